@@ -1,0 +1,65 @@
+# `make install` needs Python 3.11 or newer and nothing else; every other target installs what it needs first.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+# The names of the stamps hold the sum of what was installed, so that a changed lock or project installs again.
+PRODUCT := $(VENV)/.product-$(shell cat pyproject.toml requirements.lock | cksum | tr ' ' '-')
+DEV := $(VENV)/.dev-$(shell cat pyproject.toml requirements-dev.lock | cksum | tr ' ' '-')
+
+.PHONY: install run lock check test test-all test-engine test-tools install-dev clean
+
+install: $(PRODUCT)
+
+install-dev: $(PRODUCT) $(DEV)
+
+$(BIN)/uv:
+	@$(PYTHON) -c 'import sys; sys.exit("Loopwright needs Python 3.11 or newer, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+
+$(PRODUCT): | $(BIN)/uv
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python -r requirements.lock
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --editable .
+	@rm -f $(VENV)/.product-*
+	@touch $@
+
+$(DEV): | $(BIN)/uv
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python -r requirements-dev.lock
+	@rm -f $(VENV)/.dev-*
+	@touch $@
+
+run: install
+	@exec $(BIN)/loopwright up
+
+# Resolve the dependencies anew; UPGRADE=--upgrade takes the newest versions.
+lock: $(BIN)/uv
+	@$(BIN)/uv pip compile $(UPGRADE) --quiet --universal --python-version 3.11 --no-emit-index-url --no-header \
+		--no-annotate pyproject.toml --output-file requirements.lock
+	@$(BIN)/uv pip compile $(UPGRADE) --quiet --universal --python-version 3.11 --no-emit-index-url --no-header \
+		--no-annotate --extra dev --constraint requirements.lock pyproject.toml --output-file requirements-dev.lock
+
+check: install-dev
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+# The browser and the sandbox: system packages where that is allowed, the browser driver's own download elsewhere.
+test-tools: install-dev
+	@tests/support/install_tools.sh $(BIN)/playwright
+
+# ARGS goes to pytest: make test ARGS="tests/unit -x"
+test: install-dev test-tools
+	@$(BIN)/python -m pytest $(ARGS)
+
+test-all: install-dev test-tools check
+	@$(BIN)/python -m pytest -m "" $(ARGS)
+
+# The system tests against a running Inngest server: make test-engine URL=http://127.0.0.1:8288
+test-engine: install-dev
+	@test -n "$(URL)" || { echo "name the server: make test-engine URL=http://127.0.0.1:8288" >&2; exit 2; }
+	@$(BIN)/python -m pytest tests/system -m "not browser and not load" --engine "$(URL)" $(ARGS)
+
+clean:
+	@rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

@@ -1,0 +1,1 @@
+"""The roof: processes, the composition root, and what people touch."""

@@ -1,0 +1,1 @@
+"""One supervisor for all processes of a product on one machine."""

@@ -1,0 +1,1 @@
+"""The floor: settings, clock, ids, errors, events, database, ports."""

@@ -1,0 +1,1 @@
+"""An embedded server for Inngest functions; imports nothing of ours."""

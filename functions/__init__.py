@@ -1,0 +1,1 @@
+"""The durable functions of the agent, one file each."""

@@ -1,0 +1,1 @@
+"""What is remembered, with its sources."""

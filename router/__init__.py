@@ -1,0 +1,1 @@
+"""Which task a message belongs to: pure decisions over facts handed in."""

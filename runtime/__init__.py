@@ -1,0 +1,1 @@
+"""The agent runtime: tasks, inbox, turns, guard, credits, checklist, cards, context."""

@@ -1,0 +1,1 @@
+"""Shipped skills, the kit that skill authors import, and the book of skills."""

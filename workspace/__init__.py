@@ -1,0 +1,1 @@
+"""What is shared: objects and their versions."""
