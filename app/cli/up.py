@@ -1,0 +1,42 @@
+"""`loopwright up`."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import click
+
+from app.supervise.launch import CannotStartError, Wish, launch
+
+
+def _engine(ctx: click.Context, parameter: click.Parameter, value: str) -> str:
+    if value != "embedded" and not (urlsplit(value).scheme in {"http", "https"} and urlsplit(value).hostname):
+        raise click.BadParameter("`embedded`, or an address such as http://127.0.0.1:8288")
+    return value.rstrip("/")
+
+
+@click.command()
+@click.option("--home", type=click.Path(path_type=Path), help="Data and keys; else LOOPWRIGHT_HOME, else ./var.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="The web's; 0: free ones.")
+@click.option(
+    "--engine", default="embedded", show_default=True, callback=_engine, help="Or an Inngest server's address."
+)
+@click.option("--open", "open_page", is_flag=True, help="Open the page in a browser.")
+def up(home: Path | None, port: int, engine: str, open_page: bool) -> None:
+    """Start everything on this machine."""
+    try:
+        status = launch(Wish(home, port, engine, open_page), _say)
+    except CannotStartError as error:
+        for problem in error.problems:
+            click.echo(problem, err=True)
+        status = 1
+    sys.exit(status)
+
+
+def _say(line: str) -> None:
+    # Whoever read our lines may have gone; the product goes on.
+    with contextlib.suppress(BrokenPipeError):
+        click.echo(line)

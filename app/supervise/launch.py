@@ -1,0 +1,84 @@
+"""`loopwright up`: from settings to running processes."""
+
+from __future__ import annotations
+
+import webbrowser
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.bootstrap import Bootstrap, ensure_home
+from app.migrate import migrate
+from app.supervise.home_lock import HomeInUseError, HomeLock
+from app.supervise.plan import EMBEDDED, Keys, plan, process_names
+from app.supervise.ports import choose_ports, port_problems
+from app.supervise.preflight import engine_problems, home_problems
+from app.supervise.supervisor import Supervisor
+from core.errors import LoopwrightError
+from core.settings import Settings, SettingsError, load_settings
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What was asked for on the command line; `home` None: as the settings say. `port` 0: free ports."""
+
+    home: Path | None
+    port: int
+    engine: str
+    open_page: bool
+
+
+class CannotStartError(RuntimeError):
+    """Nothing was started; `problems` says why, a line each."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems
+
+
+def launch(wish: Wish, say: Callable[[str], None]) -> int:
+    """Run the product until it is asked to stop; an exit status. Raises CannotStartError before anything is started."""
+    settings = _settings(wish)
+    _refuse(home_problems(settings.home))
+    try:
+        with HomeLock(settings.home):
+            return _launch_locked(settings, wish, say)
+    except HomeInUseError as error:
+        raise CannotStartError([str(error)]) from None
+
+
+def _launch_locked(settings: Settings, wish: Wish, say: Callable[[str], None]) -> int:
+    ports = choose_ports(process_names(settings, wish.engine), wish.port)
+    _refuse(port_problems(ports) + ([] if wish.engine == EMBEDDED else engine_problems(wish.engine)))
+    boot = _prepare(settings)
+    address = f"http://127.0.0.1:{ports['web']}/?token={boot.token}"
+
+    def greet() -> None:
+        say(address)
+        if wish.open_page:
+            webbrowser.open(address)
+
+    keys = Keys(event=boot.event_key, signing=boot.signing_key, jobs=boot.jobs_key)
+    specs = plan(settings, keys, ports, wish.engine)
+    return Supervisor(settings.home.resolve(), specs, say, greet).run()
+
+
+def _settings(wish: Wish) -> Settings:
+    try:
+        return load_settings() if wish.home is None else load_settings(home=wish.home)
+    except SettingsError as error:
+        raise CannotStartError(error.problems) from None
+
+
+def _prepare(settings: Settings) -> Bootstrap:
+    """The database at this release's schema, and the keys of the home."""
+    try:
+        migrate(settings)
+        return ensure_home(settings)
+    except LoopwrightError as error:
+        raise CannotStartError([str(error)]) from None
+
+
+def _refuse(problems: list[str]) -> None:
+    if problems:
+        raise CannotStartError(problems)

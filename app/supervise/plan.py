@@ -1,0 +1,101 @@
+"""Which processes a product needs, and what each is told. Pure: facts in, specs out."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from app.supervise.spec import ProcessSpec
+from core.settings import Settings
+
+EMBEDDED = "embedded"
+# Started in this order and stopped in the opposite one: first nobody asks any more, then nobody works any more.
+_ORDER = ("engine", "model", "studio", "worker", "sidecar", "web")
+# The order people read them in, and the order of the ports after the web's.
+_PORT_ORDER = ("web", "engine", "worker", "sidecar", "model", "studio")
+_HEALTH = {"engine": "/health", "model": "/healthz", "studio": "/healthz"}
+
+
+@dataclass(frozen=True)
+class Keys:
+    """What the processes of one home prove themselves with to each other."""
+
+    event: str = field(repr=False)
+    signing: str = field(repr=False)
+    jobs: str = field(repr=False)
+
+
+def process_names(settings: Settings, engine: str) -> list[str]:
+    """In the order of their ports: the engine only when it is ours, the stand-ins only where nothing is configured."""
+    needed = {"web", "worker", "sidecar"}
+    if engine == EMBEDDED:
+        needed.add("engine")
+    if settings.offline_model:
+        needed.add("model")
+    if "studio" in settings.generators:
+        needed.add("studio")
+    return [name for name in _PORT_ORDER if name in needed]
+
+
+def plan(settings: Settings, keys: Keys, ports: Mapping[str, int], engine: str) -> list[ProcessSpec]:
+    """The processes of this product in the order they are started, each with its whole environment."""
+    home = settings.home.resolve()
+    told = {
+        "LOOPWRIGHT_HOME": str(home),
+        "LOOPWRIGHT_WEB_URL": settings.web_url or _address(ports["web"]),
+        "LOOPWRIGHT_WORKER_URL": settings.worker_url or _address(ports["worker"]),
+        "LOOPWRIGHT_SIDECAR_URL": settings.sidecar_url or _address(ports["sidecar"]),
+        **_engine_facts(settings, keys, ports, engine),
+        **_model_facts(ports),
+        **_studio_facts(keys, ports),
+    }
+    return [_spec(name, home, ports[name], told) for name in _ORDER if name in ports]
+
+
+def _engine_facts(settings: Settings, keys: Keys, ports: Mapping[str, int], engine: str) -> dict[str, str]:
+    if engine == EMBEDDED:
+        return {
+            "INNGEST_DEV": "0",
+            "INNGEST_BASE_URL": _address(ports["engine"]),
+            "INNGEST_EVENT_KEY": keys.event,
+            "INNGEST_SIGNING_KEY": keys.signing,
+        }
+    # With a signing key of its own it is a production server; without one it is a dev server.
+    keyed = bool(settings.inngest_signing_key.get_secret_value())
+    return {"INNGEST_DEV": "0" if keyed else engine, "INNGEST_BASE_URL": engine}
+
+
+def _model_facts(ports: Mapping[str, int]) -> dict[str, str]:
+    if "model" not in ports:
+        return {}
+    return {"OPENAI_BASE_URL": f"{_address(ports['model'])}/v1"}
+
+
+def _studio_facts(keys: Keys, ports: Mapping[str, int]) -> dict[str, str]:
+    if "studio" not in ports:
+        return {}
+    return {"LOOPWRIGHT_JOBS_URL": _address(ports["studio"]), "LOOPWRIGHT_JOBS_KEY": keys.jobs}
+
+
+def _spec(name: str, home: Path, port: int, env: Mapping[str, str]) -> ProcessSpec:
+    # -P: the folder somebody happens to stand in must not stand in for our packages.
+    argv = (
+        sys.executable,
+        "-P",
+        "-m",
+        "app.cli",
+        "serve",
+        name,
+        "--home",
+        str(home),
+        "--port",
+        str(port),
+        "--supervised",
+    )
+    return ProcessSpec(name, argv, port, _address(port) + _HEALTH.get(name, "/readyz"), env)
+
+
+def _address(port: int) -> str:
+    return f"http://127.0.0.1:{port}"

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.supervise.plan import Keys, plan, process_names
+from app.supervise.spec import ProcessSpec
+from core.settings import Settings, load_settings
+
+KEYS = Keys(event="event-key", signing="signkey-prod-1234", jobs="jobs-key")
+ELSEWHERE = "http://127.0.0.1:8288"
+
+
+def settings(**environment: str) -> Settings:
+    return load_settings({"LOOPWRIGHT_HOME": "/srv/home", **environment})
+
+
+def planned(chosen: Settings, engine: str = "embedded") -> dict[str, ProcessSpec]:
+    names = process_names(chosen, engine)
+    return {spec.name: spec for spec in plan(chosen, KEYS, dict(zip(names, range(9000, 9100), strict=False)), engine)}
+
+
+@pytest.mark.parametrize(
+    ("environment", "engine", "names"),
+    [
+        ({}, "embedded", ["web", "engine", "worker", "sidecar", "model", "studio"]),
+        ({}, ELSEWHERE, ["web", "worker", "sidecar", "model", "studio"]),
+        ({"OPENAI_API_KEY": "sk-1"}, "embedded", ["web", "engine", "worker", "sidecar", "studio"]),
+        (
+            {"LOOPWRIGHT_GENERATORS": "jobs", "LOOPWRIGHT_JOBS_URL": "http://127.0.0.1:7000"},
+            "embedded",
+            ["web", "engine", "worker", "sidecar", "model"],
+        ),
+    ],
+)
+def test_only_what_is_needed_runs(environment: dict[str, str], engine: str, names: list[str]) -> None:
+    assert process_names(settings(**environment), engine) == names
+
+
+def test_the_web_is_started_last_so_that_it_stops_first() -> None:
+    names = list(planned(settings()))
+
+    assert names[0] == "engine"
+    assert names[-1] == "web"
+
+
+def test_each_process_serves_its_own_port_from_the_home() -> None:
+    worker = planned(settings())["worker"]
+
+    assert worker.port == 9002
+    assert worker.argv[2:] == (
+        *("-m", "app.cli", "serve", "worker", "--home", str(Path("/srv/home").resolve())),
+        *("--port", "9002", "--supervised"),
+    )
+    assert worker.ready == "http://127.0.0.1:9002/readyz"
+
+
+def test_the_embedded_engine_is_keyed() -> None:
+    env = planned(settings())["worker"].env
+
+    assert env["INNGEST_DEV"] == "0"
+    assert env["INNGEST_BASE_URL"] == "http://127.0.0.1:9001"
+    assert env["INNGEST_SIGNING_KEY"] == KEYS.signing
+    assert env["INNGEST_EVENT_KEY"] == KEYS.event
+
+
+def test_an_engine_elsewhere_without_a_signing_key_is_a_dev_server() -> None:
+    env = planned(settings(), ELSEWHERE)["worker"].env
+
+    assert env["INNGEST_DEV"] == ELSEWHERE
+    assert env["INNGEST_BASE_URL"] == ELSEWHERE
+    assert "INNGEST_SIGNING_KEY" not in env
+
+
+def test_an_engine_elsewhere_with_a_signing_key_is_a_production_server() -> None:
+    env = planned(settings(INNGEST_SIGNING_KEY="signkey-prod-9999"), ELSEWHERE)["worker"].env
+
+    assert env["INNGEST_DEV"] == "0"
+    assert env["INNGEST_BASE_URL"] == ELSEWHERE
+
+
+def test_no_key_is_on_a_command_line_or_in_a_printed_spec() -> None:
+    for spec in planned(settings()).values():
+        assert not any(secret in str(spec) for secret in (KEYS.event, KEYS.signing, KEYS.jobs))
+
+
+def test_a_real_provider_keeps_its_address() -> None:
+    specs = planned(settings(OPENAI_API_KEY="sk-1", OPENAI_BASE_URL="https://models.example/v1"))
+
+    assert "OPENAI_BASE_URL" not in specs["worker"].env
