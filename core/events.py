@@ -1,0 +1,64 @@
+"""The events of the agent's functions. They carry ids, never authority; nobody else reads `event.data`."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Self
+
+import inngest
+from pydantic import BaseModel, ConfigDict
+
+
+class Event(BaseModel):
+    """Base of every event; the class names the event, the fields are its data."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+    name: ClassVar[str]
+
+    workspace_id: str
+
+    @classmethod
+    def of(cls, event: inngest.Event) -> Self:
+        """Read an arrived event; raises pydantic's ValidationError when a field is missing."""
+        return cls.model_validate(dict(event.data))
+
+
+class MessageReceived(Event):
+    name = "message/received"
+    message_id: str
+
+
+class MainRequested(Event):
+    name = "message/main.requested"
+    turn_id: str
+
+
+class TurnRequested(Event):
+    name = "turn/requested"
+    turn_id: str
+
+
+class TurnFinished(Event):
+    name = "turn/finished"
+    turn_id: str
+
+
+class GenerationOrdered(Event):
+    name = "generation/ordered"
+    order_id: str
+
+
+class GenerationNews(Event):
+    """The provider called back, or somebody cancelled: whoever waits for the order looks again."""
+
+    name = "generation/news.arrived"
+    order_id: str
+
+
+class NoticeRequested(Event):
+    name = "notice/requested"
+    notice_id: str
+
+
+class WatchRequested(Event):
+    name = "watch/requested"
+    workspace_id: str = ""

@@ -1,0 +1,132 @@
+"""Every setting, read once at the edge. The table in the README is generated from this model."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+from zoneinfo import available_timezones
+
+from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+PREFIX = "LOOPWRIGHT_"
+
+
+class SettingsError(ValueError):
+    """Some settings are wrong; `problems` names every one of them in a line of its own."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems
+
+
+def _names(value: object) -> object:
+    return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+
+Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_names)]
+
+
+def _alias(name: str) -> AliasChoices:
+    return AliasChoices(name)
+
+
+class Settings(BaseSettings):
+    """Read from the environment by `load_settings`; nothing else reads it."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore", populate_by_name=True, env_ignore_empty=True)
+
+    home: Path = Field(Path("./var"), description="data, keys, the agent folder `workspace/`, assets, the SQLite file")
+    database_url: str = Field("", description="PostgreSQL in production; empty: SQLite in the home")
+    assets_url: str = Field("", description="any fsspec address for the bytes of works; empty: files in the home")
+    skill_path: str = Field("", description="people's own skill folders, besides the shipped and the agent's")
+    vector_url: str = Field("", description="a Chroma server; empty: the supervised index")
+
+    openai_api_key: SecretStr = Field(
+        SecretStr(""), validation_alias=_alias("OPENAI_API_KEY"), description="empty: the offline stand-in answers"
+    )
+    openai_base_url: str = Field(
+        "", validation_alias=_alias("OPENAI_BASE_URL"), description="any OpenAI-compatible provider"
+    )
+    model: str = Field("standin-1", description="the model asked for decisions and verdicts")
+    fallback_model: str = Field("", description="asked when the first model is unavailable")
+    model_timeout_seconds: float = Field(120, gt=0, description="time limit of one model request")
+
+    generators: Names = Field(("studio",), description="comma list of `studio` (offline), `openai`, `jobs`")
+    jobs_url: str = Field("", description="a service that speaks the jobs protocol")
+    jobs_key: SecretStr = Field(SecretStr(""), description="its key, which also signs its callbacks")
+
+    inngest_dev: str = Field("", validation_alias=_alias("INNGEST_DEV"), description="Inngest's own meaning")
+    inngest_base_url: str = Field("", validation_alias=_alias("INNGEST_BASE_URL"), description="the engine's address")
+    inngest_event_key: SecretStr = Field(
+        SecretStr(""), validation_alias=_alias("INNGEST_EVENT_KEY"), description="Inngest's own meaning"
+    )
+    inngest_signing_key: SecretStr = Field(
+        SecretStr(""), validation_alias=_alias("INNGEST_SIGNING_KEY"), description="Inngest's own meaning"
+    )
+    inngest_signing_key_fallback: SecretStr = Field(
+        SecretStr(""), validation_alias=_alias("INNGEST_SIGNING_KEY_FALLBACK"), description="Inngest's own meaning"
+    )
+
+    web_url: str = Field("", description="the web process as providers reach it, for callbacks and signed assets")
+    worker_url: str = Field("", description="the worker as the engine reaches it")
+    sidecar_url: str = Field("", description="the sidecar as the engine reaches it")
+    timezone: str = Field("UTC", description="the zone of a new workspace, by its IANA name")
+    clock_url: str = Field("", description="the engine's test clock, for tests")
+    otlp_endpoint: str = Field("", description="where traces are exported to")
+    notify_webhook: str = Field("", description="where notices to people are posted")
+
+    retry_seconds: int = Field(0, ge=0, description="pause before a retry on the embedded engine; 0: Inngest's schedule")
+    lease_seconds: float = Field(30, gt=0, description="how long a turn is held without a sign of life")
+    watch_seconds: float = Field(10, gt=0, description="pause between two passes of the watch")
+    poll_seconds: float = Field(2, gt=0, description="first pause before a provider is asked for news; grows to a minute")
+    order_deadline_seconds: float = Field(3600, gt=0, description="how long a job may take before it counts as lost")
+    free_per_operation: str = Field("0.30", description="amount below which a paid act needs no card, in USD")
+    free_per_day: str = Field("2.00", description="sum of such acts a day and workspace, in USD")
+    opening_balance: str = Field("100.00", description="credit of a new workspace, in USD")
+
+    @field_validator("timezone")
+    @classmethod
+    def _known_zone(cls, value: str) -> str:
+        if value not in available_timezones():
+            raise ValueError(f"{value!r} is no IANA time zone, such as Europe/Paris")
+        return value
+
+    @property
+    def offline_model(self) -> bool:
+        return not self.openai_api_key.get_secret_value()
+
+    @property
+    def sql_url(self) -> str:
+        """The database's SQLAlchemy address, with psycopg2 for PostgreSQL."""
+        if not self.database_url:
+            return f"sqlite:///{self.home.resolve() / 'loopwright.sqlite'}"
+        scheme, _, rest = self.database_url.partition("://")
+        return f"postgresql+psycopg2://{rest}" if scheme in {"postgresql", "postgres"} else self.database_url
+
+
+def variable_of(name: str) -> str:
+    """The environment variable of a field."""
+    alias = Settings.model_fields[name].validation_alias
+    return str(alias.choices[0]) if isinstance(alias, AliasChoices) else PREFIX + name.upper()
+
+
+def load_settings(**overrides: Any) -> Settings:
+    """Read the environment; raises SettingsError with every problem at once, unknown `LOOPWRIGHT_*` names included."""
+    known = {variable_of(name) for name in Settings.model_fields}
+    problems = [
+        f"{name} is no setting of Loopwright; see the table in the README"
+        for name in sorted(os.environ)
+        if name.startswith(PREFIX) and name not in known
+    ]
+    try:
+        settings = Settings(**overrides)
+    except ValidationError as error:
+        for wrong in error.errors():
+            name = str(wrong["loc"][0]) if wrong["loc"] else "settings"
+            problems.append(f"{variable_of(name) if name in Settings.model_fields else name}: {wrong['msg']}")
+        raise SettingsError(problems) from None
+    if problems:
+        raise SettingsError(problems)
+    return settings

@@ -1,0 +1,80 @@
+"""What a worker can do, as the model sees it and as the ledger runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Protocol
+
+from pydantic import BaseModel
+
+from core.database import Database, Scope
+
+
+class Effect(StrEnum):
+    """What a call may do to the world; the guard decides by it."""
+
+    READ = "read"
+    WRITE = "write"
+    PAID = "paid"
+    IRREVERSIBLE = "irreversible"
+
+
+class Fence(Protocol):
+    """The right to act for a turn: its epoch and the token of the lease."""
+
+    def check(self, scope: Scope) -> None:
+        """Raise LostError unless this execution still holds the running turn; part of the caller's transaction."""
+        ...
+
+
+@dataclass(frozen=True)
+class CallContext:
+    """Who calls, from where. `call_id` is `turn:step:seq` and is the key of every effect of the call."""
+
+    database: Database
+    fence: Fence
+    workspace_id: str
+    person_id: str
+    asked_by: str
+    task_id: str | None
+    turn_id: str
+    call_id: str
+    language: str
+
+    @contextmanager
+    def transaction(self) -> Iterator[Scope]:
+        """A transaction that commits only while this execution holds the turn."""
+        with self.database.transaction(self.workspace_id) as scope:
+            self.fence.check(scope)
+            yield scope
+
+    @contextmanager
+    def reading(self) -> Iterator[Scope]:
+        with self.database.reading(self.workspace_id) as scope:
+            yield scope
+
+
+@dataclass(frozen=True)
+class ToolResult:
+    """What the model is told; JSON. `ok` false is an error the model can act on, not a crash."""
+
+    content: Mapping[str, Any] = field(default_factory=dict)
+    ok: bool = True
+
+
+class Tool(Protocol):
+    """One ability. `repeatable` says that running it again under the same call id has one effect."""
+
+    name: str
+    domain: str
+    effect: Effect
+    repeatable: bool
+    description: str
+    arguments: type[BaseModel]
+
+    def run(self, call: CallContext, arguments: Any) -> ToolResult:
+        """Act once for `call.call_id`. Raises domain errors; LostError ends the turn's execution."""
+        ...

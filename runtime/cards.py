@@ -1,0 +1,210 @@
+"""Cards: questions to a person, answered once, by one person, on what the stored facts say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from core.database import Scope
+from core.errors import ConflictError, InvalidError, NotFoundError
+from runtime import inbox
+from runtime.tables import cards
+
+QUOTE_OPTIONS = ({"id": "approve", "label": "Approve"}, {"id": "refuse", "label": "Refuse"})
+CHECKPOINT_OPTIONS = ({"id": "continue", "label": "Continue"}, {"id": "adjust", "label": "Adjust"})
+RESULT_OPTIONS = ({"id": "accept", "label": "Accept"}, {"id": "change", "label": "Change something"})
+IRREVERSIBLE_OPTIONS = ({"id": "confirm", "label": "Confirm", "danger": True}, {"id": "keep", "label": "Keep it"})
+LIMIT_OPTIONS = ({"id": "raise", "label": "Raise the limit"}, {"id": "stop", "label": "Stop the task"})
+
+
+@dataclass(frozen=True)
+class Card:
+    """`subject` holds the stored facts that an answer acts on; the model's words are only `title` and `body`."""
+
+    id: str
+    task_id: str | None
+    turn_id: str | None
+    message_id: str | None
+    kind: str
+    title: str
+    body: str
+    options: tuple[Mapping[str, Any], ...]
+    quote: Mapping[str, Any] | None
+    subject: Mapping[str, Any]
+    state: str
+    answer_option: str | None
+    answer_text: str | None
+    answered_by: str | None
+    answered_at: datetime | None
+    expires_at: datetime | None
+    cause: str
+    created_at: datetime
+
+
+AnswerHandler = Callable[[Scope, Card], None]
+"""Acts on an answered card, in the transaction that records the answer."""
+
+
+def _card(row: sa.Row[Any]) -> Card:
+    fields = dict(row._mapping)
+    fields.pop("workspace_id")
+    fields["options"] = tuple(fields["options"])
+    return Card(**fields)
+
+
+def open_card(
+    scope: Scope,
+    *,
+    kind: str,
+    title: str,
+    body: str,
+    options: Sequence[Mapping[str, Any]],
+    cause: str,
+    task_id: str | None = None,
+    turn_id: str | None = None,
+    message_id: str | None = None,
+    quote: Mapping[str, Any] | None = None,
+    subject: Mapping[str, Any] | None = None,
+    expires_at: datetime | None = None,
+) -> Card:
+    """Ask once per `cause`; the same cause answers the card it made before, in whatever state it is."""
+    card_id = scope.ids.new("card")
+    added = scope.insert_new(
+        cards,
+        id=card_id,
+        task_id=task_id,
+        turn_id=turn_id,
+        message_id=message_id,
+        kind=kind,
+        title=title,
+        body=body,
+        options=[dict(option) for option in options],
+        quote=None if quote is None else dict(quote),
+        subject=dict(subject or {}),
+        state="open",
+        expires_at=expires_at,
+        cause=cause,
+        created_at=scope.now,
+    )
+    if not added:
+        row = scope.first(scope.select(cards).where(cards.c.cause == cause))
+        assert row is not None
+        return _card(row)
+    _changed(scope, card_id, task_id)
+    return get(scope, card_id)
+
+
+def get(scope: Scope, card_id: str) -> Card:
+    row = scope.first(scope.select(cards).where(cards.c.id == card_id))
+    if row is None:
+        raise NotFoundError(f"no card {card_id} in this workspace")
+    return _card(row)
+
+
+def open_cards(scope: Scope, task_id: str | None = None, limit: int = 50) -> list[Card]:
+    """Open cards, oldest first; of one task where it is given."""
+    return listing(scope, state="open", task_id=task_id, limit=limit)
+
+
+def listing(
+    scope: Scope,
+    *,
+    state: str | None = None,
+    task_id: str | None = None,
+    limit: int = 50,
+    after: tuple[datetime, str] | None = None,
+) -> list[Card]:
+    query = scope.select(cards)
+    if state is not None:
+        query = query.where(cards.c.state == state)
+    if task_id is not None:
+        query = query.where(cards.c.task_id == task_id)
+    if after is not None:
+        at, last_id = after
+        query = query.where(sa.or_(cards.c.created_at > at, sa.and_(cards.c.created_at == at, cards.c.id > last_id)))
+    return [_card(row) for row in scope.rows(query.order_by(cards.c.created_at, cards.c.id).limit(limit))]
+
+
+def answer(
+    scope: Scope,
+    card_id: str,
+    option: str,
+    text: str | None,
+    person_id: str,
+    handlers: Mapping[str, AnswerHandler],
+) -> Card:
+    """Record a person's choice and act on it in the same transaction.
+
+    Raises ConflictError with the first answer when there is one, or with the state of a card that is no longer open.
+    """
+    card = get(scope, card_id)
+    if card.state == "open" and card.expires_at is not None and card.expires_at <= scope.now:
+        raise ConflictError("the card has expired: ask again for a fresh one", state="expired", answer=None)
+    if option not in {str(known["id"]) for known in card.options}:
+        known = ", ".join(str(known["id"]) for known in card.options)
+        raise InvalidError(f"{option!r} is no option of this card; it has {known}")
+    won = scope.change(
+        scope.update(cards)
+        .where(cards.c.id == card_id, cards.c.state == "open")
+        .values(
+            state="answered",
+            answer_option=option,
+            answer_text=text,
+            answered_by=person_id,
+            answered_at=scope.now,
+        )
+    )
+    if not won:
+        raise _not_open(get(scope, card_id))
+    _changed(scope, card_id, card.task_id)
+    answered = get(scope, card_id)
+    handlers.get(card.kind, deliver_answer)(scope, answered)
+    return answered
+
+
+def deliver_answer(scope: Scope, card: Card) -> None:
+    """Hand the answer to the card's task as input; the handler of kinds that have none of their own."""
+    if card.task_id is not None:
+        inbox.deliver(scope, card.task_id, "answer", card.id)
+
+
+def close_open(scope: Scope, task_id: str, state: str, kinds: Sequence[str] = ()) -> int:
+    """Make the open cards of a task `void` or `superseded`."""
+    closed = [card for card in open_cards(scope, task_id) if not kinds or card.kind in kinds]
+    for card in closed:
+        scope.change(scope.update(cards).where(cards.c.id == card.id, cards.c.state == "open").values(state=state))
+        _changed(scope, card.id, task_id)
+    return len(closed)
+
+
+def expire(scope: Scope) -> int:
+    """Close the cards whose time is over; the watch calls it."""
+    query = scope.select(cards).where(cards.c.state == "open", cards.c.expires_at <= scope.now).limit(100)
+    overdue = scope.rows(query)
+    for row in overdue:
+        scope.change(scope.update(cards).where(cards.c.id == row.id, cards.c.state == "open").values(state="expired"))
+        _changed(scope, row.id, row.task_id)
+    return len(overdue)
+
+
+def _not_open(card: Card) -> ConflictError:
+    if card.state == "answered":
+        first = {
+            "option": card.answer_option,
+            "text": card.answer_text,
+            "by": card.answered_by,
+            "at": card.answered_at.isoformat() if card.answered_at else None,
+        }
+        return ConflictError(f"already decided: {card.answer_option}", state="answered", answer=first)
+    reason = "its task was stopped" if card.state == "void" else f"it is {card.state}"
+    return ConflictError(f"the card can no longer be answered: {reason}", state=card.state, answer=None)
+
+
+def _changed(scope: Scope, card_id: str, task_id: str | None) -> None:
+    scope.changed("card", card_id)
+    if task_id is not None:
+        scope.changed("task", task_id)

@@ -1,0 +1,109 @@
+"""The inbox of a task: delivered is not read. Reading is a claim by a step, then a commit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from core.database import Scope
+from runtime.messages import set_state
+from runtime.tables import inbox
+from runtime.wake import wake
+
+
+@dataclass(frozen=True)
+class Item:
+    """One input: `ref_id` names the message, order, card or object by `kind`; `position` is the order of reading."""
+
+    id: str
+    task_id: str
+    kind: str
+    ref_id: str
+    state: str
+    position: int | None
+    turn_id: str | None
+    step: int | None
+    created_at: datetime
+    consumed_at: datetime | None
+
+
+def _item(row: sa.Row[Any]) -> Item:
+    fields = dict(row._mapping)
+    fields.pop("workspace_id")
+    return Item(**fields)
+
+
+def put(scope: Scope, task_id: str, kind: str, ref_id: str) -> bool:
+    """Store an input once, without waking anybody."""
+    added = scope.insert_new(
+        inbox,
+        id=scope.ids.new("in"),
+        task_id=task_id,
+        kind=kind,
+        ref_id=ref_id,
+        state="delivered",
+        created_at=scope.now,
+    )
+    if added:
+        scope.changed("task", task_id)
+    return added
+
+
+def deliver(scope: Scope, task_id: str, kind: str, ref_id: str) -> None:
+    """Store an input once and see that a turn reads it."""
+    put(scope, task_id, kind, ref_id)
+    wake(scope, task_id, f"{kind}:{ref_id}")
+
+
+def unread(scope: Scope, task_id: str) -> list[Item]:
+    """What no step has read, oldest first."""
+    query = scope.select(inbox).where(inbox.c.task_id == task_id, inbox.c.state.in_(("delivered", "claimed")))
+    return [_item(row) for row in scope.rows(query.order_by(inbox.c.created_at, inbox.c.id))]
+
+
+def claim(scope: Scope, task_id: str, turn_id: str, step: int) -> list[Item]:
+    """Take everything unread for a step. A claim is no reading: what is not consumed can be claimed again."""
+    scope.change(
+        scope.update(inbox)
+        .where(inbox.c.task_id == task_id, inbox.c.state.in_(("delivered", "claimed")))
+        .values(state="claimed", turn_id=turn_id, step=step)
+    )
+    return [item for item in unread(scope, task_id) if item.state == "claimed"]
+
+
+def consume(scope: Scope, items: list[Item], turn_id: str, step: int) -> None:
+    """Record that a step has read the items, in their order; part of the decision's commit."""
+    if not items:
+        return
+    last = scope.scalar(
+        scope.select(inbox.c.position)
+        .where(inbox.c.task_id == items[0].task_id, inbox.c.position.is_not(None))
+        .order_by(inbox.c.position.desc())
+        .limit(1)
+    )
+    for position, item in enumerate(items, start=(last or 0) + 1):
+        scope.change(
+            scope.update(inbox)
+            .where(inbox.c.id == item.id, inbox.c.state == "claimed", inbox.c.turn_id == turn_id)
+            .values(state="consumed", step=step, position=position, consumed_at=scope.now)
+        )
+        if item.kind == "message":
+            set_state(scope, item.ref_id, "consumed", was=("delivered", "routed"))
+
+
+def unclaim(scope: Scope, task_id: str) -> None:
+    """Give back what an ended turn claimed and never read."""
+    scope.change(
+        scope.update(inbox)
+        .where(inbox.c.task_id == task_id, inbox.c.state == "claimed")
+        .values(state="delivered", turn_id=None, step=None)
+    )
+
+
+def read_by(scope: Scope, turn_id: str) -> list[Item]:
+    """What the steps of a turn have read, in the order of reading."""
+    query = scope.select(inbox).where(inbox.c.turn_id == turn_id, inbox.c.state == "consumed")
+    return [_item(row) for row in scope.rows(query.order_by(inbox.c.position))]

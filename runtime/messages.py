@@ -1,0 +1,269 @@
+"""Messages: what people and the agent said, and how far each has come."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from core.bells import Bell
+from core.database import Scope
+from core.errors import ConflictError, InvalidError, NotFoundError
+from core.events import MessageReceived
+from runtime.tables import inbox, messages
+
+LONGEST_TEXT = 200_000
+
+
+@dataclass(frozen=True)
+class Message:
+    """`author` is `user` or `agent`; `task_id` is None in Main; `turn_id` wrote it, where the agent did."""
+
+    id: str
+    person_id: str
+    channel_id: str | None
+    client_id: str | None
+    author: str
+    asked_by: str
+    text: str
+    attachments: tuple[str, ...]
+    language: str
+    state: str
+    to_task_id: str | None
+    to_object_id: str | None
+    to_card_id: str | None
+    task_id: str | None
+    reply_to: str | None
+    turn_id: str | None
+    cause: str | None
+    replaced_by: str | None
+    created_at: datetime
+    routed_at: datetime | None
+
+
+def _message(row: sa.Row[Any]) -> Message:
+    fields = dict(row._mapping)
+    fields.pop("workspace_id")
+    fields["attachments"] = tuple(fields["attachments"])
+    return Message(**fields)
+
+
+def clean(text: str) -> str:
+    """The text as it may be stored: no NUL, no lone surrogate, no blank ends; raises InvalidError past the limit."""
+    kept = text.replace("\x00", "").encode("utf-8", "replace").decode().strip()
+    if len(kept) > LONGEST_TEXT:
+        raise InvalidError(
+            f"the text has {len(kept):,} characters and a message holds {LONGEST_TEXT:,}: attach it as a file"
+        )
+    return kept
+
+
+def receive(
+    scope: Scope,
+    *,
+    person_id: str,
+    asked_by: str,
+    channel_id: str | None,
+    text: str,
+    attachments: Sequence[str] = (),
+    client_id: str | None = None,
+    to_task_id: str | None = None,
+    to_object_id: str | None = None,
+    to_card_id: str | None = None,
+    language: str = "",
+) -> Message:
+    """Store a person's message and ring for its routing; the same `client_id` answers the first one's row."""
+    kept = clean(text)
+    if not kept and not attachments:
+        raise InvalidError("the message is empty: write something or attach a file")
+    message_id = scope.ids.new("msg")
+    added = scope.insert_new(
+        messages,
+        id=message_id,
+        person_id=person_id,
+        channel_id=channel_id,
+        client_id=client_id,
+        author="user",
+        asked_by=asked_by,
+        text=kept,
+        attachments=list(attachments),
+        language=language,
+        state="received",
+        to_task_id=to_task_id,
+        to_object_id=to_object_id,
+        to_card_id=to_card_id,
+        created_at=scope.now,
+    )
+    if not added:
+        row = scope.first(scope.select(messages).where(messages.c.client_id == client_id))
+        assert row is not None
+        return _message(row)
+    scope.changed("message", message_id)
+    scope.ring(Bell(MessageReceived(workspace_id=scope.workspace_id, message_id=message_id), id=message_id))
+    return get(scope, message_id)
+
+
+def get(scope: Scope, message_id: str) -> Message:
+    row = scope.first(scope.select(messages).where(messages.c.id == message_id))
+    if row is None:
+        raise NotFoundError(f"no message {message_id} in this workspace")
+    return _message(row)
+
+
+def oldest_unrouted(scope: Scope, person_id: str) -> Message | None:
+    """The person's message that is next to be routed."""
+    row = scope.first(
+        scope.select(messages)
+        .where(messages.c.person_id == person_id, messages.c.state == "received", messages.c.author == "user")
+        .order_by(messages.c.created_at, messages.c.id)
+        .limit(1)
+    )
+    return None if row is None else _message(row)
+
+
+def unrouted_since(scope: Scope, before: datetime) -> list[Message]:
+    """Messages that wait for routing since before then; the watch rings for them again."""
+    query = scope.select(messages).where(messages.c.state == "received", messages.c.created_at < before)
+    return [_message(row) for row in scope.rows(query.order_by(messages.c.created_at).limit(100))]
+
+
+def set_state(scope: Scope, message_id: str, state: str, *, was: Sequence[str], **values: Any) -> bool:
+    """Move a message on, if it still stands at one of `was`."""
+    changed = scope.change(
+        scope.update(messages)
+        .where(messages.c.id == message_id, messages.c.state.in_(was))
+        .values(state=state, **values)
+    )
+    if changed:
+        scope.changed("message", message_id)
+    return changed == 1
+
+
+def of_task(scope: Scope, task_id: str, limit: int = 200) -> list[Message]:
+    """The newest messages of a task, oldest first."""
+    query = scope.select(messages).where(messages.c.task_id == task_id)
+    rows = scope.rows(query.order_by(messages.c.created_at.desc(), messages.c.id.desc()).limit(limit))
+    return [_message(row) for row in reversed(rows)]
+
+
+def of_main(scope: Scope, person_id: str, limit: int = 40) -> list[Message]:
+    """The newest messages of a person's main thread, oldest first; words that were withdrawn are left out."""
+    query = scope.select(messages).where(
+        messages.c.person_id == person_id,
+        messages.c.state.not_in(("withdrawn", "replaced")),
+        sa.or_(messages.c.task_id.is_(None), messages.c.to_task_id.is_(None)),
+    )
+    rows = scope.rows(query.order_by(messages.c.created_at.desc(), messages.c.id.desc()).limit(limit))
+    return [_message(row) for row in reversed(rows)]
+
+
+def replies_to(scope: Scope, message_id: str) -> list[Message]:
+    query = scope.select(messages).where(messages.c.reply_to == message_id)
+    return [_message(row) for row in scope.rows(query.order_by(messages.c.created_at, messages.c.id))]
+
+
+def say(
+    scope: Scope,
+    *,
+    person_id: str,
+    text: str,
+    task_id: str | None,
+    reply_to: str | None,
+    cause: str,
+    language: str,
+    turn_id: str | None = None,
+) -> Message:
+    """Store the agent's words once per `cause`; they go to the channel that `reply_to` came in by."""
+    channel = None if reply_to is None else get(scope, reply_to).channel_id
+    message_id = scope.ids.new("msg")
+    added = scope.insert_new(
+        messages,
+        id=message_id,
+        person_id=person_id,
+        channel_id=channel,
+        author="agent",
+        asked_by="agent",
+        text=text.replace("\x00", ""),
+        attachments=[],
+        language=language,
+        state="sent",
+        task_id=task_id,
+        reply_to=reply_to,
+        turn_id=turn_id,
+        cause=cause,
+        created_at=scope.now,
+    )
+    if not added:
+        row = scope.first(scope.select(messages).where(messages.c.cause == cause))
+        assert row is not None
+        return _message(row)
+    scope.changed("message", message_id)
+    return get(scope, message_id)
+
+
+def withdraw(scope: Scope, message_id: str) -> Message:
+    """Take back what no step has read; ConflictError names the step that has."""
+    _take_back(scope, message_id, "withdrawn", None)
+    return get(scope, message_id)
+
+
+def replace(scope: Scope, message_id: str, text: str) -> Message:
+    """Put other words in the place of what no step has read; answers the new message."""
+    old = get(scope, message_id)
+    new_id = scope.ids.new("msg")
+    _take_back(scope, message_id, "replaced", new_id)
+    kept = clean(text)
+    if not kept:
+        raise InvalidError("the new text is empty: withdraw the message instead")
+    scope.insert(
+        messages,
+        id=new_id,
+        person_id=old.person_id,
+        channel_id=old.channel_id,
+        author="user",
+        asked_by=old.asked_by,
+        text=kept,
+        attachments=list(old.attachments),
+        language="",
+        state="received",
+        to_task_id=old.to_task_id or old.task_id,
+        to_object_id=old.to_object_id,
+        to_card_id=old.to_card_id,
+        created_at=scope.now,
+    )
+    scope.changed("message", new_id)
+    scope.ring(Bell(MessageReceived(workspace_id=scope.workspace_id, message_id=new_id), id=new_id))
+    return get(scope, new_id)
+
+
+def _take_back(scope: Scope, message_id: str, state: str, replaced_by: str | None) -> None:
+    if get(scope, message_id).author != "user":
+        raise ConflictError("only a person's own message can be taken back", state="sent")
+    # The inbox row goes first: the claim takes the same row, so exactly one of the two wins.
+    item = scope.first(scope.select(inbox).where(inbox.c.kind == "message", inbox.c.ref_id == message_id))
+    if item is not None:
+        won = scope.change(
+            scope.update(inbox).where(inbox.c.id == item.id, inbox.c.state == "delivered").values(state=state)
+        )
+        if not won:
+            raise _already_read(scope, message_id)
+        scope.changed("task", item.task_id)
+    if not set_state(scope, message_id, state, was=("received", "routed", "delivered"), replaced_by=replaced_by):
+        raise _already_read(scope, message_id)
+
+
+def _already_read(scope: Scope, message_id: str) -> ConflictError:
+    message = get(scope, message_id)
+    item = scope.first(scope.select(inbox).where(inbox.c.kind == "message", inbox.c.ref_id == message_id))
+    turn_id, step = (item.turn_id, item.step) if item is not None else (message.turn_id, 1 if message.turn_id else None)
+    return ConflictError(
+        f"the message is {message.state}: step {step} of {turn_id} has read it; send a new message instead"
+        if turn_id
+        else f"the message is {message.state} already",
+        state=message.state,
+        turn_id=turn_id,
+        step=step,
+    )

@@ -1,0 +1,123 @@
+"""Tasks: one goal each, light (one generation) or persistent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+import sqlalchemy as sa
+
+from core.database import Scope
+from core.errors import NotFoundError
+from runtime.tables import tasks
+
+OPEN = ("active", "waiting", "paused", "blocked")
+ENDED = ("stopped", "archived")
+
+
+@dataclass(frozen=True)
+class Task:
+    """`reason` says why a paused, blocked or stopped task stands; `idle_rounds` counts turns without progress."""
+
+    id: str
+    person_id: str
+    kind: str
+    parent_id: str | None
+    goal: str
+    brief: str
+    status: str
+    reason: str
+    autonomy: str
+    plan_budget: Decimal | None
+    language: str
+    asked_by: str
+    idle_rounds: int
+    cause: str
+    created_at: datetime
+    updated_at: datetime
+
+
+def _task(row: sa.Row[Any]) -> Task:
+    fields = dict(row._mapping)
+    fields.pop("workspace_id")
+    return Task(**fields)
+
+
+def create(
+    scope: Scope,
+    *,
+    kind: str,
+    goal: str,
+    language: str,
+    person_id: str,
+    asked_by: str,
+    cause: str,
+    parent_id: str | None = None,
+) -> Task:
+    """Make a task; the same `cause` answers the task it made before."""
+    task_id = scope.ids.new("task")
+    added = scope.insert_new(
+        tasks,
+        id=task_id,
+        person_id=person_id,
+        kind=kind,
+        parent_id=parent_id,
+        goal=goal,
+        brief="",
+        status="active",
+        reason="",
+        autonomy="checkpoint",
+        language=language,
+        asked_by=asked_by,
+        idle_rounds=0,
+        cause=cause,
+        created_at=scope.now,
+        updated_at=scope.now,
+    )
+    if not added:
+        row = scope.first(scope.select(tasks).where(tasks.c.cause == cause))
+        assert row is not None
+        return _task(row)
+    scope.changed("task", task_id)
+    return get(scope, task_id)
+
+
+def get(scope: Scope, task_id: str) -> Task:
+    row = scope.first(scope.select(tasks).where(tasks.c.id == task_id))
+    if row is None:
+        raise NotFoundError(f"no task {task_id} in this workspace")
+    return _task(row)
+
+
+def lock(scope: Scope, task_id: str) -> Task:
+    """The task, with its row locked until the end of the transaction: what decides about its turns takes this first."""
+    row = scope.first(scope.select(tasks).where(tasks.c.id == task_id).with_for_update())
+    if row is None:
+        raise NotFoundError(f"no task {task_id} in this workspace")
+    return _task(row)
+
+
+def listing(
+    scope: Scope, statuses: Sequence[str] = (), limit: int = 50, before: tuple[datetime, str] | None = None
+) -> list[Task]:
+    """Tasks with the newest activity first; `before` is the place where the page before ended."""
+    query = scope.select(tasks)
+    if statuses:
+        query = query.where(tasks.c.status.in_(statuses))
+    if before is not None:
+        at, last_id = before
+        query = query.where(
+            sa.or_(tasks.c.updated_at < at, sa.and_(tasks.c.updated_at == at, tasks.c.id < last_id))
+        )
+    return [_task(row) for row in scope.rows(query.order_by(tasks.c.updated_at.desc(), tasks.c.id.desc()).limit(limit))]
+
+
+def set_fields(scope: Scope, task_id: str, **values: Any) -> Task:
+    """Change a task and mark it as touched now."""
+    if not scope.change(scope.update(tasks).where(tasks.c.id == task_id).values(updated_at=scope.now, **values)):
+        raise NotFoundError(f"no task {task_id} in this workspace")
+    scope.changed("task", task_id)
+    return get(scope, task_id)

@@ -1,0 +1,58 @@
+"""Waking: queue a turn for a task, at most one open at a time."""
+
+from __future__ import annotations
+
+from core.bells import Bell
+from core.database import Scope
+from core.events import MainRequested, TurnRequested
+from runtime import tasks
+from runtime.messages import Message, set_state
+from runtime.tables import turns
+
+
+def wake(scope: Scope, task_id: str, cause: str) -> str | None:
+    """Queue a turn and ring for it; None when one is open, or the task is stopped, paused or archived.
+
+    A cause that meets an open turn is not lost: it is stored as input, and the turn's close looks for input.
+    """
+    task = tasks.lock(scope, task_id)
+    if task.status in ("stopped", "archived", "paused"):
+        return None
+    turn_id = _queue(scope, task_id, None, cause)
+    if turn_id is None:
+        return None
+    tasks.set_fields(scope, task_id, status="active", reason="")
+    scope.ring(Bell(TurnRequested(workspace_id=scope.workspace_id, turn_id=turn_id), id=f"{turn_id}:1"))
+    return turn_id
+
+
+def queue_main(scope: Scope, message: Message) -> str | None:
+    """Queue Main's turn for one message; None when it has one."""
+    turn_id = _queue(scope, None, message.id, f"main:{message.id}")
+    if turn_id is None:
+        return None
+    set_state(scope, message.id, "delivered", was=("received", "routed"))
+    scope.ring(Bell(MainRequested(workspace_id=scope.workspace_id, turn_id=turn_id), id=f"{turn_id}:1"))
+    return turn_id
+
+
+def _queue(scope: Scope, task_id: str | None, message_id: str | None, cause: str) -> str | None:
+    turn_id = scope.ids.new("turn")
+    added = scope.insert_new(
+        turns,
+        id=turn_id,
+        task_id=task_id,
+        message_id=message_id,
+        cause=cause,
+        status="queued",
+        reason="",
+        epoch=1,
+        ring=0,
+        touched_at=scope.now,
+        rung_at=scope.now,
+        created_at=scope.now,
+    )
+    if not added:
+        return None
+    scope.changed("turn", turn_id)
+    return turn_id
