@@ -173,6 +173,12 @@ class Database:
         with self._writer.begin() as connection:
             yield connection
 
+    @contextmanager
+    def reading_unscoped(self) -> Iterator[Connection]:
+        """Like `unscoped`, but only for looking: it waits for no writer on SQLite."""
+        with self._reader.connect() as connection:
+            yield connection
+
     def workspace_ids(self) -> list[str]:
         """Every workspace, for a pass that then opens each one's scope."""
         with self._reader.connect() as connection:
