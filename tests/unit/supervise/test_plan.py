@@ -12,8 +12,8 @@ KEYS = Keys(event="event-key", signing="signkey-prod-1234", jobs="jobs-key")
 ELSEWHERE = "http://127.0.0.1:8288"
 
 
-def settings(**environment: str) -> Settings:
-    return load_settings({"LOOPWRIGHT_HOME": "/srv/home", **environment})
+def settings(**values: object) -> Settings:
+    return load_settings(home="/srv/home", **values)
 
 
 def planned(chosen: Settings, engine: str = "embedded") -> dict[str, ProcessSpec]:
@@ -22,20 +22,20 @@ def planned(chosen: Settings, engine: str = "embedded") -> dict[str, ProcessSpec
 
 
 @pytest.mark.parametrize(
-    ("environment", "engine", "names"),
+    ("values", "engine", "names"),
     [
         ({}, "embedded", ["web", "engine", "worker", "sidecar", "model", "studio"]),
         ({}, ELSEWHERE, ["web", "worker", "sidecar", "model", "studio"]),
-        ({"OPENAI_API_KEY": "sk-1"}, "embedded", ["web", "engine", "worker", "sidecar", "studio"]),
+        ({"openai_api_key": "sk-1"}, "embedded", ["web", "engine", "worker", "sidecar", "studio"]),
         (
-            {"LOOPWRIGHT_GENERATORS": "jobs", "LOOPWRIGHT_JOBS_URL": "http://127.0.0.1:7000"},
+            {"generators": "jobs", "jobs_url": "http://127.0.0.1:7000"},
             "embedded",
             ["web", "engine", "worker", "sidecar", "model"],
         ),
     ],
 )
-def test_only_what_is_needed_runs(environment: dict[str, str], engine: str, names: list[str]) -> None:
-    assert process_names(settings(**environment), engine) == names
+def test_only_what_is_needed_runs(values: dict[str, object], engine: str, names: list[str]) -> None:
+    assert process_names(settings(**values), engine) == names
 
 
 def test_the_web_is_started_last_so_that_it_stops_first() -> None:
@@ -74,7 +74,7 @@ def test_an_engine_elsewhere_without_a_signing_key_is_a_dev_server() -> None:
 
 
 def test_an_engine_elsewhere_with_a_signing_key_is_a_production_server() -> None:
-    env = planned(settings(INNGEST_SIGNING_KEY="signkey-prod-9999"), ELSEWHERE)["worker"].env
+    env = planned(settings(inngest_signing_key="signkey-prod-9999"), ELSEWHERE)["worker"].env
 
     assert env["INNGEST_DEV"] == "0"
     assert env["INNGEST_BASE_URL"] == ELSEWHERE
@@ -86,6 +86,6 @@ def test_no_key_is_on_a_command_line_or_in_a_printed_spec() -> None:
 
 
 def test_a_real_provider_keeps_its_address() -> None:
-    specs = planned(settings(OPENAI_API_KEY="sk-1", OPENAI_BASE_URL="https://models.example/v1"))
+    specs = planned(settings(openai_api_key="sk-1", openai_base_url="https://models.example/v1"))
 
     assert "OPENAI_BASE_URL" not in specs["worker"].env

@@ -52,6 +52,15 @@ class Running:
         assert pid is not None
         return pid
 
+    def kill(self, name: str) -> None:
+        """SIGKILL, and wait for the successor to be ready."""
+        old = self.pid(name)
+        os.kill(old, signal.SIGKILL)
+        until(
+            f"a new {name}",
+            lambda: self.row(name).state is ProcessState.RUNNING and self.row(name).pid != old,
+        )
+
 
 @pytest.fixture
 def started(tmp_path: Path) -> Iterator[list[Running]]:
@@ -107,10 +116,9 @@ def test_children_stay_in_its_process_group(pair: Running) -> None:
 
 
 def test_a_child_that_is_killed_comes_back_on_its_port_and_the_others_stay(pair: Running, ports: list[int]) -> None:
-    first, second = pair.pid("first"), pair.pid("second")
+    second = pair.pid("second")
 
-    os.kill(first, signal.SIGKILL)
-    until("a new first", lambda: pair.row("first").state is ProcessState.RUNNING and pair.row("first").pid != first)
+    pair.kill("first")
 
     assert answer(ports[0]) == str(pair.pid("first"))
     assert pair.pid("second") == second
@@ -119,12 +127,7 @@ def test_a_child_that_is_killed_comes_back_on_its_port_and_the_others_stay(pair:
 
 def test_a_child_that_dies_again_and_again_waits_longer_each_time(pair: Running) -> None:
     for _ in range(3):
-        pid = pair.pid("first")
-        os.kill(pid, signal.SIGKILL)
-        until(
-            "a new first",
-            lambda pid=pid: pair.row("first").state is ProcessState.RUNNING and pair.row("first").pid != pid,
-        )  # type: ignore[misc]
+        pair.kill("first")
 
     pauses = [line.rsplit(" ", 2)[1] for line in pair.said.splitlines() if "ended" in line]
     assert pauses == ["0.1", "0.2", "0.4"]

@@ -1,0 +1,25 @@
+"""What every test has: a clean environment, a home of its own, and the fixtures of tests/support."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.support.environment import is_setting
+
+pytest_plugins = ["tests.support.postgres", "tests.support.product", "tests.support.browser"]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--engine", default="embedded", help="the engine of the system tests: an Inngest server's address")
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No setting of the person who runs the tests reaches them, and nothing is written outside a temporary home."""
+    for name in list(os.environ):
+        if is_setting(name):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("LOOPWRIGHT_HOME", str(tmp_path / "home"))
