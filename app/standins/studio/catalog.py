@@ -1,0 +1,67 @@
+"""What the studio offers and what it costs."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal
+
+from app.standins.studio.job import CURRENCY
+from app.standins.studio.params import (
+    AUDIO_SECONDS,
+    IMAGE_SIZES,
+    VIDEO_SECONDS,
+    VIDEO_SIZES,
+    AudioParams,
+    Params,
+    VideoParams,
+)
+
+PICTURES = ("image/png", "image/jpeg", "image/webp")
+CENT = Decimal("0.01")
+
+
+@dataclass(frozen=True)
+class Offer:
+    """One model. Its price is for a job or for each second of its output, and is charged once, when a job succeeds."""
+
+    id: str
+    kind: str
+    title: str
+    sizes: tuple[str, ...]
+    durations: tuple[int, ...]
+    input_roles: tuple[str, ...]
+    price: Decimal
+    per: Literal["job", "second"]
+    output: str
+
+    def cost(self, params: Params) -> Decimal:
+        """What a job with these params costs, to the cent."""
+        seconds = params.seconds if isinstance(params, VideoParams | AudioParams) else 1
+        return (self.price * (seconds if self.per == "second" else 1)).quantize(CENT)
+
+    def view(self) -> dict[str, object]:
+        return {
+            "id": self.id,
+            "kind": self.kind,
+            "title": self.title,
+            "sizes": list(self.sizes),
+            "durations": list(self.durations),
+            "inputs": [{"role": role, "media_types": list(PICTURES), "max": 1} for role in self.input_roles],
+            "price": {"amount": str(self.price), "currency": CURRENCY, "per": self.per},
+            "output": self.output,
+            "standin": True,
+        }
+
+
+OFFERS = (
+    Offer("studio-poster-1", "image", "Posters (offline stand-in)", IMAGE_SIZES, (), ("source", "reference"),
+          Decimal("0.04"), "job", "image/png"),
+    Offer("studio-film-1", "video", "Short films (offline stand-in)", VIDEO_SIZES, VIDEO_SECONDS, ("source", "reference"),
+          Decimal("0.05"), "second", "video/mp4"),
+    Offer("studio-sound-1", "audio", "Sounds (offline stand-in)", (), AUDIO_SECONDS, (), Decimal("0.01"), "second", "audio/wav"),
+    Offer("studio-form-1", "model3d", "Forms (offline stand-in)", (), (), (), Decimal("0.10"), "job", "model/gltf-binary"),
+)  # fmt: skip
+
+
+def offer_named(model: str) -> Offer | None:
+    """The model of that id, or None."""
+    return next((offer for offer in OFFERS if offer.id == model), None)

@@ -1,0 +1,88 @@
+"""A job as the studio knows it, and as it shows it."""
+
+import json
+import sqlite3
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal
+
+State = Literal["queued", "running", "succeeded", "failed", "cancelled"]
+FINAL: tuple[State, ...] = ("succeeded", "failed", "cancelled")
+CURRENCY = "USD"
+
+
+@dataclass(frozen=True)
+class Output:
+    sha256: str
+    media_type: str
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a job failed: a word for programs, a sentence for people."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Job:
+    id: str
+    idempotency_key: str
+    digest: str
+    kind: str
+    request: str
+    state: State
+    progress: float
+    outputs: tuple[Output, ...]
+    amount: Decimal | None
+    error: Failure | None
+    faults: tuple[str, ...]
+    starts: int
+    sequence: int
+    created_at: str
+    updated_at: str
+
+    @property
+    def final(self) -> bool:
+        return self.state in FINAL
+
+
+def from_row(row: sqlite3.Row) -> Job:
+    """The job that a row of `jobs` holds."""
+    return Job(
+        id=row["id"],
+        idempotency_key=row["idempotency_key"],
+        digest=row["digest"],
+        kind=row["kind"],
+        request=row["request"],
+        state=row["state"],
+        progress=row["progress"],
+        outputs=tuple(Output(**output) for output in json.loads(row["outputs"])),
+        amount=None if row["amount"] is None else Decimal(row["amount"]),
+        error=None if row["error"] is None else Failure(**json.loads(row["error"])),
+        faults=tuple(json.loads(row["faults"])),
+        starts=row["starts"],
+        sequence=row["sequence"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+    )
+
+
+def view(job: Job, public_url: str) -> dict[str, object]:
+    """The job as the protocol shows it. `cost` is null until the job is final and zero unless it succeeded."""
+    return {
+        "id": job.id,
+        "kind": job.kind,
+        "state": job.state,
+        "progress": round(job.progress, 3),
+        "outputs": [
+            {"url": f"{public_url}/outputs/{output.sha256}", "media_type": output.media_type, "sha256": output.sha256}
+            for output in job.outputs
+        ],
+        "cost": {"amount": str(job.amount or Decimal("0.00")), "currency": CURRENCY} if job.final else None,
+        "error": None if job.error is None else {"code": job.error.code, "message": job.error.message},
+        "created_at": job.created_at,
+        "updated_at": job.updated_at,
+        "standin": True,
+    }

@@ -1,0 +1,122 @@
+"""Lettering that fits: faces, line breaks and sizes."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+
+from PIL import Image, ImageDraw, ImageFont
+
+from app.standins.studio.media.colour import Rgb
+
+Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
+LEADING = 1.12
+MOST_LINES = 4
+
+
+@dataclass(frozen=True)
+class Box:
+    """A rectangle in pixels."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    @property
+    def width(self) -> float:
+        return self.right - self.left
+
+    @property
+    def height(self) -> float:
+        return self.bottom - self.top
+
+
+@lru_cache(maxsize=256)
+def display_face(size: int) -> Font:
+    """Fjalla One, a condensed poster face (SIL Open Font Licence), at this size in pixels."""
+    return ImageFont.truetype(str(files("font_fjallaone") / "files" / "FjallaOne-Regular.ttf"), size)
+
+
+@lru_cache(maxsize=64)
+def small_face(size: int) -> Font:
+    """Pillow's own face at this size in pixels."""
+    return ImageFont.load_default(size)
+
+
+def drawable(text: str, face: Font) -> str:
+    """The text without the characters the face has no shape for."""
+    blank = _shape(face, "\U0010ffff")
+    return "".join(char for char in " ".join(text.split()) if char == " " or _shape(face, char) != blank).strip()
+
+
+def draw_title(
+    image: Image.Image, text: str, box: Box, colour: Rgb, align: str = "center", largest: float | None = None
+) -> Box:
+    """Draw `text` in capitals as large as the box allows, on as many lines as suit it, and return the room it took.
+
+    `align` is left, center or right. `largest` limits the size in pixels.
+    """
+    words = drawable(text.upper(), display_face(40)).split()
+    if not words:
+        return Box(box.left, box.top, box.left, box.top)
+    size, lines = max((_largest_size(lines, box, largest), lines) for lines in _line_breaks(words))
+    face = display_face(size)
+    draw = ImageDraw.Draw(image)
+    step = _cap_height(size) * LEADING + size * 0.06
+    height = step * (len(lines) - 1) + _cap_height(size)
+    top = box.top + (box.height - height) / 2
+    for number, line in enumerate(lines):
+        width = draw.textlength(line, font=face)
+        left = {"left": box.left, "center": box.left + (box.width - width) / 2, "right": box.right - width}[align]
+        draw.text((left, top + number * step + _cap_height(size)), line, font=face, fill=colour, anchor="ls")
+    return Box(box.left, top, box.right, top + height)
+
+
+def draw_spaced(
+    image: Image.Image, text: str, centre: tuple[float, float], size: float, width: float, colour: Rgb
+) -> None:
+    """Draw a small line of widely spaced capitals around `centre`, made smaller until it fits `width`."""
+    text = drawable(text.upper(), display_face(40))
+    draw = ImageDraw.Draw(image)
+    while True:
+        face = display_face(max(8, round(size)))
+        gap = size * 0.28
+        length = sum(draw.textlength(char, font=face) + gap for char in text) - gap
+        if length <= width or size <= 8:
+            break
+        size *= 0.94
+    left = centre[0] - length / 2
+    for char in text:
+        draw.text((left, centre[1] + _cap_height(round(size)) / 2), char, font=face, fill=colour, anchor="ls")
+        left += draw.textlength(char, font=face) + gap
+
+
+def _line_breaks(words: list[str]) -> list[tuple[str, ...]]:
+    """Every way to set the words on at most four lines."""
+    if len(words) > 9:
+        words = words[:9]
+    ways: list[tuple[str, ...]] = []
+    for cuts in range(2 ** (len(words) - 1)):
+        lines = [words[0]]
+        for number, word in enumerate(words[1:]):
+            if cuts >> number & 1:
+                lines.append(word)
+            else:
+                lines[-1] += " " + word
+        if len(lines) <= MOST_LINES:
+            ways.append(tuple(lines))
+    return ways
+
+
+def _largest_size(lines: tuple[str, ...], box: Box, largest: float | None) -> int:
+    widest = max(display_face(100).getlength(line) for line in lines) / 100
+    tall = 0.74 * (1 + (len(lines) - 1) * (LEADING + 0.08))
+    return max(10, int(min(box.width / widest, box.height / tall, largest or 10_000)))
+
+
+def _cap_height(size: int) -> float:
+    return -display_face(size).getbbox("H", anchor="ls")[1]
+
+
+def _shape(face: Font, char: str) -> bytes:
+    return bytes(face.getmask(char))

@@ -1,0 +1,124 @@
+"""The threads that make what was asked for."""
+
+import logging
+import os
+import threading
+
+from app.standins.studio import ledger
+from app.standins.studio.blobs import Blobs
+from app.standins.studio.callbacks import Courier
+from app.standins.studio.catalog import offer_named
+from app.standins.studio.config import StudioConfig
+from app.standins.studio.inputs import InputUnavailable, gather
+from app.standins.studio.job import Failure, Job, Output
+from app.standins.studio.media.make import Unusable, make
+from app.standins.studio.progress import Ended, Progress
+from app.standins.studio.request import JobRequest
+from app.standins.studio.store import Store
+
+THREADS = 2
+NICENESS = 10
+LOG = logging.getLogger(__name__)
+
+
+class Workshop:
+    """Takes queued jobs, oldest first, makes them at low priority, and records how each ended."""
+
+    def __init__(self, store: Store, config: StudioConfig, courier: Courier, kept: Blobs, made: Blobs) -> None:
+        self._store = store
+        self._config = config
+        self._courier = courier
+        self._kept = kept
+        self._made = made
+        self._bell = threading.Condition()
+        self._closing = False
+        self._threads = [
+            threading.Thread(target=self._run, name=f"studio-maker-{number}", daemon=True) for number in range(THREADS)
+        ]
+
+    def start(self) -> None:
+        """Take up what a killed process left, then work."""
+        with self._store.begin() as db:
+            ledger.take_up_again(db, self._config.clock.now())
+        for thread in self._threads:
+            thread.start()
+
+    def ring(self) -> None:
+        """There may be a job to make."""
+        with self._bell:
+            self._bell.notify()
+
+    def stop(self) -> None:
+        """Stop after the step at hand; unfinished jobs are taken up at the next start."""
+        self._closing = True
+        with self._bell:
+            self._bell.notify_all()
+        for thread in self._threads:
+            thread.join(timeout=10)
+
+    def _run(self) -> None:
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
+        while not self._closing:
+            with self._store.begin() as db:
+                job = ledger.claim(db, self._config.clock.now())
+            if job is None:
+                with self._bell:
+                    self._bell.wait(timeout=0.5)
+            else:
+                self._make(job)
+
+    def _make(self, job: Job) -> None:
+        try:
+            outputs = self._outputs(job)
+        except Ended:
+            return
+        except InputUnavailable as error:
+            self._fail(job, Failure("input_unavailable", str(error)))
+        except Unusable as error:
+            self._fail(job, Failure(error.code, str(error)))
+        except Exception:  # noqa: BLE001 - the one boundary of a job: whatever goes wrong in it ends this job and no other
+            LOG.exception("job failed", extra={"job_id": job.id})
+            self._fail(job, Failure("internal", "the studio could not make this; the reason is in its log"))
+        else:
+            self._succeed(job, outputs)
+
+    def _outputs(self, job: Job) -> list[Output]:
+        request = JobRequest.model_validate_json(job.request)
+        progress = Progress(
+            lambda step: self._advance(job, step), lambda: self._closing, self._config.pace_of(request.kind)
+        )
+        progress.reach(0.1)
+        materials = gather(request, self._kept)
+        faults = dict(fault.partition(":")[::2] for fault in job.faults)
+        if "content_refused" in faults:
+            raise Unusable("content_refused", "this cannot be made here: the request was refused by the content check")
+        if "fail_job" in faults:
+            raise Unusable("failed", faults["fail_job"] or "told to fail")
+        made = make(request, materials, progress)
+        progress.reach(1.0)
+        data, media_type = made.data, made.media_type
+        if "empty_output" in faults:
+            data = b""
+        if "wrong_type_output" in faults:
+            data = b"<!doctype html><title>not media</title><script>document.title = 'ran'</script>"
+        return [Output(self._made.put(data), media_type)]
+
+    def _advance(self, job: Job, step: float) -> bool:
+        with self._store.begin() as db:
+            running = ledger.advance(db, job.id, step, self._config.clock.now())
+        self._courier.ring()
+        return running
+
+    def _succeed(self, job: Job, outputs: list[Output]) -> None:
+        request = JobRequest.model_validate_json(job.request)
+        offer = offer_named(request.model)
+        if offer is None:
+            raise LookupError(f"no model {request.model}")
+        with self._store.begin() as db:
+            ledger.succeed(db, job.id, outputs, offer.cost(request.typed_params()), self._config.clock.now())
+        self._courier.ring()
+
+    def _fail(self, job: Job, failure: Failure) -> None:
+        with self._store.begin() as db:
+            ledger.fail(db, job.id, failure, self._config.clock.now())
+        self._courier.ring()
