@@ -1,0 +1,108 @@
+"""The checklist of a task: steps with a fixed acceptance and evidence for what is done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from core.database import Scope
+from core.errors import InvalidError
+from runtime.tables import cards, checklist_steps
+
+MOST_STEPS = 60
+
+
+@dataclass(frozen=True)
+class ChecklistStep:
+    """`evidence` is a list of `{kind, id}`; a step is `done` only with some."""
+
+    task_id: str
+    n: int
+    title: str
+    acceptance: str
+    status: str
+    stale: bool
+    depends_on: tuple[int, ...]
+    evidence: tuple[Mapping[str, str], ...]
+    checkpoint: bool
+    updated_at: datetime
+
+
+@dataclass(frozen=True)
+class NewStep:
+    title: str
+    acceptance: str
+    checkpoint: bool
+    depends_on: tuple[int, ...]
+
+
+def _step(row: sa.Row[Any]) -> ChecklistStep:
+    fields = dict(row._mapping)
+    fields.pop("workspace_id")
+    fields["depends_on"] = tuple(fields["depends_on"])
+    fields["evidence"] = tuple(fields["evidence"])
+    return ChecklistStep(**fields)
+
+
+def of_task(scope: Scope, task_id: str) -> list[ChecklistStep]:
+    query = scope.select(checklist_steps).where(checklist_steps.c.task_id == task_id)
+    return [_step(row) for row in scope.rows(query.order_by(checklist_steps.c.n))]
+
+
+def create(scope: Scope, task_id: str, new: Sequence[NewStep]) -> list[ChecklistStep]:
+    """Write the plan, or put a new one in its place; what is done with evidence stays as it is, at the front."""
+    kept = [step for step in of_task(scope, task_id) if step.status == "done"]
+    if not new or len(new) + len(kept) > MOST_STEPS:
+        raise InvalidError(f"a checklist has 1 to {MOST_STEPS} steps; this one would have {len(new) + len(kept)}")
+    fresh = [step for step in new if step.title not in {old.title for old in kept}]
+    scope.change(
+        scope.delete(checklist_steps).where(
+            checklist_steps.c.task_id == task_id, checklist_steps.c.n.not_in([step.n for step in kept])
+        )
+    )
+    first = max((step.n for step in kept), default=0) + 1
+    for n, step in enumerate(fresh, start=first):
+        scope.insert(
+            checklist_steps,
+            task_id=task_id,
+            n=n,
+            title=step.title,
+            acceptance=step.acceptance,
+            status="todo",
+            stale=False,
+            depends_on=[d for d in step.depends_on if 0 < d < n],
+            evidence=[],
+            checkpoint=step.checkpoint,
+            updated_at=scope.now,
+        )
+    scope.changed("task", task_id)
+    return of_task(scope, task_id)
+
+
+def mark(scope: Scope, task_id: str, n: int, status: str, evidence: Sequence[Mapping[str, str]]) -> None:
+    """Move one step; `evidence` is added to what it has. The caller has checked that the evidence exists."""
+    known = next((step for step in of_task(scope, task_id) if step.n == n), None)
+    if known is None:
+        raise InvalidError(f"the checklist has no step {n}")
+    proof = [dict(item) for item in known.evidence]
+    proof += [dict(item) for item in evidence if dict(item) not in proof]
+    if status == "done" and not proof:
+        raise InvalidError(f"step {n} needs evidence to be done: name an object, order, message or card that shows it")
+    scope.change(
+        scope.update(checklist_steps)
+        .where(checklist_steps.c.task_id == task_id, checklist_steps.c.n == n)
+        .values(status=status, evidence=proof, updated_at=scope.now)
+    )
+    scope.changed("task", task_id)
+
+
+def approved_checkpoints(scope: Scope, task_id: str) -> frozenset[int]:
+    """The steps whose checkpoint a person has let pass."""
+    query = scope.select(cards).where(
+        cards.c.task_id == task_id, cards.c.kind == "checkpoint", cards.c.answer_option == "continue"
+    )
+    return frozenset(int(row.subject["n"]) for row in scope.rows(query) if "n" in row.subject)

@@ -1,0 +1,95 @@
+"""What a person does to a task: stop, pause, resume, archive, promote, and its limits."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from core.database import Scope
+from core.errors import ConflictError, InvalidError
+from runtime import cards, inbox, tasks
+from runtime.tables import turns, waits
+from runtime.tasks import Task
+from runtime.turns import ledger
+from runtime.turns.rows import open_turn_of
+from runtime.wake import wake
+
+
+def stop(scope: Scope, task_id: str) -> Task:
+    """Stop for good: the open turn ends, its lease is void, open cards become void, nothing wakes the task again.
+
+    Jobs that run elsewhere go on; their results are stored and settled. Stopping twice changes nothing.
+    """
+    _end_turn(scope, task_id, "stopped by a person")
+    if tasks.lock(scope, task_id).status in tasks.ENDED:
+        return tasks.get(scope, task_id)
+    cards.close_open(scope, task_id, "void")
+    _end_wait(scope, task_id)
+    return tasks.set_fields(scope, task_id, status="stopped", reason="stopped by a person")
+
+
+def pause(scope: Scope, task_id: str) -> Task:
+    """No further turn until `resume`; the step that is being worked on may end, and its turn then closes."""
+    task = tasks.lock(scope, task_id)
+    if task.status in ("stopped", "archived", "done"):
+        raise ConflictError(f"a task that is {task.status} cannot be paused", state=task.status)
+    return tasks.set_fields(scope, task_id, status="paused", reason="paused by a person")
+
+
+def resume(scope: Scope, task_id: str) -> Task:
+    """Take a paused or blocked task up again."""
+    task = tasks.lock(scope, task_id)
+    if task.status not in ("paused", "blocked"):
+        raise ConflictError(f"only a paused or blocked task can be resumed; this one is {task.status}", state=task.status)
+    cards.close_open(scope, task_id, "superseded", kinds=("blocked",))
+    tasks.set_fields(scope, task_id, status="active", reason="", idle_rounds=0)
+    wake(scope, task_id, f"resume:{scope.ids.new('cause')}")
+    return tasks.get(scope, task_id)
+
+
+def archive(scope: Scope, task_id: str) -> Task:
+    """Put a task away; its works stay."""
+    _end_turn(scope, task_id, "archived by a person")
+    tasks.lock(scope, task_id)
+    cards.close_open(scope, task_id, "void")
+    _end_wait(scope, task_id)
+    return tasks.set_fields(scope, task_id, status="archived", reason="archived by a person")
+
+
+def promote(scope: Scope, task_id: str) -> Task:
+    """Make a light task a persistent one; what it has stays."""
+    if tasks.lock(scope, task_id).kind == "persistent":
+        return tasks.get(scope, task_id)
+    return tasks.set_fields(scope, task_id, kind="persistent")
+
+
+def set_autonomy(scope: Scope, task_id: str, autonomy: str) -> Task:
+    if autonomy not in ("step", "checkpoint", "plan"):
+        raise InvalidError(f"autonomy is step, checkpoint or plan, not {autonomy!r}")
+    return tasks.set_fields(scope, task_id, autonomy=autonomy)
+
+
+def set_plan_budget(scope: Scope, task_id: str, budget: Decimal | None) -> Task:
+    if budget is not None and budget < 0:
+        raise InvalidError("a budget is zero or more")
+    return tasks.set_fields(scope, task_id, plan_budget=budget)
+
+
+def _end_turn(scope: Scope, task_id: str, reason: str) -> None:
+    turn = open_turn_of(scope, task_id)
+    if turn is None:
+        return
+    ended = scope.change(
+        scope.update(turns)
+        .where(turns.c.id == turn.id, turns.c.status.in_(("queued", "running")))
+        .values(status="stopped", reason=reason, lease_token=None, lease_until=None, ended_at=scope.now)
+    )
+    if ended:
+        ledger.end_open_calls(scope, turn.id)
+        inbox.unclaim(scope, task_id)
+        scope.changed("turn", turn.id)
+
+
+def _end_wait(scope: Scope, task_id: str) -> None:
+    scope.change(
+        scope.update(waits).where(waits.c.task_id == task_id, waits.c.ended_at.is_(None)).values(ended_at=scope.now)
+    )

@@ -1,0 +1,187 @@
+"""The right to act for a turn.
+
+A run is let into a queued turn once (`enter`). Each execution of a step then claims the lease under a token of its
+own (`hold`), renews it while it works, and frees it in the commit of its record. Whoever meets a dead lease takes
+over with the next epoch, in one update, once; a writer whose epoch or token no longer stands changes nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+
+import sqlalchemy as sa
+
+from core.database import Database, Scope
+from core.errors import BusyError, LostError
+from runtime import tasks
+from runtime.tables import turns
+from runtime.turns.rows import Turn, get
+
+
+@dataclass(frozen=True)
+class TurnFence:
+    """One execution's hold on a turn; implements `core.tools.Fence`."""
+
+    turn_id: str
+    epoch: int
+    token: str
+
+    def check(self, scope: Scope) -> None:
+        """Raise LostError unless this hold still stands; part of the caller's transaction."""
+        self._write(scope, touched_at=scope.now)
+
+    def renew(self, scope: Scope, lease: timedelta) -> None:
+        self._write(scope, lease_until=scope.now + lease, touched_at=scope.now)
+
+    def release(self, scope: Scope) -> None:
+        """Free the lease, as the last write of the step's record."""
+        self._write(scope, lease_token=None, lease_until=None, touched_at=scope.now)
+
+    def close(self, scope: Scope, status: str, reason: str) -> None:
+        """End the turn."""
+        self._write(
+            scope, status=status, reason=reason, lease_token=None, lease_until=None, ended_at=scope.now,
+            touched_at=scope.now,
+        )  # fmt: skip
+        scope.changed("turn", self.turn_id)
+
+    def _write(self, scope: Scope, **values: object) -> None:
+        changed = scope.change(
+            scope.update(turns)
+            .where(
+                turns.c.id == self.turn_id,
+                turns.c.status == "running",
+                turns.c.epoch == self.epoch,
+                turns.c.lease_token == self.token,
+            )
+            .values(**values)
+        )
+        if changed != 1:
+            raise LostError(f"turn {self.turn_id} is no longer held at epoch {self.epoch}")
+
+
+def enter(scope: Scope, turn_id: str, run_id: str, patience: timedelta) -> bool:
+    """Let one run into a turn; a bell that comes twice, late or forged finds the door shut.
+
+    A later bell's run may take the place of one that was lost: only when nobody holds the lease and nothing has
+    been touched for `patience`. It raises the epoch, so that the replaced run's steps stop.
+    """
+    turn = get(scope, turn_id)
+    if turn.status == "queued":
+        return _enter_queued(scope, turn, run_id)
+    if turn.status != "running":
+        return False
+    if turn.run_id == run_id:
+        return True
+    held = turn.lease_until is not None and turn.lease_until > scope.now
+    if held or turn.touched_at > scope.now - patience:
+        return False
+    replaced = scope.change(
+        scope.update(turns)
+        .where(
+            turns.c.id == turn_id,
+            turns.c.status == "running",
+            turns.c.epoch == turn.epoch,
+            turns.c.touched_at == turn.touched_at,
+        )
+        .values(
+            run_id=run_id, epoch=turn.epoch + 1, lease_token=None, lease_until=None, touched_at=scope.now,
+        )  # fmt: skip
+    )
+    if replaced:
+        scope.changed("turn", turn_id)
+    return replaced == 1
+
+
+def _enter_queued(scope: Scope, turn: Turn, run_id: str) -> bool:
+    # The turn's row is taken before the task's, here as everywhere, so that no two transactions wait for each other.
+    entered = scope.change(
+        scope.update(turns)
+        .where(turns.c.id == turn.id, turns.c.status == "queued")
+        .values(status="running", run_id=run_id, started_at=scope.now, touched_at=scope.now)
+    )
+    if not entered:
+        return False
+    status = "active" if turn.task_id is None else tasks.lock(scope, turn.task_id).status
+    scope.changed("turn", turn.id)
+    mine = scope.update(turns).where(turns.c.id == turn.id)
+    if status in ("stopped", "archived"):
+        scope.change(mine.values(status="stopped", reason=f"the task is {status}", ended_at=scope.now))
+        return False
+    if status == "paused":
+        scope.change(mine.values(status="queued", run_id=None, started_at=None))
+        return False
+    return True
+
+
+def claim(scope: Scope, turn_id: str, run_id: str, lease: timedelta) -> TurnFence:
+    """Claim the lease for one execution of a step of `run_id`.
+
+    Raises LostError when the turn has ended or another run has taken its place, BusyError while another execution
+    holds a living lease.
+    """
+    turn = get(scope, turn_id)
+    if turn.status != "running" or turn.run_id != run_id:
+        raise LostError(f"turn {turn_id} is {turn.status} and held by run {turn.run_id or 'none'}, not by {run_id}")
+    alive = turn.lease_token is not None and turn.lease_until is not None and turn.lease_until > scope.now
+    if alive:
+        raise _busy(turn, turn.lease_until - scope.now if turn.lease_until else lease)
+    epoch = turn.epoch if turn.lease_token is None else turn.epoch + 1
+    token = scope.ids.new("lease")
+    same_token = turns.c.lease_token.is_(None) if turn.lease_token is None else turns.c.lease_token == turn.lease_token
+    won = scope.change(
+        scope.update(turns)
+        .where(
+            turns.c.id == turn_id,
+            turns.c.status == "running",
+            turns.c.run_id == run_id,
+            turns.c.epoch == turn.epoch,
+            same_token,
+            sa.or_(turns.c.lease_until.is_(None), turns.c.lease_until <= scope.now),
+        )
+        .values(epoch=epoch, lease_token=token, lease_until=scope.now + lease, touched_at=scope.now)
+    )
+    if won != 1:
+        raise _busy(turn, lease)
+    if epoch != turn.epoch:
+        scope.changed("turn", turn_id)
+    return TurnFence(turn_id, epoch, token)
+
+
+def _busy(turn: Turn, wait: timedelta) -> BusyError:
+    return BusyError(f"turn {turn.id} is being worked on at epoch {turn.epoch}", max(wait, timedelta(seconds=1)))
+
+
+@contextmanager
+def hold(database: Database, workspace_id: str, turn_id: str, run_id: str, lease: timedelta) -> Iterator[TurnFence]:
+    """Hold the lease during a block and keep it alive; the block's last transaction releases it."""
+    with database.transaction(workspace_id) as scope:
+        fence = claim(scope, turn_id, run_id, lease)
+    done = threading.Event()
+    keeper = threading.Thread(
+        target=_keep_alive, args=(database, workspace_id, fence, lease, done), name=f"lease-{turn_id}", daemon=True
+    )
+    keeper.start()
+    try:
+        yield fence
+    finally:
+        done.set()
+        keeper.join()
+
+
+def _keep_alive(
+    database: Database, workspace_id: str, fence: TurnFence, lease: timedelta, done: threading.Event
+) -> None:
+    while not done.wait(lease.total_seconds() / 3):
+        try:
+            with database.transaction(workspace_id) as scope:
+                fence.renew(scope, lease)
+        except LostError:
+            return
+        except sa.exc.OperationalError:
+            # A database that is away for a moment: the next beat tries again, and the lease decides who is right.
+            continue

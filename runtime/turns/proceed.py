@@ -1,0 +1,105 @@
+"""May the task go on by itself? A pure function over stored facts; the model's words are not among them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ChecklistFact:
+    """One checklist step: `approved` tells that a person let its checkpoint pass."""
+
+    n: int
+    status: str
+    checkpoint: bool
+    approved: bool
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is true when a stretch of work ends. `open_orders` are awaited jobs; `progressed` means new results."""
+
+    task_status: str
+    kind: str
+    autonomy: str
+    checklist: tuple[ChecklistFact, ...]
+    open_orders: tuple[str, ...]
+    open_cards: tuple[str, ...]
+    unread: bool
+    progressed: bool
+    idle_rounds: int
+    most_idle_rounds: int
+    finished: bool
+
+
+@dataclass(frozen=True)
+class End:
+    """The work is complete."""
+
+
+@dataclass(frozen=True)
+class Stop:
+    """No further turn until a person acts."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Suspend until the orders are final."""
+
+    orders: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Gate:
+    """A person must answer; `ask_checkpoint` names the step whose checkpoint nobody has asked about yet."""
+
+    ask_checkpoint: int | None
+
+
+@dataclass(frozen=True)
+class Next:
+    """Queue the next turn."""
+
+
+@dataclass(frozen=True)
+class NoProgress:
+    """Turns went by without a result; a person is told instead of spinning on."""
+
+
+Proceed = End | Stop | Wait | Gate | Next | NoProgress
+
+
+def proceed(facts: Facts) -> Proceed:
+    """Figure 9, in its order. Unread input comes before the question of progress; a pause comes before it."""
+    if facts.task_status in ("stopped", "archived", "paused", "blocked"):
+        return Stop(f"the task is {facts.task_status}")
+    if facts.unread:
+        return Next()
+    if facts.open_orders:
+        return Wait(facts.open_orders)
+    if facts.open_cards:
+        return Gate(None)
+    waiting_checkpoint = _checkpoint(facts)
+    if waiting_checkpoint is not None:
+        return Gate(waiting_checkpoint)
+    if facts.finished or facts.kind == "light" or _complete(facts):
+        return End()
+    if not facts.progressed and facts.idle_rounds + 1 >= facts.most_idle_rounds:
+        return NoProgress()
+    return Next()
+
+
+def _complete(facts: Facts) -> bool:
+    return all(step.status in ("done", "skipped") for step in facts.checklist)
+
+
+def _checkpoint(facts: Facts) -> int | None:
+    if facts.autonomy == "plan":
+        return None
+    for step in facts.checklist:
+        asks = step.checkpoint or facts.autonomy == "step"
+        if asks and step.status == "done" and not step.approved:
+            return step.n
+    return None

@@ -1,0 +1,67 @@
+"""Turns as they are stored: one stretch of work by a task, or Main's answer to one message."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from core.database import Scope
+from core.errors import NotFoundError
+from runtime.tables import turns
+
+OPEN = ("queued", "running")
+
+
+@dataclass(frozen=True)
+class Turn:
+    """`run_id` is the engine's run that holds the turn; `epoch` rises whenever another takes its place."""
+
+    id: str
+    task_id: str | None
+    message_id: str | None
+    cause: str
+    status: str
+    reason: str
+    epoch: int
+    ring: int
+    run_id: str | None
+    lease_token: str | None
+    lease_until: datetime | None
+    touched_at: datetime
+    rung_at: datetime
+    created_at: datetime
+    started_at: datetime | None
+    ended_at: datetime | None
+
+
+def turn_of(row: sa.Row[Any]) -> Turn:
+    fields = dict(row._mapping)
+    fields.pop("workspace_id")
+    return Turn(**fields)
+
+
+def get(scope: Scope, turn_id: str) -> Turn:
+    row = scope.first(scope.select(turns).where(turns.c.id == turn_id))
+    if row is None:
+        raise NotFoundError(f"no turn {turn_id} in this workspace")
+    return turn_of(row)
+
+
+def of_task(scope: Scope, task_id: str, limit: int = 200) -> list[Turn]:
+    """The newest turns of a task, oldest first."""
+    query = scope.select(turns).where(turns.c.task_id == task_id)
+    rows = scope.rows(query.order_by(turns.c.created_at.desc(), turns.c.id.desc()).limit(limit))
+    return [turn_of(row) for row in reversed(rows)]
+
+
+def of_message(scope: Scope, message_id: str) -> Turn | None:
+    row = scope.first(scope.select(turns).where(turns.c.message_id == message_id))
+    return None if row is None else turn_of(row)
+
+
+def open_turn_of(scope: Scope, task_id: str) -> Turn | None:
+    row = scope.first(scope.select(turns).where(turns.c.task_id == task_id, turns.c.status.in_(OPEN)))
+    return None if row is None else turn_of(row)
