@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+_WIDEST = 72
+
 json_option = click.option("--json", "json_wanted", is_flag=True, help="Print JSON.")
 
 
@@ -23,8 +25,17 @@ def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
         click.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
 
 
+def plain(value: object) -> str:
+    """One line of text without control characters: what a model or a stranger wrote must not steer the terminal."""
+    text = "" if value is None else str(value)
+    return " ".join("".join(char if char.isprintable() or char.isspace() else "\ufffd" for char in text).split())
+
+
+def paragraphs(value: object) -> str:
+    """The same for a longer text: its lines stay."""
+    return "\n".join(plain(line) for line in str(value or "").splitlines())
+
+
 def _cell(value: object) -> str:
-    # What a model or a stranger wrote must not move the cursor or start a new line.
-    text = "-" if value is None or value == "" else str(value)
-    text = " ".join("".join(char if char.isprintable() or char.isspace() else "\ufffd" for char in text).split())
-    return text if len(text) <= 72 else text[:71] + "…"
+    text = plain(value) or "-"
+    return text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"

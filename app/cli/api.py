@@ -1,0 +1,117 @@
+"""The HTTP API as the commands use it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+import httpx
+
+# A list is followed over its pages up to so many items: a terminal shows no more with profit.
+_MOST_ITEMS = 1000
+
+
+class Refused(click.ClickException):
+    """The API said no; `status` is its HTTP status. Shown as its problem's own words."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class Api:
+    """Speaks for one key. What the API refuses, or when it does not answer, is a ClickException: exit status 1."""
+
+    def __init__(self, url: str, token: str, transport: httpx.BaseTransport | None = None) -> None:
+        headers = {"Authorization": f"Bearer {token}"}
+        self.url = url
+        self._http = httpx.Client(base_url=url, headers=headers, timeout=30, trust_env=False, transport=transport)
+
+    def get(self, path: str, **query: object) -> Any:
+        return self._answer("GET", path, params=_given(query)).json()
+
+    def items(self, path: str, **query: object) -> list[dict[str, Any]]:
+        """All items of a list, page after page."""
+        found: list[dict[str, Any]] = []
+        cursor: object = None
+        while len(found) < _MOST_ITEMS:
+            page = self.get(path, **query, cursor=cursor)
+            found += page["items"]
+            cursor = page.get("next")
+            if cursor is None:
+                break
+        return found
+
+    def post(self, path: str, body: object = None) -> Any:
+        # One key for one run of the command: a proxy that repeats the request changes nothing.
+        headers = {"Idempotency-Key": uuid.uuid4().hex}
+        answer = self._answer("POST", path, json={} if body is None else body, headers=headers)
+        return answer.json() if answer.content else None
+
+    def put(self, path: str, body: object) -> Any:
+        return self._answer("PUT", path, json=body).json()
+
+    def delete(self, path: str) -> None:
+        self._answer("DELETE", path)
+
+    def upload(self, file: Path) -> str:
+        """Store a file as a new object; its id."""
+        with file.open("rb") as content:
+            answer = self._answer(
+                "POST",
+                "/api/v1/objects",
+                files={"file": (file.name, content)},
+                data={"title": file.name},
+                headers={"Idempotency-Key": uuid.uuid4().hex},
+                timeout=600,
+            )
+        return str(answer.json()["id"])
+
+    def download(self, path: str, target: Path, **query: object) -> None:
+        with self._translated(), self._http.stream("GET", path, params=_given(query)) as answer:
+            _refuse(answer)
+            with target.open("wb") as file:
+                for piece in answer.iter_bytes():
+                    file.write(piece)
+
+    @contextmanager
+    def stream(self, path: str, last_id: str | None, patience: float) -> Iterator[Iterator[str]]:
+        """The lines of an event stream that begins after `last_id`; a silence of `patience` seconds ends it."""
+        headers = {"Accept": "text/event-stream", **({"Last-Event-ID": last_id} if last_id else {})}
+        timeout = httpx.Timeout(30, read=patience)
+        with self._http.stream("GET", path, headers=headers, timeout=timeout) as answer:
+            _refuse(answer)
+            yield answer.iter_lines()
+
+    def _answer(self, method: str, path: str, **more: Any) -> httpx.Response:
+        with self._translated():
+            answer = self._http.request(method, path, **more)
+            _refuse(answer)
+            return answer
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except httpx.TransportError as error:
+            raise click.ClickException(f"Loopwright does not answer at {self.url} ({error})") from None
+
+
+def _given(query: dict[str, object]) -> dict[str, str]:
+    return {name: str(value) for name, value in query.items() if value is not None}
+
+
+def _refuse(answer: httpx.Response) -> None:
+    if answer.is_success:
+        return
+    answer.read()
+    try:
+        problem = answer.json()
+        words = problem.get("detail") or problem.get("title")
+    except (ValueError, AttributeError):
+        words = None
+    raise Refused(answer.status_code, str(words or f"the server answered {answer.status_code}"))

@@ -1,0 +1,43 @@
+"""`loopwright budget`."""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+
+import click
+
+from app.cli.api import Api
+from app.cli.connection import client_command
+from app.cli.show import as_json, json_option, plain
+
+_SETTABLE = ("balance", "free_per_operation", "free_per_day")
+
+
+def _changes(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> dict[str, str]:
+    changes = {}
+    for word in value:
+        name, _, amount = word.partition("=")
+        if name not in _SETTABLE:
+            raise click.BadParameter(f"{word}: set one of {', '.join(_SETTABLE)}, as in free_per_day=2.00")
+        try:
+            finite = Decimal(amount).is_finite()
+        except InvalidOperation:
+            finite = False
+        if not finite:
+            raise click.BadParameter(f"{word}: {amount!r} is no amount")
+        changes[name] = amount
+    return changes
+
+
+@click.command()
+@click.argument("changes", metavar="[SET]...", nargs=-1, callback=_changes)
+@json_option
+@client_command
+def budget(api: Api, changes: dict[str, str], json_wanted: bool) -> None:
+    """Show the budget; with words such as free_per_day=2.00, set those parts of it."""
+    found = api.put("/api/v1/budget", changes) if changes else api.get("/api/v1/budget")
+    if json_wanted:
+        as_json(found)
+        return
+    for name, value in found.items():
+        click.echo(f"{name:20} {plain(value)}")

@@ -1,0 +1,46 @@
+"""How a client command finds the product it speaks to: its home, or an address and a key."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Concatenate, ParamSpec, TypeVar
+
+import click
+
+from app.cli.api import Api
+from app.cli.home import home_option, not_running
+from app.supervise.state_file import read_rows
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def client_command(function: Callable[Concatenate[Api, P], R]) -> Callable[..., R]:
+    """Give a command the options --home, --url and --token, and hand it the API they lead to."""
+
+    @home_option
+    @click.option("--url", help="The address of a product elsewhere.")
+    @click.option("--token", help="A key for it; else the one in the home.")
+    @functools.wraps(function)
+    def command(*args: P.args, home: Path, url: str | None, token: str | None, **kwargs: P.kwargs) -> R:
+        return function(Api(url or find_url(home), token or find_token(home)), *args, **kwargs)
+
+    return command
+
+
+def find_url(home: Path) -> str:
+    """The address of the web process that runs in this home."""
+    for row in read_rows(home) or []:
+        if row.name == "web":
+            return f"http://127.0.0.1:{row.port}"
+    raise not_running(home)
+
+
+def find_token(home: Path) -> str:
+    """The key of the local person."""
+    try:
+        return (home / "keys" / "token").read_text().strip()
+    except OSError:
+        raise click.ClickException(f"no key in {home}: give one with --token") from None

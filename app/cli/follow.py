@@ -1,0 +1,106 @@
+"""`say --wait`: what has come of a message so far, as lines, and whether there is more to come. Reads only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from app.cli.api import Api
+from app.cli.show import paragraphs, plain
+
+_OPEN_TURN = {"queued", "running"}
+_UNROUTED = {"received", "routed"}
+
+
+@dataclass
+class Progress:
+    """Lines that were shown stay shown once; `ended` once the work waits, ends or asks."""
+
+    api: Api
+    message_id: str
+    ended: bool = False
+    _shown: set[str] = field(default_factory=set)
+
+    def fresh(self) -> list[str]:
+        """Look again: the lines that are new."""
+        message = self.api.get(f"/api/v1/messages/{self.message_id}")
+        lines = self._lines(message)
+        new = [line for line in lines if line not in self._shown]
+        self._shown.update(new)
+        return new
+
+    def _lines(self, message: dict[str, Any]) -> list[str]:
+        route = message.get("route") or {}
+        lines = [_route_line(route)] if route else []
+        task_id = route.get("task_id")
+        match message["state"], route.get("outcome"):
+            case ("answered" | "withdrawn" | "replaced") as state, _:
+                self.ended = True
+                lines += self._replies(message) or [f"the message is {state}"]
+            case _, "ask":
+                self.ended = True
+                lines += self._cards(None)
+            case state, _ if task_id and state not in _UNROUTED:
+                lines += self._task(task_id, message)
+            case _:
+                pass
+        return lines
+
+    def _replies(self, message: dict[str, Any]) -> list[str]:
+        found = [self.api.get(f"/api/v1/messages/{reply}") for reply in message.get("replies") or []]
+        return [paragraphs(reply["text"]) for reply in found if reply.get("text")]
+
+    def _task(self, task_id: str, message: dict[str, Any]) -> list[str]:
+        task = self.api.get(f"/api/v1/tasks/{task_id}")
+        lines = [_step_line(step) for step in task.get("checklist") or [] if step["status"] != "todo"]
+        lines += [f"made {plain(one)}" for one in map(_name, task.get("objects") or []) if one]
+        cards = self._cards(task_id)
+        if self._settled(task, message) or cards:
+            self.ended = True
+            lines += self._replies(message)
+            lines += cards or [_task_line(task)]
+        return lines
+
+    def _settled(self, task: dict[str, Any], message: dict[str, Any]) -> bool:
+        """The turn that read the message is over, and no other is on."""
+        consumed = message.get("consumed_by")
+        if not consumed:
+            return False
+        turn = self.api.get(f"/api/v1/turns/{consumed['turn_id']}")
+        return turn["status"] not in _OPEN_TURN and not any(_is_open(one) for one in task.get("turns") or [])
+
+    def _cards(self, task_id: str | None) -> list[str]:
+        cards = self.api.items("/api/v1/cards", state="open")
+        return [_card_line(card) for card in cards if card.get("task_id") == task_id]
+
+
+def _is_open(turn: object) -> bool:
+    return isinstance(turn, dict) and turn.get("status") in _OPEN_TURN
+
+
+def _name(thing: object) -> str:
+    if isinstance(thing, dict):
+        return f"{thing.get('title') or ''} ({thing.get('id')})".strip()
+    return str(thing)
+
+
+def _route_line(route: dict[str, Any]) -> str:
+    where = {"main": "Main answers", "light": "a task of its own", "new": "a new task", "ask": "a question first"}
+    outcome = str(route.get("outcome"))
+    return f"→ {where.get(outcome, 'task')} {plain(route.get('task_id'))}".rstrip()
+
+
+def _step_line(step: dict[str, Any]) -> str:
+    return f"  {step['n']}. {plain(step['title'])}: {step['status']}"
+
+
+def _task_line(task: dict[str, Any]) -> str:
+    waiting = task.get("waiting_on") or {}
+    reason = f", for {plain(waiting.get('type'))}" if waiting.get("type") else ""
+    return f"{task['id']} is {task['status']}{reason}"
+
+
+def _card_line(card: dict[str, Any]) -> str:
+    options = " | ".join(option["id"] for option in card["options"])
+    body = f": {plain(card['body'])}" if card.get("body") else ""
+    return f"? {plain(card['title'])}{body}\n  loopwright answer {card['id']} {options}"

@@ -1,0 +1,59 @@
+"""`loopwright keys`, `keys create`, `keys revoke`."""
+
+from __future__ import annotations
+
+import click
+
+from app.cli.api import Api
+from app.cli.connection import client_command
+from app.cli.show import as_json, json_option, table
+
+_SCOPES = ("read", "write", "approve", "admin")
+
+
+def _scopes(ctx: click.Context, parameter: click.Parameter, value: str) -> list[str]:
+    names = [name.strip() for name in value.split(",") if name.strip()]
+    if unknown := [name for name in names if name not in _SCOPES]:
+        raise click.BadParameter(f"{', '.join(unknown)}: choose from {', '.join(_SCOPES)}")
+    return names
+
+
+@click.group(invoke_without_command=True)
+@json_option
+@click.pass_context
+@client_command
+def keys(api: Api, ctx: click.Context, json_wanted: bool) -> None:
+    """List, create and revoke keys."""
+    ctx.obj = api
+    if ctx.invoked_subcommand is not None:
+        return
+    items = api.items("/api/v1/keys")
+    if json_wanted:
+        as_json({"items": items, "next": None})
+        return
+    rows = [{**item, "scopes": ",".join(item.get("scopes") or [])} for item in items]
+    table(rows, ("id", "name", "speaks_as", "scopes", "created_at"))
+
+
+@keys.command()
+@click.argument("name")
+@click.option("--scopes", required=True, callback=_scopes, help="A comma list of read, write, approve, admin.")
+@click.option("--program", is_flag=True, help="The key speaks as a program: each paid act it asks for gets a card.")
+@json_option
+@click.pass_obj
+def create(api: Api, name: str, scopes: list[str], program: bool, json_wanted: bool) -> None:
+    """Create a key; it is shown this once."""
+    made = api.post("/api/v1/keys", {"name": name, "scopes": scopes, "speaks_as": "program" if program else "person"})
+    if json_wanted:
+        as_json(made)
+    else:
+        click.echo(made["key"])
+
+
+@keys.command()
+@click.argument("key_id", metavar="ID")
+@click.pass_obj
+def revoke(api: Api, key_id: str) -> None:
+    """Revoke a key: it stops working at once."""
+    api.delete(f"/api/v1/keys/{key_id}")
+    click.echo(f"{key_id} is revoked")

@@ -1,0 +1,80 @@
+"""`loopwright tasks`, `task`, `stop`, `pause`, `resume`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from app.cli.api import Api
+from app.cli.connection import client_command
+from app.cli.show import as_json, json_option, plain, table
+
+_MARKS = {"todo": " ", "doing": ">", "waiting": "~", "done": "x", "blocked": "!", "skipped": "-"}
+
+
+@click.command()
+@click.option("--status", help="Only tasks in this status.")
+@json_option
+@client_command
+def tasks(api: Api, status: str | None, json_wanted: bool) -> None:
+    """List tasks."""
+    items = api.items("/api/v1/tasks", status=status)
+    if json_wanted:
+        as_json({"items": items, "next": None})
+        return
+    rows = [{**item, "waits for": (item.get("waiting_on") or {}).get("type")} for item in items]
+    table(rows, ("id", "kind", "status", "waits for", "goal"))
+
+
+@click.command()
+@click.argument("task_id", metavar="ID")
+@json_option
+@client_command
+def task(api: Api, task_id: str, json_wanted: bool) -> None:
+    """Show one task."""
+    found = api.get(f"/api/v1/tasks/{task_id}")
+    if json_wanted:
+        as_json(found)
+    else:
+        _show(found)
+
+
+@click.command()
+@click.argument("task_id", metavar="TASK")
+@client_command
+def stop(api: Api, task_id: str) -> None:
+    """Stop a task for good: nothing new starts, and what it ordered and can still be cancelled is cancelled."""
+    _move(api, task_id, "stop")
+
+
+@click.command()
+@click.argument("task_id", metavar="TASK")
+@client_command
+def pause(api: Api, task_id: str) -> None:
+    """Pause a task until it is resumed."""
+    _move(api, task_id, "pause")
+
+
+@click.command()
+@click.argument("task_id", metavar="TASK")
+@client_command
+def resume(api: Api, task_id: str) -> None:
+    """Let a paused or blocked task go on."""
+    _move(api, task_id, "resume")
+
+
+def _move(api: Api, task_id: str, verb: str) -> None:
+    found = api.post(f"/api/v1/tasks/{task_id}/{verb}")
+    click.echo(f"{found['id']} is {found['status']}")
+
+
+def _show(found: dict[str, Any]) -> None:
+    click.echo(f"{found['id']}  {found['kind']}  {found['status']}")
+    click.echo(plain(found["goal"]))
+    if waiting := found.get("waiting_on"):
+        click.echo(f"waits for {plain(waiting.get('type'))} since {waiting.get('since')}")
+    for step in found.get("checklist") or []:
+        click.echo(f"[{_MARKS.get(step['status'], '?')}] {step['n']}. {plain(step['title'])}")
+    for card in found.get("open_cards") or []:
+        click.echo(f"asks: {plain(card.get('title') if isinstance(card, dict) else card)}")
