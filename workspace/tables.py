@@ -23,9 +23,7 @@ objects = sa.Table(
     sa.Column("created_at", Utc, nullable=False),
     sa.Column("updated_at", Utc, nullable=False),
     sa.Column("deleted_at", Utc),
-    sa.CheckConstraint(
-        "kind in ('document', 'image', 'video', 'audio', 'model3d', 'collection', 'flow')", name="kind"
-    ),
+    sa.CheckConstraint("kind in ('document', 'image', 'video', 'audio', 'model3d', 'collection', 'flow')", name="kind"),
     sa.UniqueConstraint("workspace_id", "cause"),
     sa.Index("ix_objects_list", "workspace_id", "kind", "created_at"),
 )

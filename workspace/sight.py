@@ -1,0 +1,90 @@
+"""Who knows what: the versions that each task has seen of the objects it works with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.database import Scope
+from core.errors import ConflictError
+from workspace.found import Object, by_ids, get
+from workspace.tables import object_tasks, objects
+
+
+def link(scope: Scope, object_id: str, task_id: str) -> None:
+    """Hand the object to the task as it stands now; what the task has seen of it before stays as it was."""
+    seen(scope, object_id, task_id, get(scope, object_id).version, raise_it=False)
+
+
+def seen(scope: Scope, object_id: str, task_id: str, version: int, *, raise_it: bool = True) -> None:
+    """Note that the task knows this version; an older one than it knew changes nothing."""
+    if scope.insert_new(object_tasks, object_id=object_id, task_id=task_id, seen_version=version):
+        scope.changed("object", object_id)
+    elif raise_it:
+        scope.change(
+            scope.update(object_tasks)
+            .where(
+                object_tasks.c.object_id == object_id,
+                object_tasks.c.task_id == task_id,
+                object_tasks.c.seen_version < version,
+            )
+            .values(seen_version=version)
+        )
+
+
+def seen_version(scope: Scope, object_id: str, task_id: str) -> int:
+    """The newest version the task knows; 0 when it knows none."""
+    known = scope.scalar(
+        scope.select(object_tasks.c.seen_version).where(
+            object_tasks.c.object_id == object_id, object_tasks.c.task_id == task_id
+        )
+    )
+    return int(known or 0)
+
+
+@dataclass(frozen=True)
+class Unseen:
+    """An object that has moved since the task saw it."""
+
+    object_id: str
+    title: str
+    seen_version: int
+    version: int
+
+
+def unseen(scope: Scope, task_id: str) -> list[Unseen]:
+    """What the task should be told of: objects it knew in an older version, in the order they last changed."""
+    rows = scope.rows(
+        scope.select(objects.c.id, objects.c.title, objects.c.version, object_tasks.c.seen_version)
+        .where(
+            object_tasks.c.task_id == task_id,
+            object_tasks.c.object_id == objects.c.id,
+            object_tasks.c.seen_version > 0,
+            object_tasks.c.seen_version < objects.c.version,
+            objects.c.deleted_at.is_(None),
+        )
+        .order_by(objects.c.updated_at, objects.c.id)
+    )
+    return [Unseen(row.id, row.title, row.seen_version, row.version) for row in rows]
+
+
+def of_task(scope: Scope, task_id: str) -> list[Object]:
+    """The task's objects that are not deleted, in the order they were made."""
+    linked = scope.rows(scope.select(object_tasks.c.object_id).where(object_tasks.c.task_id == task_id))
+    found = by_ids(scope, [row.object_id for row in linked])
+    return sorted(found.values(), key=lambda work: (work.created_at, work.id))
+
+
+def check_current(scope: Scope, object_id: str, task_id: str | None) -> Object:
+    """The object, if the task may build on its newest version: it has seen that one, or never knew any.
+
+    Raises ConflictError with `current_version` when it moved since the task saw it; NotFoundError.
+    """
+    work = get(scope, object_id)
+    known = 0 if task_id is None else seen_version(scope, object_id, task_id)
+    if 0 < known < work.version:
+        raise ConflictError(
+            f"{work.title!r} moved from version {known} to {work.version} since this task saw it; "
+            f"read {object_id} and decide again",
+            current_version=work.version,
+        )
+    return work

@@ -1,0 +1,63 @@
+"""Works that were made elsewhere and come home as files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from core.database import Scope
+from core.errors import ConflictError, NotFoundError
+from workspace import titles
+from workspace.assets import Asset
+from workspace.found import Object, by_ids, made_by
+from workspace.sight import seen
+from workspace.writes import add_version, create
+
+
+def file_output(
+    scope: Scope,
+    *,
+    kind: str,
+    title: str,
+    asset: Asset,
+    task_id: str | None,
+    cause: str,
+    recipe: Mapping[str, Any],
+    object_id: str | None = None,
+    base_version: int | None = None,
+) -> Object:
+    """File an output, once for its `cause` (`order:output`): a new object, or the next version of `object_id`.
+
+    When that object has moved past `base_version`, or is gone, the output is kept as an object of its own that is
+    stale and says in its recipe what it was made for: it replaces nothing. The task has seen what is answered.
+    """
+    if before := made_by(scope, cause):
+        return before
+    facts: dict[str, Any] = {
+        "title": titles.fitting(title, otherwise=kind),
+        "media_type": asset.media_type,
+        "size": asset.size,
+        "sha256": asset.sha256,
+        "created_by": f"task:{task_id}" if task_id else "generation",
+        "cause": cause,
+    }
+    work = None
+    if object_id is not None:
+        work = _on_top(scope, object_id, kind, base_version or 0, {**facts, "recipe": recipe})
+        if work is None:
+            recipe = {**recipe, "made_for": {"object_id": object_id, "version": base_version}}
+    if work is None:
+        work = create(scope, kind=kind, recipe=recipe, stale=object_id is not None, **facts)
+    if task_id is not None:
+        seen(scope, work.id, task_id, work.version)
+    return work
+
+
+def _on_top(scope: Scope, object_id: str, kind: str, base_version: int, facts: Mapping[str, Any]) -> Object | None:
+    before = by_ids(scope, [object_id]).get(object_id)
+    if before is None or before.kind != kind:
+        return None
+    try:
+        return add_version(scope, object_id, base_version=base_version, **facts)
+    except (ConflictError, NotFoundError):
+        return None
