@@ -105,6 +105,12 @@ def get(scope: Scope, card_id: str) -> Card:
     return _card(row)
 
 
+def was_answered(scope: Scope, card_id: str) -> bool:
+    """Whether a person has answered the card; an open one shows nothing yet."""
+    query = scope.select(cards.c.id).where(cards.c.id == card_id, cards.c.state == "answered")
+    return scope.first(query) is not None
+
+
 def open_cards(scope: Scope, task_id: str | None = None, limit: int = 50) -> list[Card]:
     """Open cards, oldest first; of one task where it is given."""
     return listing(scope, state="open", task_id=task_id, limit=limit)

@@ -113,6 +113,10 @@ def get(scope: Scope, message_id: str) -> Message:
     return _message(row)
 
 
+def exists(scope: Scope, message_id: str) -> bool:
+    return scope.first(scope.select(messages.c.id).where(messages.c.id == message_id)) is not None
+
+
 def oldest_unrouted(scope: Scope, person_id: str) -> Message | None:
     """The person's message that is next to be routed."""
     row = scope.first(

@@ -168,9 +168,23 @@ def hold(database: Database, workspace_id: str, turn_id: str, run_id: str, lease
     keeper.start()
     try:
         yield fence
+    except BaseException:
+        done.set()
+        keeper.join()
+        _let_go(database, workspace_id, fence)
+        raise
     finally:
         done.set()
         keeper.join()
+
+
+def _let_go(database: Database, workspace_id: str, fence: TurnFence) -> None:
+    """Free the lease of a step that failed, so that its retry need not wait for it to die."""
+    try:
+        with database.transaction(workspace_id) as scope:
+            fence.release(scope)
+    except (LostError, sa.exc.SQLAlchemyError):
+        return
 
 
 def _keep_alive(

@@ -1,0 +1,112 @@
+"""One call of a decision: started before it acts, its result after, run again only where that has one effect."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from core.database import Scope
+from core.errors import BusyError, LoopwrightError, LostError, UnavailableError
+from core.tools import CallContext, Tool, ToolResult
+from runtime import messages, tasks
+from runtime.parts import RuntimeParts
+from runtime.turns import ledger, rows
+from runtime.turns.ledger import Call
+from runtime.turns.lease import TurnFence, hold
+
+FINISHED = ("done", "failed", "cancelled", "outcome_unknown")
+
+
+@dataclass(frozen=True)
+class Called:
+    """The stored status of the call; `ends` tells that the model finished its task with it."""
+
+    status: str
+    ends: bool
+
+
+def run_call(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str, n: int, seq: int) -> Called:
+    """Answer the stored result of a call, or make and store it. Raises LostError, BusyError, UnavailableError."""
+    call_id = f"{turn_id}:{n}:{seq}"
+    with hold(parts.database, workspace_id, turn_id, run_id, parts.lease) as fence:
+        with parts.database.transaction(workspace_id) as scope:
+            fence.check(scope)
+            call = ledger.get_call(scope, call_id)
+            if call.status in FINISHED:
+                fence.release(scope)
+                return _called(call)
+            context = _context(scope, parts, fence, workspace_id, call)
+            tool = parts.tools_for(context.task_id).get(call.tool)
+            arguments = _arguments(tool, call, parts.tools_for(context.task_id))
+            if tool is None or isinstance(arguments, ToolResult):
+                assert isinstance(arguments, ToolResult)
+                ledger.record_result(scope, fence, call, "failed", arguments)
+                return Called("failed", False)
+            if call.status == "started" and not tool.repeatable:
+                unknown = ToolResult({"status": "outcome_unknown", "call_id": call.id}, ok=False)
+                ledger.record_result(scope, fence, call, "outcome_unknown", unknown)
+                return Called("outcome_unknown", False)
+            ledger.record_start(scope, fence, call_id)
+        result = _act(tool, context, arguments)
+        status = "done" if result.ok else "failed"
+        with parts.database.transaction(workspace_id) as scope:
+            fence.check(scope)
+            ledger.record_result(scope, fence, call, status, result)
+    return Called(status, ends=call.tool == "finish" and result.ok)
+
+
+def _called(call: Call) -> Called:
+    return Called(call.status, ends=call.tool == "finish" and call.status == "done")
+
+
+def _act(tool: Tool, context: CallContext, arguments: BaseModel) -> ToolResult:
+    try:
+        return tool.run(context, arguments)
+    except (LostError, BusyError, UnavailableError):
+        raise
+    except LoopwrightError as error:
+        # A refusal is an answer the model can act on; what is not a domain error goes through to the engine.
+        return ToolResult({"error": error.code, "message": str(error), **error.facts()}, ok=False)
+
+
+def _context(scope: Scope, parts: RuntimeParts, fence: TurnFence, workspace_id: str, call: Call) -> CallContext:
+    turn = rows.get(scope, call.turn_id)
+    if turn.task_id is not None:
+        task = tasks.get(scope, turn.task_id)
+        person_id, asked_by, language = task.person_id, task.asked_by, task.language
+    else:
+        asked = messages.get(scope, turn.message_id or "")
+        person_id, asked_by, language = asked.person_id, asked.asked_by, asked.language or "en"
+    return CallContext(
+        database=parts.database,
+        fence=fence,
+        workspace_id=workspace_id,
+        person_id=person_id,
+        asked_by=asked_by,
+        task_id=turn.task_id,
+        turn_id=turn.id,
+        call_id=call.id,
+        language=language,
+    )
+
+
+def _arguments(tool: Tool | None, call: Call, known: Any) -> BaseModel | ToolResult:
+    if tool is None:
+        return ToolResult({"message": f"there is no tool {call.tool}; there are {', '.join(sorted(known))}"}, ok=False)
+    try:
+        given = json.loads(call.arguments or "{}")
+    except ValueError as error:
+        return ToolResult(
+            {"message": f"the arguments are no JSON ({error}); send one JSON object", "began": call.arguments[:200]},
+            ok=False,
+        )
+    if not isinstance(given, dict):
+        return ToolResult({"message": f"the arguments are a JSON {type(given).__name__}; send one object"}, ok=False)
+    try:
+        return tool.arguments.model_validate(given)
+    except ValidationError as error:
+        faults = [f"{'.'.join(str(part) for part in e['loc']) or 'arguments'}: {e['msg']}" for e in error.errors()]
+        return ToolResult({"message": "the arguments do not fit: " + "; ".join(faults[:8])}, ok=False)

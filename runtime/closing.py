@@ -1,0 +1,224 @@
+"""The end of a turn: say the answer, decide from stored facts whether the task goes on, and write that down."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from core.database import Scope
+from runtime import cards, checklist, inbox, messages, tasks
+from runtime.parts import RuntimeParts
+from runtime.tables import turns, waits
+from runtime.tasks import Task
+from runtime.turns import ledger, rows
+from runtime.turns.lease import TurnFence, hold
+from runtime.turns.ledger import Call
+from runtime.turns.proceed import ChecklistFact, End, Facts, Gate, Next, NoProgress, Stop, Wait, proceed
+from runtime.turns.rows import Turn
+from runtime.wake import wake
+
+PLANNING = frozenset({"set_brief", "create_checklist", "update_checklist", "ask_user", "load_tools", "finish"})
+"""Calls that only move the plan about: no sign of progress by themselves."""
+BLOCKED_OPTIONS = ({"id": "retry", "label": "Try again"}, {"id": "stop", "label": "Stop the task", "danger": True})
+
+
+def close(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str) -> str:
+    """End a turn; answers its final status. A turn that has ended already answers what it ended with."""
+    with parts.database.reading(workspace_id) as scope:
+        turn = rows.get(scope, turn_id)
+    if turn.status not in rows.OPEN:
+        return turn.status
+    with hold(parts.database, workspace_id, turn_id, run_id, parts.lease) as fence:
+        with parts.database.transaction(workspace_id) as scope:
+            fence.check(scope)
+            turn = rows.get(scope, turn_id)
+            _say_answer(scope, turn)
+            if turn.task_id is None:
+                fence.close(scope, "completed", "")
+            else:
+                _close_task_turn(scope, parts, fence, turn, tasks.lock(scope, turn.task_id))
+            return rows.get(scope, turn_id).status
+
+
+def fail(parts: RuntimeParts, workspace_id: str, turn_id: str, reason: str) -> bool:
+    """End a turn that cannot go on, unless somebody holds a living lease on it; the task waits on a card."""
+    with parts.database.transaction(workspace_id) as scope:
+        turn = rows.get(scope, turn_id)
+        alive = turn.lease_until is not None and turn.lease_until > scope.now
+        if turn.status != "running" or alive:
+            return False
+        fence = TurnFence(turn_id, turn.epoch + 1, scope.ids.new("lease"))
+        if not _seize(scope, turn, fence):
+            return False
+        ledger.end_open_calls(scope, turn_id)
+        fence.close(scope, "failed", reason)
+        if turn.task_id is None:
+            asked = messages.get(scope, turn.message_id or "")
+            messages.say(
+                scope,
+                person_id=asked.person_id,
+                text=f"I could not answer this: {reason}",
+                task_id=None,
+                reply_to=asked.id,
+                cause=f"failed:{turn_id}",
+                language="en",
+                turn_id=turn_id,
+            )
+            return True
+        tasks.lock(scope, turn.task_id)
+        inbox.unclaim(scope, turn.task_id)
+        _block(scope, turn.task_id, turn_id, reason)
+    return True
+
+
+def _seize(scope: Scope, turn: Turn, fence: TurnFence) -> bool:
+    return bool(
+        scope.change(
+            scope.update(turns)
+            .where(turns.c.id == turn.id, turns.c.status == "running", turns.c.epoch == turn.epoch)
+            .values(epoch=fence.epoch, lease_token=fence.token, lease_until=scope.now)
+        )
+    )
+
+
+def _close_task_turn(scope: Scope, parts: RuntimeParts, fence: TurnFence, turn: Turn, task: Task) -> None:
+    inbox.unclaim(scope, task.id)
+    facts = _facts(scope, parts, turn, task)
+    scope.change(
+        scope.update(waits).where(waits.c.task_id == task.id, waits.c.ended_at.is_(None)).values(ended_at=scope.now)
+    )
+    idle = 0 if facts.progressed else task.idle_rounds + 1
+    verdict = proceed(facts)
+    match verdict:
+        case Stop(reason):
+            fence.close(scope, "completed", reason)
+        case Next():
+            fence.close(scope, "completed", "more to do")
+            tasks.set_fields(scope, task.id, idle_rounds=idle)
+            wake(scope, task.id, f"after:{turn.id}")
+        case Wait(orders):
+            fence.close(scope, "waiting", f"{len(orders)} awaited")
+            _wait(scope, turn, task.id, "generation", orders)
+            tasks.set_fields(scope, task.id, status="waiting", reason="", idle_rounds=idle)
+        case Gate(ask):
+            fence.close(scope, "gated", "a person must answer")
+            asked = [_ask_checkpoint(scope, task, ask)] if ask is not None else list(facts.open_cards)
+            _wait(scope, turn, task.id, "card", asked)
+            tasks.set_fields(scope, task.id, status="waiting", reason="", idle_rounds=idle)
+        case End():
+            fence.close(scope, "completed", "")
+            tasks.set_fields(scope, task.id, status="done", reason="", idle_rounds=0)
+        case NoProgress():
+            fence.close(scope, "completed", "no progress")
+            _block(scope, task.id, turn.id, f"{task.idle_rounds + 1} turns went by without a new result")
+        case _:
+            assert_never(verdict)
+
+
+def _facts(scope: Scope, parts: RuntimeParts, turn: Turn, task: Task) -> Facts:
+    approved = checklist.approved_checkpoints(scope, task.id)
+    made = ledger.calls_of(scope, [turn.id])
+    return Facts(
+        task_status=task.status,
+        kind=task.kind,
+        autonomy=task.autonomy,
+        checklist=tuple(
+            ChecklistFact(step.n, step.status, step.checkpoint, step.n in approved)
+            for step in checklist.of_task(scope, task.id)
+        ),
+        open_orders=tuple(parts.open_orders(scope, task.id)),
+        open_cards=tuple(card.id for card in cards.open_cards(scope, task.id) if card.kind != "result"),
+        unread=bool(inbox.unread(scope, task.id)),
+        progressed=_progressed(made) or bool(inbox.read_by(scope, turn.id)),
+        idle_rounds=task.idle_rounds,
+        most_idle_rounds=parts.most_idle_rounds,
+        finished=any(call.tool == "finish" and call.ok for call in made),
+    )
+
+
+def _progressed(made: Sequence[Call]) -> bool:
+    if any(call.ok and call.effect != "read" and call.tool not in PLANNING for call in made):
+        return True
+    return any(call.ok and call.result is not None and call.result.get("newly_done") for call in made)
+
+
+def _say_answer(scope: Scope, turn: Turn) -> None:
+    """Say the words of the last step, once; they answer the messages that this turn has read."""
+    taken = ledger.steps_of(scope, [turn.id])
+    if not taken:
+        return
+    last = taken[-1]
+    text = last.text.strip() or _finish_summary(ledger.calls_of_step(scope, turn.id, last.n))
+    if turn.task_id is None:
+        asked = [turn.message_id or ""]
+        person_id, language = messages.get(scope, asked[0]).person_id, messages.get(scope, asked[0]).language
+    else:
+        asked = [item.ref_id for item in inbox.read_by(scope, turn.id) if item.kind == "message"]
+        task = tasks.get(scope, turn.task_id)
+        person_id, language = task.person_id, task.language
+    if text:
+        messages.say(
+            scope,
+            person_id=person_id,
+            text=text,
+            task_id=turn.task_id,
+            reply_to=asked[-1] if asked else None,
+            cause=f"turn:{turn.id}",
+            language=language,
+            turn_id=turn.id,
+        )
+    for message_id in asked:
+        messages.set_state(scope, message_id, "answered", was=("consumed",))
+
+
+def _finish_summary(made: Sequence[Call]) -> str:
+    for call in made:
+        if call.tool == "finish" and call.ok and call.result is not None:
+            return str(call.result.get("summary", ""))
+    return ""
+
+
+def _wait(scope: Scope, turn: Turn, task_id: str, kind: str, refs: Sequence[str]) -> None:
+    then = "the next turn reads the outcomes" if kind == "generation" else "the answer starts the next turn"
+    scope.insert(
+        waits,
+        id=scope.ids.new("wait"),
+        task_id=task_id,
+        turn_id=turn.id,
+        kind=kind,
+        refs=list(refs),
+        who="the generation service" if kind == "generation" else "you",
+        then=then,
+        created_at=scope.now,
+    )
+
+
+def _ask_checkpoint(scope: Scope, task: Task, n: int) -> str:
+    """The card that a checkpoint needs and that the model did not make."""
+    step = next(step for step in checklist.of_task(scope, task.id) if step.n == n)
+    card = cards.open_card(
+        scope,
+        kind="checkpoint",
+        title=step.title,
+        body=step.acceptance,
+        options=cards.CHECKPOINT_OPTIONS,
+        cause=f"checkpoint:{task.id}:{n}:{step.updated_at.isoformat()}",
+        task_id=task.id,
+        subject={"n": n, "evidence": list(step.evidence)},
+    )
+    return card.id
+
+
+def _block(scope: Scope, task_id: str, turn_id: str, reason: str) -> None:
+    tasks.set_fields(scope, task_id, status="blocked", reason=reason)
+    cards.open_card(
+        scope,
+        kind="blocked",
+        title="The task is blocked",
+        body=reason,
+        options=BLOCKED_OPTIONS,
+        cause=f"blocked:{turn_id}",
+        task_id=task_id,
+        turn_id=turn_id,
+    )
+

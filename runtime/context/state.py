@@ -1,0 +1,68 @@
+"""The dynamic tail: what is true now, rendered fresh from the rows at every step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from core.database import Scope
+from runtime import cards, checklist, tasks
+from runtime.sources import StateSource
+from runtime.tables import waits
+from runtime.tasks import Task
+
+
+def of_task(scope: Scope, task: Task, sources: Sequence[StateSource]) -> dict[str, Any]:
+    state: dict[str, Any] = {
+        "thread": "task",
+        "task": {"id": task.id, "kind": task.kind, "goal": task.goal, "language": task.language},
+        "language": task.language,
+        "brief": task.brief,
+        "checklist": [
+            {
+                "n": step.n,
+                "title": step.title,
+                "acceptance": step.acceptance,
+                "status": step.status,
+                "stale": step.stale,
+                "evidence": list(step.evidence),
+                "checkpoint": step.checkpoint,
+                "depends_on": list(step.depends_on),
+            }
+            for step in checklist.of_task(scope, task.id)
+        ],
+        "waiting_on": _waiting(scope, task.id),
+        "open_cards": [
+            {"id": card.id, "kind": card.kind, "title": card.title} for card in cards.open_cards(scope, task.id)
+        ],
+    }
+    for source in sources:
+        state.update(source(scope, task.id))
+    return state
+
+
+def of_main(scope: Scope, language: str, sources: Sequence[StateSource]) -> dict[str, Any]:
+    state: dict[str, Any] = {
+        "thread": "main",
+        "task": None,
+        "language": language,
+        "tasks": [
+            {
+                "id": task.id,
+                "kind": task.kind,
+                "goal": task.goal,
+                "status": task.status,
+                "updated_at": task.updated_at.isoformat(),
+            }
+            for task in tasks.listing(scope, limit=20)
+        ],
+        "open_cards": [{"id": card.id, "kind": card.kind, "title": card.title} for card in cards.open_cards(scope)],
+    }
+    for source in sources:
+        state.update(source(scope, None))
+    return state
+
+
+def _waiting(scope: Scope, task_id: str) -> dict[str, Any] | None:
+    row = scope.first(scope.select(waits).where(waits.c.task_id == task_id, waits.c.ended_at.is_(None)))
+    return None if row is None else {"type": row.kind, "refs": row.refs, "since": row.created_at.isoformat()}

@@ -1,0 +1,166 @@
+"""May a call act? Permission, then autonomy, then budget, over stored facts; the first refusal is the answer.
+
+The model's words are not among the facts: what it claims was approved has no effect here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Literal, assert_never
+
+from core.database import Scope
+from core.tables import roles
+from core.tools import Effect
+from runtime import credits
+from runtime.credits import Budget
+from runtime.tables import cards, tasks
+
+Rule = Literal["permission", "task", "autonomy", "currency"]
+Limit = Literal["program", "operation", "day", "plan", "balance"]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is stored about the asker, the task and the money. `amount` is the quote of a paid call, else zero."""
+
+    effect: Effect
+    role: str | None
+    asked_by: str
+    task_status: str | None
+    at_checkpoint: bool
+    amount: Decimal
+    currency: str
+    budget: Budget
+    plan_budget: Decimal | None
+    plan_spent: Decimal
+
+    def after(self, amount: Decimal) -> Facts:
+        """The facts once an act of this amount has been admitted without a card."""
+        budget = replace(self.budget, reserved=self.budget.reserved + amount)
+        if self.plan_budget is None:
+            budget = replace(budget, spent_today=budget.spent_today + amount)
+        return replace(self, budget=budget, plan_spent=self.plan_spent + amount)
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """The call may act now."""
+
+
+@dataclass(frozen=True)
+class NeedsQuote:
+    """A person must say yes to the amount first; `limit` is the first limit it meets, `reason` tells the person."""
+
+    limit: Limit
+    reason: str
+
+
+@dataclass(frozen=True)
+class NeedsConfirmation:
+    """What cannot be undone is always asked about, at every autonomy level."""
+
+
+@dataclass(frozen=True)
+class Refused:
+    """The call may not act; `rule` is the first that said so."""
+
+    rule: Rule
+    reason: str
+
+
+Verdict = Allowed | NeedsQuote | NeedsConfirmation | Refused
+
+
+def decide(facts: Facts) -> Verdict:
+    """Pure; in the order permission, autonomy, budget."""
+    return _permission(facts) or _autonomy(facts) or _budget(facts)
+
+
+def _permission(facts: Facts) -> Refused | None:
+    if facts.role is None:
+        return Refused("permission", "the person has no role in this workspace")
+    if facts.effect is Effect.READ:
+        return None
+    if facts.role == "viewer":
+        return Refused("permission", "a viewer may look but not change or order anything")
+    if facts.task_status in ("stopped", "archived", "paused"):
+        return Refused("task", f"the task is {facts.task_status}; nothing new is started in it")
+    if facts.effect is Effect.PAID and facts.task_status is None:
+        return Refused("task", "Main orders nothing; paid work belongs to a task")
+    return None
+
+
+def _autonomy(facts: Facts) -> Refused | None:
+    if facts.effect in (Effect.WRITE, Effect.PAID) and facts.at_checkpoint:
+        return Refused("autonomy", "a checkpoint card is open; wait for the person's answer")
+    return None
+
+
+def _budget(facts: Facts) -> Verdict:
+    match facts.effect:
+        case Effect.READ | Effect.WRITE:
+            return Allowed()
+        case Effect.IRREVERSIBLE:
+            return NeedsConfirmation()
+        case Effect.PAID:
+            return _paid(facts)
+        case _:
+            assert_never(facts.effect)
+
+
+def _paid(facts: Facts) -> Verdict:
+    amount, unit, budget = facts.amount, facts.currency, facts.budget
+    if unit != budget.currency:
+        return Refused("currency", f"the price is in {unit} and the budget in {budget.currency}; nothing converts them")
+    if facts.asked_by == "program":
+        return NeedsQuote("program", "a program asked for this work, so each paid act is confirmed by a person")
+    if facts.plan_budget is not None:
+        left = facts.plan_budget - facts.plan_spent
+        if amount > left:
+            return NeedsQuote("plan", f"needs {amount} {unit} but only {left} of the plan's {facts.plan_budget} is left")
+    elif amount > budget.free_per_operation:
+        return NeedsQuote("operation", f"costs {amount} {unit}; up to {budget.free_per_operation} goes without asking")
+    elif amount > budget.free_per_day - budget.spent_today:
+        return NeedsQuote(
+            "day", f"costs {amount} {unit}; of today's {budget.free_per_day} without asking, {budget.spent_today} is used"
+        )
+    if amount > budget.available:
+        return NeedsQuote("balance", f"needs {amount} {unit} but only {budget.available} of the balance is free")
+    return Allowed()
+
+
+def gather_facts(
+    scope: Scope,
+    *,
+    effect: Effect,
+    person_id: str,
+    asked_by: str,
+    task_id: str | None,
+    amount: Decimal = Decimal(0),
+    currency: str = "USD",
+) -> Facts:
+    """Read the facts of one call. Before admitting an order, take `credits.lock` in the same transaction.
+
+    A task that a program asked for stays the program's, whoever's message is being worked on.
+    """
+    task = None if task_id is None else scope.first(scope.select(tasks).where(tasks.c.id == task_id))
+    return Facts(
+        effect=effect,
+        role=scope.scalar(scope.select(roles.c.role).where(roles.c.person_id == person_id)),
+        asked_by="program" if task is not None and task.asked_by == "program" else asked_by,
+        task_status=None if task is None else task.status,
+        at_checkpoint=task is not None and _at_checkpoint(scope, task.id),
+        amount=amount,
+        currency=currency,
+        budget=credits.budget(scope),
+        plan_budget=None if task is None else task.plan_budget,
+        plan_spent=Decimal(0) if task is None else credits.plan_spent(scope, task.id),
+    )
+
+
+def _at_checkpoint(scope: Scope, task_id: str) -> bool:
+    held = scope.select(cards.c.id).where(
+        cards.c.task_id == task_id, cards.c.kind == "checkpoint", cards.c.state == "open"
+    )
+    return scope.first(held.limit(1)) is not None

@@ -1,0 +1,35 @@
+"""What the runtime is made with; the composition root hands it in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from core.database import Database, Scope
+from core.model import Model
+from core.tools import Tool
+from runtime.sources import OpenOrders, StateSource
+
+InputSource = Callable[[Scope, str], Mapping[str, Any]]
+"""Renders one input of a kind from its id, as JSON for the model."""
+
+
+@dataclass(frozen=True)
+class RuntimeParts:
+    """`worker_tools` serve tasks and `main_tools` Main; `inputs` renders inputs by kind (`outcome`, `object`)."""
+
+    database: Database
+    model: Model
+    worker_tools: Sequence[Tool]
+    main_tools: Sequence[Tool]
+    state_sources: Sequence[StateSource]
+    inputs: Mapping[str, InputSource]
+    open_orders: OpenOrders
+    lease: timedelta
+    patience: timedelta
+    most_idle_rounds: int = 3
+
+    def tools_for(self, task_id: str | None) -> Mapping[str, Tool]:
+        return {tool.name: tool for tool in (self.main_tools if task_id is None else self.worker_tools)}

@@ -1,0 +1,1 @@
+"""The core tools: plan, ask, look back, end. Every worker has them."""
