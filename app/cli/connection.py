@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from pathlib import Path
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 import click
 
@@ -13,18 +13,17 @@ from app.cli.api import Api
 from app.cli.home import home_option, not_running
 from app.supervise.state_file import read_rows
 
-P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def client_command(function: Callable[Concatenate[Api, P], R]) -> Callable[..., R]:
+def client_command(function: Callable[..., R]) -> Callable[..., R]:
     """Give a command the options --home, --url and --token, and hand it the API they lead to."""
 
     @home_option
     @click.option("--url", help="The address of a product elsewhere.")
     @click.option("--token", help="A key for it; else the one in the home.")
     @functools.wraps(function)
-    def command(*args: P.args, home: Path, url: str | None, token: str | None, **kwargs: P.kwargs) -> R:
+    def command(*args: Any, home: Path, url: str | None, token: str | None, **kwargs: Any) -> R:
         return function(Api(url or find_url(home), token or find_token(home)), *args, **kwargs)
 
     return command

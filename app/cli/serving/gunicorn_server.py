@@ -5,32 +5,23 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gunicorn.app.base import BaseApplication
 
+from app.cli.serving.ask import Ask
 from app.supervise.parent import die_with, load_prctl
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
 
 
-@dataclass(frozen=True)
-class Listen:
-    """Where and how wide: one gthread worker with so many threads. A long step or an open stream holds one thread."""
-
-    host: str
-    port: int
-    threads: int
-    supervised: bool
-
-
 class Server(BaseApplication):  # type: ignore[misc] # gunicorn ships no types
     """Runs what `build` makes. It is called after the fork: no client or engine crosses one."""
 
-    def __init__(self, listen: Listen, build: Callable[[], WSGIApplication]) -> None:
-        self._listen = listen
+    def __init__(self, ask: Ask, threads: int, build: Callable[[], WSGIApplication]) -> None:
+        self._ask = ask
+        self._threads = threads
         self._build = build
         super().__init__()
 
@@ -45,20 +36,20 @@ class Server(BaseApplication):  # type: ignore[misc] # gunicorn ships no types
             signal.signal(signal.SIGINT, signal.SIG_IGN)
 
         settings: dict[str, object] = {
-            "bind": f"{self._listen.host}:{self._listen.port}",
+            "bind": f"{self._ask.host}:{self._ask.port}",
             "workers": 1,
             "worker_class": "gthread",
-            "threads": self._listen.threads,
+            "threads": self._threads,
             # Steps and streams are long; a worker that hangs is found by its probe, not by a clock.
             "timeout": 0,
             # Under a supervisor a stop is quick, and a step that is cut off runs again.
-            "graceful_timeout": 1 if self._listen.supervised else 30,
+            "graceful_timeout": 1 if self._ask.supervised else 30,
             # Several servers of one person would meet at its default path.
             "control_socket_disable": True,
             "loglevel": "warning",
             "post_fork": post_fork,
         }
-        if self._listen.supervised:
+        if self._ask.supervised:
             settings |= {"when_ready": ignore_interrupt, "post_worker_init": ignore_interrupt}
         for name, value in settings.items():
             self.cfg.set(name, value)
@@ -67,8 +58,8 @@ class Server(BaseApplication):  # type: ignore[misc] # gunicorn ships no types
         return self._build()
 
 
-def run(listen: Listen, build: Callable[[], WSGIApplication]) -> None:
-    """Serve until told to stop; ends the process."""
+def run_wsgi(ask: Ask, threads: int, build: Callable[[], WSGIApplication]) -> None:
+    """Serve until told to stop; ends the process. A long step or an open stream holds one of the threads."""
     # Variables meant for somebody else's gunicorn do not reach ours.
     os.environ.pop("GUNICORN_CMD_ARGS", None)
-    Server(listen, build).run()
+    Server(ask, threads, build).run()

@@ -1,0 +1,1 @@
+"""What `serve NAME` runs: one file for each process."""
