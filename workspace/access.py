@@ -1,0 +1,31 @@
+"""Short transactions in one workspace, for work that also moves bytes between them."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from core.database import Database, Scope
+
+
+class Access(Protocol):
+    """What opens transactions: a tool call's context, whose writes are fenced, or a `WorkspaceAccess`."""
+
+    def transaction(self) -> AbstractContextManager[Scope]: ...
+
+    def reading(self) -> AbstractContextManager[Scope]: ...
+
+
+@dataclass(frozen=True)
+class WorkspaceAccess:
+    """The access of a person or program that may write in this workspace."""
+
+    database: Database
+    workspace_id: str
+
+    def transaction(self) -> AbstractContextManager[Scope]:
+        return self.database.transaction(self.workspace_id)
+
+    def reading(self) -> AbstractContextManager[Scope]:
+        return self.database.reading(self.workspace_id)

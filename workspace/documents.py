@@ -1,0 +1,187 @@
+"""Documents: Markdown text kept as objects. Bytes are stored before the row that names them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import assert_never
+
+from core.errors import ConflictError, InvalidError
+from workspace import objects
+from workspace.access import Access
+from workspace.assets import Asset, Assets
+from workspace.edits import TEXT_LIMIT, Applied, Edit, Refused, Unchanged, apply_edits
+from workspace.media_types import is_text
+from workspace.objects import Object
+
+MARKDOWN = "text/markdown"
+EDITS_LIMIT = 50
+_TRIES = 5
+
+
+@dataclass(frozen=True)
+class Edited:
+    """The document after an edit. `counts` says how many places each edit changed; none when nothing changed.
+
+    `alike` names the edits (from 1) that matched but for quotes and blanks, `notes` say why nothing changed, and
+    `moved_from` is the version that the asker knew when the edits met a newer one.
+    """
+
+    object: Object
+    counts: tuple[int, ...] = ()
+    alike: tuple[int, ...] = ()
+    notes: tuple[str, ...] = ()
+    moved_from: int | None = None
+
+
+def write(
+    access: Access,
+    assets: Assets,
+    *,
+    title: str,
+    content: str,
+    created_by: str,
+    cause: str,
+    task_id: str | None = None,
+) -> Object:
+    """Make a document, once for its `cause`; raises InvalidError."""
+    asset = store(assets, content)
+    with access.transaction() as scope:
+        return objects.create(
+            scope,
+            kind="document",
+            title=title,
+            media_type=asset.media_type,
+            size=asset.size,
+            sha256=asset.sha256,
+            created_by=created_by,
+            cause=cause,
+            task_id=task_id,
+        )
+
+
+def rewrite(
+    access: Access,
+    assets: Assets,
+    object_id: str,
+    *,
+    base_version: int,
+    content: str,
+    created_by: str,
+    cause: str,
+    title: str | None = None,
+    task_id: str | None = None,
+) -> Object:
+    """Put a whole new text on top of `base_version`, once for its `cause`.
+
+    Raises ConflictError with `current_version` when the document has moved, InvalidError when it is no text.
+    """
+    with access.reading() as scope:
+        work = _text_object(objects.get(scope, object_id))
+    asset = store(assets, content, work.media_type)
+    with access.transaction() as scope:
+        return objects.add_version(
+            scope,
+            object_id,
+            base_version=base_version,
+            title=title,
+            media_type=asset.media_type,
+            size=asset.size,
+            sha256=asset.sha256,
+            created_by=created_by,
+            cause=cause,
+            task_id=task_id,
+        )
+
+
+def edit(
+    access: Access,
+    assets: Assets,
+    object_id: str,
+    edits: Sequence[Edit],
+    *,
+    created_by: str,
+    cause: str,
+    task_id: str | None = None,
+) -> Edited:
+    """Edit the newest text by snippet, all or nothing, once for its `cause`.
+
+    A version that arrives meanwhile is edited instead. Raises ConflictError with `current_version` and `conflicts`
+    when an edit cannot be made, and when the document never stands still.
+    """
+    if not 1 <= len(edits) <= EDITS_LIMIT:
+        raise InvalidError(f"an edit has 1 to {EDITS_LIMIT} parts, not {len(edits)}")
+    for last_try in (*[False] * (_TRIES - 1), True):
+        with access.reading() as scope:
+            made = objects.made_by(scope, cause)
+            base = made or _text_object(objects.get(scope, object_id))
+            known = base.version if task_id is None else objects.seen_version(scope, object_id, task_id)
+        if made is not None:
+            return Edited(made, notes=("this edit was made already",))
+        outcome = apply_edits(read(assets, base), edits)
+        match outcome:
+            case Refused():
+                raise _refusal(base, outcome)
+            case Unchanged():
+                return Edited(base, notes=outcome.notes)
+            case Applied():
+                asset = store(assets, outcome.text, base.media_type)
+            case _:
+                assert_never(outcome)
+        try:
+            with access.transaction() as scope:
+                work = objects.add_version(
+                    scope,
+                    object_id,
+                    base_version=base.version,
+                    media_type=asset.media_type,
+                    size=asset.size,
+                    sha256=asset.sha256,
+                    created_by=created_by,
+                    cause=cause,
+                    task_id=task_id,
+                )
+        except ConflictError:
+            if last_try:
+                raise
+            continue
+        return Edited(work, outcome.counts, outcome.alike, moved_from=known if known < base.version else None)
+    raise AssertionError("the last try answers or raises")
+
+
+def read(assets: Assets, work: Object) -> str:
+    """The text of a version; raises InvalidError when it is no text, or too long to be handled as one."""
+    _text_object(work)
+    # A sign is at most four bytes.
+    if work.size > 4 * TEXT_LIMIT:
+        raise InvalidError(f"{work.title!r} has {work.size} bytes, too many to be handled as text")
+    return assets.read(work.sha256).decode("utf-8")
+
+
+def store(assets: Assets, content: str, media_type: str = MARKDOWN) -> Asset:
+    """The bytes of a text; raises InvalidError for what is no text or has over a million characters."""
+    if len(content) > TEXT_LIMIT:
+        raise InvalidError(f"the text has {len(content)} characters; {TEXT_LIMIT} is the most")
+    try:
+        data = content.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InvalidError(f"the text has half a character at position {error.start}") from None
+    if b"\0" in data:
+        raise InvalidError("the text holds a zero character; it is no text")
+    kept = assets.put(data)
+    return Asset(kept.sha256, kept.size, media_type)
+
+
+def _text_object(work: Object) -> Object:
+    if work.kind != "document" or not is_text(work.media_type):
+        raise InvalidError(f"{work.title!r} is {work.media_type}, not text; it cannot be read or edited as such")
+    return work
+
+
+def _refusal(base: Object, refused: Refused) -> ConflictError:
+    why = "; ".join(problem.message for problem in refused.problems)
+    return ConflictError(
+        f"nothing changed in {base.title!r}: {why}",
+        current_version=base.version,
+        conflicts=[asdict(problem) for problem in refused.problems],
+    )

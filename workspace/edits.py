@@ -1,0 +1,233 @@
+"""Edits of a text by snippet: every one of them finds its place, or nothing changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Literal
+
+from workspace import snippets
+from workspace.folding import Folded, fold
+from workspace.patching import patched
+from workspace.snippets import Place
+
+TEXT_LIMIT = 1_000_000
+SNIPPET_LIMIT = 100_000
+PLACES_SHOWN = 10
+# A new text of one or two characters stands anywhere, and proves nothing.
+_TELLING = 3
+
+
+@dataclass(frozen=True)
+class Edit:
+    """Put `replace` where `find` stands: in its only place, or with `all` in each of them."""
+
+    find: str
+    replace: str
+    all: bool = False
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why the edit number `edit` (from 1) cannot be made; `count` is how often its snippet stands in the text."""
+
+    edit: int
+    reason: Literal["empty", "missing", "already", "ambiguous", "overlap", "size"]
+    message: str
+    count: int = 0
+    places: tuple[Place, ...] = ()
+    nearest: tuple[Place, ...] = ()
+
+
+@dataclass(frozen=True)
+class Applied:
+    """The new text, with how many places each edit changed; `alike` names edits matched but for quotes and blanks."""
+
+    text: str
+    counts: tuple[int, ...]
+    alike: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Unchanged:
+    """Every edit is as it should be already; the notes say why, one an edit."""
+
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Refused:
+    """At least one edit cannot be made, so none was."""
+
+    problems: tuple[Problem, ...]
+
+
+def apply_edits(text: str, edits: Sequence[Edit]) -> Applied | Unchanged | Refused:
+    """Look every snippet up in the text as it stands, then change all the places at once.
+
+    A snippet that stands nowhere may match where only quote shapes, no-break blanks, blanks at line ends, line ends or
+    the composition of accents differ; there the author's own stay wherever the edit changes nothing.
+    """
+    page = _Text(text)
+    plans = [_plan(page, number, edit) for number, edit in enumerate(edits, start=1)]
+    problems = [plan for plan in plans if isinstance(plan, Problem)]
+    plan_list = [plan for plan in plans if isinstance(plan, _Plan)]
+    if any(plan.changes for plan in plan_list) or any(problem.reason != "already" for problem in problems):
+        if problems:
+            return Refused(tuple(problems))
+    elif problems:
+        return Unchanged(tuple(plan.message if isinstance(plan, Problem) else plan.note for plan in plans))
+    changes = sorted((change for plan in plan_list for change in plan.changes), key=lambda change: change.start)
+    if clashes := _clashes(text, changes):
+        return Refused(tuple(clashes))
+    if len(text) + sum(len(c.text) - (c.end - c.start) for c in changes) > TEXT_LIMIT:
+        return Refused((Problem(1, "size", f"the text would have more than {TEXT_LIMIT} characters"),))
+    result = _with(text, changes)
+    if result == text:
+        return Unchanged(tuple(plan.note for plan in plan_list))
+    return Applied(
+        result,
+        tuple(len(plan.changes) for plan in plan_list),
+        tuple(plan.edit for plan in plan_list if plan.alike),
+    )
+
+
+@dataclass(frozen=True)
+class _Change:
+    edit: int
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True)
+class _Plan:
+    edit: int
+    changes: tuple[_Change, ...] = ()
+    note: str = ""
+    alike: bool = False
+
+
+class _Text:
+    """A text with what is looked up in it more than once."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.windows_lines = "\r\n" in text and text.count("\n") == text.count("\r\n")
+
+    @cached_property
+    def folded(self) -> Folded:
+        return fold(self.text)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """Spans of a snippet in `text`, which is the folded text when it stands there only alike."""
+
+    text: str
+    spans: list[tuple[int, int]]
+    folded: Folded | None
+
+    @property
+    def alike(self) -> bool:
+        return self.folded is not None
+
+    def original(self, span: tuple[int, int]) -> tuple[int, int]:
+        if self.folded is None:
+            return span
+        return self.folded.starts[span[0]], self.folded.ends[span[1] - 1]
+
+
+def _plan(page: _Text, number: int, edit: Edit) -> _Plan | Problem:
+    if not edit.find:
+        return Problem(number, "empty", "the snippet to find is empty; quote the text that the new text replaces")
+    if max(len(edit.find), len(edit.replace)) > SNIPPET_LIMIT:
+        return Problem(number, "size", f"a snippet has at most {SNIPPET_LIMIT} characters; quote less")
+    if edit.find == edit.replace:
+        return _Plan(number, note="nothing changed: the new text is the same as the old")
+    found = _find(page, edit.find)
+    if not found.spans:
+        return _missing(page, number, edit)
+    if len(found.spans) > 1 and not edit.all:
+        return _ambiguous(page.text, number, [found.original(span)[0] for span in found.spans])
+    find, replace = (fold(edit.find).text, fold(edit.replace).text) if found.alike else (edit.find, edit.replace)
+    changes = [
+        _change(page, number, found, span, edit.replace)
+        for span in snippets.apart(found.spans)
+        if not _stands_there(found.text, span[0], find, replace)
+    ]
+    changes = [change for change in changes if change.text != page.text[change.start : change.end]]
+    note = "nothing changed: the new text stands there already"
+    return _Plan(number, tuple(changes), note, found.alike)
+
+
+def _find(page: _Text, snippet: str) -> _Found:
+    """Where it stands exactly; only if nowhere, where it stands alike."""
+    if spans := snippets.exact(page.text, snippet):
+        return _Found(page.text, spans, None)
+    return _Found(page.folded.text, snippets.alike(page.folded, snippet), page.folded)
+
+
+def _change(page: _Text, number: int, found: _Found, span: tuple[int, int], replace: str) -> _Change:
+    start, end = found.original(span)
+    new = replace if found.folded is None else patched(page.text, found.folded, span, replace)
+    return _Change(number, start, end, _with_lines_of(page, new))
+
+
+def _with_lines_of(page: _Text, new: str) -> str:
+    return new.replace("\r\n", "\n").replace("\n", "\r\n") if page.windows_lines else new
+
+
+def _stands_there(text: str, start: int, find: str, replace: str) -> bool:
+    """Whether this place reads as the new text already, which happens when the new text holds the old one."""
+    at = replace.find(find)
+    while at >= 0:
+        if start >= at and text.startswith(replace, start - at):
+            return True
+        at = replace.find(find, at + 1)
+    return False
+
+
+def _missing(page: _Text, number: int, edit: Edit) -> Problem:
+    already = _find(page, edit.replace) if len(edit.replace.strip()) >= _TELLING else None
+    if already and already.spans:
+        starts = [already.original(span)[0] for span in already.spans[:PLACES_SHOWN]]
+        places = tuple(snippets.place(page.text, start) for start in starts)
+        message = f"nothing changed: the snippet is not there, and its new text is, in line {places[0].line}"
+        return Problem(number, "already", message, places=places)
+    near = tuple(snippets.nearest(page.text, edit.find))
+    hint = f"; the nearest is line {near[0].line}: {near[0].text}" if near else "; read the document again"
+    return Problem(number, "missing", f"the snippet of edit {number} is not in the text{hint}", nearest=near)
+
+
+def _ambiguous(text: str, number: int, starts: list[int]) -> Problem:
+    places = tuple(snippets.place(text, start) for start in starts[:PLACES_SHOWN])
+    lines = ", ".join(str(place.line) for place in places)
+    message = (
+        f"the snippet of edit {number} stands in the text {len(starts)} times (lines {lines}); "
+        "quote more of what is around the one you mean, or say `all`"
+    )
+    return Problem(number, "ambiguous", message, count=len(starts), places=places)
+
+
+def _clashes(text: str, changes: Sequence[_Change]) -> list[Problem]:
+    return [
+        Problem(
+            later.edit,
+            "overlap",
+            f"edits {earlier.edit} and {later.edit} change the same text; make one edit of them",
+            places=(snippets.place(text, later.start),),
+        )
+        for earlier, later in pairwise(changes)
+        if later.start < earlier.end
+    ]
+
+
+def _with(text: str, changes: Sequence[_Change]) -> str:
+    pieces, position = [], 0
+    for change in changes:
+        pieces += [text[position : change.start], change.text]
+        position = change.end
+    return "".join([*pieces, text[position:]])

@@ -1,0 +1,62 @@
+"""Puts new text in the place of text that was found alike, and keeps the author's hand in what does not change."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from itertools import accumulate
+
+from workspace.folding import Folded, fold
+
+_TOKENS = re.compile(r"\w+|\s|[^\w\s]")
+_COMPARED = 4_000_000
+
+
+def patched(original: str, folded: Folded, span: tuple[int, int], replace: str) -> str:
+    """What stands in the place of the folded `span`: `replace`, but with the original's own quotes, accents and
+    blanks wherever both read the same."""
+    start, end = span
+    new = fold(replace)
+    pieces = []
+    changes = _changes(folded.text[start:end], new.text)
+    for n, (same, old_from, old_to, new_from, new_to) in enumerate(changes):
+        first, last = start + old_from, start + old_to
+        if same:
+            pieces.append(original[folded.starts[first] : folded.ends[last - 1]])
+        elif new_to > new_from:
+            pieces.append(replace[new.starts[new_from] : new.ends[new_to - 1]])
+        if last > start and n + 1 < len(changes) and changes[n + 1][0]:
+            # Blanks before a line end that stays belong to the line end.
+            pieces.append(original[folded.ends[last - 1] : folded.starts[last]])
+    return "".join(pieces)
+
+
+def _changes(old: str, new: str) -> list[tuple[bool, int, int, int, int]]:
+    """Stretches `(same, old from, old to, new from, new to)` in order, by words, in characters."""
+    olds, news = _TOKENS.findall(old), _TOKENS.findall(new)
+    head = _common(olds, news)
+    tail = _common(olds[head:][::-1], news[head:][::-1])
+    old_end, new_end = len(olds) - tail, len(news) - tail
+    middle = [("replace", head, old_end, head, new_end)]
+    if (old_end - head) * (new_end - head) <= _COMPARED:
+        matcher = difflib.SequenceMatcher(None, olds[head:old_end], news[head:new_end], autojunk=False)
+        middle = [(tag, head + a, head + b, head + c, head + d) for tag, a, b, c, d in matcher.get_opcodes()]
+    stretches = [
+        ("equal", 0, head, 0, head),
+        *middle,
+        ("equal", old_end, len(olds), new_end, len(news)),
+    ]
+    old_at = [0, *accumulate(map(len, olds))]
+    new_at = [0, *accumulate(map(len, news))]
+    return [
+        (tag == "equal", old_at[a], old_at[b], new_at[c], new_at[d]) for tag, a, b, c, d in stretches if b > a or d > c
+    ]
+
+
+def _common(left: list[str], right: list[str]) -> int:
+    count = 0
+    for one, other in zip(left, right, strict=False):
+        if one != other:
+            break
+        count += 1
+    return count
