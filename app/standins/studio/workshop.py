@@ -11,7 +11,8 @@ from app.standins.studio.catalog import offer_named
 from app.standins.studio.config import StudioConfig
 from app.standins.studio.inputs import InputUnavailable, gather
 from app.standins.studio.job import Failure, Job, Output
-from app.standins.studio.media.make import Unusable, make
+from app.standins.studio.media.made import Unusable
+from app.standins.studio.media.make import make
 from app.standins.studio.progress import Ended, Progress
 from app.standins.studio.request import JobRequest
 from app.standins.studio.store import Store

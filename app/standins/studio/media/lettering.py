@@ -9,7 +9,7 @@ from PIL import Image, ImageDraw, ImageFont
 from app.standins.studio.media.colour import Rgb
 
 Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
-LEADING = 1.12
+LEADING = 1.2
 MOST_LINES = 4
 
 
@@ -50,11 +50,11 @@ def drawable(text: str, face: Font) -> str:
 
 
 def draw_title(
-    image: Image.Image, text: str, box: Box, colour: Rgb, align: str = "center", largest: float | None = None
+    image: Image.Image, text: str, box: Box, colour: Rgb, *, align: str = "center", largest: float | None = None
 ) -> Box:
     """Draw `text` in capitals as large as the box allows, on as many lines as suit it, and return the room it took.
 
-    `align` is left, center or right. `largest` limits the size in pixels.
+    `align` is left or center. `largest` limits the size in pixels.
     """
     words = drawable(text.upper(), display_face(40)).split()
     if not words:
@@ -62,32 +62,31 @@ def draw_title(
     size, lines = max((_largest_size(lines, box, largest), lines) for lines in _line_breaks(words))
     face = display_face(size)
     draw = ImageDraw.Draw(image)
-    step = _cap_height(size) * LEADING + size * 0.06
+    step = _cap_height(size) * LEADING
     height = step * (len(lines) - 1) + _cap_height(size)
     top = box.top + (box.height - height) / 2
     for number, line in enumerate(lines):
         width = draw.textlength(line, font=face)
-        left = {"left": box.left, "center": box.left + (box.width - width) / 2, "right": box.right - width}[align]
+        left = box.left + (0 if align == "left" else (box.width - width) / 2)
         draw.text((left, top + number * step + _cap_height(size)), line, font=face, fill=colour, anchor="ls")
     return Box(box.left, top, box.right, top + height)
 
 
-def draw_spaced(
-    image: Image.Image, text: str, centre: tuple[float, float], size: float, width: float, colour: Rgb
-) -> None:
-    """Draw a small line of widely spaced capitals around `centre`, made smaller until it fits `width`."""
+def draw_spaced(image: Image.Image, text: str, box: Box, colour: Rgb, *, align: str = "center") -> None:
+    """Draw one line of widely spaced capitals, as high as the box at most and made smaller until it fits its width."""
     text = drawable(text.upper(), display_face(40))
     draw = ImageDraw.Draw(image)
+    size = box.height
     while True:
-        face = display_face(max(8, round(size)))
-        gap = size * 0.28
+        face, gap = display_face(max(8, round(size))), size * 0.28
         length = sum(draw.textlength(char, font=face) + gap for char in text) - gap
-        if length <= width or size <= 8:
+        if length <= box.width or size <= 8:
             break
         size *= 0.94
-    left = centre[0] - length / 2
+    left = box.left + (0 if align == "left" else (box.width - length) / 2)
+    base = (box.top + box.bottom) / 2 + _cap_height(round(size)) / 2
     for char in text:
-        draw.text((left, centre[1] + _cap_height(round(size)) / 2), char, font=face, fill=colour, anchor="ls")
+        draw.text((left, base), char, font=face, fill=colour, anchor="ls")
         left += draw.textlength(char, font=face) + gap
 
 
@@ -110,7 +109,8 @@ def _line_breaks(words: list[str]) -> list[tuple[str, ...]]:
 
 def _largest_size(lines: tuple[str, ...], box: Box, largest: float | None) -> int:
     widest = max(display_face(100).getlength(line) for line in lines) / 100
-    tall = 0.74 * (1 + (len(lines) - 1) * (LEADING + 0.08))
+    cap = _cap_height(100) / 100
+    tall = cap + (len(lines) - 1) * cap * LEADING
     return max(10, int(min(box.width / widest, box.height / tall, largest or 10_000)))
 
 

@@ -1,32 +1,59 @@
 """Makes what a request asks for."""
 
 import io
-from typing import assert_never
+from random import Random
 
 from PIL import Image
 
 from app.standins.studio.inputs import Material
-from app.standins.studio.media.made import Made, Unusable
+from app.standins.studio.media.film import draw_film
+from app.standins.studio.media.form import draw_form
+from app.standins.studio.media.made import Made
+from app.standins.studio.media.picture import colours_of, enhanced, open_picture, operation_on, recoloured
 from app.standins.studio.media.poster import draw_poster
+from app.standins.studio.media.sound import draw_sound
+from app.standins.studio.media.texture import Mark
 from app.standins.studio.params import AudioParams, FormParams, ImageParams, VideoParams
 from app.standins.studio.progress import Progress
 from app.standins.studio.request import JobRequest
 
-__all__ = ["Made", "Unusable", "make"]
-
 
 def make(request: JobRequest, materials: list[Material], progress: Progress) -> Made:
-    """The finished file. Raises Unusable when the request cannot be carried out, progress.Ended when nobody wants it any more."""
+    """The finished file. Raises made.Unusable when the request cannot be carried out, and progress.Ended when nobody
+    wants it any more."""
     seed = request.work_seed([material.sha256 for material in materials])
     params = request.typed_params()
+    given = materials[0] if materials else None
     match params:
         case ImageParams():
-            return Made(_png(draw_poster(params, seed, progress.reach)), "image/png")
+            return Made(_png(_image(params, given, seed, progress)), "image/png")
+        case VideoParams():
+            picture = None if given is None else open_picture(given.data)
+            return Made(draw_film(params, picture, seed, progress.reach), "video/mp4")
+        case AudioParams():
+            return Made(draw_sound(params, seed, progress.reach), "audio/wav")
+        case FormParams():
+            return Made(draw_form(params, seed, progress.reach), "model/gltf-binary")
+    raise TypeError(f"nothing makes {type(params).__name__}")
+
+
+def _image(params: ImageParams, given: Material | None, seed: int, progress: Progress) -> Image.Image:
+    if given is None:
+        return draw_poster(params, seed, progress.reach)
+    picture = open_picture(given.data)
+    progress.reach(0.3)
+    match operation_on(params, given.role):
+        case "enhance":
+            result = enhanced(picture, params)
+        case "recolour":
+            result = recoloured(picture, params, Random(seed))
         case _:
-            raise Unusable("not_yet", "only pictures can be made so far")
+            return draw_poster(params, seed, progress.reach, colours_of(picture))
+    progress.reach(0.7)
+    return Mark(result.size).put_on(result)
 
 
 def _png(image: Image.Image) -> bytes:
     buffer = io.BytesIO()
-    image.save(buffer, "PNG", compress_level=6)
+    image.save(buffer, "PNG", compress_level=4)
     return buffer.getvalue()

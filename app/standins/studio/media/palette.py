@@ -1,5 +1,7 @@
 """The few colours a work is made of."""
 
+import colorsys
+import math
 import re
 from dataclasses import dataclass
 from random import Random
@@ -23,8 +25,12 @@ class Palette:
     mid: Rgb
 
     def shade(self, share: float) -> Rgb:
-        """Ink with a share of paper: 0 is ink, 1 is paper."""
-        return mix(self.ink, self.paper, share)
+        """Ink with a share of paper: 0 is ink, 1 is paper. What lies between keeps the ink's hue, where a mix turns grey."""
+        plain = mix(self.ink, self.paper, share)
+        hue, _, saturation = colorsys.rgb_to_hls(*(channel / 255 for channel in self.ink))
+        _, lightness, _ = colorsys.rgb_to_hls(*(channel / 255 for channel in plain))
+        red, green, blue = (round(channel * 255) for channel in colorsys.hls_to_rgb(hue, lightness, 0.55 * saturation))
+        return mix(plain, (red, green, blue), 0.7 * math.sin(math.pi * share))
 
 
 RETRO = (
@@ -39,8 +45,12 @@ RETRO = (
 
 def palette_of(words: str, random: Random, warmth: float) -> Palette:
     """The palette that `words` name; what they leave open is filled in to match, or, when they name nothing, drawn by lot."""
-    named = named_in(words)
-    found = _from_names(named, random) if named else _by_lot(random)
+    return palette_from(named_in(words), random, warmth)
+
+
+def palette_from(colours: list[Rgb], random: Random, warmth: float) -> Palette:
+    """The palette made of these colours; what they leave open is filled in to match, or, when there are none, drawn by lot."""
+    found = _from_colours(colours, random) if colours else _by_lot(random)
     return _warmer(found, warmth) if warmth else found
 
 
@@ -58,14 +68,14 @@ def _by_lot(random: Random) -> Palette:
     return Palette(ink, paper, glow, accent, mid)
 
 
-def _from_names(named: list[Rgb], random: Random) -> Palette:
+def _from_colours(named: list[Rgb], random: Random) -> Palette:
     ordered = sorted(named, key=luminance)
     ink = ordered[0] if luminance(ordered[0]) < 0.16 else mix(ordered[0], (16, 16, 22), 0.72)
     paper = ordered[-1] if luminance(ordered[-1]) > 0.55 else mix(CREAM, ordered[-1], 0.06)
     while contrast(ink, paper) < READABLE:
         ink, paper = mix(ink, (8, 8, 12), 0.25), mix(paper, (255, 252, 244), 0.25)
     rest = [colour for colour in named if colour not in (ink, paper)]
-    tint = mix(ink, paper, 0.42)
+    tint = Palette(ink, paper, paper, paper, paper).shade(0.42)
     glow = next((colour for colour in rest if contrast(colour, ink) > 2), None)
     spare = [colour for colour in rest if colour != glow]
     accent = spare[0] if spare else glow or mix(paper, mix(ink, paper, 0.5), 0.35)

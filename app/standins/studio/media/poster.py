@@ -5,38 +5,45 @@ from random import Random
 
 from PIL import Image
 
-from app.standins.studio.media.compositions import TitlePlace, composition_for
+from app.standins.studio.media.colour import Rgb, named_in
+from app.standins.studio.media.composition import composition_for
 from app.standins.studio.media.lettering import Box, draw_spaced, draw_title
-from app.standins.studio.media.palette import Palette, palette_of, warmth_in
+from app.standins.studio.media.palette import Palette, palette_from, warmth_in
 from app.standins.studio.media.sheet import Sheet
-from app.standins.studio.media.texture import marked, printed
+from app.standins.studio.media.texture import Mark, printed
+from app.standins.studio.media.title_place import TitlePlace
 from app.standins.studio.media.wording import title_of
 from app.standins.studio.params import ImageParams
 
 
-def draw_poster(params: ImageParams, seed: int, reach: Callable[[float], None]) -> Image.Image:
-    """A poster of the size asked for. The same params and seed give the same pixels; `reach` hears how far it is."""
+def draw_poster(
+    params: ImageParams, seed: int, reach: Callable[[float], None], colours: list[Rgb] | None = None
+) -> Image.Image:
+    """A poster of the size asked for. The same params and seed give the same pixels; `reach` hears how far it is.
+
+    `colours` are used when neither the params nor the prompt name any.
+    """
     random = Random(seed)
-    palette = poster_palette(params, random)
+    palette = _palette(params, colours or [], random)
     reach(0.3)
     compose = composition_for(f"{params.prompt} {params.style or ''}", params.variation, random)
     sheet, place = compose(params.dimensions(), palette, random)
     reach(0.5)
     _letter(sheet, place, title_of(params.title, params.prompt), params.subtitle or "")
     reach(0.7)
-    return marked(printed(sheet.finished(), seed))
+    return Mark(params.dimensions()).put_on(printed(sheet.finished(), seed))
 
 
-def poster_palette(params: ImageParams, random: Random) -> Palette:
-    """The colours that the params, or else the prompt, ask for."""
+def _palette(params: ImageParams, colours: list[Rgb], random: Random) -> Palette:
     warmth = params.warmth if params.warmth is not None else warmth_in(params.prompt)
-    return palette_of(params.palette_words() or params.prompt, random, warmth)
+    return palette_from(named_in(params.palette_words() or params.prompt) or colours, random, warmth)
 
 
 def _letter(sheet: Sheet, place: TitlePlace, title: str, subtitle: str) -> None:
     unit = sheet.unit
-    box = Box(place.box.left * unit, place.box.top * unit, place.box.right * unit, place.box.bottom * unit)
-    draw_title(sheet.image, title, box, place.colour, place.align, largest=26 * unit)
-    if subtitle and place.subtitle is not None:
-        x, y, width = place.subtitle
-        draw_spaced(sheet.image, subtitle, (x * unit, y * unit), 3.4 * unit, width * unit, place.colour)
+    bottom = min(place.box.bottom, place.subtitle_at - 6) if subtitle else place.box.bottom
+    box = Box(place.box.left * unit, place.box.top * unit, place.box.right * unit, bottom * unit)
+    draw_title(sheet.image, title, box, place.colour, align=place.align, largest=26 * unit)
+    if subtitle:
+        line = Box(box.left, (place.subtitle_at - 2) * unit, box.right, (place.subtitle_at + 2) * unit)
+        draw_spaced(sheet.image, subtitle, line, place.colour, align=place.align)

@@ -15,17 +15,18 @@ def rays(sheet: Sheet, centre: Point, count: int, turn: float, colour: Rgb) -> N
         sheet.polygon([centre, _toward(centre, start, reach), _toward(centre, end, reach)], colour)
 
 
-def slit_sun(sheet: Sheet, centre: Point, radius: float, colour: Rgb, ground: Rgb, slits: int) -> None:
+def slit_sun(sheet: Sheet, centre: Point, radius: float, colour: Rgb, *, ground: Rgb, slits: int) -> None:
     """A disc whose lower half is cut by slits that widen downwards."""
     sheet.disc(centre, radius, colour)
     for number in range(slits):
         share = (number + 0.6) / (slits + 0.2)
         thick = radius * (0.022 + 0.062 * share)
         top = centre[1] + radius * (0.12 + 0.84 * share)
-        sheet.box(centre[0] - radius, top, centre[0] + radius, top + thick, ground)
+        half = math.sqrt(max(0.0, radius**2 - (top - centre[1]) ** 2)) + 0.4
+        sheet.box(centre[0] - half, top, centre[0] + half, top + thick, ground)
 
 
-def waves(sheet: Sheet, top: float, bottom: float, colours: list[Rgb], length: float, rise: float) -> None:
+def waves(sheet: Sheet, top: float, bottom: float, colours: list[Rgb], *, length: float, rise: float) -> None:
     """Bands of water between `top` and `bottom`, one of each colour, the last one in front."""
     step = (bottom - top) / len(colours)
     for number, colour in enumerate(colours):
@@ -35,7 +36,7 @@ def waves(sheet: Sheet, top: float, bottom: float, colours: list[Rgb], length: f
         sheet.below(crest, sheet.height, colour)
 
 
-def scale_waves(sheet: Sheet, top: float, bottom: float, radius: float, outer: Rgb, rings: tuple[Rgb, ...]) -> None:
+def scale_waves(sheet: Sheet, top: float, bottom: float, radius: float, *, outer: Rgb, rings: tuple[Rgb, ...]) -> None:
     """Overlapping fans, row over row, as on a printed cloth."""
     row = 0
     y = top
@@ -50,7 +51,7 @@ def scale_waves(sheet: Sheet, top: float, bottom: float, radius: float, outer: R
         row += 1
 
 
-def sailboat(sheet: Sheet, foot: Point, size: float, hull: Rgb, sail: Rgb, jib: Rgb) -> None:
+def sailboat(sheet: Sheet, foot: Point, size: float, *, hull: Rgb, sail: Rgb, jib: Rgb) -> None:
     """A boat under sail; `foot` is the middle of its waterline, `size` its height."""
     x, y = foot
     s = size / 100
@@ -63,7 +64,7 @@ def sailboat(sheet: Sheet, foot: Point, size: float, hull: Rgb, sail: Rgb, jib: 
     sheet.polygon([(x, y - 98 * s), (x, y - 105 * s), (x + 13 * s, y - 101 * s)], jib)
 
 
-def gull(sheet: Sheet, centre: Point, span: float, bank: float, body: Rgb, tips: Rgb) -> None:
+def gull(sheet: Sheet, centre: Point, span: float, bank: float, *, body: Rgb, tips: Rgb) -> None:
     """A gull with wings spread `span` wide, banked by `bank` radians."""
     half = span / 2
 
@@ -85,8 +86,8 @@ def gull(sheet: Sheet, centre: Point, span: float, bank: float, body: Rgb, tips:
     )
 
 
-def lighthouse(sheet: Sheet, foot: Point, size: float, wall: Rgb, stripe: Rgb, lamp: Rgb) -> Point:
-    """A striped tower standing on `foot`, `size` high; returns where its lamp is."""
+def lighthouse(sheet: Sheet, foot: Point, size: float, *, wall: Rgb, stripe: Rgb, lamp: Rgb) -> None:
+    """A striped tower standing on `foot`, about `size` high."""
     x, y = foot
     s = size / 100
     low, high = 15.5 * s, 9.5 * s
@@ -108,7 +109,6 @@ def lighthouse(sheet: Sheet, foot: Point, size: float, wall: Rgb, stripe: Rgb, l
     sheet.polygon([(x - 9.5 * s, top - 16 * s), (x, top - 25 * s), (x + 9.5 * s, top - 16 * s)], stripe)
     sheet.disc((x, top - 25.5 * s), 1.6 * s, stripe)
     sheet.slice((x, y), 4.2 * s, 180, 360, stripe)
-    return x, top - 9.5 * s
 
 
 def cliff(sheet: Sheet, left: float, top: float, colour: Rgb) -> None:
@@ -120,8 +120,8 @@ def cliff(sheet: Sheet, left: float, top: float, colour: Rgb) -> None:
     sheet.polygon([*points, (sheet.width + 1, sheet.height)], colour)
 
 
-def ridge(sheet: Sheet, base: float, rise: float, peaks: int, colour: Rgb) -> list[Point]:
-    """A range of mountains whose highest peaks reach `rise` above `base`; returns its skyline."""
+def ridge(sheet: Sheet, base: float, rise: float, peaks: int, colour: Rgb) -> None:
+    """A range of mountains whose highest peaks reach `rise` above `base`."""
     skyline: list[Point] = [(-2.0, base)]
     step = (sheet.width + 4) / (2 * peaks)
     for number in range(2 * peaks + 1):
@@ -129,7 +129,6 @@ def ridge(sheet: Sheet, base: float, rise: float, peaks: int, colour: Rgb) -> li
         skyline.append((-2 + number * step + sheet.random.uniform(-0.2, 0.2) * step, base - lift))
     skyline.append((sheet.width + 2, base))
     sheet.polygon([*skyline, (sheet.width + 2, sheet.height), (-2, sheet.height)], colour)
-    return skyline
 
 
 def fir(sheet: Sheet, foot: Point, size: float, colour: Rgb) -> None:

@@ -1,4 +1,4 @@
-"""The sheet a poster is drawn on: a large picture, addressed in hundredths of its shorter side."""
+"""The sheet that things are drawn on: a large picture, addressed in hundredths of its shorter side."""
 
 import math
 from random import Random
@@ -13,17 +13,26 @@ OVERSAMPLE = 2
 
 
 class Sheet:
-    """`width` and `height` are in units; the shorter of them is 100. Drawing is done at twice the size of the result."""
+    """`width` and `height` are in units; the shorter of them is 100. Drawing is done
+    `oversample` times the size of the result, so that its edges come out smooth."""
 
-    def __init__(self, size: tuple[int, int], palette: Palette, random: Random, ground: Rgb) -> None:
+    def __init__(
+        self, size: tuple[int, int], palette: Palette, random: Random, ground: Rgb, oversample: float = OVERSAMPLE
+    ) -> None:
+        drawn = (round(size[0] * oversample), round(size[1] * oversample))
         self.size = size
         self.palette = palette
         self.random = random
-        self.unit = min(size) * OVERSAMPLE / 100
-        self.width = size[0] * OVERSAMPLE / self.unit
-        self.height = size[1] * OVERSAMPLE / self.unit
-        self.image = Image.new("RGB", (size[0] * OVERSAMPLE, size[1] * OVERSAMPLE), ground)
+        self.unit = min(drawn) / 100
+        self.width = drawn[0] / self.unit
+        self.height = drawn[1] / self.unit
+        self.image = Image.new("RGB", drawn, ground)
         self.draw = ImageDraw.Draw(self.image)
+
+    @property
+    def tall(self) -> bool:
+        """Whether it is a good deal higher than wide."""
+        return self.height >= 1.2 * self.width
 
     def polygon(self, points: list[Point], colour: Rgb) -> None:
         self.draw.polygon([self._px(point) for point in points], fill=colour)
@@ -63,9 +72,9 @@ class Sheet:
         """Fill everything under a line down to `bottom`."""
         self.polygon([*line, (self.width, bottom), (0, bottom)], colour)
 
-    def finished(self) -> Image.Image:
+    def finished(self, resampling: Image.Resampling = Image.Resampling.LANCZOS) -> Image.Image:
         """The sheet at its real size."""
-        return self.image.resize(self.size, Image.Resampling.LANCZOS)
+        return self.image.resize(self.size, resampling)
 
     def _px(self, point: Point) -> Point:
         return point[0] * self.unit, point[1] * self.unit
