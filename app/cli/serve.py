@@ -9,13 +9,13 @@ import click
 
 from app.cli.serving.ask import Ask
 from app.cli.serving.table import PROCESSES, runner
+from app.cli.settings import home_override, read_settings
 from app.supervise.parent import die_with_stdin
-from core.settings import SettingsError, load_settings
 
 
 @click.command()
 @click.argument("name", type=click.Choice(list(PROCESSES)))
-@click.option("--home", type=click.Path(path_type=Path), help="Data and keys; else LOOPWRIGHT_HOME, else ./var.")
+@home_override
 @click.option("--port", type=click.IntRange(1, 65535), help="The port to listen on.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--test-clock", is_flag=True, help="The engine's time stands still until it is moved, for tests.")
@@ -24,11 +24,10 @@ def serve(name: str, home: Path | None, port: int | None, host: str, test_clock:
     """Run one process in the foreground: web, engine, worker, sidecar, model or studio."""
     if test_clock and name != "engine":
         raise click.UsageError("--test-clock is for `serve engine`")
-    try:
-        settings = load_settings() if home is None else load_settings(home=home)
-    except SettingsError as error:
-        raise click.ClickException("; ".join(error.problems)) from None
+    settings = read_settings(home)
     if supervised:
         die_with_stdin()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    # It logs the address of every request; addresses carry keys.
+    logging.getLogger("httpx").setLevel(logging.WARNING)
     runner(name)(Ask(settings, host, port or PROCESSES[name][1], supervised, test_clock))

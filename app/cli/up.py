@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import click
 
+from app.cli.settings import home_override
 from app.supervise.launch import CannotStartError, Wish, launch
 
 
@@ -19,7 +20,7 @@ def _engine(ctx: click.Context, parameter: click.Parameter, value: str) -> str:
 
 
 @click.command()
-@click.option("--home", type=click.Path(path_type=Path), help="Data and keys; else LOOPWRIGHT_HOME, else ./var.")
+@home_override
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="The web's; 0: free ones.")
 @click.option(
     "--engine", default="embedded", show_default=True, callback=_engine, help="Or an Inngest server's address."

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from app.bootstrap import Bootstrap, ensure_home
 from app.migrate import migrate
+from app.reaching import reaching
 from app.supervise.home_lock import HomeInUseError, HomeLock
 from app.supervise.plan import EMBEDDED, Keys, plan, process_names
 from app.supervise.ports import choose_ports, port_problems
@@ -73,8 +74,9 @@ def _settings(wish: Wish) -> Settings:
 def _prepare(settings: Settings) -> Bootstrap:
     """The database at this release's schema, and the keys of the home."""
     try:
-        migrate(settings)
-        return ensure_home(settings)
+        with reaching(settings):
+            migrate(settings)
+            return ensure_home(settings)
     except LoopwrightError as error:
         raise CannotStartError([str(error)]) from None
 

@@ -1,0 +1,55 @@
+"""`loopwright backup`, `loopwright restore`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from app.backup.manifest import BackupError
+from app.backup.restore import restore_backup
+from app.backup.write import write_backup
+from app.cli.settings import home_override, read_settings
+from app.migrate import head
+from app.reaching import require_schema
+from app.supervise.home_lock import HomeInUseError, HomeLock
+from app.supervise.preflight import home_problems
+from core.errors import LoopwrightError
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@home_override
+def backup(file: Path, home: Path | None) -> None:
+    """Write database, works, keys and the agent's folder into FILE. The product may run meanwhile."""
+    settings = read_settings(home)
+    with _told():
+        require_schema(settings)
+        write_backup(settings.home, settings.sql_url, head(), file, datetime.now(UTC))
+    click.echo(f"{file} holds what {settings.home} held; it contains its keys, so keep it private")
+    if settings.assets_url:
+        click.echo(f"the bytes of works in {settings.assets_url} are not in it", err=True)
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False, exists=True))
+@home_override
+def restore(file: Path, home: Path | None) -> None:
+    """Replace what the home holds by what FILE holds; what was there is kept in a folder beside it."""
+    settings = read_settings(home)
+    if problems := home_problems(settings.home):
+        raise click.ClickException("\n".join(problems))
+    with _told(), HomeLock(settings.home):
+        manifest = restore_backup(settings.home, settings.sql_url, head(), file, datetime.now(UTC))
+    click.echo(f"{settings.home} holds what was backed up at {manifest.made_at:%Y-%m-%d %H:%M:%S} UTC")
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    try:
+        yield
+    except (BackupError, HomeInUseError, LoopwrightError, OSError) as error:
+        raise click.ClickException(str(error)) from None

@@ -1,0 +1,28 @@
+"""`loopwright doctor`."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from app.cli.settings import home_override, read_settings
+from app.cli.show import as_json, json_option
+from app.doctor.finding import Verdict
+from app.doctor.look import look
+
+
+@click.command()
+@home_override
+@json_option
+def doctor(home: Path | None, json_wanted: bool) -> None:
+    """Check settings, home, database, processes and engine; exit status 1 when something is wrong."""
+    findings = list(look(read_settings(home)))
+    if json_wanted:
+        as_json({"items": [asdict(finding) for finding in findings], "next": None})
+    else:
+        for finding in findings:
+            click.echo(f"{finding.verdict:8} {finding.subject:10} {finding.words}")
+    sys.exit(1 if any(finding.verdict is Verdict.PROBLEM for finding in findings) else 0)
