@@ -1,1 +1,6 @@
 """An embedded server for Inngest functions; imports nothing of ours."""
+
+from engine.config import EngineConfig
+from engine.process import serve
+
+__all__ = ["EngineConfig", "serve"]

@@ -1,0 +1,35 @@
+"""`python -m engine`: run an engine by itself."""
+
+import argparse
+import sys
+
+from engine.config import EngineConfig
+from engine.process import serve
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Exit status 2 for wrong use, 1 when the engine cannot start."""
+    parser = argparse.ArgumentParser(
+        prog="python -m engine", description="An Inngest-compatible engine on SQLite or PostgreSQL."
+    )
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=8288, help="0 picks a free port")
+    parser.add_argument("--database-url", default="sqlite:///engine.db")
+    parser.add_argument("--signing-key", help="hex, bare or with the prefix signkey-<env>-")
+    parser.add_argument("--signing-key-fallback")
+    parser.add_argument("--event-key", action="append", default=[], dest="event_keys")
+    parser.add_argument(
+        "--retry-interval", type=float, help="seconds between attempts, in place of the back-off schedule"
+    )
+    parser.add_argument("--test-clock", action="store_true")
+    options = vars(parser.parse_args(arguments))
+    try:
+        config = EngineConfig(**{**options, "event_keys": tuple(options["event_keys"])})
+    except ValueError as error:
+        print(f"engine: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+    serve(config)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,39 @@
+"""What every handler works with."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from aiohttp import web
+from sqlalchemy import Connection
+
+from engine.core import Core
+from engine.json_text import dumps
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class ApiState:
+    core: Core
+    signing_keys: tuple[str, ...]
+    event_keys: tuple[str, ...]
+
+    @property
+    def kind(self) -> str:
+        return "cloud" if self.signing_keys else "dev"
+
+    async def read(self, query: Callable[[Connection], T]) -> T:
+        return await asyncio.to_thread(self.core.database.read, query)
+
+
+STATE = web.AppKey("state", ApiState)
+
+
+def state_of(request: web.Request) -> ApiState:
+    return request.app[STATE]
+
+
+def reply(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
+    return web.Response(body=dumps(value).encode(), status=status, content_type="application/json", headers=headers)

@@ -1,0 +1,1 @@
+"""Calling apps over HTTP."""

@@ -1,0 +1,137 @@
+"""Carries out claimed items: one HTTP request each."""
+
+import asyncio
+import itertools
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import aiohttp
+
+from engine.calls.gateway import call_gateway
+from engine.calls.request import RequestIds, build_body
+from engine.calls.response import read_answer
+from engine.clock import Clock
+from engine.function import Function
+from engine.ids import ulid
+from engine.json_text import canonical
+from engine.outcome import Failed, Outcome
+from engine.settings import MIB, Settings
+from engine.signing import sign, verify
+from engine.transaction import Call
+
+USER_AGENT = "Inngest"
+_MAX_ANSWER = 64 * MIB
+
+
+@dataclass(frozen=True)
+class Keys:
+    """What is needed to sign calls and to check what comes back; empty without keys."""
+
+    signing: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        return "cloud" if self.signing else "dev"
+
+
+class Caller:
+    """Speaks to apps; at most `calls_per_app` requests are open to one app at a time."""
+
+    def __init__(self, clock: Clock, settings: Settings, keys: Keys) -> None:
+        self._clock = clock
+        self._settings = settings
+        self._keys = keys
+        self._session: aiohttp.ClientSession | None = None
+        self._gates: defaultdict[str, asyncio.Semaphore] = defaultdict(
+            lambda: asyncio.Semaphore(settings.calls_per_app)
+        )
+        self._generation = itertools.count(1)
+
+    async def start(self) -> None:
+        connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=60, ttl_dns_cache=60)
+        timeout = aiohttp.ClientTimeout(total=self._settings.call_timeout_s, sock_connect=10)
+        self._session = aiohttp.ClientSession(connector=connector, timeout=timeout, auto_decompress=True)
+
+    async def stop(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+
+    async def carry_out(self, call: Call, function: Function) -> Outcome:
+        """The outcome of one call; never raises for what an app or the network does."""
+        assert self._session is not None
+        async with self._gates[function.app]:
+            started_at = self._clock.now_ms()
+            if call.kind == "gateway":
+                return await call_gateway(self._session, call, started_at)
+            return await self._request(self._session, call, function, started_at)
+
+    async def _request(
+        self, session: aiohttp.ClientSession, call: Call, function: Function, started_at: int
+    ) -> Outcome:
+        ids = RequestIds(ulid(started_at), next(self._generation))
+        body = build_body(call, ids, self._settings.max_inline)
+        headers = self._headers(call, ids, body, started_at)
+        url = function.call_url(call.step_id)
+        try:
+            async with session.post(url, data=body.encode(), headers=headers, allow_redirects=False) as response:
+                answer = await _read_limited(response)
+        except TimeoutError:
+            return _unreachable(url, f"no answer within {self._settings.call_timeout_s:g} s", started_at)
+        except (aiohttp.ClientError, OSError) as error:
+            return _unreachable(url, str(error) or type(error).__name__, started_at)
+        if answer is None:
+            return _failed("the app's answer is larger than 64 MiB", started_at)
+        lower = {key.lower(): value for key, value in response.headers.items()}
+        if (problem := self._distrust(lower, answer, response.status)) is not None:
+            return _failed(problem, started_at)
+        return read_answer(response.status, lower, answer, started_at=started_at, now=self._clock.now_ms())
+
+    def _headers(self, call: Call, ids: RequestIds, body: str, now: int) -> dict[str, str]:
+        headers = {
+            "content-type": "application/json",
+            "user-agent": USER_AGENT,
+            "x-inngest-generation-id": str(ids.generation_id),
+            "x-inngest-job-id": call.item_id,
+            "x-inngest-req-version": str(call.sdk_version),
+            "x-inngest-server-kind": self._keys.kind,
+            "x-inngest-step-id": "step",
+            "x-request-id": ids.request_id,
+            "x-run-id": call.run_id,
+        }
+        if self._keys.signing:
+            headers["x-inngest-signature"] = sign(self._keys.signing[0], canonical(body), now // 1000)
+        return headers
+
+    def _distrust(self, headers: Mapping[str, str], body: bytes, status: int) -> str | None:
+        """Why a keyed engine must not believe this answer, or None."""
+        if not self._keys.signing or "x-inngest-sdk" not in headers or status not in {200, 206}:
+            return None
+        signature = headers.get("x-inngest-signature", "")
+        if not signature:
+            return "the app's answer is not signed: has it the signing key of this engine?"
+        if not verify(self._keys.signing, body, signature):
+            return "the app's answer has a wrong signature: its signing key is not that of this engine"
+        return None
+
+
+async def _read_limited(response: aiohttp.ClientResponse) -> bytes | None:
+    parts: list[bytes] = []
+    size = 0
+    async for chunk in response.content.iter_any():
+        size += len(chunk)
+        if size > _MAX_ANSWER:
+            return None
+        parts.append(chunk)
+    return b"".join(parts)
+
+
+def _unreachable(url: str, reason: str, started_at: int) -> Outcome:
+    where = url.partition("?")[0]
+    error: dict[str, Any] = {"name": "Error", "message": f"Unable to reach SDK URL {where}: {reason}", "stack": None}
+    return Outcome(Failed(error), started_at)
+
+
+def _failed(message: str, started_at: int) -> Outcome:
+    return Outcome(Failed({"name": "Error", "message": message, "stack": None}), started_at)

@@ -1,0 +1,58 @@
+"""AI gateway steps: the engine itself asks a model provider."""
+
+import json
+from typing import Any
+
+import aiohttp
+
+from engine.json_text import dumps, loads
+from engine.outcome import Opcode, Outcome, Stepped
+from engine.transaction import Call
+
+ERROR_NAME = "AIGatewayError"
+
+
+async def call_gateway(session: aiohttp.ClientSession, call: Call, started_at: int) -> Outcome:
+    """POST what the step says; the provider's JSON is the step's output."""
+    opts = json.loads(call.body or "{}")
+    headers = {"content-type": "application/json", **_auth(opts), **(opts.get("headers") or {})}
+    url = str(opts.get("url") or "")
+    if opts.get("format") == "gemini" and opts.get("auth_key"):
+        url += f"{'&' if '?' in url else '?'}key={opts['auth_key']}"
+    try:
+        async with session.post(url, data=dumps(opts.get("body")).encode(), headers=headers) as response:
+            text = await response.read()
+            status = response.status
+    except (aiohttp.ClientError, OSError, ValueError) as error:
+        return _error(call, f"the provider cannot be reached: {type(error).__name__}", started_at)
+    if status >= 400:
+        return _error(call, f"the provider answered HTTP {status}: {text[:1000].decode(errors='replace')}", started_at)
+    try:
+        data = loads(text)
+    except ValueError:
+        return _error(call, "the provider's answer is not JSON", started_at)
+    return Outcome(Stepped([_opcode(call, "StepRun", data=data, size=len(text))]), started_at)
+
+
+def _auth(opts: dict[str, Any]) -> dict[str, str]:
+    key = opts.get("auth_key")
+    if not key:
+        return {}
+    match opts.get("format"):
+        case "anthropic":
+            return {"x-api-key": key}
+        case "gemini":
+            return {}
+        case "bedrock":
+            return {"authorization": key}
+        case _:
+            return {"authorization": f"Bearer {key}"}
+
+
+def _error(call: Call, message: str, started_at: int) -> Outcome:
+    error = {"name": ERROR_NAME, "message": message, "stack": None}
+    return Outcome(Stepped([_opcode(call, "StepError", error=error)]), started_at)
+
+
+def _opcode(call: Call, op: str, *, data: Any = None, error: dict[str, Any] | None = None, size: int = 0) -> Opcode:
+    return Opcode(op=op, id=call.step_id, name="", display_name="", opts={}, data=data, error=error, size=size)

@@ -1,0 +1,83 @@
+"""Reading an app's answer."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from engine.json_text import dumps, loads
+from engine.outcome import Failed, Opcode, Outcome, Returned, Stepped
+from engine.retry import retry_after_ms
+
+FATAL = "Server returned a fatal error"
+
+
+def read_answer(status: int, headers: Mapping[str, str], body: bytes, *, started_at: int, now: int) -> Outcome:
+    """What the answer means; anything that is not an SDK's answer is a failed attempt."""
+    if status == 201:
+        return _unwrap(headers, body, started_at, now)
+    retry_after = headers.get("retry-after")
+    version = headers.get("x-inngest-req-version", "")
+    facts = {
+        "started_at": started_at,
+        "no_retry": headers.get("x-inngest-no-retry") == "true",
+        "retry_at": retry_after_ms(retry_after, now) if retry_after else None,
+        "sdk_version": int(version) if version.lstrip("-").isdigit() else None,
+    }
+    if "x-inngest-sdk" not in headers:
+        return Outcome(Failed(_foreign(status, body)), started_at)
+    try:
+        value = loads(body) if body.strip() else None
+    except (ValueError, RecursionError) as error:
+        message = f"the app's answer (HTTP {status}, {len(body)} bytes) is not JSON: {error}"
+        return Outcome(Failed({"name": FATAL, "message": message, "stack": None}), **facts)
+    if status == 206:
+        return _stepped(value, facts)
+    if status == 200:
+        return Outcome(Returned(dumps(value)), **facts)
+    error = value if isinstance(value, dict) and ("message" in value or "name" in value) else _foreign(status, body)
+    return Outcome(Failed(error), **facts)
+
+
+def _stepped(value: Any, facts: dict[str, Any]) -> Outcome:
+    if not isinstance(value, list) or not all(
+        isinstance(code, dict) and code.get("op") and code.get("id") for code in value
+    ):
+        return Outcome(
+            Failed({"name": FATAL, "message": "the app answered 206 without a list of opcodes", "stack": None}), **facts
+        )
+    return Outcome(Stepped([_opcode(code) for code in value]), **facts)
+
+
+def _opcode(code: dict[str, Any]) -> Opcode:
+    data, error = code.get("data"), code.get("error")
+    name = str(code.get("name") or "")
+    return Opcode(
+        op=code["op"],
+        id=str(code["id"]),
+        name=name,
+        display_name=str(code.get("displayName") or name),
+        opts=code.get("opts") or {},
+        data=data,
+        error=error,
+        size=len(dumps(data if error is None else error).encode()),
+    )
+
+
+def _unwrap(headers: Mapping[str, str], body: bytes, started_at: int, now: int) -> Outcome:
+    """A streamed answer: blanks, then `{status, headers, body}`."""
+    try:
+        wrapper = json.loads(body)
+        inner = {str(key).lower(): str(value) for key, value in wrapper["headers"].items()}
+        status, text = int(wrapper["status"]), wrapper["body"]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return Outcome(Failed(_foreign(201, body)), started_at)
+    raw = text if isinstance(text, str) else json.dumps(text)
+    return read_answer(
+        status if status != 201 else 200, {**headers, **inner}, raw.encode(), started_at=started_at, now=now
+    )
+
+
+def _foreign(status: int, body: bytes) -> dict[str, Any]:
+    text = body[:2000].decode(errors="replace")
+    message = f"{FATAL}: HTTP {status}, and not from an Inngest SDK: {text}"
+    return {"name": FATAL, "message": message, "stack": None}

@@ -1,0 +1,155 @@
+"""The engine at work: commits set off calls, answers are committed, the clock wakes what is due."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+from sqlalchemy import bindparam, delete, select, text, update
+
+from engine.calls.caller import Caller
+from engine.clock import Clock
+from engine.database import Database
+from engine.event import Event
+from engine.queue import CLAIMED, WAITING
+from engine.runs.answer import record_answer
+from engine.runs.crons import reschedule
+from engine.runs.timers import work_off_due
+from engine.settings import Settings
+from engine.tables import items, owners, slots
+from engine.transaction import Call, Transaction
+from engine.writer import Writer
+
+_LOG = logging.getLogger("engine")
+_LONGEST_SLEEP_S = 5.0
+
+
+class Core:
+    """Owns the writer, the timer and the calls in flight."""
+
+    def __init__(self, database: Database, clock: Clock, settings: Settings, caller: Caller, owner: str) -> None:
+        self.database = database
+        self.clock = clock
+        self.settings = settings
+        self.caller = caller
+        self.owner = owner
+        self.writer = Writer(database, clock, settings, owner, self._committed)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._wake = asyncio.Event()
+        self._next_due: int | None = None
+        self._in_flight: set[asyncio.Task[None]] = set()
+        self._background: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        """Take over what dead processes had claimed, then begin to work."""
+        self._loop = asyncio.get_running_loop()
+        self.writer.start()
+        await self.caller.start()
+        await self.writer.submit(self._take_over)
+        await self.writer.submit(_reschedule_all)
+        self._background = [asyncio.create_task(self._run_timer()), asyncio.create_task(self._keep_lease())]
+
+    async def stop(self) -> None:
+        """Leave calls in flight to the next start: their items stay claimed and are carried out again."""
+        for task in [*self._background, *self._in_flight]:
+            task.cancel()
+        await asyncio.gather(*self._background, *self._in_flight, return_exceptions=True)
+        await self.writer.submit(self._hand_back)
+        await self.caller.stop()
+        await asyncio.to_thread(self.writer.stop)
+
+    async def send(self, events: Sequence[Event]) -> None:
+        """Store events and start what they trigger, each event in one transaction with all it sets off."""
+        await asyncio.gather(*(self.writer.submit(_delivering(event)) for event in events))
+
+    def wake(self) -> None:
+        """Look for due items now."""
+        self._next_due = self.clock.now_ms()
+        self._wake.set()
+
+    def _committed(self, transactions: list[Transaction]) -> None:
+        assert self._loop is not None
+        calls = [call for tx in transactions for call in tx.calls]
+        due = min((tx.next_due for tx in transactions if tx.next_due is not None), default=None)
+        if calls or due is not None:
+            self._loop.call_soon_threadsafe(self._act, calls, due)
+
+    def _act(self, calls: list[Call], due: int | None) -> None:
+        for call in calls:
+            task = asyncio.create_task(self._carry_out(call))
+            self._in_flight.add(task)
+            task.add_done_callback(self._in_flight.discard)
+        if due is not None and (self._next_due is None or due < self._next_due):
+            self._next_due = due
+            self._wake.set()
+
+    async def _carry_out(self, call: Call) -> None:
+        function = self.writer.registry.by_id[call.function_id]
+        outcome = await self.caller.carry_out(call, function)
+        await self.writer.submit(lambda tx: record_answer(tx, call, outcome))
+
+    async def _run_timer(self) -> None:
+        while True:
+            self._wake.clear()
+            wait = _LONGEST_SLEEP_S if self._next_due is None else (self._next_due - self.clock.now_ms()) / 1000
+            if wait > 0:
+                try:
+                    await asyncio.wait_for(self._wake.wait(), min(wait, _LONGEST_SLEEP_S))
+                except TimeoutError:
+                    pass
+                else:
+                    continue
+            self._next_due = None
+            try:
+                if await self.writer.submit(work_off_due):
+                    self.wake()
+            except Exception:  # noqa: BLE001 — the timer must outlive one bad item; the writer has logged it
+                await asyncio.sleep(1)
+
+    async def _keep_lease(self) -> None:
+        while True:
+            await asyncio.sleep(self.settings.lease_ms / 3000)
+            if not self.database.is_sqlite:
+                await self.writer.submit(self._take_over)
+
+    def _take_over(self, tx: Transaction) -> None:
+        """Renew this process's lease and free the items of owners that are gone: on SQLite all others, else those whose lease is over."""
+        lease = tx.now + tx.settings.lease_ms
+        tx.run(
+            text(
+                "INSERT INTO engine_owners (id, lease_until) VALUES (:owner, :lease) "
+                "ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until"
+            ),
+            {"owner": self.owner, "lease": lease},
+        )
+        others = select(owners.c.id).where(owners.c.id != self.owner)
+        if not self.database.is_sqlite:
+            others = others.where(owners.c.lease_until < tx.now)
+        for row in tx.run(others).all():
+            _free_owner(tx, row.id)
+
+    def _hand_back(self, tx: Transaction) -> None:
+        _free_owner(tx, self.owner)
+
+
+_FREE_SLOTS = delete(slots).where(
+    slots.c.item_id.in_(select(items.c.id).where(items.c.owner == bindparam("gone"), items.c.state == CLAIMED))
+)
+_FREE_ITEMS = update(items).where(items.c.owner == bindparam("gone")).values(owner=None, state=WAITING)
+_DROP_OWNER = delete(owners).where(owners.c.id == bindparam("gone"))
+
+
+def _free_owner(tx: Transaction, owner: str) -> None:
+    tx.run(_FREE_SLOTS, {"gone": owner})
+    tx.run(_FREE_ITEMS, {"gone": owner})
+    tx.run(_DROP_OWNER, {"gone": owner})
+    tx.due(tx.now)
+
+
+def _reschedule_all(tx: Transaction) -> None:
+    for function in tx.registry.by_id.values():
+        reschedule(tx, function)
+    tx.due(tx.now)
+
+
+def _delivering(event: Event):  # type: ignore[no-untyped-def]
+    return lambda tx: tx.outbox.append(event)

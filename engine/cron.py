@@ -1,0 +1,114 @@
+"""Cron expressions in their time zones."""
+
+import functools
+import hashlib
+import heapq
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from croniter import croniter
+
+from engine.clock import to_datetime, to_ms
+
+_ZONE = re.compile(r"^(?:CRON_)?TZ=(\S+)\s+")
+_LOOK_AHEAD_YEARS = 30
+_CHANGE = timedelta(hours=3)
+
+
+@dataclass(frozen=True)
+class Cron:
+    """A schedule of whole minutes.
+
+    Clock changes: a schedule whose hour field is `*` or `*/n` keeps its pace in absolute time. Any other runs once per
+    local date: at the first of two equal local times, and at the next real minute when its local time does not exist.
+    """
+
+    fields: str
+    zone: tzinfo
+
+    def next_after(self, ms: int) -> int:
+        """The first tick after this instant."""
+        return to_ms(next(self._ticks(to_datetime(ms))))
+
+    def latest(self, since_ms: int, until_ms: int) -> int:
+        """The last tick in (since, until]; `since_ms` itself when there is none."""
+        found = since_ms
+        # A step back of a day, week, month or year is enough for all but a dense schedule; that one is walked from there.
+        for back in (timedelta(hours=1), timedelta(days=1), timedelta(days=31), timedelta(days=366)):
+            start = max(since_ms, until_ms - round(back.total_seconds() * 1000))
+            for moment in self._ticks(to_datetime(start)):
+                if (tick := to_ms(moment)) > until_ms:
+                    break
+                found = tick
+            if found > since_ms or start == since_ms:
+                return found
+        return found
+
+    def _ticks(self, after: datetime) -> Iterator[datetime]:
+        earlier, local, later = ((after + shift).astimezone(self.zone) for shift in (-_CHANGE, timedelta(), _CHANGE))
+        # Local times repeat or are skipped when clocks change: near a change, begin early and drop what is not later.
+        start = local if earlier.utcoffset() == later.utcoffset() else earlier
+        walk = croniter(self.fields, start.replace(tzinfo=None))
+        waiting: list[datetime] = []
+        last = after
+        while True:
+            instants = self._instants(walk.get_next(datetime))
+            for tick in instants:
+                heapq.heappush(waiting, tick)
+            # The second of two equal local times comes after the first ones of the whole hour.
+            while instants and waiting and waiting[0] <= instants[0]:
+                tick = heapq.heappop(waiting)
+                if tick > last:
+                    last = tick
+                    yield tick
+
+    def _instants(self, local: datetime) -> list[datetime]:
+        first = local.replace(tzinfo=self.zone, fold=0).astimezone(UTC)
+        second = local.replace(tzinfo=self.zone, fold=1).astimezone(UTC)
+        every_hour = self.fields.split()[1].startswith("*")
+        if first.astimezone(self.zone).replace(tzinfo=None) != local:
+            return [] if every_hour else [self._end_of_gap(local)]
+        return sorted({first, second}) if every_hour else [first]
+
+    def _end_of_gap(self, local: datetime) -> datetime:
+        while True:
+            local += timedelta(minutes=1)
+            moment = local.replace(tzinfo=self.zone).astimezone(UTC)
+            if moment.astimezone(self.zone).replace(tzinfo=None) == local:
+                return moment
+
+
+@functools.lru_cache(maxsize=1024)
+def parse_cron(text: str) -> Cron:
+    """A five-field expression, with `TZ=Zone` or `CRON_TZ=Zone` before it; UTC when there is none.
+
+    Raises:
+        ValueError: not such an expression, or it never comes.
+    """
+    zone: tzinfo = UTC
+    match = _ZONE.match(text)
+    fields = text[match.end() :] if match else text
+    if match:
+        try:
+            zone = ZoneInfo(match[1])
+        except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+            raise ValueError(f"unknown time zone {match[1]} in cron {text!r}") from error
+    fields = fields.strip()
+    if len(fields.split()) != 5:
+        raise ValueError(f"cron {text!r} must have five fields")
+    try:
+        croniter(fields, datetime(2024, 1, 1), max_years_between_matches=_LOOK_AHEAD_YEARS).get_next(datetime)  # noqa: DTZ001
+    except (ValueError, KeyError, AttributeError) as error:
+        raise ValueError(f"cron {text!r} is not valid: {error}") from error
+    return Cron(fields, zone)
+
+
+def jitter_of(function_slug: str, tick_ms: int, jitter_ms: int) -> int:
+    """How much later than its tick a cron with jitter fires: the same for the same tick, 1 s up to `jitter_ms`."""
+    if jitter_ms <= 1000:
+        return 0
+    digest = hashlib.sha256(f"{function_slug}:{tick_ms}".encode()).digest()
+    return 1000 + int.from_bytes(digest[:8], "big") % (jitter_ms - 1000)

@@ -1,0 +1,91 @@
+"""The engine's database: SQLite with one owner, or PostgreSQL."""
+
+import fcntl
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TextIO, TypeVar
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.pool import NullPool, QueuePool
+
+from engine.tables import metadata
+
+T = TypeVar("T")
+
+
+class DatabaseError(Exception):
+    """The database cannot be used; the message is one line for a person."""
+
+
+class Database:
+    """Connections to one database.
+
+    A SQLite file belongs to one engine process at a time: a lock on `<file>.lock` says so and dies with the process.
+
+    Raises:
+        DatabaseError: no such database, or another process owns the file.
+    """
+
+    def __init__(self, url: str) -> None:
+        parsed = make_url(url)
+        if parsed.drivername in {"postgresql", "postgres"}:
+            parsed = parsed.set(drivername="postgresql+psycopg2")
+        self.is_sqlite = parsed.get_backend_name() == "sqlite"
+        self._lock: TextIO | None = None
+        if self.is_sqlite:
+            if not parsed.database or parsed.database == ":memory:":
+                raise DatabaseError("the engine's database must be a file or a PostgreSQL server, not memory")
+            self._lock = _own(Path(parsed.database))
+            self.engine: Engine = create_engine(parsed, poolclass=NullPool, connect_args={"timeout": 30})
+            event.listen(self.engine, "connect", _prepare_sqlite)
+        else:
+            self.engine = create_engine(parsed, poolclass=QueuePool, pool_size=5, pool_pre_ping=True)
+
+    def create_tables(self) -> None:
+        """Make what is missing.
+
+        Raises:
+            DatabaseError: the database does not answer.
+        """
+        try:
+            metadata.create_all(self.engine)
+        except SQLAlchemyError as error:
+            reason = str(error).splitlines()[0]
+            raise DatabaseError(f"cannot use the engine's database {self.engine.url!r}: {reason}") from error
+
+    def read(self, query: Callable[[Connection], T]) -> T:
+        """Run a query on a connection of its own; for threads other than the writer's."""
+        with self.engine.connect() as connection:
+            return query(connection)
+
+    def close(self) -> None:
+        self.engine.dispose()
+        if self._lock is not None:
+            self._lock.close()
+
+
+def _own(path: Path) -> TextIO:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = Path(f"{path}.lock").open("a+")  # noqa: SIM115 — held for the life of the process
+    except OSError as error:
+        raise DatabaseError(f"cannot write the engine's database {path}: {error.strerror}") from error
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        lock.close()
+        raise DatabaseError(f"another engine process is using {path}; stop it or choose another database") from None
+    os.set_inheritable(lock.fileno(), False)
+    return lock
+
+
+def _prepare_sqlite(connection: Any, _record: object) -> None:
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    # WAL with NORMAL survives the death of the process at any instruction; only a power cut may take the last commits.
+    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "cache_size=-65536", "mmap_size=268435456"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()

@@ -1,0 +1,193 @@
+"""A registered function, as the engine works with it."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from engine.durations import parse_duration
+from engine.expressions import Expression, compile_expression
+
+DEFAULT_RETRIES = 4
+MAX_RETRIES = 20
+
+
+@dataclass(frozen=True)
+class EventTrigger:
+    """Starts a run for events of this name (a trailing `*` stands for any rest) for which the expression holds."""
+
+    name: str
+    expression: Expression | None
+
+
+@dataclass(frozen=True)
+class CronTrigger:
+    text: str
+    jitter_ms: int
+
+
+@dataclass(frozen=True)
+class ConcurrencyLimit:
+    """At most `limit` executing steps per value of `key`, within the function or across the engine."""
+
+    limit: int
+    key: Expression | None
+    scope: str
+
+
+@dataclass(frozen=True)
+class Cancellation:
+    event: str
+    expression: Expression | None
+    timeout_ms: int | None
+
+
+@dataclass(frozen=True)
+class Debounce:
+    period_ms: int
+    timeout_ms: int | None
+    key: Expression | None
+
+
+@dataclass(frozen=True)
+class Batch:
+    max_size: int
+    timeout_ms: int
+    key: Expression | None
+    condition: Expression | None
+
+
+@dataclass(frozen=True)
+class Rate:
+    """`limit` per `period_ms`, with `burst` more at once."""
+
+    limit: int
+    period_ms: int
+    burst: int
+    key: Expression | None
+
+
+@dataclass(frozen=True)
+class Singleton:
+    mode: str
+    key: Expression | None
+
+
+@dataclass(frozen=True)
+class Function:
+    """`slug` is `<app>-<fn>` and names the function everywhere on the wire; `id` is its UUID."""
+
+    id: str
+    slug: str
+    app: str
+    name: str
+    version: int
+    archived: bool
+    url: str
+    retries: int
+    event_triggers: tuple[EventTrigger, ...]
+    cron_triggers: tuple[CronTrigger, ...]
+    concurrency: tuple[ConcurrencyLimit, ...]
+    cancellations: tuple[Cancellation, ...]
+    debounce: Debounce | None
+    batch: Batch | None
+    rate_limit: Rate | None
+    throttle: Rate | None
+    singleton: Singleton | None
+    idempotency: Expression | None
+    priority: Expression | None
+    start_timeout_ms: int | None
+    finish_timeout_ms: int | None
+
+    @property
+    def public_id(self) -> str:
+        """The id without the app's name, as the read APIs have it."""
+        return self.slug.removeprefix(f"{self.app}-")
+
+    def call_url(self, step_id: str) -> str:
+        """Where to POST for this step (`step` to discover)."""
+        parts = urlsplit(self.url)
+        query = {**dict(parse_qsl(parts.query, keep_blank_values=True)), "fnId": self.slug, "stepId": step_id}
+        return urlunsplit(parts._replace(query=urlencode(query)))
+
+
+def read_function(app: str, config: dict[str, Any], *, id: str, version: int, archived: bool) -> Function:
+    """A function from its registered configuration, which has been checked."""
+    step = next(iter(config["steps"].values()))
+    timeouts = config.get("timeouts") or {}
+    triggers = config["triggers"]
+    return Function(
+        id=id,
+        slug=config["id"],
+        app=app,
+        name=config.get("name") or config["id"],
+        version=version,
+        archived=archived,
+        url=step["runtime"]["url"],
+        retries=min((step.get("retries") or {}).get("attempts", DEFAULT_RETRIES), MAX_RETRIES),
+        event_triggers=tuple(
+            EventTrigger(t["event"], _expression(t.get("expression"))) for t in triggers if t.get("event")
+        ),
+        cron_triggers=tuple(CronTrigger(t["cron"], _duration(t.get("jitter")) or 0) for t in triggers if t.get("cron")),
+        concurrency=tuple(_concurrency(c) for c in concurrency_entries(config)),
+        cancellations=tuple(
+            Cancellation(c["event"], _expression(c.get("if")), _duration(c.get("timeout")))
+            for c in config.get("cancel") or ()
+        ),
+        debounce=_debounce(config.get("debounce")),
+        batch=_batch(config.get("batchEvents")),
+        rate_limit=_rate(config.get("rateLimit"), burst_of_limit=True),
+        throttle=_rate(config.get("throttle"), burst_of_limit=False),
+        singleton=Singleton(s["mode"], _expression(s.get("key"))) if (s := config.get("singleton")) else None,
+        idempotency=_expression(config.get("idempotency")),
+        priority=_expression((config.get("priority") or {}).get("run")),
+        start_timeout_ms=_duration(timeouts.get("start")),
+        finish_timeout_ms=_duration(timeouts.get("finish")),
+    )
+
+
+def load_function(app: str, text: str, *, id: str, version: int, archived: bool) -> Function:
+    """A function from the text that was stored."""
+    return read_function(app, json.loads(text), id=id, version=version, archived=archived)
+
+
+def concurrency_entries(config: dict[str, Any]) -> list[dict[str, Any]]:
+    """The concurrency option as a list: Inngest also takes a bare number or one object."""
+    option = config.get("concurrency")
+    if not option:
+        return []
+    if isinstance(option, int):
+        return [{"limit": option}]
+    return [option] if isinstance(option, dict) else list(option)
+
+
+def _expression(text: str | None) -> Expression | None:
+    return compile_expression(text) if text else None
+
+
+def _duration(text: str | None) -> int | None:
+    return parse_duration(text) if text else None
+
+
+def _concurrency(option: dict[str, Any]) -> ConcurrencyLimit:
+    return ConcurrencyLimit(option["limit"], _expression(option.get("key")), option.get("scope") or "fn")
+
+
+def _debounce(option: dict[str, Any] | None) -> Debounce | None:
+    if not option:
+        return None
+    return Debounce(parse_duration(option["period"]), _duration(option.get("timeout")), _expression(option.get("key")))
+
+
+def _batch(option: dict[str, Any] | None) -> Batch | None:
+    if not option:
+        return None
+    condition = _expression(option.get("if"))
+    return Batch(option["maxSize"], parse_duration(option["timeout"]), _expression(option.get("key")), condition)
+
+
+def _rate(option: dict[str, Any] | None, *, burst_of_limit: bool) -> Rate | None:
+    if not option:
+        return None
+    burst = option["limit"] // 10 if burst_of_limit else option.get("burst") or 0
+    return Rate(option["limit"], parse_duration(option["period"]), burst, _expression(option.get("key")))

@@ -1,0 +1,56 @@
+"""Identifiers: ULIDs for events, runs and queue items; UUIDs that follow from names."""
+
+import os
+import uuid
+
+_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_NAMESPACE = uuid.UUID("8f7d4f1e-5a63-5c1b-9d0a-6f1f5e0f7a11")
+
+
+def ulid(ms: int, entropy: bytes | None = None) -> str:
+    """A ULID of the given millisecond; `entropy` is 10 bytes, random when not given."""
+    number = (ms << 80) | int.from_bytes(entropy if entropy is not None else os.urandom(10), "big")
+    return "".join(_ALPHABET[(number >> shift) & 31] for shift in range(125, -5, -5))
+
+
+def seeded_ulid(ms: int, entropy: bytes, index: int) -> str:
+    """The ULID of the event at `index` (from 1) of a request that carries a seed: the same request gives the same ids."""
+    tail = (int.from_bytes(entropy[6:], "big") + index) % (1 << 32)
+    return ulid(ms, entropy[:6] + tail.to_bytes(4, "big"))
+
+
+def is_ulid(text: str) -> bool:
+    return len(text) == 26 and all(c in _ALPHABET for c in text.upper())
+
+
+def ulid_ms(text: str) -> int:
+    """The millisecond inside a ULID."""
+    value = 0
+    for char in text[:10].upper():
+        value = value * 32 + _ALPHABET.index(char)
+    return value
+
+
+def app_id(name: str) -> str:
+    """The UUID of an app; the same name always gives the same id."""
+    return str(uuid.uuid5(_NAMESPACE, f"app:{name}"))
+
+
+def function_id(slug: str) -> str:
+    """The UUID of a function, from its slug (`<app>-<fn>`)."""
+    return str(uuid.uuid5(_NAMESPACE, f"fn:{slug}"))
+
+
+class Ulids:
+    """ULIDs of one maker: each is greater than the one before, also within a millisecond."""
+
+    def __init__(self) -> None:
+        self._ms = -1
+        self._tail = 0
+
+    def next(self, ms: int) -> str:
+        if ms != self._ms:
+            self._ms = ms
+            self._tail = int.from_bytes(os.urandom(9), "big")
+        self._tail += 1
+        return ulid(ms, self._tail.to_bytes(10, "big"))

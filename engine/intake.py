@@ -1,0 +1,89 @@
+"""Events from outside: checked, cleaned and given the engine's ids."""
+
+import base64
+import binascii
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from engine.event import Event
+from engine.ids import seeded_ulid, ulid
+from engine.json_text import dumps, loads
+from engine.settings import Settings
+
+_EARLIEST_TS = 315_532_800_000
+_MAX_NAME = 512
+
+
+@dataclass(frozen=True)
+class Intake:
+    """The events that were accepted and, when not all were, why the first bad one was not."""
+
+    events: Sequence[Event]
+    error: str | None
+
+
+def read_events(body: bytes, seed: str | None, now: int, settings: Settings) -> Intake:
+    """Events up to the first bad one."""
+    try:
+        value = loads(body)
+    except (ValueError, RecursionError) as error:
+        return Intake([], f"the body is not JSON: {error}")
+    raw = value if isinstance(value, list) else [value]
+    if len(raw) > settings.max_events:
+        return Intake([], f"a request may have {settings.max_events} events; this one has {len(raw)}")
+    entropy = _read_seed(seed)
+    accepted: list[Event] = []
+    for index, item in enumerate(raw):
+        problem = _problem(item)
+        if problem is None:
+            event_id = seeded_ulid(entropy[0], entropy[1], index + 1) if entropy else ulid(now)
+            event = _make(item, event_id, now, seeded=entropy is not None)
+            size = len(event.text.encode())
+            if size <= settings.max_event:
+                accepted.append(event)
+                continue
+            problem = f"the event has {size} bytes; at most {settings.max_event} are allowed"
+        return Intake(accepted, problem)
+    return Intake(accepted, None)
+
+
+def _problem(item: Any) -> str | None:
+    if not isinstance(item, dict):
+        return "an event must be an object"
+    name, data, moment = item.get("name"), item.get("data"), item.get("ts")
+    if not isinstance(name, str) or not name:
+        return "an event must have a name"
+    if len(name) > _MAX_NAME:
+        return f"an event's name may have {_MAX_NAME} characters; this one has {len(name)}"
+    if name.startswith("inngest/"):
+        return f"the event name {name} is reserved"
+    if data is not None and not isinstance(data, dict):
+        return f"the data of event {name} must be an object"
+    if moment is not None and (not isinstance(moment, (int, float)) or isinstance(moment, bool)):
+        return f"the ts of event {name} must be milliseconds since 1970"
+    if moment and moment < _EARLIEST_TS:
+        return f"the ts of event {name} is before 1980; it must be milliseconds since 1970"
+    return None
+
+
+def _make(item: dict[str, Any], event_id: str, now: int, *, seeded: bool) -> Event:
+    given = str(item["id"]) if item.get("id") else None
+    dedup = event_id if seeded and given is None else given
+    data = {key: value for key, value in (item.get("data") or {}).items() if key != "_inngest"}
+    moment = int(item.get("ts") or now)
+    body = {"data": data, "id": given or event_id, "name": item["name"], "ts": moment, "user": item.get("user") or {}}
+    if item.get("v"):
+        body["v"] = item["v"]
+    # Through text once, so that what matches and what is stored is the cleaned form.
+    return Event(event_id, item["name"], moment, loads(dumps(body)), dedup)
+
+
+def _read_seed(seed: str | None) -> tuple[int, bytes] | None:
+    millis, _, entropy = (seed or "").partition(",")
+    try:
+        raw = base64.b64decode(entropy, validate=True)
+        moment = int(millis)
+    except (ValueError, binascii.Error):
+        return None
+    return (moment, raw) if len(raw) == 10 and 0 <= moment < 1 << 48 else None

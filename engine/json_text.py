@@ -1,0 +1,45 @@
+"""JSON as text: how values are stored, sized and canonicalised."""
+
+import json
+import re
+from typing import Any, NoReturn
+
+import jcs
+
+Json = Any
+"""A value that came out of JSON."""
+
+_NEEDS_CANONICALISING = re.compile(r"\d[.eE][\d+-]|\d{16}|[\U00010000-\U0010ffff]")
+
+
+def loads(text: str | bytes) -> Json:
+    """Parse strict JSON.
+
+    Raises:
+        ValueError: not JSON, or NaN or an infinity in it.
+    """
+    return json.loads(text, parse_constant=_refuse)
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def dumps(value: Json) -> str:
+    """Compact JSON with sorted keys; a lone surrogate, which no one could sign or store, becomes U+FFFD."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def canonical(text: str) -> bytes:
+    """The JCS form (RFC 8785) of text made by `dumps` or of such texts put together with sorted keys."""
+    if _NEEDS_CANONICALISING.search(text):
+        result: bytes = jcs.canonicalize(json.loads(text))
+        return result
+    return text.encode()

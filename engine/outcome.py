@@ -1,0 +1,55 @@
+"""What a call to an app came to."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Opcode:
+    """One thing the app's function does or wants next; `id` is the hashed step id."""
+
+    op: str
+    id: str
+    name: str
+    display_name: str
+    opts: dict[str, Any]
+    data: Any
+    error: dict[str, Any] | None
+    size: int
+
+    @property
+    def race(self) -> bool:
+        return self.opts.get("parallelMode") == "race"
+
+
+@dataclass(frozen=True)
+class Returned:
+    """The function ended with this output, JSON text."""
+
+    output: str
+
+
+@dataclass(frozen=True)
+class Stepped:
+    """The function told of steps."""
+
+    opcodes: Sequence[Opcode]
+
+
+@dataclass(frozen=True)
+class Failed:
+    """The function's own code failed, or the app did not answer as one."""
+
+    error: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """`retry_at` is when the app asked to be called again; `sdk_version` what it speaks, None when it did not say."""
+
+    result: Returned | Stepped | Failed
+    started_at: int
+    no_retry: bool = False
+    retry_at: int | None = None
+    sdk_version: int | None = None

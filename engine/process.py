@@ -1,0 +1,94 @@
+"""One engine process, from start to clean exit."""
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import socket
+import sys
+import uuid
+
+from aiohttp import web
+
+from engine.api.server import make_app
+from engine.api.state import ApiState
+from engine.calls.caller import Caller, Keys
+from engine.clock import SystemClock
+from engine.config import EngineConfig
+from engine.core import Core
+from engine.database import Database, DatabaseError
+from engine.settings import Settings
+
+_CLOSE_GRACE_S = 1.0
+
+
+class StartError(Exception):
+    """The engine cannot start; the message is one line for a person."""
+
+
+def serve(config: EngineConfig) -> None:
+    """Run an engine until SIGTERM or SIGINT.
+
+    Prints `engine listening on http://HOST:PORT` once it takes requests. When it cannot start, says why in one line on
+    standard error and exits with status 1.
+    """
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    logging.getLogger("aiohttp.access").setLevel(logging.WARNING)
+    try:
+        listener = _bind(config.host, config.port)
+        database = Database(config.database_url)
+        database.create_tables()
+    except (StartError, DatabaseError) as error:
+        print(f"engine: {error}", file=sys.stderr)
+        raise SystemExit(1) from None
+    # Threads hand work to and fro at every step: a long turn of one would be another's wait.
+    sys.setswitchinterval(0.001)
+    asyncio.run(_run(config, listener, database))
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+        listener.listen(1024)
+    except OSError as error:
+        listener.close()
+        raise StartError(f"cannot listen on {host} port {port}: {os.strerror(error.errno or 0)}") from error
+    return listener
+
+
+async def _run(config: EngineConfig, listener: socket.socket, database: Database) -> None:
+    stopping = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+    settings = Settings(
+        retry_interval_s=config.retry_interval,
+        call_timeout_s=config.call_timeout.total_seconds(),
+        calls_per_app=config.calls_per_app,
+        lease_ms=round(config.lease.total_seconds() * 1000),
+        retention_ms=round(config.retention.total_seconds() * 1000),
+    )
+    clock = SystemClock()
+    caller = Caller(clock, settings, Keys(config.signing_keys))
+    core = Core(database, clock, settings, caller, owner=uuid.uuid4().hex)
+    runner = web.AppRunner(
+        make_app(ApiState(core, config.signing_keys, config.event_keys)),
+        access_log=None,
+        keepalive_timeout=75,
+        shutdown_timeout=_CLOSE_GRACE_S,
+    )
+    try:
+        await core.start()
+        await runner.setup()
+        await web.SockSite(runner, listener).start()
+        host, port = listener.getsockname()[:2]
+        print(f"engine listening on http://{f'[{host}]' if ':' in host else host}:{port}", flush=True)
+        await stopping.wait()
+    finally:
+        with contextlib.suppress(asyncio.CancelledError):
+            await runner.cleanup()
+            await core.stop()
+        database.close()

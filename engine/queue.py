@@ -1,0 +1,214 @@
+"""The queue: what is to be done when, and who does it.
+
+An item that is due when it is made is claimed by its maker in the same transaction, so that a run goes from step to
+step with one commit each. An item whose limit is full is parked until a slot of that limit is given back.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Row, bindparam, delete, insert, select, update
+
+from engine.slots import Limit, acquire, release
+from engine.tables import items, runs, steps
+from engine.transaction import Call, Transaction
+
+WAITING, CLAIMED, PARKED = 0, 1, 2
+
+CALL, GATEWAY = "call", "gateway"
+SLEEP, WAIT_TIMEOUT, INVOKE_TIMEOUT = "sleep", "wait_timeout", "invoke_timeout"
+START_TIMEOUT, FINISH_TIMEOUT = "start_timeout", "finish_timeout"
+CRON, DEBOUNCE, BATCH = "cron", "debounce", "batch"
+
+_OUTGOING = frozenset({CALL, GATEWAY})
+_RELEASED_AT_ONCE = 4
+
+_INSERT = insert(items)
+_DELETE_OWNED = delete(items).where(items.c.id == bindparam("item"), items.c.owner == bindparam("claimer"))
+_DELETE = delete(items).where(items.c.id == bindparam("item"))
+_CLAIM = (
+    update(items)
+    .where(items.c.id == bindparam("item"))
+    .values(state=CLAIMED, owner=bindparam("claimer"), blocked_on=None)
+)
+_PARK = update(items).where(items.c.id == bindparam("item")).values(state=PARKED, blocked_on=bindparam("blocker"))
+_RUN = select(runs).where(runs.c.id == bindparam("run"))
+_STARTED = update(runs).where(runs.c.id == bindparam("run")).values(status="RUNNING", started_at=bindparam("moment"))
+_MEMOS = (
+    select(steps.c.step_id, steps.c.memo)
+    .where(steps.c.run_id == bindparam("run"), steps.c.position.is_not(None))
+    .order_by(steps.c.position)
+)
+_PARKED = (
+    select(items)
+    .where(items.c.blocked_on == bindparam("blocker"), items.c.state == PARKED)
+    .order_by(items.c.rank, items.c.id)
+    .limit(_RELEASED_AT_ONCE)
+)
+_DUE = (
+    select(items)
+    .where(items.c.state == WAITING, items.c.due_at <= bindparam("moment"))
+    .order_by(items.c.due_at)
+    .limit(bindparam("most"))
+    .with_for_update(skip_locked=True)
+)
+_NEXT_DUE = select(items.c.due_at).where(items.c.state == WAITING).order_by(items.c.due_at).limit(1)
+_OF_RUN = select(items.c.id).where(items.c.run_id == bindparam("run"))
+_DELETE_RUN = delete(items).where(items.c.run_id == bindparam("run"))
+_OF_STEP = delete(items).where(items.c.run_id == bindparam("run"), items.c.step_id == bindparam("step"))
+_ANY_OF_RUN = select(items.c.id).where(items.c.run_id == bindparam("run")).limit(1)
+_OF_SUBJECT = delete(items).where(items.c.subject == bindparam("about"))
+
+
+@dataclass(frozen=True)
+class Item:
+    """One row of the queue; `subject` names what it is about when that is not a run, `rank` orders those that wait for a slot."""
+
+    kind: str
+    due_at: int
+    run_id: str | None = None
+    step_id: str | None = None
+    subject: str | None = None
+    attempt: int = 0
+    max_attempts: int = 1
+    limits: Sequence[Limit] = ()
+    priority_ms: int = 0
+    body: str | None = None
+
+
+def put(tx: Transaction, item: Item) -> str:
+    """Add an item; returns its id."""
+    item_id = tx.new_id()
+    state, blocker = WAITING, None
+    if item.kind in _OUTGOING and item.due_at <= tx.now:
+        blocker = acquire(tx, item_id, item.limits)
+        state = CLAIMED if blocker is None else PARKED
+    row = {
+        "id": item_id,
+        "kind": item.kind,
+        "state": state,
+        "owner": tx.owner if state == CLAIMED else None,
+        "due_at": item.due_at,
+        "rank": item.due_at - item.priority_ms,
+        "run_id": item.run_id,
+        "step_id": item.step_id,
+        "subject": item.subject,
+        "attempt": item.attempt,
+        "max_attempts": item.max_attempts,
+        "limits": json.dumps(item.limits) if item.limits else None,
+        "blocked_on": blocker,
+        "body": item.body,
+        "created_at": tx.now,
+    }
+    tx.run(_INSERT, row)
+    if state == CLAIMED:
+        _go_out(
+            tx, item_id, item.kind, item.run_id or "", item.step_id or "", item.attempt, item.max_attempts, item.body
+        )
+    elif state == WAITING:
+        tx.due(item.due_at)
+    return item_id
+
+
+def take(tx: Transaction, item_id: str) -> bool:
+    """End an item that this process carried out; False when it is no longer ours, and then nothing may follow from it."""
+    if tx.changed(_DELETE_OWNED, {"item": item_id, "claimer": tx.owner}) == 0:
+        return False
+    give_back(tx, item_id)
+    return True
+
+
+def give_back(tx: Transaction, item_id: str) -> None:
+    """Free an item's slots and claim who waits for them."""
+    for key in release(tx, item_id):
+        unpark(tx, key)
+
+
+def unpark(tx: Transaction, key: str) -> None:
+    """Claim parked items for which there is room."""
+    for row in tx.run(_PARKED, {"blocker": key}).all():
+        if claim(tx, row) == key:
+            return
+
+
+def claim(tx: Transaction, row: Row) -> str | None:
+    """Claim a waiting or parked item and send it out; when a limit is full, park it and return the limit's key."""
+    blocker = acquire(tx, row.id, [(key, limit) for key, limit in json.loads(row.limits)] if row.limits else [])
+    if blocker is not None:
+        if row.blocked_on != blocker:
+            tx.run(_PARK, {"item": row.id, "blocker": blocker})
+        return blocker
+    tx.run(_CLAIM, {"item": row.id, "claimer": tx.owner})
+    _go_out(tx, row.id, row.kind, row.run_id, row.step_id, row.attempt, row.max_attempts, row.body)
+    return None
+
+
+def due_items(tx: Transaction, most: int) -> list[Row]:
+    """Items whose time has come, oldest first."""
+    return list(tx.run(_DUE, {"moment": tx.now, "most": most}).all())
+
+
+def is_outgoing(row: Row) -> bool:
+    return row.kind in _OUTGOING
+
+
+def next_due(tx: Transaction) -> int | None:
+    moment: int | None = tx.run(_NEXT_DUE).scalar()
+    return moment
+
+
+def drop(tx: Transaction, item_id: str) -> None:
+    """Remove an item that is not carried out over HTTP."""
+    tx.run(_DELETE, {"item": item_id})
+
+
+def drop_step(tx: Transaction, run_id: str, step_id: str) -> None:
+    """Remove the timer of a step that was answered."""
+    tx.run(_OF_STEP, {"run": run_id, "step": step_id})
+
+
+def drop_subject(tx: Transaction, subject: str) -> None:
+    tx.run(_OF_SUBJECT, {"about": subject})
+
+
+def drop_run(tx: Transaction, run_id: str) -> None:
+    """Remove all items of a run that has ended, executing ones too: their answers will find nothing to take."""
+    found = [row.id for row in tx.run(_OF_RUN, {"run": run_id})]
+    if found:
+        tx.run(_DELETE_RUN, {"run": run_id})
+    for item_id in found:
+        give_back(tx, item_id)
+
+
+def run_has_items(tx: Transaction, run_id: str) -> bool:
+    return tx.run(_ANY_OF_RUN, {"run": run_id}).first() is not None
+
+
+def _go_out(
+    tx: Transaction, item_id: str, kind: str, run_id: str, step_id: str, attempt: int, most: int, body: str | None
+) -> None:
+    run = tx.run(_RUN, {"run": run_id}).one()
+    if run.status == "QUEUED":
+        tx.run(_STARTED, {"run": run_id, "moment": tx.now})
+        function = tx.registry.by_id.get(run.function_id)
+        if function is not None and function.finish_timeout_ms is not None:
+            put(tx, Item(FINISH_TIMEOUT, tx.now + function.finish_timeout_ms, run_id=run_id))
+    memos = [] if kind == GATEWAY else [(row.step_id, row.memo) for row in tx.run(_MEMOS, {"run": run_id})]
+    tx.calls.append(
+        Call(
+            item_id=item_id,
+            kind=kind,
+            run_id=run_id,
+            function_id=run.function_id,
+            step_id=step_id,
+            attempt=attempt,
+            max_attempts=most,
+            plan_only=run.plan_only,
+            sdk_version=run.sdk_version,
+            state_size=run.state_size,
+            events=run.events,
+            memos=memos,
+            body=body,
+        )
+    )

@@ -1,0 +1,1 @@
+"""Taking in what an app says about itself."""

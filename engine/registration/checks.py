@@ -1,0 +1,161 @@
+"""What the engine refuses to register, with a reason for each."""
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+from engine.cron import parse_cron
+from engine.durations import parse_duration
+from engine.expressions import ExpressionError, compile_expression
+from engine.function import concurrency_entries
+
+_DAY_MS = 86_400_000
+_MAX_TRIGGERS, _MAX_CANCELS, _MAX_CONCURRENCY = 10, 5, 2
+_CANCEL_MAY_NOT_USE = "a cancel expression may only compare; it uses"
+
+
+def problems_of(config: Any) -> list[str]:
+    """Everything wrong with one function's configuration; empty when it can be registered."""
+    if not isinstance(config, dict) or not isinstance(config.get("id"), str) or not config["id"]:
+        return ["it has no id"]
+    try:
+        return [*_triggers(config), *_steps(config), *_flow(config), *_cancels(config)]
+    except (TypeError, AttributeError, KeyError) as error:
+        return [f"its configuration has a field of the wrong kind: {error}"]
+
+
+def _triggers(config: dict[str, Any]) -> Iterator[str]:
+    triggers = config.get("triggers") or []
+    if not triggers:
+        yield "it has no trigger"
+    if len(triggers) > _MAX_TRIGGERS:
+        yield f"it has {len(triggers)} triggers; at most {_MAX_TRIGGERS} are allowed"
+    told = [(t.get("event"), t.get("expression"), t.get("cron")) for t in triggers]
+    if len(set(told)) != len(told):
+        yield "two of its triggers are the same"
+    for trigger in triggers:
+        if trigger.get("cron"):
+            yield from _reason(parse_cron, trigger["cron"])
+            if trigger.get("jitter"):
+                yield from _duration("cron jitter", trigger["jitter"], 1000, 300_000)
+        elif not trigger.get("event"):
+            yield "a trigger has neither event nor cron"
+        yield from _expression("trigger expression", trigger.get("expression"))
+
+
+def _steps(config: dict[str, Any]) -> Iterator[str]:
+    steps = config.get("steps") or {}
+    if len(steps) != 1:
+        yield f"it has {len(steps)} steps in its configuration; there must be one"
+        return
+    step = next(iter(steps.values()))
+    parts = urlsplit((step.get("runtime") or {}).get("url") or "")
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        yield "its URL is not an http or https address"
+    retries = (step.get("retries") or {}).get("attempts", 0)
+    if not isinstance(retries, int) or retries < 0:
+        yield "its retries must be a whole number from 0"
+
+
+def _flow(config: dict[str, Any]) -> Iterator[str]:
+    yield from _concurrency(config)
+    if option := config.get("debounce"):
+        yield from _duration("debounce period", option.get("period"), 1000, 7 * _DAY_MS)
+        yield from _optional_duration("debounce timeout", option.get("timeout"))
+        yield from _expression("debounce key", option.get("key"))
+    if option := config.get("rateLimit"):
+        yield from _count("rate limit", option.get("limit"))
+        yield from _duration("rate limit period", option.get("period"), 1000, _DAY_MS)
+        yield from _expression("rate limit key", option.get("key"))
+    if option := config.get("throttle"):
+        yield from _count("throttle limit", option.get("limit"))
+        yield from _duration("throttle period", option.get("period"), 1000, 7 * _DAY_MS)
+        yield from _expression("throttle key", option.get("key"))
+    if option := config.get("singleton"):
+        if option.get("mode") not in {"skip", "cancel"}:
+            yield "its singleton mode must be skip or cancel"
+        yield from _expression("singleton key", option.get("key"))
+    if option := config.get("batchEvents"):
+        yield from _batch(config, option)
+    yield from _expression("idempotency", config.get("idempotency"))
+    yield from _expression("priority", (config.get("priority") or {}).get("run"))
+    for name in ("start", "finish"):
+        yield from _optional_duration(f"{name} timeout", (config.get("timeouts") or {}).get(name))
+
+
+def _concurrency(config: dict[str, Any]) -> Iterator[str]:
+    entries = concurrency_entries(config)
+    if len(entries) > _MAX_CONCURRENCY:
+        yield f"it has {len(entries)} concurrency limits; at most {_MAX_CONCURRENCY} are allowed"
+    for entry in entries:
+        scope = entry.get("scope") or "fn"
+        if scope not in {"fn", "env", "account"}:
+            yield f"its concurrency scope {scope} is not fn, env or account"
+        elif scope != "fn" and not entry.get("key"):
+            yield f"its concurrency limit of scope {scope} needs a key"
+        if not isinstance(entry.get("limit"), int) or entry["limit"] < 0:
+            yield "its concurrency limit must be a whole number"
+        yield from _expression("concurrency key", entry.get("key"))
+
+
+def _batch(config: dict[str, Any], option: dict[str, Any]) -> Iterator[str]:
+    if not isinstance(option.get("maxSize"), int) or option["maxSize"] < 2:
+        yield "its batch must hold at least 2 events"
+    if option.get("timeout"):
+        yield from _duration("batch timeout", option["timeout"], 1000, 7 * _DAY_MS)
+    else:
+        yield "its batch needs a timeout"
+    yield from _expression("batch key", option.get("key"))
+    yield from _expression("batch if", option.get("if"))
+    for other in ("cancel", "debounce", "singleton", "priority"):
+        if config.get(other):
+            yield f"batching cannot be combined with {other}"
+
+
+def _cancels(config: dict[str, Any]) -> Iterator[str]:
+    cancels = config.get("cancel") or []
+    if len(cancels) > _MAX_CANCELS:
+        yield f"it has {len(cancels)} cancel events; at most {_MAX_CANCELS} are allowed"
+    for cancel in cancels:
+        if not cancel.get("event"):
+            yield "a cancel has no event"
+        yield from _optional_duration("cancel timeout", cancel.get("timeout"))
+        found = list(_expression("cancel expression", cancel.get("if")))
+        yield from found
+        if cancel.get("if") and not found and (uses := compile_expression(cancel["if"]).uses):
+            yield f"{_CANCEL_MAY_NOT_USE} {', '.join(sorted(uses))}"
+
+
+def _expression(what: str, text: str | None) -> Iterator[str]:
+    if text:
+        try:
+            compile_expression(text)
+        except ExpressionError as error:
+            yield f"its {what} is wrong: {error}"
+
+
+def _reason(check: Any, value: str) -> Iterator[str]:
+    try:
+        check(value)
+    except ValueError as error:
+        yield str(error)
+
+
+def _optional_duration(what: str, text: str | None) -> Iterator[str]:
+    if text:
+        yield from _duration(what, text, 1000, 366 * _DAY_MS)
+
+
+def _duration(what: str, text: str | None, least_ms: int, most_ms: int) -> Iterator[str]:
+    try:
+        found = parse_duration(text or "")
+    except ValueError as error:
+        yield f"its {what} is wrong: {error}"
+        return
+    if not least_ms <= found <= most_ms:
+        yield f"its {what} of {text} is not between {least_ms // 1000} and {most_ms // 1000} seconds"
+
+
+def _count(what: str, value: Any) -> Iterator[str]:
+    if not isinstance(value, int) or value < 1:
+        yield f"its {what} must be a whole number from 1"

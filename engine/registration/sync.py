@@ -1,0 +1,120 @@
+"""Storing what an app registered."""
+
+import hashlib
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import delete, insert, select, text, update
+
+from engine import ids
+from engine.function import load_function
+from engine.json_text import dumps
+from engine.registration.checks import problems_of
+from engine.registry import REGISTRY_MARK
+from engine.runs.crons import reschedule
+from engine.tables import apps, functions
+from engine.transaction import Transaction
+
+_GROW = text(
+    "INSERT INTO engine_marks (name, value) VALUES (:name, 1) ON CONFLICT (name) DO UPDATE SET value = engine_marks.value + 1"
+)
+
+
+class RefusedError(Exception):
+    """The registration is refused whole; the message names every bad function and why."""
+
+
+@dataclass(frozen=True)
+class Synced:
+    modified: bool
+    sync_id: str
+    app_id: str
+
+
+def read_request(body: Any) -> dict[str, Any]:
+    """The request with its own keys in lower case, functions checked.
+
+    Raises:
+        RefusedError: anything in it is wrong.
+    """
+    if not isinstance(body, dict):
+        raise RefusedError("the registration must be an object")
+    request = {str(key).lower(): value for key, value in body.items()}
+    name = request.get("appname")
+    if not isinstance(name, str) or not name:
+        raise RefusedError("the registration has no app name")
+    configs = request.get("functions") or []
+    if not isinstance(configs, list):
+        raise RefusedError("the functions of a registration must be a list")
+    told = [f"{_name(config)}: {problem}" for config in configs for problem in problems_of(config)]
+    if told:
+        raise RefusedError("At least one function is invalid. " + "; ".join(told))
+    request["functions"] = list({config["id"]: config for config in configs}.values())
+    return request
+
+
+def sync(tx: Transaction, request: dict[str, Any]) -> Synced:
+    """Make the app's functions exactly those of the request.
+
+    Raises:
+        RefusedError: a function of it belongs to another app.
+    """
+    name: str = request["appname"]
+    checksum = hashlib.sha256(dumps(request).encode()).hexdigest()
+    known = tx.run(select(apps).where(apps.c.name == name)).first()
+    if known is not None and known.checksum == checksum:
+        return Synced(False, known.sync_id, known.id)
+    _refuse_foreign(tx, name, request["functions"])
+    row = {
+        "id": ids.app_id(name),
+        "url": str(request.get("url") or ""),
+        "sdk": str(request.get("sdk") or ""),
+        "framework": str(request.get("framework") or ""),
+        "version": str(request.get("appversion") or ""),
+        "checksum": checksum,
+        "sync_id": str(uuid.uuid4()),
+        "synced_at": tx.now,
+    }
+    tx.run(delete(apps).where(apps.c.name == name))
+    tx.run(insert(apps), {"name": name, **row})
+    _store_functions(tx, name, request["functions"])
+    tx.run(_GROW, {"name": REGISTRY_MARK})
+    return Synced(True, row["sync_id"], row["id"])
+
+
+def _store_functions(tx: Transaction, app: str, configs: Sequence[dict[str, Any]]) -> None:
+    stored = {row.slug: row for row in tx.run(select(functions).where(functions.c.app == app))}
+    for config in configs:
+        slug, config_text = config["id"], dumps(config)
+        before = stored.pop(slug, None)
+        version = 1 if before is None else before.version + (before.config != config_text)
+        if before is None:
+            row = {"slug": slug, "id": ids.function_id(slug), "app": app, "config": config_text, "version": 1}
+            tx.run(insert(functions), {**row, "archived": False, "created_at": tx.now})
+        else:
+            values = {"config": config_text, "version": version, "archived": False}
+            tx.run(update(functions).where(functions.c.slug == slug).values(**values))
+        reschedule(tx, load_function(app, config_text, id=ids.function_id(slug), version=version, archived=False))
+    for row in stored.values():
+        tx.run(update(functions).where(functions.c.slug == row.slug).values(archived=True))
+        reschedule(tx, load_function(app, row.config, id=row.id, version=row.version, archived=True))
+
+
+def _refuse_foreign(tx: Transaction, app: str, configs: Sequence[dict[str, Any]]) -> None:
+    slugs = [config["id"] for config in configs]
+    rows = tx.run(
+        select(functions.c.slug, functions.c.app).where(functions.c.slug.in_(slugs), functions.c.app != app)
+    ).all()
+    if rows:
+        told = "; ".join(f"{row.slug}: it belongs to app {row.app}" for row in rows)
+        raise RefusedError(f"At least one function is invalid. {told}")
+
+
+def _name(config: Any) -> str:
+    return (
+        str(config.get("id") or config.get("name") or "a function without id")
+        if isinstance(config, dict)
+        else "a function"
+    )

@@ -1,0 +1,1 @@
+"""The rules of execution: what an event, an answer or a passed moment does to runs."""

@@ -1,0 +1,98 @@
+"""Storing what a call came to, and what follows from it."""
+
+from typing import assert_never
+
+from sqlalchemy import Row, insert
+
+from engine.json_text import dumps
+from engine.outcome import Failed, Outcome, Returned, Stepped
+from engine.queue import Item, put, run_has_items, take
+from engine.retry import backoff_ms
+from engine.runs.finish import complete, fail
+from engine.runs.opcodes import RunFailure, apply_opcodes
+from engine.runs.state import change_run, lock_run
+from engine.runs.steps import DISCOVER, limits_of, mark_errored
+from engine.settings import MIB
+from engine.tables import attempts
+from engine.transaction import Call, Transaction
+
+OVERFLOW = "InngestErrFunctionOverflowed"
+STATE_OVERFLOW = "InngestErrStateOverflowed"
+
+
+def record_answer(tx: Transaction, call: Call, outcome: Outcome) -> None:
+    """Take the item off the queue and act on its outcome; an item that is no longer ours has no effect."""
+    run = lock_run(tx, call.run_id)
+    if not take(tx, call.item_id) or run is None:
+        return
+    if run.sdk_version == -1 and outcome.sdk_version is not None:
+        change_run(tx, run.id, sdk_version=outcome.sdk_version)
+    match outcome.result:
+        case Returned(output):
+            _end_with(tx, run, output)
+        case Failed(error):
+            retry_or_fail(tx, run, call, outcome, error)
+        case Stepped(opcodes):
+            try:
+                retries = apply_opcodes(tx, run, call, outcome, opcodes)
+            except RunFailure as failure:
+                fail(tx, run, {"name": failure.name, "message": str(failure), "stack": None})
+                return
+            if retries is not None:
+                retry_step(tx, run, call, outcome, retries)
+            elif not run_has_items(tx, run.id) and lock_run(tx, run.id) is not None:
+                message = "the app told of no new step and the run waits for nothing, so it could not go on"
+                fail(tx, run, {"name": "Error", "message": message, "stack": None})
+        case _:
+            assert_never(outcome.result)
+
+
+def retry_or_fail(tx: Transaction, run: Row, call: Call, outcome: Outcome, error: dict[str, object]) -> None:
+    """The call itself failed: try it again while there are attempts, else the run fails."""
+    if outcome.no_retry or call.attempt + 1 >= call.max_attempts:
+        fail(tx, run, error)
+    else:
+        retry_step(tx, run, call, outcome, error)
+
+
+def retry_step(tx: Transaction, run: Row, call: Call, outcome: Outcome, error: dict[str, object]) -> None:
+    """Queue the same call again, after the back-off or at the time the app asked for."""
+    wait = backoff_ms(call.attempt, tx.settings.retry_interval_s)
+    due_at = tx.now + wait if outcome.retry_at is None else outcome.retry_at
+    told = str(error.get("id") or ("" if call.step_id == DISCOVER else call.step_id))
+    row = {
+        "run_id": run.id,
+        "step_id": told,
+        "attempt": call.attempt,
+        "error": dumps({key: value for key, value in error.items() if key != "id"}),
+        "started_at": outcome.started_at,
+        "ended_at": tx.now,
+    }
+    _keep_attempt(tx, row)
+    if told:
+        mark_errored(tx, run.id, told, call.attempt + 1)
+    again = Item(
+        call.kind,
+        due_at,
+        run_id=run.id,
+        step_id=call.step_id,
+        attempt=call.attempt + 1,
+        max_attempts=call.max_attempts,
+        limits=limits_of(run),
+        priority_ms=run.priority_ms,
+        body=call.body,
+    )
+    put(tx, again)
+
+
+def _keep_attempt(tx: Transaction, row: dict[str, object]) -> None:
+    tx.run(insert(attempts), row)
+
+
+def _end_with(tx: Transaction, run: Row, output: str) -> None:
+    size = len(output.encode())
+    if size > tx.settings.max_step_output:
+        message = f"the function's output has {size} bytes; at most {tx.settings.max_step_output} ({tx.settings.max_step_output // MIB} MiB) are allowed"
+        fail(tx, run, {"name": STATE_OVERFLOW, "message": message, "stack": None})
+    else:
+        complete(tx, run, output)

@@ -1,0 +1,61 @@
+"""Schedules: one queue item per function and expression, always the next tick."""
+
+from sqlalchemy import Row, bindparam, select
+
+from engine.clock import rfc3339
+from engine.cron import jitter_of, parse_cron
+from engine.event import TIMER, make_event
+from engine.function import CronTrigger, Function
+from engine.queue import CRON, Item, drop_subject, put
+from engine.runs.deliver import store_event
+from engine.runs.gates import mark_tick
+from engine.runs.start import start_run
+from engine.tables import items
+from engine.transaction import Transaction
+
+_SCHEDULED = select(items.c.subject).where(items.c.subject.like(bindparam("begins")))
+
+
+def reschedule(tx: Transaction, function: Function) -> None:
+    """Make the queue hold exactly the schedules the function has; one that stays keeps its next tick."""
+    wanted = {} if function.archived else {_subject(function, trigger): trigger for trigger in function.cron_triggers}
+    scheduled = {row.subject for row in tx.run(_SCHEDULED, {"begins": f"{CRON}:{function.id}:%"})}
+    for subject in scheduled - wanted.keys():
+        drop_subject(tx, subject)
+    for subject in wanted.keys() - scheduled:
+        _queue_next(tx, function, wanted[subject], tx.now)
+
+
+def fire(tx: Transaction, row: Row) -> None:
+    """Start the run of a tick and queue the next.
+
+    A tick that comes late (the engine was down) still runs, once, unless the next one is due too: then only the last
+    missed tick runs and the ones before it are skipped.
+    """
+    _, function_id, _ = row.subject.split(":", 2)
+    function = tx.registry.by_id.get(function_id)
+    trigger = (
+        next((t for t in function.cron_triggers if _subject(function, t) == row.subject), None) if function else None
+    )
+    if function is None or trigger is None or function.archived:
+        return
+    planned = int(row.body)
+    tick = max(planned, parse_cron(trigger.text).latest(planned, tx.now - trigger.jitter_ms))
+    _queue_next(tx, function, trigger, tick)
+    if not mark_tick(tx, function, trigger.text, tick):
+        return
+    fire_at = tick + jitter_of(function.slug, tick, trigger.jitter_ms)
+    data = {"cron": trigger.text, "fireAt": rfc3339(fire_at), "scheduledAt": rfc3339(tick)}
+    event = make_event(tx.new_id(), TIMER, data, tx.now, dedup=rfc3339(tick))
+    store_event(tx, event)
+    start_run(tx, function, [event], cron=trigger.text)
+
+
+def _queue_next(tx: Transaction, function: Function, trigger: CronTrigger, after_ms: int) -> None:
+    tick = parse_cron(trigger.text).next_after(after_ms)
+    due_at = tick + jitter_of(function.slug, tick, trigger.jitter_ms)
+    put(tx, Item(CRON, due_at, subject=_subject(function, trigger), body=str(tick)))
+
+
+def _subject(function: Function, trigger: CronTrigger) -> str:
+    return f"{CRON}:{function.id}:{trigger.jitter_ms}:{trigger.text}"

@@ -1,0 +1,64 @@
+"""Whether and when an event may start a run: ids seen before, rate limits, throttles."""
+
+from sqlalchemy import bindparam, select, text
+
+from engine.event import Event
+from engine.function import Function, Rate
+from engine.runs.keys import key_value
+from engine.tables import gates
+from engine.transaction import Transaction
+
+_MARK_SEEN = text(
+    "INSERT INTO engine_seen (function_id, key, run_id, until) VALUES (:function, :key, '', :until) "
+    "ON CONFLICT (function_id, key) DO UPDATE SET until = excluded.until WHERE engine_seen.until <= :now"
+)
+_FREE_AT = select(gates.c.free_at).where(gates.c.key == bindparam("gate")).with_for_update()
+_SET_FREE = text(
+    "INSERT INTO engine_gates (key, free_at) VALUES (:gate, :free_at) ON CONFLICT (key) DO UPDATE SET free_at = excluded.free_at"
+)
+
+
+def first_time(tx: Transaction, function: Function, event: Event) -> bool:
+    """Whether neither this event's own id nor its idempotency key started a run of the function within the last day."""
+    if event.dedup is not None and not _mark(tx, function, f"id:{event.dedup}"):
+        return False
+    return function.idempotency is None or _mark(tx, function, f"key:{key_value(function.idempotency, event)}")
+
+
+def mark_tick(tx: Transaction, function: Function, cron: str, tick_ms: int) -> bool:
+    """Whether this tick of a schedule did not start a run yet."""
+    return _mark(tx, function, f"cron:{tick_ms}:{cron}")
+
+
+def within_rate(tx: Transaction, function: Function, event: Event) -> bool:
+    """Whether the rate limit lets the event in; what it does not let in is dropped."""
+    rate = function.rate_limit
+    if rate is None:
+        return True
+    gate = f"rate:{function.id}:{key_value(rate.key, event)}"
+    return _pass(tx, gate, rate, rate.burst * rate.period_ms // rate.limit) is not None
+
+
+def throttled_until(tx: Transaction, function: Function, event: Event) -> int:
+    """When the throttle lets a run of this event start; each has its own moment."""
+    rate = function.throttle
+    if rate is None:
+        return tx.now
+    gate = f"throttle:{function.id}:{key_value(rate.key, event)}"
+    allowance = (rate.limit + rate.burst - 1) * rate.period_ms // rate.limit
+    free_at = max(tx.run(_FREE_AT, {"gate": gate}).scalar() or 0, tx.now)
+    tx.run(_SET_FREE, {"gate": gate, "free_at": free_at + rate.period_ms // rate.limit})
+    return max(tx.now, free_at - allowance)
+
+
+def _pass(tx: Transaction, gate: str, rate: Rate, allowance_ms: int) -> int | None:
+    free_at = max(tx.run(_FREE_AT, {"gate": gate}).scalar() or 0, tx.now)
+    if free_at - tx.now > allowance_ms:
+        return None
+    tx.run(_SET_FREE, {"gate": gate, "free_at": free_at + rate.period_ms // rate.limit})
+    return free_at
+
+
+def _mark(tx: Transaction, function: Function, key: str) -> bool:
+    until = tx.now + tx.settings.seen_ms
+    return tx.changed(_MARK_SEEN, {"function": function.id, "key": key, "until": until, "now": tx.now}) > 0

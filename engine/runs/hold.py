@@ -1,0 +1,77 @@
+"""Events that wait before they start a run: debounced and batched ones."""
+
+import json
+from dataclasses import asdict
+
+from sqlalchemy import Row, bindparam, delete, func, insert, select
+
+from engine.event import Event
+from engine.function import Function
+from engine.json_text import dumps
+from engine.queue import BATCH, DEBOUNCE, Item, drop_subject, put
+from engine.runs.keys import key_value
+from engine.runs.start import start_run
+from engine.tables import held, items
+from engine.transaction import Transaction
+
+_OF_SUBJECT = select(items).where(items.c.subject == bindparam("about")).with_for_update()
+_HELD = select(held.c.body).where(held.c.key == bindparam("about")).order_by(held.c.position)
+_COUNT = select(func.count()).where(held.c.key == bindparam("about"))
+_DROP_HELD = delete(held).where(held.c.key == bindparam("about"))
+
+
+def debounce(tx: Transaction, function: Function, event: Event) -> None:
+    """Keep the newest event and start the clock again, up to the debounce's timeout."""
+    option = function.debounce
+    assert option is not None
+    subject = f"{DEBOUNCE}:{function.id}:{key_value(option.key, event)}"
+    waiting = tx.run(_OF_SUBJECT, {"about": subject}).first()
+    began = tx.now if waiting is None else int(waiting.body.partition(":")[0])
+    due_at = tx.now + option.period_ms
+    if option.timeout_ms is not None:
+        due_at = min(due_at, began + option.timeout_ms)
+    _forget(tx, subject)
+    _keep(tx, subject, event)
+    put(tx, Item(DEBOUNCE, max(due_at, tx.now), subject=subject, body=f"{began}:{function.id}"))
+
+
+def batch(tx: Transaction, function: Function, event: Event) -> None:
+    """Add the event to its batch; a full one starts a run at once."""
+    option = function.batch
+    assert option is not None
+    if option.condition is not None and not option.condition.is_true({"event": event.body}):
+        start_run(tx, function, [event])
+        return
+    subject = f"{BATCH}:{function.id}:{key_value(option.key, event)}"
+    if tx.run(_OF_SUBJECT, {"about": subject}).first() is None:
+        put(tx, Item(BATCH, tx.now + option.timeout_ms, subject=subject, body=f"{tx.now}:{function.id}"))
+    _keep(tx, subject, event)
+    if (tx.run(_COUNT, {"about": subject}).scalar() or 0) >= option.max_size:
+        _start(tx, function, subject)
+
+
+def release(tx: Transaction, row: Row) -> None:
+    """The time of a debounce or a batch has come."""
+    function = tx.registry.by_id.get(row.body.partition(":")[2])
+    if function is None or function.archived:
+        _forget(tx, row.subject)
+        return
+    _start(tx, function, row.subject)
+
+
+def _start(tx: Transaction, function: Function, subject: str) -> None:
+    events = [Event(**json.loads(row.body)) for row in tx.run(_HELD, {"about": subject})]
+    _forget(tx, subject)
+    if events:
+        start_run(tx, function, events, batch_id=tx.new_id() if subject.startswith(BATCH) else None)
+
+
+def _keep(tx: Transaction, subject: str, event: Event) -> None:
+    position = (tx.run(_COUNT, {"about": subject}).scalar() or 0) + 1
+    row = {"key": subject, "event_id": event.id, "position": position, "body": dumps(asdict(event))}
+    tx.run(insert(held), row)
+
+
+def _forget(tx: Transaction, subject: str) -> None:
+    drop_subject(tx, subject)
+    tx.run(_DROP_HELD, {"about": subject})

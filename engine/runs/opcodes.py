@@ -1,0 +1,192 @@
+"""Acting on the steps an app told of."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Row, bindparam, update
+
+from engine.clock import to_ms
+from engine.durations import parse_duration
+from engine.expressions import Expression, ExpressionError, compile_expression
+from engine.json_text import dumps, loads
+from engine.outcome import Opcode, Outcome
+from engine.queue import GATEWAY, SLEEP, WAIT_TIMEOUT, Item, put
+from engine.runs.invoke import begin_invoke
+from engine.runs.pauses import WAIT, add_pause
+from engine.runs.state import change_run, lock_run
+from engine.runs.steps import (
+    BROKEN,
+    ERRORED,
+    OPEN,
+    call_step,
+    complete_step,
+    error_memo,
+    find_step,
+    limits_of,
+    open_step,
+)
+from engine.settings import MIB, YEAR_MS
+from engine.tables import steps
+from engine.transaction import Call, Transaction
+
+_CALLED = frozenset({"StepRun", "Step", "StepError", "StepFailed"})
+_REOPEN = (
+    update(steps)
+    .where(steps.c.run_id == bindparam("run"), steps.c.step_id == bindparam("step"))
+    .values(status=OPEN, grouped=bindparam("group"), race=bindparam("racing"))
+)
+
+
+class RunFailure(Exception):
+    """An opcode that ends the run; `name` is the error's name."""
+
+    def __init__(self, name: str, message: str) -> None:
+        super().__init__(message)
+        self.name = name
+
+
+def apply_opcodes(
+    tx: Transaction, run: Row, call: Call, outcome: Outcome, opcodes: Sequence[Opcode]
+) -> dict[str, Any] | None:
+    """Store every step; returns the error of a step that is to be tried again, with its `id`, else None.
+
+    Raises:
+        RunFailure: the run cannot go on.
+    """
+    _check_size(tx, run, opcodes)
+    grouped = len(opcodes) > 1
+    if grouped and not run.plan_only:
+        change_run(tx, run.id, plan_only=True)
+    retried = None
+    # All steps of the answer are known before any of them is done: a group is over when its last one is.
+    fresh = [(code, step) for code in opcodes if (step := _know(tx, run, call, code, grouped)) is not None]
+    for code, step in sorted(fresh, key=lambda pair: pair[0].op != "WaitForEvent"):
+        current = lock_run(tx, run.id)
+        if current is None:
+            return None
+        if code.op == "StepError" and not outcome.no_retry and call.attempt + 1 < call.max_attempts:
+            retried = {**(code.error or {}), "id": code.id}
+        else:
+            _apply(tx, current, call, outcome, code, step)
+    return retried
+
+
+def _check_size(tx: Transaction, run: Row, opcodes: Sequence[Opcode]) -> None:
+    settings = tx.settings
+    if run.stack_len + len(opcodes) > settings.max_steps + 1 or len(opcodes) > settings.max_steps:
+        raise RunFailure(
+            "InngestErrFunctionOverflowed", f"The function run exceeded the step limit of {settings.max_steps} steps."
+        )
+    for code in opcodes:
+        if code.size > settings.max_step_output:
+            raise RunFailure(
+                "InngestErrStateOverflowed",
+                f"the output of step {code.display_name!r} has {code.size} bytes; "
+                f"at most {settings.max_step_output} ({settings.max_step_output // MIB} MiB) are allowed",
+            )
+    total = run.state_size + sum(code.size for code in opcodes)
+    if total > settings.max_state:
+        raise RunFailure(
+            "InngestErrStateOverflowed",
+            f"the run's state would have {total} bytes; at most {settings.max_state} ({settings.max_state // MIB} MiB) are allowed",
+        )
+
+
+def _know(tx: Transaction, run: Row, call: Call, code: Opcode, grouped: bool) -> Row | None:
+    """The step's row, made when it is new; None when the step is done or already under way."""
+    step = find_step(tx, run.id, code.id)
+    if step is None:
+        status = ERRORED if code.op in _CALLED else OPEN
+        open_step(
+            tx, run.id, code.id, op=code.op, name=code.display_name, race=code.race, grouped=grouped, status=status
+        )
+        return find_step(tx, run.id, code.id)
+    if step.position is not None:
+        return None
+    if code.op in _CALLED:
+        return step
+    if step.status == ERRORED:
+        tx.run(_REOPEN, {"run": run.id, "step": code.id, "group": grouped, "racing": code.race})
+        return find_step(tx, run.id, code.id)
+    return None
+
+
+def _apply(tx: Transaction, run: Row, call: Call, outcome: Outcome, code: Opcode, step: Row) -> None:
+    match code.op:
+        case "StepRun" | "Step":
+            memo = dumps({"data": code.data})
+            complete_step(tx, run, step, memo, attempt=call.attempt, started_at=outcome.started_at, called=True)
+        case "StepError" | "StepFailed":
+            error = code.error or {}
+            memo = error_memo(error.get("name") or "Error", error.get("message") or "", error.get("stack"))
+            complete_step(
+                tx, run, step, memo, outcome=BROKEN, attempt=call.attempt, started_at=outcome.started_at, called=True
+            )
+        case "StepPlanned":
+            call_step(tx, run, code.id)
+        case "Sleep":
+            put(tx, Item(SLEEP, _wake_time(tx, code), run_id=run.id, step_id=code.id))
+        case "WaitForEvent":
+            _wait(tx, run, code)
+        case "InvokeFunction":
+            payload = code.opts.get("payload") or {}
+            timeout = code.opts.get("timeout")
+            expires_at = tx.now + (_duration(timeout) if timeout else YEAR_MS)
+            begin_invoke(tx, run, step, str(code.opts.get("function_id")), payload.get("data") or {}, expires_at)
+        case "AIGateway":
+            function = tx.registry.by_id[run.function_id]
+            put(
+                tx,
+                Item(
+                    GATEWAY,
+                    tx.now,
+                    run_id=run.id,
+                    step_id=code.id,
+                    max_attempts=function.retries + 1,
+                    limits=limits_of(run),
+                    body=dumps(code.opts),
+                ),
+            )
+        case _:
+            raise RunFailure("Error", f"the app sent the opcode {code.op}, which this engine does not know")
+
+
+def _wake_time(tx: Transaction, code: Opcode) -> int:
+    try:
+        moment = datetime.fromisoformat(code.name)
+        wake = to_ms(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+    except ValueError:
+        wake = tx.now + _duration(code.name)
+    if wake - tx.now > YEAR_MS:
+        raise RunFailure("InngestErrTimeoutTooLong", "a sleep may last 366 days")
+    return wake
+
+
+def _wait(tx: Transaction, run: Row, code: Opcode) -> None:
+    timeout = _duration(str(code.opts.get("timeout") or "365d"))
+    if timeout > YEAR_MS:
+        raise RunFailure("InngestErrTimeoutTooLong", "a wait may last 366 days")
+    expires_at = tx.now + timeout
+    trigger = loads(run.events)[0]
+    expression = _compile(code.opts.get("if"))
+    add_pause(
+        tx, WAIT, run.id, code.name, expires_at=expires_at, step_id=code.id, expression=expression, trigger=trigger
+    )
+    put(tx, Item(WAIT_TIMEOUT, expires_at, run_id=run.id, step_id=code.id))
+
+
+def _compile(text: str | None) -> Expression | None:
+    if not text:
+        return None
+    try:
+        return compile_expression(text)
+    except ExpressionError as error:
+        raise RunFailure("CompileError", f"a wait's expression is wrong: {error}") from error
+
+
+def _duration(text: str) -> int:
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise RunFailure("Error", str(error)) from error

@@ -1,0 +1,97 @@
+"""What waits for an event: a step, a run that an event may cancel, a step that invoked a function."""
+
+import json
+from typing import Any
+
+from sqlalchemy import Row, bindparam, delete, func, insert, select
+
+from engine.event import Event
+from engine.expressions import Expression, compile_expression, match_key, match_of
+from engine.tables import pauses
+from engine.transaction import Transaction
+
+WAIT, CANCEL, INVOKE = "wait", "cancel", "invoke"
+
+_NEXT_PATH = select(func.min(pauses.c.match_path)).where(
+    pauses.c.event_name == bindparam("event"), pauses.c.match_path > bindparam("after")
+)
+_FOUND = (
+    select(pauses)
+    .where(
+        pauses.c.event_name == bindparam("event"),
+        pauses.c.match_path == bindparam("path"),
+        pauses.c.match_value == bindparam("key"),
+    )
+    .order_by(pauses.c.id)
+)
+_DROP = delete(pauses).where(pauses.c.id == bindparam("pause"))
+_DROP_STEP = delete(pauses).where(pauses.c.run_id == bindparam("run"), pauses.c.step_id == bindparam("step"))
+_BY_ID = select(pauses).where(pauses.c.id == bindparam("pause"))
+
+
+def add_pause(
+    tx: Transaction,
+    kind: str,
+    run_id: str,
+    event_name: str,
+    *,
+    expires_at: int,
+    step_id: str | None = None,
+    expression: Expression | None = None,
+    trigger: dict[str, Any] | None = None,
+    pause_id: str | None = None,
+) -> None:
+    """Wait for an event of this name; in `expression`, `event` is the run's `trigger` and `async` the one that comes."""
+    found = match_of(expression, {"event": trigger}) if expression else None
+    keeps_trigger = expression is not None and "event" in expression.roots
+    row = {
+        "id": pause_id or tx.new_id(),
+        "kind": kind,
+        "event_name": event_name,
+        "match_path": found[0] if found else "",
+        "match_value": found[1] if found else "",
+        "run_id": run_id,
+        "step_id": step_id,
+        "expression": expression.text if expression else None,
+        "event": json.dumps(trigger) if keeps_trigger else None,
+        "expires_at": expires_at,
+    }
+    tx.run(insert(pauses), row)
+
+
+def waiting_for(tx: Transaction, event: Event) -> list[Row]:
+    """The pauses this event ends, oldest first."""
+    rows = list(tx.run(_FOUND, {"event": event.name, "path": "", "key": ""}).all())
+    path = ""
+    while (path := tx.run(_NEXT_PATH, {"event": event.name, "after": path}).scalar() or "") != "":
+        key = match_key(_at(event.body, path))
+        if key is not None:
+            rows.extend(tx.run(_FOUND, {"event": event.name, "path": path, "key": key}).all())
+    return [row for row in rows if row.expires_at > tx.now and _holds(row, event)]
+
+
+def invoke_pause(tx: Transaction, correlation: str) -> Row | None:
+    return tx.run(_BY_ID, {"pause": correlation}).first()
+
+
+def drop_pause(tx: Transaction, pause_id: str) -> bool:
+    """End a pause; False when someone else did."""
+    return tx.changed(_DROP, {"pause": pause_id}) > 0
+
+
+def drop_step_pause(tx: Transaction, run_id: str, step_id: str) -> None:
+    tx.run(_DROP_STEP, {"run": run_id, "step": step_id})
+
+
+def _holds(row: Row, event: Event) -> bool:
+    if row.expression is None:
+        return True
+    trigger = json.loads(row.event) if row.event else None
+    return compile_expression(row.expression).is_true({"event": trigger, "async": event.body})
+
+
+def _at(body: dict[str, Any], path: str) -> Any:
+    value: Any = body
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, dict) else None
+    return value

@@ -1,0 +1,67 @@
+"""One atomic piece of work on the engine's database, and what it sets off once it is committed."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Connection, CursorResult, Executable
+
+from engine.event import Event
+from engine.ids import Ulids
+from engine.registry import Registry
+from engine.settings import Settings
+
+
+@dataclass(frozen=True)
+class Call:
+    """A claimed item that is to be carried out over HTTP, with all that its request says."""
+
+    item_id: str
+    kind: str
+    run_id: str
+    function_id: str
+    step_id: str
+    attempt: int
+    max_attempts: int
+    plan_only: bool
+    sdk_version: int
+    state_size: int
+    events: str
+    memos: Sequence[tuple[str, str]]
+    """Hashed step id and memo, in the order of the stack."""
+    body: str | None = None
+
+
+@dataclass
+class Transaction:
+    """`calls` and `next_due` are acted on after the commit, and only then."""
+
+    connection: Connection
+    now: int
+    owner: str
+    registry: Registry
+    settings: Settings
+    ids: Ulids
+    outbox: list[Event] = field(default_factory=list)
+    """Events to be delivered before this transaction ends."""
+    calls: list[Call] = field(default_factory=list)
+    next_due: int | None = None
+
+    def run(
+        self, statement: Executable, parameters: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None
+    ) -> CursorResult[Any]:
+        result = self.connection.execute(statement, parameters)
+        assert isinstance(result, CursorResult)
+        return result
+
+    def changed(self, statement: Executable, parameters: Mapping[str, Any] | None = None) -> int:
+        """Rows that the statement changed."""
+        return self.run(statement, parameters).rowcount
+
+    def new_id(self) -> str:
+        return self.ids.next(self.now)
+
+    def due(self, moment: int) -> None:
+        """Something waits for this moment."""
+        if self.next_due is None or moment < self.next_due:
+            self.next_due = moment

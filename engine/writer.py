@@ -1,0 +1,176 @@
+"""The one thread that writes: operations that come together are committed together."""
+
+import asyncio
+import contextlib
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, event
+from sqlalchemy.exc import DBAPIError
+
+from engine.clock import Clock
+from engine.database import Database
+from engine.ids import Ulids
+from engine.registry import Registry, load_registry, read_version
+from engine.runs.deliver import settle
+from engine.settings import Settings
+from engine.transaction import Transaction
+
+T = TypeVar("T")
+Operation = Callable[[Transaction], T]
+
+_LOG = logging.getLogger("engine")
+_TOGETHER = 64
+_DATABASE_PAUSE_S = 0.5
+
+
+@dataclass
+class _Work:
+    operation: Operation[Any]
+    done: "Future[Any]"
+    alone: bool
+
+
+class Writer:
+    """Runs operations in the order they are handed in, each atomic, and reports every commit.
+
+    Args:
+        committed: called in the writer's thread with each transaction once it is committed.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        settings: Settings,
+        owner: str,
+        committed: Callable[[list[Transaction]], None],
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._settings = settings
+        self._owner = owner
+        self._committed = committed
+        self._ids = Ulids()
+        self._work: queue.SimpleQueue[_Work | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._loop, name="engine-writer", daemon=True)
+        self._connection: Connection | None = None
+        self.registry = Registry(-1, {})
+
+    def start(self) -> None:
+        if self._database.is_sqlite:
+            event.listen(self._database.engine, "begin", _begin)
+        self._connect()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Finish what was handed in, then end the thread."""
+        self._work.put(None)
+        self._thread.join()
+
+    def submit(self, operation: Operation[T], *, alone: bool = False) -> "asyncio.Future[T]":
+        """The operation's result, once it is committed; `alone` gives it a commit of its own, after which the registry is read anew."""
+        done: Future[T] = Future()
+        self._work.put(_Work(operation, done, alone))
+        return asyncio.wrap_future(done)
+
+    def _loop(self) -> None:
+        while (first := self._work.get()) is not None:
+            batch, last = [first], False
+            while not first.alone and len(batch) < _TOGETHER:
+                try:
+                    work = self._work.get_nowait()
+                except queue.Empty:
+                    break
+                if work is None:
+                    last = True
+                    break
+                batch.append(work)
+                if work.alone:
+                    break
+            self._commit(batch)
+            if last:
+                break
+        if self._connection is not None:
+            self._connection.close()
+
+    def _commit(self, batch: list[_Work]) -> None:
+        try:
+            finished = self._attempt(batch)
+        except DBAPIError as error:
+            if error.connection_invalidated or not self._database.is_sqlite:
+                self._reconnect(batch, error)
+            else:
+                self._one_by_one(batch, error)
+        except Exception as error:  # noqa: BLE001 — an operation's error belongs to whoever handed it in
+            self._one_by_one(batch, error)
+        else:
+            self._publish(batch, finished)
+
+    def _attempt(self, batch: list[_Work]) -> list[tuple[Transaction, Any]]:
+        assert self._connection is not None
+        with self._connection.begin():
+            if not self._database.is_sqlite and read_version(self._connection) != self.registry.version:
+                self.registry = load_registry(self._connection)
+            finished = []
+            for work in batch:
+                tx = Transaction(
+                    self._connection, self._clock.now_ms(), self._owner, self.registry, self._settings, self._ids
+                )
+                result = work.operation(tx)
+                settle(tx)
+                finished.append((tx, result))
+        if any(work.alone for work in batch):
+            with self._connection.begin():
+                self.registry = load_registry(self._connection)
+        return finished
+
+    def _publish(self, batch: list[_Work], finished: list[tuple[Transaction, Any]]) -> None:
+        self._committed([tx for tx, _ in finished])
+        for work, (_, result) in zip(batch, finished, strict=True):
+            work.done.set_result(result)
+
+    def _one_by_one(self, batch: list[_Work], error: Exception) -> None:
+        if len(batch) > 1:
+            for work in batch:
+                self._commit([work])
+        else:
+            _LOG.error("an operation failed: %s", error, exc_info=error)
+            batch[0].done.set_exception(error)
+
+    def _reconnect(self, batch: list[_Work], error: DBAPIError) -> None:
+        """The database went away or refused the whole: try the same again, each operation alone."""
+        _LOG.warning("the database failed (%s); trying again", str(error.orig).strip())
+        if not error.connection_invalidated and len(batch) == 1 and not _transient(error):
+            batch[0].done.set_exception(error)
+            return
+        while error.connection_invalidated:
+            time.sleep(_DATABASE_PAUSE_S)
+            with contextlib.suppress(DBAPIError):
+                self._connect()
+                break
+        for work in batch:
+            self._commit([work])
+
+    def _connect(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = self._database.engine.connect().execution_options(engine_writes=True)
+        with self._connection.begin():
+            self.registry = load_registry(self._connection)
+
+
+def _transient(error: DBAPIError) -> bool:
+    """A deadlock or a failed serialisation: the same operation may succeed when it is tried again."""
+    return getattr(error.orig, "pgcode", None) in {"40001", "40P01"}
+
+
+def _begin(connection: Connection) -> None:
+    writes = connection.get_execution_options().get("engine_writes")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

@@ -1,0 +1,1 @@
+"""Tests of the embedded engine: real processes, the real SDK, real HTTP."""

@@ -1,0 +1,48 @@
+"""A real Flask app with the real SDK, served from a thread of the test."""
+
+import json
+import threading
+import urllib.request
+from typing import Any
+
+import flask
+import inngest
+import inngest.flask
+from werkzeug.serving import BaseWSGIServer, make_server
+
+from tests.engine.engine_process import free_port
+
+
+class AppServer:
+    """Functions of one app, reachable by an engine; may be stopped and started again on its port."""
+
+    def __init__(self, client: inngest.Inngest, functions: list[inngest.Function[Any]]) -> None:
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}/api/inngest"
+        self.serve(client, functions)
+        self._server: BaseWSGIServer | None = None
+
+    def serve(self, client: inngest.Inngest, functions: list[inngest.Function[Any]]) -> None:
+        """Answer for these functions from now on."""
+        self._flask = flask.Flask("app")
+        inngest.flask.serve(self._flask, client, functions)
+
+    def start(self) -> "AppServer":
+        self._server = make_server("127.0.0.1", self.port, lambda env, begin: self._flask(env, begin), threaded=True)
+        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        return self
+
+    def stop(self) -> None:
+        if self._server is not None:
+            self._server.shutdown()
+            self._server.server_close()
+            self._server = None
+
+    def sync(self) -> dict[str, Any]:
+        """PUT the serve URL, as an operator would; returns the SDK's answer."""
+        request = urllib.request.Request(
+            self.url, method="PUT", data=b"{}", headers={"content-type": "application/json"}
+        )
+        with urllib.request.urlopen(request, timeout=30) as response:
+            answer: dict[str, Any] = json.loads(response.read())
+            return answer

@@ -1,0 +1,108 @@
+"""A real engine process that a test can kill and start again on its database."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+from tests.engine.waiting import eventually
+
+ROOT = Path(__file__).parents[2]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class EngineProcess:
+    """`python -m engine` on a port of its own; `flags` are added to its command line."""
+
+    def __init__(self, database_url: str, *flags: str, retry_interval: float | None = 0.05) -> None:
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._command = [
+            sys.executable,
+            "-m",
+            "engine",
+            "--port",
+            str(self.port),
+            "--database-url",
+            database_url,
+            *flags,
+        ]
+        if retry_interval is not None:
+            self._command += ["--retry-interval", str(retry_interval)]
+        self._process: subprocess.Popen[bytes] | None = None
+        self.headers: dict[str, str] = {}
+
+    def start(self) -> "EngineProcess":
+        self._process = subprocess.Popen(self._command, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)})
+        eventually(self._answers, within=30)
+        return self
+
+    def kill(self) -> None:
+        """SIGKILL, as a crash would."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGKILL)
+        self._process.wait()
+
+    def stop(self) -> int:
+        """SIGTERM; returns the exit status."""
+        assert self._process is not None
+        self._process.terminate()
+        return self._process.wait(timeout=20)
+
+    def close(self) -> None:
+        if self._process is not None and self._process.poll() is None:
+            self.kill()
+
+    def send(self, *events: dict[str, Any], key: str = "test") -> list[str]:
+        """Event ids."""
+        answer = self.request("POST", f"/e/{key}", list(events))
+        ids: list[str] = answer["ids"]
+        return ids
+
+    def get(self, path: str) -> Any:
+        return self.request("GET", path)
+
+    def request(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> Any:
+        """The JSON of the answer; raises `urllib.error.HTTPError` from 400 on."""
+        data = None if body is None else json.dumps(body).encode()
+        told = {"content-type": "application/json", **self.headers, **(headers or {})}
+        call = urllib.request.Request(f"{self.url}{path}", data=data, method=method, headers=told)
+        with urllib.request.urlopen(call, timeout=30) as response:
+            text = response.read()
+            return json.loads(text) if text else None
+
+    def runs_of(self, event_id: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.get(f"/v1/events/{event_id}/runs")["data"]
+        return found
+
+    def ended_run(self, event_id: str, *, within: float = 20) -> dict[str, Any]:
+        """The only run of an event, once it has ended."""
+
+        def look() -> dict[str, Any] | None:
+            runs = self.runs_of(event_id)
+            return runs[0] if runs and all(run["ended_at"] for run in runs) else None
+
+        run = eventually(look, within=within)
+        assert len(self.runs_of(event_id)) == 1
+        return run
+
+    def _answers(self) -> bool:
+        assert self._process is not None
+        assert self._process.poll() is None, "the engine ended at start"
+        try:
+            urllib.request.urlopen(f"{self.url}/health", timeout=5).close()
+        except (urllib.error.URLError, OSError):
+            return False
+        return True
