@@ -151,6 +151,10 @@ class Database:
     def clock(self) -> Clock:
         return self._clock
 
+    @property
+    def ids(self) -> Ids:
+        return self._ids
+
     @contextmanager
     def transaction(self, workspace_id: str) -> Iterator[Scope]:
         """A write transaction; commits at the end of the block, then rings its bells."""

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from core.database import Scope
-from runtime import cards, checklist, inbox, messages, tasks
+from runtime import cards, checklist, inbox, messages, tasks, waits
 from runtime.parts import RuntimeParts
-from runtime.tables import turns, waits
+from runtime.tables import turns
 from runtime.tasks import Task
 from runtime.turns import ledger, rows
 from runtime.turns.lease import TurnFence, hold
@@ -84,9 +84,7 @@ def _seize(scope: Scope, turn: Turn, fence: TurnFence) -> bool:
 def _close_task_turn(scope: Scope, parts: RuntimeParts, fence: TurnFence, turn: Turn, task: Task) -> None:
     inbox.unclaim(scope, task.id)
     facts = _facts(scope, parts, turn, task)
-    scope.change(
-        scope.update(waits).where(waits.c.task_id == task.id, waits.c.ended_at.is_(None)).values(ended_at=scope.now)
-    )
+    waits.end(scope, task.id)
     idle = 0 if facts.progressed else task.idle_rounds + 1
     verdict = proceed(facts)
     match verdict:
@@ -98,12 +96,12 @@ def _close_task_turn(scope: Scope, parts: RuntimeParts, fence: TurnFence, turn: 
             wake(scope, task.id, f"after:{turn.id}")
         case Wait(orders):
             fence.close(scope, "waiting", f"{len(orders)} awaited")
-            _wait(scope, turn, task.id, "generation", orders)
+            waits.begin(scope, task.id, turn.id, "generation", orders)
             tasks.set_fields(scope, task.id, status="waiting", reason="", idle_rounds=idle)
         case Gate(ask):
             fence.close(scope, "gated", "a person must answer")
             asked = [_ask_checkpoint(scope, task, ask)] if ask is not None else list(facts.open_cards)
-            _wait(scope, turn, task.id, "card", asked)
+            waits.begin(scope, task.id, turn.id, "card", asked)
             tasks.set_fields(scope, task.id, status="waiting", reason="", idle_rounds=idle)
         case End():
             fence.close(scope, "completed", "")
@@ -176,21 +174,6 @@ def _finish_summary(made: Sequence[Call]) -> str:
         if call.tool == "finish" and call.ok and call.result is not None:
             return str(call.result.get("summary", ""))
     return ""
-
-
-def _wait(scope: Scope, turn: Turn, task_id: str, kind: str, refs: Sequence[str]) -> None:
-    then = "the next turn reads the outcomes" if kind == "generation" else "the answer starts the next turn"
-    scope.insert(
-        waits,
-        id=scope.ids.new("wait"),
-        task_id=task_id,
-        turn_id=turn.id,
-        kind=kind,
-        refs=list(refs),
-        who="the generation service" if kind == "generation" else "you",
-        then=then,
-        created_at=scope.now,
-    )
 
 
 def _ask_checkpoint(scope: Scope, task: Task, n: int) -> str:

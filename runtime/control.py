@@ -6,8 +6,8 @@ from decimal import Decimal
 
 from core.database import Scope
 from core.errors import ConflictError, InvalidError
-from runtime import cards, inbox, tasks
-from runtime.tables import turns, waits
+from runtime import cards, inbox, tasks, waits
+from runtime.tables import turns
 from runtime.tasks import Task
 from runtime.turns import ledger
 from runtime.turns.rows import open_turn_of
@@ -23,7 +23,7 @@ def stop(scope: Scope, task_id: str) -> Task:
     if tasks.lock(scope, task_id).status in tasks.ENDED:
         return tasks.get(scope, task_id)
     cards.close_open(scope, task_id, "void")
-    _end_wait(scope, task_id)
+    waits.end(scope, task_id)
     return tasks.set_fields(scope, task_id, status="stopped", reason="stopped by a person")
 
 
@@ -51,7 +51,7 @@ def archive(scope: Scope, task_id: str) -> Task:
     _end_turn(scope, task_id, "archived by a person")
     tasks.lock(scope, task_id)
     cards.close_open(scope, task_id, "void")
-    _end_wait(scope, task_id)
+    waits.end(scope, task_id)
     return tasks.set_fields(scope, task_id, status="archived", reason="archived by a person")
 
 
@@ -88,8 +88,3 @@ def _end_turn(scope: Scope, task_id: str, reason: str) -> None:
         inbox.unclaim(scope, task_id)
         scope.changed("turn", turn.id)
 
-
-def _end_wait(scope: Scope, task_id: str) -> None:
-    scope.change(
-        scope.update(waits).where(waits.c.task_id == task_id, waits.c.ended_at.is_(None)).values(ended_at=scope.now)
-    )

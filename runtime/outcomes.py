@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from core.database import Scope
-from runtime import inbox, tasks
+from runtime import inbox, tasks, waits
 from runtime.cards import RESULT_OPTIONS, open_card
-from runtime.tables import waits
 from runtime.tasks import Task
 from runtime.wake import wake
 
@@ -28,21 +27,17 @@ def arrived(scope: Scope, task_id: str | None, order_id: str, open_orders: Colle
         _finish_light(scope, task, order_id, open_orders)
         return
     inbox.put(scope, task_id, "outcome", order_id)
-    row = scope.first(scope.select(waits).where(waits.c.task_id == task_id, waits.c.ended_at.is_(None)))
-    if row is None or row.kind != "generation" or set(row.refs) & (set(open_orders) - {order_id}):
+    wait = waits.current(scope, task_id)
+    if wait is not None and wait.kind == "generation" and set(wait.refs) & (set(open_orders) - {order_id}):
         return
-    scope.change(
-        scope.update(waits).where(waits.c.id == row.id, waits.c.ended_at.is_(None)).values(ended_at=scope.now)
-    )
-    wake(scope, task_id, f"wait:{row.id}")
+    waits.end(scope, task_id)
+    wake(scope, task_id, f"outcome:{order_id}")
 
 
 def _finish_light(scope: Scope, task: Task, order_id: str, open_orders: Collection[str]) -> None:
     if set(open_orders) - {order_id}:
         return
-    scope.change(
-        scope.update(waits).where(waits.c.task_id == task.id, waits.c.ended_at.is_(None)).values(ended_at=scope.now)
-    )
+    waits.end(scope, task.id)
     tasks.set_fields(scope, task.id, status="done", reason="")
     open_card(
         scope,

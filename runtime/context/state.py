@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from core.database import Scope
-from runtime import cards, checklist, tasks
+from runtime import cards, checklist, tasks, waits
 from runtime.sources import StateSource
-from runtime.tables import waits
 from runtime.tasks import Task
 
 
@@ -64,5 +63,5 @@ def of_main(scope: Scope, language: str, sources: Sequence[StateSource]) -> dict
 
 
 def _waiting(scope: Scope, task_id: str) -> dict[str, Any] | None:
-    row = scope.first(scope.select(waits).where(waits.c.task_id == task_id, waits.c.ended_at.is_(None)))
-    return None if row is None else {"type": row.kind, "refs": row.refs, "since": row.created_at.isoformat()}
+    wait = waits.current(scope, task_id)
+    return None if wait is None else {"type": wait.kind, "refs": wait.refs, "since": wait.created_at.isoformat()}

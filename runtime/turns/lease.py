@@ -77,6 +77,8 @@ def enter(scope: Scope, turn_id: str, run_id: str, patience: timedelta) -> bool:
         return False
     if turn.run_id == run_id:
         return True
+    if turn.run_id is None:
+        return _enter_handed_over(scope, turn, run_id)
     held = turn.lease_until is not None and turn.lease_until > scope.now
     if held or turn.touched_at > scope.now - patience:
         return False
@@ -88,9 +90,7 @@ def enter(scope: Scope, turn_id: str, run_id: str, patience: timedelta) -> bool:
             turns.c.epoch == turn.epoch,
             turns.c.touched_at == turn.touched_at,
         )
-        .values(
-            run_id=run_id, epoch=turn.epoch + 1, lease_token=None, lease_until=None, touched_at=scope.now,
-        )  # fmt: skip
+        .values(run_id=run_id, epoch=turn.epoch + 1, lease_token=None, lease_until=None, touched_at=scope.now)
     )
     if replaced:
         scope.changed("turn", turn_id)
@@ -116,6 +116,16 @@ def _enter_queued(scope: Scope, turn: Turn, run_id: str) -> bool:
         scope.change(mine.values(status="queued", run_id=None, started_at=None))
         return False
     return True
+
+
+def _enter_handed_over(scope: Scope, turn: Turn, run_id: str) -> bool:
+    return bool(
+        scope.change(
+            scope.update(turns)
+            .where(turns.c.id == turn.id, turns.c.status == "running", turns.c.run_id.is_(None))
+            .values(run_id=run_id, touched_at=scope.now)
+        )
+    )
 
 
 def claim(scope: Scope, turn_id: str, run_id: str, lease: timedelta) -> TurnFence:

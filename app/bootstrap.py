@@ -1,0 +1,96 @@
+"""What a home needs before its first start: keys of its own, a workspace, and the person who owns it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from core.database import Database, Scope
+from core.identity import SCOPES, create_key, find_key
+from core.settings import Settings
+from core.tables import persons, roles, workspaces
+from runtime.tables import budgets, entries
+
+WORKSPACE_ID = "ws_local"
+PERSON_ID = "person_local"
+CURRENCY = "USD"
+
+
+@dataclass(frozen=True)
+class Bootstrap:
+    """The secrets of a home; `token` is the local person's key with all scopes."""
+
+    token: str = field(repr=False)
+    signing_key: str = field(repr=False)
+    event_key: str = field(repr=False)
+    jobs_key: str = field(repr=False)
+
+
+def ensure_home(settings: Settings) -> Bootstrap:
+    """Make what is missing and answer the keys; needs a migrated database. Safe to repeat, and after a kill."""
+    keys = settings.home / "keys"
+    keys.mkdir(parents=True, exist_ok=True, mode=0o700)
+    boot = Bootstrap(
+        token=_secret(keys / "token"),
+        signing_key=_secret(keys / "signing"),
+        event_key=_secret(keys / "event"),
+        jobs_key=_secret(keys / "jobs"),
+    )
+    database = Database(settings.sql_url)
+    try:
+        _ensure_rows(database, settings, boot.token)
+    finally:
+        database.close()
+    return boot
+
+
+def _secret(path: Path) -> str:
+    """The secret at a path, made once. Hexadecimal, as a signing key must be."""
+    if not path.exists():
+        fresh = path.with_suffix(f".{os.getpid()}")
+        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(secrets.token_hex(32))
+        fresh.replace(path)
+    return path.read_text().strip()
+
+
+def _ensure_rows(database: Database, settings: Settings, token: str) -> None:
+    if WORKSPACE_ID not in database.workspace_ids():
+        _make_workspace(database, settings)
+    if find_key(database, token) is None:
+        with database.transaction(WORKSPACE_ID) as scope:
+            create_key(scope, person_id=PERSON_ID, name="this machine", scopes=SCOPES, speaks_as="person", raw=token)
+
+
+def _make_workspace(database: Database, settings: Settings) -> None:
+    now = database.clock.now()
+    with database.unscoped() as connection:
+        connection.execute(
+            sa.insert(workspaces).values(
+                id=WORKSPACE_ID, name="Workshop", timezone=settings.timezone, change_seq=0, created_at=now
+            )
+        )
+        connection.execute(sa.insert(persons).values(id=PERSON_ID, name="You", created_at=now))
+        connection.execute(sa.insert(roles).values(workspace_id=WORKSPACE_ID, person_id=PERSON_ID, role="owner"))
+        scope = Scope(connection, WORKSPACE_ID, now, database.ids)
+        scope.insert(
+            budgets,
+            currency=CURRENCY,
+            free_per_operation=Decimal(settings.free_per_operation),
+            free_per_day=Decimal(settings.free_per_day),
+        )
+        scope.insert(
+            entries,
+            id=database.ids.new("entry"),
+            kind="grant",
+            amount=Decimal(settings.opening_balance),
+            currency=CURRENCY,
+            cause="opening",
+            at=now,
+        )

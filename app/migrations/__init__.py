@@ -1,0 +1,1 @@
+"""Migrations: one file a schema change, the same for SQLite and PostgreSQL."""

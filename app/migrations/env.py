@@ -1,0 +1,22 @@
+"""Alembic's entry: runs the migrations on the connection that `app.migrate` hands in."""
+
+from __future__ import annotations
+
+from alembic import context
+
+from app.tables import whole
+
+
+def run() -> None:
+    connection = context.config.attributes["connection"]
+    context.configure(
+        connection=connection,
+        target_metadata=whole(),
+        render_as_batch=connection.dialect.name == "sqlite",
+        transaction_per_migration=False,
+    )
+    with context.begin_transaction():
+        context.run_migrations()
+
+
+run()

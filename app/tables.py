@@ -1,0 +1,19 @@
+"""Every table of the product on one metadata: what migrations must build."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import sqlalchemy as sa
+
+import generation.tables
+import runtime.tables
+import workspace.tables
+from core.tables import metadata
+
+ROOMS: tuple[ModuleType, ...] = (runtime.tables, workspace.tables, generation.tables)
+"""The rooms whose tables stand on the metadata; naming them here is what imports them."""
+
+
+def whole() -> sa.MetaData:
+    return metadata

@@ -1,0 +1,58 @@
+"""Sending a notice out of the house."""
+
+from __future__ import annotations
+
+import httpx
+import inngest
+
+from core.database import Database
+from core.errors import NotFoundError, UnavailableError
+from core.events import NoticeRequested
+from functions.shell import stepped
+from runtime import notices
+from runtime.notices import Notice
+
+_SECONDS = 15.0
+
+
+def notify(client: inngest.Inngest, database: Database, webhook: str) -> inngest.Function[str]:
+    """Trigger `notice/requested`. Posts `{text, notice_id, task_id, audience}` to the webhook, where one is set.
+
+    A repeat carries the same `Idempotency-Key`; without a webhook the notice stands on the page only.
+    """
+
+    @client.create_function(
+        fn_id="notify", trigger=inngest.TriggerEvent(event=NoticeRequested.name), retries=8
+    )
+    def handler(ctx: inngest.ContextSync) -> str:
+        asked = NoticeRequested.of(ctx.event)
+        return str(ctx.step.run("send", stepped(lambda: _send(database, webhook, asked))))
+
+    return handler
+
+
+def _send(database: Database, webhook: str, asked: NoticeRequested) -> str:
+    try:
+        with database.reading(asked.workspace_id) as scope:
+            notice = notices.get(scope, asked.notice_id)
+    except NotFoundError as error:
+        return str(error)
+    if notice.sent_at is not None:
+        return "sent before"
+    if webhook:
+        _post(webhook, notice)
+    with database.transaction(asked.workspace_id) as scope:
+        notices.mark_sent(scope, notice.id)
+    return "sent" if webhook else "shown"
+
+
+def _post(webhook: str, notice: Notice) -> None:
+    body = {"text": notice.text, "notice_id": notice.id, "task_id": notice.task_id, "audience": notice.audience}
+    try:
+        answer = httpx.post(
+            webhook, json=body, headers={"Idempotency-Key": notice.id}, timeout=_SECONDS, follow_redirects=False
+        )
+    except httpx.HTTPError as error:
+        raise UnavailableError(f"the webhook of LOOPWRIGHT_NOTIFY_WEBHOOK did not answer: {type(error).__name__}") from error
+    if answer.status_code >= 300:
+        raise UnavailableError(f"the webhook of LOOPWRIGHT_NOTIFY_WEBHOOK answered {answer.status_code}")

@@ -1,0 +1,41 @@
+"""The one list of the agent's functions."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import inngest
+
+from core.database import Database
+from core.settings import Settings
+from functions.answer_in_main import answer_in_main
+from functions.generate import generate
+from functions.notify import notify
+from functions.route_message import route_message
+from functions.run_turn import run_turn
+from functions.watch import Pass, watch
+from runtime.parts import RuntimeParts
+
+
+class Parts(Protocol):
+    """What the composition root hands in, as far as the functions use it."""
+
+    @property
+    def database(self) -> Database: ...
+    @property
+    def settings(self) -> Settings: ...
+    @property
+    def runtime(self) -> RuntimeParts: ...
+    @property
+    def watch_passes(self) -> tuple[Pass, ...]: ...
+
+
+def all_functions(client: inngest.Inngest, parts: Any) -> list[inngest.Function[Any]]:
+    return [
+        route_message(client, parts),
+        answer_in_main(client, parts.runtime),
+        run_turn(client, parts.runtime),
+        generate(client, parts),
+        watch(client, parts.database, parts.runtime.pause, parts.runtime.patience, parts.watch_passes),
+        notify(client, parts.database, parts.settings.notify_webhook),
+    ]

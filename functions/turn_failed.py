@@ -1,0 +1,32 @@
+"""What a turn's run does when the engine gives it up: the task says why, unless somebody still works on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import inngest
+
+from core.events import MainRequested, TurnRequested
+from functions.shell import stepped
+from runtime import closing
+from runtime.parts import RuntimeParts
+
+
+def turn_failed(
+    parts: RuntimeParts, kind: type[TurnRequested] | type[MainRequested]
+) -> Callable[[inngest.ContextSync], None]:
+    """The failure hook. While a lease lives it says nothing: the watch rings when that one is dead."""
+
+    def hook(ctx: inngest.ContextSync) -> None:
+        original = ctx.event.data.get("event")
+        asked = kind.model_validate(original.get("data") if isinstance(original, Mapping) else None)
+        reason = _reason(ctx.event.data.get("error"))
+        ctx.step.run("fail", stepped(lambda: closing.fail(parts, asked.workspace_id, asked.turn_id, reason)))
+
+    return hook
+
+
+def _reason(error: Any) -> str:
+    said = error.get("message") if isinstance(error, Mapping) else None
+    return str(said or "the work failed more often than it may be tried")[:500]

@@ -1,0 +1,55 @@
+"""The watch: whatever lost its bell is rung for again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+
+import inngest
+
+from core import leases
+from core.database import Database
+from core.events import WatchRequested
+from runtime import watching
+
+Pass = Callable[[str], int]
+"""One more room's pass over a workspace, by its id; answers how many things were rung for."""
+_LEASE = "watch"
+_CRON_SECONDS = 60
+
+
+def watch(
+    client: inngest.Inngest, database: Database, pause: timedelta, patience: timedelta, others: Sequence[Pass]
+) -> inngest.Function[str]:
+    """Triggers: every minute, and `watch/requested`. Steps: `pass-<n>`, `pause-<n>`. One watcher at a time."""
+    passes = max(1, min(30, int(_CRON_SECONDS / pause.total_seconds())))
+
+    @client.create_function(
+        fn_id="watch",
+        trigger=[inngest.TriggerCron(cron="* * * * *"), inngest.TriggerEvent(event=WatchRequested.name)],
+        retries=0,
+    )
+    def handler(ctx: inngest.ContextSync) -> str:
+        for n in range(1, passes + 1):
+            mine = ctx.step.run(f"pass-{n}", lambda: _pass(database, ctx.run_id, pause, patience, others))
+            if not mine:
+                return "another watcher is at it"
+            if n < passes:
+                ctx.step.sleep(f"pause-{n}", pause)
+        ctx.step.run("leave", lambda: leases.free(database, _LEASE, ctx.run_id))
+        return "done"
+
+    return handler
+
+
+def _pass(
+    database: Database, run_id: str, pause: timedelta, patience: timedelta, others: Sequence[Pass]
+) -> bool:
+    # Two pauses and some: a watcher that died is followed soon, one that only waits keeps its place.
+    if not leases.take(database, _LEASE, run_id, pause * 2 + timedelta(seconds=5)):
+        return False
+    for workspace_id in database.workspace_ids():
+        watching.pass_over(database, workspace_id, pause, patience)
+        for other in others:
+            other(workspace_id)
+    return True

@@ -1,0 +1,81 @@
+"""Notices: what people or ops are told without being asked anything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+import sqlalchemy as sa
+
+from core.bells import Bell
+from core.database import Scope
+from core.errors import NotFoundError
+from core.events import NoticeRequested
+from runtime.tables import notices
+
+
+@dataclass(frozen=True)
+class Notice:
+    """`sent_at` is when it left by its channel, or was settled as shown on the page only."""
+
+    id: str
+    task_id: str | None
+    audience: str
+    text: str
+    cause: str
+    created_at: datetime
+    sent_at: datetime | None
+    attempts: int
+
+
+def _notice(row: sa.Row[Any]) -> Notice:
+    fields = dict(row._mapping)
+    fields.pop("workspace_id")
+    return Notice(**fields)
+
+
+def tell(scope: Scope, audience: Literal["person", "ops"], text: str, cause: str, task_id: str | None = None) -> None:
+    """Store a notice once per cause and ring for its sending."""
+    notice_id = scope.ids.new("notice")
+    added = scope.insert_new(
+        notices,
+        id=notice_id,
+        task_id=task_id,
+        audience=audience,
+        text=text,
+        cause=cause,
+        created_at=scope.now,
+        attempts=0,
+    )
+    if added:
+        scope.changed("notice", notice_id)
+        scope.ring(Bell(NoticeRequested(workspace_id=scope.workspace_id, notice_id=notice_id), id=notice_id))
+
+
+def get(scope: Scope, notice_id: str) -> Notice:
+    row = scope.first(scope.select(notices).where(notices.c.id == notice_id))
+    if row is None:
+        raise NotFoundError(f"no notice {notice_id} in this workspace")
+    return _notice(row)
+
+
+def latest(scope: Scope, limit: int = 50) -> list[Notice]:
+    """The newest notices, oldest first."""
+    rows = scope.rows(scope.select(notices).order_by(notices.c.created_at.desc(), notices.c.id.desc()).limit(limit))
+    return [_notice(row) for row in reversed(rows)]
+
+
+def unsent_since(scope: Scope, before: datetime) -> list[Notice]:
+    query = scope.select(notices).where(notices.c.sent_at.is_(None), notices.c.created_at < before)
+    return [_notice(row) for row in scope.rows(query.order_by(notices.c.created_at).limit(50))]
+
+
+def mark_sent(scope: Scope, notice_id: str) -> None:
+    sent = scope.change(
+        scope.update(notices)
+        .where(notices.c.id == notice_id, notices.c.sent_at.is_(None))
+        .values(sent_at=scope.now, attempts=notices.c.attempts + 1)
+    )
+    if sent:
+        scope.changed("notice", notice_id)

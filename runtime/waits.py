@@ -1,0 +1,68 @@
+"""What a task waits for between two turns: at most one open wait, naming the rows it waits for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+import sqlalchemy as sa
+
+from core.database import Scope
+from runtime.tables import waits
+
+Kind = Literal["generation", "card"]
+_WHO = {"generation": "the generation service", "card": "you"}
+_THEN = {"generation": "the next turn reads the outcomes", "card": "the answer starts the next turn"}
+
+
+@dataclass(frozen=True)
+class Wait:
+    """`refs` are order ids or card ids, by `kind`; `who` can end it and `then` says what follows."""
+
+    id: str
+    task_id: str
+    turn_id: str
+    kind: str
+    refs: tuple[str, ...]
+    who: str
+    then: str
+    deadline: datetime | None
+    created_at: datetime
+    ended_at: datetime | None
+
+
+def _wait(row: sa.Row[Any]) -> Wait:
+    fields = dict(row._mapping)
+    fields.pop("workspace_id")
+    fields["refs"] = tuple(fields["refs"])
+    return Wait(**fields)
+
+
+def current(scope: Scope, task_id: str) -> Wait | None:
+    row = scope.first(scope.select(waits).where(waits.c.task_id == task_id, waits.c.ended_at.is_(None)))
+    return None if row is None else _wait(row)
+
+
+def begin(scope: Scope, task_id: str, turn_id: str, kind: Kind, refs: Sequence[str]) -> None:
+    """Wait for these, and no longer for what the task waited for before."""
+    end(scope, task_id)
+    scope.insert(
+        waits,
+        id=scope.ids.new("wait"),
+        task_id=task_id,
+        turn_id=turn_id,
+        kind=kind,
+        refs=list(refs),
+        who=_WHO[kind],
+        then=_THEN[kind],
+        created_at=scope.now,
+    )
+    scope.changed("task", task_id)
+
+
+def end(scope: Scope, task_id: str) -> None:
+    scope.change(
+        scope.update(waits).where(waits.c.task_id == task_id, waits.c.ended_at.is_(None)).values(ended_at=scope.now)
+    )

@@ -1,0 +1,125 @@
+"""What the watch finds in the runtime's rows and rings for again. Each finding is a transaction of its own."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from datetime import timedelta
+
+import sqlalchemy as sa
+
+from core.bells import Bell
+from core.database import Database, Scope
+from core.errors import LoopwrightError
+from core.events import MessageReceived, NoticeRequested
+from runtime import cards, messages, notices
+from runtime.entering import ring_again
+from runtime.tables import inbox, tasks, turns
+from runtime.turns import rows
+from runtime.turns.rows import Turn, turn_of
+from runtime.wake import wake
+
+log = logging.getLogger(__name__)
+_MOST = 100
+
+
+def pass_over(database: Database, workspace_id: str, pause: timedelta, patience: timedelta) -> int:
+    """One pass over a workspace; answers how many things were rung for. Never raises for a single row's trouble.
+
+    `pause` is how old a thing must be before its first bell counts as lost, `patience` how long a running turn may
+    stand untouched with a free or dead lease.
+    """
+    with database.reading(workspace_id) as scope:
+        found: list[Callable[[Scope], None]] = [
+            *_unrouted(scope, pause),
+            *_queued_long(scope, pause),
+            *_lost_runs(scope, patience),
+            *_unread(scope),
+            *_unsent(scope, pause),
+        ]
+    done = sum(_repair(database, workspace_id, act) for act in found)
+    return done + _repair(database, workspace_id, lambda scope: bool(cards.expire(scope)))
+
+
+def _repair(database: Database, workspace_id: str, act: Callable[[Scope], object]) -> int:
+    try:
+        with database.transaction(workspace_id) as scope:
+            return int(act(scope) is not False)
+    except (LoopwrightError, sa.exc.SQLAlchemyError) as error:
+        # The others must not wait for this one; the next pass finds it again.
+        log.warning("watch: %s in workspace %s: %s", type(error).__name__, workspace_id, error)
+        return 0
+
+
+def _bucket(scope: Scope, pause: timedelta) -> int:
+    """A number that is new at every pass, for bells whose thing has no ring counter of its own."""
+    return int(scope.now.timestamp() // max(pause.total_seconds(), 1))
+
+
+def _unrouted(scope: Scope, pause: timedelta) -> Iterable[Callable[[Scope], None]]:
+    for message in messages.unrouted_since(scope, scope.now - pause):
+
+        def ring(inner: Scope, message_id: str = message.id) -> None:
+            event = MessageReceived(workspace_id=inner.workspace_id, message_id=message_id)
+            inner.ring(Bell(event, id=f"{message_id}:ring-{_bucket(inner, pause)}"))
+
+        yield ring
+
+
+def _queued_long(scope: Scope, pause: timedelta) -> Iterable[Callable[[Scope], None]]:
+    query = scope.select(turns).where(turns.c.status == "queued", turns.c.rung_at < scope.now - pause)
+    for row in scope.rows(query.order_by(turns.c.rung_at).limit(_MOST)):
+        yield _again(turn_of(row))
+
+
+def _lost_runs(scope: Scope, patience: timedelta) -> Iterable[Callable[[Scope], None]]:
+    """Running turns that nobody holds and nobody has touched: their run is lost, or its retry has given up."""
+    query = scope.select(turns).where(
+        turns.c.status == "running",
+        turns.c.touched_at < scope.now - patience,
+        turns.c.rung_at < scope.now - patience,
+        sa.or_(turns.c.lease_until.is_(None), turns.c.lease_until < scope.now),
+    )
+    for row in scope.rows(query.order_by(turns.c.touched_at).limit(_MOST)):
+        yield _again(turn_of(row))
+
+
+def _again(turn: Turn) -> Callable[[Scope], None]:
+    def ring(inner: Scope) -> None:
+        ring_again(inner, rows.get(inner, turn.id))
+
+    return ring
+
+
+def _unread(scope: Scope) -> Iterable[Callable[[Scope], None]]:
+    """Input without an open turn: the bell of its cause met a turn that was just closing."""
+    open_turn = sa.exists().where(turns.c.task_id == inbox.c.task_id, turns.c.status.in_(rows.OPEN))
+    query = (
+        scope.select(inbox, tasks.c.status.label("task_status"))
+        .where(
+            inbox.c.state == "delivered",
+            inbox.c.kind.in_(("message", "answer", "outcome")),
+            inbox.c.created_at < scope.now - timedelta(seconds=1),
+            tasks.c.id == inbox.c.task_id,
+            tasks.c.status.in_(("active", "done")),
+            ~open_turn,
+        )
+        .limit(_MOST)
+    )
+    for row in scope.rows(query):
+
+        def start(inner: Scope, task_id: str = row.task_id, item_id: str = row.id) -> None:
+            last = rows.of_task(inner, task_id, limit=1)
+            wake(inner, task_id, f"unread:{item_id}:{last[0].id if last else 'first'}")
+
+        yield start
+
+
+def _unsent(scope: Scope, pause: timedelta) -> Iterable[Callable[[Scope], None]]:
+    for notice in notices.unsent_since(scope, scope.now - pause):
+
+        def ring(inner: Scope, notice_id: str = notice.id) -> None:
+            event = NoticeRequested(workspace_id=inner.workspace_id, notice_id=notice_id)
+            inner.ring(Bell(event, id=f"{notice_id}:ring-{_bucket(inner, pause)}"))
+
+        yield ring
