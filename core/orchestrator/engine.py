@@ -1,0 +1,135 @@
+"""The attached engine: where it is, how we show who we are, and how its answers become our errors."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from core.errors import InvalidError, NotFoundError, RefusedError, UnavailableError
+from core.settings import Settings
+
+_PREFIX = re.compile(r"^signkey-\w+-")
+_FALSE = {"", "0", "false", "no", "off"}
+_DEV_URL = "http://127.0.0.1:8288"
+_CLOUD_API, _CLOUD_EVENTS = "https://api.inngest.com", "https://inn.gs"
+_NO_EVENT_KEY = "NO_EVENT_KEY_SET"
+
+
+def bare_key(signing_key: str) -> str:
+    """The key without its `signkey-<env>-` prefix."""
+    return _PREFIX.sub("", signing_key)
+
+
+def bearer(signing_key: str) -> str:
+    """What proves a signing key to the engine without showing it; raises ValueError when the key is no hex."""
+    return "Bearer " + hashlib.sha256(bytes.fromhex(bare_key(signing_key))).hexdigest()
+
+
+@dataclass(frozen=True)
+class Engine:
+    """One engine. `signing_keys` is empty for a keyless one, else the key and, where set, the fallback."""
+
+    api_url: str
+    events_url: str
+    signing_keys: tuple[str, ...] = field(default=(), repr=False)
+    event_key: str = field(default=_NO_EVENT_KEY, repr=False)
+    timeout_seconds: float = 10.0
+
+    @classmethod
+    def at(cls, url: str, signing_key: str | None = None, event_key: str | None = None) -> Engine:
+        """An engine that answers API and events at one address."""
+        address = url.rstrip("/")
+        return cls(address, address, (signing_key,) if signing_key else (), event_key or _NO_EVENT_KEY)
+
+    @classmethod
+    def of(cls, settings: Settings) -> Engine:
+        """The engine that Inngest's own variables name."""
+        dev = settings.inngest_dev.strip()
+        is_dev = dev.lower() not in _FALSE
+        keys = (settings.inngest_signing_key, settings.inngest_signing_key_fallback)
+        signing_keys = () if is_dev else tuple(key.get_secret_value() for key in keys if key.get_secret_value())
+        event_key = settings.inngest_event_key.get_secret_value() or _NO_EVENT_KEY
+        url = (settings.inngest_base_url or (dev if "://" in dev else _DEV_URL if is_dev else "")).rstrip("/")
+        return cls(url or _CLOUD_API, url or _CLOUD_EVENTS, signing_keys, event_key)
+
+    @property
+    def keyed(self) -> bool:
+        return bool(self.signing_keys)
+
+    def get(self, path: str, params: Mapping[str, Any] | None = None) -> Any:
+        """The JSON at `path`; raises NotFoundError, InvalidError, RefusedError or UnavailableError."""
+        return self._call("GET", path, params=params)
+
+    def post(self, path: str, body: object) -> Any:
+        """Post JSON to the API; answers and raises as `get` does."""
+        return self._call("POST", path, body=body)
+
+    def send(self, name: str, data: Mapping[str, Any]) -> None:
+        """Send one event; raises as `get` does."""
+        url = f"{self.events_url}/e/{quote(self.event_key, safe='')}"
+        self._answer(self._once("POST", url, None, {"name": name, "data": data}, None))
+
+    def _call(self, method: str, path: str, *, params: Mapping[str, Any] | None = None, body: object = None) -> Any:
+        response = None
+        for key in self.signing_keys or (None,):
+            response = self._once(method, self.api_url + path, params, body, key)
+            if response.status_code not in {401, 403}:
+                break
+        assert response is not None
+        return self._answer(response)
+
+    def _once(
+        self, method: str, url: str, params: Mapping[str, Any] | None, body: object, key: str | None
+    ) -> httpx.Response:
+        headers = {"authorization": bearer(key)} if key else {}
+        content: dict[str, Any] = {} if body is None else {"json": body}
+        try:
+            return httpx.request(method, url, params=params, headers=headers, timeout=self.timeout_seconds, **content)
+        except httpx.HTTPError as error:
+            # The address of an event ends with its key.
+            raise UnavailableError(f"the engine at {self.api_url} does not answer ({type(error).__name__})") from None
+
+    def _answer(self, response: httpx.Response) -> Any:
+        status = response.status_code
+        if status < 400:
+            return _json(response)
+        said = _said(response)
+        match status:
+            case 404 | 410:
+                raise NotFoundError(f"the engine knows nothing there: {said}")
+            case 401 | 403:
+                raise RefusedError(
+                    f"the engine at {self.api_url} refuses our key ({said}); compare INNGEST_SIGNING_KEY on both sides"
+                )
+            case _ if status < 500 and status != 429:
+                raise InvalidError(said)
+            case _:
+                raise UnavailableError(f"the engine at {self.api_url} answered {status}: {said}")
+
+
+def _json(response: httpx.Response) -> Any:
+    if not response.content.strip():
+        return None
+    try:
+        return response.json()
+    except ValueError:
+        raise UnavailableError(f"{response.request.method} {response.request.url.path} gave no JSON") from None
+
+
+def _said(response: httpx.Response) -> str:
+    try:
+        body = response.json()
+    except ValueError:
+        return response.text[:200].strip() or f"status {response.status_code}"
+    if isinstance(body, dict):
+        errors = body.get("errors")
+        if isinstance(errors, list) and errors and isinstance(errors[0], dict):
+            return str(errors[0].get("message") or errors[0])
+        return str(body.get("error") or body.get("message") or body)
+    return str(body)

@@ -1,0 +1,231 @@
+"""What ran: the history of whichever engine is attached, read over its public API."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import quote
+
+from core.errors import InvalidError, NotFoundError
+from core.orchestrator.engine import Engine
+from core.orchestrator.trace import Step, error_in, plain, steps_of
+
+STATUSES = ("queued", "running", "completed", "failed", "cancelled")
+_LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
+_MOST = 100
+_ENDED = {"completed", "failed", "cancelled"}
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run; `status` is one of `STATUSES`, times are RFC 3339 as the engine wrote them."""
+
+    id: str
+    app: str
+    function: str
+    status: str
+    started_at: str | None
+    ended_at: str | None
+
+
+@dataclass(frozen=True)
+class RunDetail(Run):
+    """A run with what came in, what came out, and its steps in the order they began."""
+
+    event: Any
+    output: Any
+    error: Any
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True)
+class RunPage:
+    """Runs, newest first; `next` continues the list."""
+
+    items: tuple[Run, ...]
+    next: str | None
+
+
+class RunHistory:
+    """Reads runs from the engine at `base_url`, whichever it is. Raises UnavailableError when it does not answer.
+
+    The list of some engines tells neither the end nor always the right status of a run, so each run of a page is
+    asked for by itself; a run that is on the page but already forgotten keeps what the list said.
+    """
+
+    def __init__(self, base_url: str, signing_key: str | None = None) -> None:
+        self._engine = Engine.at(base_url, signing_key)
+
+    @classmethod
+    def of(cls, engine: Engine) -> RunHistory:
+        history = cls.__new__(cls)
+        history._engine = engine
+        return history
+
+    def list(
+        self,
+        function: str | None = None,
+        status: str | None = None,
+        since: str | None = None,
+        cursor: str | None = None,
+        limit: int = 50,
+    ) -> dict[str, Any]:
+        """`page` as the JSON of `GET /api/v1/runs`: `{items, next}`."""
+        page = self.page(function, status, since, cursor, limit)
+        return {"items": [asdict(run) for run in page.items], "next": page.next}
+
+    def get(self, run_id: str) -> dict[str, Any]:
+        """`run` as the JSON of `GET /api/v1/runs/{id}`."""
+        run = self.run(run_id)
+        return asdict(run) | {"steps": [asdict(step) for step in run.steps]}
+
+    def page(
+        self,
+        function: str | None = None,
+        status: str | None = None,
+        since: str | None = None,
+        cursor: str | None = None,
+        limit: int = 50,
+    ) -> RunPage:
+        """Runs of a function (`<fn_id>` or `<app>/<fn_id>`) with a status since a moment.
+
+        A filtered page may hold fewer than `limit` runs, even none, while `next` still continues.
+        """
+        if status is not None and status not in STATUSES:
+            raise InvalidError(f"no run has the status {status!r}; it is one of {', '.join(STATUSES)}")
+        app, fn_id = _function(function)
+        path = f"/v2/apps/{quote(app, safe='')}/functions/{quote(fn_id, safe='')}/runs" if app and fn_id else "/v2/runs"
+        found = self._list(path, since, cursor, max(1, min(limit, _MOST)))
+        runs = [self._hydrated(run) for run in _runs_in(found) if fn_id is None or run.function == fn_id]
+        return RunPage(tuple(run for run in runs if status in {None, run.status}), _next(found))
+
+    def run(self, run_id: str) -> RunDetail:
+        """One run; raises NotFoundError."""
+        if not run_id.isalnum():
+            raise NotFoundError(f"there is no run {run_id!r}")
+        listed = self._summary(run_id)
+        facts = self._data(f"/v1/runs/{run_id}")
+        run = _merged(listed, facts)
+        root = self._trace(run_id)
+        raw = facts.get("output")
+        failed = run.status == "failed"
+        return RunDetail(
+            **asdict(run),
+            event=_event(root) or self._first_event(facts),
+            output=None if failed or run.status not in _ENDED else plain(raw),
+            error=(error_in(raw) or error_in(root.get("output"))) if failed else None,
+            steps=steps_of(root),
+        )
+
+    def _list(self, path: str, since: str | None, cursor: str | None, limit: int) -> Mapping[str, Any]:
+        asked = {
+            "from": since or _LONG_AGO.isoformat().replace("+00:00", "Z"),
+            "timeField": "queuedAt",
+            "order": "DESC",
+            "limit": limit,
+            **({"cursor": cursor} if cursor else {}),
+        }
+        try:
+            found = self._engine.get(path, asked | _fresh())
+        except NotFoundError:
+            # An app or function that the engine never saw has no runs.
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def _hydrated(self, run: Run) -> Run:
+        try:
+            return _merged(run, self._data(f"/v1/runs/{run.id}"))
+        except NotFoundError:
+            return run
+
+    def _summary(self, run_id: str) -> Run:
+        return _run(self._data(f"/v2/runs/{run_id}"))
+
+    def _trace(self, run_id: str) -> Mapping[str, Any]:
+        try:
+            data = self._data(f"/v2/runs/{run_id}/trace", {"includeOutput": "true"})
+        except NotFoundError:
+            return {}
+        root = data.get("rootSpan")
+        return root if isinstance(root, dict) else {}
+
+    def _first_event(self, facts: Mapping[str, Any]) -> Any:
+        event_id = facts.get("event_id")
+        if not isinstance(event_id, str) or not event_id.isalnum():
+            return None
+        try:
+            return self._data(f"/v1/events/{event_id}")
+        except NotFoundError:
+            return None
+
+    def _data(self, path: str, params: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
+        found = self._engine.get(path, {**(params or {}), **_fresh()})
+        data = found.get("data") if isinstance(found, dict) else None
+        if not isinstance(data, dict):
+            raise NotFoundError(f"the engine has nothing at {path}")
+        return data
+
+
+def _fresh() -> dict[str, str]:
+    # Some engines answer the same address from a cache for up to fifteen seconds.
+    return {"fresh": str(time.monotonic_ns())}
+
+
+def _function(name: str | None) -> tuple[str | None, str | None]:
+    if not name:
+        return None, None
+    app, _, fn_id = name.rpartition("/")
+    return app or None, fn_id or None
+
+
+def _runs_in(found: Mapping[str, Any]) -> Sequence[Run]:
+    items = found.get("data")
+    return [_run(item) for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+
+
+def _next(found: Mapping[str, Any]) -> str | None:
+    page = found.get("page")
+    if not isinstance(page, dict) or not page.get("hasMore"):
+        return None
+    cursor = page.get("cursor")
+    return str(cursor) if cursor else None
+
+
+def _run(item: Mapping[str, Any]) -> Run:
+    app = str((item.get("app") or {}).get("id") or "")
+    function = str((item.get("function") or {}).get("id") or "")
+    return Run(
+        id=str(item["id"]),
+        app=app,
+        function=function.removeprefix(f"{app}-") if app else function,
+        status=_status(item.get("status")) or "queued",
+        started_at=item.get("startedAt"),
+        ended_at=item.get("endedAt"),
+    )
+
+
+def _merged(run: Run, facts: Mapping[str, Any]) -> Run:
+    """The list's names with the status and the end that the run itself tells."""
+    ended_at = facts.get("ended_at") or run.ended_at
+    status = _status(facts.get("status")) or run.status
+    if status == "running" and run.started_at is None and run.status == "queued":
+        status = "queued"
+    started_at = run.started_at or (facts.get("run_started_at") if status != "queued" else None)
+    return Run(run.id, run.app, run.function, status, started_at, ended_at if status in _ENDED else None)
+
+
+def _status(value: object) -> str | None:
+    status = str(value or "").lower()
+    return {"scheduled": "queued", "waiting": "running"}.get(status, status if status in STATUSES else None)
+
+
+def _event(root: Mapping[str, Any]) -> Any:
+    given = root.get("input")
+    if isinstance(given, dict) and set(given) == {"data"} and isinstance(given["data"], list):
+        given = given["data"]
+    if isinstance(given, list):
+        return given[0] if len(given) == 1 else given or None
+    return given or None

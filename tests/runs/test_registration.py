@@ -1,0 +1,50 @@
+"""An app makes itself known, says plainly why it cannot, and comes back when the engine forgot it."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import httpx
+import inngest
+import pytest
+
+from core.orchestrator.registration import lists
+from tests.runs.probe_app import probe_app
+from tests.support.engines import RunningEngine, inngest_dev, running
+from tests.support.waiting import until
+
+
+def test_the_app_is_ready_once_the_engine_knows_it(any_engine: RunningEngine) -> None:
+    with probe_app(any_engine) as app:
+        until("readiness", lambda: httpx.get(app.url + "/readyz").status_code == 200)
+        assert lists(app.engine, "probe")
+        assert not lists(app.engine, "nobody")
+
+
+def test_an_engine_that_comes_later_is_waited_for(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING)
+    engine = inngest_dev(tmp_path)
+    with probe_app(engine) as app:
+        until("a word about it", lambda: "trying again" in caplog.text)
+        assert httpx.get(app.url + "/readyz").status_code == 503
+        with running(engine):
+            assert app.registration.settled.wait(20)
+
+
+def test_an_engine_that_forgot_is_told_again_and_the_watch_is_asked(tmp_path: Path) -> None:
+    engine = inngest_dev(tmp_path)
+    with running(engine), probe_app(engine) as app:
+        assert app.registration.settled.wait(20)
+        engine.kill()
+        engine.start()
+        until("the app after a restart", lambda: lists(app.engine, "probe"), 20)
+        heard = until("watch/requested", lambda: app.engine.get("/v1/events", {"name": "watch/requested"})["data"])
+        assert heard[0]["name"] == "watch/requested"
+
+
+def test_a_refused_function_is_named(any_engine: RunningEngine, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING)
+    with probe_app(any_engine, trigger=inngest.TriggerCron(cron="every now and then")) as app:
+        until("the reason", lambda: "refuses probe" in caplog.text)
+        assert not app.registration.settled.is_set()
