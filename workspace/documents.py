@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import assert_never
 
+from core.database import Scope
 from core.errors import ConflictError, InvalidError
 from workspace import objects
 from workspace.access import Access
@@ -72,14 +73,18 @@ def rewrite(
     title: str | None = None,
     task_id: str | None = None,
 ) -> Object:
-    """Put a whole new text on top of `base_version`, once for its `cause`.
+    """Put a whole new text on top of `base_version`, once for its `cause`; a task must have read that version.
 
     Raises ConflictError with `current_version` when the document has moved, InvalidError when it is no text.
     """
     with access.reading() as scope:
+        if before := objects.made_by(scope, cause):
+            return before
         work = _text_object(objects.get(scope, object_id))
     asset = store(assets, content, work.media_type)
     with access.transaction() as scope:
+        if task_id is not None and not objects.made_by(scope, cause):
+            _check_read(scope, object_id, task_id, base_version)
         return objects.add_version(
             scope,
             object_id,
@@ -94,6 +99,61 @@ def rewrite(
         )
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """An edit whose new text is stored as bytes and waits for its row; no `asset` when nothing changes."""
+
+    base: Object
+    outcome: Applied | Unchanged
+    asset: Asset | None
+
+
+def prepare_edit(access: Access, assets: Assets, object_id: str, edits: Sequence[Edit]) -> Prepared:
+    """Make the edits on the newest text, all or nothing; the slow part, outside of any transaction.
+
+    Raises ConflictError with `current_version` and `conflicts` when an edit cannot be made.
+    """
+    if not 1 <= len(edits) <= EDITS_LIMIT:
+        raise InvalidError(f"an edit has 1 to {EDITS_LIMIT} parts, not {len(edits)}")
+    with access.reading() as scope:
+        base = _text_object(objects.get(scope, object_id))
+    outcome = apply_edits(read(assets, base), edits)
+    match outcome:
+        case Refused():
+            raise _refusal(base, outcome)
+        case Unchanged():
+            return Prepared(base, outcome, None)
+        case Applied():
+            return Prepared(base, outcome, store(assets, outcome.text, base.media_type))
+        case _:
+            assert_never(outcome)
+
+
+def put_edit(scope: Scope, prepared: Prepared, *, created_by: str, cause: str, task_id: str | None = None) -> Edited:
+    """Write the row of a prepared edit, once for its `cause`.
+
+    Raises ConflictError with `current_version` when the document has moved since it was prepared.
+    """
+    base = prepared.base
+    if prepared.asset is None:
+        return Edited(base, notes=prepared.outcome.notes if isinstance(prepared.outcome, Unchanged) else ())
+    known = base.version if task_id is None else objects.seen_version(scope, base.id, task_id)
+    work = objects.add_version(
+        scope,
+        base.id,
+        base_version=base.version,
+        media_type=prepared.asset.media_type,
+        size=prepared.asset.size,
+        sha256=prepared.asset.sha256,
+        created_by=created_by,
+        cause=cause,
+        task_id=task_id,
+    )
+    moved_from = known if known < base.version else None
+    assert isinstance(prepared.outcome, Applied)
+    return Edited(work, prepared.outcome.counts, prepared.outcome.alike, moved_from=moved_from)
+
+
 def edit(
     access: Access,
     assets: Assets,
@@ -104,49 +164,27 @@ def edit(
     cause: str,
     task_id: str | None = None,
 ) -> Edited:
-    """Edit the newest text by snippet, all or nothing, once for its `cause`.
+    """Edit the newest text by snippet, all or nothing, once for its `cause`; a version that arrives meanwhile is
+    edited instead. A task must have read the document, in any version.
 
-    A version that arrives meanwhile is edited instead. Raises ConflictError with `current_version` and `conflicts`
-    when an edit cannot be made, and when the document never stands still.
+    Raises ConflictError as `prepare_edit`, and when the document never stands still.
     """
-    if not 1 <= len(edits) <= EDITS_LIMIT:
-        raise InvalidError(f"an edit has 1 to {EDITS_LIMIT} parts, not {len(edits)}")
-    for last_try in (*[False] * (_TRIES - 1), True):
+    tries = 0
+    while True:
         with access.reading() as scope:
             made = objects.made_by(scope, cause)
-            base = made or _text_object(objects.get(scope, object_id))
-            known = base.version if task_id is None else objects.seen_version(scope, object_id, task_id)
+            if made is None and task_id is not None:
+                _check_read(scope, object_id, task_id, 1)
         if made is not None:
-            return Edited(made, notes=("this edit was made already",))
-        outcome = apply_edits(read(assets, base), edits)
-        match outcome:
-            case Refused():
-                raise _refusal(base, outcome)
-            case Unchanged():
-                return Edited(base, notes=outcome.notes)
-            case Applied():
-                asset = store(assets, outcome.text, base.media_type)
-            case _:
-                assert_never(outcome)
+            return Edited(made, notes=("this edit was made before",))
+        prepared = prepare_edit(access, assets, object_id, edits)
+        tries += 1
         try:
             with access.transaction() as scope:
-                work = objects.add_version(
-                    scope,
-                    object_id,
-                    base_version=base.version,
-                    media_type=asset.media_type,
-                    size=asset.size,
-                    sha256=asset.sha256,
-                    created_by=created_by,
-                    cause=cause,
-                    task_id=task_id,
-                )
+                return put_edit(scope, prepared, created_by=created_by, cause=cause, task_id=task_id)
         except ConflictError:
-            if last_try:
+            if tries == _TRIES:
                 raise
-            continue
-        return Edited(work, outcome.counts, outcome.alike, moved_from=known if known < base.version else None)
-    raise AssertionError("the last try answers or raises")
 
 
 def read(assets: Assets, work: Object) -> str:
@@ -176,6 +214,16 @@ def _text_object(work: Object) -> Object:
     if work.kind != "document" or not is_text(work.media_type):
         raise InvalidError(f"{work.title!r} is {work.media_type}, not text; it cannot be read or edited as such")
     return work
+
+
+def _check_read(scope: Scope, object_id: str, task_id: str, version: int) -> None:
+    if objects.seen_version(scope, object_id, task_id) < version:
+        current = objects.get(scope, object_id)
+        raise ConflictError(
+            f"this task has not read {current.title!r} in version {max(version, 1)}; it is at version "
+            f"{current.version}: read {object_id} first",
+            current_version=current.version,
+        )
 
 
 def _refusal(base: Object, refused: Refused) -> ConflictError:

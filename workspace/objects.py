@@ -5,7 +5,7 @@ from __future__ import annotations
 from workspace.found import Object, by_ids, get, made_by
 from workspace.listing import Page, Version, history, holding, listing
 from workspace.sight import Unseen, check_current, link, of_task, seen, seen_version, unseen
-from workspace.writes import KINDS, add_version, create, delete
+from workspace.writes import KINDS, add_version, create, delete, restore
 
 __all__ = [
     "KINDS",
@@ -25,6 +25,7 @@ __all__ = [
     "listing",
     "made_by",
     "of_task",
+    "restore",
     "seen",
     "seen_version",
     "unseen",

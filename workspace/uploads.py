@@ -61,6 +61,8 @@ def replace(
     Raises ConflictError with `current_version` when the object has moved, InvalidError as `upload`.
     """
     with access.reading() as scope:
+        if before := objects.made_by(scope, cause):
+            return before
         work = objects.get(scope, object_id)
     asset = assets.put(data, declared=declared or work.media_type)
     if kind_of(asset.media_type) != work.kind:

@@ -115,6 +115,34 @@ def add_version(
     return get(scope, object_id)
 
 
+def restore(
+    scope: Scope,
+    object_id: str,
+    *,
+    version: int,
+    base_version: int,
+    created_by: str,
+    cause: str,
+    task_id: str | None = None,
+) -> Object:
+    """Put an earlier version's bytes on top of `base_version`, once for its `cause`; raises as `add_version`."""
+    if before := made_by(scope, cause):
+        return before
+    old = get(scope, object_id, version)
+    return add_version(
+        scope,
+        object_id,
+        base_version=base_version,
+        media_type=old.media_type,
+        size=old.size,
+        sha256=old.sha256,
+        created_by=created_by,
+        cause=cause,
+        task_id=task_id,
+        recipe={**old.recipe, "restored_from": version},
+    )
+
+
 def delete(scope: Scope, object_id: str, *, version: int) -> bool:
     """Put an object out of sight if `version` is still its current one; tells whether it is out of sight now."""
     row = row_of(scope, object_id)

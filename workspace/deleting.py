@@ -1,0 +1,69 @@
+"""Deleting an object: asked of a person on a card, done when it is confirmed."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from core.database import Scope
+from core.errors import ConflictError
+from core.tools import CallContext, Effect, ToolResult
+from runtime import cards
+from runtime.cards import Card
+from workspace import objects
+
+ACT = "delete_object"
+
+
+class DeleteObjectArguments(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    object_id: str = Field(max_length=64)
+
+
+class DeleteObject:
+    """Opens the card that asks; deletes nothing itself."""
+
+    name = ACT
+    domain = "document"
+    effect = Effect.IRREVERSIBLE
+    repeatable = True
+    description = "Ask the person to confirm that an object is deleted with all its versions. They answer on a card."
+    arguments: type[BaseModel] = DeleteObjectArguments
+
+    def run(self, call: CallContext, arguments: DeleteObjectArguments) -> ToolResult:
+        with call.transaction() as scope:
+            work = objects.check_current(scope, arguments.object_id, call.task_id)
+            count = len(objects.history(scope, work.id))
+            card = cards.open_card(
+                scope,
+                kind="irreversible",
+                title=f"Delete “{work.title}”?",
+                body=f"The {work.kind} “{work.title}” and its {_versions(count)} will be gone.",
+                options=cards.IRREVERSIBLE_OPTIONS,
+                cause=call.call_id,
+                task_id=call.task_id,
+                turn_id=call.turn_id,
+                subject={"act": ACT, "object_id": work.id, "version": work.version, "versions": count},
+            )
+        return ToolResult({"card_id": card.id, "state": "waiting_for_approval"})
+
+
+def on_delete_answered(scope: Scope, card: Card) -> None:
+    """Delete what the card names if the answer is `confirm`, then hand the answer to the task.
+
+    Raises ConflictError, and so leaves the card open, when the object has moved since the question was asked. A card
+    about another act is only handed on.
+    """
+    if card.subject.get("act") == ACT and card.answer_option == "confirm":
+        object_id, version = str(card.subject["object_id"]), int(card.subject["version"])
+        if not objects.delete(scope, object_id, version=version):
+            current = objects.get(scope, object_id)
+            raise ConflictError(
+                f"{current.title!r} is at version {current.version} now, and the question was about version {version}; "
+                "keep it, or ask for the deletion again",
+                current_version=current.version,
+            )
+    cards.deliver_answer(scope, card)
+
+
+def _versions(count: int) -> str:
+    return "only version" if count == 1 else f"{count} versions"

@@ -1,0 +1,51 @@
+"""What a model is shown of the shared workspace at every step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from core.database import Scope
+from core.errors import NotFoundError
+from workspace import objects
+from workspace.objects import Object
+
+SHOWN = 50
+
+
+def objects_state(scope: Scope, task_id: str | None) -> Mapping[str, Any]:
+    """`objects`: the task's own, or the workspace's newest for Main; `changes`: what moved since the task saw it."""
+    if task_id is None:
+        return {"objects": [shown(work) for work in objects.listing(scope, limit=SHOWN).items], "changes": []}
+    moved = objects.unseen(scope, task_id)
+    changed = {change.object_id for change in moved}
+    return {
+        "objects": [
+            {**shown(work), "changed": work.id in changed} for work in objects.of_task(scope, task_id)[-SHOWN:]
+        ],
+        "changes": [
+            {"object_id": change.object_id, "from": change.seen_version, "to": change.version} for change in moved
+        ],
+    }
+
+
+def is_object(scope: Scope, thing_id: str) -> bool:
+    """Whether a checklist step may name it as evidence."""
+    try:
+        objects.get(scope, thing_id)
+    except NotFoundError:
+        return False
+    return True
+
+
+def shown(work: Object) -> dict[str, Any]:
+    """An object in the few words that a model needs."""
+    return {
+        "id": work.id,
+        "kind": work.kind,
+        "title": work.title,
+        "version": work.version,
+        "media_type": work.media_type,
+        "stale": work.stale,
+        "changed": False,
+    }
