@@ -24,7 +24,10 @@ from core.errors import LoopwrightError
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 @home_override
 def backup(file: Path, home: Path | None) -> None:
-    """Write database, works, keys and the agent's folder into FILE. The product may run meanwhile."""
+    """Write database, works and keys into one file.
+
+    The agent's own folder is in it too. The product may run meanwhile.
+    """
     settings = read_settings(home)
     with _told():
         require_schema(settings)
@@ -38,7 +41,10 @@ def backup(file: Path, home: Path | None) -> None:
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False, exists=True))
 @home_override
 def restore(file: Path, home: Path | None) -> None:
-    """Replace what the home holds by what FILE holds; what was there is kept in a folder beside it."""
+    """Bring back what a backup holds.
+
+    The product must not run. What the home held before is kept in a folder of it.
+    """
     settings = read_settings(home)
     if problems := home_problems(settings.home):
         raise click.ClickException("\n".join(problems))

@@ -34,7 +34,10 @@ def _changes(ctx: click.Context, parameter: click.Parameter, value: tuple[str, .
 @json_option
 @client_command
 def budget(api: Api, changes: dict[str, str], json_wanted: bool) -> None:
-    """Show the budget; with words such as free_per_day=2.00, set those parts of it."""
+    """Show the budget, or set parts of it.
+
+    SET is a word such as free_per_day=2.00; one may set balance, free_per_operation and free_per_day.
+    """
     found = api.put("/api/v1/budget", changes) if changes else api.get("/api/v1/budget")
     if json_wanted:
         as_json(found)

@@ -29,7 +29,10 @@ def cards(api: Api, state: str, json_wanted: bool) -> None:
 @click.argument("text", required=False)
 @client_command
 def answer(api: Api, card_id: str, option: str, text: str | None) -> None:
-    """Answer a card with one of its options, and a few words if you like."""
+    """Answer a card.
+
+    With one of its options, and a few words if you like.
+    """
     body = {"option": option, **({"text": text} if text else {})}
     card = api.post(f"/api/v1/cards/{card_id}/answer", body)
     click.echo(f"{card['id']} is {card['state']}")

@@ -10,23 +10,32 @@ from typing import Any, TypeVar
 import click
 
 from app.cli.api import Api
-from app.cli.home import home_option, not_running
+from app.cli.home import home_option, not_running, or_the_groups
 from app.supervise.state_file import read_rows
 
 R = TypeVar("R")
 
 
-def client_command(function: Callable[..., R]) -> Callable[..., R]:
-    """Give a command the options --home, --url and --token, and hand it the API they lead to."""
+def connection_options(function: Callable[..., R]) -> Callable[..., R]:
+    """The options --home, --url and --token."""
+    function = click.option("--token", callback=or_the_groups, help="A key for it; else the one in the home.")(function)
+    function = click.option("--url", callback=or_the_groups, help="The address of a product elsewhere.")(function)
+    return home_option(function)
 
-    @home_option
-    @click.option("--url", help="The address of a product elsewhere.")
-    @click.option("--token", help="A key for it; else the one in the home.")
+
+def client_command(function: Callable[..., R]) -> Callable[..., R]:
+    """Give a command those options, and hand it the API they lead to."""
+
+    @connection_options
     @functools.wraps(function)
     def command(*args: Any, home: Path, url: str | None, token: str | None, **kwargs: Any) -> R:
-        return function(Api(url or find_url(home), token or find_token(home)), *args, **kwargs)
+        return function(connect(home, url, token), *args, **kwargs)
 
     return command
+
+
+def connect(home: Path, url: str | None, token: str | None) -> Api:
+    return Api(url or find_url(home), token or find_token(home))
 
 
 def find_url(home: Path) -> str:

@@ -18,7 +18,10 @@ from app.doctor.look import look
 @home_override
 @json_option
 def doctor(home: Path | None, json_wanted: bool) -> None:
-    """Check settings, home, database, processes and engine; exit status 1 when something is wrong."""
+    """Check settings, home, database, processes and engine.
+
+    The exit status is 1 when something is wrong.
+    """
     findings = list(look(read_settings(home)))
     if json_wanted:
         as_json({"items": [asdict(finding) for finding in findings], "next": None})

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from typing import Any
 
 import click
+
+
+def or_the_groups(ctx: click.Context, parameter: click.Parameter, value: Any) -> Any:
+    """An option that may stand before or behind a subcommand's name: its own value, else its group's."""
+    if value is None and ctx.parent is not None and parameter.name is not None:
+        return ctx.parent.params.get(parameter.name)
+    return value
+
+
+def _home(ctx: click.Context, parameter: click.Parameter, value: Path | None) -> Path:
+    return or_the_groups(ctx, parameter, value) or Path(os.environ.get("LOOPWRIGHT_HOME") or "var")
+
 
 home_option = click.option(
     "--home",
     type=click.Path(path_type=Path),
-    envvar="LOOPWRIGHT_HOME",
-    default=Path("var"),
+    callback=_home,
     help="The home of the product; else LOOPWRIGHT_HOME, else ./var.",
 )
 

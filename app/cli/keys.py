@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from app.cli.api import Api
-from app.cli.connection import client_command
+from app.cli.connection import client_command, connect, connection_options
 from app.cli.show import as_json, json_option, table
 
 _SCOPES = ("read", "write", "approve", "admin")
@@ -20,14 +22,13 @@ def _scopes(ctx: click.Context, parameter: click.Parameter, value: str) -> list[
 
 @click.group(invoke_without_command=True)
 @json_option
+@connection_options
 @click.pass_context
-@client_command
-def keys(api: Api, ctx: click.Context, json_wanted: bool) -> None:
+def keys(ctx: click.Context, home: Path, url: str | None, token: str | None, json_wanted: bool) -> None:
     """List, create and revoke keys."""
-    ctx.obj = api
     if ctx.invoked_subcommand is not None:
         return
-    items = api.items("/api/v1/keys")
+    items = connect(home, url, token).items("/api/v1/keys")
     if json_wanted:
         as_json({"items": items, "next": None})
         return
@@ -40,7 +41,7 @@ def keys(api: Api, ctx: click.Context, json_wanted: bool) -> None:
 @click.option("--scopes", required=True, callback=_scopes, help="A comma list of read, write, approve, admin.")
 @click.option("--program", is_flag=True, help="The key speaks as a program: each paid act it asks for gets a card.")
 @json_option
-@click.pass_obj
+@client_command
 def create(api: Api, name: str, scopes: list[str], program: bool, json_wanted: bool) -> None:
     """Create a key; it is shown this once."""
     made = api.post("/api/v1/keys", {"name": name, "scopes": scopes, "speaks_as": "program" if program else "person"})
@@ -52,7 +53,7 @@ def create(api: Api, name: str, scopes: list[str], program: bool, json_wanted: b
 
 @keys.command()
 @click.argument("key_id", metavar="ID")
-@click.pass_obj
+@client_command
 def revoke(api: Api, key_id: str) -> None:
     """Revoke a key: it stops working at once."""
     api.delete(f"/api/v1/keys/{key_id}")

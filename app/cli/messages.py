@@ -13,7 +13,7 @@ from app.cli.show import as_json, json_option, table
 @json_option
 @client_command
 def messages(api: Api, json_wanted: bool) -> None:
-    """List the main thread: messages, task cards and notices."""
+    """List the main thread."""
     items = api.items("/api/v1/thread")
     if json_wanted:
         as_json({"items": items, "next": None})

@@ -19,7 +19,10 @@ _KINDS = ("document", "image", "video", "audio", "model3d", "collection", "flow"
 @json_option
 @client_command
 def objects(api: Api, query: str | None, kind: str | None, json_wanted: bool) -> None:
-    """List the shared workspace, or what in it matches QUERY."""
+    """List the shared workspace.
+
+    With QUERY, what in it matches.
+    """
     items = api.items("/api/v1/objects", q=query, kind=kind)
     if json_wanted:
         as_json({"items": items, "next": None})

@@ -20,7 +20,7 @@ COMMANDS = {
     "answer": ("app.cli.cards:answer", "Answer a card."),
     "objects": ("app.cli.objects:objects", "List the shared workspace."),
     "object": ("app.cli.objects:show_object", "Show one object, or save its content."),
-    "runs": ("app.cli.runs:runs", "List function runs, from whichever engine is attached."),
+    "runs": ("app.cli.runs:runs", "List function runs, newest first."),
     "run": ("app.cli.runs:run", "Show one run with its steps."),
     "keys": ("app.cli.keys:keys", "List, create and revoke keys."),
     "budget": ("app.cli.budget:budget", "Show the budget, or set parts of it."),

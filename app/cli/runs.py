@@ -18,7 +18,7 @@ from app.cli.show import as_json, json_option, plain, table
 @json_option
 @client_command
 def runs(api: Api, function_id: str | None, status: str | None, json_wanted: bool) -> None:
-    """List function runs, newest first, from whichever engine is attached."""
+    """List function runs, newest first."""
     items = api.items("/api/v1/runs", function=function_id, status=status)
     if json_wanted:
         as_json({"items": items, "next": None})
@@ -31,7 +31,7 @@ def runs(api: Api, function_id: str | None, status: str | None, json_wanted: boo
 @json_option
 @client_command
 def run(api: Api, run_id: str, json_wanted: bool) -> None:
-    """Show one run with its event and its steps."""
+    """Show one run with its steps."""
     found = api.get(f"/api/v1/runs/{run_id}")
     if json_wanted:
         as_json(found)

@@ -21,7 +21,7 @@ from app.supervise.parent import die_with_stdin
 @click.option("--test-clock", is_flag=True, help="The engine's time stands still until it is moved, for tests.")
 @click.option("--supervised", is_flag=True, hidden=True)
 def serve(name: str, home: Path | None, port: int | None, host: str, test_clock: bool, supervised: bool) -> None:
-    """Run one process in the foreground: web, engine, worker, sidecar, model or studio."""
+    """Run one process in the foreground."""
     if test_clock and name != "engine":
         raise click.UsageError("--test-clock is for `serve engine`")
     settings = read_settings(home)

@@ -44,7 +44,10 @@ def task(api: Api, task_id: str, json_wanted: bool) -> None:
 @click.argument("task_id", metavar="TASK")
 @client_command
 def stop(api: Api, task_id: str) -> None:
-    """Stop a task for good: nothing new starts, and what it ordered and can still be cancelled is cancelled."""
+    """Stop a task for good.
+
+    Nothing new starts, and what it ordered and can still be cancelled is cancelled.
+    """
     _move(api, task_id, "stop")
 
 

@@ -1,0 +1,113 @@
+"""Client commands without a product: what they say, and their exit status."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from app.cli import main
+from app.cli.show import paragraphs, plain
+from app.supervise.home_lock import HomeLock
+from app.supervise.ports import free_ports
+from app.supervise.state_file import ProcessRow, ProcessState, write_rows
+
+CLIENTS = [
+    ("say", "hello"),
+    ("messages",),
+    ("tasks",),
+    ("task", "t_1"),
+    ("stop", "t_1"),
+    ("pause", "t_1"),
+    ("resume", "t_1"),
+    ("cards",),
+    ("answer", "c_1", "approve"),
+    ("objects",),
+    ("object", "o_1"),
+    ("runs",),
+    ("run", "r_1"),
+    ("budget",),
+    ("keys",),
+    ("ps",),
+]
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(main, list(words))
+
+
+@pytest.mark.parametrize("words", CLIENTS, ids=lambda words: words[0])
+def test_a_product_that_does_not_run_is_named(tmp_path: Path, words: tuple[str, ...]) -> None:
+    done = run(words[0], "--home", str(tmp_path), *words[1:])
+
+    assert done.exit_code == 1
+    assert done.output == f"Error: Loopwright is not running in {tmp_path}: start it with `loopwright up`\n"
+
+
+def test_a_relative_home_is_shown_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    assert "not running in ./var:" in run("ps", "--home", "var").output
+
+
+def test_a_product_that_does_not_answer_is_named(tmp_path: Path) -> None:
+    (port,) = free_ports(1)
+    (tmp_path / "keys").mkdir()
+    (tmp_path / "keys" / "token").write_text("token")
+    with HomeLock(tmp_path):
+        write_rows(tmp_path, [ProcessRow("web", 1, port, ProcessState.RESTARTING)])
+        done = run("tasks", "--home", str(tmp_path))
+
+    assert done.exit_code == 1
+    assert f"Loopwright does not answer at http://127.0.0.1:{port}" in done.output
+
+
+def test_ps_lists_processes_as_a_table_and_as_json(tmp_path: Path) -> None:
+    with HomeLock(tmp_path):
+        write_rows(
+            tmp_path,
+            [
+                ProcessRow("web", 4711, 8000, ProcessState.RUNNING),
+                ProcessRow("worker", None, 8002, ProcessState.RESTARTING),
+            ],
+        )
+        table = run("ps", "--home", str(tmp_path))
+        listed = run("ps", "--home", str(tmp_path), "--json")
+
+    assert [line.split() for line in table.output.splitlines()] == [
+        ["NAME", "PID", "PORT", "STATE"],
+        ["web", "4711", "8000", "running"],
+        ["worker", "-", "8002", "restarting"],
+    ]
+    assert '"pid": 4711' in listed.output
+
+
+def test_rows_that_a_killed_supervisor_left_behind_are_not_believed(tmp_path: Path) -> None:
+    write_rows(tmp_path, [ProcessRow("web", 4711, 8000, ProcessState.RUNNING)])
+
+    assert run("ps", "--home", str(tmp_path)).exit_code == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("answer", "c_1"),
+        ("budget", "turnips=3"),
+        ("budget", "balance=many"),
+        ("budget", "balance=NaN"),
+        ("keys", "create", "x", "--scopes", "read,everything"),
+        ("say",),
+        ("say", "look", "--attach", "/nowhere/at/all"),
+        ("serve", "turnips"),
+        ("serve", "web", "--test-clock"),
+    ],
+)
+def test_wrong_use_is_status_2(words: tuple[str, ...]) -> None:
+    assert run(*words).exit_code == 2
+
+
+def test_what_strangers_wrote_does_not_steer_the_terminal() -> None:
+    assert plain("a\x1b[2Jb\nc\t d") == "a\ufffd[2Jb c d"
+    assert paragraphs("one\x07\ntwo") == "one\ufffd\ntwo"
+    assert plain(None) == ""
