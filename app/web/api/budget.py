@@ -1,0 +1,60 @@
+"""What the workspace may spend."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from app.web.bodies import Body
+from app.web.endpoints import Answer, Door
+from app.web.parts import WebParts
+from app.web.presenters.values import plain
+from core.database import Scope
+from core.identity import Speaker
+from runtime import credits
+from runtime.tables import budgets
+
+Sum = Annotated[Decimal, Field(ge=0, le=1_000_000, decimal_places=6)]
+
+
+class PutBudget(Body):
+    """What is left out stays as it is."""
+
+    balance: Sum | None = None
+    free_per_operation: Sum | None = None
+    free_per_day: Sum | None = None
+
+
+def budget_api(parts: WebParts) -> Door:
+    door = Door(parts, "budget_api")
+
+    @door.reads("/api/v1/budget", "Balance, free allowances, today's spending")
+    def get_budget(scope: Scope, speaker: Speaker) -> Answer:
+        return budget_shape(scope)
+
+    @door.acts("/api/v1/budget", "Set parts of the budget", body=PutBudget, method="PUT", scope="admin")
+    def put_budget(scope: Scope, speaker: Speaker, body: PutBudget) -> dict[str, Any]:
+        now = credits.lock(scope)
+        if body.balance is not None and body.balance != now.balance:
+            credits.grant(scope, body.balance - now.balance, f"api:{scope.ids.new('cause')}")
+        limits = {name: getattr(body, name) for name in ("free_per_operation", "free_per_day")}
+        given = {name: value for name, value in limits.items() if value is not None}
+        if given:
+            scope.change(scope.update(budgets).values(**given))
+        return budget_shape(scope)
+
+    return door
+
+
+def budget_shape(scope: Scope) -> dict[str, Any]:
+    now = credits.budget(scope)
+    return {
+        "currency": now.currency,
+        "balance": plain(now.balance),
+        "free_per_operation": plain(now.free_per_operation),
+        "free_per_day": plain(now.free_per_day),
+        "spent_today": plain(now.spent_today),
+        "reserved": plain(now.reserved),
+    }

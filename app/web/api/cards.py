@@ -1,0 +1,55 @@
+"""Cards and their answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import request
+from pydantic import Field
+
+from app.web import paging
+from app.web.bodies import Body
+from app.web.endpoints import Answer, Door
+from app.web.parts import WebParts
+from app.web.presenters.card import card_by_id, card_shape
+from core.database import Scope
+from core.errors import InvalidError
+from core.identity import Speaker
+from runtime import cards
+
+STATES = ("open", "answered", "expired", "superseded", "void")
+
+
+class AnswerCard(Body):
+    option: str = Field(max_length=80)
+    text: str | None = Field(default=None, max_length=20_000)
+
+
+def cards_api(parts: WebParts) -> Door:
+    door = Door(parts, "cards_api")
+
+    @door.reads("/api/v1/cards", "Cards, oldest first; `state=open` for those that wait")
+    def list_cards(scope: Scope, speaker: Speaker) -> Answer:
+        size = paging.page_size()
+        state = request.args.get("state")
+        if state is not None and state not in STATES:
+            raise InvalidError(f"state is one of {', '.join(STATES)}, not {state!r}")
+        found = cards.listing(
+            scope, state=state, task_id=request.args.get("task_id"), limit=size + 1, after=paging.place()
+        )
+        return paging.page(found, size, card_shape, lambda card: (card.created_at, card.id))
+
+    @door.reads("/api/v1/cards/<card_id>", "A card")
+    def get_card(scope: Scope, speaker: Speaker, card_id: str) -> Answer:
+        return card_by_id(scope, card_id)
+
+    @door.acts(
+        "/api/v1/cards/<card_id>/answer",
+        "Decide; a second answer gets 409 with the first",
+        body=AnswerCard,
+        scope="approve",
+    )
+    def answer_card(scope: Scope, speaker: Speaker, body: AnswerCard, card_id: str) -> dict[str, Any]:
+        return card_shape(cards.answer(scope, card_id, body.option, body.text, speaker.person_id, parts.handlers))
+
+    return door

@@ -1,0 +1,43 @@
+"""The event stream."""
+
+from __future__ import annotations
+
+from flask import Response, request
+
+from app.web.endpoints import Door
+from app.web.parts import WebParts
+from app.web.stream.hub import Hub
+from app.web.stream.reader import Reader
+from core.errors import InvalidError
+from core.identity import Speaker, speaker_of_key
+
+
+def events_api(parts: WebParts, hub: Hub) -> Door:
+    door = Door(parts, "events_api")
+
+    def get_events(speaker: Speaker) -> Response:
+        def may_go_on() -> bool:
+            now = speaker_of_key(parts.database, speaker.key_id)
+            return now is not None and now.may("read")
+
+        reader = Reader(hub, parts.database, speaker.workspace_id, _last_id(), may_go_on)
+        answer = Response(reader, content_type="text/event-stream; charset=utf-8")
+        answer.headers["Cache-Control"] = "no-store"
+        answer.headers["X-Accel-Buffering"] = "no"
+        answer.call_on_close(reader.close)
+        return answer
+
+    door.serves(
+        "GET", "/api/v1/events", "Changes in order, from `Last-Event-ID` (or `last_event_id=`) on", scope="read"
+    )(get_events, "get_events")
+    return door
+
+
+def _last_id() -> int | None:
+    # A browser repeats its first address when it reconnects, so the header it then adds is the newer word.
+    raw = request.headers.get("Last-Event-ID") or request.args.get("last_event_id")
+    if not raw:
+        return None
+    if not (raw.isascii() and raw.isdigit() and len(raw) <= 18):
+        raise InvalidError(f"Last-Event-ID is the number of a change, not {raw[:40]!r}")
+    return int(raw)

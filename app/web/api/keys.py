@@ -1,0 +1,67 @@
+"""Keys of the workspace; for its owners."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from app.web.bodies import Body
+from app.web.endpoints import Answer, Door
+from app.web.parts import WebParts
+from app.web.presenters.values import moment
+from core import identity
+from core.database import Scope
+from core.identity import Key, Speaker
+
+
+class NewKey(Body):
+    name: str = Field(min_length=1, max_length=200)
+    scopes: list[Literal["read", "write", "approve", "admin"]] = Field(min_length=1)
+    speaks_as: Literal["person", "program"] = "person"
+
+
+def keys_api(parts: WebParts) -> Door:
+    door = Door(parts, "keys_api")
+
+    @door.reads("/api/v1/keys", "Keys, without their secrets", scope="admin")
+    def list_keys(scope: Scope, speaker: Speaker) -> Answer:
+        return {"items": [key_shape(key) for key in identity.list_keys(scope)], "next": None}
+
+    @door.acts(
+        "/api/v1/keys",
+        "Make a key; its secret `key` is in this answer only, and null when the answer is repeated",
+        body=NewKey,
+        scope="admin",
+        status=201,
+        told_once="key",
+    )
+    def post_key(scope: Scope, speaker: Speaker, body: NewKey) -> dict[str, Any]:
+        raw = identity.new_raw_key()
+        made = identity.create_key(
+            scope,
+            person_id=speaker.person_id,
+            name=body.name,
+            scopes=body.scopes,
+            speaks_as=body.speaks_as,
+            raw=raw,
+        )
+        return {**key_shape(made), "key": raw}
+
+    @door.acts("/api/v1/keys/<key_id>", "Revoke a key for good", method="DELETE", scope="admin")
+    def delete_key(scope: Scope, speaker: Speaker, body: Body, key_id: str) -> dict[str, Any]:
+        return key_shape(identity.revoke_key(scope, key_id))
+
+    return door
+
+
+def key_shape(key: Key) -> dict[str, Any]:
+    return {
+        "id": key.id,
+        "name": key.name,
+        "person_id": key.person_id,
+        "scopes": list(key.scopes),
+        "speaks_as": key.speaks_as,
+        "created_at": moment(key.created_at),
+        "revoked_at": moment(key.revoked_at),
+    }

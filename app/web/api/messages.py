@@ -1,0 +1,100 @@
+"""Messages and the main thread."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from app.web import paging
+from app.web.bodies import Body
+from app.web.endpoints import Answer, Door
+from app.web.parts import WebParts
+from app.web.presenters.message import message_by_id
+from app.web.presenters.thread import newest_of_thread, thread_after
+from core.database import Scope
+from core.errors import ConflictError
+from core.identity import Speaker
+from runtime import cards, messages, tasks
+from workspace import objects
+
+MOST_ATTACHMENTS = 20
+
+
+class PostMessage(Body):
+    """Text, attachments, or both."""
+
+    text: str = ""
+    attachments: list[str] = Field(default_factory=list, max_length=MOST_ATTACHMENTS)
+    client_id: str | None = Field(default=None, min_length=1, max_length=200)
+    task_id: str | None = None
+    object_id: str | None = None
+    card_id: str | None = None
+
+
+class ReplaceMessage(Body):
+    text: str
+
+
+class Reroute(Body):
+    """`new`, or the id of a task."""
+
+    task_id: str
+
+
+def messages_api(parts: WebParts) -> Door:
+    door = Door(parts, "messages_api")
+
+    @door.acts(
+        "/api/v1/messages", "Say something; the answer comes as soon as it is stored", body=PostMessage, status=202
+    )
+    def post_message(scope: Scope, speaker: Speaker, body: PostMessage) -> dict[str, Any]:
+        _check_addressee(scope, body)
+        message = messages.receive(
+            scope,
+            person_id=speaker.person_id,
+            asked_by=speaker.speaks_as,
+            channel_id=None,
+            text=body.text,
+            attachments=body.attachments,
+            client_id=body.client_id,
+            to_task_id=body.task_id,
+            to_object_id=body.object_id,
+            to_card_id=body.card_id,
+        )
+        return {"message_id": message.id, "state": message.state}
+
+    @door.reads("/api/v1/messages/<message_id>", "A message, its route and who read it")
+    def get_message(scope: Scope, speaker: Speaker, message_id: str) -> Answer:
+        return message_by_id(scope, message_id)
+
+    @door.acts("/api/v1/messages/<message_id>/withdraw", "Take back a message that no step has read")
+    def withdraw(scope: Scope, speaker: Speaker, body: Body, message_id: str) -> dict[str, Any]:
+        messages.withdraw(scope, message_id)
+        return message_by_id(scope, message_id)
+
+    @door.acts("/api/v1/messages/<message_id>/replace", "Put other words in its place", body=ReplaceMessage)
+    def replace(scope: Scope, speaker: Speaker, body: ReplaceMessage, message_id: str) -> dict[str, Any]:
+        return message_by_id(scope, messages.replace(scope, message_id, body.text).id)
+
+    @door.reads("/api/v1/thread", "The main thread, oldest first; `newest=1` gives its end")
+    def get_thread(scope: Scope, speaker: Speaker) -> Answer:
+        size = paging.page_size()
+        if paging.wants_newest():
+            return newest_of_thread(scope, speaker.person_id, paging.place("before"), size)
+        after = paging.place("after") or paging.place()
+        return thread_after(scope, speaker.person_id, after, size)
+
+    return door
+
+
+def _check_addressee(scope: Scope, body: PostMessage) -> None:
+    # Unknown ids are refused here, so that a message that was accepted always has somewhere to go.
+    if body.task_id is not None and tasks.get(scope, body.task_id).status == "archived":
+        raise ConflictError(f"task {body.task_id} is archived: send the message without a task, or name another one")
+    if body.object_id is not None:
+        objects.get(scope, body.object_id)
+    if body.card_id is not None:
+        cards.get(scope, body.card_id)
+    for object_id in body.attachments:
+        objects.get(scope, object_id)

@@ -1,0 +1,90 @@
+"""The web process put together."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from datetime import timedelta
+
+from flask import Flask, Response
+
+from app.web.api.budget import budget_api
+from app.web.api.cards import cards_api
+from app.web.api.events import events_api
+from app.web.api.generations import generations_api
+from app.web.api.keys import keys_api
+from app.web.api.messages import messages_api
+from app.web.api.objects import objects_api
+from app.web.api.runs import runs_api
+from app.web.api.tasks import tasks_api
+from app.web.bodies import JSON_LIMIT
+from app.web.endpoints import Door
+from app.web.health import health
+from app.web.parts import WebParts
+from app.web.problems import register_problems
+from app.web.secret import session_secret
+from app.web.stream.hub import Hub
+
+HUB = "loopwright_hub"
+_DAYS_SIGNED_IN = 30
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src 'self'; "
+    "connect-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+
+
+def create_app(parts: WebParts) -> Flask:
+    """The HTTP API, the pages and the event stream. Its streams end when `hub_of(app).stop()` is called."""
+    app = Flask(__name__)
+    _configure(app, session_secret(parts.settings.home))
+    register_problems(app)
+    hub = Hub(parts.database)
+    app.extensions[HUB] = hub
+    app.register_blueprint(health(parts))
+    for door in _doors(parts, hub):
+        app.register_blueprint(door.blueprint)
+    app.after_request(_harden)
+    return app
+
+
+def hub_of(app: Flask) -> Hub:
+    hub = app.extensions[HUB]
+    assert isinstance(hub, Hub)
+    return hub
+
+
+def _doors(parts: WebParts, hub: Hub) -> Sequence[Door]:
+    return (
+        messages_api(parts),
+        tasks_api(parts),
+        cards_api(parts),
+        objects_api(parts),
+        generations_api(parts),
+        runs_api(parts),
+        budget_api(parts),
+        keys_api(parts),
+        events_api(parts, hub),
+    )
+
+
+def _configure(app: Flask, secret: str) -> None:
+    app.config.update(
+        SECRET_KEY=secret,
+        MAX_CONTENT_LENGTH=JSON_LIMIT,
+        # One browser may hold sessions of several products on one host: cookies know no ports.
+        SESSION_COOKIE_NAME=f"loopwright_{hashlib.sha256(secret.encode()).hexdigest()[:8]}",
+        SESSION_COOKIE_HTTPONLY=True,
+        SESSION_COOKIE_SAMESITE="Strict",
+        SESSION_REFRESH_EACH_REQUEST=False,
+        PERMANENT_SESSION_LIFETIME=timedelta(days=_DAYS_SIGNED_IN),
+    )
+    app.json.sort_keys = False  # type: ignore[attr-defined]
+    app.json.ensure_ascii = False  # type: ignore[attr-defined]
+
+
+def _harden(answer: Response) -> Response:
+    answer.headers.setdefault("Content-Security-Policy", _POLICY)
+    answer.headers.setdefault("X-Content-Type-Options", "nosniff")
+    answer.headers.setdefault("Referrer-Policy", "same-origin")
+    answer.headers.setdefault("Cross-Origin-Opener-Policy", "same-origin")
+    return answer

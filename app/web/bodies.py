@@ -1,0 +1,88 @@
+"""Reading request bodies: JSON into pydantic models, with a clear answer to everything else."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NoReturn, TypeVar
+
+from flask import request
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from app.web.problems import TypeRefusedError, UnreadableError
+from core.errors import InvalidError
+
+JSON_LIMIT = 1024 * 1024
+UPLOAD_LIMIT = 50 * 1024 * 1024
+
+
+class Body(BaseModel):
+    """Base of every request body; what is not named is refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Nothing(Body):
+    """An empty body."""
+
+
+B = TypeVar("B", bound=Body)
+
+
+def json_body(shape: type[B]) -> B:
+    """The request's JSON as `shape`. An empty body reads as `{}`."""
+    raw = request.get_data(cache=True)
+    if raw and not request.is_json:
+        raise TypeRefusedError("send the body as `Content-Type: application/json`")
+    try:
+        value = _parse(raw) if raw.strip() else {}
+        _refuse_unstorable(value)
+    except RecursionError:
+        raise UnreadableError("the body is nested too deeply") from None
+    if not isinstance(value, dict):
+        raise UnreadableError("the body must be a JSON object, such as {}")
+    return parsed(shape, value)
+
+
+def parsed(shape: type[B], value: dict[str, Any]) -> B:
+    """`value` as `shape`; raises InvalidError that names every wrong field."""
+    try:
+        return shape.model_validate(value)
+    except ValidationError as error:
+        said = "; ".join(f"{_place(one['loc'])}: {one['msg']}" for one in error.errors()[:10])
+        raise InvalidError(said) from None
+
+
+def _place(loc: tuple[int | str, ...]) -> str:
+    return ".".join(str(part) for part in loc) or "body"
+
+
+def _parse(raw: bytes) -> Any:
+    try:
+        return json.loads(raw.decode("utf-8"), parse_constant=_no_constant)
+    except UnicodeDecodeError as error:
+        raise UnreadableError(f"the body is not UTF-8: byte {error.start} begins no character") from None
+    except ValueError as error:
+        raise UnreadableError(f"the body is no JSON: {error}") from None
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _refuse_unstorable(value: Any, place: str = "") -> None:
+    # Neither can be stored on every database, and both would come back as something the sender did not write.
+    match value:
+        case str():
+            at = next((n for n, char in enumerate(value) if char == "\0" or "\ud800" <= char <= "\udfff"), None)
+            if at is not None:
+                what = "a NUL character" if value[at] == "\0" else "half of a surrogate pair"
+                raise InvalidError(f"{place or 'body'}: {what} at position {at} is no text: remove it")
+        case dict():
+            for name, one in value.items():
+                _refuse_unstorable(name, place)
+                _refuse_unstorable(one, f"{place}.{name}" if place else str(name))
+        case list():
+            for n, one in enumerate(value):
+                _refuse_unstorable(one, f"{place}.{n}")
+        case _:
+            pass

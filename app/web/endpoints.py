@@ -1,0 +1,153 @@
+"""The one door of every route that needs a key: who asks, what they may, what they sent, what they were answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from flask import Blueprint, Response, jsonify, request
+from pydantic import BaseModel
+
+from app.web import replies
+from app.web.auth import allow, speaker_of_request
+from app.web.bodies import JSON_LIMIT, Body, Nothing, json_body
+from app.web.parts import WebParts
+from core.database import Scope
+from core.identity import Speaker
+
+Answer = Mapping[str, Any] | Response
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One route as the API's description shows it."""
+
+    method: str
+    path: str
+    scope: str
+    summary: str
+    body: type[BaseModel] | None
+    status: int
+
+
+class Door:
+    """Registers routes on a blueprint and enforces key, scope and role before anything else is looked at."""
+
+    def __init__(self, parts: WebParts, name: str) -> None:
+        self.parts = parts
+        self.blueprint = Blueprint(name, __name__)
+        self.rules: list[Rule] = []
+
+    def reads(self, path: str, summary: str, *, scope: str = "read") -> Callable[[Callable[..., Answer]], None]:
+        """A GET: `handler(scope, speaker, **arguments)` in one consistent view of the speaker's workspace."""
+
+        def register(handler: Callable[..., Answer]) -> None:
+            def view(speaker: Speaker, **arguments: str) -> Response:
+                with self.parts.database.reading(speaker.workspace_id) as reading:
+                    return _respond(handler(reading, speaker, **arguments), 200)
+
+            self.serves("GET", path, summary, scope=scope)(view, handler.__name__)
+
+        return register
+
+    def acts(
+        self,
+        path: str,
+        summary: str,
+        *,
+        body: type[Body] = Nothing,
+        read: Callable[[], Body] | None = None,
+        prepare: Callable[..., Any] | None = None,
+        method: str = "POST",
+        scope: str = "write",
+        status: int = 200,
+        limit: int = JSON_LIMIT,
+        told_once: str | None = None,
+    ) -> Callable[[Callable[..., Mapping[str, Any]]], None]:
+        """A command: `handler(scope, speaker, body, **arguments)` in one transaction, once per Idempotency-Key.
+
+        `read` reads the body in its own way. What is slow happens before the transaction begins: in `read`, or in
+        `prepare(speaker, body, **arguments)`, whose result is then handed to the handler in the body's place.
+        `told_once` names a member of the answer that is not kept, so a repeated answer has null there.
+        """
+
+        def register(handler: Callable[..., Mapping[str, Any]]) -> None:
+            def view(speaker: Speaker, **arguments: str) -> Response:
+                sent = read() if read is not None else json_body(body)
+                endpoint = f"{method} {path}"
+                facts = {"arguments": arguments, "body": sent.model_dump(mode="json")}
+                ask = replies.asked(endpoint, speaker.person_id, facts) if method == "POST" else None
+                kept = self._kept(speaker, ask)
+                if kept is not None:
+                    return _respond(kept.body, kept.status)
+                ready = prepare(speaker, sent, **arguments) if prepare is not None else sent
+
+                def handle(scope: Scope) -> Mapping[str, Any]:
+                    return handler(scope, speaker, ready, **arguments)
+
+                return self._act(speaker, ask, status, handle, told_once)
+
+            self.serves(method, path, summary, scope=scope, body=body, status=status, limit=limit)(
+                view, handler.__name__
+            )
+
+        return register
+
+    def serves(
+        self,
+        method: str,
+        path: str,
+        summary: str,
+        *,
+        scope: str,
+        body: type[BaseModel] | None = None,
+        status: int = 200,
+        limit: int = JSON_LIMIT,
+    ) -> Callable[[Callable[..., Response], str], None]:
+        """Any other route: `view(speaker, **arguments)` makes the whole response itself."""
+
+        def register(view: Callable[..., Response], name: str) -> None:
+            def guarded(**arguments: str) -> Response:
+                request.max_content_length = limit
+                speaker = speaker_of_request(self.parts.database)
+                allow(speaker, scope)
+                return view(speaker, **arguments)
+
+            self.blueprint.add_url_rule(path, f"{method.lower()}_{name}", guarded, methods=[method])
+            shown = None if body is Nothing else body
+            self.rules.append(Rule(method, path, scope, summary, shown, status))
+
+        return register
+
+    def _kept(self, speaker: Speaker, ask: replies.Asked | None) -> replies.Kept | None:
+        if ask is None:
+            return None
+        with self.parts.database.reading(speaker.workspace_id) as scope:
+            return replies.find(scope, ask)
+
+    def _act(
+        self,
+        speaker: Speaker,
+        ask: replies.Asked | None,
+        status: int,
+        handle: Callable[[Scope], Mapping[str, Any]],
+        told_once: str | None,
+    ) -> Response:
+        with self.parts.database.transaction(speaker.workspace_id) as scope:
+            kept = None if ask is None else replies.begin(scope, ask)
+            if kept is None:
+                kept = replies.Kept(status, dict(handle(scope)))
+                if ask is not None:
+                    secret = {} if told_once is None else {told_once: None}
+                    replies.finish(scope, ask, replies.Kept(status, {**kept.body, **secret}))
+        return _respond(kept.body, kept.status)
+
+
+def _respond(answer: Answer, status: int) -> Response:
+    if isinstance(answer, Response):
+        return answer
+    response = jsonify(answer)
+    response.status_code = status
+    response.headers["Cache-Control"] = "no-store"
+    return response

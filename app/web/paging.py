@@ -1,0 +1,58 @@
+"""Lists of `{items, next}`: a cursor is an opaque name of the place where a page ended."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+from flask import request
+
+from core.errors import InvalidError
+
+PAGE = 50
+LARGEST_PAGE = 200
+Place = tuple[datetime, str]
+T = TypeVar("T")
+
+
+def page_size() -> int:
+    """`limit=` of the request, 50 by default and 200 at most."""
+    raw = request.args.get("limit", str(PAGE))
+    if not raw.isascii() or not raw.isdigit() or int(raw[:6]) < 1:
+        raise InvalidError("limit is a number from 1 to 200")
+    return min(int(raw[:6]), LARGEST_PAGE)
+
+
+def place(name: str = "cursor") -> Place | None:
+    """Where the list goes on, from the query's `name`."""
+    raw = request.args.get(name)
+    if not raw:
+        return None
+    try:
+        at, last_id = json.loads(base64.urlsafe_b64decode(raw.encode("ascii", "strict") + b"=="))
+        return datetime.fromisoformat(at).astimezone(UTC), str(last_id)
+    except (ValueError, TypeError, binascii.Error):
+        raise InvalidError(f"{name} is none of ours: leave it out to begin at the start") from None
+
+
+def cursor(at: datetime, last_id: str) -> str:
+    packed = json.dumps([at.isoformat(), last_id]).encode()
+    return base64.urlsafe_b64encode(packed).decode().rstrip("=")
+
+
+def page(
+    rows: Sequence[T], size: int, show: Callable[[T], Mapping[str, Any]], where: Callable[[T], Place]
+) -> dict[str, Any]:
+    """`rows` holds one more than `size` when there is a next page."""
+    shown = rows[:size]
+    following = cursor(*where(shown[-1])) if len(rows) > size else None
+    return {"items": [show(row) for row in shown], "next": following}
+
+
+def wants_newest() -> bool:
+    """Whether the query asks for the end of the list (`newest=1`, or `before=` a place) instead of its start."""
+    return "newest" in request.args or "before" in request.args

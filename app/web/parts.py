@@ -1,0 +1,49 @@
+"""What the web process is handed by the composition root."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from core.clock import Clock
+from core.database import Database
+from core.settings import Settings
+from runtime.cards import AnswerHandler
+from workspace.assets import Assets
+
+
+class RunHistory(Protocol):
+    """Function runs of the attached engine, in the shapes of `/api/v1/runs`; raises UnavailableError."""
+
+    def list(
+        self,
+        function: str | None = None,
+        status: str | None = None,
+        since: str | None = None,
+        cursor: str | None = None,
+    ) -> Mapping[str, Any]:
+        """`{items, next}`, newest first."""
+        ...
+
+    def get(self, run_id: str) -> Mapping[str, Any]:
+        """One run with its steps; raises NotFoundError."""
+        ...
+
+
+class WebParts(Protocol):
+    """The parts of the product that this process uses."""
+
+    @property
+    def settings(self) -> Settings: ...
+    @property
+    def database(self) -> Database: ...
+    @property
+    def clock(self) -> Clock: ...
+    @property
+    def assets(self) -> Assets: ...
+    @property
+    def providers(self) -> Mapping[str, Any]: ...
+    @property
+    def handlers(self) -> Mapping[str, AnswerHandler]: ...
+    @property
+    def runs(self) -> RunHistory: ...

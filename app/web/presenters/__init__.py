@@ -1,0 +1,1 @@
+"""What leaves the API: rows as the JSON of the published shapes."""

@@ -1,0 +1,52 @@
+"""An order for something made elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+
+from app.web.presenters.values import moment, money
+from core.database import Scope
+from core.errors import NotFoundError
+from generation.tables import orders
+
+FINAL = ("succeeded", "failed", "cancelled", "unresolved")
+
+
+def generation_by_id(scope: Scope, order_id: str) -> dict[str, Any]:
+    """Raises NotFoundError."""
+    row = scope.first(scope.select(orders).where(orders.c.id == order_id))
+    if row is None:
+        raise NotFoundError(f"no generation {order_id[:80]} in this workspace")
+    return _shape(row)
+
+
+def generations_of_task(scope: Scope, task_id: str, *, unfinished: bool = False) -> list[dict[str, Any]]:
+    """A task's orders, oldest first."""
+    query = scope.select(orders).where(orders.c.task_id == task_id)
+    if unfinished:
+        query = query.where(orders.c.state.not_in(FINAL))
+    return [_shape(row) for row in scope.rows(query.order_by(orders.c.created_at, orders.c.id).limit(200))]
+
+
+def _shape(row: sa.Row[Any]) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "task_id": row.task_id,
+        "turn_id": row.turn_id,
+        "call_id": row.call_id,
+        "kind": row.kind,
+        "title": row.title,
+        "provider": row.provider,
+        "model": row.model,
+        "state": row.state,
+        "progress": row.progress,
+        "quote": money(row.quote, row.currency),
+        "charge": money(row.charge, row.currency),
+        "upstream_id": row.upstream_id,
+        "object_ids": list(row.object_ids),
+        "error": row.error,
+        "created_at": moment(row.created_at),
+        "ended_at": moment(row.ended_at),
+    }

@@ -1,0 +1,30 @@
+"""A notice to the person."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+
+from app.web.presenters.values import given, moment
+from core.database import Scope
+from core.errors import NotFoundError
+from runtime.tables import notices
+
+
+def notice_by_id(scope: Scope, notice_id: str) -> dict[str, Any]:
+    """Raises NotFoundError."""
+    row = scope.first(scope.select(notices).where(notices.c.id == notice_id))
+    if row is None:
+        raise NotFoundError(f"no notice {notice_id[:80]} in this workspace")
+    return notice_shape(row)
+
+
+def notice_shape(row: sa.Row[Any]) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "audience": row.audience,
+        "text": row.text,
+        "created_at": moment(row.created_at),
+        **given({"task_id": row.task_id}),
+    }

@@ -1,0 +1,109 @@
+"""The main thread: messages without a task, tasks, cards without a task, and notices, in the order they came."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from app.web.paging import Place, cursor
+from app.web.presenters.card import card_by_id, card_shape
+from app.web.presenters.generation import generations_of_task
+from app.web.presenters.message import message_by_id, message_head
+from app.web.presenters.notice import notice_by_id
+from app.web.presenters.object import object_shape
+from app.web.presenters.task import objects_of, task_head
+from core.database import Scope
+from runtime import cards, checklist, messages, tasks
+from runtime.tables import cards as card_rows
+from runtime.tables import messages as message_rows
+from runtime.tables import notices as notice_rows
+from runtime.tables import tasks as task_rows
+
+
+@dataclass(frozen=True)
+class _Entry:
+    at: datetime
+    id: str
+    show: Callable[[Scope, str], dict[str, Any]]
+    type: str
+
+
+def thread_after(scope: Scope, person_id: str, after: Place | None, size: int) -> dict[str, Any]:
+    """`{items, next}` from `after` on, oldest first."""
+    entries = _entries(scope, person_id, after, size + 1, newest_first=False)
+    shown = entries[:size]
+    following = cursor(shown[-1].at, shown[-1].id) if len(entries) > size else None
+    return {"items": [_item(scope, entry) for entry in shown], "next": following}
+
+
+def newest_of_thread(scope: Scope, person_id: str, before: Place | None, size: int) -> dict[str, Any]:
+    """`{items, before}`: the newest entries, oldest first; `before` is where the older ones begin, or null."""
+    entries = _entries(scope, person_id, before, size + 1, newest_first=True)
+    shown = entries[:size]
+    older = cursor(shown[-1].at, shown[-1].id) if len(entries) > size else None
+    return {"items": [_item(scope, entry) for entry in reversed(shown)], "before": older}
+
+
+def task_in_thread(scope: Scope, task_id: str) -> dict[str, Any]:
+    """A task as the main thread shows it: how far it is, what it made last, what it asks, what it said last."""
+    task = tasks.get(scope, task_id)
+    steps = checklist.of_task(scope, task_id)
+    said = [one for one in messages.of_task(scope, task_id, 20) if one.author == "agent"]
+    return {
+        **task_head(scope, task),
+        "progress": {"done": sum(step.status == "done" for step in steps), "total": len(steps)},
+        "objects": [object_shape(work) for work in objects_of(scope, task_id)][-12:],
+        "open_cards": [card_shape(card) for card in cards.open_cards(scope, task_id)],
+        "generations": generations_of_task(scope, task_id, unfinished=True),
+        "last_message": message_head(said[-1]) if said else None,
+    }
+
+
+def _item(scope: Scope, entry: _Entry) -> dict[str, Any]:
+    return {"type": entry.type, **entry.show(scope, entry.id)}
+
+
+def _entries(scope: Scope, person_id: str, place: Place | None, limit: int, *, newest_first: bool) -> list[_Entry]:
+    sources: tuple[tuple[sa.Table, sa.ColumnElement[bool], Callable[[Scope, str], dict[str, Any]], str], ...] = (
+        (message_rows, _in_main(person_id), message_by_id, "message"),
+        (task_rows, task_rows.c.person_id == person_id, task_in_thread, "task"),
+        (card_rows, card_rows.c.task_id.is_(None), card_by_id, "card"),
+        (notice_rows, notice_rows.c.audience == "person", notice_by_id, "notice"),
+    )
+    found = [
+        _Entry(row.created_at, row.id, show, kind)
+        for table, belongs, show, kind in sources
+        for row in scope.rows(_slice(scope, table, belongs, place, limit, newest_first=newest_first))
+    ]
+    return sorted(found, key=lambda entry: (entry.at, entry.id), reverse=newest_first)[:limit]
+
+
+def _in_main(person_id: str) -> sa.ColumnElement[bool]:
+    typed_here = sa.and_(message_rows.c.author == "user", message_rows.c.to_task_id.is_(None))
+    said_here = sa.and_(message_rows.c.author == "agent", message_rows.c.task_id.is_(None))
+    return sa.and_(
+        message_rows.c.person_id == person_id, message_rows.c.state != "replaced", sa.or_(typed_here, said_here)
+    )
+
+
+def _slice(
+    scope: Scope,
+    table: sa.Table,
+    belongs: sa.ColumnElement[bool],
+    place: Place | None,
+    limit: int,
+    *,
+    newest_first: bool,
+) -> sa.Select[Any]:
+    query = scope.select(table.c.created_at, table.c.id).where(belongs)
+    at, last_id = table.c.created_at, table.c.id
+    if place is not None:
+        when, which = place
+        beyond = (at < when, last_id < which) if newest_first else (at > when, last_id > which)
+        query = query.where(sa.or_(beyond[0], sa.and_(at == when, beyond[1])))
+    order = (at.desc(), last_id.desc()) if newest_first else (at, last_id)
+    return query.order_by(*order).limit(limit)

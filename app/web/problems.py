@@ -1,0 +1,154 @@
+"""Every error leaves the web process as `application/problem+json` (RFC 9457)."""
+
+from __future__ import annotations
+
+import json
+import logging
+from http import HTTPStatus
+
+from flask import Flask, Response, request
+from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
+
+from core.errors import (
+    BusyError,
+    ConflictError,
+    InvalidError,
+    LoopwrightError,
+    LostError,
+    ModelError,
+    NotFoundError,
+    RefusedError,
+    UnavailableError,
+    UnclearError,
+)
+
+log = logging.getLogger("loopwright.web")
+
+_DRAIN_LIMIT = 64 * 1024 * 1024
+_STATUS: tuple[tuple[type[LoopwrightError], int], ...] = (
+    (NotFoundError, 404),
+    (InvalidError, 422),
+    (RefusedError, 403),
+    (ConflictError, 409),
+    (LostError, 409),
+    (BusyError, 503),
+    (UnavailableError, 503),
+    (UnclearError, 502),
+    (ModelError, 502),
+)
+_ADVICE = {
+    404: "there is nothing at this address; see /api/v1/openapi.json",
+    405: "this address does not take {method}; see /api/v1/openapi.json",
+}
+
+
+class NotSignedInError(LoopwrightError):
+    """No key, or one that is unknown or revoked."""
+
+    code = "not_signed_in"
+
+
+class UnreadableError(LoopwrightError):
+    """The body is not what its type says it is."""
+
+    code = "malformed"
+
+
+class TypeRefusedError(LoopwrightError):
+    """The body has a type this address does not take."""
+
+    code = "media_type"
+
+
+class PreconditionMissingError(LoopwrightError):
+    """The request must say which version it changes."""
+
+    code = "precondition_required"
+
+
+class TooManyError(LoopwrightError):
+    """No room for one more stream just now."""
+
+    retriable = True
+    code = "too_many"
+
+
+_OWN_STATUS: dict[type[LoopwrightError], int] = {
+    NotSignedInError: 401,
+    UnreadableError: 400,
+    TypeRefusedError: 415,
+    PreconditionMissingError: 428,
+    TooManyError: 503,
+}
+
+
+def problem(status: int, detail: str, code: str, **facts: object) -> Response:
+    """A problem document; `facts` are further members for programs."""
+    body = {**facts, "type": "about:blank", "title": _title(status), "status": status, "detail": detail, "code": code}
+    answer = Response(json.dumps(body, default=str), status, content_type="application/problem+json")
+    if status == 401:
+        answer.headers["WWW-Authenticate"] = 'Bearer realm="loopwright"'
+    if status == 503:
+        answer.headers["Retry-After"] = "2"
+    return answer
+
+
+def status_of(error: LoopwrightError) -> int:
+    own = _OWN_STATUS.get(type(error))
+    if own is not None:
+        return own
+    return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
+
+
+def register_problems(app: Flask) -> None:
+    app.register_error_handler(LoopwrightError, _domain)
+    app.register_error_handler(HTTPException, _http)
+    app.register_error_handler(Exception, _unexpected)
+
+
+def _domain(error: LoopwrightError) -> Response:
+    status = status_of(error)
+    if status == 500:
+        log.error("request failed", extra={"code": error.code}, exc_info=error)
+    return problem(status, str(error), error.code, **error.facts())
+
+
+def _http(error: HTTPException) -> Response:
+    status = error.code or 500
+    if isinstance(error, RequestEntityTooLarge):
+        _drain()
+        return problem(413, _too_large(), "too_large", limit=request.max_content_length)
+    advice = _ADVICE.get(status, error.description or "").format(method=request.method)
+    answer = problem(status, advice, "http")
+    for name, value in error.get_headers():
+        if name.lower() not in {"content-type", "content-length"}:
+            answer.headers[name] = value
+    return answer
+
+
+def _unexpected(error: Exception) -> Response:
+    # The boundary of the process: what nobody foresaw is logged with its trace, and said without it.
+    log.error("unexpected failure", exc_info=error)
+    return problem(500, "something failed on our side; it is in the log of the web process", "internal")
+
+
+def _too_large() -> str:
+    limit = (request.max_content_length or 0) // (1024 * 1024)
+    if request.path == "/api/v1/messages":
+        return f"a message's body holds {limit} MB: upload long text as a file and attach it"
+    return f"the body is larger than the {limit} MB this address takes: send it in smaller pieces"
+
+
+def _drain() -> None:
+    # A client still sends while we refuse; closing now would reset its connection before it reads the answer.
+    # A body without a stated length was read up to the limit already, and its end is not known: that one is cut off.
+    stream, left = request.environ["wsgi.input"], min(request.content_length or 0, _DRAIN_LIMIT)
+    while left > 0 and (piece := stream.read(min(left, 65536))):
+        left -= len(piece)
+
+
+def _title(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "Problem"

@@ -1,0 +1,1 @@
+"""The workspace's changes as Server-Sent Events."""

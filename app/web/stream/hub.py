@@ -1,0 +1,110 @@
+"""All open streams of this process: one thread looks for changes, and only while somebody listens."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Sequence
+
+from app.web.problems import TooManyError
+from app.web.stream.feed import Feed
+from app.web.stream.frames import Frame, frames_after, newest_seq
+from core.database import Database
+
+log = logging.getLogger("loopwright.web")
+
+BATCH = 200
+
+
+class Hub:
+    """Hands every stream of a workspace the same frames, in the order of their numbers.
+
+    `most` streams at once: each holds a thread of the process, and some threads must stay free for requests.
+    """
+
+    def __init__(self, database: Database, *, most: int = 40, pause: float = 0.15) -> None:
+        self._database = database
+        self._most = most
+        self._pause = pause
+        self._feeds: dict[str, Feed] = {}
+        self._changed = threading.Condition()
+        self._open = 0
+        self._tailing = False
+        self.stopping = False
+
+    @property
+    def open_streams(self) -> int:
+        return self._open
+
+    def join(self, workspace_id: str) -> None:
+        """Count a stream in; raises TooManyError. `leave` must follow."""
+        with self._changed:
+            if self._open >= self._most or self.stopping:
+                raise TooManyError(f"{self._open} streams are open here and {self._most} is the most: try again soon")
+            self._open += 1
+        try:
+            seq = self._newest(workspace_id)
+        except BaseException:
+            with self._changed:
+                self._open -= 1
+            raise
+        with self._changed:
+            self._feeds.setdefault(workspace_id, Feed(seq)).readers += 1
+            if not self._tailing:
+                self._tailing = True
+                threading.Thread(target=self._tail, name="stream-tail", daemon=True).start()
+
+    def leave(self, workspace_id: str) -> None:
+        with self._changed:
+            self._open -= 1
+            feed = self._feeds[workspace_id]
+            feed.readers -= 1
+            if feed.readers == 0:
+                del self._feeds[workspace_id]
+            self._changed.notify_all()
+
+    def stop(self) -> None:
+        """Let every stream end. Only sets a flag, so that a signal handler may call it."""
+        self.stopping = True
+
+    def wait(self, workspace_id: str, seq: int, seconds: float) -> Sequence[Frame] | None:
+        """Frames after `seq`, perhaps none after so many seconds; None when the window begins later than that."""
+        with self._changed:
+            feed = self._feeds[workspace_id]
+            self._changed.wait_for(lambda: self.stopping or feed.last > seq, seconds)
+            return feed.after(seq) if feed.covers(seq) else None
+
+    def _newest(self, workspace_id: str) -> int:
+        with self._database.reading(workspace_id) as scope:
+            return newest_seq(scope)
+
+    def _tail(self) -> None:
+        pacing = threading.Event()
+        while self._look_everywhere():
+            pacing.wait(self._pause)
+
+    def _look_everywhere(self) -> bool:
+        with self._changed:
+            if self.stopping or not self._feeds:
+                self._tailing = False
+                self._changed.notify_all()
+                return False
+            places = {workspace_id: feed.last for workspace_id, feed in self._feeds.items()}
+        for workspace_id, seq in places.items():
+            self._look(workspace_id, seq)
+        return True
+
+    def _look(self, workspace_id: str, seq: int) -> None:
+        try:
+            with self._database.reading(workspace_id) as scope:
+                frames = frames_after(scope, seq, BATCH)
+        except Exception:
+            # Most likely the database is away; the next look finds everything that came meanwhile.
+            log.warning("the stream cannot read changes", exc_info=True)
+            return
+        with self._changed:
+            feed = self._feeds.get(workspace_id)
+            # A feed that ended and began again meanwhile may stand elsewhere.
+            if frames and feed is not None and feed.last == seq:
+                feed.extend(frames)
+                self._changed.notify_all()

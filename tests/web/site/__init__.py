@@ -1,0 +1,1 @@
+"""A served web process for tests: real HTTP, real database, prepared rows."""

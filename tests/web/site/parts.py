@@ -1,0 +1,73 @@
+"""What a web process is made of in these tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from app.bootstrap import ensure_home
+from app.tables import whole
+from core.clock import Clock, SystemClock
+from core.database import Database
+from core.errors import NotFoundError
+from core.settings import Settings
+from runtime.cards import AnswerHandler
+from workspace.assets import Assets
+
+
+class ListedRuns:
+    """A run history that holds what a test put into it."""
+
+    def __init__(self) -> None:
+        self.runs: dict[str, dict[str, Any]] = {}
+
+    def list(
+        self,
+        function: str | None = None,
+        status: str | None = None,
+        since: str | None = None,
+        cursor: str | None = None,
+    ) -> Mapping[str, Any]:
+        found = [
+            {name: value for name, value in run.items() if name not in {"steps", "event", "output", "error"}}
+            for run in self.runs.values()
+            if function in {None, run["function"], f"{run['app']}/{run['function']}"}
+            and status in {None, run["status"]}
+        ]
+        return {"items": found, "next": None}
+
+    def get(self, run_id: str) -> Mapping[str, Any]:
+        if run_id not in self.runs:
+            raise NotFoundError(f"no run {run_id}")
+        return self.runs[run_id]
+
+
+@dataclass(frozen=True)
+class Parts:
+    settings: Settings
+    database: Database
+    assets: Assets
+    clock: Clock = field(default_factory=SystemClock)
+    providers: Mapping[str, Any] = field(default_factory=dict)
+    handlers: Mapping[str, AnswerHandler] = field(default_factory=dict)
+    runs: ListedRuns = field(default_factory=ListedRuns)
+
+
+def make_home(home: Path, database_url: str = "") -> str:
+    """A fresh database with its local person; that person's token."""
+    settings = Settings(home=home, database_url=database_url)
+    home.mkdir(parents=True, exist_ok=True)
+    engine = sa.create_engine(settings.sql_url)
+    whole().create_all(engine)
+    engine.dispose()
+    return ensure_home(settings).token
+
+
+def make_parts(home: Path, database_url: str = "") -> Parts:
+    """Parts over a home that was made before."""
+    settings = Settings(home=home, database_url=database_url)
+    return Parts(settings, Database(settings.sql_url), Assets((home / "assets").as_uri()))

@@ -1,0 +1,70 @@
+"""One served web process and its rows."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+from werkzeug.serving import make_server
+
+from app.bootstrap import PERSON_ID, WORKSPACE_ID
+from app.web import create_app, hub_of
+from core.database import Scope
+from tests.web.site.parts import Parts
+
+
+@dataclass
+class Site:
+    """`client` speaks as the local person, over HTTP."""
+
+    url: str
+    token: str
+    parts: Parts
+    client: httpx.Client
+    person_id: str = PERSON_ID
+    workspace_id: str = WORKSPACE_ID
+
+    @contextmanager
+    def writing(self) -> Iterator[Scope]:
+        with self.parts.database.transaction(self.workspace_id) as scope:
+            yield scope
+
+    def get(self, path: str, **query: str) -> Any:
+        answer = self.client.get(path, params=query)
+        assert answer.status_code == 200, f"GET {path}: {answer.status_code} {answer.text}"
+        return answer.json()
+
+    def post(self, path: str, body: object = None, **headers: str) -> httpx.Response:
+        return self.client.post(path, json={} if body is None else body, headers=headers)
+
+    def say(self, text: str, **more: object) -> str:
+        answer = self.post("/api/v1/messages", {"text": text, **more})
+        assert answer.status_code == 202, answer.text
+        return str(answer.json()["message_id"])
+
+
+@contextmanager
+def served(parts: Parts, token: str) -> Iterator[Site]:
+    """Serve these parts on a free port until the block ends."""
+    app = create_app(parts)
+    server = make_server("127.0.0.1", 0, app, threaded=True)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), name="site", daemon=True)
+    thread.start()
+    url = f"http://127.0.0.1:{server.server_port}"
+    client = httpx.Client(
+        base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=30, trust_env=False, follow_redirects=False
+    )
+    try:
+        yield Site(url, token, parts, client)
+    finally:
+        client.close()
+        hub_of(app).stop()
+        server.shutdown()
+        thread.join(10)
+        server.server_close()
+        parts.database.close()

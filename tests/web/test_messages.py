@@ -1,0 +1,148 @@
+"""Messages over HTTP: what is taken, what is refused, and what is answered."""
+
+from __future__ import annotations
+
+import pytest
+
+from runtime import control, tasks
+from tests.web.site.site import Site
+
+
+def make_task(site: Site, cause: str = "test") -> str:
+    with site.writing() as scope:
+        task = tasks.create(
+            scope,
+            kind="persistent",
+            goal="Three posters",
+            language="en",
+            person_id=site.person_id,
+            asked_by="person",
+            cause=cause,
+        )
+        return task.id
+
+
+@pytest.mark.parametrize("text", ["🎨🎉", "اجعل الملصق أزرق داكنًا", "a" * 200_000, "line\nline"])
+def test_a_message_is_stored_before_it_is_answered(site: Site, text: str) -> None:
+    # When it is posted
+    message_id = site.say(text)
+
+    # Then it is there, word for word, and waits to be routed
+    stored = site.get(f"/api/v1/messages/{message_id}")
+    assert stored["text"] == text
+    assert (stored["state"], stored["route"], stored["consumed_by"], stored["replies"]) == ("received", None, None, [])
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "says"),
+    [
+        (b"{}", 422, "empty"),
+        (b'{"text": "   "}', 422, "empty"),
+        (b'{"text": "hi"', 400, "no JSON"),
+        (b"[1, 2]", 400, "object"),
+        (b'{"text": NaN}', 400, "NaN"),
+        (b"\xff\xfe", 400, "UTF-8"),
+        (b"[" * 20_000, 400, "nested"),
+        (b'{"text": "a\\u0000b"}', 422, "NUL"),
+        (b'{"text": "a\\ud800b"}', 422, "surrogate"),
+        (b'{"text": 7}', 422, "text"),
+        (b'{"text": "hi", "surprise": 1}', 422, "surprise"),
+        (b'{"text": "hi", "task_id": "task_none"}', 404, "task_none"),
+        (b'{"text": "hi", "object_id": "object_none"}', 404, "object_none"),
+        (b'{"text": "hi", "card_id": "card_none"}', 404, "card_none"),
+        (b'{"text": "hi", "attachments": ["object_none"]}', 404, "object_none"),
+    ],
+)
+def test_what_cannot_be_taken_is_refused_with_its_reason(site: Site, body: bytes, status: int, says: str) -> None:
+    answer = site.client.post("/api/v1/messages", content=body, headers={"Content-Type": "application/json"})
+
+    assert answer.status_code == status, answer.text
+    assert answer.headers["Content-Type"] == "application/problem+json"
+    assert says in answer.json()["detail"]
+    assert site.get("/api/v1/thread")["items"] == []
+
+
+def test_a_megabyte_of_text_is_answered_and_the_next_message_goes_through(site: Site) -> None:
+    # When more is sent than a message holds
+    answer = site.post("/api/v1/messages", {"text": "x" * 1024 * 1024})
+
+    # Then the answer says what to do, and nothing else suffers
+    assert answer.status_code == 413
+    assert "file" in answer.json()["detail"]
+    assert answer.json()["limit"] == 1024 * 1024
+    site.say("short")
+
+
+def test_text_longer_than_a_message_holds_is_refused(site: Site) -> None:
+    answer = site.post("/api/v1/messages", {"text": "x" * 200_001})
+
+    assert answer.status_code == 422
+    assert "200,000" in answer.json()["detail"]
+
+
+def test_a_body_of_another_type_is_refused(site: Site) -> None:
+    answer = site.client.post("/api/v1/messages", content=b"hello", headers={"Content-Type": "text/plain"})
+
+    assert answer.status_code == 415
+    assert "application/json" in answer.json()["detail"]
+
+
+def test_an_archived_task_takes_no_message(site: Site) -> None:
+    # Given an archived task
+    task_id = make_task(site)
+    with site.writing() as scope:
+        control.archive(scope, task_id)
+
+    # When somebody writes to it
+    answer = site.post("/api/v1/messages", {"text": "one more thing", "task_id": task_id})
+
+    # Then the answer says why, and what else to do
+    assert answer.status_code == 409
+    assert "archived" in answer.json()["detail"]
+
+
+def test_the_same_client_id_is_one_message(site: Site) -> None:
+    first = site.say("hello", client_id="tab-1:1")
+    again = site.say("hello", client_id="tab-1:1")
+
+    assert first == again
+    assert len(site.get("/api/v1/thread")["items"]) == 1
+
+
+def test_a_withdrawn_message_says_so_and_a_replaced_one_names_its_successor(site: Site) -> None:
+    # Given two messages that nobody has read
+    first, second = site.say("blue"), site.say("white")
+
+    # When one is taken back and the other put in other words
+    withdrawn = site.post(f"/api/v1/messages/{first}/withdraw").json()
+    fresh = site.post(f"/api/v1/messages/{second}/replace", {"text": "dark blue"}).json()
+
+    # Then both say so
+    assert withdrawn["state"] == "withdrawn"
+    assert fresh["text"] == "dark blue"
+    old = site.get(f"/api/v1/messages/{second}")
+    assert (old["state"], old["replaced_by"]) == ("replaced", fresh["id"])
+
+
+def test_the_thread_is_read_in_pages_without_gap_or_repeat(site: Site) -> None:
+    # Given seven messages and a task
+    sent = [site.say(f"message {n}") for n in range(7)]
+    task_id = make_task(site)
+
+    # When the thread is read three at a time
+    seen: list[str] = []
+    after: str | None = ""
+    while after is not None:
+        page = site.get("/api/v1/thread", limit="3", **({"after": after} if after else {}))
+        assert len(page["items"]) <= 3
+        seen += [item["id"] for item in page["items"]]
+        after = page["next"]
+
+    # Then everything is there once, in order
+    assert seen == [*sent, task_id]
+
+
+def test_a_cursor_of_somebody_else_is_refused(site: Site) -> None:
+    answer = site.client.get("/api/v1/thread", params={"after": "nonsense"})
+
+    assert answer.status_code == 422
