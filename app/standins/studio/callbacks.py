@@ -29,7 +29,8 @@ def sign(key: str, at: int, body: bytes) -> str:
 
 
 def post(db: sqlite3.Connection, job: Job) -> None:
-    """Write down the news of a job's change, in the transaction that changed it. The job's faults double it, withhold it or contradict it."""
+    """Write down the news of a job's change, in the transaction that changed it. The job's faults double it, withhold
+    it or contradict it."""
     request = JobRequest.model_validate_json(job.request)
     if request.callback_url is None or "no_callbacks" in job.faults:
         return
@@ -50,7 +51,8 @@ def post(db: sqlite3.Connection, job: Job) -> None:
 
 
 class Courier:
-    """One thread that sends what is written down, oldest first; what is refused or lost is sent again after growing pauses."""
+    """One thread that sends what is written down, oldest first; what is refused or lost is sent again after growing
+    pauses."""
 
     def __init__(self, store: Store, config: StudioConfig) -> None:
         self._store = store

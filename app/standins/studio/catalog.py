@@ -52,13 +52,24 @@ class Offer:
         }
 
 
+PICTURE_ROLES = ("source", "reference")
 OFFERS = (
-    Offer("studio-poster-1", "image", "Posters (offline stand-in)", IMAGE_SIZES, (), ("source", "reference"),
-          Decimal("0.04"), "job", "image/png"),
-    Offer("studio-film-1", "video", "Short films (offline stand-in)", VIDEO_SIZES, VIDEO_SECONDS, ("source", "reference"),
-          Decimal("0.05"), "second", "video/mp4"),
-    Offer("studio-sound-1", "audio", "Sounds (offline stand-in)", (), AUDIO_SECONDS, (), Decimal("0.01"), "second", "audio/wav"),
-    Offer("studio-form-1", "model3d", "Forms (offline stand-in)", (), (), (), Decimal("0.10"), "job", "model/gltf-binary"),
+    Offer(
+        id="studio-poster-1", kind="image", title="Posters (offline stand-in)", output="image/png",
+        sizes=IMAGE_SIZES, durations=(), input_roles=PICTURE_ROLES, price=Decimal("0.04"), per="job",
+    ),
+    Offer(
+        id="studio-film-1", kind="video", title="Short films (offline stand-in)", output="video/mp4",
+        sizes=VIDEO_SIZES, durations=VIDEO_SECONDS, input_roles=PICTURE_ROLES, price=Decimal("0.05"), per="second",
+    ),
+    Offer(
+        id="studio-sound-1", kind="audio", title="Sounds (offline stand-in)", output="audio/wav",
+        sizes=(), durations=AUDIO_SECONDS, input_roles=(), price=Decimal("0.01"), per="second",
+    ),
+    Offer(
+        id="studio-form-1", kind="model3d", title="Forms (offline stand-in)", output="model/gltf-binary",
+        sizes=(), durations=(), input_roles=(), price=Decimal("0.10"), per="job",
+    ),
 )  # fmt: skip
 
 

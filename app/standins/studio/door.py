@@ -17,7 +17,8 @@ def require_key(request: Request, jobs_key: str) -> None:
 
 
 def require_loopback(request: Request, jobs_key: str) -> None:
-    """Raises Problem 403 unless the call comes from this machine (and not through a web page), or carries the jobs key."""
+    """Raises Problem 403 unless the call comes from this machine (and not through a web page), or carries the jobs
+    key."""
     host = request.host.rsplit(":", 1)[0].strip("[]")
     local = _is_loopback(request.remote_addr or "") and (host == "localhost" or _is_loopback(host))
     if not (local and "Origin" not in request.headers) and not has_key(request, jobs_key):

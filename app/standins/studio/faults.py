@@ -30,8 +30,8 @@ class FaultMatch(BaseModel):
 
 
 class FaultOrder(BaseModel):
-    """The body of POST /faults: the `next` submits, status answers or jobs (whichever the fault concerns) go wrong `times` times; null
-    means until DELETE /faults."""
+    """The body of POST /faults: the `next` submits, status answers or jobs (whichever the fault concerns) go wrong
+    `times` times; null means until DELETE /faults."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -31,7 +31,8 @@ class InputUnavailable(Exception):
 
 
 def keep_data(request: JobRequest, kept: Blobs) -> JobRequest:
-    """The request with each base64 input kept as a file and named by its hash. Problem 422 when it is not what it says."""
+    """The request with each base64 input kept as a file and named by its hash. Problem 422 when it is not what it
+    says."""
     return request.model_copy(update={"inputs": [_keep(item, kept) for item in request.inputs]})
 
 

@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime
 from decimal import Decimal
 
@@ -13,17 +13,10 @@ from app.standins.studio.request import JobRequest
 MOST_STARTS = 20
 
 
-@dataclass(frozen=True)
-class KeyTaken(Exception):
-    """The idempotency key belongs to a job that was asked for with another body."""
-
-    job_id: str
-
-
 def submit(
     db: sqlite3.Connection, *, job_id: str, key: str, digest: str, request: JobRequest, faults: list[str], now: datetime
 ) -> Job:
-    """Store a new job under its key. The key must be free (`same_again` says)."""
+    """Store a new job under its key. IntegrityError when the key is taken."""
     db.execute(
         "INSERT INTO jobs (id, idempotency_key, digest, kind, request, state, faults, created_at, updated_at)"
         " VALUES (?, ?, ?, ?, ?, 'queued', ?, ?, ?)",
@@ -39,14 +32,6 @@ def submit(
         ),
     )
     return _require(db, job_id)
-
-
-def same_again(db: sqlite3.Connection, key: str, digest: str) -> Job | None:
-    """The job that this key already has, None when the key is free. Raises KeyTaken when it was asked for with another body."""
-    job = by_key(db, key)
-    if job is not None and job.digest != digest:
-        raise KeyTaken(job.id)
-    return job
 
 
 def by_id(db: sqlite3.Connection, job_id: str) -> Job | None:
@@ -82,7 +67,8 @@ def claim(db: sqlite3.Connection, now: datetime) -> Job | None:
 
 
 def advance(db: sqlite3.Connection, job_id: str, progress: float, now: datetime) -> bool:
-    """Move a running job's progress forward and tell its owner. False when the job is no longer running: stop making it."""
+    """Move a running job's progress forward and tell its owner. False when the job is no longer running: stop making
+    it."""
     job = _require(db, job_id)
     if job.state != "running":
         return False
@@ -92,7 +78,8 @@ def advance(db: sqlite3.Connection, job_id: str, progress: float, now: datetime)
 
 
 def succeed(db: sqlite3.Connection, job_id: str, outputs: list[Output], amount: Decimal, now: datetime) -> bool:
-    """End a running job with its outputs and bill it, once. False, and nothing changes, when it has ended otherwise meanwhile."""
+    """End a running job with its outputs and bill it, once. False, and nothing changes, when it has ended otherwise
+    meanwhile."""
     job = _require(db, job_id)
     if job.state != "running":
         return False
@@ -145,7 +132,8 @@ def output_type(db: sqlite3.Connection, sha256: str) -> str | None:
 
 def _change(db: sqlite3.Connection, job_id: str, state: State, now: datetime, progress: float | None = None) -> None:
     db.execute(
-        "UPDATE jobs SET state = ?, progress = coalesce(?, progress), sequence = sequence + 1, updated_at = ? WHERE id = ?",
+        "UPDATE jobs SET state = ?, progress = coalesce(?, progress), sequence = sequence + 1, updated_at = ?"
+        " WHERE id = ?",
         (state, progress, now.isoformat(), job_id),
     )
     callbacks.post(db, _require(db, job_id))

@@ -50,7 +50,8 @@ def at_status(fault: Fault | None, answer: Response) -> Response:
 
 
 def _hang_up(request: Request) -> None:
-    """Close the caller's connection without an answer. Werkzeug and gunicorn each name its socket in the environment."""
+    """Close the caller's connection without an answer. Werkzeug and gunicorn each name its socket in the
+    environment."""
     connection = request.environ.get("gunicorn.socket") or request.environ.get("werkzeug.socket")
     if not isinstance(connection, socket.socket):
         raise LookupError("this server does not hand out its sockets; drop_after_store needs gunicorn or werkzeug")

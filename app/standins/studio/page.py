@@ -10,8 +10,8 @@ _PAGE = """<!doctype html>
 <style>body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 42rem; margin: 3rem auto; padding: 0 1rem }}
 td, th {{ text-align: left; padding: .2rem 1rem .2rem 0 }}</style>
 <h1>Generation studio <small>(offline stand-in)</small></h1>
-<p>This server draws, films, composes and shapes by rule. No model made its pictures, nothing leaves this machine, and its
-prices are play money. It speaks the generation jobs protocol; <code>GET /models</code> says what it can make.</p>
+<p>This server draws, films, composes and shapes by rule. No model made its pictures, nothing leaves this machine, and
+its prices are play money. It speaks the generation jobs protocol; <code>GET /models</code> says what it can make.</p>
 <table><tr><th>model</th><th>makes</th><th>price</th></tr>{rows}</table></html>
 """
 

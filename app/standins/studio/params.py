@@ -14,8 +14,10 @@ IMAGE_SIZES = ("1024x1536", "1024x1024", "1536x1024", "1080x1350", "1080x1920", 
 VIDEO_SIZES = ("1280x720", "720x1280", "720x1080", "1080x720", "720x720")
 VIDEO_SECONDS = (3, 5, 8, 10)
 AUDIO_SECONDS = (3, 5, 10, 30, 60)
-ASPECTS = {"2:3": (1024, 1536), "3:2": (1536, 1024), "1:1": (1024, 1024), "4:5": (1080, 1350), "9:16": (1080, 1920), "16:9": (1920, 1080),
-           "3:4": (1080, 1440), "4:3": (1440, 1080)}  # fmt: skip
+ASPECTS = {
+    "2:3": (1024, 1536), "3:2": (1536, 1024), "1:1": (1024, 1024), "4:5": (1080, 1350),
+    "9:16": (1080, 1920), "16:9": (1920, 1080), "3:4": (1080, 1440), "4:3": (1440, 1080),
+}  # fmt: skip
 
 
 def size_of(text: str, smallest: int, largest: int) -> tuple[int, int]:
@@ -49,8 +51,8 @@ class Params(BaseModel):
 class ImageParams(Params):
     """A poster; or, from a source picture, the same picture recoloured or enlarged.
 
-    `size` wins over `aspect`. `variation` chooses the composition: 0, 1, 2, … differ. `warmth` runs from -1 (cooler) to 1 (warmer).
-    `operation` is read off the prompt when it is left out.
+    `size` wins over `aspect`. `variation` chooses the composition: 0, 1, 2, … differ. `warmth` runs from -1 (cooler) to
+    1 (warmer). `operation` is read off the prompt when it is left out.
     """
 
     size: Words | None = None
@@ -83,7 +85,8 @@ class ImageParams(Params):
 
 
 class VideoParams(Params):
-    """A film of whole seconds; with a picture given, a slow move over it. `size` follows the picture when it is left out."""
+    """A film of whole seconds; with a picture given, a slow move over it. `size` follows the picture when it is left
+    out."""
 
     seconds: Annotated[int, Field(ge=1, le=10)] = 5
     size: Words | None = None

@@ -41,8 +41,8 @@ class JobRequest(BaseModel):
         return PARAMS[self.kind].model_validate(self.params)
 
     def digest(self) -> str:
-        """The hash of what is asked for. Where an input of a known hash is fetched, and where news is sent, is no part of it: a caller
-        that repeats itself signs such addresses anew."""
+        """The hash of what is asked for. Where an input of a known hash is fetched, and where news is sent, is no part
+        of it: a caller that repeats itself signs such addresses anew."""
         inputs = [
             {"role": item.role, "sha256": item.sha256} if item.sha256 else item.model_dump(exclude_none=True)
             for item in self.inputs
@@ -62,7 +62,8 @@ def fingerprint(value: object) -> str:
 
 
 def read_request(body: object) -> tuple[JobRequest, Offer]:
-    """A request that the studio can carry out. Raises Problem 422 that names each field at fault and what it should be."""
+    """A request that the studio can carry out. Raises Problem 422 that names each field at fault and what it should
+    be."""
     try:
         request = JobRequest.model_validate(body)
     except ValidationError as error:

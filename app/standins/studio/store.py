@@ -56,7 +56,8 @@ CREATE TABLE IF NOT EXISTS faults (
 
 
 class Store:
-    """Opens one connection per transaction; a connection of its own stays open so that closing one never checkpoints."""
+    """Opens one connection per transaction; a connection of its own stays open so that closing one never
+    checkpoints."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)

@@ -77,7 +77,8 @@ class Workshop:
             self._fail(job, Failure("input_unavailable", str(error)))
         except Unusable as error:
             self._fail(job, Failure(error.code, str(error)))
-        except Exception:  # noqa: BLE001 - the one boundary of a job: whatever goes wrong in it ends this job and no other
+        except Exception:
+            # The one boundary of a job: whatever goes wrong in it ends this job and no other.
             LOG.exception("job failed", extra={"job_id": job.id})
             self._fail(job, Failure("internal", "the studio could not make this; the reason is in its log"))
         else:

@@ -26,12 +26,15 @@ WISHED: tuple[tuple[str, Composition], ...] = (
     (r"mountain|summit|peak|forest|alp", summits),
     (r"orbit|rings|circles|space|planet|moon", orbit),
 )
-NUMBERED = r"\b(?:no\.?|number|variation|version|composition|poster)\s*#?(\d{1,3})\b|#(\d{1,3})\b|\b(\d{1,2}) ?(?:of|/) ?\d{1,2}\b"
+NUMBERED = (
+    r"\b(?:no\.?|number|variation|version|composition|poster)\s*#?(\d{1,3})\b"
+    r"|#(\d{1,3})\b|\b(\d{1,2}) ?(?:of|/) ?\d{1,2}\b"
+)
 
 
 def composition_for(prompt: str, variation: int | None, random: Random) -> Composition:
-    """The composition for a prompt: its theme's, in turn by variation (the params' or the prompt's own number), else one
-    that it wishes for by name, else by lot."""
+    """The composition for a prompt: its theme's, in turn by variation (the params' or the prompt's own number), else
+    one that it wishes for by name, else by lot."""
     if variation is None:
         variation = _number_in(prompt)
     if variation is not None:

@@ -6,6 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import av
+import numpy as np
 from PIL import Image
 
 from app.standins.studio.media.moving_picture import moving_picture, size_for
@@ -41,9 +42,9 @@ def _write(path: Path, frames: Iterator[Image.Image], size: tuple[int, int], fps
         stream.pix_fmt = "yuv420p"
         stream.codec_context.thread_count = 1
         stream.time_base = Fraction(1, fps)
-        stream.options = {"preset": "superfast", "crf": "21", "bf": "0"}
+        stream.options = {"preset": "veryfast", "crf": "21", "bf": "0"}
         for number, image in enumerate(frames):
-            frame = av.VideoFrame.from_image(image)
+            frame = av.VideoFrame.from_ndarray(np.asarray(image), format="rgb24")
             frame.pts = number
             frame.time_base = Fraction(1, fps)
             container.mux(stream.encode(frame))

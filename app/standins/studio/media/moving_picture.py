@@ -8,7 +8,7 @@ import numpy as np
 from PIL import Image, ImageChops, ImageEnhance, ImageFilter, ImageOps
 
 LONG_SIDE, SHORT_SIDE = 1280, 720
-ZOOM = 0.13
+ZOOM = 0.2
 
 
 def size_for(picture: Image.Image) -> tuple[int, int]:
@@ -21,15 +21,16 @@ def size_for(picture: Image.Image) -> tuple[int, int]:
 
 
 def moving_picture(picture: Image.Image, size: tuple[int, int], count: int, seed: int) -> Iterator[Image.Image]:
-    """`count` frames: the picture, whole at first, comes slowly nearer while a soft light passes over it."""
+    """`count` frames: the picture, seen from near, draws slowly back until all of it is seen, while a soft
+    light passes."""
     random = Random(seed)
     stage = _staged(picture, size)
     light = _light(size)
-    aim_x, aim_y = random.uniform(0.38, 0.62), random.uniform(0.36, 0.60)
+    aim_x, aim_y = random.uniform(0.36, 0.64), random.uniform(0.28, 0.48)
     for number in range(count):
         share = number / max(1, count - 1)
-        eased = 0.5 - 0.5 * math.cos(math.pi * share)
-        width, height = stage.width * (1 - ZOOM * eased), stage.height * (1 - ZOOM * eased)
+        near = 0.5 + 0.5 * math.cos(math.pi * min(1.0, share * 1.08))
+        width, height = stage.width * (1 - ZOOM * near), stage.height * (1 - ZOOM * near)
         left, top = (stage.width - width) * aim_x, (stage.height - height) * aim_y
         frame = stage.resize(size, Image.Resampling.BICUBIC, box=(left, top, left + width, top + height))
         offset = round((light.width - size[0]) * (1 - share))
@@ -37,7 +38,8 @@ def moving_picture(picture: Image.Image, size: tuple[int, int], count: int, seed
 
 
 def _staged(picture: Image.Image, size: tuple[int, int]) -> Image.Image:
-    """The picture in the film's shape, a little larger than the film; what its own shape leaves free is filled softly."""
+    """The picture in the film's shape, a little larger than the film; what its own shape leaves free is filled
+    softly."""
     target = (round(size[0] * 1.2), round(size[1] * 1.2))
     shapes = (picture.width / picture.height) / (size[0] / size[1])
     if 0.9 < shapes < 1.11:

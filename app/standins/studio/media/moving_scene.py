@@ -34,7 +34,7 @@ def moving_scene(params: VideoParams, size: tuple[int, int], count: int, seed: i
 
 def _draw_sky(sheet: Sheet, time: float, rays: int) -> None:
     w, h, palette = sheet.width, sheet.height, sheet.palette
-    centre = (w * 0.5, h * (0.60 - 0.012 * time))
+    centre = (w * 0.5, h * (0.57 - 0.012 * time))
     radius = min(w, h) * 0.30
     scenery.rays(sheet, centre, rays, time * 0.05, palette.shade(0.13))
     sheet.disc(centre, radius + 3 + 0.6 * math.sin(time * 1.7), palette.shade(0.26))
@@ -53,7 +53,7 @@ def _draw_sea(sheet: Sheet, time: float, swell: float, heading: int) -> None:
     )
     boat_x = w * 0.5 + heading * (time - 2.5) * w * 0.03
     for number, colour in enumerate(colours):
-        top = h * (0.63 + 0.065 * number)
+        top = h * (0.59 + 0.06 * number)
         shift = heading * time * (0.06 + 0.03 * number) + 0.37 * number
         sheet.below(sheet.crest(top, (0.7 + 0.3 * number) * swell, 26 + 5 * number, shift), h, colour)
         if number == 1:
@@ -77,5 +77,5 @@ def _draw_title(sheet: Sheet, title: str, strength: float) -> None:
     if strength <= 0 or not title:
         return
     unit, palette = sheet.unit, sheet.palette
-    box = Box(8 * unit, sheet.height * 0.885 * unit, (sheet.width - 8) * unit, (sheet.height - 3.0) * unit)
+    box = Box(8 * unit, sheet.height * 0.868 * unit, (sheet.width - 8) * unit, sheet.height * 0.957 * unit)
     draw_title(sheet.image, title, box, mix(palette.ink, palette.paper, strength), largest=13 * unit)

@@ -25,7 +25,8 @@ class Palette:
     mid: Rgb
 
     def shade(self, share: float) -> Rgb:
-        """Ink with a share of paper: 0 is ink, 1 is paper. What lies between keeps the ink's hue, where a mix turns grey."""
+        """Ink with a share of paper: 0 is ink, 1 is paper. What lies between keeps the ink's hue, where a mix
+        turns grey."""
         plain = mix(self.ink, self.paper, share)
         hue, _, saturation = colorsys.rgb_to_hls(*(channel / 255 for channel in self.ink))
         _, lightness, _ = colorsys.rgb_to_hls(*(channel / 255 for channel in plain))
@@ -44,12 +45,14 @@ RETRO = (
 
 
 def palette_of(words: str, random: Random, warmth: float) -> Palette:
-    """The palette that `words` name; what they leave open is filled in to match, or, when they name nothing, drawn by lot."""
+    """The palette that `words` name; what they leave open is filled in to match, or, when they name nothing,
+    drawn by lot."""
     return palette_from(named_in(words), random, warmth)
 
 
 def palette_from(colours: list[Rgb], random: Random, warmth: float) -> Palette:
-    """The palette made of these colours; what they leave open is filled in to match, or, when there are none, drawn by lot."""
+    """The palette made of these colours; what they leave open is filled in to match, or, when there are none,
+    drawn by lot."""
     found = _from_colours(colours, random) if colours else _by_lot(random)
     return _warmer(found, warmth) if warmth else found
 
@@ -78,8 +81,8 @@ def _from_colours(named: list[Rgb], random: Random) -> Palette:
     tint = Palette(ink, paper, paper, paper, paper).shade(0.42)
     glow = next((colour for colour in rest if contrast(colour, ink) > 2), None)
     spare = [colour for colour in rest if colour != glow]
-    accent = spare[0] if spare else glow or mix(paper, mix(ink, paper, 0.5), 0.35)
-    mid = spare[1] if len(spare) > 1 else mix(tint, glow or tint, 0.25)
+    accent = spare[0] if spare else mix(glow or mix(ink, paper, 0.6), paper, 0.5)
+    mid = spare[1] if len(spare) > 1 else mix(tint, glow or tint, 0.12)
     return Palette(ink, paper, glow or mix(paper, AMBER, 0.12 + 0.08 * random.random()), accent, mid)
 
 

@@ -21,10 +21,10 @@ RECOLOUR = r"\b(warm|cool|cold|recolou?r|re-?tint|palette|duotone|colou?rs?|tone
 def open_picture(data: bytes) -> Image.Image:
     """The picture as RGB, upright, on white where it is transparent. Raises Unusable when it is none or too large."""
     try:
-        image = Image.open(io.BytesIO(data), formats=("PNG", "JPEG", "WEBP"))
-        if image.width * image.height > MOST_PIXELS:
+        opened = Image.open(io.BytesIO(data), formats=("PNG", "JPEG", "WEBP"))
+        if opened.width * opened.height > MOST_PIXELS:
             raise Unusable("input_too_large", f"the picture has more than {MOST_PIXELS} pixels; send a smaller one")
-        image = ImageOps.exif_transpose(image).convert("RGBA")
+        image = ImageOps.exif_transpose(opened).convert("RGBA")
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise Unusable("input_unreadable", "the picture cannot be read; send a PNG, JPEG or WebP file") from error
     ground = Image.new("RGB", image.size, "white")
@@ -33,7 +33,8 @@ def open_picture(data: bytes) -> Image.Image:
 
 
 def operation_on(params: ImageParams, role: str) -> str:
-    """What to do with a given picture: `enhance`, `recolour`, or `create` a new one that only looks to it for colours."""
+    """What to do with a given picture: `enhance`, `recolour`, or `create` a new one that only looks to it for
+    colours."""
     if params.operation is not None:
         return params.operation
     if params.warmth or re.search(RECOLOUR, params.prompt, re.IGNORECASE):

@@ -23,7 +23,8 @@ def printed(image: Image.Image, seed: int) -> Image.Image:
 
 
 class Mark:
-    """Small words for the lower right corner of pictures of one size, light on a dark veil, so that any ground shows them."""
+    """Small words for the lower right corner of pictures of one size, light on a dark veil, so that any ground
+    shows them."""
 
     def __init__(self, size: tuple[int, int]) -> None:
         letter = max(11, round(min(size) * 0.0145))

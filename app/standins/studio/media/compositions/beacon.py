@@ -11,7 +11,8 @@ from app.standins.studio.media.title_place import TitlePlace
 
 
 def beacon(size: tuple[int, int], palette: Palette, random: Random) -> tuple[Sheet, TitlePlace]:
-    """A lighthouse on its cliff throws its beam over banded sky; the title stands in the light sky, clear of the tower."""
+    """A lighthouse on its cliff throws its beam over banded sky; the title stands in the light sky, clear of
+    the tower."""
     sheet = Sheet(size, palette, random, palette.paper)
     w, h = sheet.width, sheet.height
     horizon = h * 0.74
