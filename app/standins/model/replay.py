@@ -1,0 +1,77 @@
+"""A recorded conversation, given again in order; a call too many fails loudly and is counted."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.standins.model.problems import Problem
+from app.standins.model.reply import Call, Reply
+
+
+class RecordedCall(BaseModel):
+    """`arguments` is the object, or the text exactly as it shall be sent."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    arguments: dict[str, Any] | str = Field(default_factory=dict)
+
+
+class RecordedAnswer(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    text: str = ""
+    calls: list[RecordedCall] = Field(default_factory=list)
+    refusal: str | None = None
+    cut: bool = False
+
+
+class Recording(BaseModel):
+    """The body of POST /replay. A verdict is an answer whose text is its JSON."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    answers: list[RecordedAnswer]
+
+
+def load(db: sqlite3.Connection, recording: Recording) -> None:
+    """Begin a replay in the place of an older one."""
+    stop(db)
+    db.execute("INSERT INTO replay (one, given, unexpected) VALUES (1, 0, 0)")
+    for answer in recording.answers:
+        db.execute("INSERT INTO recorded (answer) VALUES (?)", (answer.model_dump_json(),))
+
+
+def stop(db: sqlite3.Connection) -> None:
+    db.execute("DELETE FROM recorded")
+    db.execute("DELETE FROM replay")
+
+
+def status(db: sqlite3.Connection) -> dict[str, object]:
+    """`leftovers` are the answers nobody has asked for; `unexpected` counts the calls there was no answer for."""
+    row = db.execute("SELECT given, unexpected FROM replay").fetchone()
+    left = [json.loads(one["answer"]) for one in db.execute("SELECT answer FROM recorded ORDER BY number")]
+    given, unexpected = (row["given"], row["unexpected"]) if row else (0, 0)
+    return {"active": row is not None, "given": given, "leftovers": left, "unexpected": unexpected}
+
+
+def following(db: sqlite3.Connection) -> Reply | Problem | None:
+    """The next recorded answer; a Problem when there is none left; None when nothing is replayed."""
+    if db.execute("SELECT one FROM replay").fetchone() is None:
+        return None
+    row = db.execute("SELECT number, answer FROM recorded ORDER BY number LIMIT 1").fetchone()
+    if row is None:
+        db.execute("UPDATE replay SET unexpected = unexpected + 1")
+        return Problem(500, "unexpected_call", "the recording has no further answer; GET /replay tells what was given")
+    db.execute("DELETE FROM recorded WHERE number = ?", (row["number"],))
+    db.execute("UPDATE replay SET given = given + 1")
+    answer = RecordedAnswer.model_validate_json(row["answer"])
+    calls = [
+        Call(call.name, raw=call.arguments) if isinstance(call.arguments, str) else Call(call.name, call.arguments)
+        for call in answer.calls
+    ]
+    return Reply(answer.text, calls, answer.refusal, answer.cut)

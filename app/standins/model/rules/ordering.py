@@ -1,0 +1,67 @@
+"""The calls that make what is planned."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from app.standins.model.reply import Call
+from app.standins.model.rules.planning import Planned, picture_size
+from app.standins.model.rules.shown import State, Work
+from app.standins.model.rules.story import Request
+from app.standins.model.rules.texts import composed
+from app.standins.model.rules.vocabulary import ordinals, words
+from app.standins.model.rules.wish import Wish
+
+TOOL_OF = {
+    "image": "generate_image",
+    "video": "generate_video",
+    "audio": "generate_audio",
+    "model3d": "generate_model3d",
+    "document": "write_document",
+}
+_SECONDS = {"video": 5, "audio": 10}
+
+
+def making_calls(works: Sequence[Planned], wish: Wish, request: Request, state: State) -> list[Call]:
+    """A call for each work, in order."""
+    references = references_of(request, state) if any(work.kind in {"image", "video"} for work in works) else []
+    return [_making(work, wish, references, state.language) for work in works]
+
+
+def references_of(request: Request, state: State) -> list[str]:
+    """Pictures that a wish starts from: what is attached, else what its words point at among the task's pictures."""
+    if request.attachments:
+        return [one for one in request.attachments if one]
+    pictures = [work for work in state.objects if work.kind == "image"]
+    made_here = {one for order in state.orders for one in order.object_ids}
+    given = [work for work in pictures if work.id not in made_here]
+    points = ordinals(request.text) or re.search(r"\b(turn|animate|this|that|it|these|those)\b", request.text.lower())
+    if not given or not points:
+        return []
+    return [work.id for work in pick(given, request.text)[:1]]
+
+
+def pick(works: Sequence[Work], text: str) -> list[Work]:
+    """The works that the text's ordinals or titles mean; all of them when it has none that fit."""
+    places = [place - 1 if place > 0 else place for place in ordinals(text)]
+    chosen = [works[place] for place in places if -len(works) <= place < len(works)]
+    if chosen:
+        return chosen
+    said = " ".join(words(text))
+    named = [work for work in works if work.title and " ".join(words(work.title)) in said]
+    return named or list(works)
+
+
+def _making(work: Planned, wish: Wish, references: list[str], language: str) -> Call:
+    name = TOOL_OF[work.kind]
+    if work.kind == "document":
+        return Call(name, {"title": work.title, "content": composed(wish, work.title, language)})
+    arguments: dict[str, object] = {"prompt": work.prompt, "title": work.title}
+    if work.kind == "image":
+        arguments["size"] = picture_size(wish.text)
+    if work.kind in _SECONDS:
+        arguments["seconds"] = wish.seconds or _SECONDS[work.kind]
+    if references and work.kind in {"image", "video"}:
+        arguments["references"] = references
+    return Call(name, arguments)

@@ -1,0 +1,80 @@
+"""The first step of a task: what will be made, as a brief and a checklist."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from app.standins.model.reply import Call
+from app.standins.model.rules.phrases import noun, phrase
+from app.standins.model.rules.vocabulary import words
+from app.standins.model.rules.wish import Wish
+
+_VIEWS = (
+    "one large motif in the middle",
+    "a wide view with deep space",
+    "lettering as the hero, small motif",
+    "a close-up, cropped boldly",
+    "a pattern that repeats",
+    "two figures in dialogue",
+)
+_SHAPES = (
+    (re.compile(r"\b(landscape|wide|banner|horizontal|paysage)\b", re.IGNORECASE), "1536x1024"),
+    (re.compile(r"\b(square|logo|avatar|carré)\b", re.IGNORECASE), "1024x1024"),
+)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A work to be made."""
+
+    kind: str
+    title: str
+    prompt: str
+
+
+def planned_works(wish: Wish, language: str, *, start: int = 1) -> list[Planned]:
+    """The works of a wish, each with a title and words of its own; `start` is the number of the first."""
+    kind = wish.kind or "document"
+    one = noun(language, kind, words(wish.text))
+    total = start + wish.count - 1
+    works = []
+    for place in range(wish.count):
+        n = start + place
+        named = wish.names[place] if len(wish.names) > 1 and place < len(wish.names) else None
+        title = named or (f"{wish.subject} – {one} {n}" if total > 1 else wish.subject)
+        detail = f" {named}." if named else ""
+        view = f" {n} of {total}: {_VIEWS[(n - 1) % len(_VIEWS)]}." if total > 1 else ""
+        works.append(Planned(kind, title, f"{wish.text.strip()}{detail}{view}"))
+    return works
+
+
+def plan_calls(wish: Wish, works: list[Planned], language: str, *, brief: bool, checklist: bool) -> list[Call]:
+    """Calls that write down the plan; which of the two are still missing is said by the flags."""
+    calls = []
+    if brief:
+        calls.append(Call("set_brief", {"brief": _brief(wish, works, language)}))
+    if checklist:
+        calls.append(Call("create_checklist", {"steps": _steps(works, language)}))
+    return calls
+
+
+def picture_size(text: str) -> str:
+    """Portrait unless the words say otherwise."""
+    return next((size for pattern, size in _SHAPES if pattern.search(text)), "1024x1536")
+
+
+def _brief(wish: Wish, works: list[Planned], language: str) -> str:
+    colours = ", ".join(wish.colours) or phrase(language, "free")
+    return phrase(language, "brief", goal=wish.text.strip(), works="; ".join(one.title for one in works), colours=colours)
+
+
+def _steps(works: list[Planned], language: str) -> list[dict[str, object]]:
+    steps: list[dict[str, object]] = [
+        {"title": phrase(language, "step_brief"), "acceptance": phrase(language, "accept_brief")}
+    ]
+    steps += [
+        {"title": work.title, "acceptance": phrase(language, "accept_work"), "depends_on": [1]} for work in works
+    ]
+    check = {"title": phrase(language, "step_check"), "acceptance": phrase(language, "accept_check")}
+    return [*steps, {**check, "depends_on": list(range(2, len(works) + 2))}]

@@ -1,0 +1,158 @@
+"""The worker of a task: which behaviour is due, by what it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+
+from app.standins.model.conversation import Conversation, Made
+from app.standins.model.reply import Call, Reply
+from app.standins.model.rules import followup, ordering, planning, reporting
+from app.standins.model.rules.intent import Intent
+from app.standins.model.rules.phrases import phrase
+from app.standins.model.rules.shown import State
+from app.standins.model.rules.story import Request, all_made, requests
+from app.standins.model.rules.wish import wish
+
+MOST_TRIES = 3
+_BLOCKING = frozenset({"quote", "limit", "permission", "irreversible", "checkpoint", "choice", "clarify"})
+_ACTING = (Intent.MAKE, Intent.CHANGE, Intent.ADD)
+
+
+def work(conversation: Conversation, state: State, tools: Set[str]) -> Reply:
+    """The next decision of a task's worker."""
+    asked = requests(conversation) or [_from_goal(state)]
+    newest = asked[-1]
+    match newest.intent:
+        case Intent.FORBIDDEN:
+            return Reply(refusal=phrase(state.language, "decline"))
+        case Intent.CANCEL:
+            return _call_off(newest, state, tools)
+        case _:
+            pass
+    if any(card.get("kind") in _BLOCKING for card in state.open_cards):
+        return Reply(phrase(state.language, "waiting_for_you"))
+    request = next((one for one in reversed(asked) if one.intent in _ACTING), None)
+    if request is None:
+        return _talk(newest, state)
+    if request.refused:
+        return Reply(phrase(state.language, "refused_quote"))
+    return _act(conversation, request, state, tools, asked)
+
+
+def _act(conversation: Conversation, request: Request, state: State, tools: Set[str], asked: list[Request]) -> Reply:
+    due, plan = _due(conversation, request, state, tools, asked)
+    if plan:
+        return Reply(calls=plan)
+    left = [call for call in due if not _made(call, request.made)]
+    absent = next((call.name for call in left if call.name not in tools), None)
+    if absent:
+        return Reply(phrase(state.language, "cannot", tool=absent))
+    hopeless = [call for call in left if _tries(call, request.made) >= MOST_TRIES]
+    if hopeless:
+        return Reply(_trouble(hopeless[0], request.made, state))
+    if left:
+        return Reply(calls=left)
+    if any(order.open for order in state.orders):
+        return _under_way(request, due, state)
+    if not due and not state.objects and request.intent is Intent.CHANGE:
+        return Reply(phrase(state.language, "nothing_to_change"))
+    return _close(conversation, request, state, tools, due)
+
+
+def _due(
+    conversation: Conversation, request: Request, state: State, tools: Set[str], asked: list[Request]
+) -> tuple[list[Call], list[Call]]:
+    """The calls that the request needs, and those that write its plan first."""
+    if _nothing_yet(conversation, state) or request.intent is Intent.MAKE:
+        first = next(one for one in asked if one.intent in _ACTING)
+        wanted = wish("\n".join(one.text for one in asked if one.intent in _ACTING) if first is not request else first.text)
+        works = planning.planned_works(wanted, state.language)
+        done = {made.name for made in all_made(conversation) if not made.failed}
+        tried = sum(made.name in {"set_brief", "create_checklist"} for made in all_made(conversation))
+        plan = [] if state.task_kind == "light" or tried >= 2 * MOST_TRIES else planning.plan_calls(
+            wanted, works, state.language,
+            brief=not state.brief and "set_brief" in tools - done,
+            checklist=not state.checklist and "create_checklist" in tools - done,
+        )  # fmt: skip
+        return ordering.making_calls(works, wanted, request, state), plan
+    wanted = wish(request.text)
+    if request.intent is Intent.ADD:
+        # Numbers go on from what was there when the message came; what it made since is not counted again.
+        made_since = {str(made.arguments.get("title")) for made in request.made if made.name.startswith("generate_")}
+        before = _without(state, made_since)
+        return ordering.making_calls(followup.added_works(request, wanted, before), wanted, request, state), []
+    return followup.changing_calls(request, state), []
+
+
+def _close(conversation: Conversation, request: Request, state: State, tools: Set[str], due: Sequence[Call]) -> Reply:
+    again = [call for call in reporting.retry_calls(state, all_made(conversation)) if call.name in tools]
+    if again:
+        return Reply(calls=again)
+    works = [str(call.arguments.get("title")) for call in due if call.arguments.get("title")]
+    marks = reporting.checklist_call(state, request) if "update_checklist" in tools else None
+    if marks:
+        return Reply(calls=[marks])
+    end = reporting.finish_call(state, request, works) if "finish" in tools and state.task_kind != "light" else None
+    return Reply(calls=[end]) if end else reporting.report(state, works or [work.title for work in state.objects])
+
+
+def _under_way(request: Request, due: Sequence[Call], state: State) -> Reply:
+    if request.intent is Intent.CHANGE and not due:
+        return Reply(phrase(state.language, "noted"))
+    titles = ", ".join(order.title for order in state.orders if order.open)
+    return Reply(phrase(state.language, "under_way", works=titles))
+
+
+def _call_off(request: Request, state: State, tools: Set[str]) -> Reply:
+    calls = [Call("cancel_generation", {"order_id": order.id}) for order in state.orders if order.open]
+    left = [call for call in calls if not any(made.arguments == call.arguments for made in request.made)]
+    if left and "cancel_generation" in tools:
+        return Reply(calls=left)
+    return Reply(phrase(state.language, "refused_quote"))
+
+
+def _talk(request: Request, state: State) -> Reply:
+    open_titles = [order.title for order in state.orders if order.open]
+    if open_titles:
+        return Reply(phrase(state.language, "under_way", works=", ".join(open_titles)))
+    if request.intent is Intent.TALK:
+        return Reply(phrase(state.language, "thanks"))
+    return Reply(phrase(state.language, "dont_know"))
+
+
+def _made(call: Call, made: Sequence[Made]) -> bool:
+    return any(_same(call, one) and not one.failed for one in made)
+
+
+def _tries(call: Call, made: Sequence[Made]) -> int:
+    return sum(_same(call, one) for one in made)
+
+
+def _same(call: Call, made: Made) -> bool:
+    keys = ("title", "object_id")
+    same_name = call.name == made.name
+    return same_name and all(call.arguments.get(key) == made.arguments.get(key) for key in keys)
+
+
+def _trouble(call: Call, made: Sequence[Made], state: State) -> str:
+    last = next(one for one in reversed(made) if _same(call, one))
+    error = last.result.get("error") if isinstance(last.result, dict) else last.result
+    return phrase(state.language, "brought_error", tool=call.name, error=error)
+
+
+def _nothing_yet(conversation: Conversation, state: State) -> bool:
+    making = set(ordering.TOOL_OF.values())
+    return not state.orders and not any(made.name in making and not made.failed for made in all_made(conversation)) and not (
+        state.brief and state.objects
+    )
+
+
+def _without(state: State, titles: set[str]) -> State:
+    made = {one for order in state.orders if order.title in titles for one in order.object_ids}
+    kept = [work for work in state.objects if work.id not in made and work.title not in titles]
+    orders = [order for order in state.orders if order.title not in titles]
+    return State(**{**state.__dict__, "objects": kept, "orders": orders})
+
+
+def _from_goal(state: State) -> Request:
+    return Request(text=state.goal, message_ids=(), attachments=(), intent=Intent.MAKE, after=())

@@ -1,0 +1,168 @@
+"""The model port over any OpenAI-compatible server, through the official client."""
+
+from __future__ import annotations
+
+import ipaddress
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from core.errors import ModelError, UnavailableError
+from core.model import Decision, Message, ToolSpec, Verdict
+from core.model_reply import read_reply
+from core.model_verdict import UnfitAnswer, fit, in_words, repair, schema_format
+
+if TYPE_CHECKING:
+    import openai
+
+MOST_ANSWER_BYTES = 8 * 1024 * 1024
+_MAY_ASK_AGAIN = {408, 409, 425, 429}
+
+
+class OpenAIModel:
+    """Asks `model`, and `fallback_model` (where there is one) when the first is unavailable.
+
+    A request is sent once: the client's own retries are off, and asking again is the caller's decision.
+    `timeout_seconds` limits the whole request. An empty `base_url` means the client's own default.
+    """
+
+    def __init__(
+        self, *, model: str, api_key: str, base_url: str = "", fallback_model: str = "", timeout_seconds: float = 120
+    ) -> None:
+        self._models = (model, fallback_model) if fallback_model and fallback_model != model else (model,)
+        self._api_key = api_key
+        self._base_url = base_url
+        self._timeout = timeout_seconds
+        self._lock = threading.Lock()
+        self._client: openai.OpenAI | None = None
+        self._knows_schemas = True
+
+    def decide(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Decision:
+        return self._ask(messages, {"tools": [_tool(spec) for spec in tools]} if tools else {})
+
+    def verdict(self, name: str, shape: type[Verdict], messages: Sequence[Message]) -> Verdict:
+        answer, asked = self._ask_verdict(name, shape, messages)
+        try:
+            return fit(shape, _said(name, answer))
+        except UnfitAnswer as problem:
+            answer, _ = self._ask_verdict(name, shape, repair(asked, answer.text, problem))
+        try:
+            return fit(shape, _said(name, answer))
+        except UnfitAnswer as problem:
+            raise ModelError(f"{answer.model} gave no usable verdict `{name}` twice: {problem}") from None
+
+    def _ask_verdict(
+        self, name: str, shape: type[Verdict], messages: Sequence[Message]
+    ) -> tuple[Decision, Sequence[Message]]:
+        if self._knows_schemas:
+            try:
+                return self._ask(messages, {"response_format": schema_format(name, shape)}), messages
+            except _BadRequestError:
+                # Perhaps a server without schemas; if it is something else, the second request says so.
+                pass
+        worded = in_words(name, shape, messages)
+        answer = self._ask(worded, {"response_format": {"type": "json_object"}})
+        self._knows_schemas = False
+        return answer, worded
+
+    def _ask(self, messages: Sequence[Message], options: Mapping[str, Any]) -> Decision:
+        *others, last = self._models
+        for model in others:
+            try:
+                return self._ask_one(model, messages, options)
+            except UnavailableError:
+                continue
+        return self._ask_one(last, messages, options)
+
+    def _ask_one(self, model: str, messages: Sequence[Message], options: Mapping[str, Any]) -> Decision:
+        return read_reply(self._post({"model": model, "messages": list(messages), **options}), model)
+
+    def _post(self, request: dict[str, Any]) -> str:
+        sdk, client = _sdk(), self._connected()
+        asked, until = request["model"], time.monotonic() + self._timeout
+        try:
+            with client.chat.completions.with_streaming_response.create(**request) as response:
+                return self._read(asked, response.iter_bytes(), until)
+        except sdk.APITimeoutError:
+            raise UnavailableError(f"{asked} did not answer in {self._timeout:g} s") from None
+        except sdk.APIStatusError as error:
+            raise self._translated(asked, error) from None
+        except sdk.APIConnectionError as error:
+            raise UnavailableError(f"{asked} could not be reached: {type(error.__cause__ or error).__name__}") from None
+
+    def _read(self, asked: str, chunks: Iterator[bytes], until: float) -> str:
+        """The whole body. The client's time limit is for each read; a server that drips would hold us for ever."""
+        body = bytearray()
+        try:
+            for chunk in chunks:
+                body += chunk
+                if time.monotonic() > until or len(body) > MOST_ANSWER_BYTES:
+                    break
+            else:
+                return body.decode("utf-8", "replace")
+        except Exception as error:  # noqa: BLE001 - which transport is under the client is its own affair
+            raise UnavailableError(f"{asked} broke off its answer: {type(error).__name__}") from None
+        limit = f"{MOST_ANSWER_BYTES} bytes" if len(body) > MOST_ANSWER_BYTES else f"{self._timeout:g} s"
+        raise UnavailableError(f"{asked} did not finish its answer within {limit}")
+
+    def _translated(self, asked: str, error: openai.APIStatusError) -> UnavailableError | ModelError:
+        status, code = error.status_code, error.code
+        if status in {401, 403}:
+            return ModelError(f"{asked}: the server refuses the key ({status}); check OPENAI_API_KEY, OPENAI_BASE_URL")
+        if code == "insufficient_quota":
+            return ModelError(f"{asked}: the account's quota is used up")
+        stated = str(error.message).replace(self._api_key, "…")[:300] if self._api_key else str(error.message)[:300]
+        if status >= 500 or status in _MAY_ASK_AGAIN:
+            return UnavailableError(f"{asked} answered {status}: {stated}")
+        if status in {400, 422}:
+            return _BadRequestError(f"{asked} refused the request ({status}): {stated}")
+        return ModelError(f"{asked} answered {status}: {stated}")
+
+    def _connected(self) -> openai.OpenAI:
+        with self._lock:
+            if self._client is None:
+                sdk = _sdk()
+                self._client = sdk.OpenAI(
+                    # The client insists on a key; a server without keys ignores it.
+                    api_key=self._api_key or "none",
+                    base_url=self._base_url or None,
+                    timeout=self._timeout,
+                    max_retries=0,
+                    # A proxy meant for the outside is no way to this machine.
+                    http_client=sdk.DefaultHttpxClient(trust_env=not _is_here(self._base_url)),
+                )
+            return self._client
+
+
+class _BadRequestError(ModelError):
+    """The server refuses the request itself."""
+
+
+def _sdk() -> Any:
+    # Half a second to import: paid at the first question, not by every process that could ask one.
+    import openai  # noqa: PLC0415
+
+    return openai
+
+
+def _said(name: str, answer: Decision) -> str:
+    if answer.refused:
+        raise ModelError(f"{answer.model} refused to give the verdict `{name}`")
+    return answer.text
+
+
+def _tool(spec: ToolSpec) -> dict[str, Any]:
+    return {
+        "type": "function",
+        "function": {"name": spec.name, "description": spec.description, "parameters": dict(spec.parameters)},
+    }
+
+
+def _is_here(url: str) -> bool:
+    host = urlsplit(url).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
