@@ -8,8 +8,9 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Row, bindparam, delete, insert, select, update
+from sqlalchemy import bindparam, delete, insert, select, update
 
+from engine.rows import Row
 from engine.slots import Limit, acquire, release
 from engine.tables import items, runs, steps
 from engine.transaction import Call, Transaction

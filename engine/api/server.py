@@ -2,6 +2,7 @@
 
 from aiohttp import web
 
+from engine.api import v0, v1, v2
 from engine.api.events import post_events
 from engine.api.guard import guard
 from engine.api.register import post_register
@@ -19,6 +20,25 @@ def make_app(state: ApiState) -> web.Application:
     app.router.add_post("/e/{key}", post_events)
     app.router.add_get("/health", get_health)
     app.router.add_get("/dev", get_dev)
+    app.router.add_get("/v0/runs/{run_id}/batch", v0.get_batch)
+    app.router.add_get("/v0/runs/{run_id}/actions", v0.get_actions)
+    app.router.add_get("/v1/events", v1.get_events)
+    app.router.add_get("/v1/events/{event_id}", v1.get_event)
+    app.router.add_get("/v1/events/{event_id}/runs", v1.get_event_runs)
+    app.router.add_get("/v1/runs/{run_id}", v1.get_run)
+    app.router.add_delete("/v1/runs/{run_id}", v1.delete_run)
+    app.router.add_get("/v1/apps/{app}/functions", v1.get_app_functions)
+    for root in ("/v2", "/api/v2"):
+        app.router.add_get(f"{root}/health", v2.get_health)
+        app.router.add_get(f"{root}/runs", v2.get_runs)
+        app.router.add_get(f"{root}/runs/{{run_id}}", v2.get_run)
+        app.router.add_get(f"{root}/runs/{{run_id}}/trace", v2.get_trace)
+        app.router.add_post(f"{root}/runs/{{run_id}}/cancel", v2.cancel_run)
+        app.router.add_get(f"{root}/events/{{event_id}}/runs", v2.get_event_runs)
+        app.router.add_get(f"{root}/apps", v2.get_apps)
+        app.router.add_get(f"{root}/apps/{{app}}", v2.get_app)
+        app.router.add_get(f"{root}/apps/{{app}}/functions", v2.get_functions)
+        app.router.add_get(f"{root}/apps/{{app}}/functions/{{function}}/runs", v2.get_function_runs)
     return app
 
 

@@ -2,12 +2,13 @@
 
 from typing import assert_never
 
-from sqlalchemy import Row, insert
+from sqlalchemy import insert
 
 from engine.json_text import dumps
 from engine.outcome import Failed, Outcome, Returned, Stepped
 from engine.queue import Item, put, run_has_items, take
 from engine.retry import backoff_ms
+from engine.rows import Row
 from engine.runs.finish import complete, fail
 from engine.runs.opcodes import RunFailure, apply_opcodes
 from engine.runs.state import change_run, lock_run

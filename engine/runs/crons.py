@@ -1,12 +1,13 @@
 """Schedules: one queue item per function and expression, always the next tick."""
 
-from sqlalchemy import Row, bindparam, select
+from sqlalchemy import bindparam, select
 
 from engine.clock import rfc3339
 from engine.cron import jitter_of, parse_cron
 from engine.event import TIMER, make_event
 from engine.function import CronTrigger, Function
 from engine.queue import CRON, Item, drop_subject, put
+from engine.rows import Row
 from engine.runs.deliver import store_event
 from engine.runs.gates import mark_tick
 from engine.runs.start import start_run

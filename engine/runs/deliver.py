@@ -1,10 +1,11 @@
 """What an event sets off."""
 
-from sqlalchemy import Row, insert
+from sqlalchemy import insert
 
 from engine.event import Event
 from engine.function import Function
 from engine.queue import drop_step
+from engine.rows import Row
 from engine.runs import pauses
 from engine.runs.finish import cancel
 from engine.runs.gates import first_time, within_rate

@@ -3,12 +3,13 @@
 import json
 from typing import Any
 
-from sqlalchemy import Row, bindparam, delete, update
+from sqlalchemy import bindparam, delete, update
 
 from engine import event as names
 from engine.event import make_event
 from engine.json_text import dumps
 from engine.queue import drop_run
+from engine.rows import Row
 from engine.tables import pauses, runs
 from engine.transaction import Transaction
 

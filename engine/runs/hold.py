@@ -3,12 +3,13 @@
 import json
 from dataclasses import asdict
 
-from sqlalchemy import Row, bindparam, delete, func, insert, select
+from sqlalchemy import bindparam, delete, func, insert, select
 
 from engine.event import Event
 from engine.function import Function
 from engine.json_text import dumps
 from engine.queue import BATCH, DEBOUNCE, Item, drop_subject, put
+from engine.rows import Row
 from engine.runs.keys import key_value
 from engine.runs.start import start_run
 from engine.tables import held, items

@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from sqlalchemy import Row, insert
+from sqlalchemy import insert
 
 from engine.event import INVOKED, Event, make_event
 from engine.json_text import dumps
 from engine.queue import INVOKE_TIMEOUT, Item, drop_step, put
+from engine.rows import Row
 from engine.runs import pauses
 from engine.runs.gates import within_rate
 from engine.runs.start import start_run

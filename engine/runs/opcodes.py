@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Row, bindparam, update
+from sqlalchemy import bindparam, update
 
 from engine.clock import to_ms
 from engine.durations import parse_duration
@@ -12,6 +12,7 @@ from engine.expressions import Expression, ExpressionError, compile_expression
 from engine.json_text import dumps, loads
 from engine.outcome import Opcode, Outcome
 from engine.queue import GATEWAY, SLEEP, WAIT_TIMEOUT, Item, put
+from engine.rows import Row
 from engine.runs.invoke import begin_invoke
 from engine.runs.pauses import WAIT, add_pause
 from engine.runs.state import change_run, lock_run

@@ -3,10 +3,11 @@
 import json
 from typing import Any
 
-from sqlalchemy import Row, bindparam, delete, func, insert, select
+from sqlalchemy import bindparam, delete, func, insert, select
 
 from engine.event import Event
 from engine.expressions import Expression, compile_expression, match_key, match_of
+from engine.rows import Row
 from engine.tables import pauses
 from engine.transaction import Transaction
 

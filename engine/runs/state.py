@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from sqlalchemy import Row, bindparam, select, update
+from sqlalchemy import bindparam, select, update
 
+from engine.rows import Row
 from engine.tables import runs
 from engine.transaction import Transaction
 

@@ -4,10 +4,11 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Row, bindparam, insert, select, update
+from sqlalchemy import bindparam, insert, select, update
 
 from engine.json_text import dumps
 from engine.queue import CALL, Item, put
+from engine.rows import Row
 from engine.slots import Limit
 from engine.tables import runs, steps
 from engine.transaction import Transaction

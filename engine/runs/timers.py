@@ -1,8 +1,7 @@
 """Acting on items whose time has come and that need no call."""
 
-from sqlalchemy import Row
-
 from engine import queue
+from engine.rows import Row
 from engine.runs import crons, hold
 from engine.runs.finish import cancel
 from engine.runs.invoke import time_out_invoke

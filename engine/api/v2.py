@@ -1,0 +1,227 @@
+"""/v2: runs, apps and functions, as the newer API of the real server shows them."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+from aiohttp import web
+
+from engine.api.state import reply, state_of
+from engine.clock import rfc3339, to_ms
+from engine.function import Function
+from engine.history.output import public_output
+from engine.history.runs import RunQuery, find_run, list_runs
+from engine.history.trace import run_trace
+from engine.registry import Registry
+from engine.rows import Row
+from engine.runs.finish import cancel
+from engine.runs.state import lock_run
+
+_MOST, _USUAL = 100, 20
+_STATUSES = frozenset({"QUEUED", "RUNNING", "COMPLETED", "FAILED", "CANCELLED"})
+_TIME_FIELDS = {"queuedat": "queuedAt", "startedat": "startedAt", "endedat": "endedAt"}
+
+
+async def get_health(request: web.Request) -> web.Response:
+    return reply({"data": {"status": "ok"}, "metadata": _metadata(request)})
+
+
+async def get_runs(request: web.Request) -> web.Response:
+    """Filters `appId`, `functionId` (with `appId`), `status`, `from`, `until`, `timeField`, `order`, `limit`, `cursor`, `includeOutput`."""
+    apps, names = request.query.getall("appId", []), request.query.getall("functionId", [])
+    if names and not apps:
+        return _refuse("appId is required when filtering by functionId")
+    matches = None if not apps else lambda f: f.app in apps and (not names or f.public_id in names)
+    return await _list(request, matches)
+
+
+async def get_function_runs(request: web.Request) -> web.Response:
+    app, name = request.match_info["app"], request.match_info["function"]
+    return await _list(request, lambda f: f.app == app and f.public_id == name)
+
+
+async def get_event_runs(request: web.Request) -> web.Response:
+    return await _list(request, None, event_id=request.match_info["event_id"])
+
+
+async def get_run(request: web.Request) -> web.Response:
+    row = await _find(request)
+    if row is None:
+        return _not_found("Run not found")
+    with_output = request.query.get("includeOutput") == "true"
+    data = _run(row, state_of(request).core.writer.registry, with_output=with_output)
+    return reply({"data": data, "metadata": _metadata(request)})
+
+
+async def get_trace(request: web.Request) -> web.Response:
+    row = await _find(request)
+    if row is None:
+        return _not_found("Trace not found")
+    with_output = request.query.get("includeOutput") == "true"
+    root = await state_of(request).read(lambda connection: run_trace(connection, row, with_output=with_output))
+    return reply({"data": {"rootSpan": root, "runId": row.id}, "metadata": _metadata(request)})
+
+
+async def cancel_run(request: web.Request) -> web.Response:
+    row = await _find(request)
+    if row is None:
+        return _not_found("Run not found")
+
+    def stop(tx):  # type: ignore[no-untyped-def]
+        run = lock_run(tx, row.id)
+        if run is None:
+            return False
+        cancel(tx, run)
+        return True
+
+    if not await state_of(request).core.writer.submit(stop):
+        row = await _find(request)
+        if row is not None and row.status == "CANCELLED":
+            return _errors(409, "run_already_cancelled", "Run is already cancelled")
+        return _errors(409, "run_already_ended", "Cannot cancel an ended run")
+    return reply({"data": {"runId": row.id}, "metadata": _metadata(request)})
+
+
+async def get_apps(request: web.Request) -> web.Response:
+    registry = state_of(request).core.writer.registry
+    names = sorted({f.app for f in registry.by_id.values()})
+    data = [_app(registry, name) for name in names]
+    return reply({"data": data, "metadata": _metadata(request), "page": {"hasMore": False, "limit": _MOST}})
+
+
+async def get_app(request: web.Request) -> web.Response:
+    registry, name = state_of(request).core.writer.registry, request.match_info["app"]
+    if not any(f.app == name for f in registry.by_id.values()):
+        return _not_found("App not found")
+    return reply({"data": _app(registry, name), "metadata": _metadata(request)})
+
+
+async def get_functions(request: web.Request) -> web.Response:
+    registry = state_of(request).core.writer.registry
+    data = [_function(f) for f in sorted(registry.of_app(request.match_info["app"]), key=lambda f: f.slug)]
+    return reply({"data": data, "metadata": _metadata(request), "page": {"hasMore": False, "limit": _MOST}})
+
+
+async def _list(
+    request: web.Request, matches: Callable[[Function], bool] | None, *, event_id: str | None = None
+) -> web.Response:
+    state = state_of(request)
+    registry = state.core.writer.registry
+    try:
+        query = _read_query(request, registry, matches, event_id)
+        rows, cursor = await state.read(lambda connection: list_runs(connection, query))
+    except ValueError as error:
+        return _refuse(str(error) or "the request has a wrong parameter")
+    page: dict[str, Any] = {"hasMore": cursor is not None, "limit": query.limit}
+    if cursor is not None:
+        page["cursor"] = cursor
+    body: dict[str, Any] = {"metadata": _metadata(request), "page": page}
+    if rows:
+        body["data"] = [_run(row, registry, with_output=query.with_output) for row in rows]
+    return reply(body)
+
+
+def _read_query(
+    request: web.Request, registry: Registry, matches: Callable[[Function], bool] | None, event_id: str | None
+) -> RunQuery:
+    asked = request.query
+    limit = int(asked.get("limit") or _USUAL)
+    if not 1 <= limit <= _MOST:
+        raise ValueError("Limit must be at least 1" if limit < 1 else f"Limit cannot exceed {_MOST}")
+    statuses = [status.strip().upper() for status in asked.getall("status", [])]
+    if not _STATUSES.issuperset(statuses):
+        raise ValueError("Status is invalid")
+    field = _TIME_FIELDS.get((asked.get("timeField") or "queuedAt").replace("_", "").lower())
+    order = (asked.get("order") or "DESC").upper()
+    if field is None or order not in {"ASC", "DESC"}:
+        raise ValueError("timeField is invalid" if field is None else "order is invalid")
+    return RunQuery(
+        limit,
+        function_ids=None if matches is None else [f.id for f in registry.by_id.values() if matches(f)],
+        event_id=event_id,
+        statuses=statuses,
+        time_field=field,
+        since=_moment(asked.get("from")),
+        until=_moment(asked.get("until")),
+        ascending=order == "ASC",
+        cursor=asked.get("cursor"),
+        with_output=asked.get("includeOutput") == "true",
+    )
+
+
+async def _find(request: web.Request) -> Row | None:
+    run_id = request.match_info["run_id"]
+    return await state_of(request).read(lambda connection: find_run(connection, run_id))
+
+
+def _run(row: Row, registry: Registry, *, with_output: bool) -> dict[str, Any]:
+    function = registry.by_id[row.function_id]
+    trigger: dict[str, Any] = {
+        "eventIds": [row.event_id],
+        "eventName": row.event_name,
+        "isBatch": row.batch_id is not None,
+    }
+    if row.batch_id is not None:
+        trigger["batchId"] = row.batch_id
+    if row.cron is not None:
+        trigger["cronSchedule"] = row.cron
+    shown: dict[str, Any] = {
+        "app": {"id": function.app},
+        "function": {"id": function.public_id, "name": function.name},
+        "id": row.id,
+        "queuedAt": rfc3339(row.queued_at),
+        "status": row.status,
+        "trigger": trigger,
+    }
+    if row.started_at is not None:
+        shown["startedAt"] = rfc3339(row.started_at)
+    if row.ended_at is not None:
+        shown["endedAt"] = rfc3339(row.ended_at)
+        shown["durationMs"] = str(row.ended_at - (row.started_at or row.queued_at))
+    if with_output and (output := public_output(row.status, row.output)) is not None:
+        shown["output"] = output
+    return shown
+
+
+def _app(registry: Registry, name: str) -> dict[str, Any]:
+    live = list(registry.of_app(name))
+    return {"functionCount": len(live), "id": name, "isArchived": not live, "method": "SERVE", "name": name}
+
+
+def _function(function: Function) -> dict[str, Any]:
+    events = [
+        {"type": "EVENT", "value": t.name, **({"if": t.expression.text} if t.expression else {})}
+        for t in function.event_triggers
+    ]
+    return {
+        "app": {"id": function.app, "name": function.app},
+        "id": function.public_id,
+        "isArchived": function.archived,
+        "isPaused": False,
+        "name": function.name,
+        "slug": function.public_id,
+        "triggers": [*events, *({"type": "CRON", "value": t.text} for t in function.cron_triggers)],
+    }
+
+
+def _metadata(request: web.Request) -> dict[str, Any]:
+    return {"fetchedAt": rfc3339(state_of(request).core.clock.now_ms())}
+
+
+def _moment(text: str | None) -> int | None:
+    if not text:
+        return None
+    moment = datetime.fromisoformat(text)
+    return to_ms(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+
+
+def _errors(status: int, code: str, message: str) -> web.Response:
+    return reply({"errors": [{"code": code, "message": message}]}, status)
+
+
+def _refuse(message: str) -> web.Response:
+    return _errors(400, "invalid_field_format", message)
+
+
+def _not_found(message: str) -> web.Response:
+    return _errors(404, "not_found", message)

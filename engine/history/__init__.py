@@ -1,0 +1,1 @@
+"""Reading what happened; nothing here changes anything."""

@@ -1,0 +1,101 @@
+"""Runs as they are stored, found by function, time, status or event."""
+
+import base64
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from sqlalchemy import Connection, Select, and_, or_, select
+
+from engine.rows import Row
+from engine.tables import events, run_events, runs, steps
+
+_FACTS = [column for column in runs.c if column.name not in {"events", "output"}]
+_TIME_FIELDS = {"queuedAt": runs.c.queued_at, "startedAt": runs.c.started_at, "endedAt": runs.c.ended_at}
+
+
+@dataclass(frozen=True)
+class RunQuery:
+    """Runs with `since` <= time field < `until`, newest first unless `ascending`."""
+
+    limit: int
+    function_ids: Sequence[str] | None = None
+    event_id: str | None = None
+    statuses: Sequence[str] = ()
+    time_field: str = "queuedAt"
+    since: int | None = None
+    until: int | None = None
+    ascending: bool = False
+    cursor: str | None = None
+    with_output: bool = field(default=False, kw_only=True)
+
+
+def list_runs(connection: Connection, query: RunQuery) -> tuple[list[Row], str | None]:
+    """A page of runs and the cursor of the next one, None at the end.
+
+    Raises:
+        ValueError: the cursor is not one of ours.
+    """
+    moment = _TIME_FIELDS[query.time_field]
+    statement: Select[tuple[object, ...]] = select(*_FACTS, runs.c.output) if query.with_output else select(*_FACTS)
+    if query.function_ids is not None:
+        statement = statement.where(runs.c.function_id.in_(query.function_ids))
+    if query.event_id is not None:
+        batched = select(run_events.c.run_id).where(run_events.c.event_id == query.event_id)
+        statement = statement.where(or_(runs.c.event_id == query.event_id, runs.c.id.in_(batched)))
+    if query.statuses:
+        statement = statement.where(runs.c.status.in_(query.statuses))
+    if query.time_field != "queuedAt":
+        statement = statement.where(moment.is_not(None))
+    if query.since is not None:
+        statement = statement.where(moment >= query.since)
+    if query.until is not None:
+        statement = statement.where(moment < query.until)
+    # A run's id begins with the time it was queued, so that its order is the order of queueing.
+    order = (runs.c.id,) if query.time_field == "queuedAt" else (moment, runs.c.id)
+    if query.cursor is not None:
+        at, run_id = _read_cursor(query.cursor)
+        if len(order) == 1:
+            statement = statement.where(runs.c.id > run_id if query.ascending else runs.c.id < run_id)
+        elif query.ascending:
+            statement = statement.where(or_(moment > at, and_(moment == at, runs.c.id > run_id)))
+        else:
+            statement = statement.where(or_(moment < at, and_(moment == at, runs.c.id < run_id)))
+    statement = statement.order_by(*(column.asc() if query.ascending else column.desc() for column in order))
+    rows = list(connection.execute(statement.limit(query.limit + 1)))
+    if len(rows) <= query.limit:
+        return rows, None
+    rows = rows[: query.limit]
+    return rows, _cursor(rows[-1], moment.name)
+
+
+def find_run(connection: Connection, run_id: str) -> Row | None:
+    """The whole row."""
+    return connection.execute(select(runs).where(runs.c.id == run_id)).first()
+
+
+def run_steps(connection: Connection, run_id: str) -> list[Row]:
+    """In the order in which the app told of them."""
+    statement = (
+        select(steps).where(steps.c.run_id == run_id).order_by(steps.c.queued_at, steps.c.position, steps.c.step_id)
+    )
+    return list(connection.execute(statement))
+
+
+def event_ids(connection: Connection, run: Row) -> list[str]:
+    """The events that started a run."""
+    statement = select(run_events.c.event_id).where(run_events.c.run_id == run.id).order_by(run_events.c.position)
+    return [row.event_id for row in connection.execute(statement)] or [run.event_id]
+
+
+def find_event(connection: Connection, event_id: str) -> Row | None:
+    return connection.execute(select(events).where(events.c.id == event_id).limit(1)).first()
+
+
+def _cursor(row: Row, moment: str) -> str:
+    return base64.urlsafe_b64encode(json.dumps([getattr(row, moment), row.id]).encode()).decode()
+
+
+def _read_cursor(cursor: str) -> tuple[int, str]:
+    at, run_id = json.loads(base64.urlsafe_b64decode(cursor))
+    return int(at), str(run_id)

@@ -1,0 +1,107 @@
+"""A run as a tree of spans: the run, its steps, their attempts."""
+
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from engine.clock import rfc3339
+from engine.history.output import memo_output, public_output
+from engine.history.runs import run_steps
+from engine.json_text import loads
+from engine.rows import Row
+from engine.tables import attempts
+
+_OPS = {
+    "StepRun": "RUN",
+    "Step": "RUN",
+    "StepPlanned": "RUN",
+    "StepError": "RUN",
+    "StepFailed": "RUN",
+    "Sleep": "SLEEP",
+    "WaitForEvent": "WAIT_FOR_EVENT",
+    "InvokeFunction": "INVOKE",
+    "AIGateway": "AI_GATEWAY",
+}
+_OPEN = {"OPEN": "WAITING", "ERRORED": "RUNNING"}
+FINALIZATION = "Finalization"
+
+
+def run_trace(connection: Connection, run: Row, *, with_output: bool) -> dict[str, Any]:
+    """The root span; `children` are the steps, and theirs the attempts."""
+    tried: dict[str, list[Row]] = {}
+    for row in connection.execute(select(attempts).where(attempts.c.run_id == run.id).order_by(attempts.c.attempt)):
+        tried.setdefault(row.step_id, []).append(row)
+    children = [_step(run, step, tried.get(step.step_id, []), with_output) for step in run_steps(connection, run.id)]
+    if tried.get("") or run.ended_at is not None:
+        children.append(_finalization(run, tried.get("", []), with_output))
+    status = "WAITING" if run.status == "QUEUED" else run.status
+    root = _span(run.id, "Run", status, run.queued_at, run.started_at, run.ended_at)
+    if with_output:
+        root["input"] = loads(run.events)[0]
+        _add(root, "output", public_output(run.status, run.output))
+    root["children"] = children
+    return root
+
+
+def _step(run: Row, step: Row, failed: list[Row], with_output: bool) -> dict[str, Any]:
+    began = failed[0].started_at if failed else step.started_at or step.queued_at
+    span = _span(step.step_id, step.name, _status(run, step), step.queued_at, began, step.ended_at)
+    span["stepOp"] = _OPS.get(step.op, "UNSPECIFIED")
+    span["stepId"] = step.step_id
+    span["attempts"] = step.attempt + 1
+    output = memo_output(step.memo) if with_output else None
+    children = [_attempt(row, with_output) for row in failed if row.attempt < step.attempt or step.position is None]
+    if step.position is not None and span["stepOp"] == "RUN":
+        last = _span(
+            f"{step.step_id}-{step.attempt}",
+            f"Attempt {step.attempt}",
+            span["status"],
+            step.started_at,
+            step.started_at,
+            step.ended_at,
+        )
+        _add(last, "output", output)
+        children.append(last)
+    _add(span, "output", output)
+    span["children"] = children
+    return span
+
+
+def _attempt(row: Row, with_output: bool) -> dict[str, Any]:
+    span = _span(
+        f"{row.step_id}-{row.attempt}", f"Attempt {row.attempt}", "FAILED", row.started_at, row.started_at, row.ended_at
+    )
+    if with_output:
+        span["output"] = {"error": loads(row.error)}
+    return span
+
+
+def _finalization(run: Row, failed: list[Row], with_output: bool) -> dict[str, Any]:
+    status = "RUNNING" if run.ended_at is None else run.status
+    began = failed[0].started_at if failed else run.ended_at
+    span = _span(f"{run.id}-end", FINALIZATION, status, began, began, run.ended_at)
+    if with_output:
+        _add(span, "output", public_output(run.status, run.output))
+    span["children"] = [_attempt(row, with_output) for row in failed]
+    return span
+
+
+def _status(run: Row, step: Row) -> str:
+    if step.position is None:
+        return "CANCELLED" if run.ended_at is not None else _OPEN[step.status]
+    return "FAILED" if step.status == "BROKEN" else "COMPLETED"
+
+
+def _span(span_id: str, name: str, status: str, queued: int, started: int | None, ended: int | None) -> dict[str, Any]:
+    span: dict[str, Any] = {"id": span_id, "name": name, "status": status, "queuedAt": rfc3339(queued)}
+    if started is not None:
+        span["startedAt"] = rfc3339(started)
+    if ended is not None:
+        span["endedAt"] = rfc3339(ended)
+        span["durationMs"] = str(max(ended - (started or queued), 0))
+    return span
+
+
+def _add(span: dict[str, Any], key: str, value: dict[str, Any] | None) -> None:
+    if value is not None:
+        span[key] = value
