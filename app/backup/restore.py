@@ -101,6 +101,9 @@ def _put_in_place(home: Path, folder: Path, database: Path | None, now: datetime
             _move(old, aside / old.name)
         database.parent.mkdir(parents=True, exist_ok=True)
         _move(folder / DATABASE["sqlite"], database)
+    # The engine remembers events of the rows that go: it begins anew, and the watch rings for the rows that come.
+    for old in home.glob("engine.sqlite*"):
+        _move(old, aside / old.name)
     for name in (*FOLDERS, *FILES):
         _move(home / name, aside / name)
         _move(folder / name, home / name)

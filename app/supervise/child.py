@@ -51,8 +51,9 @@ class Child:
         supervisor, prctl = os.getpid(), self._surroundings.prctl
 
         def prepare() -> None:
-            # Ctrl-C at a terminal reaches the whole group: the supervisor alone decides who stops when.
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            # Ctrl-C at a terminal reaches the whole group: the supervisor alone decides who stops when. Blocked rather
+            # than ignored, since a server that sets a handler of its own would get it after all.
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
             die_with(supervisor, prctl)
 
         with self._surroundings.log_of(self.spec.name).open("ab") as log:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from gunicorn.app.base import BaseApplication
@@ -19,10 +20,13 @@ if TYPE_CHECKING:
 class Server(BaseApplication):  # type: ignore[misc] # gunicorn ships no types
     """Runs what `build` makes. It is called after the fork: no client or engine crosses one."""
 
-    def __init__(self, ask: Ask, threads: int, build: Callable[[], WSGIApplication]) -> None:
+    def __init__(
+        self, ask: Ask, threads: int, build: Callable[[], WSGIApplication], stopping: Callable[[], None]
+    ) -> None:
         self._ask = ask
         self._threads = threads
         self._build = build
+        self._stopping = stopping
         super().__init__()
 
     def load_config(self) -> None:
@@ -32,15 +36,12 @@ class Server(BaseApplication):  # type: ignore[misc] # gunicorn ships no types
             # Else it would hold the port for a second after its arbiter was killed.
             die_with(arbiter.pid, prctl)
 
-        def ignore_interrupt(server: Any) -> None:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
-
         settings: dict[str, object] = {
             "bind": f"{self._ask.host}:{self._ask.port}",
             "workers": 1,
             "worker_class": "gthread",
             "threads": self._threads,
-            # Steps and streams are long; a worker that hangs is found by its probe, not by a clock.
+            # Steps and streams are long: time says nothing about whether a worker hangs.
             "timeout": 0,
             # Under a supervisor a stop is quick, and a step that is cut off runs again.
             "graceful_timeout": 1 if self._ask.supervised else 30,
@@ -48,9 +49,8 @@ class Server(BaseApplication):  # type: ignore[misc] # gunicorn ships no types
             "control_socket_disable": True,
             "loglevel": "warning",
             "post_fork": post_fork,
+            "post_worker_init": lambda worker: _before_termination(self._stopping),
         }
-        if self._ask.supervised:
-            settings |= {"when_ready": ignore_interrupt, "post_worker_init": ignore_interrupt}
         for name, value in settings.items():
             self.cfg.set(name, value)
 
@@ -58,8 +58,24 @@ class Server(BaseApplication):  # type: ignore[misc] # gunicorn ships no types
         return self._build()
 
 
-def run_wsgi(ask: Ask, threads: int, build: Callable[[], WSGIApplication]) -> None:
-    """Serve until told to stop; ends the process. A long step or an open stream holds one of the threads."""
+def run_wsgi(
+    ask: Ask, threads: int, build: Callable[[], WSGIApplication], stopping: Callable[[], None] = lambda: None
+) -> None:
+    """Serve until told to stop; ends the process. A long step or an open stream holds one of the threads.
+
+    `stopping` is called in the worker when it is told to stop, before it waits for open requests.
+    """
     # Variables meant for somebody else's gunicorn do not reach ours.
     os.environ.pop("GUNICORN_CMD_ARGS", None)
-    Server(ask, threads, build).run()
+    Server(ask, threads, build, stopping).run()
+
+
+def _before_termination(stopping: Callable[[], None]) -> None:
+    gunicorns = signal.getsignal(signal.SIGTERM)
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        stopping()
+        if callable(gunicorns):
+            gunicorns(number, frame)
+
+    signal.signal(signal.SIGTERM, handle)
