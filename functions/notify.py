@@ -21,9 +21,7 @@ def notify(client: inngest.Inngest, database: Database, webhook: str) -> inngest
     A repeat carries the same `Idempotency-Key`; without a webhook the notice stands on the page only.
     """
 
-    @client.create_function(
-        fn_id="notify", trigger=inngest.TriggerEvent(event=NoticeRequested.name), retries=8
-    )
+    @client.create_function(fn_id="notify", trigger=inngest.TriggerEvent(event=NoticeRequested.name), retries=8)
     def handler(ctx: inngest.ContextSync) -> str:
         asked = NoticeRequested.of(ctx.event)
         return str(ctx.step.run("send", stepped(lambda: _send(database, webhook, asked))))
@@ -53,6 +51,8 @@ def _post(webhook: str, notice: Notice) -> None:
             webhook, json=body, headers={"Idempotency-Key": notice.id}, timeout=_SECONDS, follow_redirects=False
         )
     except httpx.HTTPError as error:
-        raise UnavailableError(f"the webhook of LOOPWRIGHT_NOTIFY_WEBHOOK did not answer: {type(error).__name__}") from error
+        raise UnavailableError(
+            f"the webhook of LOOPWRIGHT_NOTIFY_WEBHOOK did not answer: {type(error).__name__}"
+        ) from error
     if answer.status_code >= 300:
         raise UnavailableError(f"the webhook of LOOPWRIGHT_NOTIFY_WEBHOOK answered {answer.status_code}")

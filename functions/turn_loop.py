@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import inngest
@@ -19,29 +20,27 @@ MOST_DECISIONS = 50
 def work(ctx: inngest.ContextSync, parts: RuntimeParts, workspace_id: str, turn_id: str) -> str:
     """Drive a turn from its rows; answers how this run left it. Steps: `open`, `decide-<n>`, `call-<n>-<seq>`, `close`."""
     run_id = ctx.run_id
-    first = ctx.step.run("open", stepped(lambda: _open(parts, workspace_id, turn_id, run_id)))
+    first = ctx.step.run("open", stepped(partial(_open, parts, workspace_id, turn_id, run_id)))
     if not isinstance(first, int):
         return str(first)
     for n in range(first, first + MOST_DECISIONS):
-        decided = ctx.step.run(f"decide-{n}", stepped(lambda n=n: _decide(parts, workspace_id, turn_id, run_id, n)))
+        decided = ctx.step.run(f"decide-{n}", stepped(partial(_decide, parts, workspace_id, turn_id, run_id, n)))
         if not isinstance(decided, Mapping):
             return str(decided)
         if "unusable" in decided:
-            failed = ctx.step.run("fail", stepped(lambda d=decided: _fail(parts, workspace_id, turn_id, d)))
+            failed = ctx.step.run("fail", stepped(partial(_fail, parts, workspace_id, turn_id, decided)))
             return str(failed)
         ends = decided["calls"] == 0
         for seq in range(decided["calls"]):
             called = ctx.step.run(
-                f"call-{n}-{seq}", stepped(lambda n=n, seq=seq: _call(parts, workspace_id, turn_id, run_id, n, seq))
+                f"call-{n}-{seq}", stepped(partial(_call, parts, workspace_id, turn_id, run_id, n, seq))
             )
             if not isinstance(called, Mapping):
                 return str(called)
             ends = ends or bool(called["ends"])
         if ends:
-            return str(
-                ctx.step.run("close", stepped(lambda: closing.close(parts, workspace_id, turn_id, run_id)))
-            )
-    return str(ctx.step.run("part", stepped(lambda: entering.hand_over(parts, workspace_id, turn_id, run_id))))
+            return str(ctx.step.run("close", stepped(partial(closing.close, parts, workspace_id, turn_id, run_id))))
+    return str(ctx.step.run("part", stepped(partial(entering.hand_over, parts, workspace_id, turn_id, run_id))))
 
 
 def _open(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str) -> int | str:
@@ -67,5 +66,3 @@ def _call(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str, n: 
 def _fail(parts: RuntimeParts, workspace_id: str, turn_id: str, decided: Mapping[str, Any]) -> str:
     closing.fail(parts, workspace_id, turn_id, str(decided["unusable"]))
     return "failed"
-
-

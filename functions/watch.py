@@ -42,9 +42,7 @@ def watch(
     return handler
 
 
-def _pass(
-    database: Database, run_id: str, pause: timedelta, patience: timedelta, others: Sequence[Pass]
-) -> bool:
+def _pass(database: Database, run_id: str, pause: timedelta, patience: timedelta, others: Sequence[Pass]) -> bool:
     # Two pauses and some: a watcher that died is followed soon, one that only waits keeps its place.
     if not leases.take(database, _LEASE, run_id, pause * 2 + timedelta(seconds=5)):
         return False

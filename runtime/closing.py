@@ -204,4 +204,3 @@ def _block(scope: Scope, task_id: str, turn_id: str, reason: str) -> None:
         task_id=task_id,
         turn_id=turn_id,
     )
-

@@ -7,6 +7,7 @@ from decimal import Decimal
 from core.database import Scope
 from core.errors import ConflictError, InvalidError
 from runtime import cards, inbox, tasks, waits
+from runtime.entering import ring_again
 from runtime.tables import turns
 from runtime.tasks import Task
 from runtime.turns import ledger
@@ -39,10 +40,15 @@ def resume(scope: Scope, task_id: str) -> Task:
     """Take a paused or blocked task up again."""
     task = tasks.lock(scope, task_id)
     if task.status not in ("paused", "blocked"):
-        raise ConflictError(f"only a paused or blocked task can be resumed; this one is {task.status}", state=task.status)
+        raise ConflictError(
+            f"only a paused or blocked task can be resumed; this one is {task.status}", state=task.status
+        )
     cards.close_open(scope, task_id, "superseded", kinds=("blocked",))
     tasks.set_fields(scope, task_id, status="active", reason="", idle_rounds=0)
-    wake(scope, task_id, f"resume:{scope.ids.new('cause')}")
+    if wake(scope, task_id, f"resume:{scope.ids.new('cause')}") is None:
+        waiting = open_turn_of(scope, task_id)
+        if waiting is not None and waiting.status == "queued":
+            ring_again(scope, waiting)
     return tasks.get(scope, task_id)
 
 
@@ -87,4 +93,3 @@ def _end_turn(scope: Scope, task_id: str, reason: str) -> None:
         ledger.end_open_calls(scope, turn.id)
         inbox.unclaim(scope, task_id)
         scope.changed("turn", turn.id)
-

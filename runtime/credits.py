@@ -161,7 +161,9 @@ def held_since(scope: Scope, before: datetime, limit: int = 100) -> list[Reserva
 
 def authorised_by(scope: Scope, card_id: str) -> list[Reservation]:
     """What a card has authorised already."""
-    return [_reservation(row) for row in scope.rows(scope.select(reservations).where(reservations.c.card_id == card_id))]
+    return [
+        _reservation(row) for row in scope.rows(scope.select(reservations).where(reservations.c.card_id == card_id))
+    ]
 
 
 def _reservation(row: sa.Row[Any]) -> Reservation:

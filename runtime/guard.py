@@ -118,12 +118,15 @@ def _paid(facts: Facts) -> Verdict:
     if facts.plan_budget is not None:
         left = facts.plan_budget - facts.plan_spent
         if amount > left:
-            return NeedsQuote("plan", f"needs {amount} {unit} but only {left} of the plan's {facts.plan_budget} is left")
+            return NeedsQuote(
+                "plan", f"needs {amount} {unit} but only {left} of the plan's {facts.plan_budget} is left"
+            )
     elif amount > budget.free_per_operation:
         return NeedsQuote("operation", f"costs {amount} {unit}; up to {budget.free_per_operation} goes without asking")
     elif amount > budget.free_per_day - budget.spent_today:
         return NeedsQuote(
-            "day", f"costs {amount} {unit}; of today's {budget.free_per_day} without asking, {budget.spent_today} is used"
+            "day",
+            f"costs {amount} {unit}; of today's {budget.free_per_day} without asking, {budget.spent_today} is used",
         )
     if amount > budget.available:
         return NeedsQuote("balance", f"needs {amount} {unit} but only {budget.available} of the balance is free")

@@ -18,7 +18,11 @@ InputSource = Callable[[Scope, str], Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class RuntimeParts:
-    """`worker_tools` serve tasks and `main_tools` Main; `inputs` renders inputs by kind (`outcome`, `object`)."""
+    """`worker_tools` serve tasks and `main_tools` Main; `inputs` renders inputs by kind (`outcome`, `object`).
+
+    `lease` is how long a step holds its turn without a sign of life, `patience` how long a turn may stand untouched
+    before its run counts as lost, `pause` the time between two passes of the watch.
+    """
 
     database: Database
     model: Model
@@ -29,6 +33,7 @@ class RuntimeParts:
     open_orders: OpenOrders
     lease: timedelta
     patience: timedelta
+    pause: timedelta
     most_idle_rounds: int = 3
 
     def tools_for(self, task_id: str | None) -> Mapping[str, Tool]:

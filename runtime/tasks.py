@@ -109,9 +109,7 @@ def listing(
         query = query.where(tasks.c.status.in_(statuses))
     if before is not None:
         at, last_id = before
-        query = query.where(
-            sa.or_(tasks.c.updated_at < at, sa.and_(tasks.c.updated_at == at, tasks.c.id < last_id))
-        )
+        query = query.where(sa.or_(tasks.c.updated_at < at, sa.and_(tasks.c.updated_at == at, tasks.c.id < last_id)))
     return [_task(row) for row in scope.rows(query.order_by(tasks.c.updated_at.desc(), tasks.c.id.desc()).limit(limit))]
 
 

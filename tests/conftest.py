@@ -9,7 +9,12 @@ import pytest
 
 from tests.support.environment import is_setting
 
-pytest_plugins = ["tests.support.postgres", "tests.support.product", "tests.support.browser"]
+pytest_plugins = [
+    "tests.support.postgres",
+    "tests.support.databases",
+    "tests.support.product",
+    "tests.support.browser",
+]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -103,7 +103,9 @@ class UpdateChecklist:
     domain = "core"
     effect = Effect.WRITE
     repeatable = True
-    description = "Move steps of the checklist. `done` needs evidence: the objects, orders, messages or cards that show it."
+    description = (
+        "Move steps of the checklist. `done` needs evidence: the objects, orders, messages or cards that show it."
+    )
     arguments = UpdateChecklistArguments
 
     def __init__(self, checks: Mapping[str, EvidenceCheck]) -> None:

@@ -82,7 +82,9 @@ def steps_of(scope: Scope, turn_ids: Sequence[str]) -> list[Step]:
 
 
 def calls_of(scope: Scope, turn_ids: Sequence[str]) -> list[Call]:
-    query = scope.select(calls).where(calls.c.turn_id.in_(turn_ids)).order_by(calls.c.turn_id, calls.c.step, calls.c.seq)
+    query = (
+        scope.select(calls).where(calls.c.turn_id.in_(turn_ids)).order_by(calls.c.turn_id, calls.c.step, calls.c.seq)
+    )
     return [_call(row) for row in scope.rows(query)]
 
 

@@ -1,0 +1,53 @@
+"""A model that says what it was told to say, for tests; it fails on a question too many and on answers left over."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from core.errors import LoopwrightError
+from core.model import Decision, Message, ProposedCall, ToolSpec, Usage, Verdict
+
+
+class UnexpectedRequestError(AssertionError):
+    """The model was asked more often than the script foresees."""
+
+
+def says(text: str, *calls: tuple[str, str]) -> Decision:
+    """A decision of these words and calls, each `(tool, arguments as JSON text)`."""
+    proposed = tuple(ProposedCall(f"scripted_{n}", name, arguments) for n, (name, arguments) in enumerate(calls))
+    return Decision(text=text, calls=proposed, model="scripted", usage=Usage(tokens=len(text)))
+
+
+class ScriptedModel:
+    """Answers in order. An error in the script is raised instead of said; `requests` keeps what was asked."""
+
+    def __init__(self, *script: Decision | LoopwrightError, verdicts: Sequence[dict[str, Any]] = ()) -> None:
+        self._script = list(script)
+        self._verdicts = list(verdicts)
+        self._lock = threading.Lock()
+        self.requests: list[tuple[Sequence[Message], Sequence[ToolSpec]]] = []
+
+    def decide(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Decision:
+        with self._lock:
+            self.requests.append((messages, tools))
+            if not self._script:
+                raise UnexpectedRequestError(f"request {len(self.requests)} was not foreseen: {messages[-1]}")
+            said = self._script.pop(0)
+        if isinstance(said, LoopwrightError):
+            raise said
+        return said
+
+    def verdict(self, name: str, shape: type[Verdict], messages: Sequence[Message]) -> Verdict:
+        with self._lock:
+            self.requests.append((messages, ()))
+            if not self._verdicts:
+                raise UnexpectedRequestError(f"the verdict {name} was not foreseen")
+            return shape.model_validate(self._verdicts.pop(0))
+
+    def assert_spent(self) -> None:
+        """Fail when answers were left over."""
+        left = len(self._script) + len(self._verdicts)
+        if left:
+            raise AssertionError(f"{left} scripted answers were never asked for")

@@ -1,0 +1,139 @@
+"""Turns driven step by step, as the durable function does it, without an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from core.database import Scope
+from core.model_scripted import ScriptedModel
+from core.tools import CallContext, Effect, Tool, ToolResult
+from runtime import calling, closing, deciding, entering, inbox, messages, tasks
+from runtime.parts import RuntimeParts
+from runtime.tasks import Task
+from runtime.tools.asking import AskUser
+from runtime.tools.ending import Finish
+from runtime.tools.looking import CheckCall, ListTasks, ReadBack, ReadTask
+from runtime.tools.planning import CreateChecklist, SetBrief, UpdateChecklist
+from runtime.turns import rows
+from runtime.turns.rows import Turn
+from tests.support.databases import Store
+
+LEASE = timedelta(seconds=30)
+
+
+class NoteArguments(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    text: str = ""
+
+
+class Note:
+    """A tool that counts how often its body ran; `during` is called inside it."""
+
+    domain = "core"
+    description = "Take a note."
+    arguments = NoteArguments
+
+    def __init__(
+        self,
+        name: str = "note",
+        *,
+        effect: Effect = Effect.WRITE,
+        repeatable: bool = True,
+        during: Callable[[CallContext], None] = lambda _call: None,
+    ) -> None:
+        self.name = name
+        self.effect = effect
+        self.repeatable = repeatable
+        self.during = during
+        self.ran: list[str] = []
+
+    def run(self, call: CallContext, arguments: NoteArguments) -> ToolResult:
+        self.ran.append(call.call_id)
+        self.during(call)
+        return ToolResult({"noted": arguments.text})
+
+
+def parts(
+    store: Store,
+    model: ScriptedModel,
+    *tools: Tool,
+    open_orders: Callable[[Scope, str], Sequence[str]] = lambda _scope, _task: (),
+) -> RuntimeParts:
+    core: tuple[Tool, ...] = (SetBrief(), CreateChecklist(), UpdateChecklist({}), AskUser(), Finish())
+    looking: tuple[Tool, ...] = (ReadTask(), ListTasks(), CheckCall(), ReadBack())
+    inputs: Mapping[str, Any] = {"outcome": lambda _scope, ref: {"kind": "outcome", "order_id": ref}}
+    return RuntimeParts(
+        database=store.database,
+        model=model,
+        worker_tools=(*core, *looking, *tools),
+        main_tools=looking,
+        state_sources=(),
+        inputs=inputs,
+        open_orders=open_orders,
+        lease=LEASE,
+        patience=LEASE,
+        pause=timedelta(seconds=10),
+    )
+
+
+def new_task(store: Store, goal: str = "Three posters", kind: str = "persistent") -> Task:
+    with store.database.transaction(store.workspace_id) as scope:
+        return tasks.create(
+            scope,
+            kind=kind,
+            goal=goal,
+            language="en",
+            person_id=store.person_id,
+            asked_by="person",
+            cause=scope.ids.new("cause"),
+        )
+
+
+def tell(store: Store, task_id: str, text: str) -> str:
+    """A person's message, received and delivered to a task; answers its id."""
+    with store.database.transaction(store.workspace_id) as scope:
+        message = messages.receive(
+            scope, person_id=store.person_id, asked_by="person", channel_id=None, text=text, to_task_id=task_id
+        )
+        messages.set_state(scope, message.id, "delivered", was=("received",), task_id=task_id)
+        inbox.deliver(scope, task_id, "message", message.id)
+    return message.id
+
+
+def newest_turn(store: Store, task_id: str) -> Turn:
+    with store.database.reading(store.workspace_id) as scope:
+        return rows.of_task(scope, task_id)[-1]
+
+
+def turn(store: Store, turn_id: str) -> Turn:
+    with store.database.reading(store.workspace_id) as scope:
+        return rows.get(scope, turn_id)
+
+
+def task(store: Store, task_id: str) -> Task:
+    with store.database.reading(store.workspace_id) as scope:
+        return tasks.get(scope, task_id)
+
+
+def message(store: Store, message_id: str) -> messages.Message:
+    with store.database.reading(store.workspace_id) as scope:
+        return messages.get(scope, message_id)
+
+
+def run(made: RuntimeParts, store: Store, turn_id: str, run_id: str = "run-1", most: int = 20) -> str:
+    """A whole run of a turn; answers the turn's status at its end."""
+    ws = store.workspace_id
+    first = entering.open_turn(made, ws, turn_id, run_id)
+    if isinstance(first, str):
+        return first
+    for n in range(first, first + most):
+        ends = (count := deciding.decide(made, ws, turn_id, run_id, n).calls) == 0
+        for seq in range(count):
+            ends = calling.run_call(made, ws, turn_id, run_id, n, seq).ends or ends
+        if ends:
+            return closing.close(made, ws, turn_id, run_id)
+    raise AssertionError(f"the turn took more than {most} decisions")

@@ -1,0 +1,221 @@
+"""Who may act for a turn: leases, takeovers, stops, and bells that come twice, late or not at all."""
+
+from __future__ import annotations
+
+import threading
+from datetime import timedelta
+
+import pytest
+
+from core.errors import BusyError, ConflictError, LostError, NotFoundError
+from core.model_scripted import ScriptedModel, says
+from runtime import calling, cards, closing, control, deciding, entering, inbox, messages, watching
+from runtime.turns import ledger
+from runtime.wake import wake
+from tests.runtime.driving import LEASE, Note, message, new_task, newest_turn, parts, run, task, tell, turn
+from tests.support.databases import Store
+
+
+def test_18_frozen_execution_is_taken_over_once_and_its_late_result_refused(store: Store) -> None:
+    made_for = new_task(store)
+    tell(store, made_for.id, "go")
+    turn_id = newest_turn(store, made_for.id).id
+    frozen, thaw = threading.Event(), threading.Event()
+
+    def freeze_first(_call: object) -> None:
+        if len(note.ran) == 1:
+            frozen.set()
+            assert thaw.wait(20)
+
+    note = Note(during=freeze_first)
+    model = ScriptedModel(says("", ("note", "{}")), says("done"))
+    made = parts(store, model, note)
+    entering.open_turn(made, store.workspace_id, turn_id, "run-1")
+    deciding.decide(made, store.workspace_id, turn_id, "run-1", 1)
+    late: list[BaseException] = []
+
+    def first_execution() -> None:
+        try:
+            calling.run_call(made, store.workspace_id, turn_id, "run-1", 1, 0)
+        except LostError as error:
+            late.append(error)
+
+    worker = threading.Thread(target=first_execution)
+    worker.start()
+    assert frozen.wait(20)
+    with pytest.raises(BusyError):
+        calling.run_call(made, store.workspace_id, turn_id, "run-1", 1, 0)
+    store.clock.advance(LEASE + timedelta(seconds=1))
+
+    taken = calling.run_call(made, store.workspace_id, turn_id, "run-1", 1, 0)
+    thaw.set()
+    worker.join(20)
+    deciding.decide(made, store.workspace_id, turn_id, "run-1", 2)
+    closing.close(made, store.workspace_id, turn_id, "run-1")
+
+    assert taken.status == "done"
+    assert len(late) == 1
+    assert (turn(store, turn_id).status, turn(store, turn_id).epoch) == ("completed", 2)
+    assert len(model.requests) == 2
+    with store.database.reading(store.workspace_id) as scope:
+        assert [(c.status, c.epoch) for c in ledger.calls_of(scope, [turn_id])] == [("done", 2)]
+
+
+def test_23_second_bell_of_a_turn_is_not_let_in(store: Store) -> None:
+    made_for = new_task(store)
+    tell(store, made_for.id, "go")
+    turn_id = newest_turn(store, made_for.id).id
+    made = parts(store, ScriptedModel())
+
+    assert entering.open_turn(made, store.workspace_id, turn_id, "run-1") == 1
+    assert entering.open_turn(made, store.workspace_id, turn_id, "run-1") == 1
+    refused = entering.open_turn(made, store.workspace_id, turn_id, "run-2")
+
+    assert refused == "not let in: the turn is running"
+    with pytest.raises(LostError):
+        deciding.decide(made, store.workspace_id, turn_id, "run-2", 1)
+
+
+def test_22b_run_that_was_lost_is_replaced_and_its_steps_stop(store: Store) -> None:
+    made_for = new_task(store)
+    tell(store, made_for.id, "go")
+    turn_id = newest_turn(store, made_for.id).id
+    made = parts(store, ScriptedModel(says("ok")))
+    entering.open_turn(made, store.workspace_id, turn_id, "run-1")
+    store.clock.advance(made.patience + timedelta(seconds=1))
+
+    watching.pass_over(store.database, store.workspace_id, made.pause, made.patience)
+    rung = [name for name in store.bells.ids() if name.startswith(turn_id)]
+    status = run(made, store, turn_id, "run-2")
+
+    assert rung == [f"{turn_id}:1", f"{turn_id}:1:ring-1"]
+    assert status == "completed"
+    assert turn(store, turn_id).epoch == 2
+    with pytest.raises(LostError):
+        deciding.decide(made, store.workspace_id, turn_id, "run-1", 1)
+
+
+def test_20_21_stop_ends_turn_cards_and_waking(store: Store) -> None:
+    made_for = new_task(store)
+    tell(store, made_for.id, "go")
+    turn_id = newest_turn(store, made_for.id).id
+
+    def stop(_call: object) -> None:
+        with store.database.transaction(store.workspace_id) as scope:
+            cards.open_card(
+                scope, kind="choice", title="?", body="", options=[{"id": "a", "label": "A"}], cause="c",
+                task_id=made_for.id,
+            )  # fmt: skip
+            control.stop(scope, made_for.id)
+
+    made = parts(store, ScriptedModel(says("", ("note", "{}"), ("note", "{}"))), Note(during=stop))
+    entering.open_turn(made, store.workspace_id, turn_id, "run-1")
+    deciding.decide(made, store.workspace_id, turn_id, "run-1", 1)
+
+    with pytest.raises(LostError):
+        calling.run_call(made, store.workspace_id, turn_id, "run-1", 1, 0)
+    with pytest.raises(LostError):
+        calling.run_call(made, store.workspace_id, turn_id, "run-1", 1, 1)
+
+    assert task(store, made_for.id).status == "stopped"
+    with store.database.transaction(store.workspace_id) as scope:
+        assert [c.status for c in ledger.calls_of(scope, [turn_id])] == ["outcome_unknown", "cancelled"]
+        card = cards.listing(scope, task_id=made_for.id)[0]
+        assert card.state == "void"
+        with pytest.raises(ConflictError):
+            cards.answer(scope, card.id, "a", None, store.person_id, {})
+        assert wake(scope, made_for.id, "late") is None
+
+
+def test_21_late_stop_does_not_hit_the_next_turn(store: Store) -> None:
+    made_for = new_task(store)
+    tell(store, made_for.id, "go")
+    run(parts(store, ScriptedModel(says("ok"))), store, newest_turn(store, made_for.id).id)
+    with store.database.transaction(store.workspace_id) as scope:
+        control.stop(scope, made_for.id)
+        control.stop(scope, made_for.id)
+
+    other = new_task(store, "another")
+    tell(store, other.id, "go")
+
+    assert run(parts(store, ScriptedModel(says("ok"))), store, newest_turn(store, other.id).id) == "completed"
+
+
+def test_10_withdrawing_and_claiming_have_one_winner(store: Store) -> None:
+    made_for = new_task(store)
+    for n in range(12):
+        asked = tell(store, made_for.id, f"message {n}")
+        both = threading.Barrier(2)
+        outcome: dict[str, object] = {}
+
+        def withdraw(asked: str = asked, both: threading.Barrier = both, outcome: dict[str, object] = outcome) -> None:
+            both.wait()
+            try:
+                with store.database.transaction(store.workspace_id) as scope:
+                    messages.withdraw(scope, asked)
+                outcome["withdrawn"] = True
+            except ConflictError as error:
+                outcome["withdrawn"] = False
+                outcome["step"] = error.facts().get("step")
+
+        racer = threading.Thread(target=withdraw)
+        racer.start()
+        both.wait()
+        with store.database.transaction(store.workspace_id) as scope:
+            claimed = [item.ref_id for item in inbox.claim(scope, made_for.id, "turn-x", 1)]
+            inbox.consume(scope, [i for i in inbox.unread(scope, made_for.id) if i.state == "claimed"], "turn-x", 1)
+        racer.join()
+
+        assert outcome["withdrawn"] == (asked not in claimed)
+        assert message(store, asked).state == ("withdrawn" if outcome["withdrawn"] else "consumed")
+
+
+def test_24_unread_message_without_a_turn_gets_one_from_the_watch(store: Store) -> None:
+    made_for = new_task(store)
+    with store.database.transaction(store.workspace_id) as scope:
+        said = messages.receive(
+            scope, person_id=store.person_id, asked_by="person", channel_id=None, text="x", to_task_id=made_for.id
+        )
+        messages.set_state(scope, said.id, "delivered", was=("received",), task_id=made_for.id)
+        inbox.put(scope, made_for.id, "message", said.id)
+    store.clock.advance(timedelta(seconds=11))
+
+    for _ in range(3):
+        watching.pass_over(store.database, store.workspace_id, timedelta(seconds=10), LEASE)
+
+    assert newest_turn(store, made_for.id).status == "queued"
+
+
+def test_05b_one_bad_row_does_not_keep_the_watch_from_the_others(store: Store) -> None:
+    made = parts(store, ScriptedModel())
+    turns = []
+    for n in range(5):
+        made_for = new_task(store, f"task {n}")
+        tell(store, made_for.id, "go")
+        turns.append(newest_turn(store, made_for.id).id)
+        entering.open_turn(made, store.workspace_id, turns[-1], f"run-{n}")
+    store.clock.advance(made.patience + timedelta(seconds=1))
+
+    watching.pass_over(store.database, store.workspace_id, made.pause, made.patience)
+
+    assert {f"{turn_id}:1:ring-1" for turn_id in turns} <= set(store.bells.ids())
+
+
+def test_forged_bell_without_its_row_does_nothing(store: Store) -> None:
+    with pytest.raises(NotFoundError):
+        entering.open_turn(parts(store, ScriptedModel()), store.workspace_id, "turn_forged", "run-1")
+
+
+def test_paused_task_keeps_its_turn_until_it_is_resumed(store: Store) -> None:
+    made_for = new_task(store)
+    tell(store, made_for.id, "go")
+    turn_id = newest_turn(store, made_for.id).id
+    with store.database.transaction(store.workspace_id) as scope:
+        control.pause(scope, made_for.id)
+    made = parts(store, ScriptedModel(says("ok")))
+
+    assert isinstance(entering.open_turn(made, store.workspace_id, turn_id, "run-1"), str)
+    with store.database.transaction(store.workspace_id) as scope:
+        control.resume(scope, made_for.id)
+
+    assert run(made, store, turn_id, "run-2") == "completed"

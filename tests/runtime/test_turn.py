@@ -1,0 +1,248 @@
+"""A turn from message to answer, and what its parts do when they run twice."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from core.errors import ConflictError, UnavailableError
+from core.model_scripted import ScriptedModel, says
+from core.tools import Effect
+from runtime import calling, cards, checklist, closing, deciding, entering, inbox, messages
+from runtime.turns import ledger
+from tests.runtime.driving import Note, message, new_task, newest_turn, parts, run, task, tell, turn
+from tests.support.databases import Store
+
+
+def test_message_is_read_answered_and_the_task_is_done(store: Store) -> None:
+    made_for = new_task(store)
+    asked = tell(store, made_for.id, "Write a note, please")
+    model = ScriptedModel(says("", ("note", '{"text": "hello"}')), says("Noted."))
+    note = Note()
+
+    status = run(parts(store, model, note), store, newest_turn(store, made_for.id).id)
+
+    assert status == "completed"
+    assert task(store, made_for.id).status == "done"
+    assert message(store, asked).state == "answered"
+    with store.database.reading(store.workspace_id) as scope:
+        replies = messages.replies_to(scope, asked)
+    assert [reply.text for reply in replies] == ["Noted."]
+    assert len(note.ran) == 1
+    model.assert_spent()
+
+
+def test_one_turn_is_open_at_a_time_and_what_meets_it_is_read_by_the_next(store: Store) -> None:
+    made_for = new_task(store)
+    tell(store, made_for.id, "first")
+    first = newest_turn(store, made_for.id)
+    late: list[str] = []
+    note = Note(during=lambda _call: late.append(tell(store, made_for.id, "second")))
+    model = ScriptedModel(says("", ("note", "{}")), says("one"), says("two"))
+    made = parts(store, model, note)
+
+    run(made, store, first.id)
+
+    with store.database.reading(store.workspace_id) as scope:
+        item = next(i for i in inbox.read_by(scope, first.id) if i.ref_id == late[0])
+        assert (item.step, item.position) == (2, 2)
+    assert message(store, late[0]).state == "answered"
+    assert newest_turn(store, made_for.id).id == first.id
+
+
+def test_12_decision_saved_before_a_crash_is_not_asked_for_again(store: Store) -> None:
+    made_for = new_task(store)
+    tell(store, made_for.id, "go")
+    turn_id = newest_turn(store, made_for.id).id
+    model = ScriptedModel(says("", ("note", "{}"), ("note", "{}")))
+    note = Note()
+    made = parts(store, model, note)
+    entering.open_turn(made, store.workspace_id, turn_id, "run-1")
+    deciding.decide(made, store.workspace_id, turn_id, "run-1", 1)
+
+    again = deciding.decide(made, store.workspace_id, turn_id, "run-1", 1)
+
+    assert again.calls == 2
+    assert len(model.requests) == 1
+    with store.database.reading(store.workspace_id) as scope:
+        assert [c.id for c in ledger.calls_of_step(scope, turn_id, 1)] == [f"{turn_id}:1:0", f"{turn_id}:1:1"]
+    assert note.ran == []
+
+
+class CrashError(BaseException):
+    """The process dies here."""
+
+
+def _crash(*_: object) -> None:
+    raise CrashError
+
+
+@pytest.mark.parametrize(("repeatable", "status", "runs"), [(True, "done", 2), (False, "outcome_unknown", 1)])
+def test_13_14_call_that_started_is_replayed_only_where_that_has_one_effect(
+    store: Store, repeatable: bool, status: str, runs: int
+) -> None:
+    made_for = new_task(store)
+    tell(store, made_for.id, "go")
+    turn_id = newest_turn(store, made_for.id).id
+    note = Note(repeatable=repeatable, during=_crash)
+    made = parts(store, ScriptedModel(says("", ("note", "{}"))), note)
+    entering.open_turn(made, store.workspace_id, turn_id, "run-1")
+    deciding.decide(made, store.workspace_id, turn_id, "run-1", 1)
+    with pytest.raises(CrashError):
+        calling.run_call(made, store.workspace_id, turn_id, "run-1", 1, 0)
+
+    note.during = lambda _call: None
+    called = calling.run_call(made, store.workspace_id, turn_id, "run-1", 1, 0)
+
+    assert called.status == status
+    assert note.ran == [f"{turn_id}:1:0"] * runs
+
+
+def test_15_result_that_was_saved_is_used_again(store: Store) -> None:
+    made_for = new_task(store)
+    tell(store, made_for.id, "go")
+    turn_id = newest_turn(store, made_for.id).id
+    note = Note()
+    made = parts(store, ScriptedModel(says("", ("note", "{}"))), note)
+    entering.open_turn(made, store.workspace_id, turn_id, "run-1")
+    deciding.decide(made, store.workspace_id, turn_id, "run-1", 1)
+    calling.run_call(made, store.workspace_id, turn_id, "run-1", 1, 0)
+
+    calling.run_call(made, store.workspace_id, turn_id, "run-1", 1, 0)
+
+    assert len(note.ran) == 1
+
+
+def test_16_model_that_fails_before_its_decision_is_saved_may_be_asked_again(store: Store) -> None:
+    made_for = new_task(store)
+    asked = tell(store, made_for.id, "go")
+    turn_id = newest_turn(store, made_for.id).id
+    model = ScriptedModel(UnavailableError("the model is away"), says("here"))
+    made = parts(store, model)
+    entering.open_turn(made, store.workspace_id, turn_id, "run-1")
+    with pytest.raises(UnavailableError):
+        deciding.decide(made, store.workspace_id, turn_id, "run-1", 1)
+    assert message(store, asked).state == "delivered"
+
+    deciding.decide(made, store.workspace_id, turn_id, "run-1", 1)
+
+    assert message(store, asked).state == "consumed"
+    assert turn(store, turn_id).epoch == 1
+
+
+def test_17_large_result_is_stored_once_and_read_back_by_pages(store: Store) -> None:
+    made_for = new_task(store)
+    tell(store, made_for.id, "go")
+    turn_id = newest_turn(store, made_for.id).id
+    long = "x" * 50_000
+    model = ScriptedModel(says("", ("note", json.dumps({"text": long}))), says("done"))
+    run(parts(store, model, Note()), store, turn_id)
+
+    with store.database.reading(store.workspace_id) as scope:
+        call = ledger.get_call(scope, f"{turn_id}:1:0")
+
+    assert call.result_ref is not None
+    assert call.result is not None
+    assert call.result["characters"] > 50_000
+    assert len(json.dumps(call.result)) < 3_000
+    sent = json.dumps(list(model.requests[1][0]))
+    assert long not in sent.replace(json.dumps(json.dumps({"text": long})), "")
+
+
+@pytest.mark.parametrize("arguments", ['{"text": "cut', "", "{'text': 'a'}", "[1]", '{"text": 3}', '{}{"text":"b"}'])
+def test_arguments_that_do_not_fit_are_told_to_the_model_and_not_run(store: Store, arguments: str) -> None:
+    made_for = new_task(store)
+    tell(store, made_for.id, "go")
+    turn_id = newest_turn(store, made_for.id).id
+    model = ScriptedModel(says("", ("spend", arguments)), says("sorry"))
+    spend = Note("spend", effect=Effect.PAID)
+    run(parts(store, model, spend), store, turn_id)
+
+    expected = [] if arguments else [f"{turn_id}:1:0"]
+    assert spend.ran == expected
+    second = list(model.requests[1][0])
+    assistant = next(m for m in second if m.get("tool_calls"))
+    assert isinstance(json.loads(assistant["tool_calls"][0]["function"]["arguments"]), dict)
+    assert [m["tool_call_id"] for m in second if m["role"] == "tool"] == [assistant["tool_calls"][0]["id"]]
+
+
+def test_9_message_can_be_taken_back_until_a_step_has_read_it(store: Store) -> None:
+    made_for = new_task(store)
+    early, late = tell(store, made_for.id, "a"), tell(store, made_for.id, "b")
+    with store.database.transaction(store.workspace_id) as scope:
+        messages.withdraw(scope, early)
+    turn_id = newest_turn(store, made_for.id).id
+    run(parts(store, ScriptedModel(says("ok"))), store, turn_id)
+
+    with store.database.transaction(store.workspace_id) as scope, pytest.raises(ConflictError) as refused:
+        messages.withdraw(scope, late)
+
+    assert refused.value.facts()["step"] == 1
+    assert message(store, early).state == "withdrawn"
+
+
+def test_plan_goes_on_by_itself_until_evidence_is_there(store: Store) -> None:
+    made_for = new_task(store)
+    asked = tell(store, made_for.id, "go")
+    plan = ("create_checklist", '{"steps": [{"title": "Note it", "acceptance": "a note"}]}')
+    proof = ("update_checklist", json.dumps({"changes": [
+        {"n": 1, "status": "done", "evidence": [{"kind": "message", "id": asked}]}]}))  # fmt: skip
+    model = ScriptedModel(says("", plan), says("Planned."), says("", proof), says("All done."))
+    made = parts(store, model)
+
+    run(made, store, newest_turn(store, made_for.id).id)
+    second = newest_turn(store, made_for.id)
+    assert second.status == "queued"
+    run(made, store, second.id, "run-2")
+
+    assert task(store, made_for.id).status == "done"
+    model.assert_spent()
+
+
+def test_44_turns_that_only_rewrite_the_plan_stop_on_a_card(store: Store) -> None:
+    made_for = new_task(store)
+    tell(store, made_for.id, "go")
+    plan = ("create_checklist", '{"steps": [{"title": "Think"}]}')
+    model = ScriptedModel(*[answer for _ in range(4) for answer in (says("", plan), says("planned"))])
+    made = parts(store, model)
+
+    for n in range(4):
+        run(made, store, newest_turn(store, made_for.id).id, f"run-{n}")
+
+    assert task(store, made_for.id).status == "blocked"
+    with store.database.reading(store.workspace_id) as scope:
+        assert [card.kind for card in cards.open_cards(scope, made_for.id)] == ["blocked"]
+
+
+def test_45_checkpoint_that_the_model_only_talks_about_gets_its_card(store: Store) -> None:
+    made_for = new_task(store)
+    asked = tell(store, made_for.id, "go")
+    plan = ("create_checklist", '{"steps": [{"title": "Look", "checkpoint": true}, {"title": "Go on"}]}')
+    proof = ("update_checklist", json.dumps({"changes": [
+        {"n": 1, "status": "done", "evidence": [{"kind": "message", "id": asked}]}]}))  # fmt: skip
+    model = ScriptedModel(says("", plan, proof), says("Please confirm."), says("Thank you, going on."))
+    made = parts(store, model)
+
+    status = run(made, store, newest_turn(store, made_for.id).id)
+
+    assert status == "gated"
+    with store.database.transaction(store.workspace_id) as scope:
+        card = cards.open_cards(scope, made_for.id)[0]
+        cards.answer(scope, card.id, "continue", None, store.person_id, {})
+    with store.database.reading(store.workspace_id) as scope:
+        assert checklist.approved_checkpoints(scope, made_for.id) == {1}
+    assert newest_turn(store, made_for.id).status == "queued"
+
+
+def test_closing_twice_says_the_answer_once(store: Store) -> None:
+    made_for = new_task(store)
+    asked = tell(store, made_for.id, "go")
+    turn_id = newest_turn(store, made_for.id).id
+    made = parts(store, ScriptedModel(says("ok")))
+    run(made, store, turn_id)
+
+    assert closing.close(made, store.workspace_id, turn_id, "run-1") == "completed"
+
+    with store.database.reading(store.workspace_id) as scope:
+        assert len(messages.replies_to(scope, asked)) == 1

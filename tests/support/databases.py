@@ -1,0 +1,83 @@
+"""A migrated database with one workspace, on SQLite or PostgreSQL, emptied by DELETE between tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from app.bootstrap import PERSON_ID, WORKSPACE_ID
+from app.tables import whole
+from core.bells import Bell
+from core.clock import StoppedClock
+from core.database import Database
+from core.tables import persons, roles, workspaces
+from runtime.tables import budgets, entries
+
+START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+
+
+class RungBells:
+    """Keeps what was rung instead of sending it: these tests have no engine."""
+
+    def __init__(self) -> None:
+        self.rung: list[Bell] = []
+
+    def ring(self, bell: Bell) -> None:
+        self.rung.append(bell)
+
+    def ids(self) -> list[str]:
+        return [bell.id for bell in self.rung]
+
+
+class Store:
+    """A database under test with its clock and its bells."""
+
+    def __init__(self, url: str) -> None:
+        self.clock = StoppedClock(START)
+        self.bells = RungBells()
+        self.database = Database(url, clock=self.clock, bells=self.bells)
+        self.workspace_id = WORKSPACE_ID
+        self.person_id = PERSON_ID
+
+    def fill(self) -> None:
+        """One workspace with one person and money."""
+        now = self.clock.now()
+        with self.database.unscoped() as connection:
+            add = connection.execute
+            add(sa.insert(workspaces).values(id=WORKSPACE_ID, name="W", timezone="UTC", change_seq=0, created_at=now))
+            add(sa.insert(persons).values(id=PERSON_ID, name="P", created_at=now))
+            add(sa.insert(roles).values(workspace_id=WORKSPACE_ID, person_id=PERSON_ID, role="owner"))
+            limits = {"free_per_operation": Decimal("0.30"), "free_per_day": Decimal(2)}
+            add(sa.insert(budgets).values(workspace_id=WORKSPACE_ID, currency="USD", **limits))
+            grant = {"id": "entry_0", "kind": "grant", "amount": Decimal(100), "currency": "USD", "cause": "opening"}
+            add(sa.insert(entries).values(workspace_id=WORKSPACE_ID, at=now, **grant))
+
+    def empty(self) -> None:
+        with self.database.unscoped() as connection:
+            for table in reversed(whole().sorted_tables):
+                connection.execute(sa.delete(table))
+
+
+def _prepared(url: str) -> Store:
+    store = Store(url)
+    with store.database.unscoped() as connection:
+        whole().create_all(connection)
+    store.empty()
+    store.fill()
+    return store
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    """The same test on both databases; the second one only where the `postgres` tests are asked for."""
+    on_file = request.param == "sqlite"
+    prepared = _prepared(
+        f"sqlite:///{tmp_path / 'test.sqlite'}" if on_file else request.getfixturevalue("postgres_url")
+    )
+    yield prepared
+    prepared.database.close()
