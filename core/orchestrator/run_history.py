@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -16,6 +17,7 @@ from core.orchestrator.trace import Step, error_in, plain, steps_of
 STATUSES = ("queued", "running", "completed", "failed", "cancelled")
 _LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 _MOST = 100
+_RUN_ID = re.compile(r"[0-9A-Za-z]{26}")
 _ENDED = {"completed", "failed", "cancelled"}
 
 
@@ -104,7 +106,7 @@ class RunHistory:
 
     def run(self, run_id: str) -> RunDetail:
         """One run; raises NotFoundError."""
-        if not run_id.isalnum():
+        if not _RUN_ID.fullmatch(run_id):
             raise NotFoundError(f"there is no run {run_id!r}")
         listed = self._summary(run_id)
         facts = self._data(f"/v1/runs/{run_id}")

@@ -51,7 +51,7 @@ def probe_app(
     def three(ctx: inngest.ContextSync) -> object:
         def flaky() -> str:
             if failures:
-                raise inngest.RetryAfterError(failures.pop(), 1000)
+                raise RuntimeError(failures.pop())
             return "two"
 
         first = ctx.step.run("first", lambda: {"x": 1})
