@@ -31,7 +31,7 @@ def upload(
     asset = assets.put(data, declared=declared)
     found = kind_of(asset.media_type)
     if kind is not None and kind != found:
-        raise InvalidError(f"the file is {asset.media_type}, so it makes a {found}, not a {kind}")
+        raise InvalidError(f"the file is {asset.media_type}, of kind {found}, not {kind}")
     with access.transaction() as scope:
         return objects.create(
             scope,
@@ -66,7 +66,7 @@ def replace(
         work = objects.get(scope, object_id)
     asset = assets.put(data, declared=declared or work.media_type)
     if kind_of(asset.media_type) != work.kind:
-        raise InvalidError(f"the file is {asset.media_type}, but {work.title!r} is a {work.kind}")
+        raise InvalidError(f"the file is {asset.media_type}, but {work.title!r} is of kind {work.kind}")
     with access.transaction() as scope:
         return objects.add_version(
             scope,

@@ -9,7 +9,7 @@ from core.database import Scope
 from core.errors import ConflictError, NotFoundError
 from workspace import titles
 from workspace.assets import Asset
-from workspace.found import Object, by_ids, made_by
+from workspace.found import Object, by_ids, get, made_by
 from workspace.sight import seen
 from workspace.writes import add_version, create
 
@@ -48,9 +48,10 @@ def file_output(
             recipe = {**recipe, "made_for": {"object_id": object_id, "version": base_version}}
     if work is None:
         work = create(scope, kind=kind, recipe=recipe, stale=object_id is not None, **facts)
-    if task_id is not None:
-        seen(scope, work.id, task_id, work.version)
-    return work
+    if task_id is None:
+        return work
+    seen(scope, work.id, task_id, work.version)
+    return get(scope, work.id, work.version)
 
 
 def _on_top(scope: Scope, object_id: str, kind: str, base_version: int, facts: Mapping[str, Any]) -> Object | None:

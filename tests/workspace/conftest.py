@@ -1,4 +1,4 @@
-"""A real database with one workspace in it, and a store of bytes beside it."""
+"""Real databases with two workspaces in them, and a store of bytes beside them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
+import runtime.tables
 import workspace.tables
 from core.clock import StoppedClock
 from core.database import Database
@@ -20,9 +21,11 @@ OTHER = "workspace_2"
 
 
 def prepare(database: Database, clock: StoppedClock) -> None:
-    assert workspace.tables.objects.metadata is metadata
+    assert workspace.tables.objects.metadata is runtime.tables.cards.metadata is metadata
     with database.unscoped() as connection:
         metadata.create_all(connection)
+        for table in reversed(metadata.sorted_tables):
+            connection.execute(sa.delete(table))
         for name in (HOME, OTHER):
             connection.execute(
                 sa.insert(workspaces).values(id=name, name=name, timezone="UTC", change_seq=0, created_at=clock.now())
@@ -34,9 +37,13 @@ def clock() -> StoppedClock:
     return StoppedClock(datetime(2026, 7, 1, 12, tzinfo=UTC))
 
 
-@pytest.fixture
-def database(tmp_path: Path, clock: StoppedClock) -> Iterator[Database]:
-    database = Database(f"sqlite:///{tmp_path / 'loopwright.sqlite'}", clock=clock)
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def database(request: pytest.FixtureRequest, tmp_path: Path, clock: StoppedClock) -> Iterator[Database]:
+    if request.param == "postgres":
+        url = str(request.getfixturevalue("postgres_url"))
+    else:
+        url = f"sqlite:///{tmp_path / 'loopwright.sqlite'}"
+    database = Database(url, clock=clock)
     prepare(database, clock)
     yield database
     database.close()
