@@ -115,22 +115,26 @@ def _paid(facts: Facts) -> Verdict:
         return Refused("currency", f"the price is in {unit} and the budget in {budget.currency}; nothing converts them")
     if facts.asked_by == "program":
         return NeedsQuote("program", "a program asked for this work, so each paid act is confirmed by a person")
-    if facts.plan_budget is not None:
-        left = facts.plan_budget - facts.plan_spent
-        if amount > left:
-            return NeedsQuote(
-                "plan", f"needs {amount} {unit} but only {left} of the plan's {facts.plan_budget} is left"
-            )
-    elif amount > budget.free_per_operation:
-        return NeedsQuote("operation", f"costs {amount} {unit}; up to {budget.free_per_operation} goes without asking")
-    elif amount > budget.free_per_day - budget.spent_today:
-        return NeedsQuote(
-            "day",
-            f"costs {amount} {unit}; of today's {budget.free_per_day} without asking, {budget.spent_today} is used",
-        )
+    if above := _allowance(facts):
+        return above
     if amount > budget.available:
         return NeedsQuote("balance", f"needs {amount} {unit} but only {budget.available} of the balance is free")
     return Allowed()
+
+
+def _allowance(facts: Facts) -> NeedsQuote | None:
+    """What may go without asking: within the task's plan where it has one, else the free allowance."""
+    amount, unit, budget = facts.amount, facts.currency, facts.budget
+    if facts.plan_budget is not None:
+        left = facts.plan_budget - facts.plan_spent
+        reason = f"needs {amount} {unit} but only {left} of the plan's {facts.plan_budget} is left"
+        return NeedsQuote("plan", reason) if amount > left else None
+    if amount > budget.free_per_operation:
+        return NeedsQuote("operation", f"costs {amount} {unit}; up to {budget.free_per_operation} goes without asking")
+    if amount > budget.free_per_day - budget.spent_today:
+        reason = f"costs {amount} {unit}; of today's {budget.free_per_day} without asking {budget.spent_today} is used"
+        return NeedsQuote("day", reason)
+    return None
 
 
 def gather_facts(

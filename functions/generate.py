@@ -1,0 +1,78 @@
+"""An order, from its submission to its settlement, as a durable function."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+import inngest
+
+from core.errors import NotFoundError
+from core.events import GenerationNews, GenerationOrdered
+from functions.shell import LOST, stepped
+from generation.following import ring_for_next_run, ring_if_news
+from generation.parts import Parts
+from generation.polling import poll
+from generation.settling import settle
+from generation.submitting import submit
+from workspace.works import file_output
+
+ROUNDS = 200
+"""How often one run waits; then it rings for the order's next run, long before the engine's limit of steps."""
+
+
+def generate(client: inngest.Inngest, parts: Parts) -> inngest.Function[str]:
+    """Trigger `generation/ordered`. Steps: `submit`; `news-<n>`, `look-<n>`, `poll-<n>`; `settle`; `again`."""
+
+    @client.create_function(fn_id="generate", trigger=inngest.TriggerEvent(event=GenerationOrdered.name), retries=20)
+    def handler(ctx: inngest.ContextSync) -> str:
+        asked = GenerationOrdered.of(ctx.event)
+        where = (asked.workspace_id, asked.order_id)
+        found: Any = ctx.step.run("submit", stepped(partial(_submit, parts, *where)))
+        for n in range(1, ROUNDS + 1):
+            if found == LOST or found["next"] != "wait":
+                break
+            _wait(ctx, parts, where, n, found)
+            found = ctx.step.run(f"poll-{n}", stepped(partial(_poll, parts, *where)))
+        if found == LOST:
+            return LOST
+        if found["next"] == "settle":
+            found = ctx.step.run("settle", stepped(partial(_settle, parts, *where)))
+        elif found["next"] == "wait":
+            ctx.step.run("again", stepped(partial(ring_for_next_run, parts.database, *where)))
+        return LOST if found == LOST else str(found["state"])
+
+    return handler
+
+
+def _wait(ctx: inngest.ContextSync, parts: Parts, where: tuple[str, str], n: int, found: dict[str, Any]) -> None:
+    """Wait for news or the pause. The engine registers the wait before it runs the look, so no news is missed."""
+    look = partial(ring_if_news, parts.database, *where, found["seen"], f"{ctx.run_id}:{n}")
+    ctx.group.parallel(
+        (
+            lambda: ctx.step.wait_for_event(
+                f"news-{n}",
+                event=GenerationNews.name,
+                if_exp="event.data.order_id == async.data.order_id",
+                timeout=timedelta(seconds=found["pause"]),
+            ),
+            lambda: ctx.step.run(f"look-{n}", stepped(look)),
+        )
+    )
+
+
+def _submit(parts: Parts, workspace_id: str, order_id: str) -> dict[str, Any] | str:
+    try:
+        return submit(parts, workspace_id, order_id).stored()
+    except NotFoundError:
+        # A bell without its rows: nothing happens.
+        return LOST
+
+
+def _poll(parts: Parts, workspace_id: str, order_id: str) -> dict[str, Any]:
+    return poll(parts, workspace_id, order_id).stored()
+
+
+def _settle(parts: Parts, workspace_id: str, order_id: str) -> dict[str, Any]:
+    return settle(parts, file_output, workspace_id, order_id).stored()

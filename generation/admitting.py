@@ -1,0 +1,72 @@
+"""Admitting an order: its row, its reservation and its bell, in one transaction."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from core.bells import Bell
+from core.database import Scope
+from core.errors import ConflictError
+from core.events import GenerationOrdered
+from generation.drafts import Draft
+from generation.orders import Order, by_key, get
+from generation.states import State
+from generation.tables import orders
+from runtime import credits
+
+UNSENT = timedelta(days=1)
+"""A placeholder until the order is sent: the time it may take is counted from then."""
+
+
+def admit(scope: Scope, draft: Draft, *, task_id: str | None, turn_id: str, card_id: str | None = None) -> Order:
+    """Order what is drafted, once per call; whoever calls holds the budget's lock and has asked the guard.
+
+    Raises ConflictError when the call has ordered something else, RefusedError when the balance does not cover it.
+    """
+    order_id = scope.ids.new("order")
+    added = scope.insert_new(
+        orders,
+        id=order_id,
+        task_id=task_id,
+        turn_id=turn_id,
+        call_id=draft.call_id,
+        key=draft.call_id,
+        digest=draft.digest,
+        title=draft.title,
+        kind=draft.kind,
+        provider=draft.provider,
+        model=draft.model,
+        params=dict(draft.params),
+        inputs=[dict(item) for item in draft.inputs],
+        object_id=draft.object_id,
+        base_version=draft.base_version,
+        state=State.ORDERED,
+        progress=0.0,
+        quote=draft.quote,
+        currency=draft.currency,
+        outputs=[],
+        object_ids=[],
+        epoch=1,
+        ring=0,
+        news_at=scope.now,
+        rung_at=scope.now,
+        created_at=scope.now,
+        deadline=scope.now + UNSENT,
+    )
+    if not added:
+        return ordered_before(scope, draft.call_id, draft.digest)
+    credits.reserve(scope, order_id, draft.quote, task_id=task_id, card_id=card_id)
+    scope.changed("generation", order_id)
+    scope.ring(Bell(GenerationOrdered(workspace_id=scope.workspace_id, order_id=order_id), id=order_id))
+    return get(scope, order_id)
+
+
+def ordered_before(scope: Scope, call_id: str, digest: str) -> Order:
+    """The order of a call; raises ConflictError when there is none of this digest."""
+    order = by_key(scope, call_id)
+    if order is None or order.digest != digest:
+        raise ConflictError(
+            f"the call {call_id} has already ordered something else; propose a new call",
+            order_id=None if order is None else order.id,
+        )
+    return order

@@ -1,0 +1,95 @@
+"""What a person's answer to a quote or limit card does, in the transaction that records the answer."""
+
+from __future__ import annotations
+
+from core.database import Scope
+from core.errors import ConflictError, RefusedError
+from core.tables import roles
+from generation import quotes
+from generation.admitting import admit
+from generation.drafts import Draft
+from generation.orders import open_of_task
+from runtime import cards, control, credits, waits
+from runtime.cards import Card, open_card
+
+
+def approve_quote(scope: Scope, card: Card) -> None:
+    """The AnswerHandler of quote cards: `approve` orders exactly what the card shows, `refuse` tells the task.
+
+    Raises ConflictError when the card has authorised its orders already, RefusedError when its facts do not hold.
+    """
+    if card.answer_option != "approve" or not card.subject.get("orders"):
+        cards.deliver_answer(scope, card)
+        return
+    drafts = _authorised(scope, card)
+    budget = credits.lock(scope)
+    if quotes.total(drafts) > budget.available:
+        _ask_for_credit(scope, card, drafts, budget)
+        return
+    _admit_all(scope, card, drafts)
+
+
+def answer_limit(scope: Scope, card: Card) -> None:
+    """The AnswerHandler of limit cards: `raise` orders what waits for credit, `stop` stops the task.
+
+    Raises RefusedError, so that the card stays open, while the balance still does not cover what it shows.
+    """
+    if card.answer_option == "stop" and card.task_id is not None:
+        control.stop(scope, card.task_id)
+    elif card.answer_option != "raise" or not card.subject.get("orders"):
+        cards.deliver_answer(scope, card)
+    else:
+        drafts = _authorised(scope, card)
+        budget = credits.lock(scope)
+        if quotes.total(drafts) > budget.available:
+            raise RefusedError(
+                f"needs {quotes.total(drafts)} {budget.currency} but only {budget.available} is free; "
+                "add credit to the budget first, then answer again"
+            )
+        _admit_all(scope, card, drafts)
+
+
+def _authorised(scope: Scope, card: Card) -> list[Draft]:
+    role = scope.scalar(scope.select(roles.c.role).where(roles.c.person_id == card.answered_by))
+    if role not in ("owner", "member"):
+        raise RefusedError("only an owner or a member of the workspace may approve spending")
+    if credits.authorised_by(scope, card.id):
+        raise ConflictError(f"card {card.id} has been used; it authorises its orders once")
+    return quotes.drafts_on(card)
+
+
+def _admit_all(scope: Scope, card: Card, drafts: list[Draft]) -> None:
+    for one in drafts:
+        admit(scope, one, task_id=card.task_id, turn_id=str(card.subject["turn_id"]), card_id=card.id)
+    _wait_for_orders(scope, card)
+
+
+def _wait_for_orders(scope: Scope, card: Card) -> None:
+    """A task that waited for the card waits for its orders now; no inference is needed to learn of the yes."""
+    if card.task_id is None or (wait := waits.current(scope, card.task_id)) is None or card.id not in wait.refs:
+        return
+    still_asked = {one.id for one in cards.open_cards(scope, card.task_id)}
+    left = [ref for ref in wait.refs if ref in still_asked]
+    if left:
+        waits.begin(scope, card.task_id, wait.turn_id, "card", left)
+    else:
+        waits.begin(scope, card.task_id, wait.turn_id, "generation", open_of_task(scope, card.task_id))
+
+
+def _ask_for_credit(scope: Scope, card: Card, drafts: list[Draft], budget: credits.Budget) -> None:
+    limit = open_card(
+        scope,
+        kind="limit",
+        title=f"Not enough credit: {quotes.heading(drafts)}",
+        body=f"{quotes.total(drafts)} {budget.currency} is approved, but only {budget.available} is free.",
+        options=cards.LIMIT_OPTIONS,
+        cause=f"{card.id}:limit",
+        task_id=card.task_id,
+        turn_id=card.turn_id,
+        quote=quotes.quote(drafts),
+        subject=card.subject,
+    )
+    wait = None if card.task_id is None else waits.current(scope, card.task_id)
+    if card.task_id is not None and wait is not None and card.id in wait.refs:
+        refs = [limit.id if ref == card.id else ref for ref in wait.refs]
+        waits.begin(scope, card.task_id, wait.turn_id, "card", refs)

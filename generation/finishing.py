@@ -1,0 +1,76 @@
+"""The end of an order: its state, its money and what its task learns, in one transaction, once."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from decimal import Decimal
+
+from core.database import Scope
+from generation.lease import Hold
+from generation.orders import get, open_of_task
+from generation.states import State, may_become
+from generation.tables import orders
+from runtime import credits, outcomes
+
+LOG = logging.getLogger(__name__)
+
+
+def finish(
+    scope: Scope,
+    order_id: str,
+    state: State,
+    *,
+    error: str | None = None,
+    charge: Decimal | None = None,
+    object_ids: Sequence[str] = (),
+    hold: Hold | None = None,
+) -> bool:
+    """Move an order to its end; False, with nothing changed, when it has ended before or is no longer held.
+
+    Success is charged, at the quote where the provider names no cost; other ends give back what was held, less what
+    the provider charged. What is unresolved keeps its money until its deadline. The task learns of the first end
+    only: a late end of an unresolved order, like any end of a stopped task's order, wakes nothing.
+    """
+    order = get(scope, order_id)
+    if not may_become(order.state, state):
+        return False
+    cost = _charge(state, charge, order.quote)
+    where = scope.update(orders).where(orders.c.id == order_id, orders.c.state == order.state)
+    if hold is not None:
+        where = where.where(orders.c.epoch == hold.epoch, orders.c.lease_token == hold.token)
+    ended = scope.change(
+        where.values(
+            state=state,
+            error=error,
+            charge=cost,
+            object_ids=list(object_ids),
+            progress=1.0 if state is State.SUCCEEDED else order.progress,
+            ended_at=scope.now,
+            news_at=scope.now,
+            lease_token=None,
+            lease_until=None,
+        )
+    )
+    if ended != 1:
+        return False
+    _pay(scope, order_id, state, cost, overdue=order.deadline <= scope.now)
+    scope.changed("generation", order_id)
+    if order.open and order.task_id is not None:
+        still_open = open_of_task(scope, order.task_id)
+        outcomes.arrived(scope, order.task_id, order_id, still_open, succeeded=state is State.SUCCEEDED)
+    LOG.info("order ended", extra={"order_id": order_id, "state": state.value})
+    return True
+
+
+def _charge(state: State, charge: Decimal | None, quote: Decimal) -> Decimal | None:
+    if state is State.SUCCEEDED:
+        return quote if charge is None else charge
+    return charge or None
+
+
+def _pay(scope: Scope, order_id: str, state: State, cost: Decimal | None, *, overdue: bool) -> None:
+    if cost is not None and state is not State.UNRESOLVED:
+        credits.settle(scope, order_id, cost)
+    elif state is not State.UNRESOLVED or overdue:
+        credits.release(scope, order_id)

@@ -1,0 +1,120 @@
+"""Orders: our side of something that is made elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+import sqlalchemy as sa
+
+from core.database import Scope
+from core.errors import NotFoundError
+from generation.states import OPEN, State
+from generation.tables import orders
+
+
+@dataclass(frozen=True)
+class Order:
+    """`key` is what the provider sees; `outputs` is what it says it made, known before the order is settled.
+
+    `inputs` are `{role, object_id, version, sha256, media_type}`; `charge` is known once the provider says it.
+    """
+
+    id: str
+    task_id: str | None
+    turn_id: str
+    call_id: str
+    key: str
+    digest: str
+    title: str
+    kind: str
+    provider: str
+    model: str
+    params: Mapping[str, Any]
+    inputs: tuple[Mapping[str, Any], ...]
+    object_id: str | None
+    base_version: int | None
+    state: State
+    progress: float
+    quote: Decimal
+    charge: Decimal | None
+    currency: str
+    upstream_id: str | None
+    outputs: tuple[Mapping[str, Any], ...]
+    object_ids: tuple[str, ...]
+    error: str | None
+    epoch: int
+    ring: int
+    lease_token: str | None
+    lease_until: datetime | None
+    news_at: datetime
+    rung_at: datetime
+    cancel_requested_at: datetime | None
+    created_at: datetime
+    submitted_at: datetime | None
+    deadline: datetime
+    ended_at: datetime | None
+
+    @property
+    def open(self) -> bool:
+        return self.state in OPEN
+
+    @property
+    def made(self) -> bool:
+        """The provider says that it is done, and what it made is still to be fetched."""
+        return bool(self.outputs) and self.state not in (State.SUCCEEDED, State.FAILED, State.CANCELLED)
+
+
+def order_of(row: sa.Row[Any]) -> Order:
+    fields = dict(row._mapping)
+    fields.pop("workspace_id")
+    for name in ("inputs", "outputs", "object_ids"):
+        fields[name] = tuple(fields[name])
+    fields["state"] = State(fields["state"])
+    return Order(**fields)
+
+
+def get(scope: Scope, order_id: str) -> Order:
+    row = scope.first(scope.select(orders).where(orders.c.id == order_id))
+    if row is None:
+        raise NotFoundError(f"no generation {order_id[:80]} in this workspace")
+    return order_of(row)
+
+
+def by_key(scope: Scope, key: str) -> Order | None:
+    row = scope.first(scope.select(orders).where(orders.c.key == key))
+    return None if row is None else order_of(row)
+
+
+def by_upstream(scope: Scope, provider: str, upstream_id: str) -> Order | None:
+    query = scope.select(orders).where(orders.c.provider == provider, orders.c.upstream_id == upstream_id)
+    row = scope.first(query.order_by(orders.c.created_at).limit(1))
+    return None if row is None else order_of(row)
+
+
+def of_task(scope: Scope, task_id: str) -> list[Order]:
+    """The task's orders, oldest first."""
+    return listing(scope, task_id=task_id, limit=1000)
+
+
+def open_of_task(scope: Scope, task_id: str) -> list[str]:
+    """Ids of the task's orders that have not ended, in the order of their calls."""
+    query = scope.select(orders.c.id).where(orders.c.task_id == task_id, orders.c.state.in_(OPEN))
+    return [row.id for row in scope.rows(query.order_by(orders.c.created_at, orders.c.call_id))]
+
+
+def listing(
+    scope: Scope, *, task_id: str | None = None, states: Sequence[State] = (), ids: Sequence[str] = (), limit: int = 50
+) -> list[Order]:
+    """Orders, oldest first; calls of one decision in their order."""
+    query = scope.select(orders)
+    if task_id is not None:
+        query = query.where(orders.c.task_id == task_id)
+    if states:
+        query = query.where(orders.c.state.in_(states))
+    if ids:
+        query = query.where(orders.c.id.in_(ids))
+    return [order_of(row) for row in scope.rows(query.order_by(orders.c.created_at, orders.c.call_id).limit(limit))]

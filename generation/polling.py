@@ -1,0 +1,142 @@
+"""Asking the provider what became of a job. Trouble and unknown words are never success, and never for ever."""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+from typing import Any
+
+from core.database import Scope
+from core.errors import UnavailableError
+from generation.finishing import finish
+from generation.orders import Order, get
+from generation.parts import Parts
+from generation.progress import Progress, look, progress_of
+from generation.provider import JobLostError, JobNews, JobState, NotSupported
+from generation.states import AT_PROVIDER, FINAL, State, before
+from generation.submitting import submit
+from generation.tables import orders
+
+LOG = logging.getLogger(__name__)
+LOST_AFTER = timedelta(seconds=30)
+"""A job that the provider does not know may still be on its way into its books for so long."""
+
+
+def poll(parts: Parts, workspace_id: str, order_id: str) -> Progress:
+    """Ask once and store what is new; an order that the provider has not accepted is submitted.
+
+    Trouble is kept as the order's `error` while it lasts. Past its deadline the order is unresolved, with the last
+    reason. Two executions may ask at once: what they store only moves forward.
+    """
+    with parts.database.reading(workspace_id) as scope:
+        order = get(scope, order_id)
+    if order.state in (State.ORDERED, State.SUBMITTING):
+        return submit(parts, workspace_id, order_id)
+    if order.made or order.state in FINAL:
+        return look(parts.database, workspace_id, order_id, parts.settings.poll_seconds)
+    try:
+        news = _ask(parts, order)
+    except (UnavailableError, JobLostError) as error:
+        return _trouble(parts, workspace_id, order, error)
+    return store(parts, workspace_id, order, news)
+
+
+def store(parts: Parts, workspace_id: str, order: Order, news: JobNews) -> Progress:
+    """Store what the provider itself said about a job, forward only."""
+    with parts.database.transaction(workspace_id) as scope:
+        overdue = order.deadline <= scope.now
+        match news.state:
+            case JobState.SUCCEEDED if news.outputs:
+                _note_outputs(scope, order, news)
+            case JobState.SUCCEEDED:
+                finish(scope, order.id, State.FAILED, error="the provider says done and shows nothing that it made")
+            case JobState.FAILED:
+                finish(scope, order.id, State.FAILED, error=news.error or "the provider failed", charge=news.cost)
+            case JobState.CANCELLED:
+                late = "it was not done by its deadline, so it was cancelled" if overdue else None
+                finish(scope, order.id, State.CANCELLED, error=news.error or late, charge=news.cost)
+            case JobState.QUEUED | JobState.RUNNING | JobState.UNKNOWN if overdue:
+                reason = news.error or f"still {news.state.value} at its deadline"
+                finish(scope, order.id, State.UNRESOLVED, error=reason)
+            case JobState.QUEUED | JobState.RUNNING:
+                move_forward(scope, order, news)
+                _note(scope, order, None)
+            case JobState.UNKNOWN:
+                _note(scope, order, news.error)
+        return _progress(scope, parts, order)
+
+
+def move_forward(scope: Scope, order: Order, news: JobNews) -> bool:
+    """Let a job that is still being made only gain: queued may become running, and progress may grow."""
+    state = State(news.state.value)
+    allowed = [state.value, *(earlier.value for earlier in before(state) if earlier in AT_PROVIDER)]
+    mine = scope.update(orders).where(orders.c.id == order.id, orders.c.state.in_(AT_PROVIDER))
+    grown = scope.change(
+        mine.where(orders.c.state.in_(allowed), orders.c.progress <= news.progress).values(
+            state=state, progress=news.progress
+        )
+    )
+    if grown and (news.progress != order.progress or state is not order.state):
+        scope.changed("generation", order.id)
+    return grown == 1
+
+
+def _ask(parts: Parts, order: Order) -> JobNews:
+    """What the provider says; where its end is wished for or overdue, the wish is said first."""
+    provider = parts.providers.get(order.provider)
+    if provider is None:
+        raise UnavailableError(f"the provider {order.provider!r} is not set up here; see LOOPWRIGHT_GENERATORS")
+    if order.upstream_id is None:
+        found = provider.look_up(order.key)
+        if not isinstance(found, JobNews):
+            raise JobLostError(order.error or "the provider cannot be asked about it")
+        return found
+    if order.cancel_requested_at is not None or order.deadline <= parts.database.clock.now():
+        answer = provider.cancel(order.upstream_id)
+        if not isinstance(answer, NotSupported):
+            return answer
+    return provider.status(order.upstream_id)
+
+
+def _note_outputs(scope: Scope, order: Order, news: JobNews) -> None:
+    made = [{"url": one.url, "media_type": one.media_type, "sha256": one.sha256} for one in news.outputs]
+    same_money = news.cost is not None and news.currency == order.currency
+    values: dict[str, Any] = {
+        "outputs": made,
+        "charge": news.cost if same_money else None,
+        "progress": 1.0,
+        "error": None,
+        "news_at": scope.now,
+    }
+    mine = scope.update(orders).where(orders.c.id == order.id)
+    if scope.change(mine.where(orders.c.state.in_(AT_PROVIDER)).values(state=State.RUNNING, **values)):
+        scope.changed("generation", order.id)
+    else:
+        scope.change(mine.where(orders.c.state == State.UNRESOLVED).values(upstream_id=news.upstream_id, **values))
+
+
+def _note(scope: Scope, order: Order, trouble: str | None) -> None:
+    """Note that we asked, and what was wrong; news that came meanwhile keeps its own time."""
+    mine = scope.update(orders).where(orders.c.id == order.id, orders.c.news_at == order.news_at)
+    scope.change(
+        mine.where(orders.c.state.in_(AT_PROVIDER)).values(error=trouble and trouble[:1000], news_at=scope.now)
+    )
+
+
+def _trouble(parts: Parts, workspace_id: str, order: Order, error: UnavailableError | JobLostError) -> Progress:
+    LOG.info("no news of an order", extra={"order_id": order.id, "reason": str(error)})
+    now = parts.database.clock.now()
+    lost = isinstance(error, JobLostError) and now - (order.submitted_at or order.created_at) > LOST_AFTER
+    with parts.database.transaction(workspace_id) as scope:
+        if order.open and (lost or order.deadline <= now):
+            finish(scope, order.id, State.UNRESOLVED, error=f"{error} (job {order.upstream_id})")
+        else:
+            _note(scope, order, str(error))
+        return _progress(scope, parts, order)
+
+
+def _progress(scope: Scope, parts: Parts, before: Order) -> Progress:
+    after = get(scope, before.id)
+    # News that came while we asked is newer than what we were told: it must be seen as new.
+    unseen = after.open and after.news_at != scope.now
+    return progress_of(after, scope.now, parts.settings.poll_seconds, before.news_at if unseen else None)

@@ -1,0 +1,1 @@
+"""Adapters of the provider port, one file each."""

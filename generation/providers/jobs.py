@@ -1,0 +1,202 @@
+"""Any service that speaks the jobs protocol, the offline studio among them."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+from pydantic import SecretStr
+
+from core.errors import InvalidError, RefusedError, UnavailableError, UnclearError
+from generation.provider import (
+    JobInput,
+    JobLostError,
+    JobNews,
+    JobOutput,
+    JobRequest,
+    NotAcceptedError,
+    NotSupported,
+    Offer,
+)
+from generation.providers.bounded_http import NOT_SENT, Answer, TooMuchError, ask, client, origin
+from generation.providers.jobs_shapes import job_news, offers
+
+SIGNATURE = "x-jobs-signature"
+OLDEST_CALLBACK = timedelta(seconds=300)
+SUBMIT_SECONDS = 30.0
+ASK_SECONDS = 20.0
+FETCH_SECONDS = 120.0
+
+Address = Callable[[str, datetime], str]
+"""The signed address of stored bytes, by hash, until a time."""
+
+
+class JobsProvider:
+    """`callback_url` is where the service sends news, if it can reach us; `address` then gives inputs as addresses.
+
+    Outputs are fetched from the service's own origin, and from `output_hosts` over https without our key.
+    """
+
+    honours_keys = True
+
+    def __init__(
+        self,
+        name: str,
+        url: str,
+        key: SecretStr,
+        *,
+        callback_url: str = "",
+        address: Address | None = None,
+        output_hosts: Sequence[str] = (),
+        submit_seconds: float = SUBMIT_SECONDS,
+        ask_seconds: float = ASK_SECONDS,
+    ) -> None:
+        self.name = name
+        self._url = url.rstrip("/")
+        self._key = key
+        self._callback_url = callback_url
+        self._address = address
+        self._output_hosts = frozenset(output_hosts)
+        self._submit_seconds = submit_seconds
+        self._ask_seconds = ask_seconds
+        self._http = client(url, ask_seconds)
+
+    def capabilities(self) -> tuple[Offer, ...]:
+        answer = self._ask("/models")
+        try:
+            return offers(answer.json())
+        except (ValueError, InvalidError) as error:
+            raise UnavailableError(f"{self.name} lists no models: {error}") from None
+
+    def submit(self, request: JobRequest) -> JobNews:
+        headers = {**self._headers(), "Idempotency-Key": request.key}
+        limit = httpx.Timeout(self._submit_seconds, connect=min(self._submit_seconds, 5.0))
+        try:
+            answer = ask(
+                self._http, "POST", f"{self._url}/jobs",
+                seconds=self._submit_seconds, timeout=limit, headers=headers, json=self._body(request),
+            )  # fmt: skip
+        except NOT_SENT as error:
+            raise NotAcceptedError(f"{self.name} cannot be reached ({type(error).__name__})") from error
+        except (httpx.HTTPError, TooMuchError) as error:
+            raise UnclearError(f"{self.name} did not answer a submission ({type(error).__name__})") from error
+        return self._accepted(answer)
+
+    def look_up(self, key: str) -> JobNews | NotSupported | None:
+        try:
+            return self._job(self._ask(f"/jobs?idempotency_key={quote(key, safe='')}"))
+        except JobLostError:
+            return None
+
+    def status(self, upstream_id: str) -> JobNews:
+        return self._same(upstream_id, self._job(self._ask(f"/jobs/{quote(upstream_id, safe='')}")))
+
+    def cancel(self, upstream_id: str) -> JobNews | NotSupported:
+        answer = self._ask(f"/jobs/{quote(upstream_id, safe='')}/cancel", method="POST", but=409)
+        return self.status(upstream_id) if answer.status == 409 else self._same(upstream_id, self._job(answer))
+
+    def fetch(self, output: JobOutput, most_bytes: int) -> bytes:
+        try:
+            where = origin(output.url)
+        except ValueError:
+            raise RefusedError(f"{self.name} names an output without an http address") from None
+        ours = where == origin(self._url)
+        if not ours and not (where[0] == "https" and where[1] in self._output_hosts):
+            raise RefusedError(f"{self.name} names an output on {where[1]}, which is not one of its hosts")
+        headers = self._headers() if ours else {}
+        try:
+            answer = ask(self._http, "GET", output.url, seconds=FETCH_SECONDS, most=most_bytes, headers=headers)
+        except TooMuchError as error:
+            raise RefusedError(f"{self.name}'s output: {error}") from None
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise UnavailableError(f"{self.name}'s output could not be fetched ({type(error).__name__})") from error
+        if answer.ok:
+            return answer.body
+        if answer.status >= 500 or answer.status in (408, 429):
+            raise UnavailableError(f"{self.name}'s output could not be fetched: status {answer.status}")
+        raise RefusedError(f"{self.name}'s output cannot be had: status {answer.status}")
+
+    def verify_callback(self, headers: Mapping[str, str], body: bytes, now: datetime) -> JobNews:
+        signature = next((value for name, value in headers.items() if name.lower() == SIGNATURE), "")
+        fields = dict(part.strip().partition("=")[::2] for part in signature.split(","))
+        sent, given = fields.get("t", ""), fields.get("v1", "")
+        key = self._key.get_secret_value().encode()
+        signed = hmac.new(key, sent.encode() + b"." + body, hashlib.sha256).hexdigest()
+        if not hmac.compare_digest(signed.encode(), given.encode()):
+            raise RefusedError("the callback's signature does not fit its body")
+        at = int(sent[:12]) if sent.isascii() and sent.isdigit() else 0
+        if abs(now.timestamp() - at) > OLDEST_CALLBACK.total_seconds():
+            raise RefusedError("the callback is older than 300 s, or from the future; send it with a fresh signature")
+        try:
+            return job_news(Answer(200, httpx.Headers(), body).json())
+        except ValueError:
+            raise InvalidError("the callback's body is no JSON") from None
+
+    def _headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self._key.get_secret_value()}"}
+
+    def _body(self, request: JobRequest) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "kind": request.kind,
+            "model": request.model,
+            "params": dict(request.params),
+            "inputs": [self._input(item, request.inputs_until) for item in request.inputs],
+        }
+        return body | ({"callback_url": self._callback_url} if self._callback_url else {})
+
+    def _input(self, item: JobInput, until: datetime) -> dict[str, str]:
+        shown = {"role": item.role, "media_type": item.media_type, "sha256": item.sha256}
+        if self._address is not None:
+            return shown | {"url": self._address(item.sha256, until)}
+        return shown | {"data": base64.b64encode(item.data).decode()}
+
+    def _accepted(self, answer: Answer) -> JobNews:
+        if answer.ok:
+            try:
+                return job_news(answer.json())
+            except (ValueError, InvalidError) as error:
+                raise UnclearError(f"{self.name} answered a submission with no job: {error}") from None
+        said = f"{self.name} did not take the job: {answer.detail()}"
+        wait = _wait(answer)
+        # The protocol promises that nothing was started at 429, and at a 503 that says when to come again.
+        if answer.status == 429 or (answer.status == 503 and wait is not None):
+            raise NotAcceptedError(said, wait)
+        # 409: our key has a job already; whose it is shows when it is looked up.
+        if answer.status >= 500 or answer.status in (408, 409):
+            raise UnclearError(f"{self.name} answered a submission with {answer.detail()}")
+        raise RefusedError(said)
+
+    def _ask(self, path: str, *, method: str = "GET", but: int = 0) -> Answer:
+        try:
+            answer = ask(self._http, method, self._url + path, seconds=self._ask_seconds, headers=self._headers())
+        except (httpx.HTTPError, httpx.InvalidURL, TooMuchError) as error:
+            raise UnavailableError(f"{self.name} does not answer ({type(error).__name__})") from error
+        if answer.status == 404:
+            raise JobLostError(f"{self.name} knows no such job")
+        if not answer.ok and answer.status != but:
+            raise UnavailableError(f"{self.name} answers with {answer.detail()}")
+        return answer
+
+    def _job(self, answer: Answer) -> JobNews:
+        try:
+            return job_news(answer.json())
+        except ValueError:
+            raise UnavailableError(f"{self.name} answers with something that is no JSON") from None
+        except InvalidError as error:
+            raise UnavailableError(f"{self.name}: {error}") from None
+
+    def _same(self, upstream_id: str, news: JobNews) -> JobNews:
+        if news.upstream_id != upstream_id:
+            raise UnavailableError(f"{self.name} answers with job {news.upstream_id[:80]} when asked for {upstream_id}")
+        return news
+
+
+def _wait(answer: Answer) -> timedelta | None:
+    said = answer.headers.get("retry-after", "")
+    return timedelta(seconds=min(int(said), 3600)) if said.isascii() and said.isdigit() and len(said) < 6 else None

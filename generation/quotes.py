@@ -1,0 +1,63 @@
+"""Quotes: what a card says a set of drafts costs, and the digest that ties a person's yes to exactly that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from core.errors import RefusedError
+from generation.drafts import Draft
+from generation.wishes import digest_of
+from runtime.cards import Card
+
+_NAMES = {"image": "picture", "video": "film", "audio": "sound", "model3d": "3D model"}
+
+
+def total(drafts: Sequence[Draft]) -> Decimal:
+    return sum((draft.quote for draft in drafts), Decimal(0))
+
+
+def quote(drafts: Sequence[Draft]) -> dict[str, Any]:
+    """The `quote` of a card: `{amount, currency, lines, plan_digest}`."""
+    return {
+        "amount": str(total(drafts)),
+        "currency": drafts[0].currency,
+        "lines": [draft.line() for draft in drafts],
+        "plan_digest": plan_digest(drafts),
+    }
+
+
+def plan_digest(drafts: Sequence[Draft]) -> str:
+    return digest_of([draft.stored() for draft in drafts])
+
+
+def subject(drafts: Sequence[Draft], turn_id: str) -> dict[str, Any]:
+    """The stored facts that an answer acts on."""
+    return {
+        "turn_id": turn_id,
+        "call_ids": [draft.call_id for draft in drafts],
+        "orders": [draft.stored() for draft in drafts],
+    }
+
+
+def drafts_on(card: Card) -> list[Draft]:
+    """What a card offers; raises RefusedError when it is not what the quote was made for."""
+    drafts = [Draft.of(stored) for stored in card.subject.get("orders", ())]
+    if not drafts or card.quote is None or card.quote.get("plan_digest") != plan_digest(drafts):
+        raise RefusedError(f"card {card.id} does not hold what its quote was made for; nothing is ordered")
+    return drafts
+
+
+def holds(card_subject: Mapping[str, Any], call_id: str, digest: str) -> bool:
+    """Whether a card was opened for this call with this wish."""
+    return any(one["call_id"] == call_id and one["digest"] == digest for one in card_subject.get("orders", ()))
+
+
+def heading(drafts: Sequence[Draft]) -> str:
+    """`3 pictures and 1 film for 0.37 USD`."""
+    counts: dict[str, int] = {}
+    for draft in drafts:
+        counts[draft.kind] = counts.get(draft.kind, 0) + 1
+    parts = [f"{count} {_NAMES[kind]}{'s' if count > 1 else ''}" for kind, count in counts.items()]
+    return f"{' and '.join(parts)} for {total(drafts)} {drafts[0].currency}"

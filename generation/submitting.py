@@ -1,0 +1,175 @@
+"""Submitting an order: sent once under its key, or found by it; never sent blindly a second time."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from datetime import timedelta
+
+from core.errors import NotFoundError, RefusedError, UnavailableError, UnclearError
+from generation.finishing import finish
+from generation.lease import Hold, holding
+from generation.orders import Order
+from generation.parts import Parts
+from generation.progress import Progress, look
+from generation.provider import (
+    NOT_SUPPORTED,
+    JobInput,
+    JobNews,
+    JobRequest,
+    JobState,
+    NotAcceptedError,
+    Provider,
+)
+from generation.states import State
+from runtime import tasks
+
+LOG = logging.getLogger(__name__)
+INPUTS_LAST = timedelta(days=2)
+
+
+def submit(parts: Parts, workspace_id: str, order_id: str) -> Progress:
+    """See that the provider has the order's job, and save its id at once.
+
+    An order whose submission may have been sent already is looked up by its key. Not found there, it is sent again
+    under the same key if the provider honours keys; where it cannot be asked or does not, the order is unresolved.
+    Raises BusyError while another execution lives, LostError when this one was replaced.
+    """
+    now = look(parts.database, workspace_id, order_id, parts.settings.poll_seconds)
+    if now.state not in (State.ORDERED, State.SUBMITTING):
+        return now
+    lease = timedelta(seconds=parts.settings.lease_seconds)
+    with holding(parts.database, workspace_id, order_id, lease) as (hold, order):
+        if order.state in (State.ORDERED, State.SUBMITTING):
+            _Submission(parts, workspace_id, hold, order).run()
+    return look(parts.database, workspace_id, order_id, parts.settings.poll_seconds)
+
+
+class _Submission:
+    """One execution's attempt, under its hold."""
+
+    def __init__(self, parts: Parts, workspace_id: str, hold: Hold, order: Order) -> None:
+        self._parts = parts
+        self._workspace_id = workspace_id
+        self._hold = hold
+        self._order = order
+
+    def run(self) -> None:
+        order = self._order
+        provider = self._parts.providers.get(order.provider)
+        maybe_sent = order.state is State.SUBMITTING
+        if provider is None:
+            end = State.UNRESOLVED if maybe_sent else State.FAILED
+            self._finish(end, f"the provider {order.provider!r} is not set up here; see LOOPWRIGHT_GENERATORS")
+        elif maybe_sent:
+            self._recover(provider, send_again=provider.honours_keys)
+        elif self._begin():
+            self._send(provider)
+
+    def _begin(self) -> bool:
+        """Mark the order as perhaps sent, before anything is; False when it is no longer to be sent."""
+        order = self._order
+        with self._parts.database.transaction(self._workspace_id) as scope:
+            if order.task_id is not None and tasks.get(scope, order.task_id).status in tasks.ENDED:
+                finish(
+                    scope, order.id, State.CANCELLED, error="its task was stopped before it was sent", hold=self._hold
+                )
+                return False
+            limit = timedelta(seconds=self._parts.settings.order_deadline_seconds)
+            if order.error is not None and order.created_at + limit <= scope.now:
+                finish(scope, order.id, State.FAILED, error=order.error, hold=self._hold)
+                return False
+            self._hold.write(scope, state=State.SUBMITTING, deadline=scope.now + limit, news_at=scope.now)
+            scope.changed("generation", order.id)
+        return True
+
+    def _send(self, provider: Provider) -> None:
+        try:
+            news = provider.submit(self._request())
+        except NotFoundError as error:
+            self._finish(State.FAILED, f"what it should be made from is gone: {error}")
+        except NotAcceptedError as error:
+            self._back_to_ordered(str(error))
+        except RefusedError as error:
+            self._finish(State.FAILED, str(error))
+        except UnclearError as error:
+            LOG.warning("submission unclear", extra={"order_id": self._order.id, "reason": str(error)})
+            self._note(str(error))
+            self._recover(provider, send_again=False)
+        else:
+            self._accept(news)
+
+    def _recover(self, provider: Provider, *, send_again: bool) -> None:
+        """Find out whether an earlier submission has made a job."""
+        try:
+            found = provider.look_up(self._order.key)
+        except UnavailableError as error:
+            self._give_up_or_wait(str(error))
+            return
+        if isinstance(found, JobNews):
+            self._accept(found)
+        elif found is NOT_SUPPORTED or not provider.honours_keys:
+            self._finish(State.UNRESOLVED, "it was sent, but no answer came, and the provider cannot be asked about it")
+        elif send_again and not self._overdue():
+            self._send(provider)
+        else:
+            self._give_up_or_wait("the provider does not know it yet")
+
+    def _accept(self, news: JobNews) -> None:
+        outputs = self._keep(news)
+        order = self._order
+        state = State.QUEUED if news.state is JobState.QUEUED else State.RUNNING
+        with self._parts.database.transaction(self._workspace_id) as scope:
+            self._hold.write(
+                scope,
+                state=state,
+                upstream_id=news.upstream_id,
+                progress=news.progress,
+                outputs=outputs,
+                charge=news.cost if outputs else None,
+                error=None,
+                submitted_at=scope.now,
+                news_at=scope.now,
+                lease_token=None,
+                lease_until=None,
+            )
+            scope.changed("generation", order.id)
+
+    def _keep(self, news: JobNews) -> list[Mapping[str, str]]:
+        """Store the bytes of a provider that answers with them; the rest is asked for later."""
+        kept: list[Mapping[str, str]] = []
+        for output in news.outputs:
+            if output.data is not None:
+                asset = self._parts.assets.put(output.data)
+                kept.append({"sha256": asset.sha256, "media_type": asset.media_type, "url": ""})
+        return kept
+
+    def _request(self) -> JobRequest:
+        order = self._order
+        inputs = tuple(
+            JobInput(item["role"], item["media_type"], item["sha256"], self._parts.assets.read(item["sha256"]))
+            for item in order.inputs
+        )
+        return JobRequest(order.key, order.kind, order.model, order.params, inputs, order.created_at + INPUTS_LAST)
+
+    def _overdue(self) -> bool:
+        return self._order.state is State.SUBMITTING and self._order.deadline <= self._parts.database.clock.now()
+
+    def _give_up_or_wait(self, reason: str) -> None:
+        if self._overdue():
+            self._finish(State.UNRESOLVED, f"its submission was never confirmed: {reason}")
+        else:
+            self._note(reason)
+
+    def _back_to_ordered(self, reason: str) -> None:
+        with self._parts.database.transaction(self._workspace_id) as scope:
+            self._hold.write(scope, state=State.ORDERED, error=reason, news_at=scope.now)
+            scope.changed("generation", self._order.id)
+
+    def _note(self, reason: str) -> None:
+        with self._parts.database.transaction(self._workspace_id) as scope:
+            self._hold.write(scope, error=reason, news_at=scope.now)
+
+    def _finish(self, state: State, reason: str) -> None:
+        with self._parts.database.transaction(self._workspace_id) as scope:
+            finish(scope, self._order.id, state, error=reason, hold=self._hold)

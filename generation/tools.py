@@ -1,0 +1,159 @@
+"""What a worker can order, ask about and cancel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from core.errors import RefusedError
+from core.tools import CallContext, Effect, Tool, ToolResult
+from generation.arguments import Arguments, CancelGeneration, Estimate, ListModels
+from generation.cancelling import cancel
+from generation.capabilities import Capabilities, Listed, fitting_seconds
+from generation.orders import Order, get
+from generation.parts import Works
+from generation.placing import Desk, place
+from generation.wishes import PAID, wish_of
+from runtime.cards import Card
+
+_DESCRIPTIONS = {
+    "generate_image": "Order one picture. It is made elsewhere and arrives later as an outcome. "
+    "With object_id it becomes the next version of that picture.",
+    "generate_video": "Order one film, from words or from a picture in references. It arrives later as an outcome.",
+    "generate_audio": "Order one sound. It arrives later as an outcome.",
+    "generate_model3d": "Order one 3D model. It arrives later as an outcome.",
+    "enhance": "Order a finer version of a picture. It arrives later as an outcome.",
+}
+_DOMAINS = {
+    "generate_image": "image",
+    "generate_video": "video",
+    "generate_audio": "audio",
+    "generate_model3d": "model3d",
+    "enhance": "image",
+}
+
+
+def generation_tools(capabilities: Capabilities, works: Works) -> tuple[Tool, ...]:
+    """The tools of this room. Main gets `list_models` only."""
+    desk = Desk(capabilities, works)
+    paid = tuple(
+        OrderTool(name, _DOMAINS[name], _DESCRIPTIONS[name], arguments, desk) for name, arguments in PAID.items()
+    )
+    return (*paid, EstimateTool(capabilities), CancelTool(), ListModelsTool(capabilities))
+
+
+@dataclass(frozen=True)
+class OrderTool:
+    """Places an order; the result is the order, or the card that asks a person first."""
+
+    name: str
+    domain: str
+    description: str
+    arguments: type[Arguments]
+    desk: Desk
+    effect: ClassVar[Effect] = Effect.PAID
+    repeatable: ClassVar[bool] = True
+
+    def run(self, call: CallContext, arguments: Any) -> ToolResult:
+        placed = place(self.desk, call, wish_of(self.name, arguments))
+        return ToolResult(_ordered(placed) if isinstance(placed, Order) else _asked(placed))
+
+
+@dataclass(frozen=True)
+class EstimateTool:
+    """Prices without ordering."""
+
+    capabilities: Capabilities
+    name: ClassVar[str] = "estimate"
+    domain: ClassVar[str] = "image"
+    description: ClassVar[str] = "What a number of works of a kind would cost. Nothing is ordered."
+    arguments: ClassVar[type[Arguments]] = Estimate
+    effect: ClassVar[Effect] = Effect.READ
+    repeatable: ClassVar[bool] = True
+
+    def run(self, call: CallContext, arguments: Any) -> ToolResult:
+        asked: Estimate = arguments
+        offer = self.capabilities.choose(asked.kind, None).offer
+        each = offer.price.of(fitting_seconds(offer, asked.seconds))
+        return ToolResult(
+            {
+                "kind": asked.kind,
+                "model": offer.model,
+                "count": asked.count,
+                "each": str(each),
+                "amount": str(each * asked.count),
+                "currency": offer.price.currency,
+            }
+        )
+
+
+@dataclass(frozen=True)
+class CancelTool:
+    """Wishes for the end of an order of the same task."""
+
+    name: ClassVar[str] = "cancel_generation"
+    domain: ClassVar[str] = "image"
+    description: ClassVar[str] = "Cancel an order of this task that has not ended. The provider may be too late."
+    arguments: ClassVar[type[Arguments]] = CancelGeneration
+    effect: ClassVar[Effect] = Effect.WRITE
+    repeatable: ClassVar[bool] = True
+
+    def run(self, call: CallContext, arguments: Any) -> ToolResult:
+        asked: CancelGeneration = arguments
+        with call.transaction() as scope:
+            if get(scope, asked.order_id).task_id != call.task_id:
+                raise RefusedError(f"order {asked.order_id} belongs to another task")
+            order = cancel(scope, asked.order_id)
+        return ToolResult(
+            {
+                "order_id": order.id,
+                "state": order.state.value,
+                "cancel_requested": order.cancel_requested_at is not None,
+            }
+        )
+
+
+@dataclass(frozen=True)
+class ListModelsTool:
+    """What can be ordered now."""
+
+    capabilities: Capabilities
+    name: ClassVar[str] = "list_models"
+    domain: ClassVar[str] = "core"
+    description: ClassVar[str] = "The models that can be ordered from now, with their sizes, lengths and prices."
+    arguments: ClassVar[type[Arguments]] = ListModels
+    effect: ClassVar[Effect] = Effect.READ
+    repeatable: ClassVar[bool] = True
+
+    def run(self, call: CallContext, arguments: Any) -> ToolResult:
+        asked: ListModels = arguments
+        return ToolResult({"models": [_shown(one) for one in self.capabilities.listed(asked.kind)]})
+
+
+def _ordered(order: Order) -> dict[str, Any]:
+    return {
+        "order_id": order.id,
+        "quote": {"amount": str(order.quote), "currency": order.currency},
+        "state": order.state.value,
+    }
+
+
+def _asked(card: Card) -> dict[str, Any]:
+    state = "waiting_for_approval" if card.state == "open" else card.answer_option or card.state
+    return {"card_id": card.id, "state": state}
+
+
+def _shown(listed: Listed) -> dict[str, Any]:
+    offer = listed.offer
+    return {
+        "model": offer.model,
+        "title": offer.title,
+        "kind": offer.kind,
+        "provider": listed.provider,
+        "sizes": list(offer.sizes),
+        "seconds": list(offer.durations),
+        "inputs": [
+            {"role": slot.role, "media_types": list(slot.media_types), "max": slot.most} for slot in offer.inputs
+        ],
+        "price": {"amount": str(offer.price.amount), "currency": offer.price.currency, "per": offer.price.per},
+    }
