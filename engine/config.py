@@ -39,9 +39,7 @@ class EngineConfig:
         if not self.signing_keys and self.event_keys:
             raise ValueError("event keys need a signing key too")
         if not self.signing_keys and self.host not in LOOPBACK:
-            raise ValueError(
-                f"an engine without keys listens on loopback only, not on {self.host}; give it a signing key and an event key"
-            )
+            raise ValueError(f"an engine without keys listens on loopback only, not on {self.host}; give it keys")
 
     @property
     def signing_keys(self) -> tuple[str, ...]:

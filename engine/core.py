@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from sqlalchemy import bindparam, delete, select, text, update
 
@@ -112,7 +112,7 @@ class Core:
                 await self.writer.submit(self._take_over)
 
     def _take_over(self, tx: Transaction) -> None:
-        """Renew this process's lease and free the items of owners that are gone: on SQLite all others, else those whose lease is over."""
+        """Renew the lease; free the items of owners that are gone: on SQLite all others, else those without a lease."""
         lease = tx.now + tx.settings.lease_ms
         tx.run(
             text(
@@ -151,5 +151,5 @@ def _reschedule_all(tx: Transaction) -> None:
     tx.due(tx.now)
 
 
-def _delivering(event: Event):  # type: ignore[no-untyped-def]
+def _delivering(event: Event) -> Callable[[Transaction], None]:
     return lambda tx: tx.outbox.append(event)

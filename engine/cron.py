@@ -36,7 +36,7 @@ class Cron:
     def latest(self, since_ms: int, until_ms: int) -> int:
         """The last tick in (since, until]; `since_ms` itself when there is none."""
         found = since_ms
-        # A step back of a day, week, month or year is enough for all but a dense schedule; that one is walked from there.
+        # One of these steps back finds a tick at once, however long the engine was down.
         for back in (timedelta(hours=1), timedelta(days=1), timedelta(days=31), timedelta(days=366)):
             start = max(since_ms, until_ms - round(back.total_seconds() * 1000))
             for moment in self._ticks(to_datetime(start)):

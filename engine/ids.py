@@ -14,7 +14,7 @@ def ulid(ms: int, entropy: bytes | None = None) -> str:
 
 
 def seeded_ulid(ms: int, entropy: bytes, index: int) -> str:
-    """The ULID of the event at `index` (from 1) of a request that carries a seed: the same request gives the same ids."""
+    """The ULID of the event at `index` (from 1) of a request with a seed: the same request gives the same ids."""
     tail = (int.from_bytes(entropy[6:], "big") + index) % (1 << 32)
     return ulid(ms, entropy[:6] + tail.to_bytes(4, "big"))
 

@@ -9,7 +9,7 @@ from typing import Any
 from engine.event import Event
 from engine.ids import seeded_ulid, ulid
 from engine.json_text import dumps, loads
-from engine.settings import Settings
+from engine.settings import Settings, too_large
 
 _EARLIEST_TS = 315_532_800_000
 _MAX_NAME = 512
@@ -43,7 +43,7 @@ def read_events(body: bytes, seed: str | None, now: int, settings: Settings) -> 
             if size <= settings.max_event:
                 accepted.append(event)
                 continue
-            problem = f"the event has {size} bytes; at most {settings.max_event} are allowed"
+            problem = too_large("the event", size, settings.max_event)
         return Intake(accepted, problem)
     return Intake(accepted, None)
 
@@ -51,13 +51,20 @@ def read_events(body: bytes, seed: str | None, now: int, settings: Settings) -> 
 def _problem(item: Any) -> str | None:
     if not isinstance(item, dict):
         return "an event must be an object"
-    name, data, moment = item.get("name"), item.get("data"), item.get("ts")
+    return _name_problem(item.get("name")) or _content_problem(item["name"], item.get("data"), item.get("ts"))
+
+
+def _name_problem(name: Any) -> str | None:
     if not isinstance(name, str) or not name:
         return "an event must have a name"
     if len(name) > _MAX_NAME:
         return f"an event's name may have {_MAX_NAME} characters; this one has {len(name)}"
     if name.startswith("inngest/"):
         return f"the event name {name} is reserved"
+    return None
+
+
+def _content_problem(name: str, data: Any, moment: Any) -> str | None:
     if data is not None and not isinstance(data, dict):
         return f"the data of event {name} must be an object"
     if moment is not None and (not isinstance(moment, (int, float)) or isinstance(moment, bool)):

@@ -64,7 +64,7 @@ _OF_SUBJECT = delete(items).where(items.c.subject == bindparam("about"))
 
 @dataclass(frozen=True)
 class Item:
-    """One row of the queue; `subject` names what it is about when that is not a run, `rank` orders those that wait for a slot."""
+    """One row of the queue; `subject` names what it is about when that is not a run."""
 
     kind: str
     due_at: int
@@ -113,7 +113,7 @@ def put(tx: Transaction, item: Item) -> str:
 
 
 def take(tx: Transaction, item_id: str) -> bool:
-    """End an item that this process carried out; False when it is no longer ours, and then nothing may follow from it."""
+    """End an item that this process carried out; when it is no longer ours (False), nothing may follow from it."""
     if tx.changed(_DELETE_OWNED, {"item": item_id, "claimer": tx.owner}) == 0:
         return False
     give_back(tx, item_id)

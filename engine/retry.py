@@ -19,7 +19,7 @@ def backoff_ms(attempt: int, interval_s: float | None) -> int:
 
 
 def retry_after_ms(value: str, now_ms: int) -> int | None:
-    """The instant a `Retry-After` header names (seconds, RFC 3339 or an HTTP date), 1 s to 24 h from now; None if unreadable."""
+    """What a `Retry-After` header names (seconds, RFC 3339, HTTP date), 1 s to 24 h from now; None if unreadable."""
     wait = _read_wait(value.strip(), now_ms)
     return None if wait is None else now_ms + min(max(wait, _MIN_WAIT_MS), _MAX_WAIT_MS)
 

@@ -7,6 +7,11 @@ DAY_MS = 86_400_000
 YEAR_MS = 366 * DAY_MS
 
 
+def too_large(what: str, size: int, most: int) -> str:
+    """The one wording of a limit that was passed."""
+    return f"{what} has {size} bytes; at most {most} ({most / MIB:g} MiB) are allowed"
+
+
 @dataclass(frozen=True)
 class Settings:
     """What the rules of execution need to know; sizes in bytes, times in milliseconds or, where named so, seconds."""

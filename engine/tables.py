@@ -178,7 +178,7 @@ pauses = Table(
     Index("engine_pauses_match", "event_name", "match_path", "match_value"),
     Index("engine_pauses_run", "run_id", "step_id"),
 )
-"""What waits for an event: `wait`, `cancel` and `invoke`. With `match_path`, only an event that has `match_value` there matters."""
+"""What waits for an event: `wait`, `cancel`, `invoke`; `match_value` is what it must have at `match_path`."""
 
 seen = Table(
     "engine_seen",

@@ -75,7 +75,7 @@ class Writer:
         self._thread.join()
 
     def submit(self, operation: Operation[T], *, alone: bool = False) -> "asyncio.Future[T]":
-        """The operation's result, once it is committed; `alone` gives it a commit of its own, after which the registry is read anew."""
+        """The operation's result, once committed; `alone` gives it a commit after which the registry is read anew."""
         done: Future[T] = Future()
         self._work.put(_Work(operation, done, alone))
         return asyncio.wrap_future(done)

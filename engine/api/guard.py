@@ -16,7 +16,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 @web.middleware
 async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Without keys: only requests that no web page can have made. With keys: only requests that show one (events have their own)."""
+    """Without keys, only requests no web page can have made; with keys, only those that show one."""
     state = state_of(request)
     refusal = _refusal(request, state.signing_keys)
     response = refusal if refusal is not None else await handler(request)

@@ -1,11 +1,14 @@
 """/v0: what the SDK fetches when a request would be too large."""
 
+from collections.abc import Callable
+
 from aiohttp import web
 from sqlalchemy import Connection, select
 
 from engine.api.state import reply, state_of
 from engine.calls.request import memos_text
 from engine.history.runs import find_run
+from engine.rows import Row
 from engine.runs.state import ENDED
 from engine.tables import steps
 
@@ -22,7 +25,7 @@ async def get_actions(request: web.Request) -> web.Response:
     return await _answer(request, _memos)
 
 
-async def _answer(request: web.Request, text_of):  # type: ignore[no-untyped-def]
+async def _answer(request: web.Request, text_of: Callable[[Connection, Row], str]) -> web.Response:
     run_id = request.match_info["run_id"]
 
     def query(connection: Connection) -> str | None:
@@ -35,6 +38,6 @@ async def _answer(request: web.Request, text_of):  # type: ignore[no-untyped-def
     return web.Response(body=text.encode(), content_type="application/json")
 
 
-def _memos(connection: Connection, run):  # type: ignore[no-untyped-def]
+def _memos(connection: Connection, run: Row) -> str:
     done = select(steps.c.step_id, steps.c.memo).where(steps.c.run_id == run.id, steps.c.position.is_not(None))
     return memos_text([(row.step_id, row.memo) for row in connection.execute(done)])

@@ -15,6 +15,7 @@ from engine.rows import Row
 from engine.runs.finish import cancel
 from engine.runs.state import lock_run
 from engine.tables import events
+from engine.transaction import Transaction
 
 _SPOKEN = {
     "QUEUED": "Running",
@@ -78,7 +79,7 @@ async def delete_run(request: web.Request) -> web.Response:
     if await state_of(request).read(lambda connection: find_run(connection, run_id)) is None:
         return problem(404, "run not found")
 
-    def stop(tx):  # type: ignore[no-untyped-def]
+    def stop(tx: Transaction) -> None:
         if (run := lock_run(tx, run_id)) is not None:
             cancel(tx, run)
 

@@ -9,13 +9,14 @@ from aiohttp import web
 from engine.api.state import reply, state_of
 from engine.clock import rfc3339, to_ms
 from engine.function import Function
-from engine.history.output import public_output
+from engine.history.output import listed_output, plain_output
 from engine.history.runs import RunQuery, find_run, list_runs
 from engine.history.trace import run_trace
 from engine.registry import Registry
 from engine.rows import Row
 from engine.runs.finish import cancel
 from engine.runs.state import lock_run
+from engine.transaction import Transaction
 
 _MOST, _USUAL = 100, 20
 _STATUSES = frozenset({"QUEUED", "RUNNING", "COMPLETED", "FAILED", "CANCELLED"})
@@ -27,7 +28,7 @@ async def get_health(request: web.Request) -> web.Response:
 
 
 async def get_runs(request: web.Request) -> web.Response:
-    """Filters `appId`, `functionId` (with `appId`), `status`, `from`, `until`, `timeField`, `order`, `limit`, `cursor`, `includeOutput`."""
+    """All runs, or those of apps (`appId`) and their functions (`functionId`)."""
     apps, names = request.query.getall("appId", []), request.query.getall("functionId", [])
     if names and not apps:
         return _refuse("appId is required when filtering by functionId")
@@ -49,7 +50,9 @@ async def get_run(request: web.Request) -> web.Response:
     if row is None:
         return _not_found("Run not found")
     with_output = request.query.get("includeOutput") == "true"
-    data = _run(row, state_of(request).core.writer.registry, with_output=with_output)
+    data = _run(row, state_of(request).core.writer.registry, with_output=False)
+    if with_output and (output := plain_output(row.output)) is not None:
+        data["output"] = output
     return reply({"data": data, "metadata": _metadata(request)})
 
 
@@ -63,12 +66,13 @@ async def get_trace(request: web.Request) -> web.Response:
 
 
 async def cancel_run(request: web.Request) -> web.Response:
-    row = await _find(request)
-    if row is None:
+    found = await _find(request)
+    if found is None:
         return _not_found("Run not found")
+    run_id = found.id
 
-    def stop(tx):  # type: ignore[no-untyped-def]
-        run = lock_run(tx, row.id)
+    def stop(tx: Transaction) -> bool:
+        run = lock_run(tx, run_id)
         if run is None:
             return False
         cancel(tx, run)
@@ -79,7 +83,7 @@ async def cancel_run(request: web.Request) -> web.Response:
         if row is not None and row.status == "CANCELLED":
             return _errors(409, "run_already_cancelled", "Run is already cancelled")
         return _errors(409, "run_already_ended", "Cannot cancel an ended run")
-    return reply({"data": {"runId": row.id}, "metadata": _metadata(request)})
+    return reply({"data": {"runId": run_id}, "metadata": _metadata(request)})
 
 
 async def get_apps(request: web.Request) -> web.Response:
@@ -178,7 +182,7 @@ def _run(row: Row, registry: Registry, *, with_output: bool) -> dict[str, Any]:
     if row.ended_at is not None:
         shown["endedAt"] = rfc3339(row.ended_at)
         shown["durationMs"] = str(row.ended_at - (row.started_at or row.queued_at))
-    if with_output and (output := public_output(row.status, row.output)) is not None:
+    if with_output and (output := listed_output(row.status, row.output)) is not None:
         shown["output"] = output
     return shown
 

@@ -1,5 +1,6 @@
 """The body of an execution request."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from engine.json_text import dumps, loads
@@ -42,9 +43,9 @@ def build_body(call: Call, ids: RequestIds, max_inline: int) -> str:
     return "{" + ",".join(f'"{key}":{text}' for key, text in parts.items()) + "}"
 
 
-def memos_text(memos: object) -> str:
+def memos_text(memos: Iterable[tuple[str, str]]) -> str:
     """The `steps` object of a request."""
-    pairs = sorted(memos)  # type: ignore[call-overload]
+    pairs = sorted(memos)
     return "{" + ",".join(f'"{step_id}":{memo}' for step_id, memo in pairs) + "}"
 
 

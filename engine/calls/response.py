@@ -17,35 +17,36 @@ def read_answer(status: int, headers: Mapping[str, str], body: bytes, *, started
         return _unwrap(headers, body, started_at, now)
     retry_after = headers.get("retry-after")
     version = headers.get("x-inngest-req-version", "")
-    facts = {
-        "started_at": started_at,
-        "no_retry": headers.get("x-inngest-no-retry") == "true",
-        "retry_at": retry_after_ms(retry_after, now) if retry_after else None,
-        "sdk_version": int(version) if version.lstrip("-").isdigit() else None,
-    }
     if "x-inngest-sdk" not in headers:
         return Outcome(Failed(_foreign(status, body)), started_at)
+    return Outcome(
+        _read_body(status, body),
+        started_at,
+        no_retry=headers.get("x-inngest-no-retry") == "true",
+        retry_at=retry_after_ms(retry_after, now) if retry_after else None,
+        sdk_version=int(version) if version.isdigit() else None,
+    )
+
+
+def _read_body(status: int, body: bytes) -> Returned | Stepped | Failed:
     try:
         value = loads(body) if body.strip() else None
     except (ValueError, RecursionError) as error:
         message = f"the app's answer (HTTP {status}, {len(body)} bytes) is not JSON: {error}"
-        return Outcome(Failed({"name": FATAL, "message": message, "stack": None}), **facts)
+        return Failed({"name": FATAL, "message": message, "stack": None})
     if status == 206:
-        return _stepped(value, facts)
+        return _stepped(value)
     if status == 200:
-        return Outcome(Returned(dumps(value)), **facts)
-    error = value if isinstance(value, dict) and ("message" in value or "name" in value) else _foreign(status, body)
-    return Outcome(Failed(error), **facts)
+        return Returned(dumps(value))
+    told = value if isinstance(value, dict) and ("message" in value or "name" in value) else _foreign(status, body)
+    return Failed(told)
 
 
-def _stepped(value: Any, facts: dict[str, Any]) -> Outcome:
-    if not isinstance(value, list) or not all(
-        isinstance(code, dict) and code.get("op") and code.get("id") for code in value
-    ):
-        return Outcome(
-            Failed({"name": FATAL, "message": "the app answered 206 without a list of opcodes", "stack": None}), **facts
-        )
-    return Outcome(Stepped([_opcode(code) for code in value]), **facts)
+def _stepped(value: Any) -> Stepped | Failed:
+    codes = value if isinstance(value, list) else [None]
+    if not all(isinstance(code, dict) and code.get("op") and code.get("id") for code in codes):
+        return Failed({"name": FATAL, "message": "the app answered 206 without a list of opcodes", "stack": None})
+    return Stepped([_opcode(code) for code in codes])
 
 
 def _opcode(code: dict[str, Any]) -> Opcode:

@@ -9,7 +9,7 @@ from engine.expressions.compiled import Expression, Scope
 
 
 def match_of(expression: Expression, scope: Scope) -> tuple[str, str] | None:
-    """A path in the arriving event and the key its value must have: (`data.id`, key), or None when there is no such pair.
+    """A path in the arriving event and the key its value must have: (`data.id`, key), or None without such a pair.
 
     Found for `async.a.b == X` (or turned round) at the top or among the parts of a top-level `&&`.
     """

@@ -5,7 +5,7 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from engine.clock import rfc3339
-from engine.history.output import memo_output, public_output
+from engine.history.output import memo_output, plain_output
 from engine.history.runs import run_steps
 from engine.json_text import loads
 from engine.rows import Row
@@ -38,7 +38,7 @@ def run_trace(connection: Connection, run: Row, *, with_output: bool) -> dict[st
     root = _span(run.id, "Run", status, run.queued_at, run.started_at, run.ended_at)
     if with_output:
         root["input"] = loads(run.events)[0]
-        _add(root, "output", public_output(run.status, run.output))
+        _add(root, "output", plain_output(run.output))
     root["children"] = children
     return root
 
@@ -72,7 +72,7 @@ def _attempt(row: Row, with_output: bool) -> dict[str, Any]:
         f"{row.step_id}-{row.attempt}", f"Attempt {row.attempt}", "FAILED", row.started_at, row.started_at, row.ended_at
     )
     if with_output:
-        span["output"] = {"error": loads(row.error)}
+        span["output"] = loads(row.error)
     return span
 
 
@@ -81,7 +81,7 @@ def _finalization(run: Row, failed: list[Row], with_output: bool) -> dict[str, A
     began = failed[0].started_at if failed else run.ended_at
     span = _span(f"{run.id}-end", FINALIZATION, status, began, began, run.ended_at)
     if with_output:
-        _add(span, "output", public_output(run.status, run.output))
+        _add(span, "output", plain_output(run.output))
     span["children"] = [_attempt(row, with_output) for row in failed]
     return span
 

@@ -18,7 +18,8 @@ from engine.tables import apps, functions
 from engine.transaction import Transaction
 
 _GROW = text(
-    "INSERT INTO engine_marks (name, value) VALUES (:name, 1) ON CONFLICT (name) DO UPDATE SET value = engine_marks.value + 1"
+    "INSERT INTO engine_marks (name, value) VALUES (:name, 1) "
+    "ON CONFLICT (name) DO UPDATE SET value = engine_marks.value + 1"
 )
 
 
@@ -67,21 +68,22 @@ def sync(tx: Transaction, request: dict[str, Any]) -> Synced:
     if known is not None and known.checksum == checksum:
         return Synced(False, known.sync_id, known.id)
     _refuse_foreign(tx, name, request["functions"])
+    synced = Synced(True, str(uuid.uuid4()), ids.app_id(name))
     row = {
-        "id": ids.app_id(name),
+        "id": synced.app_id,
         "url": str(request.get("url") or ""),
         "sdk": str(request.get("sdk") or ""),
         "framework": str(request.get("framework") or ""),
         "version": str(request.get("appversion") or ""),
         "checksum": checksum,
-        "sync_id": str(uuid.uuid4()),
+        "sync_id": synced.sync_id,
         "synced_at": tx.now,
     }
     tx.run(delete(apps).where(apps.c.name == name))
     tx.run(insert(apps), {"name": name, **row})
     _store_functions(tx, name, request["functions"])
     tx.run(_GROW, {"name": REGISTRY_MARK})
-    return Synced(True, row["sync_id"], row["id"])
+    return synced
 
 
 def _store_functions(tx: Transaction, app: str, configs: Sequence[dict[str, Any]]) -> None:
@@ -91,8 +93,8 @@ def _store_functions(tx: Transaction, app: str, configs: Sequence[dict[str, Any]
         before = stored.pop(slug, None)
         version = 1 if before is None else before.version + (before.config != config_text)
         if before is None:
-            row = {"slug": slug, "id": ids.function_id(slug), "app": app, "config": config_text, "version": 1}
-            tx.run(insert(functions), {**row, "archived": False, "created_at": tx.now})
+            fresh = {"slug": slug, "id": ids.function_id(slug), "app": app, "config": config_text, "version": 1}
+            tx.run(insert(functions), {**fresh, "archived": False, "created_at": tx.now})
         else:
             values = {"config": config_text, "version": version, "archived": False}
             tx.run(update(functions).where(functions.c.slug == slug).values(**values))

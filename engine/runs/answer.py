@@ -10,15 +10,12 @@ from engine.queue import Item, put, run_has_items, take
 from engine.retry import backoff_ms
 from engine.rows import Row
 from engine.runs.finish import complete, fail
-from engine.runs.opcodes import RunFailure, apply_opcodes
+from engine.runs.opcodes import STATE_OVERFLOW, RunFailure, apply_opcodes
 from engine.runs.state import change_run, lock_run
 from engine.runs.steps import DISCOVER, limits_of, mark_errored
-from engine.settings import MIB
+from engine.settings import too_large
 from engine.tables import attempts
 from engine.transaction import Call, Transaction
-
-OVERFLOW = "InngestErrFunctionOverflowed"
-STATE_OVERFLOW = "InngestErrStateOverflowed"
 
 
 def record_answer(tx: Transaction, call: Call, outcome: Outcome) -> None:
@@ -93,7 +90,7 @@ def _keep_attempt(tx: Transaction, row: dict[str, object]) -> None:
 def _end_with(tx: Transaction, run: Row, output: str) -> None:
     size = len(output.encode())
     if size > tx.settings.max_step_output:
-        message = f"the function's output has {size} bytes; at most {tx.settings.max_step_output} ({tx.settings.max_step_output // MIB} MiB) are allowed"
+        message = too_large("the function's output", size, tx.settings.max_step_output)
         fail(tx, run, {"name": STATE_OVERFLOW, "message": message, "stack": None})
     else:
         complete(tx, run, output)

@@ -14,7 +14,8 @@ _MARK_SEEN = text(
 )
 _FREE_AT = select(gates.c.free_at).where(gates.c.key == bindparam("gate")).with_for_update()
 _SET_FREE = text(
-    "INSERT INTO engine_gates (key, free_at) VALUES (:gate, :free_at) ON CONFLICT (key) DO UPDATE SET free_at = excluded.free_at"
+    "INSERT INTO engine_gates (key, free_at) VALUES (:gate, :free_at) "
+    "ON CONFLICT (key) DO UPDATE SET free_at = excluded.free_at"
 )
 
 

@@ -27,10 +27,11 @@ from engine.runs.steps import (
     limits_of,
     open_step,
 )
-from engine.settings import MIB, YEAR_MS
+from engine.settings import YEAR_MS, too_large
 from engine.tables import steps
 from engine.transaction import Call, Transaction
 
+STATE_OVERFLOW = "InngestErrStateOverflowed"
 _CALLED = frozenset({"StepRun", "Step", "StepError", "StepFailed"})
 _REOPEN = (
     update(steps)
@@ -81,17 +82,11 @@ def _check_size(tx: Transaction, run: Row, opcodes: Sequence[Opcode]) -> None:
         )
     for code in opcodes:
         if code.size > settings.max_step_output:
-            raise RunFailure(
-                "InngestErrStateOverflowed",
-                f"the output of step {code.display_name!r} has {code.size} bytes; "
-                f"at most {settings.max_step_output} ({settings.max_step_output // MIB} MiB) are allowed",
-            )
+            what = f"the output of step {code.display_name!r}"
+            raise RunFailure(STATE_OVERFLOW, too_large(what, code.size, settings.max_step_output))
     total = run.state_size + sum(code.size for code in opcodes)
     if total > settings.max_state:
-        raise RunFailure(
-            "InngestErrStateOverflowed",
-            f"the run's state would have {total} bytes; at most {settings.max_state} ({settings.max_state // MIB} MiB) are allowed",
-        )
+        raise RunFailure(STATE_OVERFLOW, too_large("the run's state", total, settings.max_state))
 
 
 def _know(tx: Transaction, run: Row, call: Call, code: Opcode, grouped: bool) -> Row | None:

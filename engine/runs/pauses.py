@@ -42,7 +42,7 @@ def add_pause(
     trigger: dict[str, Any] | None = None,
     pause_id: str | None = None,
 ) -> None:
-    """Wait for an event of this name; in `expression`, `event` is the run's `trigger` and `async` the one that comes."""
+    """Wait for an event of this name; for `expression`, `event` is the run's `trigger`, `async` the one that comes."""
     found = match_of(expression, {"event": trigger}) if expression else None
     keeps_trigger = expression is not None and "event" in expression.roots
     row = {

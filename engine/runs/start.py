@@ -37,6 +37,7 @@ def start_run(
         return None
     run_id = tx.new_id()
     due_at = max(throttled_until(tx, function, trigger), trigger.ts if cron is None else 0, tx.now)
+    priority = priority_ms(function, trigger)
     limits = concurrency_limits(function, trigger)
     row = {
         "id": run_id,
@@ -57,7 +58,7 @@ def start_run(
         "plan_only": False,
         "sdk_version": -1,
         "limits": json.dumps(limits),
-        "priority_ms": priority_ms(function, trigger),
+        "priority_ms": priority,
         "singleton": singleton,
     }
     tx.run(_INSERT, row)
@@ -80,7 +81,7 @@ def start_run(
             step_id=DISCOVER,
             max_attempts=function.retries + 1,
             limits=limits,
-            priority_ms=row["priority_ms"],
+            priority_ms=priority,
         ),
     )
     return run_id

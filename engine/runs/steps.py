@@ -71,10 +71,10 @@ def complete_step(
     started_at: int | None = None,
     called: bool = False,
 ) -> None:
-    """Store a step's memo, put it on the stack and, unless its group still waits for others, ask the app what comes next.
+    """Store a step's memo on the stack and, unless its group still waits for others, ask the app what comes next.
 
     Args:
-        called: the memo came out of a call; a group whose last step was called is followed by a request that plans only.
+        called: the memo came out of a call; after a group that ends so, the next request only plans.
     """
     tx.run(
         _COMPLETE,

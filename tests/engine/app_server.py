@@ -28,9 +28,12 @@ class AppServer:
         inngest.flask.serve(self._flask, client, functions)
 
     def start(self) -> "AppServer":
-        self._server = make_server("127.0.0.1", self.port, lambda env, begin: self._flask(env, begin), threaded=True)
+        self._server = make_server("127.0.0.1", self.port, self._answer, threaded=True)
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
         return self
+
+    def _answer(self, environ: Any, begin: Any) -> Any:
+        return self._flask(environ, begin)
 
     def stop(self) -> None:
         if self._server is not None:
