@@ -40,7 +40,8 @@ def buoy_body(palette: Palette) -> list[Ring]:
     rows = (
         (0.0, 0.0, palette.ink), (0.22, 0.03, palette.ink), (0.36, 0.14, palette.ink), (0.38, 0.24, palette.ink),
         (0.38, 0.24, palette.paper), (0.36, 0.32, palette.paper), (0.24, 0.36, palette.glow),
-        (0.12, 0.62, palette.glow), (0.12, 0.62, palette.paper), (0.09, 0.74, palette.paper), (0.09, 0.74, palette.accent),
+        (0.12, 0.62, palette.glow), (0.12, 0.62, palette.paper), (0.09, 0.74, palette.paper),
+        (0.09, 0.74, palette.accent),
         (0.10, 0.86, palette.accent), (0.06, 0.95, palette.accent), (0.0, 1.0, palette.accent),
     )  # fmt: skip
     return [Ring(*row) for row in rows]
