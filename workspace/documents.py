@@ -74,6 +74,7 @@ def rewrite(
     task_id: str | None = None,
 ) -> Object:
     """Put a whole new text on top of `base_version`, once for its `cause`; a task must have read that version.
+    The same text and title again make no version.
 
     Raises ConflictError with `current_version` when the document has moved, InvalidError when it is no text.
     """
@@ -83,8 +84,13 @@ def rewrite(
         work = _text_object(objects.get(scope, object_id))
     asset = store(assets, content, work.media_type)
     with access.transaction() as scope:
-        if task_id is not None and not objects.made_by(scope, cause):
+        if before := objects.made_by(scope, cause):
+            return before
+        if task_id is not None:
             _check_read(scope, object_id, task_id, base_version)
+        current = objects.get(scope, object_id)
+        if (current.version, current.sha256) == (base_version, asset.sha256) and title in (None, current.title):
+            return current
         return objects.add_version(
             scope,
             object_id,

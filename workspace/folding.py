@@ -58,7 +58,7 @@ def _end_of_character(text: str, start: int) -> int:
     if text.startswith("\r\n", start):
         return start + 2
     end = start + 1
-    while end < len(text) and _continues(text[end]):
+    while end < len(text) and (_continues(text[end]) or text[end - 1] == _JOINER):
         end += 1
     return end
 

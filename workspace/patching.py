@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import difflib
-import re
 from itertools import accumulate
 
 from workspace.folding import Folded, fold
 
-_TOKENS = re.compile(r"\w+|\s|[^\w\s]")
 _COMPARED = 4_000_000
 
 
@@ -18,7 +16,7 @@ def patched(original: str, folded: Folded, span: tuple[int, int], replace: str) 
     start, end = span
     new = fold(replace)
     pieces = []
-    changes = _changes(folded.text[start:end], new.text)
+    changes = _changes(_words(folded, start, end), _words(new, 0, len(new.text)))
     for n, (same, old_from, old_to, new_from, new_to) in enumerate(changes):
         first, last = start + old_from, start + old_to
         if same:
@@ -31,9 +29,24 @@ def patched(original: str, folded: Folded, span: tuple[int, int], replace: str) 
     return "".join(pieces)
 
 
-def _changes(old: str, new: str) -> list[tuple[bool, int, int, int, int]]:
+def _words(folded: Folded, start: int, end: int) -> list[str]:
+    """The folded text in words, blanks and signs; a letter keeps the marks it has in the original."""
+    words: list[str] = []
+    in_word = False
+    for at in range(start, end):
+        character = folded.text[at]
+        is_mark = at > start and folded.starts[at] == folded.starts[at - 1]
+        continues_word = in_word and (character.isalnum() or character == "_")
+        if is_mark or continues_word:
+            words[-1] += character
+        else:
+            words.append(character)
+            in_word = character.isalnum() or character == "_"
+    return words
+
+
+def _changes(olds: list[str], news: list[str]) -> list[tuple[bool, int, int, int, int]]:
     """Stretches `(same, old from, old to, new from, new to)` in order, by words, in characters."""
-    olds, news = _TOKENS.findall(old), _TOKENS.findall(new)
     head = _common(olds, news)
     tail = _common(olds[head:][::-1], news[head:][::-1])
     old_end, new_end = len(olds) - tail, len(news) - tail

@@ -38,6 +38,16 @@ def is_object(scope: Scope, thing_id: str) -> bool:
     return True
 
 
+def object_input(scope: Scope, ref_id: str) -> dict[str, Any]:
+    """An object that was handed to a task as an input; `ref_id` is its id, or `id:version`."""
+    object_id, _, version = ref_id.partition(":")
+    try:
+        work = objects.get(scope, object_id, int(version) if version else None)
+    except NotFoundError:
+        return {"kind": "object", "object_id": object_id, "deleted": True}
+    return {"kind": "object", "object_id": work.id, "version": work.version, "title": work.title}
+
+
 def shown(work: Object) -> dict[str, Any]:
     """An object in the few words that a model needs."""
     return {

@@ -67,7 +67,8 @@ class WriteDocument:
             cause=call.call_id,
             task_id=call.task_id,
         )
-        return ToolResult({"object": shown(work), "base_version": arguments.base_version})
+        changed = work.version != arguments.base_version
+        return ToolResult({"object": shown(work), "base_version": arguments.base_version, "changed": changed})
 
 
 class EditArguments(BaseModel):

@@ -62,7 +62,13 @@ def test_alike_in_two_places_is_ambiguous() -> None:
 
 @pytest.mark.parametrize(
     ("text", "find"),
-    [(f"caf{E}", "cafe"), ("👨\u200d👩\u200d👧", "👩"), ("क\u093f", "क"), ("👍🏽", "👍")],
+    [
+        (f"caf{E}", "cafe"),
+        ("👨\u200d👩\u200d👧", "👩"),
+        ("क\u093f", "क"),
+        ("👍🏽", "👍"),
+        ("“👩\u200d👧”", '"👩\u200d'),
+    ],
 )
 def test_a_snippet_never_cuts_a_character_in_two(text: str, find: str) -> None:
     assert refused(text, Edit(find, "tea")).problems[0].reason == "missing"
@@ -165,6 +171,12 @@ def test_windows_line_ends_match_and_stay() -> None:
 def test_a_text_in_decomposed_hangul_is_found() -> None:
     text = unicodedata.normalize("NFD", "서울 축제")
     assert changed(text, Edit("축제", "항구")) == unicodedata.normalize("NFD", "서울 ") + "항구"
+
+
+def test_letters_keep_and_change_their_own_marks() -> None:
+    text = "“किताब” और कल है"
+    assert changed(text, Edit('"किताब" और कल है', '"किताब" और का है')) == "“किताब” और का है"
+    assert changed("“कि”", Edit('"कि"', '"का"')) == "“का”"
 
 
 @pytest.mark.parametrize("find", ["", "\u00a0\u00a0\u00a0"])

@@ -19,7 +19,7 @@ from workspace import documents, objects, uploads
 from workspace.access import WorkspaceAccess
 from workspace.assets import Assets
 from workspace.edits import Edit
-from workspace.state import is_object, objects_state
+from workspace.state import is_object, object_input, objects_state
 from workspace.tools import on_delete_answered, workspace_tools
 
 TEXT = "# Storyboard\n\nShot 2: harbour.\n\nShot 5: crowd.\n"
@@ -181,7 +181,12 @@ def test_no_change_is_said_and_makes_no_version(room: Room) -> None:
     told = turn.call("edit_document", object_id=object_id, edits=[{"find": "crowd", "replace": "crowd"}]).content
     assert told["changed"] is False
     assert "nothing changed" in told["notes"][0]
+    again = {"object_id": object_id, "base_version": 1, "title": "Storyboard", "content": TEXT}
+    assert turn.call("write_document", **again).content["changed"] is False
     assert room.versions(object_id) == [1]
+    assert turn.call("write_document", **{**again, "title": "Renamed"}).content["changed"] is True
+    with room.access.reading() as scope:
+        assert [version.title for version in objects.history(scope, object_id)] == ["Renamed", "Storyboard"]
 
 
 def test_edits_from_two_sides_at_once_both_land(room: Room) -> None:
@@ -330,6 +335,15 @@ def test_a_handed_object_is_known_as_it_was_handed(room: Room) -> None:
         assert [work["id"] for work in objects_state(scope, None)["objects"]] == [object_id]
         assert is_object(scope, object_id)
         assert not is_object(scope, "order_1")
+        assert object_input(scope, f"{object_id}:1") == {
+            "kind": "object",
+            "object_id": object_id,
+            "version": 1,
+            "title": "Storyboard",
+        }
+        assert object_input(scope, object_id)["version"] == 2
+        objects.delete(scope, object_id, version=2)
+        assert object_input(scope, object_id) == {"kind": "object", "object_id": object_id, "deleted": True}
 
 
 def asked(room: Room) -> tuple[str, str, Turn]:
