@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
+
+from pydantic import BaseModel
 
 from core.errors import RefusedError
 from core.tools import CallContext, Effect, Tool, ToolResult
-from generation.arguments import Arguments, CancelGeneration, Estimate, ListModels
+from generation.arguments import CancelGeneration, Estimate, ListModels
 from generation.cancelling import cancel
 from generation.capabilities import Capabilities, Listed, fitting_seconds
 from generation.orders import Order, get
@@ -36,44 +37,44 @@ _DOMAINS = {
 def generation_tools(capabilities: Capabilities, works: Works) -> tuple[Tool, ...]:
     """The tools of this room. Main gets `list_models` only."""
     desk = Desk(capabilities, works)
-    paid = tuple(
-        OrderTool(name, _DOMAINS[name], _DESCRIPTIONS[name], arguments, desk) for name, arguments in PAID.items()
-    )
+    paid = tuple(OrderTool(name, arguments, desk) for name, arguments in PAID.items())
     return (*paid, EstimateTool(capabilities), CancelTool(), ListModelsTool(capabilities))
 
 
-@dataclass(frozen=True)
 class OrderTool:
     """Places an order; the result is the order, or the card that asks a person first."""
 
-    name: str
-    domain: str
-    description: str
-    arguments: type[Arguments]
-    desk: Desk
-    effect: ClassVar[Effect] = Effect.PAID
-    repeatable: ClassVar[bool] = True
+    effect = Effect.PAID
+    repeatable = True
+
+    def __init__(self, name: str, arguments: type[BaseModel], desk: Desk) -> None:
+        self.name = name
+        self.domain = _DOMAINS[name]
+        self.description = _DESCRIPTIONS[name]
+        self.arguments = arguments
+        self._desk = desk
 
     def run(self, call: CallContext, arguments: Any) -> ToolResult:
-        placed = place(self.desk, call, wish_of(self.name, arguments))
+        placed = place(self._desk, call, wish_of(self.name, arguments))
         return ToolResult(_ordered(placed) if isinstance(placed, Order) else _asked(placed))
 
 
-@dataclass(frozen=True)
 class EstimateTool:
     """Prices without ordering."""
 
-    capabilities: Capabilities
-    name: ClassVar[str] = "estimate"
-    domain: ClassVar[str] = "image"
-    description: ClassVar[str] = "What a number of works of a kind would cost. Nothing is ordered."
-    arguments: ClassVar[type[Arguments]] = Estimate
-    effect: ClassVar[Effect] = Effect.READ
-    repeatable: ClassVar[bool] = True
+    name = "estimate"
+    domain = "image"
+    description = "What a number of works of a kind would cost. Nothing is ordered."
+    arguments: type[BaseModel] = Estimate
+    effect = Effect.READ
+    repeatable = True
+
+    def __init__(self, capabilities: Capabilities) -> None:
+        self._capabilities = capabilities
 
     def run(self, call: CallContext, arguments: Any) -> ToolResult:
         asked: Estimate = arguments
-        offer = self.capabilities.choose(asked.kind, None).offer
+        offer = self._capabilities.choose(asked.kind, None).offer
         each = offer.price.of(fitting_seconds(offer, asked.seconds))
         return ToolResult(
             {
@@ -87,16 +88,15 @@ class EstimateTool:
         )
 
 
-@dataclass(frozen=True)
 class CancelTool:
     """Wishes for the end of an order of the same task."""
 
-    name: ClassVar[str] = "cancel_generation"
-    domain: ClassVar[str] = "image"
-    description: ClassVar[str] = "Cancel an order of this task that has not ended. The provider may be too late."
-    arguments: ClassVar[type[Arguments]] = CancelGeneration
-    effect: ClassVar[Effect] = Effect.WRITE
-    repeatable: ClassVar[bool] = True
+    name = "cancel_generation"
+    domain = "image"
+    description = "Cancel an order of this task that has not ended. The provider may be too late."
+    arguments: type[BaseModel] = CancelGeneration
+    effect = Effect.WRITE
+    repeatable = True
 
     def run(self, call: CallContext, arguments: Any) -> ToolResult:
         asked: CancelGeneration = arguments
@@ -113,21 +113,22 @@ class CancelTool:
         )
 
 
-@dataclass(frozen=True)
 class ListModelsTool:
     """What can be ordered now."""
 
-    capabilities: Capabilities
-    name: ClassVar[str] = "list_models"
-    domain: ClassVar[str] = "core"
-    description: ClassVar[str] = "The models that can be ordered from now, with their sizes, lengths and prices."
-    arguments: ClassVar[type[Arguments]] = ListModels
-    effect: ClassVar[Effect] = Effect.READ
-    repeatable: ClassVar[bool] = True
+    name = "list_models"
+    domain = "core"
+    description = "The models that can be ordered from now, with their sizes, lengths and prices."
+    arguments: type[BaseModel] = ListModels
+    effect = Effect.READ
+    repeatable = True
+
+    def __init__(self, capabilities: Capabilities) -> None:
+        self._capabilities = capabilities
 
     def run(self, call: CallContext, arguments: Any) -> ToolResult:
         asked: ListModels = arguments
-        return ToolResult({"models": [_shown(one) for one in self.capabilities.listed(asked.kind)]})
+        return ToolResult({"models": [_shown(one) for one in self._capabilities.listed(asked.kind)]})
 
 
 def _ordered(order: Order) -> dict[str, Any]:

@@ -1,0 +1,29 @@
+"""One studio for a module, told to misbehave by each test; one workspace for each test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.generation.world import Studio, World, studio, studio_provider, world_of
+from tests.support.databases import Store
+
+
+@pytest.fixture(scope="module")
+def studio_of_module(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
+    with studio(tmp_path_factory.mktemp("studio")) as running:
+        yield running
+
+
+@pytest.fixture
+def the_studio(studio_of_module: Studio) -> Iterator[Studio]:
+    studio_of_module.heal()
+    yield studio_of_module
+    studio_of_module.heal()
+
+
+@pytest.fixture
+def world(store: Store, tmp_path: Path, the_studio: Studio) -> World:
+    return world_of(store, tmp_path / "home", studio_provider(the_studio))

@@ -1,0 +1,240 @@
+"""A workspace with money, a turn that may act, and a real studio over HTTP."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import sqlalchemy as sa
+from pydantic import SecretStr
+
+import workspace.objects
+from app.standins.studio.config import StudioConfig
+from app.standins.studio.server import close, create_app
+from app.supervise.ports import free_ports
+from core.clock import SystemClock
+from core.database import Database, Scope
+from core.model import Decision, ProposedCall, Usage
+from core.settings import Settings
+from core.tools import CallContext, Effect, Tool, ToolResult
+from generation.capabilities import Capabilities
+from generation.orders import Order, get, listing
+from generation.polling import poll
+from generation.progress import Progress
+from generation.provider import Provider
+from generation.providers.jobs import JobsProvider
+from generation.settling import settle
+from generation.submitting import submit
+from generation.tools import generation_tools
+from runtime import tasks
+from runtime.cards import Card, open_cards
+from runtime.tables import budgets, entries, reservations
+from runtime.tasks import Task
+from runtime.turns import ledger
+from runtime.turns.lease import TurnFence, claim, enter
+from runtime.wake import wake
+from tests.support.databases import Store
+from tests.support.wsgi import serving
+from workspace.assets import Assets
+from workspace.works import file_output
+
+KEY = "jobs-key-of-the-tests"
+
+
+class Studio:
+    """The offline studio, in this process, reached over HTTP."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def fault(self, name: str, times: int | None = 1, kind: str | None = None) -> None:
+        order = {"next": name, "times": times, "match": {"kind": kind}}
+        httpx.post(f"{self.url}/faults", json=order).raise_for_status()
+
+    def heal(self) -> None:
+        httpx.delete(f"{self.url}/faults").raise_for_status()
+
+    def bill(self) -> list[dict[str, Any]]:
+        items: list[dict[str, Any]] = httpx.get(f"{self.url}/bill").raise_for_status().json()["items"]
+        return items
+
+    def job(self, key: str) -> dict[str, Any]:
+        headers = {"Authorization": f"Bearer {KEY}"}
+        answer = httpx.get(f"{self.url}/jobs", params={"idempotency_key": key}, headers=headers)
+        shown: dict[str, Any] = answer.raise_for_status().json()
+        return shown
+
+
+@contextmanager
+def studio(folder: Path, pace: float = 0) -> Iterator[Studio]:
+    port = free_ports(1)[0]
+    url = f"http://127.0.0.1:{port}"
+    app = create_app(StudioConfig(folder, KEY, url, pace=pace, faults=True, clock=SystemClock()))
+    try:
+        with serving(app, port):
+            yield Studio(url)
+    finally:
+        close(app)
+
+
+@dataclass(frozen=True)
+class Parts:
+    settings: Settings
+    database: Database
+    providers: dict[str, Provider]
+    assets: Assets
+
+
+@dataclass
+class World:
+    """What the tests act on; `turn` and `call` play the runtime."""
+
+    store: Store
+    parts: Parts
+    capabilities: Capabilities
+    tools: dict[str, Tool] = field(default_factory=dict)
+
+    @property
+    def database(self) -> Database:
+        return self.store.database
+
+    @property
+    def workspace_id(self) -> str:
+        return self.store.workspace_id
+
+    def task(self, goal: str = "posters", kind: str = "persistent", asked_by: str = "person") -> Task:
+        with self.database.transaction(self.workspace_id) as scope:
+            return tasks.create(
+                scope,
+                kind=kind,
+                goal=goal,
+                language="en",
+                person_id=self.store.person_id,
+                asked_by=asked_by,
+                cause=f"test:{goal}",
+            )
+
+    def turn(self, task: Task, cause: str = "test") -> TurnFence:
+        """A turn of the task, entered and held for long."""
+        with self.database.transaction(self.workspace_id) as scope:
+            turn_id = wake(scope, task.id, f"{cause}:{task.id}")
+            assert turn_id is not None
+            assert enter(scope, turn_id, "run", timedelta(seconds=30))
+            return claim(scope, turn_id, "run", timedelta(days=30))
+
+    def decide(self, fence: TurnFence, n: int, *calls: tuple[str, dict[str, Any]]) -> None:
+        """Record a decision that proposes these calls."""
+        proposed = tuple(ProposedCall(str(i), name, json.dumps(args)) for i, (name, args) in enumerate(calls))
+        effects = {name: tool.effect for name, tool in self.tools.items()}
+        with self.database.transaction(self.workspace_id) as scope:
+            ledger.record_decision(scope, fence, n, Decision("", proposed, "test", Usage()), effects, {})
+
+    def call(
+        self, task: Task, fence: TurnFence, n: int, seq: int, asked_by: str = "person", person_id: str | None = None
+    ) -> ToolResult:
+        """Run a recorded call, as the runtime does; may be run again."""
+        with self.database.reading(self.workspace_id) as scope:
+            recorded = ledger.get_call(scope, f"{fence.turn_id}:{n}:{seq}")
+        tool = self.tools[recorded.tool]
+        context = CallContext(
+            database=self.database,
+            fence=fence,
+            workspace_id=self.workspace_id,
+            person_id=person_id or self.store.person_id,
+            asked_by=asked_by,
+            task_id=task.id,
+            turn_id=fence.turn_id,
+            call_id=recorded.id,
+            language="en",
+        )
+        return tool.run(context, tool.arguments.model_validate_json(recorded.arguments))
+
+    def order(self, task: Task, fence: TurnFence, n: int = 1, **arguments: Any) -> Order:
+        """One picture, ordered by a decision of its own."""
+        said = {"prompt": "A harbour at dusk", "title": "Poster", "size": "1024x1024"} | arguments
+        self.decide(fence, n, ("generate_image", said))
+        return self.get(str(self.call(task, fence, n, 0).content["order_id"]))
+
+    def get(self, order_id: str) -> Order:
+        with self.database.reading(self.workspace_id) as scope:
+            return get(scope, order_id)
+
+    def orders(self) -> list[Order]:
+        with self.database.reading(self.workspace_id) as scope:
+            return listing(scope)
+
+    def cards(self, task: Task | None = None) -> list[Card]:
+        with self.database.reading(self.workspace_id) as scope:
+            return open_cards(scope, None if task is None else task.id)
+
+    def submit(self, order: Order) -> Progress:
+        return submit(self.parts, self.workspace_id, order.id)
+
+    def poll(self, order: Order) -> Progress:
+        return poll(self.parts, self.workspace_id, order.id)
+
+    def settle(self, order: Order) -> Progress:
+        return settle(self.parts, file_output, self.workspace_id, order.id)
+
+    def follow(self, order: Order, looks: int = 400, pause: float = 0.05) -> Order:
+        """Do what the durable function does, without waiting its whole pauses."""
+        import time  # noqa: PLC0415
+
+        found = self.submit(order)
+        for _ in range(looks):
+            if found.next != "wait":
+                break
+            time.sleep(pause)
+            found = self.poll(order)
+        if found.next == "settle":
+            self.settle(order)
+        return self.get(order.id)
+
+    def limits(self, **values: Any) -> None:
+        with self.database.transaction(self.workspace_id) as scope:
+            scope.change(scope.update(budgets).values(**values))
+
+    def money(self, kind: str) -> list[Any]:
+        """Amounts of the entries of a kind, oldest first."""
+        with self.database.reading(self.workspace_id) as scope:
+            rows = scope.rows(scope.select(entries).where(entries.c.kind == kind).order_by(entries.c.at, entries.c.id))
+            return [row.amount for row in rows]
+
+    def reservation_states(self) -> list[str]:
+        with self.database.reading(self.workspace_id) as scope:
+            return [row.state for row in scope.rows(scope.select(reservations).order_by(reservations.c.created_at))]
+
+    def first(self, statement: Any) -> sa.Row[Any] | None:
+        with self.database.reading(self.workspace_id) as scope:
+            return scope.first(statement(scope))
+
+    @contextmanager
+    def scope(self) -> Iterator[Scope]:
+        with self.database.transaction(self.workspace_id) as scope:
+            yield scope
+
+
+def world_of(store: Store, home: Path, provider: Provider, **settings: Any) -> World:
+    """A world whose only provider is this one."""
+    providers = {provider.name: provider}
+    parts = Parts(
+        settings=Settings(home=home, **settings),
+        database=store.database,
+        providers=providers,
+        assets=Assets(f"file://{home / 'assets'}"),
+    )
+    capabilities = Capabilities(providers, store.clock)
+    world = World(store, parts, capabilities)
+    world.tools = {tool.name: tool for tool in generation_tools(capabilities, workspace.objects)}
+    assert all(isinstance(tool.effect, Effect) for tool in world.tools.values())
+    return world
+
+
+def studio_provider(studio: Studio, **options: Any) -> JobsProvider:
+    return JobsProvider("studio", studio.url, SecretStr(KEY), **options)
