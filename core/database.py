@@ -173,7 +173,7 @@ class Database:
 
     @contextmanager
     def unscoped(self) -> Iterator[Connection]:
-        """A write transaction outside any workspace: identity, leases and migrations only (a test lists the callers)."""
+        """A write transaction outside any workspace: identity, leases and migrations only; a test lists the callers."""
         with self._writer.begin() as connection:
             yield connection
 
@@ -201,7 +201,7 @@ def _engine(url: str, pool_size: int, *, immediate: bool) -> sa.Engine:
 
     @sa.event.listens_for(engine, "connect")
     def _prepare(connection: Any, _record: Any) -> None:
-        # The driver's own transactions begin deferred, and a deferred one that reads first fails at once when another commits.
+        # The driver's own transactions begin deferred; such a one that reads first fails at once if another commits.
         connection.isolation_level = None
         cursor = connection.cursor()
         for pragma in ("journal_mode=WAL", "synchronous=FULL", "busy_timeout=30000", "foreign_keys=ON"):

@@ -35,7 +35,9 @@ def _alias(name: str) -> AliasChoices:
 class Settings(BaseSettings):
     """Read from the environment by `load_settings`; nothing else reads it."""
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore", populate_by_name=True, env_ignore_empty=True)
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, frozen=True, extra="ignore", populate_by_name=True, env_ignore_empty=True
+    )
 
     home: Path = Field(Path("./var"), description="data, keys, the agent folder `workspace/`, assets, the SQLite file")
     database_url: str = Field("", description="PostgreSQL in production; empty: SQLite in the home")
@@ -77,10 +79,10 @@ class Settings(BaseSettings):
     otlp_endpoint: str = Field("", description="where traces are exported to")
     notify_webhook: str = Field("", description="where notices to people are posted")
 
-    retry_seconds: int = Field(0, ge=0, description="pause before a retry on the embedded engine; 0: Inngest's schedule")
+    retry_seconds: int = Field(0, ge=0, description="pause before a retry on the embedded engine; 0: as Inngest")
     lease_seconds: float = Field(30, gt=0, description="how long a turn is held without a sign of life")
     watch_seconds: float = Field(10, gt=0, description="pause between two passes of the watch")
-    poll_seconds: float = Field(2, gt=0, description="first pause before a provider is asked for news; grows to a minute")
+    poll_seconds: float = Field(2, gt=0, description="first pause before a provider is asked for news")
     order_deadline_seconds: float = Field(3600, gt=0, description="how long a job may take before it counts as lost")
     free_per_operation: str = Field("0.30", description="amount below which a paid act needs no card, in USD")
     free_per_day: str = Field("2.00", description="sum of such acts a day and workspace, in USD")

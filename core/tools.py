@@ -68,12 +68,18 @@ class ToolResult:
 class Tool(Protocol):
     """One ability. `repeatable` says that running it again under the same call id has one effect."""
 
-    name: str
-    domain: str
-    effect: Effect
-    repeatable: bool
-    description: str
-    arguments: type[BaseModel]
+    @property
+    def name(self) -> str: ...
+    @property
+    def domain(self) -> str: ...
+    @property
+    def effect(self) -> Effect: ...
+    @property
+    def repeatable(self) -> bool: ...
+    @property
+    def description(self) -> str: ...
+    @property
+    def arguments(self) -> type[BaseModel]: ...
 
     def run(self, call: CallContext, arguments: Any) -> ToolResult:
         """Act once for `call.call_id`. Raises domain errors; LostError ends the turn's execution."""

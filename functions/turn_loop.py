@@ -18,7 +18,10 @@ MOST_DECISIONS = 50
 
 
 def work(ctx: inngest.ContextSync, parts: RuntimeParts, workspace_id: str, turn_id: str) -> str:
-    """Drive a turn from its rows; answers how this run left it. Steps: `open`, `decide-<n>`, `call-<n>-<seq>`, `close`."""
+    """Drive a turn from its rows; answers how this run left it.
+
+    Steps: `open`, `decide-<n>`, `call-<n>-<seq>`, then `close`, or `part` where another run goes on.
+    """
     run_id = ctx.run_id
     first = ctx.step.run("open", stepped(partial(_open, parts, workspace_id, turn_id, run_id)))
     if not isinstance(first, int):

@@ -14,8 +14,8 @@ from core.tools import CallContext, Tool, ToolResult
 from runtime import messages, tasks
 from runtime.parts import RuntimeParts
 from runtime.turns import ledger, rows
-from runtime.turns.ledger import Call
 from runtime.turns.lease import TurnFence, hold
+from runtime.turns.ledger import Call
 
 FINISHED = ("done", "failed", "cancelled", "outcome_unknown")
 

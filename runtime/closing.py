@@ -28,16 +28,18 @@ def close(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str) -> 
         turn = rows.get(scope, turn_id)
     if turn.status not in rows.OPEN:
         return turn.status
-    with hold(parts.database, workspace_id, turn_id, run_id, parts.lease) as fence:
-        with parts.database.transaction(workspace_id) as scope:
-            fence.check(scope)
-            turn = rows.get(scope, turn_id)
-            _say_answer(scope, turn)
-            if turn.task_id is None:
-                fence.close(scope, "completed", "")
-            else:
-                _close_task_turn(scope, parts, fence, turn, tasks.lock(scope, turn.task_id))
-            return rows.get(scope, turn_id).status
+    with (
+        hold(parts.database, workspace_id, turn_id, run_id, parts.lease) as fence,
+        parts.database.transaction(workspace_id) as scope,
+    ):
+        fence.check(scope)
+        turn = rows.get(scope, turn_id)
+        _say_answer(scope, turn)
+        if turn.task_id is None:
+            fence.close(scope, "completed", "")
+        else:
+            _close_task_turn(scope, parts, fence, turn, tasks.lock(scope, turn.task_id))
+        return rows.get(scope, turn_id).status
 
 
 def fail(parts: RuntimeParts, workspace_id: str, turn_id: str, reason: str) -> bool:

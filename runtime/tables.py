@@ -249,7 +249,8 @@ cards = sa.Table(
     sa.Column("cause", sa.String(200), nullable=False),
     sa.Column("created_at", Utc, nullable=False),
     sa.CheckConstraint(
-        "kind in ('clarify', 'checkpoint', 'choice', 'quote', 'limit', 'permission', 'irreversible', 'result', 'blocked')",
+        "kind in ('clarify', 'checkpoint', 'choice', 'quote', 'limit', 'permission', 'irreversible', 'result', "
+        "'blocked')",
         name="kind",
     ),
     sa.CheckConstraint("state in ('open', 'answered', 'expired', 'superseded', 'void')", name="state"),

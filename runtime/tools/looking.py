@@ -11,8 +11,8 @@ from core.errors import NotFoundError
 from core.tools import CallContext, Effect, ToolResult
 from runtime import checklist, messages, tasks
 from runtime.tables import originals
-from runtime.turns import ledger
 from runtime.tools.planning import Arguments, Line
+from runtime.turns import ledger
 
 PAGE = 10_000
 

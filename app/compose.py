@@ -1,0 +1,153 @@
+"""The one place where concrete classes meet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import cached_property
+
+import inngest
+
+from app.migrate import check_schema
+from app.providers import make_providers
+from core.clock import Clock, SystemClock
+from core.database import Database
+from core.model import Model
+from core.model_openai import OpenAIModel
+from core.orchestrator.bells import InngestBells
+from core.orchestrator.engine import Engine
+from core.orchestrator.run_history import RunHistory
+from core.settings import Settings
+from core.tools import Tool
+from functions.watch import Pass
+from generation import watching as generation_watching
+from generation.approving import answer_limit, approve_quote
+from generation.capabilities import Capabilities
+from generation.orders import open_of_task
+from generation.placing import Desk
+from generation.provider import Provider
+from generation.state import budget_state, is_order, orders_state, outcome_input
+from generation.tools import ListModels, generation_tools
+from router.answering import on_clarify_answered
+from runtime import answers
+from runtime.cards import AnswerHandler
+from runtime.parts import RuntimeParts
+from runtime.tools.asking import AskUser
+from runtime.tools.ending import Finish
+from runtime.tools.looking import CheckCall, ListTasks, ReadBack, ReadTask
+from runtime.tools.planning import CreateChecklist, SetBrief, UpdateChecklist
+from workspace import objects
+from workspace.assets import Assets
+from workspace.reading_tools import ListObjects
+from workspace.state import is_object, object_input, objects_state
+from workspace.tools import on_delete_answered, workspace_tools
+
+APP_ID = "loopwright"
+STANDIN_KEY = "offline"
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What every process is made of. Making it opens nothing: connections and threads begin at their first use."""
+
+    settings: Settings
+    clock: Clock
+    inngest: inngest.Inngest
+    database: Database
+    assets: Assets
+    model: Model
+    providers: Mapping[str, Provider]
+
+    @cached_property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(self.providers, self.clock)
+
+    @cached_property
+    def runs(self) -> RunHistory:
+        return RunHistory.of(Engine.of(self.settings))
+
+    @cached_property
+    def handlers(self) -> Mapping[str, AnswerHandler]:
+        """What an answered card does, by its kind."""
+        return {
+            **answers.HANDLERS,
+            "quote": approve_quote,
+            "limit": answer_limit,
+            "irreversible": on_delete_answered,
+            "clarify": on_clarify_answered,
+        }
+
+    @cached_property
+    def runtime(self) -> RuntimeParts:
+        lease = timedelta(seconds=self.settings.lease_seconds)
+        return RuntimeParts(
+            database=self.database,
+            model=self.model,
+            worker_tools=self._worker_tools(),
+            main_tools=(ListTasks(), ReadTask(), ListObjects(), ListModels(self.capabilities)),
+            state_sources=(orders_state, objects_state, budget_state),
+            inputs={"outcome": outcome_input, "object": object_input},
+            open_orders=open_of_task,
+            lease=lease,
+            patience=lease,
+            pause=timedelta(seconds=self.settings.watch_seconds),
+        )
+
+    @cached_property
+    def watch_passes(self) -> tuple[Pass, ...]:
+        """The rooms' own parts of the watch."""
+        first_pause, patience = self.settings.poll_seconds, timedelta(seconds=self.settings.lease_seconds)
+        return (
+            lambda workspace_id: generation_watching.pass_over(self.database, workspace_id, first_pause, patience),
+        )
+
+    def _worker_tools(self) -> tuple[Tool, ...]:
+        core: tuple[Tool, ...] = (
+            SetBrief(),
+            CreateChecklist(),
+            UpdateChecklist({"object": is_object, "order": is_order}),
+            AskUser(),
+            ReadTask(),
+            ReadBack(),
+            CheckCall(),
+            Finish(),
+        )
+        desk = Desk(self.capabilities, objects)
+        return (*core, *workspace_tools(self.assets), *generation_tools(desk))
+
+
+def compose(settings: Settings) -> Parts:
+    """The parts of a process. Raises SettingsError, and SchemaError when the database is not this release's."""
+    client = make_client(settings)
+    clock = SystemClock()
+    database = Database(settings.sql_url, clock=clock, bells=InngestBells(client))
+    check_schema(database)
+    return Parts(
+        settings=settings,
+        clock=clock,
+        inngest=client,
+        database=database,
+        assets=Assets(settings.assets_url or f"file://{settings.home.resolve() / 'assets'}"),
+        model=OpenAIModel(
+            model=settings.model,
+            api_key=settings.openai_api_key.get_secret_value() or STANDIN_KEY,
+            base_url=settings.openai_base_url,
+            fallback_model=settings.fallback_model,
+            timeout_seconds=settings.model_timeout_seconds,
+        ),
+        providers=make_providers(settings),
+    )
+
+
+def make_client(settings: Settings) -> inngest.Inngest:
+    """The SDK's client for the attached engine: production mode where there is a signing key, else dev."""
+    engine = Engine.of(settings)
+    return inngest.Inngest(
+        app_id=APP_ID,
+        api_base_url=engine.api_url,
+        event_api_base_url=engine.events_url,
+        event_key=engine.event_key,
+        signing_key=engine.signing_keys[0] if engine.keyed else None,
+        is_production=engine.keyed,
+    )
