@@ -40,6 +40,7 @@ class Object:
 
 def get(scope: Scope, object_id: str, version: int | None = None) -> Object:
     """The object as of `version`; raises NotFoundError, also for a deleted object."""
+    check_id(object_id)
     found = scope.first(joined(scope, version).where(objects.c.id == object_id))
     if found is None:
         row_of(scope, object_id)
@@ -60,13 +61,26 @@ def made_by(scope: Scope, cause: str) -> Object | None:
 
 def by_ids(scope: Scope, object_ids: Collection[str]) -> dict[str, Object]:
     """The objects of these ids that are there and not deleted."""
-    found = scope.rows(joined(scope, None).where(objects.c.id.in_(object_ids), objects.c.deleted_at.is_(None)))
+    found = scope.rows(
+        joined(scope, None).where(objects.c.id.in_(filter(is_id, object_ids)), objects.c.deleted_at.is_(None))
+    )
     tasks = task_ids_of(scope, [row.id for row in found])
     return {row.id: object_of(row, tasks.get(row.id, ())) for row in found}
 
 
+def check_id(object_id: str) -> None:
+    """Raise NotFoundError for what can be no id; a database driver would fail on some of it."""
+    if not is_id(object_id):
+        raise NotFoundError(f"{object_id[:80]!r} is no id of an object")
+
+
+def is_id(text: str) -> bool:
+    return 0 < len(text) <= 64 and text.isascii() and text.isprintable()
+
+
 def row_of(scope: Scope, object_id: str) -> Row[Any]:
     """The object's own row, deleted or not; raises NotFoundError."""
+    check_id(object_id)
     row = scope.first(scope.select(objects).where(objects.c.id == object_id))
     if row is None:
         raise NotFoundError(f"no object {object_id[:80]} in this workspace")

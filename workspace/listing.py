@@ -12,7 +12,8 @@ from sqlalchemy.engine import Row
 
 from core.database import Scope
 from core.errors import InvalidError, NotFoundError
-from workspace.found import Object, get, joined, object_of, row_of, task_ids_of
+from workspace import titles
+from workspace.found import Object, check_id, get, joined, object_of, row_of, task_ids_of
 from workspace.tables import object_tasks, objects, versions
 
 PAGE = 50
@@ -58,7 +59,7 @@ def listing(
     statement = joined(scope, None).where(objects.c.deleted_at.is_(None))
     if kind is not None:
         statement = statement.where(objects.c.kind == kind)
-    for word in (query or "")[:200].split():
+    for word in titles.one_line(query or "")[:200].split():
         statement = statement.where(sa.or_(*(_holds(spelling) for spelling in _spellings(word))))
     if task_id is not None:
         linked = scope.select(object_tasks.c.object_id).where(object_tasks.c.task_id == task_id)
@@ -81,6 +82,7 @@ def history(scope: Scope, object_id: str) -> list[Version]:
 
 def holding(scope: Scope, sha256: str) -> Version:
     """A version in this workspace that has these bytes; raises NotFoundError, so that a hash alone opens nothing."""
+    check_id(sha256)
     row = scope.first(
         scope.select(versions).where(versions.c.sha256 == sha256).order_by(versions.c.created_at.desc()).limit(1)
     )

@@ -14,7 +14,7 @@ _TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 def clean(title: str) -> str:
     """The title on one line without control and direction marks; InvalidError when empty or over 300 characters."""
-    line = _one_line(title)
+    line = one_line(title)
     if not line:
         raise InvalidError("the title is empty; give it a name")
     if len(line) > LIMIT:
@@ -24,9 +24,10 @@ def clean(title: str) -> str:
 
 def fitting(title: str, otherwise: str) -> str:
     """A title at any price, for what is already made and paid: cut to size, or `otherwise` when nothing is left."""
-    return _one_line(title)[:LIMIT].strip() or otherwise
+    return one_line(title)[:LIMIT].strip() or otherwise
 
 
-def _one_line(title: str) -> str:
+def one_line(title: str) -> str:
+    """The text without line ends, control characters, halves of characters and direction marks; it may be empty."""
     visible = "".join(" " if unicodedata.category(c) in {"Cc", "Cs", "Zl", "Zp"} else c for c in title)
     return " ".join(_TURNING.sub("", visible).split())

@@ -8,7 +8,7 @@ from typing import Any
 from core.database import Scope
 from core.errors import ConflictError, InvalidError
 from workspace import titles
-from workspace.found import Object, get, made_by, row_of
+from workspace.found import Object, check_id, get, made_by, row_of
 from workspace.sight import seen, seen_version
 from workspace.tables import objects, versions
 
@@ -85,6 +85,7 @@ def add_version(
     `task_id` counts as having seen the new version if it had seen the base. Raises ConflictError with
     `current_version` when somebody was first, NotFoundError for an object that is not there or deleted.
     """
+    check_id(object_id)
     if before := made_by(scope, cause):
         return before
     values: dict[str, Any] = {"version": base_version + 1, "stale": False, "updated_at": scope.now}

@@ -262,3 +262,21 @@ def test_no_title_or_an_endless_one_is_refused(database: Database, title: str) -
 def test_an_unknown_kind_is_refused(database: Database) -> None:
     with database.transaction(HOME) as scope, pytest.raises(InvalidError, match="document, image"):
         make(scope, kind="spreadsheet")
+
+
+@pytest.mark.parametrize("hostile", ["", "\0", "object_1\0", "\ud800", "é", "x" * 100_000, "../..", "%"])
+def test_a_hostile_id_is_just_not_found(database: Database, hostile: str) -> None:
+    with database.transaction(HOME) as scope:
+        for ask in (objects.get, objects.history, objects.holding):
+            with pytest.raises(NotFoundError):
+                ask(scope, hostile)
+        with pytest.raises(NotFoundError):
+            put_on_top(scope, hostile, 1, "call_2")
+        with pytest.raises(NotFoundError):
+            objects.delete(scope, hostile, version=1)
+        with pytest.raises(NotFoundError):
+            objects.link(scope, hostile, "task_1")
+        with pytest.raises(InvalidError):
+            objects.listing(scope, cursor=hostile)
+        assert objects.by_ids(scope, [hostile]) == {}
+        assert objects.listing(scope, query=hostile).items == ()

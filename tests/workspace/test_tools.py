@@ -181,7 +181,7 @@ def test_no_change_is_said_and_makes_no_version(room: Room) -> None:
     told = turn.call("edit_document", object_id=object_id, edits=[{"find": "crowd", "replace": "crowd"}]).content
     assert told["changed"] is False
     assert "nothing changed" in told["notes"][0]
-    again = {"object_id": object_id, "base_version": 1, "title": "Storyboard", "content": TEXT}
+    again: dict[str, Any] = {"object_id": object_id, "base_version": 1, "title": "Storyboard", "content": TEXT}
     assert turn.call("write_document", **again).content["changed"] is False
     assert room.versions(object_id) == [1]
     assert turn.call("write_document", **{**again, "title": "Renamed"}).content["changed"] is True
