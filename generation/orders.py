@@ -95,9 +95,11 @@ def by_upstream(scope: Scope, provider: str, upstream_id: str) -> Order | None:
     return None if row is None else order_of(row)
 
 
-def of_task(scope: Scope, task_id: str) -> list[Order]:
-    """The task's orders, oldest first."""
-    return listing(scope, task_id=task_id, limit=1000)
+def recent_of_task(scope: Scope, task_id: str, limit: int) -> list[Order]:
+    """The task's newest orders, oldest first; calls of one decision in their order."""
+    query = scope.select(orders).where(orders.c.task_id == task_id)
+    newest = scope.rows(query.order_by(orders.c.created_at.desc(), orders.c.call_id.desc()).limit(limit))
+    return [order_of(row) for row in reversed(newest)]
 
 
 def open_of_task(scope: Scope, task_id: str) -> list[str]:

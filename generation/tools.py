@@ -8,11 +8,10 @@ from pydantic import BaseModel
 
 from core.errors import RefusedError
 from core.tools import CallContext, Effect, Tool, ToolResult
-from generation.arguments import CancelGeneration, Estimate, ListModels
+from generation import arguments as said
 from generation.cancelling import cancel
 from generation.capabilities import Capabilities, Listed, fitting_seconds
 from generation.orders import Order, get
-from generation.parts import Works
 from generation.placing import Desk, place
 from generation.wishes import PAID, wish_of
 from runtime.cards import Card
@@ -34,14 +33,13 @@ _DOMAINS = {
 }
 
 
-def generation_tools(capabilities: Capabilities, works: Works) -> tuple[Tool, ...]:
-    """The tools of this room. Main gets `list_models` only."""
-    desk = Desk(capabilities, works)
-    paid = tuple(OrderTool(name, arguments, desk) for name, arguments in PAID.items())
-    return (*paid, EstimateTool(capabilities), CancelTool(), ListModelsTool(capabilities))
+def generation_tools(desk: Desk) -> tuple[Tool, ...]:
+    """A worker's tools of this room; Main has `ListModels` only."""
+    paid = tuple(PlaceOrder(name, arguments, desk) for name, arguments in PAID.items())
+    return (*paid, Estimate(desk.capabilities), CancelGeneration(), ListModels(desk.capabilities))
 
 
-class OrderTool:
+class PlaceOrder:
     """Places an order; the result is the order, or the card that asks a person first."""
 
     effect = Effect.PAID
@@ -59,13 +57,13 @@ class OrderTool:
         return ToolResult(_ordered(placed) if isinstance(placed, Order) else _asked(placed))
 
 
-class EstimateTool:
+class Estimate:
     """Prices without ordering."""
 
     name = "estimate"
     domain = "image"
     description = "What a number of works of a kind would cost. Nothing is ordered."
-    arguments: type[BaseModel] = Estimate
+    arguments: type[BaseModel] = said.Estimate
     effect = Effect.READ
     repeatable = True
 
@@ -73,7 +71,7 @@ class EstimateTool:
         self._capabilities = capabilities
 
     def run(self, call: CallContext, arguments: Any) -> ToolResult:
-        asked: Estimate = arguments
+        asked: said.Estimate = arguments
         offer = self._capabilities.choose(asked.kind, None).offer
         each = offer.price.of(fitting_seconds(offer, asked.seconds))
         return ToolResult(
@@ -88,18 +86,18 @@ class EstimateTool:
         )
 
 
-class CancelTool:
+class CancelGeneration:
     """Wishes for the end of an order of the same task."""
 
     name = "cancel_generation"
     domain = "image"
     description = "Cancel an order of this task that has not ended. The provider may be too late."
-    arguments: type[BaseModel] = CancelGeneration
+    arguments: type[BaseModel] = said.CancelGeneration
     effect = Effect.WRITE
     repeatable = True
 
     def run(self, call: CallContext, arguments: Any) -> ToolResult:
-        asked: CancelGeneration = arguments
+        asked: said.CancelGeneration = arguments
         with call.transaction() as scope:
             if get(scope, asked.order_id).task_id != call.task_id:
                 raise RefusedError(f"order {asked.order_id} belongs to another task")
@@ -113,13 +111,13 @@ class CancelTool:
         )
 
 
-class ListModelsTool:
+class ListModels:
     """What can be ordered now."""
 
     name = "list_models"
     domain = "core"
     description = "The models that can be ordered from now, with their sizes, lengths and prices."
-    arguments: type[BaseModel] = ListModels
+    arguments: type[BaseModel] = said.ListModels
     effect = Effect.READ
     repeatable = True
 
@@ -127,7 +125,7 @@ class ListModelsTool:
         self._capabilities = capabilities
 
     def run(self, call: CallContext, arguments: Any) -> ToolResult:
-        asked: ListModels = arguments
+        asked: said.ListModels = arguments
         return ToolResult({"models": [_shown(one) for one in self._capabilities.listed(asked.kind)]})
 
 

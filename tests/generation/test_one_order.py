@@ -24,7 +24,7 @@ def test_an_order_becomes_one_work_and_one_charge(world: World, the_studio: Stud
         assert (work.kind, work.media_type, work.title) == ("image", "image/png", "Poster")
         assert task.id in work.task_ids
         budget = credits.budget(scope)
-        assert (budget.balance, budget.reserved, budget.spent_today) == (Decimal("99.96"), 0, Decimal("0.04"))
+        assert (budget.balance, budget.reserved, budget.spent_today) == (Decimal("99.96"), Decimal(0), Decimal("0.04"))
         assert [(item.kind, item.ref_id) for item in inbox.unread(scope, task.id)] == [("outcome", order.id)]
     assert [item["idempotency_key"] for item in the_studio.bill()].count(order.key) == 1
 

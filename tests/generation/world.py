@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ from core.settings import Settings
 from core.tools import CallContext, Effect, Tool, ToolResult
 from generation.capabilities import Capabilities
 from generation.orders import Order, get, listing
+from generation.placing import Desk
 from generation.polling import poll
 from generation.progress import Progress
 from generation.provider import Provider
@@ -184,8 +186,6 @@ class World:
 
     def follow(self, order: Order, looks: int = 400, pause: float = 0.05) -> Order:
         """Do what the durable function does, without waiting its whole pauses."""
-        import time  # noqa: PLC0415
-
         found = self.submit(order)
         for _ in range(looks):
             if found.next != "wait":
@@ -231,7 +231,7 @@ def world_of(store: Store, home: Path, provider: Provider, **settings: Any) -> W
     )
     capabilities = Capabilities(providers, store.clock)
     world = World(store, parts, capabilities)
-    world.tools = {tool.name: tool for tool in generation_tools(capabilities, workspace.objects)}
+    world.tools = {tool.name: tool for tool in generation_tools(Desk(capabilities, workspace.objects))}
     assert all(isinstance(tool.effect, Effect) for tool in world.tools.values())
     return world
 

@@ -1,0 +1,61 @@
+"""What a model is shown of orders and money at every step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from core.database import Scope
+from core.errors import NotFoundError
+from generation.orders import Order, get, recent_of_task
+from generation.states import State
+from runtime import credits
+
+SHOWN = 50
+
+
+def orders_state(scope: Scope, task_id: str | None) -> Mapping[str, Any]:
+    """`orders`: the task's newest, oldest first; Main has none."""
+    if task_id is None:
+        return {"orders": []}
+    return {"orders": [{**_shown(order), "call_id": order.call_id} for order in recent_of_task(scope, task_id, SHOWN)]}
+
+
+def budget_state(scope: Scope, task_id: str | None) -> Mapping[str, Any]:
+    """`budget`: amounts as decimal strings."""
+    del task_id
+    budget = credits.budget(scope)
+    return {
+        "budget": {
+            "balance": str(budget.balance),
+            "free_per_operation": str(budget.free_per_operation),
+            "spent_today": str(budget.spent_today),
+            "currency": budget.currency,
+        }
+    }
+
+
+def outcome_input(scope: Scope, ref_id: str) -> dict[str, Any]:
+    """The end of an order, as an input of the task that waited for it."""
+    order = get(scope, ref_id)
+    shown = _shown(order)
+    return {"kind": "outcome", "order_id": shown.pop("id"), **shown}
+
+
+def is_order(scope: Scope, thing_id: str) -> bool:
+    """Whether a checklist step may name it as evidence: an order that has succeeded."""
+    try:
+        return get(scope, thing_id).state is State.SUCCEEDED
+    except NotFoundError:
+        return False
+
+
+def _shown(order: Order) -> dict[str, Any]:
+    return {
+        "id": order.id,
+        "kind": order.kind,
+        "title": order.title,
+        "state": order.state.value,
+        "object_ids": list(order.object_ids),
+        "error": order.error,
+    }

@@ -1,0 +1,145 @@
+"""Orders followed by the durable function, on a real engine, with callbacks over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import flask
+import inngest
+import pytest
+
+from app.supervise.ports import free_ports
+from app.tables import whole
+from app.worker.application import create_app
+from core.bells import Bell
+from core.clock import SystemClock
+from core.database import Database
+from core.errors import LoopwrightError
+from core.events import GenerationOrdered
+from core.orchestrator.bells import InngestBells
+from core.orchestrator.engine import Engine
+from functions.generate import generate
+from generation.callbacks import record_callback
+from generation.states import State
+from tests.generation.world import Studio, World, studio, studio_provider, world_of
+from tests.support.databases import Store
+from tests.support.engines import RunningEngine, any_engine
+from tests.support.waiting import until
+from tests.support.wsgi import serving
+
+__all__ = ["any_engine"]
+
+
+@dataclass
+class Live:
+    world: World
+    studio: Studio
+
+
+@pytest.fixture
+def live(any_engine: RunningEngine, tmp_path: Path) -> Iterator[Live]:
+    client = inngest.Inngest(
+        app_id="loopwright",
+        is_production=any_engine.signing_key is not None,
+        signing_key=any_engine.signing_key,
+        event_key=any_engine.event_key,
+        api_base_url=any_engine.url,
+        event_api_base_url=any_engine.url,
+    )
+    store = Store(f"sqlite:///{tmp_path / 'live.sqlite'}")
+    with store.database.unscoped() as connection:
+        whole().create_all(connection)
+    store.fill()
+    store.database.close()
+    store.database = Database(store.database.url, clock=SystemClock(), bells=InngestBells(client))
+    with ExitStack() as stack:
+        running = stack.enter_context(studio(tmp_path / "studio"))
+        web_port, worker_port = free_ports(2)
+        web = f"http://127.0.0.1:{web_port}"
+        provider = studio_provider(running, callback_url=f"{web}/callbacks/studio")
+        world = world_of(store, tmp_path / "home", provider, poll_seconds=5)
+        stack.enter_context(serving(_callback_door(world), web_port))
+        engine = Engine.at(any_engine.url, any_engine.signing_key, any_engine.event_key)
+        worker, registration = create_app(
+            client,
+            [generate(client, world.parts)],
+            engine,
+            f"http://127.0.0.1:{worker_port}",
+            SystemClock(),
+            pause=0.3,
+        )
+        stack.enter_context(serving(worker, worker_port))
+        registration.start()
+        try:
+            until("registered", lambda: _registered(engine), 20)
+            yield Live(world, running)
+        finally:
+            registration.stop()
+            client._http_client._http_client_sync.close()
+            store.database.close()
+
+
+def _registered(engine: Engine) -> bool:
+    try:
+        return bool(engine.get("/v1/apps/loopwright/functions"))
+    except LoopwrightError:
+        return False
+
+
+def _callback_door(world: World) -> flask.Flask:
+    """What the web process does with a callback, without the rest of it."""
+    app = flask.Flask("web")
+
+    @app.post("/callbacks/<name>")
+    def take(name: str) -> tuple[str, int]:
+        try:
+            record_callback(world.parts, name, dict(flask.request.headers), flask.request.get_data())
+        except LoopwrightError as error:
+            return error.code, 404
+        return "", 204
+
+    return app
+
+
+def _ended(live: Live, count: int) -> bool:
+    orders = live.world.orders()
+    return len(orders) == count and all(not order.open for order in orders)
+
+
+def test_three_posters_of_one_decision_are_made_once_each(live: Live) -> None:
+    world = live.world
+    task = world.task()
+    fence = world.turn(task)
+    wishes = [("generate_image", {"prompt": f"Poster {n}", "title": f"Poster {n}"}) for n in range(3)]
+    world.decide(fence, 1, *wishes)
+
+    for seq in range(3):
+        assert world.call(task, fence, 1, seq).ok
+
+    until("three posters", lambda: _ended(live, 3), 60)
+    orders = world.orders()
+    assert [order.state for order in orders] == [State.SUCCEEDED] * 3, [order.error for order in orders]
+    assert len({order.object_ids for order in orders}) == 3
+    assert sorted(item["idempotency_key"] for item in live.studio.bill()) == sorted(order.key for order in orders)
+
+
+def test_30_without_callbacks_asking_finishes_the_job(live: Live) -> None:
+    live.studio.fault("no_callbacks", times=None)
+    task = live.world.task()
+    live.world.order(task, live.world.turn(task))
+
+    until("the poster", lambda: _ended(live, 1), 60)
+    assert live.world.orders()[0].state is State.SUCCEEDED
+
+
+def test_a_bell_without_its_order_does_nothing(live: Live) -> None:
+    with live.world.scope() as scope:
+        scope.ring(Bell(GenerationOrdered(workspace_id=live.world.workspace_id, order_id="order_forged"), id="forged"))
+
+    task = live.world.task()
+    live.world.order(task, live.world.turn(task))
+    until("the real one", lambda: _ended(live, 1), 60)
+    assert len(live.studio.bill()) == 1
