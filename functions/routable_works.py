@@ -1,0 +1,35 @@
+"""The shared workspace as the router sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from core.database import Scope
+from core.errors import NotFoundError
+from router.parts import Work
+from workspace import objects
+from workspace.objects import Object
+
+
+class RoutableWorks:
+    """Fills `router.parts.Works` from the workspace's own queries."""
+
+    def of_tasks(self, scope: Scope, task_ids: Sequence[str]) -> Mapping[str, Sequence[Work]]:
+        return {task_id: [_work(one) for one in objects.of_task(scope, task_id)] for task_id in task_ids}
+
+    def by_ids(self, scope: Scope, object_ids: Sequence[str]) -> Sequence[Work]:
+        found = objects.by_ids(scope, list(object_ids))
+        return [_work(found[one]) for one in dict.fromkeys(object_ids) if one in found]
+
+    def tasks_of(self, scope: Scope, object_id: str) -> Sequence[str] | None:
+        try:
+            return objects.get(scope, object_id).task_ids
+        except NotFoundError:
+            return None
+
+    def link(self, scope: Scope, object_id: str, task_id: str) -> None:
+        objects.link(scope, object_id, task_id)
+
+
+def _work(one: Object) -> Work:
+    return Work(one.id, one.kind, one.title)

@@ -1,0 +1,51 @@
+"""Routing, as a durable function."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Protocol
+
+import inngest
+
+from core.database import Database
+from core.events import MessageReceived
+from functions.routable_works import RoutableWorks
+from functions.shell import stepped
+from router import deciding, delivering
+from router.parts import RouterParts
+from runtime.parts import RuntimeParts
+
+
+class Parts(Protocol):
+    """What the composition root hands in, as far as routing uses it."""
+
+    @property
+    def database(self) -> Database: ...
+    @property
+    def runtime(self) -> RuntimeParts: ...
+
+
+def route_message(client: inngest.Inngest, parts: Parts) -> inngest.Function[str]:
+    """Trigger `message/received`. Steps: `pick`, `verdict` (where the model has to judge), `deliver`."""
+    router = RouterParts(parts.database, parts.runtime.model, RoutableWorks())
+
+    @client.create_function(
+        fn_id="route-message",
+        trigger=inngest.TriggerEvent(event=MessageReceived.name),
+        retries=20,
+        # A brake that spares the model a question asked twice; the order is kept by `pick` and `deliver`.
+        concurrency=[inngest.Concurrency(key="event.data.workspace_id", limit=1)],
+    )
+    def handler(ctx: inngest.ContextSync) -> str:
+        rung = MessageReceived.of(ctx.event)
+        where = rung.workspace_id
+        picked = ctx.step.run("pick", stepped(partial(deciding.pick, router, where, rung.message_id)))
+        if not isinstance(picked, Mapping):
+            return "nothing waits"
+        message_id = str(picked["message_id"])
+        if not picked["decided"]:
+            ctx.step.run("verdict", stepped(partial(deciding.judge, router, where, message_id)))
+        return str(ctx.step.run("deliver", stepped(partial(delivering.deliver, router, where, message_id))))
+
+    return handler

@@ -1,0 +1,46 @@
+"""What the router is made with, and what it asks of the shared workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from core.database import Database, Scope
+from core.model import Model
+
+
+@dataclass(frozen=True)
+class Work:
+    """An object of the workspace, as much of it as routing needs."""
+
+    id: str
+    kind: str
+    title: str
+
+
+class Works(Protocol):
+    """The shared workspace, as the composition root hands it in."""
+
+    def of_tasks(self, scope: Scope, task_ids: Sequence[str]) -> Mapping[str, Sequence[Work]]:
+        """The objects of each task that are not deleted, in the order they were made."""
+        ...
+
+    def by_ids(self, scope: Scope, object_ids: Sequence[str]) -> Sequence[Work]:
+        """Those of the objects that are there and not deleted."""
+        ...
+
+    def tasks_of(self, scope: Scope, object_id: str) -> Sequence[str] | None:
+        """The ids of the tasks that work with the object; None when it is deleted or unknown."""
+        ...
+
+    def link(self, scope: Scope, object_id: str, task_id: str) -> None:
+        """Hand the object to the task."""
+        ...
+
+
+@dataclass(frozen=True)
+class RouterParts:
+    database: Database
+    model: Model
+    works: Works

@@ -1,0 +1,136 @@
+"""A person corrects where a message went: what no step has read moves, what was read is listed."""
+
+from __future__ import annotations
+
+from core.database import Scope
+from core.errors import ConflictError, InvalidError, NotFoundError
+from router import recording
+from router.asking import NEW
+from router.decided import Decided
+from router.delivering import obstacle, to_new, to_task
+from router.parts import Works
+from router.sentences import sentence
+from runtime import control, messages, tasks
+from runtime.messages import Message, set_state
+from runtime.tables import cards, inbox, turns
+from runtime.turns import ledger
+
+_REASON = "the person moved it here"
+
+
+def reroute(scope: Scope, works: Works, message_id: str, target: str) -> Message:
+    """Move a message to the task `target`, or to a task of its own for `"new"`.
+
+    Raises ConflictError once a step has read it, with that step and its calls; for a target that cannot take it, with
+    the target's state.
+    """
+    message = messages.get(scope, message_id)
+    if message.author != "user":
+        raise InvalidError("only a person's own message can be moved")
+    if target != NEW and target == message.task_id:
+        return message
+    if target != NEW:
+        _check_target(scope, message, target)
+    _take_from(scope, message)
+    decided = _decision(scope, message)
+    if target == NEW:
+        made = to_new(scope, works, messages.get(scope, message_id), decided, "persistent", cause=f"{message_id}:moved")
+        recording.revise(scope, message_id, "new", made.id, _REASON)
+    else:
+        recording.revise(scope, message_id, "existing", target, _REASON)
+        to_task(scope, works, messages.get(scope, message_id), decided, tasks.get(scope, target))
+    _leave_empty_task(scope, message)
+    return messages.get(scope, message_id)
+
+
+def _check_target(scope: Scope, message: Message, target: str) -> None:
+    wrong = obstacle(scope, target)
+    if wrong is None:
+        return
+    if wrong[0] == "unknown":
+        raise NotFoundError(f"no task {target} in this workspace")
+    raise ConflictError(sentence(message.language, *wrong), state=wrong[0])
+
+
+def _take_from(scope: Scope, message: Message) -> None:
+    """Make the message `routed`, belonging nowhere; raises ConflictError when something has read it."""
+    match message.state:
+        case "received":
+            moved = set_state(scope, message.id, "routed", was=("received",), routed_at=scope.now)
+        case "routed":
+            _close_question(scope, message)
+            moved = True
+        case "delivered":
+            taken = _from_inbox(scope, message) if message.task_id else _from_main(scope, message)
+            moved = taken and set_state(scope, message.id, "routed", was=("delivered",))
+        case _:
+            moved = False
+    if not moved:
+        raise _already_read(scope, messages.get(scope, message.id))
+
+
+def _close_question(scope: Scope, message: Message) -> None:
+    """The card that asked where the message belongs is answered by the move."""
+    asked = scope.rows(scope.select(cards.c.id).where(cards.c.message_id == message.id, cards.c.state == "open"))
+    for row in asked:
+        scope.change(scope.update(cards).where(cards.c.id == row.id).values(state="superseded"))
+        scope.changed("card", row.id)
+
+
+def _from_inbox(scope: Scope, message: Message) -> bool:
+    gone = scope.change(
+        scope.update(inbox)
+        .where(
+            inbox.c.kind == "message",
+            inbox.c.ref_id == message.id,
+            inbox.c.task_id == message.task_id,
+            inbox.c.state == "delivered",
+        )
+        .values(state="moved")
+    )
+    scope.changed("task", str(message.task_id))
+    return gone == 1
+
+
+def _from_main(scope: Scope, message: Message) -> bool:
+    ended = scope.change(
+        scope.update(turns)
+        .where(turns.c.message_id == message.id, turns.c.status == "queued")
+        .values(status="stopped", reason=_REASON, ended_at=scope.now)
+    )
+    return ended == 1
+
+
+def _leave_empty_task(scope: Scope, message: Message) -> None:
+    """A task that was made for this message alone, and has read nothing, is put away."""
+    if message.task_id is None:
+        return
+    left = tasks.get(scope, message.task_id)
+    used = ("delivered", "claimed", "consumed")
+    others = scope.first(scope.select(inbox.c.id).where(inbox.c.task_id == left.id, inbox.c.state.in_(used)))
+    if left.cause == message.id and others is None:
+        control.archive(scope, left.id)
+
+
+def _decision(scope: Scope, message: Message) -> Decided:
+    decided = recording.stored(scope, message.id)
+    if decided is None:
+        decided = Decided("explicit", "existing", None, ())
+        recording.record(scope, message.id, decided, message.language or "en")
+    return decided
+
+
+def _already_read(scope: Scope, message: Message) -> ConflictError:
+    item = scope.first(scope.select(inbox).where(inbox.c.kind == "message", inbox.c.ref_id == message.id))
+    turn_id, step = (item.turn_id, item.step) if item is not None else (message.turn_id, None)
+    made = ledger.calls_of(scope, [turn_id]) if turn_id else []
+    done = [call.id for call in made if call.step == step and call.status != "proposed"] if step else []
+    return ConflictError(
+        f"the message is {message.state}: step {step} of {turn_id} has read it"
+        if turn_id
+        else f"the message is {message.state} already",
+        state=message.state,
+        turn_id=turn_id,
+        step=step,
+        calls=done,
+    )
