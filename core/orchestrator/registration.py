@@ -23,6 +23,11 @@ class App(Protocol):
     @property
     def app_id(self) -> str: ...
 
+    @property
+    def pending(self) -> bool:
+        """Whether it has something to tell, whatever the engine lists."""
+        ...
+
     def register(self) -> None:
         """Tell the engine the functions; raises UnavailableError, or InvalidError or RefusedError with its reason."""
         ...
@@ -84,7 +89,7 @@ class Registration:
         registered, good = False, True
         try:
             for app in self._apps():
-                if app.app_id in self._done and lists(self._engine, app.app_id):
+                if app.app_id in self._done and not app.pending and lists(self._engine, app.app_id):
                     continue
                 try:
                     app.register()

@@ -24,6 +24,10 @@ class SdkApp:
     def app_id(self) -> str:
         return self._app_id
 
+    @property
+    def pending(self) -> bool:
+        return False
+
     def register(self) -> None:
         keys = self._engine.signing_keys
         headers = {HEADER: sign(keys[0], b"", self._clock.now())} if keys else {}

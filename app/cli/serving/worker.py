@@ -8,4 +8,4 @@ from app.worker.process import serve
 
 
 def run(ask: Ask) -> None:
-    run_wsgi(ask, 32, lambda: serve(ask.settings))
+    run_wsgi(ask, 32, lambda: serve(ask.settings, ask.url))

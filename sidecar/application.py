@@ -1,0 +1,77 @@
+"""The sidecar's addresses: one serve path for each skill, behind the engine's door."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import flask
+
+from core.clock import Clock
+from core.errors import LoopwrightError
+from core.orchestrator.door import SERVE_PATH, EngineDoor
+from core.orchestrator.engine import Engine
+from core.orchestrator.health import add_health
+from core.orchestrator.signature import HEADER, sign
+from sidecar.call import Reply, answer, refusal
+from sidecar.shelf import Shelf
+from sidecar.skill import Skill
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIApplication
+
+
+def create_app(shelf: Shelf, engine: Engine, clock: Clock) -> WSGIApplication:
+    app = flask.Flask(__name__)
+    add_health(app, shelf.registration)
+
+    @app.route(f"{SERVE_PATH}/<stem>", methods=["GET", "POST", "PUT"])
+    def serve(stem: str) -> flask.Response:
+        skill = shelf.skill(stem)
+        reply = _reply(skill, stem) if skill is not None else refusal(404, "no_skill", f"there is no skill {stem}")
+        response = flask.Response(reply.body, reply.status, dict(reply.headers))
+        if engine.keyed:
+            response.headers[HEADER] = sign(engine.signing_keys[0], reply.body, clock.now())
+        return response
+
+    def _reply(skill: Skill, stem: str) -> Reply:
+        request = flask.request
+        match request.method:
+            case "PUT":
+                return _registered(skill)
+            case "POST" if request.args.get("probe") != "trust":
+                headers = {name.lower(): value for name, value in request.headers.items()}
+                query = request.query_string.decode("latin-1")
+                return answer(skill, engine, f"{SERVE_PATH}/{stem}", query, request.get_data(), headers)
+            case "GET":
+                return _introspected(skill, engine)
+            case _:
+                return Reply(200, b"")
+
+    return EngineDoor(app, engine, clock)
+
+
+def _registered(skill: Skill) -> Reply:
+    """An engine that found our address asks us to register."""
+    try:
+        skill.register()
+    except LoopwrightError as error:
+        return refusal(500, "registration_failed", str(error))
+    return _json({"ok": True})
+
+
+def _introspected(skill: Skill, engine: Engine) -> Reply:
+    serving = skill.shown().serving
+    return _json(
+        {
+            "schema_version": "2024-05-24",
+            "function_count": len(serving.functions) if serving else 0,
+            "has_event_key": True,
+            "has_signing_key": engine.keyed,
+            "has_signing_key_fallback": len(engine.signing_keys) > 1,
+            "mode": "cloud" if engine.keyed else "dev",
+        }
+    )
+
+
+def _json(value: object) -> Reply:
+    return Reply(200, flask.json.dumps(value).encode(), {"content-type": "application/json"})

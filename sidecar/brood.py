@@ -1,0 +1,91 @@
+"""The living processes of one skill, one for each of its versions that is needed."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from core.errors import UnavailableError
+from sidecar.children import Child, Nursery, Version
+
+# A process that ends this soon after its start will do so again: it is started less and less often.
+_SOON_SECONDS = 10.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
+
+
+class _Cot:
+    """The place of one version's process."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.child: Child | None = None
+        self.started_at = 0.0
+        self.early_deaths = 0
+
+
+class Brood:
+    """Starting one version never holds up the calls of another."""
+
+    def __init__(self, nursery: Nursery) -> None:
+        self._nursery = nursery
+        self._lock = threading.Lock()
+        self._cots: dict[str, _Cot] = {}
+
+    def child(self, version: Version) -> Child:
+        """The living process of a version, started when there is none.
+
+        Raises RefusedSkillError when it does not load, UnavailableError when it keeps ending and must wait.
+        """
+        with self._lock:
+            cot = self._cots.setdefault(version.sha, _Cot())
+        with cot.lock:
+            if cot.child is not None and cot.child.alive:
+                return cot.child
+            self._bury(cot)
+            cot.child = self._nursery.boot(version)
+            cot.started_at = time.monotonic()
+            return cot.child
+
+    def is_dead(self, sha: str) -> bool:
+        """Whether its process ended by itself."""
+        with self._lock:
+            cot = self._cots.get(sha)
+        return cot is not None and cot.child is not None and not cot.child.alive
+
+    def keep(self, needed: Callable[[str], bool]) -> None:
+        """End the processes of versions that are not needed and have no call."""
+        with self._lock:
+            cots = list(self._cots.items())
+        for sha, cot in cots:
+            # Held: it is being started, and so wanted.
+            if needed(sha) or not cot.lock.acquire(blocking=False):
+                continue
+            try:
+                if cot.child is not None and not cot.child.busy:
+                    cot.child.stop()
+                    cot.child = None
+            finally:
+                cot.lock.release()
+
+    def stop(self) -> None:
+        with self._lock:
+            cots = list(self._cots.values())
+        for cot in cots:
+            with cot.lock:
+                if cot.child is not None:
+                    cot.child.stop()
+                    cot.child = None
+
+    @staticmethod
+    def _bury(cot: _Cot) -> None:
+        if cot.child is None:
+            return
+        now = time.monotonic()
+        early = now - cot.started_at < _SOON_SECONDS
+        pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**cot.early_deaths) if cot.early_deaths else 0.0
+        if early and now - cot.started_at < pause:
+            raise UnavailableError("the process of the skill keeps ending; it is started again in a while")
+        cot.early_deaths = cot.early_deaths + 1 if early else 0
+        cot.child.stop()
+        cot.child = None

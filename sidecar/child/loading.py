@@ -1,0 +1,77 @@
+"""Runs a skill file and finds its functions."""
+
+from __future__ import annotations
+
+import linecache
+import sys
+import traceback
+from types import ModuleType
+from typing import Any
+
+import inngest
+
+import skills.kit
+from sidecar.child.order import Order
+from sidecar.problem import Problem, RefusedSkillError
+
+
+def load(order: Order, source: bytes) -> tuple[inngest.Inngest, list[inngest.Function[Any]]]:
+    """Run the file under a module name of its own and give its client and functions; raises RefusedSkillError.
+
+    The code comes from these bytes: a cached compilation of an older save can have no part in it.
+    """
+    client = inngest.Inngest(
+        app_id=order.app_id,
+        is_production=True,
+        signing_key=order.key,
+        event_key=order.event_key,
+        api_base_url=order.engine_url,
+        event_api_base_url=order.events_url,
+    )
+    skills.kit.client = client
+    module = ModuleType(f"loopwright_skill_{order.stem.replace('-', '_')}_{order.sha[:12]}")
+    module.__file__ = order.path
+    sys.modules[module.__name__] = module
+    # Tracebacks show the lines of this version, whatever the file holds by then.
+    lines = source.decode("utf-8", "replace").splitlines(keepends=True)
+    linecache.cache[order.path] = (len(source), None, lines, order.path)
+    try:
+        exec(compile(source, order.path, "exec"), module.__dict__)
+    # The file may end its process or raise anything at all; each is a fault of the file, with a line.
+    except BaseException as error:  # noqa: BLE001 - the boundary to foreign code
+        raise RefusedSkillError(_problem(error, order.path)) from None
+    return client, _functions(module)
+
+
+def _functions(module: ModuleType) -> list[inngest.Function[Any]]:
+    found: dict[int, inngest.Function[Any]] = {}
+    for value in vars(module).values():
+        if isinstance(value, inngest.Function):
+            found[id(value)] = value
+    functions = list(found.values())
+    if not functions:
+        raise RefusedSkillError(
+            Problem(None, "the file has no function", "decorate one with @client.create_function(…)")
+        )
+    ids = [function.id for function in functions]
+    for twice in sorted({one for one in ids if ids.count(one) > 1}):
+        raise RefusedSkillError(Problem(None, f"two functions have the id {twice}", "give each an fn_id of its own"))
+    for function in functions:
+        if function.is_handler_async or function.is_on_failure_handler_async:
+            raise RefusedSkillError(Problem(None, f"{function.id} is async", "write it with `def` and ContextSync"))
+    return functions
+
+
+def _problem(error: BaseException, path: str) -> Problem:
+    if isinstance(error, SyntaxError) and error.filename == path:
+        return Problem(error.lineno, str(error.msg), "correct the syntax on this line")
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
+    match error:
+        case ImportError():
+            fix = "import only what is installed with Loopwright"
+        case SystemExit() | KeyboardInterrupt():
+            fix = "a skill file must not end its process"
+        case _:
+            fix = "loading the file must only define functions"
+    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return Problem(lines[-1] if lines else None, said[:500], fix)

@@ -1,0 +1,65 @@
+"""Which files are skills, and what they hold."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+# Editors and tools leave `.x.swp`, `x.py~`, `#x.py#`, `4913`, `x.tmp`, `__pycache__`: none of them is a name like this.
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}\.py")
+
+
+@dataclass(frozen=True)
+class SkillFile:
+    """One skill file as it was read. `sha` is the SHA-256 of exactly these bytes."""
+
+    stem: str
+    path: Path
+    source: bytes
+    sha: str
+
+
+def is_skill_name(name: str) -> bool:
+    return _NAME.fullmatch(name) is not None
+
+
+def read_folders(folders: Sequence[Path]) -> dict[str, SkillFile]:
+    """Every skill by its stem; of two files with one stem the one in the earlier folder counts."""
+    found: dict[str, SkillFile] = {}
+    for folder in folders:
+        for path in _skill_paths(folder):
+            if path.stem not in found and (file := read_file(path)) is not None:
+                found[path.stem] = file
+    return found
+
+
+def read_file(path: Path) -> SkillFile | None:
+    """None when it went away meanwhile or cannot be read."""
+    try:
+        source = path.read_bytes()
+    except OSError:
+        return None
+    return SkillFile(path.stem, path, source, hashlib.sha256(source).hexdigest())
+
+
+def stamps(folders: Sequence[Path]) -> frozenset[tuple[str, int, int, int, int]]:
+    """Changes whenever a skill file does, as far as can be told without reading any."""
+    found = set()
+    for folder in folders:
+        for path in _skill_paths(folder):
+            try:
+                stat = path.stat()
+            except OSError:
+                continue
+            found.add((str(path), stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns))
+    return frozenset(found)
+
+
+def _skill_paths(folder: Path) -> list[Path]:
+    try:
+        return sorted(path for path in folder.iterdir() if is_skill_name(path.name) and path.is_file())
+    except OSError:
+        return []

@@ -1,0 +1,22 @@
+"""What is wrong with a skill file, said so that its author can act."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Problem:
+    """`line` is counted from one, or None where no line can be named."""
+
+    line: int | None
+    reason: str
+    fix: str
+
+
+class RefusedSkillError(Exception):
+    """A version that will not serve."""
+
+    def __init__(self, *problems: Problem) -> None:
+        super().__init__("; ".join(problem.reason for problem in problems))
+        self.problems = problems

@@ -1,0 +1,58 @@
+"""What the sidecar tells the other processes: a file in the home, replaced as a whole."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from sidecar.skill import Shown
+
+
+def as_json(shown: Shown) -> dict[str, Any]:
+    """`version`, `hash`, manifest and functions speak of the version that serves; `problems` of the last save."""
+    serving = shown.serving
+    functions = [
+        {
+            "id": str(function["id"]).removeprefix(f"skill-{shown.stem}-"),
+            "app": f"skill-{shown.stem}",
+            "name": function.get("name"),
+            "triggers": function.get("triggers", []),
+        }
+        for function in (serving.functions if serving else ())
+    ]
+    return {
+        "id": shown.stem,
+        "version": serving.number if serving else None,
+        "hash": serving.version.sha if serving else None,
+        "source": shown.source,
+        "status": shown.status,
+        "title": serving.manifest.title if serving else None,
+        "purpose": serving.manifest.purpose if serving else None,
+        "permissions": serving.manifest.permissions.model_dump() if serving else None,
+        "problems": [{"line": one.line, "reason": one.reason, "fix": one.fix} for one in shown.problems],
+        "functions": functions,
+        "triggers": [trigger for function in functions for trigger in function["triggers"]],
+    }
+
+
+class StateFile:
+    """`{at, skills: […]}`; written by one process, read by any."""
+
+    def __init__(self, path: Path, now: Callable[[], datetime]) -> None:
+        self._path = path
+        self._now = now
+        self._lock = threading.Lock()
+        path.parent.mkdir(parents=True, exist_ok=True)
+
+    def write(self, skills: Callable[[], Iterable[Shown]]) -> None:
+        """`skills` is asked under the lock, so that what was true later is written later."""
+        with self._lock:
+            state = {"at": self._now().isoformat(), "skills": [as_json(shown) for shown in skills()]}
+            unfinished = self._path.with_name(f".{self._path.name}.{os.getpid()}")
+            unfinished.write_text(json.dumps(state, ensure_ascii=False, indent=1), encoding="utf-8")
+            os.replace(unfinished, self._path)

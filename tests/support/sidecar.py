@@ -1,0 +1,169 @@
+"""The sidecar as a process of its own, beside an engine, with a home to save skills in."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from app.supervise.ports import free_ports
+from core.orchestrator.engine import Engine
+from core.orchestrator.run_history import RunHistory
+from tests.support.engines import RunningEngine
+from tests.support.environment import without_settings
+from tests.support.waiting import until
+
+HELLO = '''"""Answers {event} events."""
+import inngest
+from skills.kit import client
+
+MANIFEST = {{"title": "Hello", "purpose": "answers {event}", "permissions": {{}}}}
+VALUE = {value}
+
+@client.create_function(fn_id="hello", trigger=inngest.TriggerEvent(event="{event}"), retries=2)
+def hello(ctx: inngest.ContextSync) -> object:
+    return ctx.step.run("answer", lambda: VALUE)
+'''
+
+
+def hello(value: int, event: str = "hello/asked") -> str:
+    return HELLO.format(value=value, event=event)
+
+
+@dataclass
+class RunningSidecar:
+    engine: RunningEngine
+    home: Path
+    env: Mapping[str, str] = field(default_factory=dict)
+    port: int = field(default_factory=lambda: free_ports(1)[0])
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def folder(self) -> Path:
+        return self.home / "workspace" / "functions"
+
+    @property
+    def log(self) -> str:
+        return (self.home / "sidecar.log").read_text()
+
+    @property
+    def client(self) -> Engine:
+        return Engine.at(self.engine.url, self.engine.signing_key, self.engine.event_key)
+
+    @property
+    def history(self) -> RunHistory:
+        return RunHistory(self.engine.url, self.engine.signing_key)
+
+    def start(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        argv = [sys.executable, "-P", "-m", "app.cli", "serve", "sidecar"]
+        argv += ["--home", str(self.home), "--port", str(self.port)]
+        keyed = self.engine.signing_key is not None
+        env = {"INNGEST_DEV": "0" if keyed else self.engine.url, "INNGEST_BASE_URL": self.engine.url}
+        if keyed:
+            env |= {"INNGEST_SIGNING_KEY": str(self.engine.signing_key), "INNGEST_EVENT_KEY": str(self.engine.event_key)}
+        with (self.home / "sidecar.log").open("ab") as log:
+            self.process = subprocess.Popen(argv, env={**without_settings(), **env, **self.env}, stdout=log, stderr=log)
+        until("the sidecar", self.is_ready, 60)
+
+    def is_ready(self) -> bool:
+        assert self.process is not None
+        assert self.process.poll() is None, self.log[-2000:]
+        try:
+            return httpx.get(self.url + "/readyz", timeout=2).status_code == 200
+        except httpx.HTTPError:
+            return False
+
+    def kill(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait(10)
+            self.process = None
+
+    def stop(self) -> None:
+        if self.process is not None:
+            self.process.terminate()
+            try:
+                self.process.wait(10)
+            finally:
+                self.kill()
+
+    def save(self, stem: str, text: str) -> None:
+        """As most tools do it: write beside it and rename over."""
+        unfinished = self.folder / f".{stem}.tmp"
+        unfinished.write_text(text)
+        os.replace(unfinished, self.folder / f"{stem}.py")
+
+    def skill(self, stem: str) -> dict[str, Any]:
+        try:
+            skills = json.loads((self.home / "sidecar" / "state.json").read_text())["skills"]
+        except FileNotFoundError:
+            return {}
+        return next((one for one in skills if one["id"] == stem), {})
+
+    def live(self, stem: str, version: int, seconds: float = 30) -> dict[str, Any]:
+        """Wait for a version to serve."""
+
+        def look() -> dict[str, Any]:
+            skill = self.skill(stem)
+            return skill if (skill.get("status"), skill.get("version")) == ("active", version) else {}
+
+        return until(f"version {version} of {stem}", look, seconds, 0.02)
+
+    def ask(self, event: str, **data: Any) -> None:
+        self.client.send(event, data)
+
+    def runs(self, function: str) -> list[dict[str, Any]]:
+        """The runs of a function with their outputs, oldest first."""
+        found = self.history.list(function=function)["items"]
+        return [self.history.get(run["id"]) for run in reversed(found)]
+
+    def outputs(self, function: str, count: int, seconds: float = 40) -> list[Any]:
+        """Wait for so many runs to complete, and no failed one among them."""
+
+        def look() -> list[Any]:
+            runs = self.runs(function)
+            assert all(run["status"] != "failed" for run in runs), runs
+            done = [run["output"] for run in runs if run["status"] == "completed" and run["output"] is not None]
+            return done if len(done) >= count else []
+
+        return until(f"{count} runs of {function}", look, seconds, 0.2)
+
+    def children(self) -> list[int]:
+        """The processes that this sidecar started for skills, the spare one included."""
+        listing = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True, check=True).stdout
+        assert self.process is not None
+        return [int(line.split()[0]) for line in listing.splitlines() if self._is_child(line)]
+
+    def _is_child(self, line: str) -> bool:
+        pid, _, args = line.strip().partition(" ")
+        if "-m sidecar.child" not in args:
+            return False
+        try:
+            parents = {int(Path(f"/proc/{args.split()[-1]}/stat").read_text().rsplit(")", 1)[1].split()[1])}
+        except (OSError, ValueError):
+            return False
+        return self.process is not None and self.process.pid in parents
+
+
+@contextmanager
+def sidecar(engine: RunningEngine, home: Path, env: Mapping[str, str] | None = None) -> Iterator[RunningSidecar]:
+    home.mkdir(parents=True, exist_ok=True)
+    running = RunningSidecar(engine, home, env or {})
+    running.start()
+    try:
+        yield running
+    finally:
+        running.stop()
