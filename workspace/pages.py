@@ -5,7 +5,8 @@ from __future__ import annotations
 from core.errors import InvalidError
 from workspace.folding import is_between_characters
 
-PAGE = 12_000
+# With quotes and line ends escaped a page still fits into the history as one result.
+PAGE = 10_000
 
 
 def page_of(text: str, page: int, size: int = PAGE) -> tuple[str, int]:
