@@ -20,6 +20,13 @@ from app.web.api.tasks import tasks_api
 from app.web.bodies import JSON_LIMIT
 from app.web.endpoints import Door
 from app.web.health import health
+from app.web.pages.runs import runs_pages
+from app.web.pages.settings import settings_page
+from app.web.pages.sign_in import refused_page, sign_in_pages, sign_out
+from app.web.pages.task import task_pages
+from app.web.pages.thread import thread_page
+from app.web.pages.view import prepare_templates
+from app.web.pages.works import works_pages
 from app.web.parts import WebParts
 from app.web.problems import register_problems
 from app.web.secret import session_secret
@@ -36,11 +43,13 @@ _POLICY = (
 def create_app(parts: WebParts) -> Flask:
     """The HTTP API, the pages and the event stream. Its streams end when `hub_of(app).stop()` is called."""
     app = Flask(__name__)
-    _configure(app, session_secret(parts.settings.home))
-    register_problems(app)
+    _configure(app, session_secret(parts.settings.home), secure=parts.settings.web_url.startswith("https://"))
+    register_problems(app, refused_page)
+    prepare_templates(app)
     hub = Hub(parts.database)
     app.extensions[HUB] = hub
     app.register_blueprint(health(parts))
+    app.register_blueprint(sign_in_pages(parts))
     for door in _doors(parts, hub):
         app.register_blueprint(door.blueprint)
     app.after_request(_harden)
@@ -64,16 +73,23 @@ def _doors(parts: WebParts, hub: Hub) -> Sequence[Door]:
         budget_api(parts),
         keys_api(parts),
         events_api(parts, hub),
+        thread_page(parts),
+        task_pages(parts),
+        works_pages(parts),
+        runs_pages(parts),
+        settings_page(parts),
+        sign_out(parts),
     )
 
 
-def _configure(app: Flask, secret: str) -> None:
+def _configure(app: Flask, secret: str, *, secure: bool) -> None:
     app.config.update(
         SECRET_KEY=secret,
         MAX_CONTENT_LENGTH=JSON_LIMIT,
         # One browser may hold sessions of several products on one host: cookies know no ports.
         SESSION_COOKIE_NAME=f"loopwright_{hashlib.sha256(secret.encode()).hexdigest()[:8]}",
         SESSION_COOKIE_HTTPONLY=True,
+        SESSION_COOKIE_SECURE=secure,
         SESSION_COOKIE_SAMESITE="Strict",
         SESSION_REFRESH_EACH_REQUEST=False,
         PERMANENT_SESSION_LIFETIME=timedelta(days=_DAYS_SIGNED_IN),

@@ -8,6 +8,7 @@ from typing import Any
 
 from flask import Blueprint, Response, jsonify, request
 from pydantic import BaseModel
+from werkzeug.wrappers import Response as AnyResponse
 
 from app.web import replies
 from app.web.auth import allow, speaker_of_request
@@ -17,6 +18,7 @@ from core.database import Scope
 from core.identity import Speaker
 
 Answer = Mapping[str, Any] | Response
+View = Callable[..., AnyResponse]
 
 
 @dataclass(frozen=True)
@@ -104,21 +106,27 @@ class Door:
         body: type[BaseModel] | None = None,
         status: int = 200,
         limit: int = JSON_LIMIT,
-    ) -> Callable[[Callable[..., Response], str], None]:
+    ) -> Callable[[View, str], None]:
         """Any other route: `view(speaker, **arguments)` makes the whole response itself."""
 
-        def register(view: Callable[..., Response], name: str) -> None:
-            def guarded(**arguments: str) -> Response:
-                request.max_content_length = limit
-                speaker = speaker_of_request(self.parts.database)
-                allow(speaker, scope)
-                return view(speaker, **arguments)
-
+        def register(view: View, name: str) -> None:
+            guarded = self.guard(scope, view, limit)
             self.blueprint.add_url_rule(path, f"{method.lower()}_{name}", guarded, methods=[method])
             shown = None if body is Nothing else body
             self.rules.append(Rule(method, path, scope, summary, shown, status))
 
         return register
+
+    def guard(self, scope: str, view: View, limit: int = JSON_LIMIT) -> View:
+        """`view(speaker, **arguments)` behind the check of key, scope and role."""
+
+        def guarded(**arguments: str) -> AnyResponse:
+            request.max_content_length = limit
+            speaker = speaker_of_request(self.parts.database)
+            allow(speaker, scope)
+            return view(speaker, **arguments)
+
+        return guarded
 
     def _kept(self, speaker: Speaker, ask: replies.Asked | None) -> replies.Kept | None:
         if ask is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Callable
 from http import HTTPStatus
 
 from flask import Flask, Response, request
@@ -36,6 +37,7 @@ _STATUS: tuple[tuple[type[LoopwrightError], int], ...] = (
     (UnclearError, 502),
     (ModelError, 502),
 )
+_INTERNAL = "something failed on our side; it is in the log of the web process"
 _ADVICE = {
     404: "there is nothing at this address; see /api/v1/openapi.json",
     405: "this address does not take {method}; see /api/v1/openapi.json",
@@ -100,10 +102,17 @@ def status_of(error: LoopwrightError) -> int:
     return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
 
 
-def register_problems(app: Flask) -> None:
-    app.register_error_handler(LoopwrightError, _domain)
-    app.register_error_handler(HTTPException, _http)
-    app.register_error_handler(Exception, _unexpected)
+def register_problems(app: Flask, page: Callable[[int, str], Response]) -> None:
+    """Translate every failure; a browser that asked for a page gets `page(status, detail)`, with the same status."""
+
+    def shown(answer: Response, detail: str) -> Response:
+        if request.path.startswith("/api/") or "text/html" not in request.headers.get("Accept", ""):
+            return answer
+        return page(answer.status_code, detail)
+
+    app.register_error_handler(LoopwrightError, lambda error: shown(_domain(error), str(error)))
+    app.register_error_handler(HTTPException, lambda error: shown(_http(error), error.description or ""))
+    app.register_error_handler(Exception, lambda error: shown(_unexpected(error), _INTERNAL))
 
 
 def _domain(error: LoopwrightError) -> Response:
@@ -129,7 +138,7 @@ def _http(error: HTTPException) -> Response:
 def _unexpected(error: Exception) -> Response:
     # The boundary of the process: what nobody foresaw is logged with its trace, and said without it.
     log.error("unexpected failure", exc_info=error)
-    return problem(500, "something failed on our side; it is in the log of the web process", "internal")
+    return problem(500, _INTERNAL, "internal")
 
 
 def _too_large() -> str:

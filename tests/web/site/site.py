@@ -52,7 +52,6 @@ def served(parts: Parts, token: str) -> Iterator[Site]:
     """Serve these parts on a free port until the block ends."""
     app = create_app(parts)
     server = make_server("127.0.0.1", 0, app, threaded=True)
-    server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), name="site", daemon=True)
     thread.start()
     url = f"http://127.0.0.1:{server.server_port}"

@@ -1,0 +1,1 @@
+"""The pages: server-rendered, kept fresh by small scripts."""

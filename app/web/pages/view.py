@@ -1,0 +1,68 @@
+"""What every page has: who looks, where the stream goes on, and the marks of offline stand-ins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from flask import Flask, Response, make_response, render_template
+
+from app.web.auth import csrf_token
+from app.web.endpoints import Door
+from app.web.markdown import markdown
+from app.web.pages import wording
+from app.web.parts import WebParts
+from app.web.stream.frames import newest_seq
+from core.database import Scope
+from core.identity import Speaker
+from core.settings import Settings
+
+Fill = Callable[..., dict[str, Any]]
+
+
+def page(door: Door, path: str, template: str, fill: Fill) -> None:
+    """A page at `path`; `fill(scope, speaker, **arguments)` answers what its template shows."""
+
+    def show(speaker: Speaker, **arguments: str) -> Response:
+        return shown(door.parts, speaker, template, fill, **arguments)
+
+    door.serves("GET", path, "A page", scope="read")(show, template.partition(".")[0])
+
+
+def shown(parts: WebParts, speaker: Speaker, template: str, fill: Fill, **arguments: str) -> Response:
+    """The page, and the number of the change after which its stream goes on."""
+    with parts.database.reading(speaker.workspace_id) as scope:
+        # Before the rows are read: what changes in between is shown twice rather than missed.
+        seq = newest_seq(scope)
+        filled = fill(scope, speaker, **arguments)
+    answer = make_response(
+        render_template(
+            template,
+            seq=seq,
+            csrf=csrf_token(),
+            speaker=speaker,
+            standins=standins(parts.settings),
+            **filled,
+        )
+    )
+    answer.headers["Cache-Control"] = "no-store"
+    return answer
+
+
+def standins(settings: Settings) -> list[str]:
+    """Which parts of the product are offline stand-ins just now."""
+    model = ["model"] if settings.offline_model else []
+    return [*model, *(["studio"] if "studio" in settings.generators else [])]
+
+
+def prepare_templates(app: Flask) -> None:
+    app.jinja_env.filters["markdown"] = markdown
+    for name in wording.__all__:
+        app.jinja_env.filters[name] = getattr(wording, name)
+    app.jinja_env.trim_blocks = True
+    app.jinja_env.lstrip_blocks = True
+
+
+def nothing(scope: Scope, speaker: Speaker) -> dict[str, Any]:
+    """For pages that show no rows."""
+    return {}

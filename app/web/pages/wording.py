@@ -1,0 +1,40 @@
+"""Words on the pages for states and amounts."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+__all__ = ["as_json", "filesize", "percent", "said"]
+
+_SAID = {
+    "active": "working",
+    "waiting": "waiting",
+    "outcome_unknown": "unknown",
+    "ordered": "ordered",
+    "submitting": "ordering",
+    "model3d": "3D model",
+    "unresolved": "unclear",
+}
+
+
+def said(state: str) -> str:
+    """A state or kind as people say it."""
+    return _SAID.get(state, state.replace("_", " "))
+
+
+def filesize(size: int) -> str:
+    """`640 B`, `12 kB`, `3.4 MB`."""
+    if size < 1000:
+        return f"{size} B"
+    if size < 1_000_000:
+        return f"{size / 1000:.0f} kB"
+    return f"{size / 1_000_000:.1f} MB"
+
+
+def percent(part: float) -> int:
+    return round(100 * min(max(part, 0.0), 1.0))
+
+
+def as_json(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False, default=str)

@@ -1,0 +1,59 @@
+"""The shared workspace: all works, and one with its versions."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import Any
+
+from flask import request
+
+from app.web.endpoints import Door
+from app.web.pages.view import page
+from app.web.parts import WebParts
+from app.web.presenters.object import object_shape, version_shape
+from core.database import Scope
+from core.identity import Speaker
+from workspace import objects
+from workspace.media_types import is_text
+
+LONGEST_SHOWN = 400_000
+
+
+def works_pages(parts: WebParts) -> Door:
+    door = Door(parts, "works_pages")
+
+    def one(scope: Scope, speaker: Speaker, object_id: str) -> dict[str, Any]:
+        raw = request.args.get("version", "")
+        work = objects.get(scope, object_id, int(raw) if raw.isascii() and raw.isdigit() and len(raw) < 10 else None)
+        return {
+            "work": object_shape(work),
+            "versions": [version_shape(version) for version in objects.history(scope, object_id)],
+            "text": _text(parts, work) if is_text(work.media_type) and work.size <= LONGEST_SHOWN else None,
+        }
+
+    page(door, "/objects", "works.html", _all)
+    page(door, "/objects/<object_id>", "work.html", one)
+    return door
+
+
+def _all(scope: Scope, speaker: Speaker) -> dict[str, Any]:
+    kind = request.args.get("kind")
+    query = request.args.get("q", "")
+    found = objects.listing(
+        scope,
+        kind=kind if kind in objects.KINDS else None,
+        query=query,
+        cursor=request.args.get("cursor") or None,
+    )
+    return {
+        "works": [object_shape(work) for work in found.items],
+        "next": found.next,
+        "kind": kind,
+        "query": query,
+        "kinds": objects.KINDS,
+    }
+
+
+def _text(parts: WebParts, work: objects.Object) -> str:
+    with closing(parts.assets.open(work.sha256)) as stream:
+        return stream.read(LONGEST_SHOWN).decode("utf-8", "replace")
