@@ -9,8 +9,8 @@ from functools import cached_property
 
 import inngest
 
-from app.migrate import check_schema
 from app.providers import make_providers
+from app.schema import check_schema
 from core.clock import Clock, SystemClock
 from core.database import Database
 from core.model import Model
@@ -20,6 +20,7 @@ from core.orchestrator.engine import Engine
 from core.orchestrator.run_history import RunHistory
 from core.settings import Settings
 from core.tools import Tool
+from functions.routable_works import RoutableWorks
 from functions.watch import Pass
 from generation import watching as generation_watching
 from generation.approving import answer_limit, approve_quote
@@ -29,7 +30,7 @@ from generation.placing import Desk
 from generation.provider import Provider
 from generation.state import budget_state, is_order, orders_state, outcome_input
 from generation.tools import ListModels, generation_tools
-from router.answering import on_clarify_answered
+from router.clarify import clarify_handler
 from runtime import answers
 from runtime.cards import AnswerHandler
 from runtime.parts import RuntimeParts
@@ -75,7 +76,7 @@ class Parts:
             "quote": approve_quote,
             "limit": answer_limit,
             "irreversible": on_delete_answered,
-            "clarify": on_clarify_answered,
+            "clarify": clarify_handler(RoutableWorks()),
         }
 
     @cached_property

@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager
 
 import sqlalchemy as sa
 
-from app.migrate import check_schema
+from app.schema import check_schema
 from core.database import Database
 from core.errors import UnavailableError
 from core.settings import Settings

@@ -13,8 +13,8 @@ from app.backup.manifest import BackupError
 from app.backup.restore import restore_backup
 from app.backup.write import write_backup
 from app.cli.settings import home_override, read_settings
-from app.migrate import head
 from app.reaching import require_schema
+from app.schema import head
 from app.supervise.home_lock import HomeInUseError, HomeLock
 from app.supervise.preflight import home_problems
 from core.errors import LoopwrightError
