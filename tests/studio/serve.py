@@ -1,4 +1,7 @@
-"""The studio as the product runs it: gunicorn, one process with threads. Run as `-m tests.studio.serve` with its config as JSON."""
+"""The studio as the product runs it: gunicorn, one process with threads.
+
+Run as `-m tests.studio.serve` with its config as JSON.
+"""
 
 import json
 import sys

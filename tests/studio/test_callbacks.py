@@ -20,6 +20,7 @@ def test_news_is_signed_numbered_and_like_the_job(studio: Studio) -> None:
         assert abs(int(at) - time.time()) < 300
     sequence = [callback.job["sequence"] for callback in listener.heard]
     assert sequence == list(range(1, len(sequence) + 1))
+    assert [callback.job["progress"] for callback in listener.heard] == [0.1, 0.3, 0.5, 0.7, 0.9, 1.0]
     last = listener.heard[-1].job
     del last["sequence"]
     assert last == studio.job(job_id)

@@ -2,23 +2,17 @@
 
 import hashlib
 import time
-from pathlib import Path
 
 import httpx
 import pytest
 
 from tests.studio.listener import listening
-from tests.studio.running import Studio, poster, running
+from tests.studio.running import Studio, poster
 from tests.support.waiting import until
 
 
 def billed(studio: Studio, key: str) -> int:
     return len([item for item in studio.bill() if item["idempotency_key"] == key])
-
-
-def test_without_leave_there_are_no_faults(tmp_path: Path) -> None:
-    with running(Studio(tmp_path)) as studio:
-        assert httpx.post(f"{studio.url}/faults", json={"next": "busy"}).status_code == 404
 
 
 def test_an_unknown_fault_is_refused_with_the_known_ones(studio: Studio) -> None:
@@ -126,12 +120,3 @@ def test_no_news_at_all(studio: Studio) -> None:
         loud = studio.submit("f:5:4", **poster(), callback_url=listener.url).json()["id"]
         until("news of the next job", lambda: "succeeded" in listener.states())
     assert {callback.job["id"] for callback in listener.heard} == {loud}
-
-
-def test_faults_to_come_outlive_the_studio(tmp_path: Path) -> None:
-    studio = Studio(tmp_path, faults=True)
-    with running(studio):
-        studio.fault("busy")
-        studio.kill()
-        studio.start()
-        assert studio.submit("f:6:1", **poster()).status_code == 429

@@ -5,9 +5,11 @@ import io
 import json
 import struct
 import wave
+from itertools import pairwise
 
 import av
 import numpy as np
+import numpy.typing as npt
 import pytest
 import trimesh
 from PIL import Image
@@ -15,10 +17,10 @@ from PIL import Image
 from tests.studio.running import Studio
 
 
-def decoded(data: bytes) -> tuple[av.VideoStream, list[np.ndarray[tuple[int, ...], np.dtype[np.uint8]]], float]:
-    with av.open(io.BytesIO(data)) as film:
+def decoded(data: bytes) -> tuple[av.VideoStream, list[npt.NDArray[np.uint8]], float]:
+    with av.open(io.BytesIO(data), mode="r") as film:
         (stream,) = film.streams.video
-        frames = [frame.to_ndarray(format="gray") for frame in film.decode(stream)]
+        frames = [np.asarray(frame.to_ndarray(format="gray"), dtype=np.uint8) for frame in film.decode(stream)]
         return stream, frames, float((film.duration or 0) / av.time_base)
 
 
@@ -43,7 +45,7 @@ def test_a_film_without_a_picture_moves_and_is_billed_by_the_second(studio: Stud
     stream, frames, seconds = decoded(studio.made("film:1:2", kind="video", model="studio-film-1", params=params))
     assert (stream.width, stream.height, len(frames)) == (640, 360, 24)
     assert seconds == pytest.approx(2, abs=0.1)
-    assert all(np.abs(one.astype(int) - next_one).max() > 20 for one, next_one in zip(frames, frames[1:], strict=False))
+    assert all(np.abs(one.astype(int) - next_one).max() > 20 for one, next_one in pairwise(frames))
     assert [item["amount"] for item in studio.bill() if item["idempotency_key"] == "film:1:2"] == ["0.10"]
 
 

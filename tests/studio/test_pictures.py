@@ -3,6 +3,7 @@
 import base64
 import io
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from random import Random
 from threading import Thread
 
 import numpy as np
@@ -80,8 +81,6 @@ def test_the_title_is_read_off_the_prompt(prompt: str, title: str) -> None:
 )
 @pytest.mark.parametrize("warmth", [-1.0, 0.0, 1.0])
 def test_ink_can_be_read_on_paper_whatever_is_asked_for(named: list[str], warmth: float) -> None:
-    from random import Random
-
     palette = palette_from([parse(code) for code in named], Random(3), warmth)
     assert contrast(palette.ink, palette.paper) >= 4
 

@@ -1,5 +1,6 @@
 """The jobs protocol, call by call."""
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -89,19 +90,23 @@ def test_it_says_what_it_is(studio: Studio) -> None:
         ({**poster(), "inputs": [{"role": "source", "data": "not base64!"}]}, "base64"),
         ({**poster(), "inputs": [{"role": "source", "data": "aaaa", "sha256": "0" * 64}]}, "hash"),
         ({**poster(), "callback_url": "file:///etc/passwd"}, "callback_url"),
+        (poster(title="\ud800"), "params.title"),
+        ({**poster(), "params": {f"wish{number}": 1 for number in range(5000)}}, "params.wish0"),
     ],
 )
 def test_what_cannot_be_made_is_refused_with_what_to_do(studio: Studio, body: Any, named: str) -> None:
-    refused = studio.client.post("/jobs", json=body, headers={"Idempotency-Key": "bad:1:1"})
+    refused = studio.client.post("/jobs", content=json.dumps(body), headers={"Idempotency-Key": "bad:1:1"})
     assert refused.status_code == 422
     assert refused.headers["content-type"] == "application/problem+json"
     assert named in refused.json()["detail"]
+    assert len(refused.content) < 10_000
     assert studio.client.get("/jobs", params={"idempotency_key": "bad:1:1"}).status_code == 404
 
 
 def test_what_is_no_call_of_the_protocol_is_a_problem_too(studio: Studio) -> None:
     headers = {"Idempotency-Key": "bad:1:2"}
     assert studio.client.post("/jobs", content=b"{", headers=headers).json()["code"] == "malformed_json"
+    assert studio.client.post("/jobs", content=b"[" * 100_000, headers=headers).json()["code"] == "malformed_json"
     assert studio.client.post("/jobs", content=b"\xff", headers=headers).json()["code"] == "malformed_json"
     assert studio.client.post("/jobs", json=poster()).json()["code"] == "missing_key"
     assert studio.client.get("/jobs/job_unknown").status_code == 404

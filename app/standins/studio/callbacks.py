@@ -77,7 +77,12 @@ class Courier:
         with httpx.Client(timeout=TIMEOUT_SECONDS, trust_env=False, follow_redirects=False) as client:
             while not self._stopped:
                 self._bell.clear()
-                if not self._send_next(client):
+                try:
+                    sent = self._send_next(client)
+                except sqlite3.OperationalError:
+                    LOG.exception("the studio's database cannot be used")
+                    sent = False
+                if not sent:
                     self._bell.wait(timeout=0.5)
 
     def _send_next(self, client: httpx.Client) -> bool:

@@ -69,7 +69,7 @@ def checked_key(key: str) -> str:
 def _parsed(body: bytes) -> object:
     try:
         return json.loads(body)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Problem(400, "malformed_json", "the body must be a JSON object") from error
 
 

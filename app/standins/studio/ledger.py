@@ -66,6 +66,11 @@ def claim(db: sqlite3.Connection, now: datetime) -> Job | None:
     return _require(db, row["id"])
 
 
+def let_go(db: sqlite3.Connection, job_id: str) -> None:
+    """Leave a job to whoever claims it next."""
+    db.execute("UPDATE jobs SET claimed = 0 WHERE id = ?", (job_id,))
+
+
 def advance(db: sqlite3.Connection, job_id: str, progress: float, now: datetime) -> bool:
     """Move a running job's progress forward and tell its owner. False when the job is no longer running: stop making
     it."""

@@ -10,6 +10,7 @@ from app.standins.studio.catalog import OFFERS, PICTURES, Offer, offer_named
 from app.standins.studio.params import PARAMS, ImageParams, Kind, Params, VideoParams
 from app.standins.studio.problems import Problem
 
+MOST_FAULTS = 20
 HttpAddress = Annotated[str, StringConstraints(pattern=r"^https?://", max_length=4000)]
 
 
@@ -105,7 +106,7 @@ def _check_input(item: JobInput, offer: Offer) -> None:
 
 def _refusal(error: ValidationError, prefix: str) -> Problem:
     faults = []
-    for item in error.errors(include_url=False, include_input=False, include_context=False):
+    for item in error.errors(include_url=False, include_input=False, include_context=False)[:MOST_FAULTS]:
         name = prefix + ".".join(str(part) for part in item["loc"])
         known = ", ".join(PARAMS)
         message = (

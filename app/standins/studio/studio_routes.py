@@ -37,7 +37,8 @@ def studio_routes(config: StudioConfig, store: Store, made: Blobs) -> Blueprint:
             media_type = ledger.output_type(db, sha256)
         if path is None or media_type is None:
             raise Problem(404, "not_found", "no output has this hash")
-        answer = send_file(path, mimetype=media_type, conditional=True, etag=sha256, max_age=31_536_000)
+        answer = send_file(path, mimetype=media_type, conditional=True, etag=sha256)
+        answer.headers["Cache-Control"] = "private, max-age=31536000, immutable"
         answer.headers["X-Content-Type-Options"] = "nosniff"
         return answer
 

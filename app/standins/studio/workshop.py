@@ -2,7 +2,10 @@
 
 import logging
 import os
+import sqlite3
 import threading
+import time
+from contextlib import suppress
 
 from app.standins.studio import ledger
 from app.standins.studio.blobs import Blobs
@@ -60,13 +63,35 @@ class Workshop:
     def _run(self) -> None:
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
         while not self._closing:
-            with self._store.begin() as db:
-                job = ledger.claim(db, self._config.clock.now())
-            if job is None:
+            try:
+                worked = self._work()
+            except sqlite3.OperationalError:
+                # A full disk, say: nothing was recorded, and it may pass.
+                LOG.exception("the studio's database cannot be used")
+                worked = False
+            if not worked:
                 with self._bell:
                     self._bell.wait(timeout=0.5)
-            else:
-                self._make(job)
+
+    def _work(self) -> bool:
+        with self._store.begin() as db:
+            job = ledger.claim(db, self._config.clock.now())
+        if job is None:
+            return False
+        try:
+            self._make(job)
+        except sqlite3.OperationalError:
+            self._let_go(job)
+            raise
+        return True
+
+    def _let_go(self, job: Job) -> None:
+        """Give a job back whose end could not be recorded, as soon as anything can be recorded again."""
+        while not self._closing:
+            with suppress(sqlite3.OperationalError), self._store.begin() as db:
+                ledger.let_go(db, job.id)
+                return
+            time.sleep(0.5)
 
     def _make(self, job: Job) -> None:
         try:
@@ -77,6 +102,8 @@ class Workshop:
             self._fail(job, Failure("input_unavailable", str(error)))
         except Unusable as error:
             self._fail(job, Failure(error.code, str(error)))
+        except sqlite3.OperationalError:
+            raise
         except Exception:
             # The one boundary of a job: whatever goes wrong in it ends this job and no other.
             LOG.exception("job failed", extra={"job_id": job.id})

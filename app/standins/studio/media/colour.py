@@ -21,6 +21,9 @@ NAMES: dict[str, str] = {
     "rose": "#d9788a", "blush": "#f1c7bd", "magenta": "#b8327a", "fuchsia": "#c43a85", "plum": "#5d3158",
     "purple": "#5f3d80", "violet": "#6b4c98", "lavender": "#b9a8d6", "lilac": "#c6b1d8", "mauve": "#a98aa6",
     "brown": "#6b4630", "chocolate": "#4a2f22", "coffee": "#54392a", "black": "#191817", "charcoal": "#2f3236",
+    "marine": "#14274a", "crème": "#f5e8cd", "rouge": "#c5382f", "bleue": "#2b62a8", "bleu": "#2b62a8",
+    "verte": "#3d8153", "vert": "#3d8153", "noire": "#191817", "noir": "#191817", "blanche": "#faf7f0",
+    "blanc": "#faf7f0", "jaune": "#f0c63f", "doré": "#cf9d3b", "corail": "#ee6f57", "gris": "#8d9091",
     "slate": "#4b5964", "grey": "#8d9091", "gray": "#8d9091", "silver": "#c3c7c8", "stone": "#b8b0a0",
 }  # fmt: skip
 

@@ -11,6 +11,7 @@ from app.standins.studio.media.colour import Rgb
 Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
 LEADING = 1.2
 MOST_LINES = 4
+FEW_WORDS = 9
 
 
 @dataclass(frozen=True)
@@ -91,9 +92,9 @@ def draw_spaced(image: Image.Image, text: str, box: Box, colour: Rgb, *, align: 
 
 
 def _line_breaks(words: list[str]) -> list[tuple[str, ...]]:
-    """Every way to set the words on at most four lines."""
-    if len(words) > 9:
-        words = words[:9]
+    """Every way to set a few words on at most four lines; for many words, an even setting on each number of lines."""
+    if len(words) > FEW_WORDS:
+        return [_even_lines(words, count) for count in range(2, 8)]
     ways: list[tuple[str, ...]] = []
     for cuts in range(2 ** (len(words) - 1)):
         lines = [words[0]]
@@ -105,6 +106,17 @@ def _line_breaks(words: list[str]) -> list[tuple[str, ...]]:
         if len(lines) <= MOST_LINES:
             ways.append(tuple(lines))
     return ways
+
+
+def _even_lines(words: list[str], count: int) -> tuple[str, ...]:
+    share = len(" ".join(words)) / count
+    lines = [words[0]]
+    for word in words[1:]:
+        if len(" ".join(lines)) + len(word) / 2 < share * len(lines):
+            lines[-1] += " " + word
+        else:
+            lines.append(word)
+    return tuple(lines)
 
 
 def _largest_size(lines: tuple[str, ...], box: Box, largest: float | None) -> int:

@@ -59,11 +59,11 @@ def palette_from(colours: list[Rgb], random: Random, warmth: float) -> Palette:
 
 def warmth_in(prompt: str) -> float:
     """How much warmer (up to 1) or cooler (down to -1) a prompt asks for; 0 when it does not say."""
-    if re.search(r"\b(less warm|cooler|colder|cool)\b", prompt, re.IGNORECASE):
+    if re.search(r"\b(less warm|cooler|colder|cool|bluer|plus froide?s?)\b", prompt, re.IGNORECASE):
         return -0.6
     if re.search(r"\b(much|far|lots?) warmer\b", prompt, re.IGNORECASE):
         return 1.0
-    return 0.6 if re.search(r"\bwarm(er|th)?\b", prompt, re.IGNORECASE) else 0.0
+    return 0.6 if re.search(r"\b(warm(er|th)?|redder|chaude?s?|chaleureu\w+)\b", prompt, re.IGNORECASE) else 0.0
 
 
 def _by_lot(random: Random) -> Palette:

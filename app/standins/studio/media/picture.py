@@ -7,15 +7,18 @@ from random import Random
 import numpy as np
 from PIL import Image, ImageEnhance, ImageFilter, ImageOps, UnidentifiedImageError
 
-from app.standins.studio.media.colour import Rgb, luminance
+from app.standins.studio.media.colour import Rgb, luminance, named_in
 from app.standins.studio.media.made import Unusable
-from app.standins.studio.media.palette import Palette, palette_of, warmth_in
+from app.standins.studio.media.palette import Palette, palette_from, warmth_in
 from app.standins.studio.params import ImageParams
 
 MOST_PIXELS = 50_000_000
 LONGEST_SIDE = 4096
 ENHANCE = r"\b(enhance|upscale|enlarge|sharpen|sharper|higher resolution|high.?res|hd|restore)"
-RECOLOUR = r"\b(warm|cool|cold|recolou?r|re-?tint|palette|duotone|colou?rs?|tone)"
+RECOLOUR = (
+    r"\b(warmer|cooler|colder|darker|lighter|brighter|redder|bluer|less warm|more warmth|recolou?r|re-?tint|duotone"
+    r"|plus (chaud|froid|sombre|clair)e?s?)\b"
+)
 
 
 def open_picture(data: bytes) -> Image.Image:
@@ -33,15 +36,20 @@ def open_picture(data: bytes) -> Image.Image:
 
 
 def operation_on(params: ImageParams, role: str) -> str:
-    """What to do with a given picture: `enhance`, `recolour`, or `create` a new one that only looks to it for
-    colours."""
+    """What to do with a given picture: `enhance`, `recolour`, or `create` a new one that only takes its colours from
+    it.
+
+    The picture that is to be changed has the role `source`; a `reference` is there to look at.
+    """
+    prompt = params.prompt
     if params.operation is not None:
         return params.operation
-    if params.warmth or re.search(RECOLOUR, params.prompt, re.IGNORECASE):
-        return "recolour"
-    if re.search(ENHANCE, params.prompt, re.IGNORECASE) or role == "source":
+    if re.search(ENHANCE, prompt, re.IGNORECASE) or not prompt:
         return "enhance"
-    return "create"
+    if params.warmth or re.search(RECOLOUR, prompt, re.IGNORECASE):
+        return "recolour"
+    named = role == "source" and named_in(params.palette_words() or prompt)
+    return "recolour" if named else "create"
 
 
 def enhanced(image: Image.Image, params: ImageParams) -> Image.Image:
@@ -56,17 +64,28 @@ def enhanced(image: Image.Image, params: ImageParams) -> Image.Image:
 
 
 def recoloured(image: Image.Image, params: ImageParams, random: Random) -> Image.Image:
-    """The same picture in a warmer or cooler light, or in the colours that the params name."""
+    """The same picture in another light (warmer, cooler, darker, lighter) or in the colours that the params name."""
     if params.size is not None:
         image = ImageOps.fit(image, params.dimensions(), Image.Resampling.LANCZOS)
     warmth = params.warmth if params.warmth is not None else warmth_in(params.prompt)
-    if params.palette is not None:
-        image = _in_colours(image, palette_of(params.palette_words(), random, 0.0))
-    return _relit(image, warmth if warmth or params.palette is not None else 0.6)
+    lift = _lift_in(params.prompt)
+    named = named_in(params.palette_words() or params.prompt)
+    if named:
+        own = sorted(colours_of(image), key=luminance)
+        image = _in_colours(image, palette_from([*named, own[0], own[-1]], random, 0.0))
+    elif not warmth and not lift:
+        warmth = 0.6
+    return _relit(image, warmth, lift)
+
+
+def _lift_in(prompt: str) -> float:
+    if re.search(r"\b(darker|plus sombres?)\b", prompt, re.IGNORECASE):
+        return -0.35
+    return 0.35 if re.search(r"\b(lighter|brighter|plus claire?s?)\b", prompt, re.IGNORECASE) else 0.0
 
 
 def colours_of(image: Image.Image) -> list[Rgb]:
-    """The few colours that make up most of a picture, most frequent first, then its darkest and lightest."""
+    """The few colours that make up most of a picture, most frequent first."""
     small = image.resize((96, 96), Image.Resampling.BOX).quantize(6, Image.Quantize.MEDIANCUT)
     flat = small.getpalette() or []
     counts = sorted(small.getcolors() or [], reverse=True)
@@ -75,8 +94,8 @@ def colours_of(image: Image.Image) -> list[Rgb]:
     ]
 
 
-def _relit(image: Image.Image, warmth: float) -> Image.Image:
-    pixels = np.asarray(image, dtype=np.float32) / 255
+def _relit(image: Image.Image, warmth: float, lift: float) -> Image.Image:
+    pixels = (np.asarray(image, dtype=np.float32) / 255) ** (2.0**-lift)
     light = pixels.mean(axis=2, keepdims=True)
     toward = np.array([1.0, 0.80, 0.50] if warmth > 0 else [0.62, 0.84, 1.0], dtype=np.float32)
     strength = abs(warmth)
