@@ -43,7 +43,7 @@ def _read_body(status: int, body: bytes) -> Returned | Stepped | Failed:
 
 
 def _stepped(value: Any) -> Stepped | Failed:
-    codes = value if isinstance(value, list) else [None]
+    codes: list[Any] = value if isinstance(value, list) else [None]
     if not all(isinstance(code, dict) and code.get("op") and code.get("id") for code in codes):
         return Failed({"name": FATAL, "message": "the app answered 206 without a list of opcodes", "stack": None})
     return Stepped([_opcode(code) for code in codes])

@@ -24,6 +24,7 @@ class AppServer:
 
     def serve(self, client: inngest.Inngest, functions: list[inngest.Function[Any]]) -> None:
         """Answer for these functions from now on."""
+        self.client = client
         self._flask = flask.Flask("app")
         inngest.flask.serve(self._flask, client, functions)
 

@@ -1,0 +1,58 @@
+"""Engines and apps for these tests."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import inngest
+import pytest
+
+from tests.engine.app_server import AppServer
+from tests.engine.clients import close_client
+from tests.engine.engine_process import EngineProcess
+
+ServeApp = Callable[[EngineProcess, inngest.Inngest, list[inngest.Function[Any]]], AppServer]
+
+BOTH_DATABASES = ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
+
+
+@pytest.fixture(scope="module", params=BOTH_DATABASES)
+def database_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path_factory.mktemp('engine') / 'engine.db'}"
+    url: str = request.getfixturevalue("postgres_url")
+    return url
+
+
+@pytest.fixture(scope="module")
+def engine(database_url: str) -> Iterator[EngineProcess]:
+    """One engine for the tests of a module; each test uses an app of its own."""
+    process = EngineProcess(database_url).start()
+    yield process
+    process.close()
+
+
+@pytest.fixture
+def lone_engine(tmp_path: Path) -> Iterator[EngineProcess]:
+    """A fresh engine on SQLite that this test may kill and start again."""
+    process = EngineProcess(f"sqlite:///{tmp_path / 'engine.db'}").start()
+    yield process
+    process.close()
+
+
+@pytest.fixture
+def serve() -> Iterator[ServeApp]:
+    """Start an app and register it; stopped at the end of the test."""
+    started: list[AppServer] = []
+
+    def begin(engine: EngineProcess, client: inngest.Inngest, functions: list[inngest.Function[Any]]) -> AppServer:
+        app = AppServer(client, functions).start()
+        started.append(app)
+        answer = app.sync()
+        assert answer["ok"] is True, answer
+        return app
+
+    yield begin
+    for app in started:
+        app.stop()
+        close_client(app.client)
