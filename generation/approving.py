@@ -9,7 +9,7 @@ from generation import quotes
 from generation.admitting import admit
 from generation.drafts import Draft
 from generation.orders import open_of_task
-from runtime import cards, control, credits, waits
+from runtime import cards, control, credits, tasks, waits
 from runtime.cards import Card, open_card
 
 
@@ -66,7 +66,11 @@ def _admit_all(scope: Scope, card: Card, drafts: list[Draft]) -> None:
 
 def _wait_for_orders(scope: Scope, card: Card) -> None:
     """A task that waited for the card waits for its orders now; no inference is needed to learn of the yes."""
-    if card.task_id is None or (wait := waits.current(scope, card.task_id)) is None or card.id not in wait.refs:
+    if card.task_id is None:
+        return
+    tasks.lock(scope, card.task_id)
+    wait = waits.current(scope, card.task_id)
+    if wait is None or card.id not in wait.refs:
         return
     still_asked = {one.id for one in cards.open_cards(scope, card.task_id)}
     left = [ref for ref in wait.refs if ref in still_asked]

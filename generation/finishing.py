@@ -11,7 +11,7 @@ from generation.lease import Hold
 from generation.orders import get, open_of_task
 from generation.states import State, may_become
 from generation.tables import orders
-from runtime import credits, outcomes
+from runtime import credits, outcomes, tasks
 
 LOG = logging.getLogger(__name__)
 
@@ -57,6 +57,8 @@ def finish(
     _pay(scope, order_id, state, cost, overdue=order.deadline <= scope.now)
     scope.changed("generation", order_id)
     if order.open and order.task_id is not None:
+        # Locked first: of two orders that end at once, the second sees that the first has ended.
+        tasks.lock(scope, order.task_id)
         still_open = open_of_task(scope, order.task_id)
         outcomes.arrived(scope, order.task_id, order_id, still_open, succeeded=state is State.SUCCEEDED)
     LOG.info("order ended", extra={"order_id": order_id, "state": state.value})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 
 from core.database import Scope
@@ -51,10 +52,12 @@ def store(parts: Parts, workspace_id: str, order: Order, news: JobNews) -> Progr
             case JobState.SUCCEEDED:
                 finish(scope, order.id, State.FAILED, error="the provider says done and shows nothing that it made")
             case JobState.FAILED:
-                finish(scope, order.id, State.FAILED, error=news.error or "the provider failed", charge=news.cost)
+                finish(
+                    scope, order.id, State.FAILED, error=news.error or "the provider failed", charge=_cost(news, order)
+                )
             case JobState.CANCELLED:
                 late = "it was not done by its deadline, so it was cancelled" if overdue else None
-                finish(scope, order.id, State.CANCELLED, error=news.error or late, charge=news.cost)
+                finish(scope, order.id, State.CANCELLED, error=news.error or late, charge=_cost(news, order))
             case JobState.QUEUED | JobState.RUNNING | JobState.UNKNOWN if overdue:
                 reason = news.error or f"still {news.state.value} at its deadline"
                 finish(scope, order.id, State.UNRESOLVED, error=reason)
@@ -98,12 +101,16 @@ def _ask(parts: Parts, order: Order) -> JobNews:
     return provider.status(order.upstream_id)
 
 
+def _cost(news: JobNews, order: Order) -> Decimal | None:
+    """What the provider charges; None where it says nothing that our money can hold."""
+    return news.cost if news.currency == order.currency else None
+
+
 def _note_outputs(scope: Scope, order: Order, news: JobNews) -> None:
     made = [{"url": one.url, "media_type": one.media_type, "sha256": one.sha256} for one in news.outputs]
-    same_money = news.cost is not None and news.currency == order.currency
     values: dict[str, Any] = {
         "outputs": made,
-        "charge": news.cost if same_money else None,
+        "charge": _cost(news, order),
         "progress": 1.0,
         "error": None,
         "news_at": scope.now,

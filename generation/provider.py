@@ -11,8 +11,6 @@ from typing import Any, Literal, Protocol
 
 from core.errors import LoopwrightError, UnavailableError
 
-CENT = Decimal("0.01")
-
 
 class JobState(StrEnum):
     """A provider's word for a job, in ours; `UNKNOWN` is a word we do not know, and never means success."""
@@ -43,9 +41,8 @@ class Price:
     per: Literal["job", "second"]
 
     def of(self, seconds: int | None) -> Decimal:
-        """What one job costs, to the cent, rounded up to nothing less than it costs."""
-        times = seconds or 1 if self.per == "second" else 1
-        return (self.amount * times).quantize(CENT) if self.amount >= CENT else self.amount * times
+        """What one job costs, exactly."""
+        return self.amount * ((seconds or 1) if self.per == "second" else 1)
 
 
 @dataclass(frozen=True)

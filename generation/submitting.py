@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping
 from datetime import timedelta
 
-from core.errors import NotFoundError, RefusedError, UnavailableError, UnclearError
+from core.errors import InvalidError, NotFoundError, RefusedError, UnavailableError, UnclearError
 from generation.finishing import finish
 from generation.lease import Hold, holding
 from generation.orders import Order
@@ -88,6 +88,8 @@ class _Submission:
             news = provider.submit(self._request())
         except NotFoundError as error:
             self._finish(State.FAILED, f"what it should be made from is gone: {error}")
+        except InvalidError as error:
+            self._finish(State.FAILED, str(error))
         except NotAcceptedError as error:
             self._back_to_ordered(str(error))
         except RefusedError as error:

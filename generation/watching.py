@@ -8,7 +8,7 @@ from core.bells import Bell
 from core.database import Database, Scope
 from core.errors import NotFoundError
 from core.events import GenerationOrdered
-from generation.orders import Order, get, listing
+from generation.orders import Order, get, order_of
 from generation.pauses import pause
 from generation.states import OPEN, State
 from generation.tables import orders
@@ -32,7 +32,7 @@ def stuck(scope: Scope, first_pause: float, patience: timedelta) -> int:
 
     The quiet allowed doubles with each ring, up to ten minutes. Unresolved orders are asked about for a week.
     """
-    overdue = [one for one in listing(scope, states=OPEN, limit=BATCH) if _is_quiet(scope, one, first_pause, patience)]
+    overdue = [one for one in _untouched(scope, patience) if _is_quiet(scope, one, first_pause, patience)]
     for order in overdue + _unresolved(scope):
         ring_again(scope, order)
     return len(overdue)
@@ -66,6 +66,11 @@ def free_dead(scope: Scope) -> int:
     return freed
 
 
+def _untouched(scope: Scope, patience: timedelta) -> list[Order]:
+    query = scope.select(orders).where(orders.c.state.in_(OPEN), orders.c.news_at <= scope.now - patience)
+    return [order_of(row) for row in scope.rows(query.order_by(orders.c.rung_at).limit(BATCH))]
+
+
 def _is_quiet(scope: Scope, order: Order, first_pause: float, patience: timedelta) -> bool:
     if order.lease_until is not None and order.lease_until > scope.now:
         return False
@@ -76,9 +81,10 @@ def _is_quiet(scope: Scope, order: Order, first_pause: float, patience: timedelt
 
 
 def _unresolved(scope: Scope) -> list[Order]:
-    since = scope.now - UNRESOLVED_ASKED_FOR
-    return [
-        one
-        for one in listing(scope, states=(State.UNRESOLVED,), limit=BATCH)
-        if one.created_at > since and one.rung_at <= scope.now - LONGEST_QUIET
-    ]
+    query = scope.select(orders).where(
+        orders.c.state == State.UNRESOLVED,
+        orders.c.created_at > scope.now - UNRESOLVED_ASKED_FOR,
+        orders.c.rung_at <= scope.now - LONGEST_QUIET,
+    )
+    found = [order_of(row) for row in scope.rows(query.order_by(orders.c.rung_at).limit(BATCH))]
+    return [one for one in found if one.rung_at <= scope.now - LONGEST_QUIET * 2 ** min(one.ring, 7)]

@@ -1,0 +1,155 @@
+"""Pictures and speech of an OpenAI-compatible server. It answers with the bytes, keeps no jobs and honours no keys.
+
+Each paid request is sent once: the client's own retries are off, and a request whose answer did not come is never
+sent again.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import io
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import openai
+from openai.types import ImagesResponse
+from pydantic import SecretStr
+
+from core.errors import InvalidError, RefusedError, UnclearError
+from generation.provider import (
+    NOT_SUPPORTED,
+    InputSlot,
+    JobLostError,
+    JobNews,
+    JobOutput,
+    JobRequest,
+    JobState,
+    NotAcceptedError,
+    NotSupported,
+    Offer,
+    Price,
+)
+
+SIZES = ("1024x1536", "1024x1024", "1536x1024")
+PICTURES = ("image/png", "image/jpeg", "image/webp")
+QUALITY = "medium"
+VOICE = "alloy"
+LONGEST_SPEECH = 4096
+NOT_SENT = frozenset({"ConnectError", "ConnectTimeout", "PoolTimeout", "UnsupportedProtocol", "ProxyError"})
+
+
+class OpenAIProvider:
+    """`picture_price` and `speech_price` are what one request may cost; the server names no cost of its own."""
+
+    name = "openai"
+    honours_keys = False
+
+    def __init__(
+        self,
+        api_key: SecretStr,
+        *,
+        base_url: str,
+        picture_model: str = "gpt-image-1",
+        speech_model: str = "gpt-4o-mini-tts",
+        picture_price: Decimal = Decimal("0.07"),
+        speech_price: Decimal = Decimal("0.05"),
+        seconds: float = 180.0,
+    ) -> None:
+        self._client = openai.OpenAI(
+            api_key=api_key.get_secret_value() or "unset", base_url=base_url, max_retries=0, timeout=seconds
+        )
+        slots = (InputSlot("source", PICTURES, 1), InputSlot("reference", PICTURES, 4))
+        self._offers = (
+            Offer(picture_model, "image", "Pictures", SIZES, (), slots, Price(picture_price, "USD", "job")),
+            # Speech is as long as its words; the wished length is only a wish.
+            Offer(speech_model, "audio", "Speech", (), tuple(range(1, 121)), (), Price(speech_price, "USD", "job")),
+        )
+
+    def capabilities(self) -> tuple[Offer, ...]:
+        return self._offers
+
+    def submit(self, request: JobRequest) -> JobNews:
+        try:
+            output = self._picture(request) if request.kind == "image" else self._speech(request)
+        except openai.APIConnectionError as error:
+            cause = type(error.__cause__).__name__
+            if cause in NOT_SENT:
+                raise NotAcceptedError(f"openai cannot be reached ({cause})") from error
+            raise UnclearError(f"openai did not answer a request ({cause})") from error
+        except openai.APIStatusError as error:
+            raise _refusal(error) from error
+        except openai.OpenAIError as error:
+            raise UnclearError(f"openai answered with something unreadable ({type(error).__name__})") from error
+        return JobNews(request.key, JobState.SUCCEEDED, 1.0, (output,))
+
+    def look_up(self, key: str) -> JobNews | NotSupported | None:
+        return NOT_SUPPORTED
+
+    def status(self, upstream_id: str) -> JobNews:
+        raise JobLostError("openai answers at once and keeps no jobs")
+
+    def cancel(self, upstream_id: str) -> JobNews | NotSupported:
+        return NOT_SUPPORTED
+
+    def fetch(self, output: JobOutput, most_bytes: int) -> bytes:
+        raise RefusedError("openai answers with bytes; nothing is fetched from it")
+
+    def verify_callback(self, headers: Mapping[str, str], body: bytes, now: datetime) -> JobNews:
+        raise RefusedError("openai sends no callbacks")
+
+    def _picture(self, request: JobRequest) -> JobOutput:
+        asked: dict[str, Any] = {"model": request.model, "prompt": _words(request), "n": 1, "quality": QUALITY}
+        asked |= {"size": request.params["size"]} if "size" in request.params else {}
+        asked |= {"extra_headers": {"Idempotency-Key": request.key}}
+        if request.inputs:
+            files = [(f"input-{n}", io.BytesIO(one.data), one.media_type) for n, one in enumerate(request.inputs)]
+            answer = self._client.images.edit(image=files, **asked)
+        else:
+            answer = self._client.images.generate(**asked)
+        # A server that answers with a page instead of JSON gives a plain string here, not an error.
+        first = answer.data[0] if isinstance(answer, ImagesResponse) and answer.data else None
+        if first is None or not first.b64_json:
+            raise UnclearError("openai answered without a picture")
+        try:
+            return JobOutput("image/png", data=base64.b64decode(first.b64_json, validate=True))
+        except binascii.Error:
+            raise UnclearError("openai answered with a picture that is no base64") from None
+
+    def _speech(self, request: JobRequest) -> JobOutput:
+        words = str(request.params.get("prompt", ""))
+        if len(words) > LONGEST_SPEECH:
+            raise RefusedError(f"speech takes at most {LONGEST_SPEECH} characters, not {len(words)}")
+        answer = self._client.audio.speech.create(
+            model=request.model,
+            voice=VOICE,
+            input=words,
+            response_format="wav",
+            extra_headers={"Idempotency-Key": request.key},
+        )
+        return JobOutput("audio/wav", data=answer.read())
+
+
+def _words(request: JobRequest) -> str:
+    prompt, style = str(request.params.get("prompt", "")), request.params.get("style")
+    if request.params.get("operation") == "enhance" and not prompt:
+        prompt = "The same picture, finer in every detail; nothing else changes."
+    if not prompt:
+        raise InvalidError("a picture needs a prompt")
+    return f"{prompt}\n\nStyle: {style}" if style else prompt
+
+
+def _refusal(error: openai.APIStatusError) -> RefusedError | UnclearError | NotAcceptedError:
+    status = error.status_code
+    said = f"openai answered with status {status}: {error.message[:300]}"
+    if status == 429 and error.code != "insufficient_quota":
+        return NotAcceptedError(said, _wait(error.response.headers.get("retry-after", "")))
+    if status >= 500 or status in (408, 409):
+        return UnclearError(said)
+    return RefusedError(said)
+
+
+def _wait(said: str) -> timedelta | None:
+    return timedelta(seconds=min(int(said), 3600)) if said.isascii() and said.isdigit() and len(said) < 6 else None

@@ -1,0 +1,108 @@
+"""What the guard says to which facts, by table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from core.tools import Effect
+from runtime.credits import Budget
+from runtime.guard import Allowed, Facts, NeedsConfirmation, NeedsQuote, Refused, decide
+
+BUDGET = Budget("USD", Decimal(100), Decimal(0), Decimal("0.30"), Decimal("2.00"), Decimal(0))
+PAID = Facts(
+    effect=Effect.PAID,
+    role="member",
+    asked_by="person",
+    task_status="active",
+    at_checkpoint=False,
+    amount=Decimal("0.04"),
+    currency="USD",
+    budget=BUDGET,
+    plan_budget=None,
+    plan_spent=Decimal(0),
+)
+
+
+def facts(effect: Effect = Effect.PAID, **values: object) -> Facts:
+    budget = {name: values.pop(name) for name in list(values) if hasattr(BUDGET, name)}
+    return replace(PAID, effect=effect, budget=replace(BUDGET, **budget), **values)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("effect", [Effect.READ, Effect.WRITE, Effect.PAID])
+def test_what_is_within_every_limit_is_allowed(effect: Effect) -> None:
+    assert decide(facts(effect)) == Allowed()
+
+
+@pytest.mark.parametrize(
+    ("given", "rule"),
+    [
+        (facts(role=None), "permission"),
+        (facts(Effect.READ, role=None), "permission"),
+        (facts(role="viewer"), "permission"),
+        (facts(Effect.WRITE, role="viewer"), "permission"),
+        (facts(Effect.IRREVERSIBLE, role="viewer"), "permission"),
+        (facts(task_status="stopped"), "task"),
+        (facts(task_status="archived"), "task"),
+        (facts(task_status="paused"), "task"),
+        (facts(Effect.WRITE, task_status="stopped"), "task"),
+        (facts(task_status=None), "task"),
+        (facts(at_checkpoint=True), "autonomy"),
+        (facts(Effect.WRITE, at_checkpoint=True), "autonomy"),
+        (facts(currency="EUR"), "currency"),
+        # The first refusal counts: permission before autonomy before budget.
+        (facts(role="viewer", task_status="stopped", at_checkpoint=True, amount=Decimal(9)), "permission"),
+        (facts(task_status="stopped", at_checkpoint=True, amount=Decimal(9)), "task"),
+        (facts(at_checkpoint=True, amount=Decimal(9), asked_by="program"), "autonomy"),
+    ],
+)
+def test_refusals(given: Facts, rule: str) -> None:
+    verdict = decide(given)
+    assert isinstance(verdict, Refused)
+    assert verdict.rule == rule
+    assert verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("given", "limit"),
+    [
+        (facts(amount=Decimal("0.30")), None),
+        (facts(amount=Decimal("0.300001")), "operation"),
+        (facts(spent_today=Decimal("1.96")), None),
+        (facts(spent_today=Decimal("1.97")), "day"),
+        (facts(plan_budget=Decimal("20.00"), plan_spent=Decimal("19.60"), amount=Decimal("0.90")), "plan"),
+        (facts(plan_budget=Decimal("20.00"), plan_spent=Decimal("19.60"), amount=Decimal("0.40")), None),
+        # A plan replaces the free allowance in both directions: it allows more, and it is a ceiling.
+        (facts(plan_budget=Decimal(20), amount=Decimal(5), spent_today=Decimal(2)), None),
+        (facts(plan_budget=Decimal(0), amount=Decimal("0.01")), "plan"),
+        (facts(plan_budget=Decimal(1), plan_spent=Decimal("1.20"), amount=Decimal("0.01")), "plan"),
+        (facts(balance=Decimal("0.10"), reserved=Decimal("0.07")), "balance"),
+        (facts(balance=Decimal("0.10"), reserved=Decimal("0.06")), None),
+        (facts(asked_by="program", amount=Decimal("0.01")), "program"),
+        (facts(asked_by="program", plan_budget=Decimal(20)), "program"),
+        (facts(asked_by="agent"), None),
+    ],
+)
+def test_36_41_above_a_limit_a_person_is_asked(given: Facts, limit: str | None) -> None:
+    verdict = decide(given)
+    if limit is None:
+        assert verdict == Allowed()
+    else:
+        assert isinstance(verdict, NeedsQuote)
+        assert verdict.limit == limit
+
+
+@pytest.mark.parametrize("amount", [Decimal(0), Decimal(9)])
+@pytest.mark.parametrize("at_checkpoint", [False, True])
+def test_42_what_cannot_be_undone_is_always_confirmed(amount: Decimal, at_checkpoint: bool) -> None:
+    given = facts(Effect.IRREVERSIBLE, amount=amount, at_checkpoint=at_checkpoint, plan_budget=Decimal(100))
+    assert decide(given) == NeedsConfirmation()
+
+
+def test_facts_after_an_admitted_act_count_it() -> None:
+    spent = facts().after(Decimal("0.25"))
+    assert (spent.budget.spent_today, spent.budget.available) == (Decimal("0.25"), Decimal("99.75"))
+    planned = facts(plan_budget=Decimal(1)).after(Decimal("0.25"))
+    assert (planned.budget.spent_today, planned.plan_spent) == (Decimal(0), Decimal("0.25"))

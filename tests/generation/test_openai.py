@@ -1,0 +1,128 @@
+"""The OpenAI adapter against a server that speaks its protocol, and misbehaves."""
+
+from __future__ import annotations
+
+import base64
+import io
+import socket
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import flask
+import pytest
+from PIL import Image
+from pydantic import SecretStr
+
+from app.supervise.ports import free_ports
+from generation.providers.openai import OpenAIProvider
+from generation.states import State
+from tests.generation.world import World, world_of
+from tests.support.databases import Store
+from tests.support.wsgi import serving
+
+
+def _png() -> bytes:
+    stream = io.BytesIO()
+    Image.new("RGB", (64, 64), (10, 20, 60)).save(stream, "PNG")
+    return stream.getvalue()
+
+
+@dataclass
+class Service:
+    """Counts what it is asked; `trouble` decides how it answers."""
+
+    url: str = ""
+    trouble: str = ""
+    asked: list[str] = field(default_factory=list)
+
+
+@pytest.fixture
+def service() -> Iterator[Service]:
+    service = Service()
+    app = flask.Flask("openai")
+
+    @app.post("/v1/images/generations")
+    @app.post("/v1/images/edits")
+    def images() -> flask.Response:
+        service.asked.append(flask.request.headers.get("Idempotency-Key", ""))
+        match service.trouble:
+            case "drop":
+                connection = flask.request.environ["werkzeug.socket"]
+                connection.shutdown(socket.SHUT_RDWR)
+            case "slow":
+                time.sleep(1.5)
+            case "500" | "429" | "400":
+                return flask.Response('{"error": {"message": "no"}}', int(service.trouble), mimetype="application/json")
+            case "html":
+                return flask.Response("<p>One moment", mimetype="text/html")
+        return flask.jsonify({"created": 1, "data": [{"b64_json": base64.b64encode(_png()).decode()}]})
+
+    with serving(app) as url:
+        service.url = url
+        yield service
+
+
+@pytest.fixture
+def world(store: Store, tmp_path: Path, service: Service) -> World:
+    provider = OpenAIProvider(SecretStr("key"), base_url=f"{service.url}/v1", seconds=0.7)
+    return world_of(store, tmp_path / "home", provider)
+
+
+def test_a_picture_comes_with_the_answer_and_is_settled_at_its_quote(world: World, service: Service) -> None:
+    task = world.task()
+    order = world.order(task, world.turn(task))
+
+    ended = world.follow(order)
+
+    assert (ended.state, ended.charge) == (State.SUCCEEDED, order.quote), ended.error
+    assert service.asked == [order.key]
+
+
+@pytest.mark.parametrize("trouble", ["drop", "slow", "500", "html"])
+def test_27_an_unclear_request_is_sent_once_and_ends_unresolved(world: World, service: Service, trouble: str) -> None:
+    service.trouble = trouble
+    task = world.task()
+    order = world.order(task, world.turn(task))
+
+    ended = world.follow(order)
+    service.trouble = ""
+    world.submit(order)
+    world.poll(order)
+
+    assert world.get(order.id).state is ended.state is State.UNRESOLVED
+    assert service.asked == [order.key]
+    assert ended.error
+
+
+def test_a_refused_request_fails_and_gives_the_money_back(world: World, service: Service) -> None:
+    service.trouble = "400"
+    task = world.task()
+    order = world.order(task, world.turn(task))
+
+    assert world.follow(order).state is State.FAILED
+    assert world.reservation_states() == ["released"]
+
+
+def test_a_busy_server_is_asked_again_later(world: World, service: Service) -> None:
+    service.trouble = "429"
+    task = world.task()
+    order = world.order(task, world.turn(task))
+
+    assert world.submit(order).state == State.ORDERED
+    service.trouble = ""
+
+    assert world.follow(order).state is State.SUCCEEDED
+    assert len(service.asked) == 2
+
+
+def test_a_server_that_is_not_there_was_asked_for_nothing(store: Store, tmp_path: Path) -> None:
+    nowhere = OpenAIProvider(SecretStr("key"), base_url=f"http://127.0.0.1:{free_ports(1)[0]}/v1")
+    world = world_of(store, tmp_path / "home", nowhere)
+    task = world.task()
+    order = world.order(task, world.turn(task))
+
+    found = world.submit(order)
+
+    assert (found.state, found.next) == (State.ORDERED, "wait")
