@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 from core.clock import Clock
@@ -62,7 +63,7 @@ class Shelf:
         self._config = config
         data = config.data
         self._ledger = Ledger(data / "sidecar.sqlite")
-        self._state = StateFile(data / "state.json", config.clock.now)
+        self._state = StateFile(data / "state.json", self.shown, config.clock.now)
         engine = config.engine
         reach = Reach(engine.api_url, engine.events_url, engine.event_key)
         self._nursery = Nursery(data / "run", reach, config.clock)
@@ -73,7 +74,7 @@ class Shelf:
             ledger=self._ledger,
             snapshots=Snapshots(data / "sources"),
             clock=config.clock,
-            changed=self._changed,
+            changed=self._state.stale,
         )
         self._lock = threading.Lock()
         self._skills: dict[str, Skill] = {}
@@ -86,7 +87,7 @@ class Shelf:
     def start(self) -> None:
         """Serve what served before, then what the files hold; returns at once, readiness is the registration's."""
         self._nursery.keep_spare()
-        self._changed()
+        self._state.start()
         threading.Thread(target=self._begin, name="shelf-begin", daemon=True).start()
 
     def stop(self) -> None:
@@ -97,6 +98,7 @@ class Shelf:
         for skill in self._all():
             skill.stop()
         self._nursery.stop()
+        self._state.stop()
         self._ledger.close()
 
     def skill(self, stem: str) -> Skill | None:
@@ -118,9 +120,7 @@ class Shelf:
     def _begin(self) -> None:
         self._watch.start()
         kept = self._ledger.kept()
-        restored = [self._loaders.submit(self._make(stem).restore, one) for stem, one in kept.items()]
-        for one in restored:
-            one.result()
+        wait([self._loaders.submit(_logged, partial(self._make(stem).restore, one)) for stem, one in kept.items()])
         self.look()
         self.registration.start()
         self._keep_house()
@@ -172,19 +172,16 @@ class Shelf:
     def _registered(self) -> Sequence[Skill]:
         return [skill for skill in self._all() if skill.known_to_engine]
 
-    def _changed(self) -> None:
-        self._state.write(self.shown)
-
     def _keep_house(self) -> None:
         last_sweep = self._config.clock.now()
         while not self._stopped.wait(self._config.housekeeping):
             for skill in self._all():
-                skill.keep_alive()
+                _logged(skill.keep_alive)
             now = self._config.clock.now()
             if now - last_sweep >= self._config.quiet:
                 last_sweep = now
                 for pin in self._ledger.quiet_pins(now, self._config.quiet):
-                    self._ask_after(pin)
+                    _logged(partial(self._ask_after, pin))
 
     def _ask_after(self, pin: Pin) -> None:
         """A run that was cancelled is not heard of again: the engine knows."""
@@ -203,11 +200,9 @@ class Shelf:
                 self._ledger.unpin(pin.run_id)
 
 
-def _logged(work: object) -> None:
-    """A pool keeps what its work raises to itself; here it is a fault of ours and must be seen."""
-    assert callable(work)
+def _logged(work: Callable[[], None]) -> None:
+    """One skill's trouble is not the others': what it raises is our fault, and is seen in the log."""
     try:
         work()
-    except Exception:
-        _log.exception("a skill could not be looked at")
-        raise
+    except Exception:  # noqa: BLE001 - the boundary between skills
+        _log.exception("a skill could not be looked after")

@@ -43,16 +43,34 @@ def as_json(shown: Shown) -> dict[str, Any]:
 class StateFile:
     """`{at, skills: […]}`; written by one process, read by any."""
 
-    def __init__(self, path: Path, now: Callable[[], datetime]) -> None:
+    def __init__(self, path: Path, skills: Callable[[], Iterable[Shown]], now: Callable[[], datetime]) -> None:
         self._path = path
+        self._skills = skills
         self._now = now
-        self._lock = threading.Lock()
+        self._stale = threading.Event()
+        self._stopped = False
         path.parent.mkdir(parents=True, exist_ok=True)
 
-    def write(self, skills: Callable[[], Iterable[Shown]]) -> None:
-        """`skills` is asked under the lock, so that what was true later is written later."""
-        with self._lock:
-            state = {"at": self._now().isoformat(), "skills": [as_json(shown) for shown in skills()]}
-            unfinished = self._path.with_name(f".{self._path.name}.{os.getpid()}")
-            unfinished.write_text(json.dumps(state, ensure_ascii=False, indent=1), encoding="utf-8")
-            os.replace(unfinished, self._path)
+    def start(self) -> None:
+        self._stale.set()
+        threading.Thread(target=self._run, name="state-file", daemon=True).start()
+
+    def stale(self) -> None:
+        """Have it written soon. It takes no lock: whoever changes a skill holds that skill's."""
+        self._stale.set()
+
+    def stop(self) -> None:
+        self._stopped = True
+        self._stale.set()
+
+    def _run(self) -> None:
+        while not self._stopped:
+            self._stale.wait()
+            self._stale.clear()
+            self._write()
+
+    def _write(self) -> None:
+        state = {"at": self._now().isoformat(), "skills": [as_json(shown) for shown in self._skills()]}
+        unfinished = self._path.with_name(f".{self._path.name}.{os.getpid()}")
+        unfinished.write_text(json.dumps(state, ensure_ascii=False, indent=1), encoding="utf-8")
+        os.replace(unfinished, self._path)

@@ -73,7 +73,8 @@ class RunningSidecar:
         keyed = self.engine.signing_key is not None
         env = {"INNGEST_DEV": "0" if keyed else self.engine.url, "INNGEST_BASE_URL": self.engine.url}
         if keyed:
-            env |= {"INNGEST_SIGNING_KEY": str(self.engine.signing_key), "INNGEST_EVENT_KEY": str(self.engine.event_key)}
+            env["INNGEST_SIGNING_KEY"] = str(self.engine.signing_key)
+            env["INNGEST_EVENT_KEY"] = str(self.engine.event_key)
         with (self.home / "sidecar.log").open("ab") as log:
             self.process = subprocess.Popen(argv, env={**without_settings(), **env, **self.env}, stdout=log, stderr=log)
         until("the sidecar", self.is_ready, 60)
@@ -148,7 +149,7 @@ class RunningSidecar:
         return [int(line.split()[0]) for line in listing.splitlines() if self._is_child(line)]
 
     def _is_child(self, line: str) -> bool:
-        pid, _, args = line.strip().partition(" ")
+        args = line.strip().partition(" ")[2]
         if "-m sidecar.child" not in args:
             return False
         try:
