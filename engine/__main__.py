@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from datetime import timedelta
 
 from engine.config import EngineConfig
 from engine.process import serve
@@ -21,6 +22,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--retry-interval", type=float, help="seconds between attempts, in place of the back-off schedule"
     )
+    parser.add_argument("--lease", type=_seconds, default=timedelta(seconds=15), help="after how long others take over")
     parser.add_argument("--test-clock", action="store_true")
     options = vars(parser.parse_args(arguments))
     try:
@@ -29,6 +31,10 @@ def main(arguments: list[str] | None = None) -> None:
         print(f"engine: {error}", file=sys.stderr)
         raise SystemExit(2) from None
     serve(config)
+
+
+def _seconds(text: str) -> timedelta:
+    return timedelta(seconds=float(text))
 
 
 if __name__ == "__main__":

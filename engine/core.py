@@ -10,7 +10,7 @@ from engine.calls.caller import Caller
 from engine.clock import Clock
 from engine.database import Database
 from engine.event import Event
-from engine.queue import CLAIMED, WAITING
+from engine.queue import CLAIMED, WAITING, next_due
 from engine.runs.answer import record_answer
 from engine.runs.crons import reschedule
 from engine.runs.timers import work_off_due
@@ -60,6 +60,20 @@ class Core:
     async def send(self, events: Sequence[Event]) -> None:
         """Store events and start what they trigger, each event in one transaction with all it sets off."""
         await asyncio.gather(*(self.writer.submit(_delivering(event)) for event in events))
+
+    async def work_off(self) -> None:
+        """Carry out what is due and wait until the app answered every call, and every call that followed from it."""
+        while True:
+            while await self.writer.submit(work_off_due):
+                pass
+            await asyncio.sleep(0)
+            if not self._in_flight:
+                return
+            await asyncio.gather(*self._in_flight, return_exceptions=True)
+
+    async def next_due(self) -> int | None:
+        """The earliest moment for which something waits."""
+        return await self.writer.submit(next_due)
 
     def wake(self) -> None:
         """Look for due items now."""

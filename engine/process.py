@@ -14,10 +14,11 @@ from aiohttp import web
 from engine.api.server import make_app
 from engine.api.state import ApiState
 from engine.calls.caller import Caller, Keys
-from engine.clock import SystemClock
+from engine.clock import Clock, SystemClock
 from engine.config import EngineConfig
 from engine.core import Core
 from engine.database import Database, DatabaseError
+from engine.movable_clock import MovableClock
 from engine.settings import Settings
 
 _CLOSE_GRACE_S = 1.0
@@ -71,11 +72,13 @@ async def _run(config: EngineConfig, listener: socket.socket, database: Database
         lease_ms=round(config.lease.total_seconds() * 1000),
         retention_ms=round(config.retention.total_seconds() * 1000),
     )
-    clock = SystemClock()
+    clock: Clock = SystemClock()
+    test_clock = MovableClock(clock) if config.test_clock else None
+    clock = test_clock or clock
     caller = Caller(clock, settings, Keys(config.signing_keys))
     core = Core(database, clock, settings, caller, owner=uuid.uuid4().hex)
     runner = web.AppRunner(
-        make_app(ApiState(core, config.signing_keys, config.event_keys)),
+        make_app(ApiState(core, config.signing_keys, config.event_keys), test_clock),
         access_log=None,
         keepalive_timeout=75,
         shutdown_timeout=_CLOSE_GRACE_S,

@@ -3,17 +3,19 @@
 from aiohttp import web
 
 from engine.api import v0, v1, v2
+from engine.api.clock import CLOCK, get_clock, post_clock
 from engine.api.events import post_events
 from engine.api.guard import guard
 from engine.api.register import post_register
 from engine.api.state import STATE, ApiState, reply, state_of
+from engine.movable_clock import MovableClock
 from engine.settings import MIB
 
 _MAX_BODY = 64 * MIB
 VERSION = "loopwright-engine"
 
 
-def make_app(state: ApiState) -> web.Application:
+def make_app(state: ApiState, test_clock: MovableClock | None = None) -> web.Application:
     app = web.Application(middlewares=[guard], client_max_size=_MAX_BODY)
     app[STATE] = state
     app.router.add_post("/fn/register", post_register)
@@ -39,6 +41,10 @@ def make_app(state: ApiState) -> web.Application:
         app.router.add_get(f"{root}/apps/{{app}}", v2.get_app)
         app.router.add_get(f"{root}/apps/{{app}}/functions", v2.get_functions)
         app.router.add_get(f"{root}/apps/{{app}}/functions/{{function}}/runs", v2.get_function_runs)
+    if test_clock is not None:
+        app[CLOCK] = test_clock
+        app.router.add_get("/test/clock", get_clock)
+        app.router.add_post("/test/clock", post_clock)
     return app
 
 

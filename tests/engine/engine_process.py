@@ -49,6 +49,14 @@ class EngineProcess:
         eventually(self._answers, within=30)
         return self
 
+    def use_port(self, port: int) -> None:
+        self._command[self._command.index("--port") + 1] = str(port)
+
+    def refused(self) -> tuple[int, str]:
+        """Start where it must not; returns the exit status and what it told."""
+        done = subprocess.run(self._command, cwd=ROOT, capture_output=True, text=True, timeout=30, check=False)
+        return done.returncode, done.stderr
+
     def kill(self) -> None:
         """SIGKILL, as a crash would."""
         assert self._process is not None
