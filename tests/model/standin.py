@@ -35,7 +35,9 @@ def running(folder: Path, *, key: str | None = None, faults: bool = False) -> It
 
 
 def client(url: str, **options: Any) -> OpenAIModel:
-    return OpenAIModel(**{"model": "standin-1", "api_key": "", "base_url": f"{url}/v1", "timeout_seconds": 20, **options})
+    return OpenAIModel(
+        **{"model": "standin-1", "api_key": "", "base_url": f"{url}/v1", "timeout_seconds": 20, **options}
+    )
 
 
 def order_fault(url: str, name: str, **more: Any) -> None:
@@ -77,7 +79,9 @@ class Worker:
     inputs: list[dict[str, Any]] = field(default_factory=list)
 
     def hear(self, text: str, **more: Any) -> None:
-        self.inputs.append({"kind": "message", "id": f"msg_{len(self.history)}", "text": text, "attachments": [], **more})
+        self.inputs.append(
+            {"kind": "message", "id": f"msg_{len(self.history)}", "text": text, "attachments": [], **more}
+        )
 
     def decide(self) -> Decision:
         """One request; what it consumed and what was said become history."""
@@ -113,7 +117,13 @@ class Worker:
             order_id = f"order_{len(self.orders) + 1}"
             kind = call.name.removeprefix("generate_")
             self.orders.append(
-                {"id": order_id, "kind": kind, "title": told(call.arguments)["title"], "state": "queued", "object_ids": []}
+                {
+                    "id": order_id,
+                    "kind": kind,
+                    "title": told(call.arguments)["title"],
+                    "state": "queued",
+                    "object_ids": [],
+                }
             )
             results.append({"order_id": order_id, "state": "ordered"})
         self.result(decision, *results)
@@ -138,7 +148,9 @@ class Worker:
                 known["version"] += 1
                 return str(known["id"])
         object_id = f"obj_{len(self.objects) + 1}"
-        self.objects.append({"id": object_id, "kind": order["kind"], "title": order["title"], "version": 1, "changed": False})
+        self.objects.append(
+            {"id": object_id, "kind": order["kind"], "title": order["title"], "version": 1, "changed": False}
+        )
         return object_id
 
 

@@ -26,7 +26,14 @@ def planned(worker: Worker) -> None:
     worker.brief = told(decision.calls[0].arguments)["brief"]
     steps = told(decision.calls[1].arguments)["steps"]
     worker.checklist = [
-        {"n": n, "title": step["title"], "acceptance": step["acceptance"], "status": "todo", "stale": False, "evidence": []}
+        {
+            "n": n,
+            "title": step["title"],
+            "acceptance": step["acceptance"],
+            "status": "todo",
+            "stale": False,
+            "evidence": [],
+        }
         for n, step in enumerate(steps, start=1)
     ]
     worker.result(decision, {"ok": True}, {"ok": True})
@@ -184,7 +191,9 @@ def test_a_quote_is_waited_for_and_a_refusal_ends_it(model: OpenAIModel) -> None
     worker.hear("ok")
     assert worker.decide().calls == ()
     worker.open_cards = []
-    worker.inputs.append({"kind": "answer", "card_id": "card_1", "card_kind": "quote", "option": "refuse", "text": None})
+    worker.inputs.append(
+        {"kind": "answer", "card_id": "card_1", "card_kind": "quote", "option": "refuse", "text": None}
+    )
     assert worker.decide().calls == ()
 
 

@@ -37,7 +37,15 @@ class Made:
 
     @property
     def failed(self) -> bool:
-        return isinstance(self.result, dict) and (bool(self.result.get("error")) or self.result.get("ok") is False)
+        """It had no effect: an error, or a call that was called off."""
+        if not isinstance(self.result, dict):
+            return False
+        called_off = self.result.get("status") in {"cancelled", "failed"} and "call_id" in self.result
+        return bool(self.result.get("error")) or self.result.get("ok") is False or called_off
+
+    @property
+    def unclear(self) -> bool:
+        return isinstance(self.result, dict) and self.result.get("status") == "outcome_unknown"
 
 
 Event = Input | Said | Made
@@ -60,7 +68,13 @@ def check(messages: object) -> list[Mapping[str, Any]]:
     awaited: list[str] = []
     size = 0
     for n, message in enumerate(messages):
-        if not isinstance(message, dict) or message.get("role") not in {"system", "developer", "user", "assistant", "tool"}:
+        if not isinstance(message, dict) or message.get("role") not in {
+            "system",
+            "developer",
+            "user",
+            "assistant",
+            "tool",
+        }:
             raise _wrong(f"messages[{n}] has no known role")
         size += len(str(message.get("content") or ""))
         if message["role"] == "tool":

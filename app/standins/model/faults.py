@@ -32,7 +32,8 @@ class FaultMatch(BaseModel):
 class FaultOrder(BaseModel):
     """The body of POST /faults: the `next` fitting answer goes wrong, `times` times; oldest order first.
 
-    `bad_arguments:…`, `cut` and `prose` wait for an answer that has calls. `match.thread` is `task`, `main` or a verdict.
+    `bad_arguments:…`, `cut` and `prose` wait for an answer that has calls. `match.thread` is `task`, `main` or the
+    name of a verdict.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -52,7 +53,13 @@ class FaultOrder(BaseModel):
             **dict.fromkeys(WITHOUT_ARGUMENT, not fault.argument),
         }
         if not known.get(fault.name, False):
-            forms = [f"bad_arguments:{'|'.join(BAD_ARGUMENTS)}", "silence:SECONDS", "error:STATUS", "text:WORDS", *WITHOUT_ARGUMENT]
+            forms = [
+                f"bad_arguments:{'|'.join(BAD_ARGUMENTS)}",
+                "silence:SECONDS",
+                "error:STATUS",
+                "text:WORDS",
+                *WITHOUT_ARGUMENT,
+            ]
             raise ValueError(f"next must be one of {', '.join(forms)}")
         return self
 
@@ -91,5 +98,3 @@ def take(db: sqlite3.Connection, thread: str, *, calls: bool) -> Fault | None:
         db.execute("DELETE FROM faults WHERE times <= 0")
         return Fault(row["name"], row["argument"])
     return None
-
-

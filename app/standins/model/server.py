@@ -40,4 +40,6 @@ def serve(settings: Settings) -> Flask:
 
 
 def _http_problem(error: HTTPException) -> Response:
-    return Problem(error.code or 500, (error.name or "error").lower().replace(" ", "_"), error.description or "").response()
+    return Problem(
+        error.code or 500, (error.name or "error").lower().replace(" ", "_"), error.description or ""
+    ).response()

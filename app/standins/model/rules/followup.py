@@ -16,7 +16,9 @@ from app.standins.model.rules.texts import revised
 from app.standins.model.rules.vocabulary import NUMBERS, kinds_named, words
 from app.standins.model.rules.wish import Wish, seconds_wanted
 
-_REPLACE = re.compile(r"(?:replace|change|remplace)\s+[\"“«](.+?)[\"”»]\s+(?:with|by|to|par|en)\s+[\"“«](.+?)[\"”»]", re.IGNORECASE)
+_REPLACE = re.compile(
+    r"(?:replace|change|remplace)\s+[\"“«](.+?)[\"”»]\s+(?:with|by|to|par|en)\s+[\"“«](.+?)[\"”»]", re.IGNORECASE
+)
 
 
 def targets(request: Request, state: State) -> list[Work]:
@@ -31,7 +33,9 @@ def changing_calls(request: Request, state: State) -> list[Call]:
     """A call for each work to change; a document is read before it is written."""
     calls = []
     for work in targets(request, state):
-        calls.append(_document_call(work, request, state) if work.kind == "document" else _generation_call(work, request))
+        calls.append(
+            _document_call(work, request, state) if work.kind == "document" else _generation_call(work, request)
+        )
     return calls
 
 
@@ -76,18 +80,25 @@ def _generation_call(work: Work, request: Request) -> Call:
 
 
 def _document_call(work: Work, request: Request, state: State) -> Call:
-    read = next(
-        (m.result for m in reversed(request.made) if m.name == "read_object" and m.arguments.get("object_id") == work.id),
-        None,
-    )
+    reads = [one for one in request.made if one.name == "read_object" and one.arguments.get("object_id") == work.id]
+    read = next((one.result for one in reversed(reads) if not one.failed), None)
     if read is None:
         return Call("read_object", {"object_id": work.id})
     exact = _REPLACE.search(request.text)
     if exact:
-        return Call("edit_document", {"object_id": work.id, "edits": [{"find": exact[1], "replace": exact[2], "all": True}]})
+        return Call(
+            "edit_document", {"object_id": work.id, "edits": [{"find": exact[1], "replace": exact[2], "all": True}]}
+        )
     content = revised(_content(read), request.text, state.language)
-    version = read.get("version", work.version) if isinstance(read, Mapping) else work.version
-    return Call("write_document", {"title": work.title, "content": content, "object_id": work.id, "base_version": version})
+    return Call(
+        "write_document",
+        {"title": work.title, "content": content, "object_id": work.id, "base_version": _version(read, work)},
+    )
+
+
+def _version(read: object, work: Work) -> int:
+    facts = read.get("object") if isinstance(read, Mapping) else None
+    return int(facts.get("version") or work.version) if isinstance(facts, Mapping) else work.version
 
 
 def _content(result: object) -> str:

@@ -12,6 +12,7 @@ from app.standins.model.rules.vocabulary import (
     GREETINGS,
     MAKING,
     POINTING,
+    VERBS,
     kinds_named,
     ordinals,
     words,
@@ -28,25 +29,35 @@ class Intent(StrEnum):
     FORBIDDEN = "forbidden"
 
 
-_FORBIDDEN = re.compile(r"\b(build|make|how to)\b.*\b(bomb|explosive|nerve agent)\b|\bporn|\bnude (child|minor|kid)", re.I)
+_FORBIDDEN = re.compile(
+    r"\b(build|make|how to)\b.*\b(bomb|explosive|nerve agent)\b|\bporn|\bnude (child|minor|kid)", re.IGNORECASE
+)
 _CANCEL = re.compile(r"^\W*(please )?(stop|cancel|abort|never mind|forget it|annule|arrête)\b", re.IGNORECASE)
 _POLITE = re.compile(
     r"^\W*(could|can|would|will) (you|we|the|it|that|this|they|those|these|i have)\b"
     r"|^\W*(peux-tu|pouvez-vous|pourriez-vous|pourrais-tu|est-ce que tu peux)\b",
     re.IGNORECASE,
 )
-_ADD = re.compile(
-    r"\b(another|more|additional|a (second|third|fourth|fifth|sixth)|encore|de plus|un autre|une autre)\b", re.IGNORECASE
+_MORE = re.compile(
+    r"\b(\w+ more|another|additional|un autre|une autre|de plus|encore (un|une|deux|trois))\b", re.IGNORECASE
 )
-_NEW = re.compile(r"\b(an?|one|two|three|four|five|six|seven|eight|nine|ten|\d+|some|new|un|une|des)\b", re.IGNORECASE)
+_MORE_OF_A_QUALITY = re.compile(r"\b(bit|little|lot|touch|much|some|even|any|no|once|and) more\b", re.IGNORECASE)
+_KNOWN_WORK = re.compile(
+    r"\b(the|that|this|these|those|my|our|both|its|ces|mes|nos|cette) ([\w-]+ ){0,3}"
+    r"(sets?|series|posters?|pictures?|images?|videos?|films?|one|ones|document|text|poem|brief|sound|song|model)\b"
+    r"|\b(la|le|les|l') ?(set|série|lot|affiches?|images?|vidéos?|film|ensemble|texte|poème)\b"
+)
+# These also begin or belong to new wishes: "a set of …", "for the …".
+_WEAK_POINTING = frozenset(
+    ("set", "series", "ensemble", "série", "lot", "that", "le", "la", "les", "l'", "their", "its")
+)
 
 
 def intent_of(text: str, *, first: bool) -> Intent:
     """`first` tells that nothing has been asked for before: then there is nothing to change."""
-    said = words(text)
     if _FORBIDDEN.search(text):
         return Intent.FORBIDDEN
-    if not said or all(word in GREETINGS for word in said) or (said[0] in GREETINGS and len(said) <= 3 and not _acts(said)):
+    if is_talk(text):
         return Intent.TALK
     if _CANCEL.search(text):
         return Intent.CANCEL
@@ -54,17 +65,20 @@ def intent_of(text: str, *, first: bool) -> Intent:
         return Intent.ASK
     if first:
         return Intent.MAKE
-    if _ADD.search(text) and kinds_named(text) + [word for word in said if word in {"one", "ones"}] and not _change_only(said):
-        return Intent.ADD
-    if wants_new(text):
-        return Intent.ADD
-    return Intent.CHANGE
+    return Intent.ADD if _adds(text) or wants_new(text) else Intent.CHANGE
+
+
+def is_talk(text: str) -> bool:
+    """Nothing but greetings and thanks, or no word at all."""
+    said = words(text)
+    greeted = bool(said) and said[0] in GREETINGS and len(said) <= 3 and not _acts(said)
+    return greeted or all(word in GREETINGS for word in said)
 
 
 def is_question(text: str) -> bool:
     """A question wants words; `could the set be warmer?` is a polite wish and no question."""
     said = words(text)
-    if not said or (_POLITE.search(text) and _acts(said)):
+    if not said or is_polite_wish(text):
         return False
     return said[0] in ASKING or (text.rstrip().endswith(("?", "？")) and not _acts(said))
 
@@ -74,28 +88,33 @@ def is_polite_wish(text: str) -> bool:
 
 
 def wants_new(text: str) -> bool:
-    """A work is named with `a` or a number before it and nothing existing is pointed at."""
-    said = words(text)
-    named = kinds_named(text)
-    return bool(named) and any(word in MAKING for word in said) and bool(_NEW.search(text)) and not points_back(text)
+    """A work is named, nothing existing is pointed at, and it is no word of change alone."""
+    said = set(words(text))
+    makes = bool(MAKING & said) or any(word in VERBS for word in said)
+    return (
+        bool(kinds_named(text) or makes)
+        and not points_back(text)
+        and (makes or not CHANGING & said)
+        and not _adds(text)
+    )
 
 
 def points_back(text: str) -> bool:
     """Something that exists already is meant."""
-    said = words(text)
-    if ordinals(text) or re.search(r"\b(the|that|this|these|those|my|our|both) ([\w-]+ ){0,3}(set|series|posters?|pictures?"
-                                   r"|images?|videos?|films?|one|ones|document|text|poem|brief)\b", text.lower()):  # fmt: skip
-        return True
-    made_of = re.search(r"\b(set|series|ensemble|série) (of|de|d')", text.lower())
-    return any(word in POINTING - {"set", "series", "ensemble", "série", "that", "le", "la", "les", "l'"} for word in said) or (
-        not made_of and re.search(r"\b(the|la|le|les) (set|series|série|affiches?|images?|ensemble)\b", text.lower()) is not None
-    )
+    said = set(words(text))
+    return bool(ordinals(text) or _KNOWN_WORK.search(text.lower()) or said & (POINTING - _WEAK_POINTING))
+
+
+def changes(text: str) -> bool:
+    """Something is to be different, or said of what is there."""
+    said = set(words(text))
+    return points_back(text) or bool(said & (CHANGING | COLOURS)) or is_polite_wish(text) or _adds(text)
+
+
+def _adds(text: str) -> bool:
+    """`two more` and `another one`, but not `a bit more contrast`."""
+    return bool(_MORE.search(text)) and not _MORE_OF_A_QUALITY.search(text)
 
 
 def _acts(said: list[str]) -> bool:
-    return any(word in MAKING or word in CHANGING or word in COLOURS for word in said)
-
-
-def _change_only(said: list[str]) -> bool:
-    """`a bit more contrast` asks for more of a quality, not for more works."""
-    return not any(word in {"one", "ones", "another", "autre"} for word in said) and not any(word in MAKING | {"add"} for word in said)
+    return any(word in MAKING or word in CHANGING or word in COLOURS or word in VERBS for word in said)

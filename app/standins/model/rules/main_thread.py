@@ -13,7 +13,9 @@ from app.standins.model.rules.phrases import phrase
 from app.standins.model.rules.shown import State
 from app.standins.model.rules.vocabulary import kinds_named, words
 
-_LENGTH = re.compile(r"\b(length|lengths|long|duration|durations|seconds|durée|durées|longueur|longueurs|secondes)\b", re.I)
+_LENGTH = re.compile(
+    r"\b(length|lengths|long|duration|durations|seconds|durée|durées|longueur|longueurs|secondes)\b", re.I
+)
 _SIZE = re.compile(r"\b(size|sizes|resolution|resolutions|format|formats|dimensions?|taille|tailles)\b", re.IGNORECASE)
 _PRICE = re.compile(r"\b(price|prices|cost|costs|much|prix|coûte|coûtent|combien|tarif|tarifs)\b", re.IGNORECASE)
 _MODELS = re.compile(r"\b(models?|modèles?|can you (do|make)|able)\b", re.IGNORECASE)
@@ -28,7 +30,19 @@ def answer(conversation: Conversation, state: State, tools: Set[str]) -> Reply:
     if intent is Intent.FORBIDDEN:
         return Reply(refusal=phrase(state.language, "decline"))
     if intent is Intent.TALK:
-        thanks = {"thanks", "thank", "merci", "cheers", "great", "perfect", "parfait", "nice", "lovely", "super", "bravo"}
+        thanks = {
+            "thanks",
+            "thank",
+            "merci",
+            "cheers",
+            "great",
+            "perfect",
+            "parfait",
+            "nice",
+            "lovely",
+            "super",
+            "bravo",
+        }
         return Reply(phrase(state.language, "thanks" if thanks & set(words(text)) else "hello"))
     if _LENGTH.search(text) or _SIZE.search(text) or _PRICE.search(text) or _MODELS.search(text):
         return _after_a_look("list_models", _kind_argument(text), text, made, state, tools)

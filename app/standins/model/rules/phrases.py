@@ -50,8 +50,8 @@ _FR = {
     "models": "Je peux utiliser {models}.",
     "no_tasks": "Aucun travail n'est en cours.",
     "tasks": "Voici vos tâches : {tasks}.",
-    "dont_know": "Je suis un petit remplaçant hors ligne qui suit des règles, et je ne le sais pas. Je peux réaliser des"
-    " affiches, films, sons, modèles 3D et textes, et modifier ce qui existe.",
+    "dont_know": "Je suis un petit remplaçant hors ligne qui suit des règles, et je ne le sais pas. Je peux réaliser"
+    " des affiches, films, sons, modèles 3D et textes, et modifier ce qui existe.",
     "decline": "Je ne peux pas aider à cela.",
     "which": "Lequel voulez-vous dire ?",
     "step_brief": "Noter ce qui est demandé",

@@ -33,8 +33,11 @@ class Planned:
     prompt: str
 
 
-def planned_works(wish: Wish, language: str, *, start: int = 1) -> list[Planned]:
-    """The works of a wish, each with a title and words of its own; `start` is the number of the first."""
+def planned_works(wish: Wish, language: str, *, start: int = 1, source: str = "") -> list[Planned]:
+    """The works of a wish, each with a title and words of its own.
+
+    `start` is the number of the first; `source` names what they are made from, for wishes without a subject.
+    """
     kind = wish.kind or "document"
     one = noun(language, kind, words(wish.text))
     total = start + wish.count - 1
@@ -42,7 +45,8 @@ def planned_works(wish: Wish, language: str, *, start: int = 1) -> list[Planned]
     for place in range(wish.count):
         n = start + place
         named = wish.names[place] if len(wish.names) > 1 and place < len(wish.names) else None
-        title = named or (f"{wish.subject} – {one} {n}" if total > 1 else wish.subject)
+        subject = wish.subject or (f"{source} – {one}" if source else one)
+        title = named or (f"{subject} – {one} {n}" if total > 1 else subject)
         detail = f" {named}." if named else ""
         view = f" {n} of {total}: {_VIEWS[(n - 1) % len(_VIEWS)]}." if total > 1 else ""
         works.append(Planned(kind, title, f"{wish.text.strip()}{detail}{view}"))
@@ -66,15 +70,15 @@ def picture_size(text: str) -> str:
 
 def _brief(wish: Wish, works: list[Planned], language: str) -> str:
     colours = ", ".join(wish.colours) or phrase(language, "free")
-    return phrase(language, "brief", goal=wish.text.strip(), works="; ".join(one.title for one in works), colours=colours)
+    return phrase(
+        language, "brief", goal=wish.text.strip(), works="; ".join(one.title for one in works), colours=colours
+    )
 
 
 def _steps(works: list[Planned], language: str) -> list[dict[str, object]]:
     steps: list[dict[str, object]] = [
         {"title": phrase(language, "step_brief"), "acceptance": phrase(language, "accept_brief")}
     ]
-    steps += [
-        {"title": work.title, "acceptance": phrase(language, "accept_work"), "depends_on": [1]} for work in works
-    ]
+    steps += [{"title": work.title, "acceptance": phrase(language, "accept_work"), "depends_on": [1]} for work in works]
     check = {"title": phrase(language, "step_check"), "acceptance": phrase(language, "accept_check")}
     return [*steps, {**check, "depends_on": list(range(2, len(works) + 2))}]

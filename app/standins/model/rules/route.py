@@ -6,14 +6,29 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from app.standins.model.rules.intent import Intent, intent_of, is_polite_wish, points_back, wants_new
+from app.standins.model.rules.intent import Intent, changes, intent_of, points_back, wants_new
 from app.standins.model.rules.ordering import pick
 from app.standins.model.rules.shown import Work
-from app.standins.model.rules.vocabulary import CHANGING, PLURAL_POINTING, content_words, kinds_named, words
-from app.standins.model.rules.wish import Wish, wish
+from app.standins.model.rules.vocabulary import (
+    CHANGING,
+    KIND_OF,
+    MAKING,
+    ORDINALS,
+    PLURAL_POINTING,
+    content_words,
+    kind_by_verb,
+    kinds_named,
+    ordinals,
+    stem,
+    words,
+)
+from app.standins.model.rules.wish import INTO, Wish, wish
 
 CLEAR_LEAD = 0.2
-_INTO = re.compile(r"\b(turn|convert|transform|animate|make|transforme|fais|anime)\b.*\b(into|to a|en une?|en)\b|\banimate\b|\banime\b", re.I)
+_MADE_ELSEWHERE = ("image", "video", "audio", "model3d")
+_MANY_STEPS = re.compile(r"\b(then|campaign|storyboard|project|puis|ensuite|campagne)\b", re.IGNORECASE)
+_NOT_TELLING = CHANGING | MAKING | frozenset((*ORDINALS, *KIND_OF, *(stem(word) for word in KIND_OF)))
+_FORMER = re.compile(r"\blast (time|week|month|night)|\bprevious|\bformer|\bearlier|dernière fois", re.IGNORECASE)
 
 
 def route(facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -24,14 +39,30 @@ def route(facts: Mapping[str, Any]) -> dict[str, Any]:
     intent = intent_of(text, first=True)
     if intent in {Intent.TALK, Intent.ASK, Intent.FORBIDDEN}:
         return _verdict("main", ["it asks for words, not for work"])
-    if _INTO.search(text) and wanted.kind in {"video", "audio", "model3d", "image"} and points_back(text):
+    if _derives(text, wanted):
         return _light(text, wanted, facts, tasks)
-    if wants_new(text) or (wanted.kind and wanted.makes and not points_back(text)):
+    if wants_new(text):
         return _fresh(text, wanted)
     return _followup(text, wanted, facts, tasks)
 
 
-def scores(text: str, tasks: Sequence[Mapping[str, Any]], thread: Sequence[Mapping[str, Any]]) -> list[tuple[float, Mapping[str, Any]]]:
+def _derives(text: str, wanted: Wish) -> bool:
+    """One kind of work is to be made from another that is there: a film from the first poster."""
+    if wanted.kind not in {"video", "audio", "model3d"} or not wanted.makes:
+        return False
+    into = INTO.search(text)
+    if into and wanted.kind in kinds_named(into[1]):
+        return points_back(text)
+    others = [kind for kind in kinds_named(text) if kind != wanted.kind]
+    a_new_one = re.search(r"\b(an?|une?|\d+|\w+-second)\b", text.lower()) is not None
+    return (a_new_one or kind_by_verb(text) == wanted.kind) and (
+        bool(ordinals(text)) or (bool(others) and points_back(text))
+    )
+
+
+def scores(
+    text: str, tasks: Sequence[Mapping[str, Any]], thread: Sequence[Mapping[str, Any]]
+) -> list[tuple[float, Mapping[str, Any]]]:
     """How well each task fits a follow-up, best first: own words count most, then kinds and number, then recency."""
     spoken_of = next((row.get("task_id") for row in reversed(thread) if row.get("task_id")), None)
     scored = [(_score(text, task, spoken_of), task) for task in tasks]
@@ -39,13 +70,11 @@ def scores(text: str, tasks: Sequence[Mapping[str, Any]], thread: Sequence[Mappi
 
 
 def _followup(text: str, wanted: Wish, facts: Mapping[str, Any], tasks: list[Mapping[str, Any]]) -> dict[str, Any]:
-    if not _changes(text):
+    if not changes(text):
         return _fresh(text, wanted) if wanted.makes else _verdict("main", ["it names no work and no task"])
     ranked = [pair for pair in scores(text, tasks, _rows(facts, "thread")) if pair[0] > 0]
     candidates = [{"task_id": str(task.get("id")), "score": round(score, 2)} for score, task in ranked[:5]]
     if not ranked:
-        if wanted.kind and wanted.makes:
-            return _fresh(text, wanted)
         return _verdict("main", ["it sounds like a change, but no task fits"])
     best, task = ranked[0]
     if len(ranked) > 1 and best - ranked[1][0] < CLEAR_LEAD:
@@ -55,39 +84,47 @@ def _followup(text: str, wanted: Wish, facts: Mapping[str, Any], tasks: list[Map
 
 
 def _fresh(text: str, wanted: Wish) -> dict[str, Any]:
-    single = wanted.count == 1 and wanted.kind in {"image", "video", "audio", "model3d"}
-    many_steps = re.search(r"\b(then|campaign|storyboard|project|puis|ensuite|campagne)\b", text, re.IGNORECASE)
-    if single and not many_steps:
+    if wanted.count == 1 and wanted.kind in _MADE_ELSEWHERE and not _MANY_STEPS.search(text):
         return _verdict("light", ["one work, in one generation"], goal=text.strip())
     return _verdict("new", ["a goal of its own, with several steps"], goal=text.strip())
 
 
 def _light(text: str, wanted: Wish, facts: Mapping[str, Any], tasks: list[Mapping[str, Any]]) -> dict[str, Any]:
-    works = _works_meant(text, facts, tasks)
+    works = _works_meant(text, wanted, facts, tasks)
     if not works:
-        return _verdict("ask", ["it is unclear which work is meant"], candidates=[
-            {"task_id": str(task.get("id")), "score": 0.5} for task in tasks[:5]])  # fmt: skip
-    return _verdict(
-        "light", ["one generation from a work that is there"], goal=text.strip(), object_ids=[work.id for work in works]
-    )
+        candidates = [{"task_id": str(task.get("id")), "score": 0.5} for task in tasks[:5]]
+        return _verdict("ask", ["it is unclear which work is meant"], candidates=candidates)
+    ids = [work.id for work in works]
+    return _verdict("light", ["one generation from a work that is there"], goal=text.strip(), object_ids=ids)
 
 
-def _works_meant(text: str, facts: Mapping[str, Any], tasks: list[Mapping[str, Any]]) -> list[Work]:
+def _works_meant(text: str, wanted: Wish, facts: Mapping[str, Any], tasks: list[Mapping[str, Any]]) -> list[Work]:
     """The source works: attached ones, else those of the task that fits best, by ordinal."""
     attached = [str(_mapping(one).get("id") or one) for one in _mapping(facts.get("message")).get("attachments") or ()]
     if attached:
         return [Work(one, "image", "", 1, False) for one in attached]
-    source = re.split(r"\b(?:into|to a|en une?)\b", text, maxsplit=1)[0]
-    ranked = [task for score, task in scores(source, tasks, _rows(facts, "thread")) if score > 0] or list(tasks)
-    for task in ranked:
-        pictures = [
-            Work(str(row.get("id")), str(row.get("kind")), str(row.get("title") or ""), 1, False)
-            for row in _rows(task, "objects")
-            if row.get("kind") in {"image", "video"}
-        ]
-        if pictures:
-            return pick(pictures, source)[:1]
-    return []
+    into = INTO.search(text)
+    source = text[: into.start(1)] if into else text
+    fitting = [
+        (score, pictures)
+        for score, task in scores(source, tasks, _rows(facts, "thread"))
+        for pictures in [_sources(task, tasks, wanted.kind)]
+        if pictures
+    ]
+    if not fitting or (len(fitting) > 1 and fitting[0][0] - fitting[1][0] < CLEAR_LEAD):
+        return []
+    return pick(fitting[0][1], source)[:1]
+
+
+def _sources(task: Mapping[str, Any], tasks: Sequence[Mapping[str, Any]], but: str | None) -> list[Work]:
+    """What a task made that a work of another kind can start from; what a light task was only lent belongs to its maker."""
+    others = [one for one in tasks if one is not task] if task.get("kind") == "light" else []
+    lent = {row.get("id") for one in others for row in _rows(one, "objects")}
+    return [
+        Work(str(row.get("id")), str(row.get("kind")), str(row.get("title") or ""), 1, False)
+        for row in _rows(task, "objects")
+        if row.get("kind") in {"image", "video"} - {but} and row.get("id") not in lent
+    ]
 
 
 def _score(text: str, task: Mapping[str, Any], spoken_of: object) -> float:
@@ -95,7 +132,7 @@ def _score(text: str, task: Mapping[str, Any], spoken_of: object) -> float:
         return 0.0
     objects = _rows(task, "objects")
     about = content_words(" ".join([str(task.get("goal") or ""), *(str(row.get("title") or "") for row in objects)]))
-    said = content_words(text) - CHANGING
+    said = content_words(text) - _NOT_TELLING
     score = 0.2 + min(0.6, 0.3 * len(said & about))
     kinds = {str(row.get("kind")) for row in objects} | set(kinds_named(str(task.get("goal") or ""))[:1])
     named = kinds_named(text)
@@ -105,13 +142,9 @@ def _score(text: str, task: Mapping[str, Any], spoken_of: object) -> float:
         score += 0.25
     elif PLURAL_POINTING & set(words(text)):
         score -= 0.15
-    if task.get("id") == spoken_of and not re.search(r"\blast time|\bprevious|\bformer|\bearlier|dernière fois", text.lower()):
+    if task.get("id") == spoken_of and not _FORMER.search(text):
         score += 0.25
     return max(0.0, score)
-
-
-def _changes(text: str) -> bool:
-    return points_back(text) or bool(CHANGING & set(words(text))) or is_polite_wish(text) or not wish(text).makes
 
 
 def _verdict(outcome: str, reasons: list[str], **more: Any) -> dict[str, Any]:

@@ -78,4 +78,6 @@ def _words(event: Input) -> str:
 
 def _attachments(event: Input) -> Iterator[str]:
     for one in event.facts.get("attachments") or ():
-        yield str(one.get("id") or one.get("object_id") or one.get("object") or "") if isinstance(one, dict) else str(one)
+        yield (
+            str(one.get("id") or one.get("object_id") or one.get("object") or "") if isinstance(one, dict) else str(one)
+        )

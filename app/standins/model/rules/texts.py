@@ -28,18 +28,40 @@ def revised(content: str, wish_text: str, language: str) -> str:
 
 def _poem(subject: str, title: str, french: bool) -> str:
     lines = (
-        (f"{subject}, au matin clair,", "une lampe encore allumée,", "le vent qui tourne dans l'air", "et la page commencée.")
+        (
+            f"{subject}, au matin clair,",
+            "une lampe encore allumée,",
+            "le vent qui tourne dans l'air",
+            "et la page commencée.",
+        )
         if french
-        else (f"{subject}, in early light,", "a lamp still burning low,", "the wind that turns from left to right", "and knows the way to go.")
+        else (
+            f"{subject}, in early light,",
+            "a lamp still burning low,",
+            "the wind that turns from left to right",
+            "and knows the way to go.",
+        )
     )
     return f"# {title}\n\n" + "  \n".join(lines) + "\n"
 
 
 def _plan(subject: str, title: str, french: bool) -> str:
     steps = (
-        ("Fixer le but et le public", "Réunir le matériel", "Faire une première version", "Relire et corriger", "Livrer")
+        (
+            "Fixer le but et le public",
+            "Réunir le matériel",
+            "Faire une première version",
+            "Relire et corriger",
+            "Livrer",
+        )
         if french
-        else ("Settle goal and audience", "Gather the material", "Make a first version", "Review and correct", "Deliver")
+        else (
+            "Settle goal and audience",
+            "Gather the material",
+            "Make a first version",
+            "Review and correct",
+            "Deliver",
+        )
     )
     return f"# {title}\n\n" + "\n".join(f"{n}. {step} ({subject})" for n, step in enumerate(steps, start=1)) + "\n"
 
@@ -48,6 +70,9 @@ def _prose(wish: Wish, title: str, french: bool) -> str:
     colours = ", ".join(wish.colours)
     if french:
         tone = f"Couleurs : {colours}.\n" if colours else ""
-        return f"# {title}\n\nSujet : {wish.subject}.\n\nBut : {wish.text.strip()}\n\n{tone}Étapes : esquisse, version, relecture.\n"
+        aim = f"Sujet : {wish.subject}.\n\nBut : {wish.text.strip()}"
+        return f"# {title}\n\n{aim}\n\n{tone}Étapes : esquisse, version, relecture.\n"
     tone = f"Colours: {colours}.\n" if colours else ""
-    return f"# {title}\n\nSubject: {wish.subject}.\n\nAim: {wish.text.strip()}\n\n{tone}Steps: sketch, version, review.\n"
+    return (
+        f"# {title}\n\nSubject: {wish.subject}.\n\nAim: {wish.text.strip()}\n\n{tone}Steps: sketch, version, review.\n"
+    )

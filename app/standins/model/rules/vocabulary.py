@@ -37,6 +37,22 @@ ORDINALS = {
     "dernier": -1, "dernière": -1,
 }  # fmt: skip
 
+AFTER_ORDINAL = _set(
+    "one ones into to and or please a an as with should could would is be looks et en pour un une devrait",
+    "warmer cooler bluer darker lighter brighter bigger smaller longer shorter bolder plus moins",
+)
+
+VERBS = {
+    "draw": "image", "paint": "image", "sketch": "image", "dessine": "image", "dessinez": "image",
+    "animate": "video", "anime": "video", "film": "video", "filme": "video",
+    "sing": "audio", "hum": "audio", "chante": "audio",
+    "sculpt": "model3d", "sculpte": "model3d",
+    "write": "document", "summarise": "document", "écris": "document", "écrivez": "document",
+}  # fmt: skip
+
+LETTERING = _set("text title lettering texte titre letter")
+DEFINITE = _set("the its their his her this that le la les son leur ce cette")
+
 COLOURS = _set(
     "red blue green navy cream black white yellow orange purple pink gold silver brown grey gray teal",
     "turquoise beige burgundy crimson violet indigo olive coral rouge bleu bleue vert verte noir noire blanc",
@@ -102,26 +118,36 @@ def stem(word: str) -> str:
 
 def kinds_named(text: str) -> list[str]:
     """The kinds of works a text names, in the order in which it names them."""
-    return [kind for word in words(text) for kind in [_kind(word)] if kind]
+    said = words(text)
+    return [kind for before, word in zip(["", *said], said, strict=False) for kind in [_kind(word, before)] if kind]
 
 
-def _kind(word: str) -> str | None:
+def kind_by_verb(text: str) -> str | None:
+    """The kind that a verb alone tells: a cat that is drawn is a picture."""
+    return next((VERBS[word] for word in words(text) if word in VERBS), None)
+
+
+def _kind(word: str, before: str) -> str | None:
+    if word in LETTERING and before in DEFINITE:
+        # "the text" of a poster is a part of it; "a text" is a work.
+        return None
     if word in KIND_OF:
         return KIND_OF[word]
     for part in word.split("-"):
         if part in KIND_OF:
             return KIND_OF[part]
-    # Japanese and Chinese put no space before their nouns.
-    return next((kind for known, kind in KIND_OF.items() if not known.isascii() and len(known) < 5 and known in word
-                 and ord(known[0]) > 0x3000), None)  # fmt: skip
+    # Japanese and Chinese put no space around their nouns.
+    return next((kind for known, kind in KIND_OF.items() if known[0] > "\u3000" and known in word), None)
 
 
 def ordinals(text: str) -> list[int]:
-    """Positions named: `the first and the last one` is [1, -1]."""
-    found = [ORDINALS[word] for word in words(text) if word in ORDINALS]
-    # "last time's set" and "last week" speak of time, "one second" and "5 second" of length.
-    if re.search(r"\blast (time|week|month|night|year|set)\b", text.lower()):
-        found = [place for place in found if place != -1]
-    if re.search(r"\b(\w+|\d+)[ -]seconds?\b", text.lower()) and not re.search(r"\bthe second\b", text.lower()):
-        found = [place for place in found if place != 2]
+    """Positions named: `the first and the last one` is [1, -1]; the first moon landing is none."""
+    said = words(text)
+    found = []
+    for before, word, after in zip(["", *said], said, [*said[1:], ""], strict=False):
+        if before.isdigit() or before in NUMBERS:
+            # "five second", "a first": a length, or nothing that is there.
+            continue
+        if word in ORDINALS and (not after or after in AFTER_ORDINAL or after in KIND_OF):
+            found.append(ORDINALS[word])
     return found

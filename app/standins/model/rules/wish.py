@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from app.standins.model.rules.vocabulary import COLOURS, KIND_OF, MAKING, NUMBERS, kinds_named, words
+from app.standins.model.rules.vocabulary import COLOURS, KIND_OF, MAKING, NUMBERS, kind_by_verb, kinds_named, words
 
 MOST_WORKS = 12
-_INTO = re.compile(
+INTO = re.compile(
     r"\b(?:turn|convert|transform|make|transforme|fais)\b.*\b(?:into|to|en)\b(.*)", re.IGNORECASE | re.DOTALL
 )
-_SECONDS = re.compile(r"\b(\w+)[ -]?(?:seconds?|secs?|s|secondes?)\b", re.IGNORECASE)
+_SECONDS = re.compile(r"\b(?:(\w+)[ -](?:seconds?|secs?|secondes?)|(\d+) ?s(?:ecs?)?)\b", re.IGNORECASE)
 _QUOTED = re.compile(r"[\"“«]\s*([^\"”»]{1,80}?)\s*[\"”»]")
 _SUBJECTS = tuple(
     re.compile(rf"\b(?:{lead})\s+(.+?)(?:[.;:!?\n]|,|$)", re.IGNORECASE)
@@ -54,20 +54,20 @@ def wish(text: str) -> Wish:
 
 
 def kind_wanted(text: str) -> str | None:
-    """The kind of the work to make: what follows `turn … into`, else what is named first."""
-    into = _INTO.search(text)
-    named = kinds_named(into[1]) if into else []
-    if not named and re.search(r"\banimate\b|\banime\b", text, re.IGNORECASE):
-        return "video"
-    if not named and re.match(r"\W*(please )?write\b|\W*écri", text, re.IGNORECASE):
-        return "document"
-    named = named or kinds_named(text)
-    return named[0] if named else None
+    """The kind of the work to make: what follows `turn … into`, what the first verb tells, else what is named first."""
+    into = INTO.search(text)
+    if into and kinds_named(into[1]):
+        return kinds_named(into[1])[0]
+    opening = kind_by_verb(" ".join(text.split()[:4]))
+    named = kinds_named(text)
+    if opening in {"document", "video"} or not named:
+        return opening or kind_by_verb(text)
+    return named[0]
 
 
 def seconds_wanted(text: str) -> int | None:
     for match in _SECONDS.finditer(text):
-        word = match[1].lower()
+        word = (match[1] or match[2]).lower()
         number = int(word) if word.isdigit() else NUMBERS.get(word)
         if number and number > 1:
             return number
@@ -75,30 +75,34 @@ def seconds_wanted(text: str) -> int | None:
 
 
 def subject_of(text: str) -> str:
-    """What the work is about, as a short title."""
+    """What the work is about, as a short title; empty where only an existing work is pointed at."""
     quoted = _QUOTED.search(text)
     if quoted:
         return quoted[1]
     found = next((match for pattern in _SUBJECTS for match in [pattern.search(text)] if match), None)
+    if found is None and (INTO.search(text) or re.search(r"\b(animate|anime)\b", text, re.IGNORECASE)):
+        return ""
     subject = _ARTICLE.sub("", (found[1] if found else _OPENING.sub("", text.strip())).strip())
     short = " ".join(subject.split()[:6]).strip(" .,;:!?")
     return (short[:1].upper() + short[1:])[:80] if short else text.strip()[:40]
 
 
 def _count(text: str, kind: str | None) -> int:
-    """The number that stands shortly before the kind's noun, or one."""
-    said = words(text)
-    for place, word in enumerate(said):
-        noun = KIND_OF.get(word)
-        if noun is not None and (kind is None or noun == kind):
-            for before in reversed(said[max(0, place - 5) : place]):
-                number = int(before) if before.isdigit() and len(before) < 4 else NUMBERS.get(before)
-                if number and not (number == 1 and _plural(word)):
-                    return number
-            if not _plural(word):
-                return 1
-            return 3 if re.search(r"\b(set|series|série|ensemble)\b", text.lower()) else 2
-    return 1
+    """The number that stands shortly before the kind's noun, or one. A length in seconds counts no works."""
+    said = words(_SECONDS.sub(" ", text))
+    place = next(
+        (n for n, word in enumerate(said) if word in KIND_OF and KIND_OF[word] == (kind or KIND_OF[word])), None
+    )
+    if place is None:
+        return 1
+    plural = _plural(said[place])
+    for before in reversed(said[max(0, place - 5) : place]):
+        number = int(before) if before.isdigit() and len(before) < 3 else NUMBERS.get(before)
+        if number and (number > 1 or not plural):
+            return number
+    if not plural:
+        return 1
+    return 3 if re.search(r"\b(set|series|série|ensemble)\b", text.lower()) else 2
 
 
 def _plural(noun: str) -> bool:

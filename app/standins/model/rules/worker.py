@@ -22,18 +22,25 @@ def work(conversation: Conversation, state: State, tools: Set[str]) -> Reply:
     """The next decision of a task's worker."""
     asked = requests(conversation) or [_from_goal(state)]
     newest = asked[-1]
-    match newest.intent:
-        case Intent.FORBIDDEN:
-            return Reply(refusal=phrase(state.language, "decline"))
-        case Intent.CANCEL:
-            return _call_off(newest, state, tools)
-        case _:
-            pass
+    if newest.intent is Intent.FORBIDDEN:
+        return Reply(refusal=phrase(state.language, "decline"))
+    if newest.intent is Intent.CANCEL:
+        return _call_off(newest, state, tools)
+    return _held_up(conversation, state, tools) or _go_on(conversation, state, tools, asked)
+
+
+def _held_up(conversation: Conversation, state: State, tools: Set[str]) -> Reply | None:
+    """A person has to decide first, or a lost call has to be looked up first."""
     if any(card.get("kind") in _BLOCKING for card in state.open_cards):
         return Reply(phrase(state.language, "waiting_for_you"))
+    unknown = _unknown(conversation) if "check_call" in tools else None
+    return Reply(calls=[Call("check_call", {"call_id": unknown})]) if unknown else None
+
+
+def _go_on(conversation: Conversation, state: State, tools: Set[str], asked: list[Request]) -> Reply:
     request = next((one for one in reversed(asked) if one.intent in _ACTING), None)
     if request is None:
-        return _talk(newest, state)
+        return _talk(asked[-1], state)
     if request.refused:
         return Reply(phrase(state.language, "refused_quote"))
     return _act(conversation, request, state, tools, asked)
@@ -44,14 +51,8 @@ def _act(conversation: Conversation, request: Request, state: State, tools: Set[
     if plan:
         return Reply(calls=plan)
     left = [call for call in due if not _made(call, request.made)]
-    absent = next((call.name for call in left if call.name not in tools), None)
-    if absent:
-        return Reply(phrase(state.language, "cannot", tool=absent))
-    hopeless = [call for call in left if _tries(call, request.made) >= MOST_TRIES]
-    if hopeless:
-        return Reply(_trouble(hopeless[0], request.made, state))
     if left:
-        return Reply(calls=left)
+        return _make(left, request, state, tools)
     if any(order.open for order in state.orders):
         return _under_way(request, due, state)
     if not due and not state.objects and request.intent is Intent.CHANGE:
@@ -59,29 +60,44 @@ def _act(conversation: Conversation, request: Request, state: State, tools: Set[
     return _close(conversation, request, state, tools, due)
 
 
+def _make(left: list[Call], request: Request, state: State, tools: Set[str]) -> Reply:
+    absent = next((call.name for call in left if call.name not in tools), None)
+    if absent:
+        return Reply(phrase(state.language, "cannot", tool=absent))
+    hopeless = next((call for call in left if _tries(call, request.made) >= MOST_TRIES), None)
+    return Reply(_trouble(hopeless, request.made, state)) if hopeless else Reply(calls=left)
+
+
 def _due(
     conversation: Conversation, request: Request, state: State, tools: Set[str], asked: list[Request]
 ) -> tuple[list[Call], list[Call]]:
     """The calls that the request needs, and those that write its plan first."""
     if _nothing_yet(conversation, state) or request.intent is Intent.MAKE:
-        first = next(one for one in asked if one.intent in _ACTING)
-        wanted = wish("\n".join(one.text for one in asked if one.intent in _ACTING) if first is not request else first.text)
-        works = planning.planned_works(wanted, state.language)
-        done = {made.name for made in all_made(conversation) if not made.failed}
-        tried = sum(made.name in {"set_brief", "create_checklist"} for made in all_made(conversation))
-        plan = [] if state.task_kind == "light" or tried >= 2 * MOST_TRIES else planning.plan_calls(
-            wanted, works, state.language,
-            brief=not state.brief and "set_brief" in tools - done,
-            checklist=not state.checklist and "create_checklist" in tools - done,
-        )  # fmt: skip
-        return ordering.making_calls(works, wanted, request, state), plan
-    wanted = wish(request.text)
+        return _due_at_first(conversation, request, state, tools, asked)
     if request.intent is Intent.ADD:
         # Numbers go on from what was there when the message came; what it made since is not counted again.
         made_since = {str(made.arguments.get("title")) for made in request.made if made.name.startswith("generate_")}
-        before = _without(state, made_since)
+        wanted, before = wish(request.text), _without(state, made_since)
         return ordering.making_calls(followup.added_works(request, wanted, before), wanted, request, state), []
     return followup.changing_calls(request, state), []
+
+
+def _due_at_first(
+    conversation: Conversation, request: Request, state: State, tools: Set[str], asked: list[Request]
+) -> tuple[list[Call], list[Call]]:
+    """Nothing is made yet: everything asked for so far is one wish, and a persistent task writes its plan first."""
+    said = [one.text for one in asked if one.intent in _ACTING]
+    wanted = wish(said[0] if request.intent is Intent.MAKE else "\n".join(said))
+    lent = next((work.title for work in state.objects), "")
+    works = planning.planned_works(wanted, state.language, source=lent)
+    making = ordering.making_calls(works, wanted, request, state)
+    tried = [made for made in all_made(conversation) if made.name in {"set_brief", "create_checklist"}]
+    if state.task_kind == "light" or len(tried) >= 2 * MOST_TRIES:
+        return making, []
+    writable = tools - {made.name for made in tried if not made.failed}
+    brief = not state.brief and "set_brief" in writable
+    checklist = not state.checklist and "create_checklist" in writable
+    return making, planning.plan_calls(wanted, works, state.language, brief=brief, checklist=checklist)
 
 
 def _close(conversation: Conversation, request: Request, state: State, tools: Set[str], due: Sequence[Call]) -> Reply:
@@ -120,12 +136,21 @@ def _talk(request: Request, state: State) -> Reply:
     return Reply(phrase(state.language, "dont_know"))
 
 
+def _unknown(conversation: Conversation) -> str | None:
+    """A call whose outcome nobody knows and that has not been looked up."""
+    made = all_made(conversation)
+    looked = {one.arguments.get("call_id") for one in made if one.name == "check_call"}
+    lost = [one.result.get("call_id") for one in made if one.unclear]
+    return next((str(call_id) for call_id in lost if call_id and call_id not in looked), None)
+
+
 def _made(call: Call, made: Sequence[Made]) -> bool:
     return any(_same(call, one) and not one.failed for one in made)
 
 
 def _tries(call: Call, made: Sequence[Made]) -> int:
-    return sum(_same(call, one) for one in made)
+    """Failures of this call; arguments that were no JSON stand as {} in the history."""
+    return sum(one.failed and one.name == call.name and (not one.arguments or _same(call, one)) for one in made)
 
 
 def _same(call: Call, made: Made) -> bool:
@@ -135,16 +160,16 @@ def _same(call: Call, made: Made) -> bool:
 
 
 def _trouble(call: Call, made: Sequence[Made], state: State) -> str:
-    last = next(one for one in reversed(made) if _same(call, one))
-    error = last.result.get("error") if isinstance(last.result, dict) else last.result
+    last = next(one for one in reversed(made) if one.failed and one.name == call.name)
+    told = last.result if isinstance(last.result, dict) else {}
+    error = told.get("message") or told.get("detail") or told.get("error") or told.get("status")
     return phrase(state.language, "brought_error", tool=call.name, error=error)
 
 
 def _nothing_yet(conversation: Conversation, state: State) -> bool:
     making = set(ordering.TOOL_OF.values())
-    return not state.orders and not any(made.name in making and not made.failed for made in all_made(conversation)) and not (
-        state.brief and state.objects
-    )
+    made = any(one.name in making and not one.failed for one in all_made(conversation))
+    return not state.orders and not made and not (state.brief and state.objects)
 
 
 def _without(state: State, titles: set[str]) -> State:
