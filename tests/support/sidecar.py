@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -96,10 +96,10 @@ class RunningSidecar:
     def stop(self) -> None:
         if self.process is not None:
             self.process.terminate()
-            try:
-                self.process.wait(10)
-            finally:
-                self.kill()
+            # A call that is under way is waited for longer than a test has time.
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(5)
+            self.kill()
 
     def save(self, stem: str, text: str) -> None:
         """As most tools do it: write beside it and rename over."""
