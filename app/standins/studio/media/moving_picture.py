@@ -32,7 +32,7 @@ def moving_picture(picture: Image.Image, size: tuple[int, int], count: int, seed
         near = 0.5 + 0.5 * math.cos(math.pi * min(1.0, share * 1.08))
         width, height = stage.width * (1 - ZOOM * near), stage.height * (1 - ZOOM * near)
         left, top = (stage.width - width) * aim_x, (stage.height - height) * aim_y
-        frame = stage.resize(size, Image.Resampling.BICUBIC, box=(left, top, left + width, top + height))
+        frame = stage.resize(size, Image.Resampling.BILINEAR, box=(left, top, left + width, top + height))
         offset = round((light.width - size[0]) * (1 - share))
         yield ImageChops.screen(frame, light.crop((offset, 0, offset + size[0], size[1])))
 

@@ -43,7 +43,17 @@ def _letter(sheet: Sheet, place: TitlePlace, title: str, subtitle: str) -> None:
     unit = sheet.unit
     bottom = min(place.box.bottom, place.subtitle_at - 6) if subtitle else place.box.bottom
     box = Box(place.box.left * unit, place.box.top * unit, place.box.right * unit, bottom * unit)
-    draw_title(sheet.image, title, box, place.colour, align=place.align, largest=26 * unit)
+    took = draw_title(sheet.image, title, box, place.colour, align=place.align, largest=26 * unit)
+    if took.height == 0:
+        _ornament(sheet, place)
     if subtitle:
         line = Box(box.left, (place.subtitle_at - 2) * unit, box.right, (place.subtitle_at + 2) * unit)
         draw_spaced(sheet.image, subtitle, line, place.colour, align=place.align)
+
+
+def _ornament(sheet: Sheet, place: TitlePlace) -> None:
+    """A row of discs where there are no words, or none that the face can draw."""
+    middle = (place.box.top + place.box.bottom) / 2
+    for step in range(-3, 4):
+        centre = ((place.box.left + place.box.right) / 2 + step * 7, middle)
+        sheet.disc(centre, 2.4 - 0.5 * abs(step), place.colour)

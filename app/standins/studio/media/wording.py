@@ -5,23 +5,24 @@ import re
 from app.standins.studio.media.colour import without_names
 
 _QUOTED = re.compile(r"[“\"«„]([^“”\"«»„]{2,60})[”\"»“]|(?<!\w)['‘]([^'’‘]{2,60})['’](?!\w)")
-_CAPITALISED = re.compile(r"\b[A-Z][\w’'-]*(?:\s+(?:(?:of|the|and|&|de|la|le|du|on|at)\s+)*(?:[A-Z][\w’'-]*|\d{4}))*")
+_CAPITALISED = re.compile(
+    r"\b(?:(?:St|Mt|Dr|Mr|Mrs)\. )?[A-Z][\w’'-]*(?:\s+(?:(?:of|the|and|&|de|la|le|du|on|at)\s+)*(?:[A-Z][\w’'-]*|\d{4}))*"
+)
 _PLAIN_WORDS = """
-        a an the and or of for with in on at by to from as is are it its this that these those my our your me us
-    one two three     four five set series make made create draw design generate render give show please want need
-    poster posters picture     pictures image images illustration illustrations photo artwork art print video film
-    clip style styled retro vintage     modern classic minimal minimalist bold flat large small big wide tall
-    square portrait landscape warmer cooler warm cool     colour colours color colors palette background
-    foreground title titled text legible lettering grain texture     composition variation version different first
-    second third number no size using use featuring feature showing some     touch more less little very also turn
-    into high quality beautiful simple only
+    a an the and or of for with in on at by to from as is are it its this that these those my our your me us one two
+    three four five set series make made create draw design generate render give show please want need poster
+    posters picture pictures image images illustration illustrations photo artwork art print video film clip style
+    styled retro vintage modern classic minimal minimalist bold flat large small big wide tall square portrait
+    landscape warmer cooler warm cool colour colours color colors palette background foreground title titled text
+    legible lettering grain texture composition variation version different first second third number no size using
+    use featuring feature showing some touch more less little very also turn into high quality beautiful simple only
 """
 _OPENING_WORDS = """
-        A An The Make Create Draw Design Generate Render Give Show Please I We Could Can Would Also Turn Three Two
-    Retro     Vintage Poster Posters Image Picture Variation Version Enhance Upscale Warm Warmer Set For With In
-    On Style Use     Title Subtitle Size Composition Background Bold Flat Minimal Illustration Portrait Landscape
-    No Number Monday Tuesday Wednesday     Thursday Friday Saturday Sunday January February March April May June
-    July August September October November December
+    A An The Make Create Draw Design Generate Render Give Show Please I We Could Can Would Also Turn Three Two Retro
+    Vintage Poster Posters Image Picture Variation Version Enhance Upscale Warm Warmer Set For With In On Style Use
+    Title Subtitle Size Composition Background Bold Flat Minimal Illustration Portrait Landscape No Number Monday
+    Tuesday Wednesday Thursday Friday Saturday Sunday January February March April May June July August September
+    October November December
 """
 _PLAIN = frozenset(_PLAIN_WORDS.split())
 _OPENERS = frozenset(_OPENING_WORDS.split())
