@@ -12,7 +12,9 @@ from tests.generation.world import Studio, World
 
 def test_an_order_becomes_one_work_and_one_charge(world: World, the_studio: Studio) -> None:
     task = world.task()
-    order = world.order(task, world.turn(task), prompt="HARBOUR FESTIVAL, navy and cream", size="1024x1536")
+    order = world.order(
+        task, world.turn(task), tool="generate_image", prompt="HARBOUR FESTIVAL, navy and cream", size="1024x1536"
+    )
     assert (order.state, order.quote) == (State.ORDERED, Decimal("0.04"))
 
     ended = world.follow(order)
@@ -40,4 +42,43 @@ def test_doing_it_all_again_changes_nothing(world: World, the_studio: Studio) ->
     world.settle(order)
 
     assert world.get(order.id) == before
-    assert world.money("settle") == [Decimal("0.04")]
+    assert world.money("settle") == [Decimal("0.03")]
+
+
+def test_each_kind_is_made_checked_and_filed(world: World) -> None:
+    task = world.task()
+    fence = world.turn(task)
+    kinds = {
+        "generate_video": "video/mp4",
+        "generate_audio": "audio/wav",
+        "generate_model3d": "model/gltf-binary",
+        "generate_image": "image/png",
+    }
+    for n, (tool, media_type) in enumerate(kinds.items(), start=1):
+        ended = world.follow(world.order(task, fence, n, tool=tool))
+        assert ended.state is State.SUCCEEDED, ended.error
+        with world.scope() as scope:
+            assert workspace.objects.get(scope, ended.object_ids[0]).media_type == media_type
+
+
+def test_a_picture_becomes_a_film_and_its_own_next_version(world: World) -> None:
+    task = world.task()
+    fence = world.turn(task)
+    picture = world.follow(world.order(task, fence, 1, tool="generate_image")).object_ids[0]
+
+    warmer = world.order(task, fence, 2, tool="generate_image", prompt="A touch warmer", object_id=picture, size=None)
+    film = world.order(task, fence, 3, tool="generate_video", references=[picture])
+    finer = world.order(task, fence, 4, tool="enhance", object_id=picture)
+
+    assert [item["role"] for item in film.inputs] == ["reference"]
+    assert world.follow(warmer).object_ids == (picture,)
+    assert world.follow(film).state is State.SUCCEEDED
+    with world.scope() as scope:
+        assert workspace.objects.get(scope, picture).version == 2
+        # Ordered from the first version, which has been overtaken: kept, marked stale, not put in its place.
+    kept = world.follow(finer)
+    assert kept.state is State.SUCCEEDED, kept.error
+    assert kept.object_ids != (picture,)
+    with world.scope() as scope:
+        assert workspace.objects.get(scope, kept.object_ids[0]).stale
+        assert workspace.objects.get(scope, picture).version == 2

@@ -72,7 +72,7 @@ def world(store: Store, tmp_path: Path, service: Service) -> World:
 
 def test_a_picture_comes_with_the_answer_and_is_settled_at_its_quote(world: World, service: Service) -> None:
     task = world.task()
-    order = world.order(task, world.turn(task))
+    order = world.order(task, world.turn(task), tool="generate_image")
 
     ended = world.follow(order)
 
@@ -84,7 +84,7 @@ def test_a_picture_comes_with_the_answer_and_is_settled_at_its_quote(world: Worl
 def test_27_an_unclear_request_is_sent_once_and_ends_unresolved(world: World, service: Service, trouble: str) -> None:
     service.trouble = trouble
     task = world.task()
-    order = world.order(task, world.turn(task))
+    order = world.order(task, world.turn(task), tool="generate_image")
 
     ended = world.follow(order)
     service.trouble = ""
@@ -99,7 +99,7 @@ def test_27_an_unclear_request_is_sent_once_and_ends_unresolved(world: World, se
 def test_a_refused_request_fails_and_gives_the_money_back(world: World, service: Service) -> None:
     service.trouble = "400"
     task = world.task()
-    order = world.order(task, world.turn(task))
+    order = world.order(task, world.turn(task), tool="generate_image")
 
     assert world.follow(order).state is State.FAILED
     assert world.reservation_states() == ["released"]
@@ -108,7 +108,7 @@ def test_a_refused_request_fails_and_gives_the_money_back(world: World, service:
 def test_a_busy_server_is_asked_again_later(world: World, service: Service) -> None:
     service.trouble = "429"
     task = world.task()
-    order = world.order(task, world.turn(task))
+    order = world.order(task, world.turn(task), tool="generate_image")
 
     assert world.submit(order).state == State.ORDERED
     service.trouble = ""
@@ -121,7 +121,7 @@ def test_a_server_that_is_not_there_was_asked_for_nothing(store: Store, tmp_path
     nowhere = OpenAIProvider(SecretStr("key"), base_url=f"http://127.0.0.1:{free_ports(1)[0]}/v1")
     world = world_of(store, tmp_path / "home", nowhere)
     task = world.task()
-    order = world.order(task, world.turn(task))
+    order = world.order(task, world.turn(task), tool="generate_image")
 
     found = world.submit(order)
 

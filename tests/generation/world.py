@@ -24,6 +24,7 @@ from core.database import Database, Scope
 from core.model import Decision, ProposedCall, Usage
 from core.settings import Settings
 from core.tools import CallContext, Effect, Tool, ToolResult
+from generation.approving import answer_limit, approve_quote
 from generation.capabilities import Capabilities
 from generation.orders import Order, get, listing
 from generation.placing import Desk
@@ -35,7 +36,7 @@ from generation.settling import settle
 from generation.submitting import submit
 from generation.tools import generation_tools
 from runtime import tasks
-from runtime.cards import Card, open_cards
+from runtime.cards import Card, answer, open_cards
 from runtime.tables import budgets, entries, reservations
 from runtime.tasks import Task
 from runtime.turns import ledger
@@ -47,6 +48,18 @@ from workspace.assets import Assets
 from workspace.works import file_output
 
 KEY = "jobs-key-of-the-tests"
+CHEAP: dict[str, dict[str, Any]] = {
+    "generate_audio": {"prompt": "Waves", "title": "Waves", "seconds": 3},
+    "generate_image": {"prompt": "A harbour at dusk", "title": "Poster", "size": "1024x1024"},
+    "generate_video": {"prompt": "A harbour", "title": "Film", "seconds": 3},
+    "generate_model3d": {"prompt": "A boat", "title": "Boat"},
+    "enhance": {},
+}
+FILM_8 = ("generate_video", {"prompt": "A harbour", "title": "Film", "seconds": 8})
+"""Costs 0.40, above the free 0.30 of one act."""
+FILM_5 = ("generate_video", {"prompt": "A harbour", "title": "Film", "seconds": 5})
+PICTURE = ("generate_image", CHEAP["generate_image"])
+"""Costs 0.04."""
 
 
 class Studio:
@@ -144,7 +157,13 @@ class World:
         with self.database.reading(self.workspace_id) as scope:
             recorded = ledger.get_call(scope, f"{fence.turn_id}:{n}:{seq}")
         tool = self.tools[recorded.tool]
-        context = CallContext(
+        context = self.context(task, fence, recorded.id, asked_by, person_id)
+        return tool.run(context, tool.arguments.model_validate_json(recorded.arguments))
+
+    def context(
+        self, task: Task, fence: TurnFence, call_id: str, asked_by: str = "person", person_id: str | None = None
+    ) -> CallContext:
+        return CallContext(
             database=self.database,
             fence=fence,
             workspace_id=self.workspace_id,
@@ -152,16 +171,19 @@ class World:
             asked_by=asked_by,
             task_id=task.id,
             turn_id=fence.turn_id,
-            call_id=recorded.id,
+            call_id=call_id,
             language="en",
         )
-        return tool.run(context, tool.arguments.model_validate_json(recorded.arguments))
 
-    def order(self, task: Task, fence: TurnFence, n: int = 1, **arguments: Any) -> Order:
-        """One picture, ordered by a decision of its own."""
-        said = {"prompt": "A harbour at dusk", "title": "Poster", "size": "1024x1024"} | arguments
-        self.decide(fence, n, ("generate_image", said))
+    def order(self, task: Task, fence: TurnFence, n: int = 1, tool: str = "generate_audio", **arguments: Any) -> Order:
+        """One work, ordered by a decision of its own; a sound, which is quickly made, unless another is asked for."""
+        self.decide(fence, n, (tool, CHEAP[tool] | arguments))
         return self.get(str(self.call(task, fence, n, 0).content["order_id"]))
+
+    def answer(self, card: Card, option: str, person_id: str | None = None) -> Card:
+        handlers = {"quote": approve_quote, "limit": answer_limit}
+        with self.database.transaction(self.workspace_id) as scope:
+            return answer(scope, card.id, option, None, person_id or self.store.person_id, handlers)
 
     def get(self, order_id: str) -> Order:
         with self.database.reading(self.workspace_id) as scope:
