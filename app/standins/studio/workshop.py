@@ -21,7 +21,7 @@ from app.standins.studio.request import JobRequest
 from app.standins.studio.store import Store
 
 THREADS = 2
-NICENESS = 10
+NICENESS = 5
 LOG = logging.getLogger(__name__)
 
 

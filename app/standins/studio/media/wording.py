@@ -6,7 +6,8 @@ from app.standins.studio.media.colour import without_names
 
 _QUOTED = re.compile(r"[“\"«„]([^“”\"«»„]{2,60})[”\"»“]|(?<!\w)['‘]([^'’‘]{2,60})['’](?!\w)")
 _CAPITALISED = re.compile(
-    r"\b(?:(?:St|Mt|Dr|Mr|Mrs)\. )?[A-Z][\w’'-]*(?:\s+(?:(?:of|the|and|&|de|la|le|du|on|at)\s+)*(?:[A-Z][\w’'-]*|\d{4}))*"
+    r"\b(?:(?:St|Mt|Dr|Mr|Mrs)\. )?[A-Z][\w’'-]*"
+    r"(?:\s+(?:(?:of|the|and|&|de|la|le|du|on|at)\s+)*(?:[A-Z][\w’'-]*|\d{4}))*"
 )
 _PLAIN_WORDS = """
     a an the and or of for with in on at by to from as is are it its this that these those my our your me us one two
