@@ -23,7 +23,7 @@ def running(folder: Path, *, key: str | None = None, faults: bool = False) -> It
     """The address of a stand-in that serves until the block ends."""
     app = create_app(ModelConfig(folder=folder, key=key, faults=faults))
     server = make_server("127.0.0.1", 0, app, threaded=True)
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_port}"
@@ -50,10 +50,22 @@ def log(url: str) -> list[dict[str, Any]]:
 
 
 WORKER_TOOLS = (
-    "set_brief create_checklist update_checklist ask_user finish read_object write_document edit_document"
-    " generate_image generate_video generate_audio generate_model3d cancel_generation estimate list_models"
-).split()
-MAIN_TOOLS = ["list_tasks", "read_task", "list_models", "list_objects"]
+    "set_brief",
+    "create_checklist",
+    "update_checklist",
+    "ask_user",
+    "finish",
+    "check_call",
+    "read_object",
+    "write_document",
+    "edit_document",
+    "generate_image",
+    "generate_video",
+    "generate_audio",
+    "generate_model3d",
+    "cancel_generation",
+    "list_models",
+)
 
 
 def specs(names: Sequence[str]) -> list[ToolSpec]:
@@ -65,7 +77,7 @@ class Worker:
     """One thread of the product as the model sees it: history in order of reading, and a state that a test moves."""
 
     model: OpenAIModel
-    tools: Sequence[str] = tuple(WORKER_TOOLS)
+    tools: Sequence[str] = WORKER_TOOLS
     language: str = "en"
     kind: str = "persistent"
     goal: str = ""
@@ -139,8 +151,8 @@ class Worker:
                 order["error"] = "the studio failed"
             else:
                 order["object_ids"] = [self._stored(order)]
-            self.inputs.append({"kind": "outcome", "order_id": order["id"], "title": order["title"], "state": order["state"],
-                                "object_ids": order["object_ids"], "error": order.get("error")})  # fmt: skip
+            outcome = {key: order.get(key) for key in ("title", "state", "object_ids", "error")}
+            self.inputs.append({"kind": "outcome", "order_id": order["id"], **outcome})
 
     def _stored(self, order: Mapping[str, Any]) -> str:
         for known in self.objects:

@@ -44,7 +44,8 @@ def ordered(worker: Worker) -> list[str]:
     decision = worker.decide()
     worker.place(decision)
     under_way = worker.decide()
-    assert under_way.calls == () and under_way.text
+    assert under_way.calls == ()
+    assert under_way.text
     return [told(call.arguments)["title"] for call in decision.calls]
 
 
@@ -121,7 +122,8 @@ def test_a_light_task_turns_the_picture_into_a_film(model: OpenAIModel) -> None:
     decision = worker.decide()
     assert names(decision) == ["generate_video"]
     arguments = told(decision.calls[0].arguments)
-    assert arguments["seconds"] == 5 and arguments["references"] == ["obj_9"]
+    assert arguments["seconds"] == 5
+    assert arguments["references"] == ["obj_9"]
 
 
 def test_a_message_during_the_work_is_noted_and_applied_afterwards(model: OpenAIModel) -> None:
@@ -131,7 +133,8 @@ def test_a_message_during_the_work_is_noted_and_applied_afterwards(model: OpenAI
     ordered(worker)
     worker.hear("Dark blue, not white")
     noted = worker.decide()
-    assert noted.calls == () and "Noted" in noted.text
+    assert noted.calls == ()
+    assert "Noted" in noted.text
     worker.settle()
     assert names(worker.decide()) == ["generate_image"] * 3
 
@@ -161,7 +164,8 @@ def test_a_failed_order_is_tried_once_more_and_then_told(model: OpenAIModel) -> 
     assert names(marks) == ["update_checklist"]
     worker.result(marks, {"ok": True})
     told_so = worker.decide()
-    assert told_so.calls == () and titles[1] in told_so.text
+    assert told_so.calls == ()
+    assert titles[1] in told_so.text
 
 
 def test_a_document_is_written_and_reported(model: OpenAIModel) -> None:
@@ -213,14 +217,17 @@ def test_a_tool_that_is_not_offered_is_said_to_be_absent(model: OpenAIModel) -> 
     worker = Worker(model, goal="Make a poster of a cat", kind="light", tools=("set_brief", "finish"))
     worker.hear("Make a poster of a cat")
     decision = worker.decide()
-    assert decision.calls == () and "generate_image" in decision.text
+    assert decision.calls == ()
+    assert "generate_image" in decision.text
 
 
 def test_main_answers_after_a_look(model: OpenAIModel) -> None:
     main = Worker(model, thread="main", tools=("list_models", "list_tasks"))
     main.hear("Which video lengths can you do?")
     look = main.decide()
-    assert names(look) == ["list_models"] and told(look.calls[0].arguments) == {"kind": "video"}
+    assert names(look) == ["list_models"]
+    assert told(look.calls[0].arguments) == {"kind": "video"}
     main.result(look, {"models": [{"id": "studio-film-1", "kind": "video", "durations": [3, 5, 8, 10]}]})
     answer = main.decide()
-    assert answer.calls == () and "3, 5, 8, 10" in answer.text
+    assert answer.calls == ()
+    assert "3, 5, 8, 10" in answer.text

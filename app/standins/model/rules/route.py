@@ -117,7 +117,7 @@ def _works_meant(text: str, wanted: Wish, facts: Mapping[str, Any], tasks: list[
 
 
 def _sources(task: Mapping[str, Any], tasks: Sequence[Mapping[str, Any]], but: str | None) -> list[Work]:
-    """What a task made that a work of another kind can start from; what a light task was only lent belongs to its maker."""
+    """What a task made that a work of another kind can start from; what it was only lent belongs to its maker."""
     others = [one for one in tasks if one is not task] if task.get("kind") == "light" else []
     lent = {row.get("id") for one in others for row in _rows(one, "objects")}
     return [
