@@ -8,6 +8,8 @@ from datetime import timedelta
 
 from flask import Flask, Response
 
+from app.asset_addresses import AssetAddresses
+from app.web.api.about import about_api
 from app.web.api.budget import budget_api
 from app.web.api.cards import cards_api
 from app.web.api.events import events_api
@@ -15,18 +17,19 @@ from app.web.api.generations import generations_api
 from app.web.api.keys import keys_api
 from app.web.api.messages import messages_api
 from app.web.api.objects import objects_api
+from app.web.api.open_doors import open_doors
 from app.web.api.runs import runs_api
 from app.web.api.tasks import tasks_api
 from app.web.bodies import JSON_LIMIT
 from app.web.endpoints import Door
 from app.web.health import health
+from app.web.pages.objects import objects_pages
 from app.web.pages.runs import runs_pages
 from app.web.pages.settings import settings_page
 from app.web.pages.sign_in import refused_page, sign_in_pages, sign_out
 from app.web.pages.task import task_pages
 from app.web.pages.thread import thread_page
 from app.web.pages.view import prepare_templates
-from app.web.pages.works import works_pages
 from app.web.parts import WebParts
 from app.web.problems import register_problems
 from app.web.secret import session_secret
@@ -43,14 +46,18 @@ _POLICY = (
 def create_app(parts: WebParts) -> Flask:
     """The HTTP API, the pages and the event stream. Its streams end when `hub_of(app).stop()` is called."""
     app = Flask(__name__)
-    _configure(app, session_secret(parts.settings.home), secure=parts.settings.web_url.startswith("https://"))
+    secret = session_secret(parts.settings.home)
+    _configure(app, secret, secure=parts.settings.web_url.startswith("https://"))
     register_problems(app, refused_page)
     prepare_templates(app)
     hub = Hub(parts.database)
     app.extensions[HUB] = hub
     app.register_blueprint(health(parts))
     app.register_blueprint(sign_in_pages(parts))
-    for door in _doors(parts, hub):
+    app.register_blueprint(open_doors(parts, AssetAddresses(secret)))
+    doors = _doors(parts, hub)
+    rules = [rule for door in doors for rule in door.rules]
+    for door in (*doors, about_api(parts, hub, lambda: rules)):
         app.register_blueprint(door.blueprint)
     app.after_request(_harden)
     return app
@@ -75,7 +82,7 @@ def _doors(parts: WebParts, hub: Hub) -> Sequence[Door]:
         events_api(parts, hub),
         thread_page(parts),
         task_pages(parts),
-        works_pages(parts),
+        objects_pages(parts),
         runs_pages(parts),
         settings_page(parts),
         sign_out(parts),

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from core.clock import Clock
 from core.database import Database
 from core.settings import Settings
+from generation.provider import Provider
 from runtime.cards import AnswerHandler
 from workspace.assets import Assets
 
@@ -42,7 +43,7 @@ class WebParts(Protocol):
     @property
     def assets(self) -> Assets: ...
     @property
-    def providers(self) -> Mapping[str, Any]: ...
+    def providers(self) -> Mapping[str, Provider]: ...
     @property
     def handlers(self) -> Mapping[str, AnswerHandler]: ...
     @property

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from app.web.bodies import Body
 from app.web.endpoints import Answer, Door
 from app.web.parts import WebParts
 from app.web.presenters.generation import generation_by_id
 from core.database import Scope
 from core.identity import Speaker
+from generation import cancelling
 
 
 def generations_api(parts: WebParts) -> Door:
@@ -14,6 +18,11 @@ def generations_api(parts: WebParts) -> Door:
 
     @door.reads("/api/v1/generations/<order_id>", "An order, its progress and what came of it")
     def get_generation(scope: Scope, speaker: Speaker, order_id: str) -> Answer:
+        return generation_by_id(scope, order_id)
+
+    @door.acts("/api/v1/generations/<order_id>/cancel", "Wish for its end; the provider may be too late")
+    def cancel_generation(scope: Scope, speaker: Speaker, body: Body, order_id: str) -> dict[str, Any]:
+        cancelling.cancel(scope, order_id)
         return generation_by_id(scope, order_id)
 
     return door

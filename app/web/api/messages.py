@@ -15,6 +15,8 @@ from app.web.presenters.thread import newest_of_thread, thread_after
 from core.database import Scope
 from core.errors import ConflictError
 from core.identity import Speaker
+from functions.routable_works import RoutableWorks
+from router import rerouting
 from runtime import cards, messages, tasks
 from workspace import objects
 
@@ -44,6 +46,7 @@ class Reroute(Body):
 
 def messages_api(parts: WebParts) -> Door:
     door = Door(parts, "messages_api")
+    works = RoutableWorks()
 
     @door.acts(
         "/api/v1/messages", "Say something; the answer comes as soon as it is stored", body=PostMessage, status=202
@@ -76,6 +79,11 @@ def messages_api(parts: WebParts) -> Door:
     @door.acts("/api/v1/messages/<message_id>/replace", "Put other words in its place", body=ReplaceMessage)
     def replace(scope: Scope, speaker: Speaker, body: ReplaceMessage, message_id: str) -> dict[str, Any]:
         return message_by_id(scope, messages.replace(scope, message_id, body.text).id)
+
+    @door.acts("/api/v1/messages/<message_id>/reroute", "Send it to another task, or to a new one", body=Reroute)
+    def reroute(scope: Scope, speaker: Speaker, body: Reroute, message_id: str) -> dict[str, Any]:
+        rerouting.reroute(scope, works, message_id, body.task_id)
+        return message_by_id(scope, message_id)
 
     @door.reads("/api/v1/thread", "The main thread, oldest first; `newest=1` gives its end")
     def get_thread(scope: Scope, speaker: Speaker) -> Answer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from dataclasses import asdict
 from typing import Any, Literal
 
 from flask import Response, request
@@ -14,15 +14,17 @@ from app.web.content import content
 from app.web.endpoints import Answer, Door
 from app.web.parts import WebParts
 from app.web.presenters.object import object_by_id, object_shape, version_shape
-from app.web.problems import PreconditionMissingError, UnreadableError
+from app.web.problems import UnreadableError
+from app.web.versions import asked_version, required_base
 from core.database import Scope
 from core.errors import ConflictError, InvalidError
 from core.identity import Speaker
-from workspace import objects
+from workspace import documents, objects
+from workspace.access import WorkspaceAccess
 from workspace.assets import Asset
-from workspace.media_types import kind_of
-
-_IF_MATCH = re.compile(r'(?:W/)?"?(\d{1,9})"?')
+from workspace.documents import Prepared
+from workspace.edits import Edit
+from workspace.media_types import is_text, kind_of
 
 
 class NewDocument(Body):
@@ -38,6 +40,18 @@ class NewContent(Body):
     title: str | None = Field(default=None, min_length=1)
 
 
+class OneEdit(Body):
+    """Put `replace` where `find` stands: in its only place, or with `all` in each of them."""
+
+    find: str
+    replace: str
+    all: bool = False
+
+
+class Edits(Body):
+    edits: list[OneEdit] = Field(min_length=1)
+
+
 class Stored(Body):
     """A work whose bytes are stored already."""
 
@@ -50,12 +64,14 @@ class Stored(Body):
 
 def objects_api(parts: WebParts) -> Door:
     door = Door(parts, "objects_api")
+    _register_reads(door)
+    _register_creation(door)
+    _register_changes(door)
+    return door
 
-    def store_upload() -> Body:
-        if request.mimetype == "multipart/form-data":
-            return _upload(parts)
-        sent = json_body(NewDocument)
-        return _stored(sent.kind, sent.title, parts.assets.put(sent.content.encode(), declared="text/markdown"))
+
+def _register_reads(door: Door) -> None:
+    parts = door.parts
 
     @door.reads("/api/v1/objects", "Works, newest first; `q=` words of the title, `kind=`, `task_id=`")
     def list_objects(scope: Scope, speaker: Speaker) -> Answer:
@@ -69,6 +85,34 @@ def objects_api(parts: WebParts) -> Door:
         )
         return {"items": [object_shape(work) for work in found.items], "next": found.next}
 
+    @door.reads("/api/v1/objects/<object_id>", "A work; `version=` for an earlier one")
+    def get_object(scope: Scope, speaker: Speaker, object_id: str) -> Answer:
+        return object_by_id(scope, object_id, asked_version())
+
+    @door.reads("/api/v1/objects/<object_id>/history", "Its versions, newest first")
+    def get_history(scope: Scope, speaker: Speaker, object_id: str) -> Answer:
+        return {"items": [version_shape(one) for one in objects.history(scope, object_id)], "next": None}
+
+    def get_content(speaker: Speaker, object_id: str) -> Response:
+        with parts.database.reading(speaker.workspace_id) as scope:
+            work = objects.get(scope, object_id, asked_version())
+        lasting = "version" in request.args
+        return content(parts.assets, work.sha256, work.size, work.media_type, work.title, lasting=lasting)
+
+    door.serves("GET", "/api/v1/objects/<object_id>/content", "Its bytes; takes Range", scope="read")(
+        get_content, "get_content"
+    )
+
+
+def _register_creation(door: Door) -> None:
+    parts = door.parts
+
+    def store_upload() -> Body:
+        if request.mimetype == "multipart/form-data":
+            return _upload(parts)
+        sent = json_body(NewDocument)
+        return _stored(sent.kind, sent.title, documents.store(parts.assets, sent.content))
+
     @door.acts(
         "/api/v1/objects",
         "Make a work: JSON for text, multipart with a `file` for anything",
@@ -78,35 +122,16 @@ def objects_api(parts: WebParts) -> Door:
         limit=UPLOAD_LIMIT,
     )
     def post_object(scope: Scope, speaker: Speaker, body: Stored) -> dict[str, Any]:
-        made = objects.create(
-            scope,
-            **body.model_dump(),
-            created_by=f"person:{speaker.person_id}",
-            cause=f"api:{scope.ids.new('cause')}",
-        )
+        made = objects.create(scope, **body.model_dump(), created_by=_maker(speaker), cause=_cause(scope))
         return object_shape(made)
 
-    @door.reads("/api/v1/objects/<object_id>", "A work; `version=` for an earlier one")
-    def get_object(scope: Scope, speaker: Speaker, object_id: str) -> Answer:
-        return object_by_id(scope, object_id, _version())
 
-    @door.reads("/api/v1/objects/<object_id>/history", "Its versions, newest first")
-    def get_history(scope: Scope, speaker: Speaker, object_id: str) -> Answer:
-        return {"items": [version_shape(one) for one in objects.history(scope, object_id)], "next": None}
-
-    def get_content(speaker: Speaker, object_id: str) -> Response:
-        with parts.database.reading(speaker.workspace_id) as scope:
-            work = objects.get(scope, object_id, _version())
-        lasting = "version" in request.args
-        return content(parts.assets, work.sha256, work.size, work.media_type, work.title, lasting=lasting)
-
-    door.serves("GET", "/api/v1/objects/<object_id>/content", "Its bytes; takes Range", scope="read")(
-        get_content, "get_content"
-    )
+def _register_changes(door: Door) -> None:
+    parts = door.parts
 
     def store_content(speaker: Speaker, body: NewContent, object_id: str) -> tuple[NewContent, Asset]:
-        _if_match()
-        return body, parts.assets.put(body.content.encode(), declared="text/markdown")
+        required_base()
+        return body, documents.store(parts.assets, body.content)
 
     @door.acts(
         "/api/v1/objects/<object_id>",
@@ -114,19 +139,34 @@ def objects_api(parts: WebParts) -> Door:
         body=NewContent,
         prepare=store_content,
         method="PUT",
+        limit=UPLOAD_LIMIT,
     )
     def put_object(scope: Scope, speaker: Speaker, body: tuple[NewContent, Asset], object_id: str) -> dict[str, Any]:
         sent, asset = body
-        return _write(scope, speaker, object_id, _if_match(), asset, sent.title)
+        return _write(scope, speaker, object_id, required_base(), asset, sent.title)
 
-    return door
+    def prepare_edits(speaker: Speaker, body: Edits, object_id: str) -> Prepared:
+        access = WorkspaceAccess(parts.database, speaker.workspace_id)
+        edits = [Edit(one.find, one.replace, one.all) for one in body.edits]
+        return documents.prepare_edit(access, parts.assets, object_id, edits)
+
+    @door.acts(
+        "/api/v1/objects/<object_id>/edits",
+        "Change snippets of a text, all or nothing",
+        body=Edits,
+        prepare=prepare_edits,
+    )
+    def post_edits(scope: Scope, speaker: Speaker, body: Prepared, object_id: str) -> dict[str, Any]:
+        edited = documents.put_edit(scope, body, created_by=_maker(speaker), cause=_cause(scope))
+        told = asdict(edited)
+        return {**object_shape(edited.object), "counts": told["counts"], "alike": told["alike"], "notes": told["notes"]}
 
 
 def _write(
     scope: Scope, speaker: Speaker, object_id: str, base: int, asset: Asset, title: str | None
 ) -> dict[str, Any]:
     current = objects.get(scope, object_id)
-    if kind_of(current.media_type) != "document":
+    if not is_text(current.media_type):
         raise InvalidError(f"{current.title!r} is no text: a {current.kind} gets its versions from a generation")
     try:
         written = objects.add_version(
@@ -134,11 +174,11 @@ def _write(
             object_id,
             base_version=base,
             title=title,
-            media_type=asset.media_type,
+            media_type=current.media_type,
             size=asset.size,
             sha256=asset.sha256,
-            created_by=f"person:{speaker.person_id}",
-            cause=f"api:{scope.ids.new('cause')}",
+            created_by=_maker(speaker),
+            cause=_cause(scope),
         )
     except ConflictError as error:
         since = [version_shape(one) for one in objects.history(scope, object_id) if one.version > base]
@@ -161,27 +201,17 @@ def _stored(kind: str, title: str, asset: Asset) -> Stored:
     return Stored(kind=kind, title=title, media_type=asset.media_type, size=asset.size, sha256=asset.sha256)
 
 
+def _maker(speaker: Speaker) -> str:
+    return f"person:{speaker.person_id}"
+
+
+def _cause(scope: Scope) -> str:
+    # Repeats of one request are told apart by their Idempotency-Key, not here.
+    return f"api:{scope.ids.new('cause')}"
+
+
 def _kind() -> str | None:
     kind = request.args.get("kind")
     if kind is not None and kind not in objects.KINDS:
         raise InvalidError(f"kind is one of {', '.join(objects.KINDS)}, not {kind!r}")
     return kind
-
-
-def _version() -> int | None:
-    raw = request.args.get("version")
-    if raw is None:
-        return None
-    if not (raw.isascii() and raw.isdigit() and int(raw[:9]) > 0 and len(raw) < 10):
-        raise InvalidError(f"version is a number such as 1, not {raw[:40]!r}")
-    return int(raw)
-
-
-def _if_match() -> int:
-    raw = request.headers.get("If-Match")
-    if raw is None:
-        raise PreconditionMissingError("say in `If-Match` which version you changed, as in If-Match: 3")
-    match = _IF_MATCH.fullmatch(raw.strip())
-    if match is None:
-        raise InvalidError(f"If-Match is a version number such as 3, not {raw[:40]!r}")
-    return int(match[1])

@@ -11,6 +11,7 @@ from app.web.endpoints import Door
 from app.web.pages.view import page
 from app.web.parts import WebParts
 from app.web.presenters.object import object_shape, version_shape
+from app.web.versions import asked_version
 from core.database import Scope
 from core.identity import Speaker
 from workspace import objects
@@ -19,20 +20,19 @@ from workspace.media_types import is_text
 LONGEST_SHOWN = 400_000
 
 
-def works_pages(parts: WebParts) -> Door:
-    door = Door(parts, "works_pages")
+def objects_pages(parts: WebParts) -> Door:
+    door = Door(parts, "objects_pages")
 
     def one(scope: Scope, speaker: Speaker, object_id: str) -> dict[str, Any]:
-        raw = request.args.get("version", "")
-        work = objects.get(scope, object_id, int(raw) if raw.isascii() and raw.isdigit() and len(raw) < 10 else None)
+        work = objects.get(scope, object_id, asked_version())
         return {
             "work": object_shape(work),
             "versions": [version_shape(version) for version in objects.history(scope, object_id)],
             "text": _text(parts, work) if is_text(work.media_type) and work.size <= LONGEST_SHOWN else None,
         }
 
-    page(door, "/objects", "works.html", _all)
-    page(door, "/objects/<object_id>", "work.html", one)
+    page(door, "/objects", "objects.html", _all)
+    page(door, "/objects/<object_id>", "object.html", one)
     return door
 
 

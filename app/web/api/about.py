@@ -1,0 +1,98 @@
+"""What the API says about itself: its description and its numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from typing import Any
+
+import sqlalchemy as sa
+from flask import Response, jsonify
+from pydantic.json_schema import models_json_schema
+
+from app.web.endpoints import Door, Rule
+from app.web.parts import WebParts
+from app.web.stream.hub import Hub
+from core.database import Scope
+from core.identity import Speaker
+from core.tables import changes
+from generation.tables import orders
+from runtime.tables import cards, tasks, turns
+
+_COUNT = sa.func.count().label("count")
+_ARGUMENT = re.compile(r"<(\w+)>")
+_COUNTED = (
+    ("loopwright_tasks", "Tasks by status", tasks.c.status),
+    ("loopwright_turns", "Turns by status", turns.c.status),
+    ("loopwright_cards", "Cards by state", cards.c.state),
+    ("loopwright_generations", "Generations by state", orders.c.state),
+)
+
+
+def about_api(parts: WebParts, hub: Hub, rules: Callable[[], Sequence[Rule]]) -> Door:
+    door = Door(parts, "about_api")
+
+    def openapi(speaker: Speaker) -> Response:
+        return jsonify(description([rule for rule in rules() if rule.path.startswith("/api/")]))
+
+    def metrics(speaker: Speaker) -> Response:
+        with parts.database.reading(speaker.workspace_id) as scope:
+            text = numbers(scope, hub.open_streams)
+        return Response(text, content_type="text/plain; version=0.0.4; charset=utf-8")
+
+    door.serves("GET", "/api/v1/openapi.json", "This description", scope="read")(openapi, "openapi")
+    door.serves("GET", "/metrics", "Numbers of the workspace, for Prometheus", scope="read")(metrics, "metrics")
+    return door
+
+
+def numbers(scope: Scope, open_streams: int) -> str:
+    """Prometheus text."""
+    lines = []
+    for name, help_text, state in _COUNTED:
+        lines += [f"# HELP {name} {help_text}.", f"# TYPE {name} gauge"]
+        counted = scope.rows(scope.select(state.label("state"), _COUNT).group_by(state).order_by(state))
+        lines += [f'{name}{{state="{row.state}"}} {row._mapping["count"]}' for row in counted]
+    newest = scope.scalar(scope.select(changes.c.seq).order_by(changes.c.seq.desc()).limit(1)) or 0
+    lines += ["# HELP loopwright_changes_total Changes of the workspace.", "# TYPE loopwright_changes_total counter"]
+    lines += [f"loopwright_changes_total {newest}"]
+    lines += ["# HELP loopwright_streams Open event streams of this process.", "# TYPE loopwright_streams gauge"]
+    return "\n".join([*lines, f"loopwright_streams {open_streams}", ""])
+
+
+def description(rules: Sequence[Rule]) -> dict[str, Any]:
+    """OpenAPI 3.1, from the routes and the models that read their bodies."""
+    bodies = sorted({rule.body for rule in rules if rule.body is not None}, key=lambda body: body.__name__)
+    references, schemas = models_json_schema(
+        [(body, "validation") for body in bodies], ref_template="#/components/schemas/{model}"
+    )
+    paths: dict[str, dict[str, Any]] = {}
+    for rule in rules:
+        reference = None if rule.body is None else references[(rule.body, "validation")]
+        paths.setdefault(_ARGUMENT.sub(r"{\1}", rule.path), {})[rule.method.lower()] = _operation(rule, reference)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Loopwright", "version": version("loopwright")},
+        "paths": paths,
+        "components": {
+            "schemas": schemas.get("$defs", {}),
+            "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": [{"key": []}],
+    }
+
+
+def _operation(rule: Rule, body: dict[str, Any] | None) -> dict[str, Any]:
+    problem = {"description": "What went wrong", "content": {"application/problem+json": {}}}
+    operation: dict[str, Any] = {
+        "summary": rule.summary,
+        "description": f"Needs the scope `{rule.scope}`.",
+        "parameters": [
+            {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+            for name in _ARGUMENT.findall(rule.path)
+        ],
+        "responses": {str(rule.status): {"description": "Done"}, "default": problem},
+    }
+    if body is not None:
+        operation["requestBody"] = {"content": {"application/json": {"schema": body}}}
+    return operation
