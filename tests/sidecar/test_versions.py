@@ -88,7 +88,7 @@ def test_the_sidecar_is_killed_and_everything_comes_back(any_engine: RunningEngi
         # Meanwhile one is broken, and one is gone.
         skills.save("greeter", "def broken(:\n")
         skills.start()
-        greeter = until("the broken save told", lambda: skills.skill("greeter").get("problems"))
+        greeter = until("the broken save told", lambda: skills.skill("greeter").get("problems", []))
         assert "invalid syntax" in greeter[0]["reason"]
         assert (skills.skill("greeter")["status"], skills.skill("greeter")["version"]) == ("active", 1)
         assert skills.skill("sleeper")["version"] == 2
