@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 
 import click
 
-from app.cli.serving.ask import Ask
-from app.cli.serving.table import PROCESSES, runner
 from app.cli.settings import home_override, read_settings
+from app.serving.ask import Ask
+from app.serving.process import begin_logging
+from app.serving.table import PROCESSES, runner
 from app.supervise.parent import die_with_stdin
 
 
@@ -27,7 +27,5 @@ def serve(name: str, home: Path | None, port: int | None, host: str, test_clock:
     settings = read_settings(home)
     if supervised:
         die_with_stdin()
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
-    # It logs the address of every request; addresses carry keys.
-    logging.getLogger("httpx").setLevel(logging.WARNING)
+    begin_logging()
     runner(name)(Ask(settings, host, port or PROCESSES[name][1], supervised, test_clock))

@@ -9,10 +9,21 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO, Protocol
 
+from app.supervise.forked import Forked, can_fork
 from app.supervise.parent import die_with
 from app.supervise.spec import ProcessSpec
 from app.supervise.state_file import ProcessRow, ProcessState
+
+
+class Process(Protocol):
+    """A program of its own, or a fork."""
+
+    @property
+    def pid(self) -> int: ...
+    def poll(self) -> int | None: ...
+    def send_signal(self, number: int, /) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -37,7 +48,7 @@ class Child:
         self.started_at = 0.0
         self.start_again_at: float | None = None
         self._surroundings = surroundings
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Process | None = None
 
     @property
     def row(self) -> ProcessRow:
@@ -57,23 +68,29 @@ class Child:
             die_with(supervisor, prctl)
 
         with self._surroundings.log_of(self.spec.name).open("ab") as log:
-            self._process = subprocess.Popen(
-                self.spec.argv,
-                env={**os.environ, **self.spec.env},
-                stdin=self._surroundings.watch_pipe,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                preexec_fn=prepare,  # noqa: PLW1509 - it only asks the kernel; the supervisor has no other threads
-            )
+            self._process = self._begin(log, prepare)
         self.state = ProcessState.STARTING
         self.started_at = time.monotonic()
         self.start_again_at = None
 
+    def _begin(self, log: BinaryIO, prepare: Callable[[], None]) -> Process:
+        spec, stdin, env = self.spec, self._surroundings.watch_pipe, {**os.environ, **self.spec.env}
+        if spec.fork is not None and can_fork():
+            return Forked(spec.fork.call, env, stdin, log.fileno(), prepare)
+        return subprocess.Popen(
+            spec.argv,
+            env=env,
+            stdin=stdin,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            preexec_fn=prepare,  # noqa: PLW1509 - it only asks the kernel; the supervisor has no other threads
+        )
+
     def reap(self) -> str | None:
         """How it ended, once, when it has ended since the last look; else None."""
-        if self._process is None or self._process.poll() is None:
+        code = None if self._process is None else self._process.poll()
+        if code is None:
             return None
-        code = self._process.returncode
         self._process = None
         return f"signal {-code}" if code < 0 else f"status {code}"
 

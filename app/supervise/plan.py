@@ -5,16 +5,25 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
-from app.supervise.spec import ProcessSpec
+from app.serving.process import run_process
+from app.serving.table import module_of
+from app.supervise.spec import ForkSpec, ProcessSpec
 from core.settings import Settings
 
 EMBEDDED = "embedded"
 # Started in this order and stopped in the opposite one: first nobody asks any more, then nobody works any more.
-_ORDER = ("engine", "model", "studio", "worker", "sidecar", "web")
+_ORDER = ("engine", "studio", "model", "worker", "sidecar", "web")
 # The order people read them in, and the order of the ports after the web's.
 _PORT_ORDER = ("web", "engine", "worker", "sidecar", "model", "studio")
+# What several processes need is loaded once, before the first of them. The engine and the studio load their own
+# meanwhile; the studio's libraries start threads, so that it always loads them itself.
+_SHARED = ("model", "worker", "sidecar", "web")
+_PRELOAD = {name: (module_of(name),) for name in _SHARED}
+# The model client is slow to load, and the worker loads it when it is first needed.
+_WARM = {"engine": (module_of("engine"),), "worker": ("openai",)}
 _HEALTH = {"engine": "/health", "model": "/healthz", "studio": "/healthz"}
 
 
@@ -81,20 +90,9 @@ def _studio_facts(keys: Keys, ports: Mapping[str, int]) -> dict[str, str]:
 
 def _spec(name: str, home: Path, port: int, env: Mapping[str, str]) -> ProcessSpec:
     # -P: the folder somebody happens to stand in must not stand in for our packages.
-    argv = (
-        sys.executable,
-        "-P",
-        "-m",
-        "app.cli",
-        "serve",
-        name,
-        "--home",
-        str(home),
-        "--port",
-        str(port),
-        "--supervised",
-    )
-    return ProcessSpec(name, argv, port, _address(port) + _HEALTH.get(name, "/readyz"), env)
+    argv = (*(sys.executable, "-P", "-m", "app.cli", "serve", name), *("--home", str(home), "--port", str(port)))
+    fork = ForkSpec(partial(run_process, name, home, port), _PRELOAD.get(name, ()), _WARM.get(name, ()))
+    return ProcessSpec(name, (*argv, "--supervised"), port, _address(port) + _HEALTH.get(name, "/readyz"), env, fork)
 
 
 def _address(port: int) -> str:

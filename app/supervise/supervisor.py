@@ -7,6 +7,7 @@ import signal
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 
 from app.supervise.child import Child, Surroundings
@@ -75,6 +76,7 @@ class Supervisor:
 
     def _keep(self, children: list[Child], signals: SignalWatch) -> int:
         for child in children:
+            _load(child.spec.fork.preload if child.spec.fork else ())
             child.start()
             self.say(f"{child.spec.name:8} port {child.spec.port}  log {self.logs / child.spec.name}.log")
         self._write(children)
@@ -89,6 +91,8 @@ class Supervisor:
                 was_ready = all(child.state is ProcessState.RUNNING for child in children)
                 if was_ready:
                     self.on_ready()
+                    for spec in self.specs:
+                        _load(spec.fork.warm if spec.fork else ())
                 elif self._cannot_start(children, late=time.monotonic() > ready_by):
                     return 1
             signals.wait(self._until_next_look(children))
@@ -146,3 +150,8 @@ class Supervisor:
 
     def _write(self, children: list[Child]) -> None:
         write_rows(self.home, [child.row for child in children])
+
+
+def _load(modules: Sequence[str]) -> None:
+    for module in modules:
+        import_module(module)

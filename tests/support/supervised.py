@@ -1,4 +1,4 @@
-"""A supervisor of tickers as a process of its own: `python supervised.py HOME NAME:PORT[:MODE]…`.
+"""A supervisor of tickers as a process of its own: `python supervised.py program|fork HOME NAME:PORT[:MODE]…`.
 
 Prints what the supervisor says, and `READY` once all are ready.
 """
@@ -6,19 +6,26 @@ Prints what the supervisor says, and `READY` once all are ready.
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 
 from app.supervise.home_lock import HomeLock
 from app.supervise.restart import RestartPolicy
-from app.supervise.spec import ProcessSpec
+from app.supervise.spec import ForkSpec, ProcessSpec
 from app.supervise.supervisor import Patience, Supervisor
+from tests.support import ticker
 
-TICKER = str(Path(__file__).with_name("ticker.py"))
 
-
-def spec(text: str) -> ProcessSpec:
+def spec(kind: str, text: str) -> ProcessSpec:
     name, port, *mode = text.split(":")
-    return ProcessSpec(name, (sys.executable, TICKER, port, *mode), int(port), f"http://127.0.0.1:{port}/")
+    return ProcessSpec(
+        name,
+        (sys.executable, ticker.__file__, port, *mode),
+        int(port),
+        f"http://127.0.0.1:{port}/",
+        {"TICKER": name},
+        ForkSpec(partial(ticker.serve, int(port), *mode)) if kind == "fork" else None,
+    )
 
 
 def say(line: str) -> None:
@@ -26,11 +33,11 @@ def say(line: str) -> None:
 
 
 def main() -> int:
-    home = Path(sys.argv[1])
+    kind, home = sys.argv[1], Path(sys.argv[2])
     with HomeLock(home):
         return Supervisor(
             home,
-            [spec(text) for text in sys.argv[2:]],
+            [spec(kind, text) for text in sys.argv[3:]],
             say,
             lambda: say("READY"),
             RestartPolicy(first=0.1),

@@ -24,12 +24,12 @@ ROOT = Path(__file__).parents[3]
 class Running:
     """A supervisor of tickers; its output is in a file."""
 
-    def __init__(self, home: Path, *specs: str) -> None:
+    def __init__(self, kind: str, home: Path, *specs: str) -> None:
         self.home = home
         self.output = home / "output"
         with self.output.open("wb") as output:
             self.process = subprocess.Popen(
-                [sys.executable, supervised.__file__, str(home), *specs],
+                [sys.executable, supervised.__file__, kind, str(home), *specs],
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
@@ -78,17 +78,23 @@ def ports() -> list[int]:
     return free_ports(3)
 
 
+@pytest.fixture(params=["program", "fork"])
+def kind(request: pytest.FixtureRequest) -> str:
+    """Whether children are programs of their own or forks of the supervisor: they behave alike."""
+    return str(request.param)
+
+
 @pytest.fixture
-def pair(tmp_path: Path, ports: list[int], started: list[Running]) -> Running:
+def pair(kind: str, tmp_path: Path, ports: list[int], started: list[Running]) -> Running:
     """A supervisor of `first` and `second`, both ready."""
-    running = Running(tmp_path, f"first:{ports[0]}", f"second:{ports[1]}")
+    running = Running(kind, tmp_path, f"first:{ports[0]}", f"second:{ports[1]}")
     started.append(running)
     running.ready()
     return running
 
 
-def answer(port: int) -> str:
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=5) as response:
+def answer(port: int, path: str = "") -> str:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/{path}", timeout=5) as response:
         return str(response.read().decode())
 
 
@@ -109,6 +115,16 @@ def test_it_says_one_line_for_each_process_and_lists_them(pair: Running, ports: 
         ("second", ports[1], ProcessState.RUNNING),
     ]
     assert answer(ports[0]) == str(pair.pid("first"))
+
+
+def test_children_have_their_own_environment_and_hold_nothing_of_the_supervisor(
+    pair: Running, ports: list[int]
+) -> None:
+    assert answer(ports[1], "env/TICKER") == "second"
+
+    held = answer(ports[1], "handles").splitlines()
+    assert [name for name in held if "up.lock" in name] == []
+    assert len([name for name in held if "pipe:" in name]) == 1
 
 
 def test_children_stay_in_its_process_group(pair: Running) -> None:
@@ -163,9 +179,9 @@ def test_ctrl_c_reaches_the_group_and_only_the_supervisor_acts_on_it(pair: Runni
 
 
 def test_a_child_that_ignores_the_request_to_stop_is_killed(
-    tmp_path: Path, ports: list[int], started: list[Running]
+    kind: str, tmp_path: Path, ports: list[int], started: list[Running]
 ) -> None:
-    running = Running(tmp_path, f"deaf:{ports[0]}:deaf", f"second:{ports[1]}")
+    running = Running(kind, tmp_path, f"deaf:{ports[0]}:deaf", f"second:{ports[1]}")
     started.append(running)
     running.ready()
     pid = running.pid("deaf")
@@ -177,9 +193,9 @@ def test_a_child_that_ignores_the_request_to_stop_is_killed(
 
 
 def test_what_does_not_start_ends_it_and_the_reason_is_shown(
-    tmp_path: Path, ports: list[int], started: list[Running]
+    kind: str, tmp_path: Path, ports: list[int], started: list[Running]
 ) -> None:
-    running = Running(tmp_path, f"good:{ports[0]}", f"bad:{ports[1]}:die")
+    running = Running(kind, tmp_path, f"good:{ports[0]}", f"bad:{ports[1]}:die")
     started.append(running)
 
     assert running.process.wait(30) == 1
@@ -191,7 +207,7 @@ def test_what_does_not_start_ends_it_and_the_reason_is_shown(
 
 def test_a_second_supervisor_of_the_home_is_refused(pair: Running, ports: list[int], started: list[Running]) -> None:
     said = subprocess.run(
-        [sys.executable, supervised.__file__, str(pair.home), f"third:{ports[2]}"],
+        [sys.executable, supervised.__file__, "program", str(pair.home), f"third:{ports[2]}"],
         capture_output=True,
         text=True,
         timeout=30,
@@ -205,10 +221,10 @@ def test_a_second_supervisor_of_the_home_is_refused(pair: Running, ports: list[i
 
 
 def test_logs_go_to_files_and_the_start_before_is_kept(
-    tmp_path: Path, ports: list[int], started: list[Running]
+    kind: str, tmp_path: Path, ports: list[int], started: list[Running]
 ) -> None:
     for _ in range(2):
-        running = Running(tmp_path, f"first:{ports[0]}")
+        running = Running(kind, tmp_path, f"first:{ports[0]}")
         started.append(running)
         running.ready()
         os.kill(running.process.pid, signal.SIGTERM)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app.cli.serving.ask import Ask
-from app.cli.serving.gunicorn_server import run_wsgi
+from app.serving.ask import Ask
+from app.serving.gunicorn_server import run_wsgi
 from app.worker.process import serve
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from app.cli.serving.ask import Ask
+from app.serving.ask import Ask
 from core.settings import Settings
 from engine.config import EngineConfig
 from engine.process import serve

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.cli.serving.ask import Ask
-from app.cli.serving.gunicorn_server import run_wsgi
 from app.compose import compose
+from app.serving.ask import Ask
+from app.serving.gunicorn_server import run_wsgi
 from app.web import create_app, hub_of
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from gunicorn.app.base import BaseApplication
 
-from app.cli.serving.ask import Ask
+from app.serving.ask import Ask
 from app.supervise.parent import die_with, load_prctl
 
 if TYPE_CHECKING:

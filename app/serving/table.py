@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 
-from app.cli.serving.ask import Ask
+from app.serving.ask import Ask
 
 # Imported when it is asked for: a process waits for its own imports only.
 PROCESSES = {
-    "web": ("app.cli.serving.web", 8000),
-    "engine": ("app.cli.serving.engine", 8288),
-    "worker": ("app.cli.serving.worker", 8002),
-    "sidecar": ("app.cli.serving.sidecar", 8003),
-    "model": ("app.cli.serving.model", 8004),
-    "studio": ("app.cli.serving.studio", 8005),
+    "web": ("app.serving.web", 8000),
+    "engine": ("app.serving.engine", 8288),
+    "worker": ("app.serving.worker", 8002),
+    "sidecar": ("app.serving.sidecar", 8003),
+    "model": ("app.serving.model", 8004),
+    "studio": ("app.serving.studio", 8005),
 }
+
+
+def module_of(name: str) -> str:
+    return PROCESSES[name][0]
 
 
 def runner(name: str) -> Callable[[Ask], None]:
     """The function that runs the process until it is told to stop."""
-    run: Callable[[Ask], None] = import_module(PROCESSES[name][0]).run
+    run: Callable[[Ask], None] = import_module(module_of(name)).run
     return run

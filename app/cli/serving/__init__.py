@@ -1,1 +1,0 @@
-"""What `serve NAME` runs: one file for each process."""

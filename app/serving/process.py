@@ -1,0 +1,23 @@
+"""A process from its command line's facts to its end."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from app.serving.ask import Ask
+from app.serving.table import runner
+from core.settings import load_settings
+
+
+def run_process(name: str, home: Path, port: int) -> None:
+    """Run a supervised process until it is told to stop. Raises SettingsError."""
+    begin_logging()
+    runner(name)(Ask(load_settings(home=home), "127.0.0.1", port, supervised=True))
+
+
+def begin_logging() -> None:
+    """Lines with fields on standard error, which a supervisor sends into a file."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    # It logs the address of every request; addresses carry keys.
+    logging.getLogger("httpx").setLevel(logging.WARNING)
