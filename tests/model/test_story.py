@@ -227,7 +227,7 @@ def test_main_answers_after_a_look(model: OpenAIModel) -> None:
     look = main.decide()
     assert names(look) == ["list_models"]
     assert told(look.calls[0].arguments) == {"kind": "video"}
-    main.result(look, {"models": [{"id": "studio-film-1", "kind": "video", "durations": [3, 5, 8, 10]}]})
+    main.result(look, {"models": [{"model": "studio-film-1", "kind": "video", "seconds": [3, 5, 8, 10]}]})
     answer = main.decide()
     assert answer.calls == ()
     assert "3, 5, 8, 10" in answer.text

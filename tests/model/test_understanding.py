@@ -145,6 +145,12 @@ def test_what_was_just_spoken_of_is_meant() -> None:
     assert said["task_id"] == "jazz"
 
 
+def test_a_set_is_what_has_several_works_whatever_was_spoken_of_last() -> None:
+    thread = [{"author": "agent", "text": "Done", "task_id": "film"}]
+    said = route({"message": {"text": "Could the set be a touch warmer?"}, "tasks": [FILM, POSTERS], "thread": thread})
+    assert (said["outcome"], said["task_id"]) == ("existing", "harbour")
+
+
 def test_a_stopped_task_is_not_followed_up() -> None:
     said = route({"message": {"text": "make it darker"}, "tasks": [{**POSTERS, "status": "stopped"}], "thread": []})
     assert said["outcome"] == "main"

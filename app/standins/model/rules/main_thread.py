@@ -72,8 +72,7 @@ def _told(tool: str, text: str, result: object, language: str) -> str:
     kind = _kind_argument(text).get("kind")
     fitting = [row for row in rows if kind is None or row.get("kind") == kind]
     if _LENGTH.search(text):
-        fitting = [row for row in fitting if row.get("durations")]
-        lengths = sorted({int(one) for row in fitting for one in row["durations"]})
+        lengths = sorted({int(one) for row in fitting for one in row.get("seconds") or row.get("durations") or ()})
         if lengths:
             return phrase(language, "lengths", lengths=", ".join(str(one) for one in lengths))
     if _SIZE.search(text):
@@ -82,15 +81,19 @@ def _told(tool: str, text: str, result: object, language: str) -> str:
             return phrase(language, "sizes", sizes=", ".join(sizes))
     if _PRICE.search(text) and fitting:
         return phrase(language, "prices", prices="; ".join(_price(row) for row in fitting))
-    names = ", ".join(f"{row.get('id')} ({row.get('kind')})" for row in fitting)
+    names = ", ".join(f"{_name(row)} ({row.get('kind')})" for row in fitting)
     return phrase(language, "models", models=names) if names else phrase(language, "dont_know")
 
 
 def _price(row: Mapping[str, Any]) -> str:
     price = row.get("price")
     if isinstance(price, Mapping):
-        return f"{row.get('id')}: {price.get('amount')} {price.get('currency')} per {price.get('per')}"
-    return f"{row.get('id')}: {price}"
+        return f"{_name(row)}: {price.get('amount')} {price.get('currency')} per {price.get('per')}"
+    return f"{_name(row)}: {price}"
+
+
+def _name(row: Mapping[str, Any]) -> str:
+    return str(row.get("model") or row.get("id"))
 
 
 def _kind_argument(text: str) -> dict[str, str]:

@@ -138,7 +138,8 @@ def _score(text: str, task: Mapping[str, Any], spoken_of: object) -> float:
     named = kinds_named(text)
     if named:
         score += 0.2 if named[0] in kinds else -0.3
-    if PLURAL_POINTING & set(words(text)) and (len(objects) > 1 or task.get("kind") == "persistent"):
+    several = len(objects) > len({row.get("kind") for row in objects})
+    if PLURAL_POINTING & set(words(text)) and (several or task.get("kind") == "persistent"):
         score += 0.25
     elif PLURAL_POINTING & set(words(text)):
         score -= 0.15
