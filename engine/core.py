@@ -10,7 +10,7 @@ from engine.calls.caller import Caller
 from engine.clock import Clock
 from engine.database import Database
 from engine.event import Event
-from engine.queue import CLAIMED, WAITING, next_due
+from engine.queue import CLAIMED, WAITING, next_due, postpone
 from engine.runs.answer import record_answer
 from engine.runs.crons import reschedule
 from engine.runs.timers import work_off_due
@@ -21,6 +21,7 @@ from engine.writer import Writer
 
 _LOG = logging.getLogger("engine")
 _LONGEST_SLEEP_S = 5.0
+_TROUBLE_MS = 5_000
 
 
 class Core:
@@ -99,7 +100,10 @@ class Core:
     async def _carry_out(self, call: Call) -> None:
         function = self.writer.registry.by_id[call.function_id]
         outcome = await self.caller.carry_out(call, function)
-        await self.writer.submit(lambda tx: record_answer(tx, call, outcome))
+        try:
+            await self.writer.submit(lambda tx: record_answer(tx, call, outcome))
+        except Exception:  # noqa: BLE001 — whatever went wrong (the writer logged it), the call must not be lost
+            await self.writer.submit(lambda tx: postpone(tx, call.item_id, tx.now + _TROUBLE_MS))
 
     async def _run_timer(self) -> None:
         while True:

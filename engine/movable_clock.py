@@ -22,7 +22,7 @@ class MovableClock:
 
 
 async def advance(core: Core, clock: MovableClock, until: int) -> int:
-    """Move the clock to `until`, stopping at every moment for which something waits, and there until its calls are answered.
+    """Move the clock to `until`, stopping wherever something waits until what is due there is done and answered.
 
     Returns how often it stopped.
 

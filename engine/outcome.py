@@ -39,9 +39,10 @@ class Stepped:
 
 @dataclass(frozen=True)
 class Failed:
-    """The function's own code failed, or the app did not answer as one."""
+    """The function's own code failed, or the app did not answer as one; `summary` says it in a few words."""
 
     error: dict[str, Any]
+    summary: str | None = None
 
 
 @dataclass(frozen=True)

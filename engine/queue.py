@@ -33,6 +33,11 @@ _CLAIM = (
     .where(items.c.id == bindparam("item"))
     .values(state=CLAIMED, owner=bindparam("claimer"), blocked_on=None)
 )
+_POSTPONE = (
+    update(items)
+    .where(items.c.id == bindparam("item"), items.c.owner == bindparam("claimer"))
+    .values(state=WAITING, owner=None, due_at=bindparam("moment"))
+)
 _PARK = update(items).where(items.c.id == bindparam("item")).values(state=PARKED, blocked_on=bindparam("blocker"))
 _RUN = select(runs).where(runs.c.id == bindparam("run"))
 _STARTED = update(runs).where(runs.c.id == bindparam("run")).values(status="RUNNING", started_at=bindparam("moment"))
@@ -118,6 +123,13 @@ def take(tx: Transaction, item_id: str) -> bool:
         return False
     give_back(tx, item_id)
     return True
+
+
+def postpone(tx: Transaction, item_id: str, due_at: int) -> None:
+    """Give up a claim: the item is carried out again later."""
+    if tx.changed(_POSTPONE, {"item": item_id, "claimer": tx.owner, "moment": due_at}):
+        give_back(tx, item_id)
+        tx.due(due_at)
 
 
 def give_back(tx: Transaction, item_id: str) -> None:

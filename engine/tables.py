@@ -102,7 +102,6 @@ steps = Table(
     Column("op", String, nullable=False),
     Column("name", Text, nullable=False),
     Column("race", Boolean, nullable=False),
-    Column("grouped", Boolean, nullable=False),
     Column("position", Integer),
     Column("status", String, nullable=False),
     Column("memo", Text),
@@ -118,12 +117,14 @@ steps = Table(
 attempts = Table(
     "engine_attempts",
     metadata,
-    Column("run_id", String, primary_key=True),
-    Column("step_id", String, primary_key=True),
-    Column("attempt", Integer, primary_key=True),
+    Column("seq", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True),
+    Column("run_id", String, nullable=False),
+    Column("step_id", String, nullable=False),
+    Column("attempt", Integer, nullable=False),
     Column("error", Text, nullable=False),
     Column("started_at", BigInteger, nullable=False),
     Column("ended_at", BigInteger, nullable=False),
+    Index("engine_attempts_run", "run_id"),
 )
 """Failed tries that were followed by another; `step_id` is empty for the function's own code."""
 

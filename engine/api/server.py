@@ -5,6 +5,7 @@ from aiohttp import web
 from engine.api import v0, v1, v2
 from engine.api.clock import CLOCK, get_clock, post_clock
 from engine.api.events import post_events
+from engine.api.graphql import post_graphql
 from engine.api.guard import guard
 from engine.api.register import post_register
 from engine.api.state import STATE, ApiState, reply, state_of
@@ -20,6 +21,7 @@ def make_app(state: ApiState, test_clock: MovableClock | None = None) -> web.App
     app[STATE] = state
     app.router.add_post("/fn/register", post_register)
     app.router.add_post("/e/{key}", post_events)
+    app.router.add_post("/v0/gql", post_graphql)
     app.router.add_get("/health", get_health)
     app.router.add_get("/dev", get_dev)
     app.router.add_get("/v0/runs/{run_id}/batch", v0.get_batch)

@@ -15,7 +15,8 @@ ERROR_NAME = "AIGatewayError"
 async def call_gateway(session: aiohttp.ClientSession, call: Call, started_at: int) -> Outcome:
     """POST what the step says; the provider's JSON is the step's output."""
     opts = json.loads(call.body or "{}")
-    headers = {"content-type": "application/json", **_auth(opts), **(opts.get("headers") or {})}
+    own = {_spelt(str(name)): str(value) for name, value in (opts.get("headers") or {}).items()}
+    headers = {"Content-Type": "application/json", **_auth(opts), **own}
     url = str(opts.get("url") or "")
     if opts.get("format") == "gemini" and opts.get("auth_key"):
         url += f"{'&' if '?' in url else '?'}key={opts['auth_key']}"
@@ -40,13 +41,18 @@ def _auth(opts: dict[str, Any]) -> dict[str, str]:
         return {}
     match opts.get("format"):
         case "anthropic":
-            return {"x-api-key": key}
+            return {"X-Api-Key": key}
         case "gemini":
             return {}
         case "bedrock":
-            return {"authorization": key}
+            return {"Authorization": key}
         case _:
-            return {"authorization": f"Bearer {key}"}
+            return {"Authorization": f"Bearer {key}"}
+
+
+def _spelt(name: str) -> str:
+    """`x-my-header` as `X-My-Header`, which is how the real server sends headers."""
+    return "-".join(part.capitalize() for part in name.split("-"))
 
 
 def _error(call: Call, message: str, started_at: int) -> Outcome:

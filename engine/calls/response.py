@@ -39,7 +39,7 @@ def _read_body(status: int, body: bytes) -> Returned | Stepped | Failed:
     if status == 200:
         return Returned(dumps(value))
     told = value if isinstance(value, dict) and ("message" in value or "name" in value) else _foreign(status, body)
-    return Failed(told)
+    return Failed(told, f"invalid status code: {status}")
 
 
 def _stepped(value: Any) -> Stepped | Failed:

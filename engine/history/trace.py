@@ -29,7 +29,7 @@ FINALIZATION = "Finalization"
 def run_trace(connection: Connection, run: Row, *, with_output: bool) -> dict[str, Any]:
     """The root span; `children` are the steps, and theirs the attempts."""
     tried: dict[str, list[Row]] = {}
-    for row in connection.execute(select(attempts).where(attempts.c.run_id == run.id).order_by(attempts.c.attempt)):
+    for row in connection.execute(select(attempts).where(attempts.c.run_id == run.id).order_by(attempts.c.seq)):
         tried.setdefault(row.step_id, []).append(row)
     children = [_step(run, step, tried.get(step.step_id, []), with_output) for step in run_steps(connection, run.id)]
     if tried.get("") or run.ended_at is not None:

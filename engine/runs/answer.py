@@ -28,8 +28,11 @@ def record_answer(tx: Transaction, call: Call, outcome: Outcome) -> None:
     match outcome.result:
         case Returned(output):
             _end_with(tx, run, output)
-        case Failed(error):
-            retry_or_fail(tx, run, call, outcome, error)
+        case Failed(error, summary):
+            if outcome.no_retry or call.attempt + 1 >= call.max_attempts:
+                fail(tx, run, error, summary)
+            else:
+                retry_call(tx, run, call, outcome, error)
         case Stepped(opcodes):
             try:
                 retries = apply_opcodes(tx, run, call, outcome, opcodes)
@@ -37,7 +40,7 @@ def record_answer(tx: Transaction, call: Call, outcome: Outcome) -> None:
                 fail(tx, run, {"name": failure.name, "message": str(failure), "stack": None})
                 return
             if retries is not None:
-                retry_step(tx, run, call, outcome, retries)
+                retry_call(tx, run, call, outcome, retries)
             elif not run_has_items(tx, run.id) and lock_run(tx, run.id) is not None:
                 message = "the app told of no new step and the run waits for nothing, so it could not go on"
                 fail(tx, run, {"name": "Error", "message": message, "stack": None})
@@ -45,15 +48,7 @@ def record_answer(tx: Transaction, call: Call, outcome: Outcome) -> None:
             assert_never(outcome.result)
 
 
-def retry_or_fail(tx: Transaction, run: Row, call: Call, outcome: Outcome, error: dict[str, object]) -> None:
-    """The call itself failed: try it again while there are attempts, else the run fails."""
-    if outcome.no_retry or call.attempt + 1 >= call.max_attempts:
-        fail(tx, run, error)
-    else:
-        retry_step(tx, run, call, outcome, error)
-
-
-def retry_step(tx: Transaction, run: Row, call: Call, outcome: Outcome, error: dict[str, object]) -> None:
+def retry_call(tx: Transaction, run: Row, call: Call, outcome: Outcome, error: dict[str, object]) -> None:
     """Queue the same call again, after the back-off or at the time the app asked for."""
     wait = backoff_ms(call.attempt, tx.settings.retry_interval_s)
     due_at = tx.now + wait if outcome.retry_at is None else outcome.retry_at

@@ -29,10 +29,10 @@ def complete(tx: Transaction, run: Row, output: str) -> None:
     _end(tx, run, COMPLETED, output, {"result": json.loads(output)})
 
 
-def fail(tx: Transaction, run: Row, error: dict[str, Any]) -> None:
+def fail(tx: Transaction, run: Row, error: dict[str, Any], summary: str | None = None) -> None:
     """The run failed with the error object `{name, message, stack, …}`."""
     told = {
-        "error": f"{error.get('name') or 'Error'}: {error.get('message') or ''}",
+        "error": summary or f"{error.get('name') or 'Error'}: {error.get('message') or ''}",
         "message": error.get("message"),
         "name": error.get("name"),
         "stack": error.get("stack"),

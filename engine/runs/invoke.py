@@ -77,7 +77,7 @@ def finish_invoke(tx: Transaction, finished: Event) -> None:
 
 def time_out_invoke(tx: Transaction, run: Row, step: Row) -> None:
     pauses.drop_step_pause(tx, run.id, step.step_id)
-    _fail(tx, run, step, TIMEOUT_NAME, f"Timed out waiting for invoked function {step.name} to complete")
+    _fail(tx, run, step, TIMEOUT_NAME, "Timed out waiting for invoked function to complete")
 
 
 def _fail(tx: Transaction, run: Row, step: Row, name: str, message: str, stack: str | None = None) -> None:

@@ -36,7 +36,7 @@ _CALLED = frozenset({"StepRun", "Step", "StepError", "StepFailed"})
 _REOPEN = (
     update(steps)
     .where(steps.c.run_id == bindparam("run"), steps.c.step_id == bindparam("step"))
-    .values(status=OPEN, grouped=bindparam("group"), race=bindparam("racing"))
+    .values(status=OPEN, race=bindparam("racing"))
 )
 
 
@@ -57,12 +57,11 @@ def apply_opcodes(
         RunFailure: the run cannot go on.
     """
     _check_size(tx, run, opcodes)
-    grouped = len(opcodes) > 1
-    if grouped and not run.plan_only:
+    if len(opcodes) > 1 and not run.plan_only:
         change_run(tx, run.id, plan_only=True)
     retried = None
     # All steps of the answer are known before any of them is done: a group is over when its last one is.
-    fresh = [(code, step) for code in opcodes if (step := _know(tx, run, call, code, grouped)) is not None]
+    fresh = [(code, step) for code in opcodes if (step := _know(tx, run, code)) is not None]
     for code, step in sorted(fresh, key=lambda pair: pair[0].op != "WaitForEvent"):
         current = lock_run(tx, run.id)
         if current is None:
@@ -89,21 +88,19 @@ def _check_size(tx: Transaction, run: Row, opcodes: Sequence[Opcode]) -> None:
         raise RunFailure(STATE_OVERFLOW, too_large("the run's state", total, settings.max_state))
 
 
-def _know(tx: Transaction, run: Row, call: Call, code: Opcode, grouped: bool) -> Row | None:
+def _know(tx: Transaction, run: Row, code: Opcode) -> Row | None:
     """The step's row, made when it is new; None when the step is done or already under way."""
     step = find_step(tx, run.id, code.id)
     if step is None:
         status = ERRORED if code.op in _CALLED else OPEN
-        open_step(
-            tx, run.id, code.id, op=code.op, name=code.display_name, race=code.race, grouped=grouped, status=status
-        )
+        open_step(tx, run.id, code.id, op=code.op, name=code.display_name, race=code.race, status=status)
         return find_step(tx, run.id, code.id)
     if step.position is not None:
         return None
     if code.op in _CALLED:
         return step
     if step.status == ERRORED:
-        tx.run(_REOPEN, {"run": run.id, "step": code.id, "group": grouped, "racing": code.race})
+        tx.run(_REOPEN, {"run": run.id, "step": code.id, "racing": code.race})
         return find_step(tx, run.id, code.id)
     return None
 
@@ -112,13 +109,11 @@ def _apply(tx: Transaction, run: Row, call: Call, outcome: Outcome, code: Opcode
     match code.op:
         case "StepRun" | "Step":
             memo = dumps({"data": code.data})
-            complete_step(tx, run, step, memo, attempt=call.attempt, started_at=outcome.started_at, called=True)
+            complete_step(tx, run, step, memo, attempt=call.attempt, started_at=outcome.started_at)
         case "StepError" | "StepFailed":
             error = code.error or {}
             memo = error_memo(error.get("name") or "Error", error.get("message") or "", error.get("stack"))
-            complete_step(
-                tx, run, step, memo, outcome=BROKEN, attempt=call.attempt, started_at=outcome.started_at, called=True
-            )
+            complete_step(tx, run, step, memo, outcome=BROKEN, attempt=call.attempt, started_at=outcome.started_at)
         case "StepPlanned":
             call_step(tx, run, code.id)
         case "Sleep":

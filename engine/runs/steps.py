@@ -47,7 +47,7 @@ def find_step(tx: Transaction, run_id: str, step_id: str) -> Row | None:
 
 
 def open_step(tx: Transaction, run_id: str, step_id: str, **columns: Any) -> None:
-    """Store a step that is not done: `op`, `name`, `race`, `grouped`, `status`, `attempt`, `detail`."""
+    """Store a step that is not done: `op`, `name`, `race`, `status`, `attempt`, `detail`."""
     row = {
         "position": None,
         "memo": None,
@@ -69,13 +69,8 @@ def complete_step(
     outcome: str = DONE,
     attempt: int = 0,
     started_at: int | None = None,
-    called: bool = False,
 ) -> None:
-    """Store a step's memo on the stack and, unless its group still waits for others, ask the app what comes next.
-
-    Args:
-        called: the memo came out of a call; after a group that ends so, the next request only plans.
-    """
+    """Store a step's memo on the stack and, unless its group still waits for others, ask the app what comes next."""
     tx.run(
         _COMPLETE,
         {
@@ -90,7 +85,7 @@ def complete_step(
         },
     )
     discovers = step.race or tx.run(_ANY_OPEN, {"run": run.id}).first() is None
-    plan = bool(run.plan_only and (not discovers or (step.grouped and called)))
+    plan = bool(run.plan_only and not discovers)
     size = run.state_size + len(memo.encode())
     tx.run(_GROWN, {"run": run.id, "length": run.stack_len + 1, "size": size, "plan": plan})
     if discovers:
