@@ -15,7 +15,6 @@ from generation.following import ring_for_next_run, ring_if_news
 from generation.parts import Parts
 from generation.polling import poll
 from generation.settling import settle
-from generation.submitting import submit
 from workspace.works import file_output
 
 ROUNDS = 200
@@ -63,8 +62,9 @@ def _wait(ctx: inngest.ContextSync, parts: Parts, where: tuple[str, str], n: int
 
 
 def _submit(parts: Parts, workspace_id: str, order_id: str) -> dict[str, Any] | str:
+    """Send the order, or ask about it when an earlier run has sent it."""
     try:
-        return submit(parts, workspace_id, order_id).stored()
+        return poll(parts, workspace_id, order_id).stored()
     except NotFoundError:
         # A bell without its rows: nothing happens.
         return LOST

@@ -56,8 +56,8 @@ def store(parts: Parts, workspace_id: str, order: Order, news: JobNews) -> Progr
                     scope, order.id, State.FAILED, error=news.error or "the provider failed", charge=_cost(news, order)
                 )
             case JobState.CANCELLED:
-                late = "it was not done by its deadline, so it was cancelled" if overdue else None
-                finish(scope, order.id, State.CANCELLED, error=news.error or late, charge=_cost(news, order))
+                reason = _why_cancelled(order, news) if overdue else news.error or None
+                finish(scope, order.id, State.CANCELLED, error=reason, charge=_cost(news, order))
             case JobState.QUEUED | JobState.RUNNING | JobState.UNKNOWN if overdue:
                 reason = news.error or f"still {news.state.value} at its deadline"
                 finish(scope, order.id, State.UNRESOLVED, error=reason)
@@ -99,6 +99,11 @@ def _ask(parts: Parts, order: Order) -> JobNews:
         if not isinstance(answer, NotSupported):
             return answer
     return provider.status(order.upstream_id)
+
+
+def _why_cancelled(order: Order, news: JobNews) -> str:
+    last = news.error or order.error
+    return "it was not done by its deadline, so it was cancelled" + (f"; the last trouble was: {last}" if last else "")
 
 
 def _cost(news: JobNews, order: Order) -> Decimal | None:

@@ -25,5 +25,12 @@ def the_studio(studio_of_module: Studio) -> Iterator[Studio]:
 
 
 @pytest.fixture
+def slow_studio(tmp_path: Path) -> Iterator[Studio]:
+    """One that is not done before the test has acted."""
+    with studio(tmp_path / "slow", pace=60) as running:
+        yield running
+
+
+@pytest.fixture
 def world(store: Store, tmp_path: Path, the_studio: Studio) -> World:
     return world_of(store, tmp_path / "home", studio_provider(the_studio))

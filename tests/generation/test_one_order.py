@@ -49,7 +49,6 @@ def test_each_kind_is_made_checked_and_filed(world: World) -> None:
     task = world.task()
     fence = world.turn(task)
     kinds = {
-        "generate_video": "video/mp4",
         "generate_audio": "audio/wav",
         "generate_model3d": "model/gltf-binary",
         "generate_image": "image/png",
@@ -72,9 +71,11 @@ def test_a_picture_becomes_a_film_and_its_own_next_version(world: World) -> None
 
     assert [item["role"] for item in film.inputs] == ["reference"]
     assert world.follow(warmer).object_ids == (picture,)
-    assert world.follow(film).state is State.SUCCEEDED
+    filmed = world.follow(film)
+    assert filmed.state is State.SUCCEEDED, filmed.error
     with world.scope() as scope:
         assert workspace.objects.get(scope, picture).version == 2
+        assert workspace.objects.get(scope, filmed.object_ids[0]).media_type == "video/mp4"
         # Ordered from the first version, which has been overtaken: kept, marked stale, not put in its place.
     kept = world.follow(finer)
     assert kept.state is State.SUCCEEDED, kept.error

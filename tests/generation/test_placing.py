@@ -460,9 +460,17 @@ def test_52_a_work_that_moved_since_the_task_saw_it_is_read_first(world: World) 
     picture = world.follow(world.order(task, fence, tool="generate_image")).object_ids[0]
     with world.scope() as scope:
         now = workspace.objects.get(scope, picture)
-        same = {"media_type": now.media_type, "size": now.size, "sha256": now.sha256, "title": now.title}
         workspace.objects.add_version(
-            scope, picture, base_version=1, created_by="person_local", cause="edit", recipe={}, **same
+            scope,
+            picture,
+            base_version=1,
+            media_type=now.media_type,
+            size=now.size,
+            sha256=now.sha256,
+            title=now.title,
+            created_by="person_local",
+            cause="edit",
+            recipe={},
         )
     world.decide(fence, 2, ("generate_image", {**PICTURE[1], "object_id": picture}))
     with pytest.raises(ConflictError) as moved:

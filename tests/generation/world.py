@@ -208,7 +208,7 @@ class World:
 
     def follow(self, order: Order, looks: int = 400, pause: float = 0.05) -> Order:
         """Do what the durable function does, without waiting its whole pauses."""
-        found = self.submit(order)
+        found = self.poll(order)
         for _ in range(looks):
             if found.next != "wait":
                 break

@@ -1,0 +1,238 @@
+"""Submissions that go wrong: never a second job, never a silent loss."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from pathlib import Path
+from threading import Barrier
+
+import httpx
+import pytest
+from pydantic import SecretStr
+
+from app.supervise.ports import free_ports
+from core.errors import BusyError, LostError
+from generation.cancelling import cancel
+from generation.lease import claim, holding
+from generation.orders import get
+from generation.providers.jobs import JobsProvider
+from generation.states import State
+from generation.tables import orders
+from runtime import control
+from tests.generation.world import KEY, PICTURE, Studio, World, studio_provider, world_of
+from tests.support.databases import Store
+
+LEASE = timedelta(seconds=30)
+
+
+def keys(studio: Studio) -> list[str]:
+    return [item["idempotency_key"] for item in studio.bill()]
+
+
+@pytest.mark.parametrize("fault", ["drop_after_store", "error_after_store:502", "error_after_store:503"])
+def test_27_b01_an_unclear_submission_is_found_by_its_key(world: World, the_studio: Studio, fault: str) -> None:
+    the_studio.fault(fault)
+    task = world.task()
+    order = world.order(task, world.turn(task))
+
+    found = world.submit(order)
+
+    assert found.state in (State.QUEUED, State.RUNNING)
+    ended = world.follow(order)
+    assert ended.state is State.SUCCEEDED, ended.error
+    assert ended.upstream_id == the_studio.job(order.key)["id"]
+    assert keys(the_studio).count(order.key) == 1
+
+
+def test_27_b01_an_answer_that_takes_too_long_is_found_by_its_key(
+    store: Store, tmp_path: Path, the_studio: Studio
+) -> None:
+    world = world_of(store, tmp_path / "home", studio_provider(the_studio, submit_seconds=0.5))
+    the_studio.fault("delay_reply:2")
+    task = world.task()
+    order = world.order(task, world.turn(task))
+
+    assert world.follow(order).state is State.SUCCEEDED
+    assert keys(the_studio).count(order.key) == 1
+
+
+def test_27_an_unclear_submission_is_not_sent_again_in_the_same_breath(
+    store: Store, tmp_path: Path, the_studio: Studio
+) -> None:
+    """The provider does not know the key yet: the order waits, is asked about, and only then sent under its key."""
+    world = world_of(store, tmp_path / "home", studio_provider(the_studio))
+    task = world.task()
+    order = world.order(task, world.turn(task))
+    with world.scope() as scope:
+        scope.change(scope.update(orders).values(state="submitting", deadline=scope.now + timedelta(hours=1)))
+
+    assert world.submit(order).state in (State.QUEUED, State.RUNNING)
+    assert world.get(order.id).key == order.key
+    assert world.follow(order).state is State.SUCCEEDED
+    assert keys(the_studio).count(order.key) == 1
+
+
+def test_31_a_crash_before_the_jobs_id_was_saved_finds_the_job(world: World, the_studio: Studio) -> None:
+    task = world.task()
+    order = world.order(task, world.turn(task))
+    body = {"kind": order.kind, "model": order.model, "params": dict(order.params), "inputs": []}
+    headers = {"Authorization": f"Bearer {KEY}", "Idempotency-Key": order.key}
+    with world.scope() as scope:
+        claim(scope, get(scope, order.id), LEASE)
+        scope.change(scope.update(orders).values(state="submitting", deadline=scope.now + timedelta(hours=1)))
+    httpx.post(f"{the_studio.url}/jobs", json=body, headers=headers).raise_for_status()
+
+    with pytest.raises(BusyError) as busy:
+        world.submit(order)
+    assert busy.value.wait == LEASE
+    world.store.clock.advance(LEASE)
+    world.submit(order)
+
+    after = world.get(order.id)
+    assert (after.upstream_id, after.epoch) == (the_studio.job(order.key)["id"], 2)
+    assert world.follow(order).state is State.SUCCEEDED
+    assert keys(the_studio).count(order.key) == 1
+
+
+def test_18_a_late_writer_of_an_older_epoch_changes_nothing(world: World) -> None:
+    task = world.task()
+    order = world.order(task, world.turn(task))
+    with world.scope() as scope:
+        old = claim(scope, get(scope, order.id), LEASE)
+    world.store.clock.advance(LEASE)
+    with holding(world.database, world.workspace_id, order.id, LEASE) as (new, _order):
+        with world.scope() as scope, pytest.raises(LostError):
+            old.write(scope, upstream_id="late")
+        assert new.epoch == old.epoch + 1
+    assert world.get(order.id).upstream_id is None
+    assert world.get(order.id).lease_token is None
+
+
+def test_a_dead_lease_is_taken_over_once(world: World) -> None:
+    task = world.task()
+    order = world.order(task, world.turn(task))
+    with world.scope() as scope:
+        claim(scope, get(scope, order.id), LEASE)
+    world.store.clock.advance(LEASE)
+    start = Barrier(5)
+
+    def take(_n: int) -> bool:
+        start.wait()
+        try:
+            with world.scope() as scope:
+                claim(scope, get(scope, order.id), LEASE)
+        except BusyError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(5) as pool:
+        assert sum(pool.map(take, range(5))) == 1
+    assert world.get(order.id).epoch == 2
+
+
+def test_two_executions_at_once_make_one_job(world: World, the_studio: Studio) -> None:
+    task = world.task()
+    order = world.order(task, world.turn(task))
+    start = Barrier(3)
+
+    def send(_n: int) -> None:
+        start.wait()
+        try:
+            world.submit(order)
+        except BusyError:
+            return
+
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(send, range(3)))
+    assert world.follow(order).state is State.SUCCEEDED
+    assert keys(the_studio).count(order.key) == 1
+    assert world.money("settle") == [order.quote]
+
+
+def test_b04_a_busy_provider_is_asked_again_and_each_picture_keeps_its_own_shape(
+    world: World, the_studio: Studio
+) -> None:
+    task = world.task()
+    fence = world.turn(task)
+    sizes = ("1024x1024", "1080x1350", "1080x1920")
+    world.decide(fence, 1, *[("generate_image", {**PICTURE[1], "size": size}) for size in sizes])
+    placed = [world.get(str(world.call(task, fence, 1, seq).content["order_id"])) for seq in range(3)]
+    world.submit(placed[0])
+    the_studio.fault("busy", times=2)
+    assert [world.submit(placed[1]).state for _ in range(2)] == [State.ORDERED, State.ORDERED]
+    assert "busy" in (world.get(placed[1].id).error or "")
+    world.submit(placed[2])
+
+    ended = [world.follow(order) for order in placed]
+
+    assert [(order.state, order.params["size"]) for order in ended] == [(State.SUCCEEDED, size) for size in sizes]
+    assert len({order.object_ids for order in ended}) == 3
+    assert [keys(the_studio).count(order.key) for order in ended] == [1, 1, 1]
+    assert [order.error for order in ended] == [None, None, None]
+
+
+def test_a_provider_that_never_takes_the_job_fails_the_order_in_the_end(world: World, the_studio: Studio) -> None:
+    the_studio.fault("busy", times=None)
+    task = world.task()
+    order = world.order(task, world.turn(task))
+    assert world.submit(order).next == "wait"
+    world.store.clock.advance(timedelta(seconds=world.parts.settings.order_deadline_seconds + 1))
+
+    assert world.submit(order).state == State.FAILED
+    assert "busy" in (world.get(order.id).error or "")
+    assert world.reservation_states() == ["released"]
+
+
+def test_25_an_order_that_waited_long_for_the_engine_is_still_sent(world: World) -> None:
+    task = world.task()
+    order = world.order(task, world.turn(task))
+    world.store.clock.advance(timedelta(hours=5))
+    assert world.follow(order).state is State.SUCCEEDED
+
+
+def test_a_provider_that_is_not_there_was_asked_for_nothing(store: Store, tmp_path: Path, the_studio: Studio) -> None:
+    world = world_of(store, tmp_path / "home", studio_provider(the_studio))
+    task = world.task()
+    order = world.order(task, world.turn(task))
+    there = world.parts.providers["studio"]
+    world.parts.providers["studio"] = JobsProvider("studio", f"http://127.0.0.1:{free_ports(1)[0]}", SecretStr(KEY))
+    assert world.submit(order).state == State.ORDERED
+    world.parts.providers["studio"] = there
+    assert world.follow(order).state is State.SUCCEEDED
+
+
+def test_a_refused_job_fails_at_once(world: World) -> None:
+    task = world.task()
+    order = world.order(task, world.turn(task))
+    with world.scope() as scope:
+        scope.change(scope.update(orders).values(params={"prompt": "x", "seconds": 7000}))
+    assert world.submit(order).state == State.FAILED
+    assert "422" in (world.get(order.id).error or "")
+    assert world.reservation_states() == ["released"]
+
+
+def test_a_provider_that_is_no_longer_set_up_fails_what_was_not_sent(world: World) -> None:
+    task = world.task()
+    order = world.order(task, world.turn(task))
+    world.parts.providers.clear()
+    assert world.submit(order).state == State.FAILED
+
+
+def test_20_an_order_of_a_stopped_task_that_was_not_sent_is_not_sent(world: World, the_studio: Studio) -> None:
+    task = world.task()
+    order = world.order(task, world.turn(task))
+    with world.scope() as scope:
+        control.stop(scope, task.id)
+    assert world.submit(order).state == State.CANCELLED
+    assert world.reservation_states() == ["released"]
+    assert order.key not in keys(the_studio)
+
+
+def test_an_order_cancelled_before_it_was_sent_ends_at_once(world: World) -> None:
+    task = world.task()
+    order = world.order(task, world.turn(task))
+    with world.scope() as scope:
+        assert cancel(scope, order.id).state is State.CANCELLED
+    assert world.submit(order).next == "end"
+    assert world.reservation_states() == ["released"]
