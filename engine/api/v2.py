@@ -90,7 +90,7 @@ async def get_apps(request: web.Request) -> web.Response:
     registry = state_of(request).core.writer.registry
     names = sorted({f.app for f in registry.by_id.values()})
     data = [_app(registry, name) for name in names]
-    return reply({"data": data, "metadata": _metadata(request), "page": {"hasMore": False, "limit": _MOST}})
+    return reply({"data": data, "metadata": _metadata(request), "page": {"limit": _MOST}})
 
 
 async def get_app(request: web.Request) -> web.Response:
@@ -103,7 +103,7 @@ async def get_app(request: web.Request) -> web.Response:
 async def get_functions(request: web.Request) -> web.Response:
     registry = state_of(request).core.writer.registry
     data = [_function(f) for f in sorted(registry.of_app(request.match_info["app"]), key=lambda f: f.slug)]
-    return reply({"data": data, "metadata": _metadata(request), "page": {"hasMore": False, "limit": _MOST}})
+    return reply({"data": data, "metadata": _metadata(request), "page": {"limit": _MOST}})
 
 
 async def _list(
@@ -116,9 +116,9 @@ async def _list(
         rows, cursor = await state.read(lambda connection: list_runs(connection, query))
     except ValueError as error:
         return _refuse(str(error) or "the request has a wrong parameter")
-    page: dict[str, Any] = {"hasMore": cursor is not None, "limit": query.limit}
+    page: dict[str, Any] = {"limit": query.limit}
     if cursor is not None:
-        page["cursor"] = cursor
+        page |= {"cursor": cursor, "hasMore": True}
     body: dict[str, Any] = {"metadata": _metadata(request), "page": page}
     if rows:
         body["data"] = [_run(row, registry, with_output=query.with_output) for row in rows]
@@ -160,13 +160,9 @@ async def _find(request: web.Request) -> Row | None:
 
 def _run(row: Row, registry: Registry, *, with_output: bool) -> dict[str, Any]:
     function = registry.by_id[row.function_id]
-    trigger: dict[str, Any] = {
-        "eventIds": [row.event_id],
-        "eventName": row.event_name,
-        "isBatch": row.batch_id is not None,
-    }
+    trigger: dict[str, Any] = {"eventIds": [row.event_id]}
     if row.batch_id is not None:
-        trigger["batchId"] = row.batch_id
+        trigger |= {"batchId": row.batch_id, "isBatch": True}
     if row.cron is not None:
         trigger["cronSchedule"] = row.cron
     shown: dict[str, Any] = {

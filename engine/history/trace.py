@@ -48,22 +48,20 @@ def _step(run: Row, step: Row, failed: list[Row], with_output: bool) -> dict[str
     span = _span(step.step_id, step.name, _status(run, step), step.queued_at, began, step.ended_at)
     span["stepOp"] = _OPS.get(step.op, "UNSPECIFIED")
     span["stepId"] = step.step_id
-    span["attempts"] = step.attempt + 1
     output = memo_output(step.memo) if with_output else None
-    children = [_attempt(row, with_output) for row in failed if row.attempt < step.attempt or step.position is None]
-    if step.position is not None and span["stepOp"] == "RUN":
-        last = _span(
-            f"{step.step_id}-{step.attempt}",
-            f"Attempt {step.attempt}",
-            span["status"],
-            step.started_at,
-            step.started_at,
-            step.ended_at,
-        )
-        _add(last, "output", output)
-        children.append(last)
     _add(span, "output", output)
-    span["children"] = children
+    # As on the real server, a step that succeeded at once shows no attempts of its own.
+    if failed or span["status"] == "FAILED":
+        span["children"] = [_attempt(row, with_output) for row in failed]
+        if step.position is not None:
+            span["children"].append(_last_attempt(step, span["status"], output))
+    return span
+
+
+def _last_attempt(step: Row, status: str, output: dict[str, Any] | None) -> dict[str, Any]:
+    name = f"Attempt {step.attempt}"
+    span = _span(f"{step.step_id}-{step.attempt}", name, status, step.started_at, step.started_at, step.ended_at)
+    _add(span, "output", output)
     return span
 
 
@@ -80,9 +78,15 @@ def _finalization(run: Row, failed: list[Row], with_output: bool) -> dict[str, A
     status = "RUNNING" if run.ended_at is None else run.status
     began = failed[0].started_at if failed else run.ended_at
     span = _span(f"{run.id}-end", FINALIZATION, status, began, began, run.ended_at)
-    if with_output:
-        _add(span, "output", plain_output(run.output))
-    span["children"] = [_attempt(row, with_output) for row in failed]
+    output = plain_output(run.output) if with_output else None
+    if failed:
+        span["children"] = [_attempt(row, with_output) for row in failed]
+        if run.ended_at is not None:
+            last = _span(f"{run.id}-last", f"Attempt {len(failed)}", status, run.ended_at, run.ended_at, run.ended_at)
+            _add(last, "output", output)
+            span["children"].append(last)
+    elif output is not None:
+        span["output"] = output
     return span
 
 
