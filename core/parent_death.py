@@ -12,7 +12,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 def load_prctl() -> Callable[[int, int], int] | None:
-    """Linux's prctl, or None elsewhere."""
+    """Linux's prctl, or None elsewhere. Load it before a fork: between fork and exec nothing may be imported."""
     if sys.platform != "linux":
         return None
     prctl: Callable[[int, int], int] = ctypes.CDLL(None, use_errno=True).prctl

@@ -142,11 +142,13 @@ class Skill:
     def retire(self) -> None:
         """The file is gone: no new runs; those that began go on with the code they began with."""
         with self._lock:
-            self._current, self._next, self._retired, self._told = None, None, True, False
+            known = self.stem in self._tools.ledger.kept()
+            self._current, self._next, self._retired, self._told = None, None, True, not known
             self._problems, self._refused_sha = (), ""
             self._tools.ledger.retire(self.stem, told=False)
             try:
-                self._register()
+                if known:
+                    self._register()
             except (UnavailableError, RefusedError) as error:
                 _log.warning("skill %s waits to be taken from the engine: %s", self.stem, error)
         _log.info("skill %s retired", self.stem)

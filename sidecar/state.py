@@ -40,6 +40,20 @@ def as_json(shown: Shown) -> dict[str, Any]:
     }
 
 
+def read_state(home: Path) -> list[dict[str, Any]]:
+    """Every skill as the sidecar of this home last told it, in the shape of `as_json`; empty before it ever ran."""
+    try:
+        state = json.loads(state_path(home).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return []
+    skills: list[dict[str, Any]] = state["skills"]
+    return skills
+
+
+def state_path(home: Path) -> Path:
+    return home / "sidecar" / "state.json"
+
+
 class StateFile:
     """`{at, skills: […]}`; written by one process, read by any."""
 

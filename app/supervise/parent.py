@@ -2,32 +2,12 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
-import signal
-import sys
 import threading
-from collections.abc import Callable
 
-_PR_SET_PDEATHSIG = 1
+from core.parent_death import die_with, load_prctl
 
-
-def load_prctl() -> Callable[[int, int], int] | None:
-    """Linux's prctl, or None elsewhere. Load it before a fork: between fork and exec nothing may be imported."""
-    if sys.platform != "linux":
-        return None
-    prctl: Callable[[int, int], int] = ctypes.CDLL(None, use_errno=True).prctl
-    return prctl
-
-
-def die_with(parent: int, prctl: Callable[[int, int], int] | None) -> None:
-    """Called in the child: have the system kill it when the thread that forked it ends."""
-    if prctl is None:
-        return
-    prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    # The parent may have died before the line above: then nobody would tell.
-    if os.getppid() != parent:
-        os._exit(1)
+__all__ = ["die_with", "die_with_stdin", "load_prctl"]
 
 
 def die_with_stdin() -> None:

@@ -6,12 +6,14 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 from urllib.parse import quote
 
 import httpx
 
 from core.errors import InvalidError, NotFoundError, RefusedError, UnavailableError
+from core.orchestrator.http import client_for
 from core.settings import Settings
 
 _PREFIX = re.compile(r"^signkey-\w+-")
@@ -58,6 +60,10 @@ class Engine:
         url = (settings.inngest_base_url or (dev if "://" in dev else _DEV_URL if is_dev else "")).rstrip("/")
         return cls(url or _CLOUD_API, url or _CLOUD_EVENTS, signing_keys, event_key)
 
+    @cached_property
+    def _client(self) -> httpx.Client:
+        return client_for(self.api_url, self.timeout_seconds)
+
     @property
     def keyed(self) -> bool:
         return bool(self.signing_keys)
@@ -90,7 +96,7 @@ class Engine:
         headers = {"authorization": bearer(key)} if key else {}
         content: dict[str, Any] = {} if body is None else {"json": body}
         try:
-            return httpx.request(method, url, params=params, headers=headers, timeout=self.timeout_seconds, **content)
+            return self._client.request(method, url, params=params, headers=headers, **content)
         except httpx.HTTPError as error:
             # The address of an event ends with its key.
             raise UnavailableError(f"the engine at {self.api_url} does not answer ({type(error).__name__})") from None

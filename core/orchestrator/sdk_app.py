@@ -8,6 +8,7 @@ from core.clock import Clock
 from core.errors import InvalidError, UnavailableError
 from core.orchestrator.door import SERVE_PATH
 from core.orchestrator.engine import Engine
+from core.orchestrator.http import client_for
 from core.orchestrator.signature import HEADER, sign
 
 
@@ -19,6 +20,8 @@ class SdkApp:
         self._url = url.rstrip("/") + SERVE_PATH
         self._engine = engine
         self._clock = clock
+        # Behind this call the SDK makes one of its own to the engine.
+        self._client = client_for(self._url, engine.timeout_seconds + 5)
 
     @property
     def app_id(self) -> str:
@@ -32,7 +35,7 @@ class SdkApp:
         keys = self._engine.signing_keys
         headers = {HEADER: sign(keys[0], b"", self._clock.now())} if keys else {}
         try:
-            response = httpx.put(self._url, headers=headers, timeout=self._engine.timeout_seconds + 5)
+            response = self._client.put(self._url, headers=headers)
             answer = response.json()
         except (httpx.HTTPError, ValueError) as error:
             raise UnavailableError(f"our own address {self._url} does not answer ({type(error).__name__})") from None
