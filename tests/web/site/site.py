@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import httpx
+from flask import Flask
 from werkzeug.serving import make_server
 
 from app.bootstrap import PERSON_ID, WORKSPACE_ID
@@ -24,6 +25,7 @@ class Site:
     url: str
     token: str
     parts: Parts
+    app: Flask
     client: httpx.Client
     person_id: str = PERSON_ID
     workspace_id: str = WORKSPACE_ID
@@ -59,7 +61,7 @@ def served(parts: Parts, token: str) -> Iterator[Site]:
         base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=30, trust_env=False, follow_redirects=False
     )
     try:
-        yield Site(url, token, parts, client)
+        yield Site(url, token, parts, app, client)
     finally:
         client.close()
         hub_of(app).stop()

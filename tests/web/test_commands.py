@@ -1,0 +1,198 @@
+"""Commands over HTTP: cards are answered once, repeats change nothing, limits hold."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from runtime import cards
+from tests.web.site.prepared import prepare
+from tests.web.site.site import Site
+
+
+def ask(site: Site, cause: str = "ask") -> str:
+    with site.writing() as scope:
+        options = [{"id": "a", "label": "A"}, {"id": "b", "label": "B"}]
+        card = cards.open_card(scope, kind="choice", title="Which one?", body="", options=options, cause=cause)
+        return card.id
+
+
+def test_the_first_answer_wins_and_is_told_to_the_others(site: Site) -> None:
+    # Given an open card
+    card_id = ask(site)
+    assert [one["id"] for one in site.get("/api/v1/cards", state="open")["items"]] == [card_id]
+
+    # When five people press at once
+    answers: list[tuple[int, dict[str, object]]] = []
+
+    def press(option: str) -> None:
+        answer = site.post(f"/api/v1/cards/{card_id}/answer", {"option": option})
+        answers.append((answer.status_code, answer.json()))
+
+    pressing = [threading.Thread(target=press, args=("ab"[n % 2],)) for n in range(5)]
+    for one in pressing:
+        one.start()
+    for one in pressing:
+        one.join(30)
+
+    # Then one of them decided, and the others are told what
+    statuses = sorted(status for status, _ in answers)
+    assert statuses == [200, 409, 409, 409, 409]
+    decided = site.get(f"/api/v1/cards/{card_id}")["answer"]
+    for status, body in answers:
+        told = body["answer"]
+        assert isinstance(told, dict)
+        assert told["option"] == decided["option"]
+        assert status == 200 or "already decided" in str(body["detail"])
+
+
+def test_an_option_that_is_none_is_refused(site: Site) -> None:
+    answer = site.post(f"/api/v1/cards/{ask(site)}/answer", {"option": "c"})
+
+    assert answer.status_code == 422
+    assert "a, b" in answer.json()["detail"]
+
+
+def test_a_repeat_under_the_same_key_is_answered_as_before(site: Site) -> None:
+    # When a request is sent three times under one key, and once under another
+    first, again, third = [site.post("/api/v1/messages", {"text": "hi"}, **{"Idempotency-Key": "k1"}) for _ in range(3)]
+    other = site.post("/api/v1/messages", {"text": "hi"}, **{"Idempotency-Key": "k2"})
+
+    # Then it happened once, and each repeat got the first answer
+    assert first.json() == again.json() == third.json()
+    assert again.status_code == 202
+    assert other.json()["message_id"] != first.json()["message_id"]
+    assert len(site.get("/api/v1/thread")["items"]) == 2
+
+
+def test_repeats_at_the_same_moment_happen_once(site: Site) -> None:
+    ids: list[str] = []
+
+    def send() -> None:
+        answer = site.post("/api/v1/objects", {"title": "T", "content": "x"}, **{"Idempotency-Key": "same"})
+        ids.append(answer.json()["id"])
+
+    sending = [threading.Thread(target=send) for _ in range(6)]
+    for one in sending:
+        one.start()
+    for one in sending:
+        one.join(30)
+
+    assert len(ids) == 6
+    assert len(set(ids)) == 1
+    assert len(site.get("/api/v1/objects")["items"]) == 1
+
+
+def test_a_key_for_another_request_is_refused(site: Site) -> None:
+    site.post("/api/v1/messages", {"text": "hi"}, **{"Idempotency-Key": "k"})
+
+    other = site.post("/api/v1/messages", {"text": "ho"}, **{"Idempotency-Key": "k"})
+    elsewhere = site.post("/api/v1/objects", {"title": "T", "content": "x"}, **{"Idempotency-Key": "k"})
+
+    assert (other.status_code, elsewhere.status_code) == (409, 409)
+
+
+def test_a_refused_request_may_be_put_right_under_its_key(site: Site) -> None:
+    wrong = site.post("/api/v1/messages", {"text": ""}, **{"Idempotency-Key": "k"})
+    right = site.post("/api/v1/messages", {"text": "hi"}, **{"Idempotency-Key": "k"})
+
+    assert (wrong.status_code, right.status_code) == (422, 202)
+
+
+def test_a_secret_is_not_kept_with_the_answer(site: Site) -> None:
+    body = {"name": "ci", "scopes": ["read"]}
+    first = site.post("/api/v1/keys", body, **{"Idempotency-Key": "k"}).json()
+    again = site.post("/api/v1/keys", body, **{"Idempotency-Key": "k"}).json()
+
+    assert first["key"]
+    assert again == {**first, "key": None}
+
+
+def test_a_task_is_told_to_pause_resume_and_stop(site: Site) -> None:
+    made = prepare(site)
+    path = f"/api/v1/tasks/{made.task_id}"
+
+    assert site.post(f"{path}/pause").json()["status"] == "paused"
+    assert site.post(f"{path}/resume").json()["status"] == "active"
+    limited = site.client.patch(path, json={"autonomy": "plan", "budget": "4.50"}).json()
+    assert (limited["autonomy"], limited["budget"]) == ("plan", {"amount": "4.50", "currency": "USD"})
+    assert site.client.patch(path, json={"budget": None}).json()["budget"] is None
+    assert site.client.patch(path, json={"autonomy": "wild"}).status_code == 422
+    stopped = site.post(f"{path}/stop").json()
+    assert (stopped["status"], stopped["open_cards"], stopped["waiting_on"]) == ("stopped", [], None)
+    late = site.post(f"/api/v1/cards/{made.card_id}/answer", {"option": "approve"})
+    assert late.status_code == 409
+    assert "stopped" in late.json()["detail"]
+
+
+def test_a_task_and_its_turns_are_told_in_full(site: Site) -> None:
+    made = prepare(site)
+
+    task = site.get(f"/api/v1/tasks/{made.task_id}")
+    turn = site.get(f"/api/v1/turns/{made.turn_id}")
+    message = site.get(f"/api/v1/messages/{made.message_id}")
+
+    assert task["waiting_on"]["type"] == "generation"
+    assert [step["status"] for step in task["checklist"]] == ["done", "done", "done", "waiting", "todo"]
+    assert {one["id"] for one in task["objects"]} == {*made.pictures, made.document_id}
+    assert [one["id"] for one in task["open_cards"]] == [made.card_id]
+    assert [one["status"] for one in task["turns"]] == ["waiting"]
+    assert [call["tool"] for call in turn["steps"][0]["calls"]] == ["set_brief", "create_checklist"]
+    assert turn["steps"][0]["consumed"] == [made.message_id]
+    assert message["route"]["task_id"] == made.task_id
+    assert message["consumed_by"] == {"turn_id": made.turn_id, "step": 1}
+    assert message["calls"] == [f"{made.turn_id}:1:0", f"{made.turn_id}:1:1"]
+    order = site.get(f"/api/v1/generations/{made.order_id}")
+    assert (order["state"], order["progress"], order["quote"]) == (
+        "running",
+        0.35,
+        {"amount": "0.04", "currency": "USD"},
+    )
+
+
+def test_the_budget_is_shown_and_set_in_parts(site: Site) -> None:
+    assert site.get("/api/v1/budget")["balance"] == "100.00"
+
+    site.client.put("/api/v1/budget", json={"free_per_day": "3.5"})
+    after = site.client.put("/api/v1/budget", json={"balance": "80"}).json()
+
+    assert (after["balance"], after["free_per_operation"], after["free_per_day"]) == ("80.00", "0.30", "3.50")
+    assert site.client.put("/api/v1/budget", json={"balance": "-1"}).status_code == 422
+
+
+def test_runs_come_from_whoever_keeps_them(site: Site) -> None:
+    site.parts.runs.runs["r1"] = {
+        "id": "r1", "app": "loopwright", "function": "run-turn", "status": "completed", "started_at": None,
+        "ended_at": None, "event": {}, "output": 1, "error": None, "steps": [],
+    }  # fmt: skip
+
+    assert [run["id"] for run in site.get("/api/v1/runs", function="loopwright/run-turn")["items"]] == ["r1"]
+    assert site.get("/api/v1/runs", status="failed")["items"] == []
+    assert site.get("/api/v1/runs/r1")["output"] == 1
+    assert site.client.get("/api/v1/runs/r2").status_code == 404
+    assert site.client.get("/api/v1/runs", params={"status": "odd"}).status_code == 422
+
+
+def test_the_api_describes_itself_and_counts(site: Site) -> None:
+    prepare(site)
+
+    told = site.get("/api/v1/openapi.json")
+    numbers = site.client.get("/metrics").text
+
+    assert told["paths"]["/api/v1/messages"]["post"]["requestBody"]
+    assert "client_id" in told["components"]["schemas"]["PostMessage"]["properties"]
+    assert all(path.startswith("/api/") for path in told["paths"])
+    assert 'loopwright_tasks{state="waiting"} 1' in numbers
+    assert "loopwright_streams 0" in numbers
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"), [("GET", "/api/v1/nothing", 404), ("DELETE", "/api/v1/tasks", 405)]
+)
+def test_what_is_not_there_says_where_to_look(site: Site, method: str, path: str, status: int) -> None:
+    answer = site.client.request(method, path)
+
+    assert answer.status_code == status
+    assert answer.headers["Content-Type"] == "application/problem+json"
+    assert "openapi.json" in answer.json()["detail"]
