@@ -18,7 +18,7 @@ from runtime import inbox, messages, tasks
 from runtime.messages import Message, set_state
 from runtime.tables import messages as message_rows
 from runtime.tasks import Task
-from runtime.wake import queue_main
+from runtime.wake import queue_main, wake
 
 
 def deliver(parts: RouterParts, workspace_id: str, message_id: str) -> str:
@@ -53,7 +53,7 @@ def act(scope: Scope, works: Works, message: Message, decided: Decided) -> None:
 
 
 def to_new(scope: Scope, works: Works, message: Message, decided: Decided, kind: str, cause: str | None = None) -> Task:
-    """Make the message's own task; its goal is the person's words."""
+    """Make the message's own task; its goal is the person's words. `cause` differs from the first when it was moved."""
     task = tasks.create(
         scope,
         kind=kind,
@@ -64,15 +64,17 @@ def to_new(scope: Scope, works: Works, message: Message, decided: Decided, kind:
         cause=cause or message.id,
     )
     recording.revise(scope, message.id, decided.outcome if decided.outcome in {"light", "new"} else "new", task.id, "")
-    _hand_over(scope, works, message, decided, task)
+    _hand_over(scope, works, message, decided, task, cause)
     return task
 
 
-def to_task(scope: Scope, works: Works, message: Message, decided: Decided, task: Task) -> None:
+def to_task(
+    scope: Scope, works: Works, message: Message, decided: Decided, task: Task, cause: str | None = None
+) -> None:
     """Put the message into the inbox of a task that was there before; the task follows the person's language."""
     if message.language and message.language != task.language:
         tasks.set_fields(scope, task.id, language=message.language)
-    _hand_over(scope, works, message, decided, task)
+    _hand_over(scope, works, message, decided, task, cause)
 
 
 def obstacle(scope: Scope, task_id: str | None) -> tuple[Name, str] | None:
@@ -106,9 +108,10 @@ def _to_existing(scope: Scope, works: Works, message: Message, decided: Decided)
     set_state(scope, message.id, "answered", was=("routed",))
 
 
-def _hand_over(scope: Scope, works: Works, message: Message, decided: Decided, task: Task) -> None:
+def _hand_over(scope: Scope, works: Works, message: Message, decided: Decided, task: Task, cause: str | None) -> None:
     for work in works.by_ids(scope, [*decided.object_ids, *message.attachments]):
         works.link(scope, work.id, task.id)
     scope.change(scope.update(message_rows).where(message_rows.c.id == message.id).values(task_id=task.id))
     set_state(scope, message.id, "delivered", was=("routed",))
-    inbox.deliver(scope, task.id, "message", message.id)
+    inbox.put(scope, task.id, "message", message.id)
+    wake(scope, task.id, cause or f"message:{message.id}")

@@ -32,13 +32,16 @@ def reroute(scope: Scope, works: Works, message_id: str, target: str) -> Message
     if target != NEW:
         _check_target(scope, message, target)
     _take_from(scope, message)
-    decided = _decision(scope, message)
+    decided, free = _decision(scope, message), messages.get(scope, message_id)
+    # The same message may be moved again, so its own id has been the cause of a turn already.
+    cause = f"{message_id}:{scope.ids.new('moved')}"
     if target == NEW:
-        made = to_new(scope, works, messages.get(scope, message_id), decided, "persistent", cause=f"{message_id}:moved")
+        made = to_new(scope, works, free, decided, "persistent", cause)
         recording.revise(scope, message_id, "new", made.id, _REASON)
     else:
         recording.revise(scope, message_id, "existing", target, _REASON)
-        to_task(scope, works, messages.get(scope, message_id), decided, tasks.get(scope, target))
+        _make_room(scope, message_id, target)
+        to_task(scope, works, free, decided, tasks.get(scope, target), cause)
     _leave_empty_task(scope, message)
     return messages.get(scope, message_id)
 
@@ -90,6 +93,20 @@ def _from_inbox(scope: Scope, message: Message) -> bool:
     )
     scope.changed("task", str(message.task_id))
     return gone == 1
+
+
+def _make_room(scope: Scope, message_id: str, task_id: str) -> None:
+    """Where the message has been before, its old place is taken up again."""
+    scope.change(
+        scope.update(inbox)
+        .where(
+            inbox.c.kind == "message",
+            inbox.c.ref_id == message_id,
+            inbox.c.task_id == task_id,
+            inbox.c.state == "moved",
+        )
+        .values(state="delivered", created_at=scope.now)
+    )
 
 
 def _from_main(scope: Scope, message: Message) -> bool:

@@ -1,0 +1,298 @@
+"""Messages through the router's steps on real rows (behaviours 1 to 5, cases B42 and B56 where routing is meant)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from core.errors import ModelError
+from core.model import Message as ModelMessage
+from core.model import Verdict
+from core.model_scripted import ScriptedModel
+from router import deciding, delivering
+from runtime import cards, control, messages
+from tests.router.world import World, facts_in, scripted, verdict
+from tests.support.databases import Store
+
+
+def test_a_message_in_a_tasks_panel_needs_no_model(store: Store) -> None:
+    world, model = scripted(store)
+    task = world.task("Posters")
+    message = world.route(world.say("make it blue", to_task_id=task.id))
+    assert message.state == "delivered"
+    assert message.task_id == task.id
+    assert world.inbox_of(task.id) == [(message.id, "delivered")]
+    assert world.open_turns() == [(task.id, None)]
+    assert world.stored_route(message)["level"] == "explicit"
+    assert model.requests == []
+
+
+def test_a_message_about_a_work_goes_to_the_task_that_made_it(store: Store) -> None:
+    world, model = scripted(store)
+    maker = world.task("Posters")
+    work = world.work("Poster 1", maker)
+    borrower = world.task("A film of it", kind="light")
+    with store.database.transaction(store.workspace_id) as scope:
+        world.parts.works.link(scope, work.id, borrower.id)
+    message = world.route(world.say("bluer", to_object_id=work.id))
+    assert message.task_id == maker.id
+    assert world.stored_route(message)["level"] == "object"
+    assert model.requests == []
+
+
+@pytest.mark.parametrize(("end", "word"), [("archived", "archived"), ("stopped", "stopped")])
+def test_an_ended_task_takes_nothing_and_the_person_is_told(store: Store, end: str, word: str) -> None:
+    world, model = scripted(store)
+    task = world.task("Harbour posters", status=end)
+    message = world.route(world.say("make it blue again please", to_task_id=task.id))
+    assert message.state == "answered"
+    assert world.inbox_of(task.id) == []
+    assert world.open_turns() == []
+    assert word in world.replies(message)[0]
+    assert "Harbour posters" in world.replies(message)[0]
+    assert model.requests == []
+
+
+def test_the_person_is_told_in_their_own_language(store: Store) -> None:
+    world, _ = scripted(store)
+    task = world.task("Harbour posters", status="stopped")
+    message = world.route(world.say("Rends les affiches un peu plus chaudes", to_task_id=task.id))
+    assert "a été arrêté" in world.replies(message)[0]
+
+
+def test_an_unknown_task_and_a_deleted_work_change_nothing(store: Store) -> None:
+    world, model = scripted(store)
+    unknown = world.route(world.say("make it blue", to_task_id="task_nowhere"))
+    deleted = world.route(world.say("make it blue", to_object_id="object_nowhere"))
+    assert [unknown.state, deleted.state] == ["answered", "answered"]
+    assert world.all_tasks() == []
+    assert "deleted" in world.replies(deleted)[0]
+    assert model.requests == []
+
+
+def test_a_goal_becomes_a_task_with_the_persons_words(store: Store) -> None:
+    world, model = scripted(store, verdict("new", goal="一组海报"))
+    message = world.route(world.say("Make three posters for the night market in 横浜"))
+    task = world.get_task(message.task_id)
+    # the verdict's summary may drift to another language; the goal is what the person wrote
+    assert (task.kind, task.goal, task.language) == ("persistent", message.text, "en")
+    assert task.cause == message.id
+    assert world.inbox_of(task.id) == [(message.id, "delivered")]
+    assert world.stored_route(message)["task_id"] == task.id
+    model.assert_spent()
+
+
+def test_one_generation_becomes_a_light_task_with_its_source(store: Store) -> None:
+    world, _ = scripted(store)
+    posters = world.task("Posters")
+    work = world.work("Poster 1", posters)
+    world.foresee(verdict("light", object_ids=[work.id]))
+    message = world.route(world.say("Also turn the first one into a five-second video."))
+    task = world.get_task(message.task_id)
+    assert task.kind == "light"
+    with store.database.reading(store.workspace_id) as scope:
+        assert [one.id for one in world.parts.works.of_tasks(scope, [task.id])[task.id]] == [work.id]
+
+
+def test_a_question_goes_to_main_and_makes_no_task(store: Store) -> None:
+    world, _ = scripted(store, verdict("main"))
+    message = world.route(world.say("Which video lengths can you do?"))
+    assert message.state == "delivered"
+    assert world.open_turns() == [(None, message.id)]
+    assert world.all_tasks() == []
+
+
+def test_a_follow_up_goes_to_its_task_which_follows_the_language(store: Store) -> None:
+    world, _ = scripted(store)
+    task = world.task("Make three posters", status="done")
+    world.foresee(verdict("existing", task_id=task.id))
+    message = world.route(world.say("Rends-les un peu plus chaudes, s'il te plaît"))
+    after = world.get_task(task.id)
+    assert message.task_id == task.id
+    assert (after.status, after.language) == ("active", "fr")
+
+
+def test_words_too_few_to_tell_leave_the_tasks_language(store: Store) -> None:
+    world, _ = scripted(store)
+    task = world.task("Trois affiches pour la fête", language="fr")
+    world.foresee(verdict("existing", task_id=task.id))
+    assert world.route(world.say("42 · 43")).language == "fr"
+    assert world.get_task(task.id).language == "fr"
+
+
+def test_ids_that_were_not_offered_become_a_question(store: Store) -> None:
+    world, _ = scripted(store)
+    task = world.task("Posters for the harbour")
+    for bad in (
+        verdict("existing", task_id="task_invented"),
+        verdict("existing"),
+        verdict("light", object_ids=["object_invented"]),
+        verdict("new", object_ids=["object_invented"]),
+    ):
+        world.foresee(bad)
+        message = world.route(world.say("change the harbour posters"))
+        assert message.state == "routed"
+        stored = world.stored_route(message)
+        assert stored["outcome"] == "ask"
+        assert [one["task_id"] for one in stored["candidates"]] == [task.id]
+    assert world.inbox_of(task.id) == []
+    assert len(world.all_tasks()) == 1
+
+
+def test_an_ambiguous_set_is_asked_about_and_nothing_is_changed(store: Store) -> None:
+    world, _ = scripted(store)
+    one, other = world.task("Posters for the harbour"), world.task("Posters for the jazz club")
+    candidates = [{"task_id": one.id, "score": 0.6}, {"task_id": other.id, "score": 7}, {"task_id": "x", "score": 0.1}]
+    world.foresee(verdict("ask", candidates=candidates))
+    message = world.route(world.say("Change last time's set"))
+    with store.database.reading(store.workspace_id) as scope:
+        (card,) = cards.open_cards(scope)
+    assert (card.kind, card.message_id, card.task_id) == ("clarify", message.id, None)
+    assert [option["id"] for option in card.options] == [one.id, other.id, "new"]
+    assert [known["score"] for known in world.stored_route(message)["candidates"]] == [0.6, 1.0]
+    assert world.open_turns() == []
+
+
+def test_a_model_without_a_usable_verdict_leaves_it_to_the_person(store: Store) -> None:
+    class Broken(ScriptedModel):
+        def verdict(self, name: str, shape: type[Verdict], messages: Sequence[ModelMessage]) -> Verdict:
+            raise ModelError(f"no usable verdict `{name}` twice")
+
+    world = World(store, Broken())
+    task = world.task("Posters for the harbour")
+    message = world.route(world.say("make the harbour ones warmer"))
+    stored = world.stored_route(message)
+    assert stored["outcome"] == "ask"
+    assert stored["candidates"][0]["task_id"] == task.id
+    assert "no usable verdict" in stored["reasons"][0]
+
+
+def test_the_model_is_shown_tasks_works_words_and_thread(store: Store) -> None:
+    world, model = scripted(store, verdict("main"), verdict("main"))
+    task = world.task("Posters for the harbour", status="done")
+    work = world.work("Poster 1", task)
+    world.task("Stopped thing", status="stopped")
+    world.route(world.say("hello there, how are you?"))
+    attached = world.work("Sketch")
+    world.route(world.say("what is this?", attachments=[attached.id]))
+    facts = facts_in(model.requests[-1][0])
+    assert [one["id"] for one in facts["tasks"]] == [task.id]
+    assert facts["tasks"][0]["objects"] == [{"id": work.id, "kind": "image", "title": "Poster 1"}]
+    assert [one["text"] for one in facts["thread"]] == ["hello there, how are you?"]
+    assert facts["message"]["attachments"][0]["id"] == attached.id
+
+
+def test_older_tasks_are_found_by_their_words(store: Store) -> None:
+    world, model = scripted(store, verdict("main"))
+    old = world.task("Storyboard about the 100% lighthouse_keeper")
+    archived = world.task("Lighthouse logo", status="archived")
+    for n in range(25):
+        world.task(f"Unrelated goal number {n}")
+    world.route(world.say("the lighthouse one should be longer"))
+    facts = facts_in(model.requests[-1][0])
+    assert len(facts["tasks"]) == 20
+    assert {one["id"] for one in facts["older"]} == {old.id, archived.id}
+
+
+def test_a_near_duplicate_is_put_to_the_model_and_joins_its_task(store: Store) -> None:
+    world, model = scripted(store)
+    task = world.task("Make three retro posters for the Harbour Festival", status="waiting")
+    world.foresee(verdict("new"), {"outcome": "existing", "task_id": task.id, "reasons": ["the same goal"]})
+    message = world.route(world.say("three retro posters for the harbour festival please"))
+    assert message.task_id == task.id
+    assert len(world.all_tasks()) == 1
+    stored = world.stored_route(message)
+    assert stored["outcome"] == "existing"
+    assert stored["candidates"][0]["task_id"] == task.id
+    assert facts_in(model.requests[-1][0])["candidates"][0]["id"] == task.id
+    model.assert_spent()
+
+
+def test_only_active_tasks_count_as_duplicates(store: Store) -> None:
+    world, model = scripted(store, verdict("new"))
+    world.task("Make three retro posters for the Harbour Festival", status="done")
+    world.route(world.say("Make three retro posters for the Harbour Festival"))
+    assert len(world.all_tasks()) == 2
+    model.assert_spent()
+
+
+def test_the_oldest_message_goes_first_whichever_bell_rang(store: Store) -> None:
+    world, _ = scripted(store)
+    task = world.task("Posters")
+    first, second = world.say("one", to_task_id=task.id), world.say("two", to_task_id=task.id)
+    store.bells.rung.clear()
+    assert world.route(second).id == first.id
+    # the next one is rung for
+    assert f"{second.id}:after-{first.id}" in store.bells.ids()
+    assert world.route(first).id == second.id
+    assert [ref for ref, _ in world.inbox_of(task.id)] == [first.id, second.id]
+    assert world.route(second).state == "delivered"
+
+
+def test_replayed_steps_have_one_effect(store: Store) -> None:
+    world, model = scripted(store, verdict("new"))
+    message = world.say("Make three posters for the fair")
+    for _ in range(2):
+        assert deciding.pick(world.parts, world.workspace_id, message.id) is not None
+    for _ in range(2):
+        deciding.judge(world.parts, world.workspace_id, message.id)
+    for _ in range(3):
+        delivering.deliver(world.parts, world.workspace_id, message.id)
+    assert len(model.requests) == 1
+    (task,) = world.all_tasks()
+    assert world.inbox_of(task.id) == [(message.id, "delivered")]
+    assert len(world.open_turns()) == 1
+
+
+def test_a_verdict_that_was_stored_is_not_asked_for_again_by_another_run(store: Store) -> None:
+    world, model = scripted(store, verdict("new"))
+    message = world.say("Make three posters for the fair")
+    deciding.judge(world.parts, world.workspace_id, message.id)
+    # the first run was lost before it delivered
+    assert world.route(message).state == "delivered"
+    assert len(model.requests) == 1
+
+
+def test_a_message_taken_back_while_the_model_thinks_goes_nowhere(store: Store) -> None:
+    message_id = ""
+
+    class Slow(ScriptedModel):
+        def verdict(self, name: str, shape: type[Verdict], asked: Sequence[ModelMessage]) -> Verdict:
+            with store.database.transaction(store.workspace_id) as scope:
+                messages.withdraw(scope, message_id)
+            return super().verdict(name, shape, asked)
+
+    world = World(store, Slow(verdicts=[verdict("new")]))
+    message = world.say("Make three posters for the fair")
+    message_id = message.id
+    assert world.route(message).state == "withdrawn"
+    assert world.all_tasks() == []
+
+
+def test_a_task_stopped_between_verdict_and_delivery_takes_nothing(store: Store) -> None:
+    world, _ = scripted(store)
+    task = world.task("Posters")
+    world.foresee(verdict("existing", task_id=task.id))
+    message = world.say("make them blue please")
+    deciding.judge(world.parts, world.workspace_id, message.id)
+    with store.database.transaction(store.workspace_id) as scope:
+        control.stop(scope, task.id)
+    delivering.deliver(world.parts, world.workspace_id, message.id)
+    assert world.message(message.id).state == "answered"
+    assert world.inbox_of(task.id) == []
+
+
+def test_a_bell_without_its_message_does_nothing(store: Store) -> None:
+    world, model = scripted(store)
+    assert deciding.pick(world.parts, world.workspace_id, "msg_forged") is None
+    assert model.requests == []
+
+
+def test_one_persons_words_do_not_route_anothers(store: Store) -> None:
+    world, _ = scripted(store)
+    task = world.task("Posters")
+    other = world.say("mine", person_id="person_other", to_task_id=task.id)
+    mine = world.say("two", to_task_id=task.id)
+    assert world.route(mine).id == mine.id
+    assert world.message(other.id).state == "received"
