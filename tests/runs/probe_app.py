@@ -17,9 +17,6 @@ from core.orchestrator.registration import Registration
 from tests.support.engines import RunningEngine
 from tests.support.wsgi import serving
 
-GO = inngest.TriggerEvent(event="probe/go")
-
-
 @dataclass
 class ProbeApp:
     client: inngest.Inngest
@@ -33,11 +30,13 @@ class ProbeApp:
 @contextmanager
 def probe_app(
     running: RunningEngine,
-    trigger: inngest.TriggerEvent | inngest.TriggerCron = GO,
+    name: str,
+    held_by: inngest.TriggerCron | None = None,
 ) -> Iterator[ProbeApp]:
-    """The app `probe` served and registered; `probe/go` starts `three`, `bad` and `held`."""
+    """The app `name` served and registered; `<name>/go` starts `three`, `bad` and `held`."""
+    trigger = inngest.TriggerEvent(event=f"{name}/go")
     client = inngest.Inngest(
-        app_id="probe",
+        app_id=name,
         is_production=running.signing_key is not None,
         signing_key=running.signing_key,
         event_key=running.event_key,
@@ -47,7 +46,7 @@ def probe_app(
     failures = ["once"]
     hold = threading.Event()
 
-    @client.create_function(fn_id="three", trigger=inngest.TriggerEvent(event="probe/go"), retries=2)
+    @client.create_function(fn_id="three", trigger=trigger, retries=2)
     def three(ctx: inngest.ContextSync) -> object:
         def flaky() -> str:
             if failures:
@@ -61,11 +60,11 @@ def probe_app(
     def fails() -> str:
         raise ValueError("this never works")
 
-    @client.create_function(fn_id="bad", trigger=inngest.TriggerEvent(event="probe/go"), retries=1)
+    @client.create_function(fn_id="bad", trigger=trigger, retries=1)
     def bad(ctx: inngest.ContextSync) -> str:
         return ctx.step.run("never", fails)
 
-    @client.create_function(fn_id="held", trigger=trigger, retries=0)
+    @client.create_function(fn_id="held", trigger=held_by or trigger, retries=0)
     def held(ctx: inngest.ContextSync) -> bool:
         return ctx.step.run("wait", lambda: hold.wait(60))
 

@@ -16,7 +16,7 @@ from tests.support.waiting import until
 
 
 def test_the_app_is_ready_once_the_engine_knows_it(any_engine: RunningEngine) -> None:
-    with probe_app(any_engine) as app:
+    with probe_app(any_engine, "probe") as app:
         until("readiness", lambda: httpx.get(app.url + "/readyz").status_code == 200)
         assert lists(app.engine, "probe")
         assert not lists(app.engine, "nobody")
@@ -25,7 +25,7 @@ def test_the_app_is_ready_once_the_engine_knows_it(any_engine: RunningEngine) ->
 def test_an_engine_that_comes_later_is_waited_for(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)
     engine = inngest_dev(tmp_path)
-    with probe_app(engine) as app:
+    with probe_app(engine, "probe") as app:
         until("a word about it", lambda: "trying again" in caplog.text)
         assert httpx.get(app.url + "/readyz").status_code == 503
         with running(engine):
@@ -34,7 +34,7 @@ def test_an_engine_that_comes_later_is_waited_for(tmp_path: Path, caplog: pytest
 
 def test_an_engine_that_forgot_is_told_again_and_the_watch_is_asked(tmp_path: Path) -> None:
     engine = inngest_dev(tmp_path)
-    with running(engine), probe_app(engine) as app:
+    with running(engine), probe_app(engine, "probe") as app:
         assert app.registration.settled.wait(20)
         engine.kill()
         engine.start()
@@ -45,6 +45,6 @@ def test_an_engine_that_forgot_is_told_again_and_the_watch_is_asked(tmp_path: Pa
 
 def test_a_refused_function_is_named(any_engine: RunningEngine, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)
-    with probe_app(any_engine, trigger=inngest.TriggerCron(cron="every now and then")) as app:
-        until("the reason", lambda: "refuses probe" in caplog.text)
+    with probe_app(any_engine, "refused", held_by=inngest.TriggerCron(cron="every now and then")) as app:
+        until("the reason", lambda: "refuses refused" in caplog.text)
         assert not app.registration.settled.is_set()

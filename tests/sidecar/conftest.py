@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -13,8 +12,8 @@ from tests.support.sidecar import RunningSidecar, sidecar
 __all__ = ["any_engine", "skills"]
 
 
-@pytest.fixture
-def skills(any_engine: RunningEngine, tmp_path: Path) -> Iterator[RunningSidecar]:
-    """A running sidecar without a skill."""
-    with sidecar(any_engine, tmp_path / "home") as running:
+@pytest.fixture(scope="module")
+def skills(any_engine: RunningEngine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSidecar]:
+    """A running sidecar that the tests of a module share; each saves skills with names of its own."""
+    with sidecar(any_engine, tmp_path_factory.mktemp("home")) as running:
         yield running

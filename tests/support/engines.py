@@ -78,6 +78,14 @@ def inngest_dev(folder: Path) -> RunningEngine:
     return RunningEngine(argv, f"http://127.0.0.1:{port}", folder, "/health")
 
 
+def inngest_start(folder: Path) -> RunningEngine:
+    """Inngest's server as it is self-hosted: keyed."""
+    dev = inngest_dev(folder)
+    argv = [dev.argv[0], "start", *(part for part in dev.argv[2:] if not part.startswith("--no-"))]
+    argv += ["--signing-key", SIGNING_KEY, "--event-key", EVENT_KEY]
+    return RunningEngine(argv, dev.url, folder, dev.health, {}, SIGNING_KEY, EVENT_KEY)
+
+
 @contextmanager
 def running(engine: RunningEngine) -> Iterator[RunningEngine]:
     engine.start()
@@ -87,10 +95,11 @@ def running(engine: RunningEngine) -> Iterator[RunningEngine]:
         engine.kill()
 
 
-@pytest.fixture(params=["embedded", "inngest"])
-def any_engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RunningEngine]:
-    """Each test that takes it runs on the embedded engine and on Inngest's."""
-    folder = tmp_path / "engine"
-    folder.mkdir()
-    with running(embedded(folder) if request.param == "embedded" else inngest_dev(folder)) as engine:
+KINDS = {"embedded": embedded, "inngest": inngest_dev, "inngest_start": inngest_start}
+
+
+@pytest.fixture(scope="module", params=["embedded", "inngest"])
+def any_engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningEngine]:
+    """Each test that takes it runs on the embedded engine and on Inngest's; the tests of a module share them."""
+    with running(KINDS[request.param](tmp_path_factory.mktemp("engine"))) as engine:
         yield engine
