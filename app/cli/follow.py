@@ -31,17 +31,21 @@ class Progress:
 
     def _lines(self, message: dict[str, Any]) -> list[str]:
         route = message.get("route") or {}
-        lines = [_route_line(route)] if route else []
         task_id = route.get("task_id")
+        # A new task has its verdict before it has its row.
+        lines = [_route_line(route)] if task_id or route.get("outcome") in {"main", "ask"} else []
         match message["state"], route.get("outcome"):
-            case ("answered" | "withdrawn" | "replaced") as state, _:
+            case ("withdrawn" | "replaced") as state, _:
                 self.ended = True
-                lines += self._replies(message) or [f"the message is {state}"]
+                lines.append(f"the message is {state}")
             case _, "ask":
                 self.ended = True
                 lines += self._cards(None)
             case state, _ if task_id and state not in _UNROUTED:
                 lines += self._task(task_id, message)
+            case "answered", _:
+                self.ended = True
+                lines += self._replies(message)
             case _:
                 pass
         return lines
@@ -58,7 +62,7 @@ class Progress:
         if self._settled(task, message) or cards:
             self.ended = True
             lines += self._replies(message)
-            lines += cards or [_task_line(task)]
+            lines += [*cards, _task_line(task)]
         return lines
 
     def _settled(self, task: dict[str, Any], message: dict[str, Any]) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from app.cli.api import Api
@@ -18,4 +20,13 @@ def messages(api: Api, json_wanted: bool) -> None:
     if json_wanted:
         as_json({"items": items, "next": None})
     else:
-        table(items, ("id", "kind", "role", "state", "text"))
+        table([_row(item) for item in items], ("id", "who", "state", "text"))
+
+
+def _row(item: dict[str, Any]) -> dict[str, object]:
+    return {
+        "id": item["id"],
+        "who": item.get("author") or item["type"],
+        "state": item.get("state") or item.get("status"),
+        "text": item.get("text") or item.get("goal") or item.get("title"),
+    }
