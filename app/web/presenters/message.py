@@ -39,7 +39,8 @@ def message_in_full(scope: Scope, message: Message) -> dict[str, Any]:
     consumed = _consumed_by(scope, message)
     return {
         **message_head(message),
-        "route": _route(scope, message.id),
+        # A stored verdict is no route yet: the task it makes is made by the delivery.
+        "route": None if message.state == "received" else _route(scope, message.id),
         "parts": [],
         "consumed_by": consumed,
         "calls": _calls(scope, consumed) if consumed else [],
