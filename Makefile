@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
+# Where only pip knows the way to a package index, pip installs what uv cannot.
 # The names of the stamps hold the sum of what was installed, so that a changed lock or project installs again.
 PRODUCT := $(VENV)/.product-$(shell cat pyproject.toml requirements.lock | cksum | tr ' ' '-')
 DEV := $(VENV)/.dev-$(shell cat pyproject.toml requirements-dev.lock | cksum | tr ' ' '-')
@@ -19,13 +20,16 @@ $(BIN)/uv:
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 
 $(PRODUCT): | $(BIN)/uv
-	@$(BIN)/uv pip install --quiet --python $(BIN)/python -r requirements.lock
-	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --editable .
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python -r requirements.lock \
+		|| $(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --editable . \
+		|| $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	@rm -f $(VENV)/.product-*
 	@touch $@
 
 $(DEV): | $(BIN)/uv
-	@$(BIN)/uv pip install --quiet --python $(BIN)/python -r requirements-dev.lock
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python -r requirements-dev.lock \
+		|| $(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.lock
 	@rm -f $(VENV)/.dev-*
 	@touch $@
 
