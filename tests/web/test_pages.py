@@ -1,0 +1,323 @@
+"""The pages in a real browser, over prepared rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from runtime import control, messages, tasks
+from runtime.tables import messages as message_rows
+from tests.web.site.pictures import poster
+from tests.web.site.prepared import make_progress, prepare
+from tests.web.site.site import Site
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+
+# What the page shows, without what only this viewer's browser put there.
+SHOWN = """() => {
+    const copy = document.getElementById("live").cloneNode(true);
+    for (const time of copy.querySelectorAll("time")) time.replaceChildren(time.dateTime);
+    for (const one of copy.querySelectorAll("[title]")) one.removeAttribute("title");
+    return copy.innerHTML.replace(/\\s+/g, " ");
+}"""
+
+
+def sign_in(page: Page, site: Site, path: str = "/") -> None:
+    page.goto(f"{site.url}/?token={site.token}")
+    page.wait_for_selector('#line[data-state="live"]')
+    if path != "/":
+        page.goto(site.url + path)
+        page.wait_for_selector('#line[data-state="live"]')
+
+
+def test_a_message_is_written_and_shown(page: Page, site: Site) -> None:
+    # Given an empty thread, whose address has forgotten the token
+    sign_in(page, site)
+    assert page.url == f"{site.url}/"
+    assert page.get_by_text("What shall we make?").is_visible()
+    assert page.get_by_text("offline stand-in").is_visible()
+
+    # When two lines are typed, with Shift+Enter between them, and Enter
+    field = page.get_by_label("Message", exact=True).locator("textarea")
+    field.press_sequentially("navy")
+    field.press("Shift+Enter")
+    field.press_sequentially("and cream")
+    field.press("Enter")
+
+    # Then one message is there, and the field is free for the next
+    page.wait_for_selector(".message.user")
+    assert page.locator(".message.user .words").inner_text() == "navy\nand cream"
+    assert field.input_value() == ""
+    assert [item["text"] for item in site.get("/api/v1/thread")["items"]] == ["navy\nand cream"]
+
+
+def test_a_file_goes_along(page: Page, site: Site) -> None:
+    sign_in(page, site)
+
+    page.set_input_files("#files", {"name": "sketch.png", "mimeType": "image/png", "buffer": poster("SKETCH")})
+    page.wait_for_selector("#attached .chip")
+    page.get_by_role("button", name="Send").click()
+
+    page.locator(".message.user .tile img").wait_for()
+    [message] = site.get("/api/v1/thread")["items"]
+    assert len(message["attachments"]) == 1
+
+
+def test_pictures_and_films_are_really_shown(page: Page, site: Site) -> None:
+    # Given a task with two posters, and one with a film
+    made = prepare(site)
+    sign_in(page, site)
+
+    # Then the pictures have their size, and the film plays
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('.tile img')].filter((one) => one.naturalWidth === 512).length === 2"
+    )
+    film = page.locator("video").first
+    film.evaluate("(one) => { one.muted = true; return one.play(); }")
+    page.wait_for_function("() => document.querySelector('video').currentTime > 0.2")
+    assert film.evaluate("(one) => [one.videoWidth, one.videoHeight]") == [192, 128]
+
+    # And the page of one of them shows it large, with its versions
+    page.goto(f"{site.url}/objects/{made.pictures[0]}")
+    assert page.locator(".stage img").evaluate("(one) => one.decode().then(() => one.naturalHeight)") == 768
+    assert page.get_by_role("link", name="Version 1").is_visible()
+
+
+def test_progress_moves_without_a_reload(page: Page, site: Site) -> None:
+    # Given a task's page with an order at 35 %
+    made = prepare(site)
+    sign_in(page, site, f"/tasks/{made.task_id}")
+    bar = page.locator(f'[data-generation="{made.order_id}"] progress')
+    assert bar.get_attribute("value") == "35"
+    loads: list[str] = []
+    page.on("request", lambda request: loads.append(request.url) if "/tasks/" in request.url else None)
+
+    # When the provider is further
+    make_progress(site, made.order_id, 0.6)
+
+    # Then the bar is too, and nothing was loaded for it
+    page.wait_for_function(
+        f"() => document.querySelector('[data-generation=\"{made.order_id}\"] progress').value === 60"
+    )
+    assert page.get_by_text("60 %").is_visible()
+    assert loads == []
+
+
+def test_a_card_is_answered_by_a_press(page: Page, site: Site) -> None:
+    # Given a quote on a task's page, drawn from stored facts
+    made = prepare(site)
+    sign_in(page, site, f"/tasks/{made.task_id}")
+    card = page.locator(f"#card-{made.card_id}")
+    assert "0.50 USD" in card.locator("tfoot").inner_text()
+
+    # When it is refused
+    card.get_by_role("button", name="Refuse").click()
+
+    # Then it leaves the open ones, and the decision is stored
+    card.wait_for(state="detached")
+    assert site.get(f"/api/v1/cards/{made.card_id}")["answer"]["option"] == "refuse"
+
+
+def test_a_late_press_is_told_what_was_decided(page: Page, site: Site) -> None:
+    # Given a page whose line is cut, and a card that somebody else answers meanwhile
+    made = prepare(site)
+    sign_in(page, site, f"/tasks/{made.task_id}")
+    page.route("**/api/v1/events*", lambda route: route.abort())
+    page.evaluate("() => window.dispatchEvent(new Event('pagehide'))")
+    site.post(f"/api/v1/cards/{made.card_id}/answer", {"option": "refuse"})
+
+    # When it is pressed here
+    page.locator(f"#card-{made.card_id}").get_by_role("button", name="Approve").click()
+
+    # Then the page says what was decided, and shows it so
+    page.get_by_text("already decided: refuse").wait_for()
+    page.locator(f"#card-{made.card_id}").wait_for(state="detached")
+
+
+def test_what_is_written_in_a_task_goes_to_that_task(page: Page, site: Site) -> None:
+    made = prepare(site)
+    sign_in(page, site, f"/tasks/{made.task_id}")
+
+    page.get_by_label("Message to this task").locator("textarea").fill("warmer, please")
+    page.keyboard.press("Enter")
+
+    page.wait_for_function("() => document.querySelector('#composer textarea').value === ''")
+    with site.parts.database.reading(site.workspace_id) as scope:
+        sent = scope.rows(scope.select(message_rows).where(message_rows.c.text == "warmer, please"))
+    assert [row.to_task_id for row in sent] == [made.task_id]
+
+
+def test_a_task_is_stopped_by_its_button(page: Page, site: Site) -> None:
+    made = prepare(site)
+    sign_in(page, site, f"/tasks/{made.task_id}")
+    page.on("dialog", lambda dialog: dialog.accept())
+
+    page.get_by_role("button", name="Pause").click()
+    page.get_by_role("button", name="Resume").click()
+    page.get_by_role("button", name="Stop").click()
+
+    page.wait_for_selector(".head .chip.stopped")
+    assert site.get(f"/api/v1/tasks/{made.task_id}")["status"] == "stopped"
+
+
+def test_the_view_after_a_lost_line_equals_a_fresh_load(page: Page, site: Site) -> None:
+    # Given a task's page with a running film of its state
+    made = prepare(site)
+    sign_in(page, site, f"/tasks/{made.task_id}")
+    turn = page.locator(f'[data-key="turn-{made.turn_id}"]')
+    turn.locator("summary").click()
+
+    # When the line is lost while much happens, and comes back
+    page.context.set_offline(True)
+    with site.writing() as scope:
+        for n in range(12):
+            messages.say(
+                scope,
+                person_id=site.person_id,
+                text=f"report {n}",
+                task_id=made.task_id,
+                reply_to=None,
+                cause=f"report:{n}",
+                language="en",
+            )
+    make_progress(site, made.order_id, 0.8)
+    site.post(f"/api/v1/cards/{made.card_id}/answer", {"option": "refuse"})
+    page.context.set_offline(False)
+    page.get_by_text("report 11").wait_for()
+    page.wait_for_selector('#line[data-state="live"]')
+    page.locator(f"#card-{made.card_id}").wait_for(state="detached")
+    assert turn.evaluate("(one) => one.open"), "what the viewer opened was closed"
+    turn.locator("summary").click()
+    seen = page.evaluate(SHOWN)
+
+    # Then it is what a fresh load shows: nothing missing, nothing twice
+    page.reload()
+    page.wait_for_selector('#line[data-state="live"]')
+    assert page.evaluate(SHOWN) == seen
+    assert page.get_by_text("report 7").count() == 1
+
+
+def test_two_tabs_see_the_same(page: Page, site: Site) -> None:
+    made = prepare(site)
+    sign_in(page, site)
+    other = page.context.new_page()
+    other.goto(f"{site.url}/tasks/{made.task_id}")
+    other.wait_for_selector('#line[data-state="live"]')
+
+    with site.writing() as scope:
+        control.pause(scope, made.task_id)
+
+    page.wait_for_selector(".task-entry .chip.paused")
+    other.wait_for_selector(".head .chip.paused")
+
+
+def test_what_a_model_wrote_can_do_nothing(page: Page, site: Site) -> None:
+    # Given words with a script, a script's link and a picture from elsewhere
+    prepare(site)
+    far: list[str] = []
+    page.on("request", lambda request: far.append(request.url) if not request.url.startswith(site.url) else None)
+
+    # When they are shown
+    sign_in(page, site)
+    report = page.locator(".report").first
+
+    # Then they are words
+    assert report.locator("strong").inner_text() == "Two of three"
+    assert report.locator("script, img").count() == 0
+    assert report.locator("a[href^='javascript']").count() == 0
+    assert far == []
+
+
+def test_a_document_is_edited_and_a_newer_one_is_not_overwritten(page: Page, site: Site) -> None:
+    # Given a document's page
+    made = prepare(site)
+    path = f"/api/v1/objects/{made.document_id}"
+    sign_in(page, site, f"/objects/{made.document_id}")
+    page.get_by_text("Edit", exact=True).click()
+
+    # When it is changed here
+    page.locator("#edit-text").fill("# Shot list\n\nOnly dawn")
+    page.get_by_role("button", name="Save as version 2").click()
+    page.get_by_text("Only dawn").first.wait_for()
+    assert site.get(path)["version"] == 2
+
+    # And, before another change here, somewhere else
+    page.get_by_text("Edit", exact=True).click()
+    page.route("**/objects/*", lambda route: route.abort() if route.request.method == "GET" else route.continue_())
+    site.client.put(path, json={"content": "theirs"}, headers={"If-Match": "2"})
+    page.locator("#edit-text").fill("mine")
+    page.get_by_role("button", name="Save as version 3").click()
+
+    # Then the page says so, and keeps the words
+    page.get_by_text("Version 3 came in between").wait_for()
+    assert page.locator("#edit-text").input_value() == "mine"
+    assert site.client.get(f"{path}/content").text == "theirs"
+
+
+def test_runs_are_shown_with_their_steps(page: Page, site: Site) -> None:
+    site.parts.runs.runs["r1"] = {
+        "id": "r1",
+        "app": "loopwright",
+        "function": "run-turn",
+        "status": "failed",
+        "started_at": "2026-01-02T03:04:05Z",
+        "ended_at": "2026-01-02T03:04:06Z",
+        "event": {"name": "turn/requested"},
+        "output": None,
+        "error": {"message": "no model"},
+        "steps": [
+            {
+                "id": "s1",
+                "name": "decide-1",
+                "attempts": 3,
+                "output": None,
+                "error": "no model",
+                "started_at": None,
+                "ended_at": "2026-01-02T03:04:06Z",
+            }
+        ],
+    }
+    sign_in(page, site, "/runs")
+
+    page.get_by_role("link", name="run-turn").click()
+
+    page.get_by_text("3 attempts").wait_for()
+    assert page.get_by_text("turn/requested").is_visible()
+    assert page.locator(".trace pre").inner_text() == "no model"
+
+
+def test_every_page_is_used_by_keyboard_and_fits_a_phone(page: Page, site: Site) -> None:
+    made = prepare(site)
+    sign_in(page, site)
+    page.set_viewport_size({"width": 390, "height": 844})
+    for path in ("/", f"/tasks/{made.task_id}", "/objects", f"/objects/{made.document_id}", "/tasks", "/settings"):
+        page.goto(site.url + path)
+
+        # Then nothing is wider than the screen, every control has a name, and the bar can be skipped
+        assert page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth"), path
+        nameless = page.evaluate(
+            """() => [...document.querySelectorAll("button, input:not([type=hidden]), select, textarea, a, img")]
+                .filter(
+                (one) => !(one.textContent.trim() || one.getAttribute("aria-label") || one.hasAttribute("alt")
+                    || one.labels?.length || one.getAttribute("aria-hidden"))).map((one) => one.outerHTML)"""
+        )
+        assert nameless == [], path
+        page.locator(".skip").focus()
+        page.keyboard.press("Enter")
+        assert page.evaluate("() => document.activeElement.id") == "content", path
+
+
+def test_a_task_without_anything_has_a_page(page: Page, site: Site) -> None:
+    with site.writing() as scope:
+        task = tasks.create(
+            scope, kind="light", goal="A film", language="en", person_id=site.person_id, asked_by="person", cause="x"
+        )
+
+    sign_in(page, site, f"/tasks/{task.id}")
+
+    assert page.get_by_text("A quick task needs no plan.").is_visible()
+    assert page.get_by_text("Nothing said yet.").is_visible()
