@@ -37,9 +37,9 @@ def budget_state(scope: Scope, task_id: str | None) -> Mapping[str, Any]:
 
 def outcome_input(scope: Scope, ref_id: str) -> dict[str, Any]:
     """The end of an order, as an input of the task that waited for it."""
-    order = get(scope, ref_id)
-    shown = _shown(order)
-    return {"kind": "outcome", "order_id": shown.pop("id"), **shown}
+    shown = _shown(get(scope, ref_id))
+    work_kind, order_id = shown.pop("kind"), shown.pop("id")
+    return {"kind": "outcome", "order_id": order_id, "work_kind": work_kind, **shown}
 
 
 def is_order(scope: Scope, thing_id: str) -> bool:

@@ -74,8 +74,9 @@ def _untouched(scope: Scope, patience: timedelta) -> list[Order]:
 def _is_quiet(scope: Scope, order: Order, first_pause: float, patience: timedelta) -> bool:
     if order.lease_until is not None and order.lease_until > scope.now:
         return False
+    untried = order.state is State.ORDERED and order.error is None
     age = scope.now - (order.submitted_at or order.created_at)
-    quiet = timedelta(seconds=pause(age, first_pause)) + patience
+    quiet = patience if untried else patience + timedelta(seconds=pause(age, first_pause))
     grown = min(quiet * 2 ** min(order.ring, 10), max(quiet, LONGEST_QUIET))
     return order.news_at <= scope.now - quiet and order.rung_at <= scope.now - (grown if order.ring else quiet)
 

@@ -31,7 +31,10 @@ class Answer:
 
     def json(self) -> object:
         """The body as JSON; raises ValueError."""
-        return json.loads(self.body)
+        try:
+            return json.loads(self.body)
+        except RecursionError:
+            raise ValueError("nested too deeply") from None
 
     def detail(self) -> str:
         """What a problem body says, for the reader of an error; never a page of HTML."""
@@ -57,7 +60,7 @@ def ask(http: httpx.Client, method: str, url: str, *, seconds: float, most: int 
     chunks: list[bytes] = []
     size = 0
     with http.stream(method, url, **request) as answer:
-        for chunk in answer.iter_bytes(64 * 1024):
+        for chunk in answer.iter_bytes():
             chunks.append(chunk)
             size += len(chunk)
             if size > most:

@@ -1,0 +1,136 @@
+"""The watch over orders."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from itertools import pairwise
+
+from core.database import Scope
+from generation.lease import claim
+from generation.orders import get
+from generation.states import State
+from generation.tables import orders
+from generation.watching import free_dead, pass_over, stuck
+from runtime.tables import reservations
+from tests.generation.world import Studio, World
+
+FIRST_PAUSE = 2
+PATIENCE = timedelta(seconds=10)
+
+
+def watch(world: World) -> list[str]:
+    """Ids of the bells that one pass rings."""
+    before = len(world.store.bells.rung)
+    pass_over(world.database, world.workspace_id, FIRST_PAUSE, PATIENCE)
+    return world.store.bells.ids()[before:]
+
+
+def test_22_an_order_whose_bell_was_lost_is_rung_for_under_a_new_id(world: World) -> None:
+    task = world.task()
+    order = world.order(task, world.turn(task))
+    assert watch(world) == []
+    world.store.clock.advance(timedelta(seconds=12))
+    assert watch(world) == [f"{order.id}:ring-1"]
+    assert watch(world) == []
+
+
+def test_22b_a_run_that_is_lost_again_is_rung_for_again_ever_more_slowly(world: World) -> None:
+    task = world.task()
+    order = world.order(task, world.turn(task))
+    rung = []
+    for second in range(0, 400, 8):
+        world.store.clock.advance(timedelta(seconds=8))
+        rung += [(second, bell) for bell in watch(world)]
+    assert [bell for _, bell in rung] == [f"{order.id}:ring-{n}" for n in range(1, len(rung) + 1)]
+    gaps = [later - earlier for (earlier, _), (later, _) in pairwise(rung)]
+    assert gaps == sorted(gaps)
+    assert 3 <= len(rung) < 8
+
+
+def test_an_order_that_somebody_works_on_is_left_alone(world: World) -> None:
+    task = world.task()
+    order = world.order(task, world.turn(task))
+    world.store.clock.advance(timedelta(seconds=12))
+    with world.scope() as scope:
+        claim(scope, get(scope, order.id), timedelta(seconds=30))
+    assert watch(world) == []
+
+
+def test_an_order_with_fresh_news_and_one_that_ended_are_left_alone(world: World) -> None:
+    task = world.task()
+    fence = world.turn(task)
+    fresh = world.order(task, fence, 1)
+    ended = world.order(task, fence, 2)
+    world.follow(ended)
+    world.store.clock.advance(timedelta(hours=1))
+    with world.scope() as scope:
+        scope.change(scope.update(orders).where(orders.c.id == fresh.id).values(news_at=scope.now))
+    assert watch(world) == []
+
+
+def test_a_job_is_left_alone_for_its_own_pause(world: World) -> None:
+    """An old job is asked about once a minute, so that a minute without news is no sign of a lost run."""
+    task = world.task()
+    order = world.order(task, world.turn(task))
+    with world.scope() as scope:
+        long_ago = scope.now - timedelta(hours=1)
+        scope.change(scope.update(orders).values(state="running", submitted_at=long_ago, news_at=scope.now))
+    world.store.clock.advance(timedelta(seconds=65))
+    assert watch(world) == []
+    world.store.clock.advance(timedelta(seconds=10))
+    assert watch(world) == [f"{order.id}:ring-1"]
+
+
+def test_b43_money_of_an_order_that_nobody_can_resolve_is_freed_after_its_deadline(
+    world: World, the_studio: Studio
+) -> None:
+    task = world.task()
+    order = world.order(task, world.turn(task))
+    world.submit(order)
+    the_studio.fault("lost_job", times=None)
+    world.store.clock.advance(timedelta(seconds=31))
+    assert world.poll(order).state == State.UNRESOLVED
+    world.store.clock.advance(timedelta(minutes=30))
+    watch(world)
+    assert world.reservation_states() == ["held"]
+
+    world.store.clock.advance(timedelta(hours=1))
+    watch(world)
+    assert world.reservation_states() == ["released"]
+    assert world.money("release") == [order.quote]
+
+
+def test_a_reservation_without_an_order_is_freed(world: World) -> None:
+    task = world.task()
+    order = world.order(task, world.turn(task))
+    with world.scope() as scope:
+        scope.change(scope.update(reservations).values(order_id="order_gone"))
+    world.store.clock.advance(timedelta(minutes=2))
+    with world.scope() as scope:
+        assert free_dead(scope) == 1
+    assert world.get(order.id).open
+
+
+def test_an_unresolved_order_is_asked_about_for_a_week(world: World) -> None:
+    task = world.task()
+    world.order(task, world.turn(task))
+    with world.scope() as scope:
+        scope.change(scope.update(orders).values(state="unresolved"))
+    rung = 0
+    for _ in range(8 * 4):
+        world.store.clock.advance(timedelta(hours=6))
+        rung += len(watch(world))
+    assert 3 < rung <= 28
+    assert watch(world) == []
+
+
+def test_one_pass_rings_once_even_when_two_watch(world: World) -> None:
+    task = world.task()
+    world.order(task, world.turn(task))
+    world.store.clock.advance(timedelta(seconds=12))
+
+    def ring(scope: Scope) -> int:
+        return stuck(scope, FIRST_PAUSE, PATIENCE)
+
+    with world.scope() as scope:
+        assert (ring(scope), ring(scope)) == (1, 0)
