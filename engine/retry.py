@@ -1,5 +1,6 @@
 """When a failed call is tried again."""
 
+import math
 import random
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -26,9 +27,11 @@ def retry_after_ms(value: str, now_ms: int) -> int | None:
 
 def _read_wait(value: str, now_ms: int) -> int | None:
     try:
-        return round(float(value) * 1000)
+        seconds = float(value)
     except ValueError:
         pass
+    else:
+        return round(seconds * 1000) if math.isfinite(seconds) else None
     for read in (datetime.fromisoformat, parsedate_to_datetime):
         try:
             moment = read(value)

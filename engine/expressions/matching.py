@@ -28,7 +28,7 @@ def match_of(expression: Expression, scope: Scope) -> tuple[str, str] | None:
 def match_key(value: Any) -> str | None:
     """The same text for values that are loosely equal; None for what has no such text."""
     if (found := loose.number(value)) is not None:
-        return f"n:{float(found)!r}"
+        return f"n:{float(found) + 0.0!r}"
     return f"s:{value}" if isinstance(value, str) else None
 
 

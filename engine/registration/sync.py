@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import delete, insert, select, text, update
+from sqlalchemy import delete, insert, or_, select, text, update
 
 from engine import ids
 from engine.function import load_function
@@ -87,7 +87,8 @@ def sync(tx: Transaction, request: dict[str, Any]) -> Synced:
 
 
 def _store_functions(tx: Transaction, app: str, configs: Sequence[dict[str, Any]]) -> None:
-    stored = {row.slug: row for row in tx.run(select(functions).where(functions.c.app == app))}
+    mine = or_(functions.c.app == app, functions.c.slug.in_([config["id"] for config in configs]))
+    stored = {row.slug: row for row in tx.run(select(functions).where(mine))}
     for config in configs:
         slug, config_text = config["id"], dumps(config)
         before = stored.pop(slug, None)
@@ -96,7 +97,7 @@ def _store_functions(tx: Transaction, app: str, configs: Sequence[dict[str, Any]
             fresh = {"slug": slug, "id": ids.function_id(slug), "app": app, "config": config_text, "version": 1}
             tx.run(insert(functions), {**fresh, "archived": False, "created_at": tx.now})
         else:
-            values = {"config": config_text, "version": version, "archived": False}
+            values = {"app": app, "config": config_text, "version": version, "archived": False}
             tx.run(update(functions).where(functions.c.slug == slug).values(**values))
         reschedule(tx, load_function(app, config_text, id=ids.function_id(slug), version=version, archived=False))
     for row in stored.values():
@@ -106,9 +107,8 @@ def _store_functions(tx: Transaction, app: str, configs: Sequence[dict[str, Any]
 
 def _refuse_foreign(tx: Transaction, app: str, configs: Sequence[dict[str, Any]]) -> None:
     slugs = [config["id"] for config in configs]
-    rows = tx.run(
-        select(functions.c.slug, functions.c.app).where(functions.c.slug.in_(slugs), functions.c.app != app)
-    ).all()
+    live = functions.c.archived.is_(False)
+    rows = tx.run(select(functions).where(functions.c.slug.in_(slugs), functions.c.app != app, live)).all()
     if rows:
         told = "; ".join(f"{row.slug}: it belongs to app {row.app}" for row in rows)
         raise RefusedError(f"At least one function is invalid. {told}")

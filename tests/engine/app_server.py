@@ -33,6 +33,10 @@ class AppServer:
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
         return self
 
+    def answer_as_stranger(self) -> None:
+        """Be a server that is no SDK."""
+        self._flask = flask.Flask("stranger")
+
     def _answer(self, environ: Any, begin: Any) -> Any:
         return self._flask(environ, begin)
 

@@ -115,7 +115,7 @@ def test_runs_in_every_state_end_by_themselves_after_a_kill(mortal_engine: Engin
     # Then a wait still hears its event
     engine.send({"name": f"{app}/fact", "data": {"n": 5}})
     outputs = {name: engine.ended_run(event_id, within=30)["output"] for name, event_id in ids.items()}
-    # And every run ends as it would have, each stored step having run once, the step in flight again as the same attempt
+    # And every run ends as it would have: stored steps ran once, the step in flight again as the same attempt
     assert outputs == {
         "sleeper": ["before-sleep", "after-sleep"],
         "waiter": 5,
@@ -214,7 +214,7 @@ def test_a_taken_port_is_one_clear_line(lone_engine: EngineProcess, tmp_path: Pa
 
 
 def test_an_engine_that_is_told_to_stop_ends_cleanly(lone_engine: EngineProcess, serve: ServeApp) -> None:
-    # Given a run in a step, when the engine is told to stop, it ends with status 0, and the next start runs the step again
+    # Given a run in a step, when the engine is told to stop, it ends with status 0, and the next one repeats the step
     client = make_client(lone_engine)
     started, go_on = threading.Event(), threading.Event()
 

@@ -1,5 +1,6 @@
 """Every kind of step, through the real SDK."""
 
+import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -161,8 +162,6 @@ def test_an_invoke_that_lasts_too_long_is_an_error_of_the_step(engine: EnginePro
 def group_function(
     client: inngest.Inngest, mode: inngest.ParallelMode, requests: list[bool], order: list[str]
 ) -> inngest.Function[Any]:
-    import time
-
     @client.create_function(fn_id="fn", trigger=inngest.TriggerEvent(event=f"{client.app_id}/go"), retries=0)
     def fn(ctx: inngest.ContextSync) -> None:
         requests.append(True)

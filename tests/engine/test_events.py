@@ -1,0 +1,140 @@
+"""POST /e/{key} and what events start."""
+
+import base64
+import json
+import time
+import urllib.error
+from typing import Any
+
+import inngest
+import pytest
+
+from tests.engine.clients import make_client
+from tests.engine.conftest import ServeApp
+from tests.engine.engine_process import EngineProcess
+
+
+def echo(client: inngest.Inngest, *triggers: inngest.TriggerEvent) -> inngest.Function[Any]:
+    @client.create_function(fn_id="echo", trigger=list(triggers) or inngest.TriggerEvent(event=f"{client.app_id}/go"))
+    def fn(ctx: inngest.ContextSync) -> object:
+        return dict(ctx.event.data)
+
+    return fn
+
+
+def refusal(engine: EngineProcess, body: Any) -> dict[str, Any]:
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        engine.request("POST", "/e/key", body)
+    assert caught.value.code == 400
+    with caught.value as answer:
+        told: dict[str, Any] = json.loads(answer.read())
+    return told
+
+
+def test_the_second_event_of_an_id_starts_nothing(engine: EngineProcess, serve: ServeApp) -> None:
+    # Given a function
+    client = make_client(engine)
+    serve(engine, client, [echo(client)])
+    name = f"{client.app_id}/go"
+    # When two events with one id come, and one with another
+    first, second, other = engine.send(
+        {"name": name, "id": "x", "data": {"n": 1}},
+        {"name": name, "id": "x", "data": {"n": 2}},
+        {"name": name, "id": "y"},
+    )
+    # Then the second is stored and starts nothing
+    assert engine.ended_run(first)["output"] == {"n": 1}
+    assert engine.ended_run(other)["output"] == {}
+    assert engine.get(f"/v1/events/{second}")["data"]["data"] == {"n": 2}
+    assert engine.runs_of(second) == []
+
+
+def test_a_repeated_request_with_its_seed_runs_once(engine: EngineProcess, serve: ServeApp) -> None:
+    # Given a function
+    client = make_client(engine)
+    serve(engine, client, [echo(client)])
+    # When a sender repeats a request
+    seed = f"{int(time.time() * 1000)},{base64.b64encode(bytes(range(10))).decode()}"
+    body = [{"name": f"{client.app_id}/go", "data": {"n": n}} for n in range(2)]
+    answers = [engine.request("POST", "/e/key", body, {"x-inngest-event-id-seed": seed})["ids"] for _ in range(2)]
+    # Then both get the same ids, both copies are listed and each event ran once
+    assert answers[0] == answers[1]
+    assert len(set(answers[0])) == 2
+    assert [engine.ended_run(event_id)["output"] for event_id in answers[0]] == [{"n": 0}, {"n": 1}]
+    assert len(engine.get(f"/v1/events?name={client.app_id}/go")["data"]) == 4
+
+
+def test_expressions_and_patterns_choose_what_runs(engine: EngineProcess, serve: ServeApp) -> None:
+    # Given a function for a pattern of names, under a condition, and for one name besides
+    client = make_client(engine)
+    app = client.app_id
+    condition = "event.data.size > 3 && lowercase(event.data.word) == 'yes'"
+    triggers = (
+        inngest.TriggerEvent(event=f"{app}/made.*", expression=condition),
+        inngest.TriggerEvent(event=f"{app}/made.x"),
+    )
+    serve(engine, client, [echo(client, *triggers)])
+    # When events come
+    yes, small, missing, twice = engine.send(
+        {"name": f"{app}/made.a", "data": {"size": 4, "word": "YES"}},
+        {"name": f"{app}/made.a", "data": {"size": 3, "word": "YES"}},
+        {"name": f"{app}/made.a", "data": {}},
+        {"name": f"{app}/made.x", "data": {"size": 4, "word": "yes"}},
+    )
+    # Then those run that match, and once although two triggers do
+    assert engine.ended_run(yes)["status"] == "Completed"
+    assert engine.ended_run(twice)["status"] == "Completed"
+    assert engine.runs_of(small) == engine.runs_of(missing) == []
+
+
+def test_an_event_of_the_future_starts_its_run_then(engine: EngineProcess, serve: ServeApp) -> None:
+    # Given a function
+    client = make_client(engine)
+    serve(engine, client, [echo(client)])
+    # When an event of the next second comes
+    at = int(time.time() * 1000) + 1200
+    (event_id,) = engine.send({"name": f"{client.app_id}/go", "ts": at, "data": {}})
+    # Then its run exists, queued, and begins then
+    (run,) = engine.runs_of(event_id)
+    assert engine.get(f"/v2/runs/{run['run_id']}")["data"]["status"] == "QUEUED"
+    engine.ended_run(event_id)
+    assert time.time() * 1000 >= at
+
+
+def test_bad_events_are_refused_and_the_ones_before_them_kept(engine: EngineProcess) -> None:
+    good = {"name": "test/good", "data": {}}
+    for bad, reason in (
+        ({"name": ""}, "must have a name"),
+        ({"name": "inngest/function.failed", "data": {}}, "reserved"),
+        ({"name": "x" * 513}, "513"),
+        ({"name": "test/x", "data": [1]}, "must be an object"),
+        ({"name": "test/x", "ts": 5}, "before 1980"),
+        ("text", "must be an object"),
+    ):
+        told = refusal(engine, [good, bad, good])
+        assert len(told["ids"]) == 1
+        assert reason in told["error"]
+
+
+def test_limits_name_the_size(engine: EngineProcess) -> None:
+    too_big = refusal(engine, {"name": "test/big", "data": {"text": "é" * 1_600_000}})
+    assert "bytes" in too_big["error"]
+    assert "3 MiB" in too_big["error"]
+    too_many = refusal(engine, [{"name": "test/many"}] * 5001)
+    assert "5001" in too_many["error"]
+
+
+def test_text_that_cannot_be_signed_is_cleaned(engine: EngineProcess, serve: ServeApp) -> None:
+    # Given a function
+    client = make_client(engine)
+    serve(engine, client, [echo(client)])
+    # When an event holds a lone surrogate, a large integer and our own field
+    (event_id,) = engine.send(
+        {"name": f"{client.app_id}/go", "data": {"text": "a\ud83db", "n": 9007199254740993, "_inngest": {"fn_id": "x"}}}
+    )
+    # Then the run sees clean text, the integer as it was, and no such field
+    assert engine.ended_run(event_id)["output"] == {"text": "a\ufffdb", "n": 9007199254740993}
+
+
+def test_no_events_is_no_error(engine: EngineProcess) -> None:
+    assert engine.request("POST", "/e/key", []) == {"ids": [""], "status": 200}
