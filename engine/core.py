@@ -58,9 +58,21 @@ class Core:
         await self.caller.stop()
         await asyncio.to_thread(self.writer.stop)
 
-    async def send(self, events: Sequence[Event]) -> None:
-        """Store events and start what they trigger, each event in one transaction with all it sets off."""
-        await asyncio.gather(*(self.writer.submit(_delivering(event)) for event in events))
+    async def send(self, events: Sequence[Event]) -> list[Call]:
+        """Store events, each in one transaction with all it sets off.
+
+        Returns the calls that follow, for `go_out`: the sender is to hear that its events are stored before the
+        functions run, whose effects it may be about to look for.
+        """
+        done = await asyncio.gather(*(self.writer.submit(_delivering(event)) for event in events))
+        return [call for tx in done for call in tx.calls]
+
+    def go_out(self, calls: Sequence[Call]) -> None:
+        """Carry out claimed calls, each in a task of its own."""
+        for call in calls:
+            task = asyncio.create_task(self._carry_out(call))
+            self._in_flight.add(task)
+            task.add_done_callback(self._in_flight.discard)
 
     async def work_off(self) -> None:
         """Carry out what is due and wait until the app answered every call, and every call that followed from it."""
@@ -83,16 +95,13 @@ class Core:
 
     def _committed(self, transactions: list[Transaction]) -> None:
         assert self._loop is not None
-        calls = [call for tx in transactions for call in tx.calls]
+        calls = [call for tx in transactions if not tx.held_back for call in tx.calls]
         due = min((tx.next_due for tx in transactions if tx.next_due is not None), default=None)
         if calls or due is not None:
             self._loop.call_soon_threadsafe(self._act, calls, due)
 
     def _act(self, calls: list[Call], due: int | None) -> None:
-        for call in calls:
-            task = asyncio.create_task(self._carry_out(call))
-            self._in_flight.add(task)
-            task.add_done_callback(self._in_flight.discard)
+        self.go_out(calls)
         if due is not None and (self._next_due is None or due < self._next_due):
             self._next_due = due
             self._wake.set()
@@ -169,5 +178,10 @@ def _reschedule_all(tx: Transaction) -> None:
     tx.due(tx.now)
 
 
-def _delivering(event: Event) -> Callable[[Transaction], None]:
-    return lambda tx: tx.outbox.append(event)
+def _delivering(event: Event) -> Callable[[Transaction], Transaction]:
+    def hand_in(tx: Transaction) -> Transaction:
+        tx.outbox.append(event)
+        tx.held_back = True
+        return tx
+
+    return hand_in

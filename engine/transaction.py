@@ -46,6 +46,8 @@ class Transaction:
     """Events to be delivered before this transaction ends."""
     calls: list[Call] = field(default_factory=list)
     next_due: int | None = None
+    held_back: bool = False
+    """Whoever handed the operation in sends the calls on their way."""
 
     def run(
         self, statement: Executable, parameters: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None

@@ -2,6 +2,7 @@
 
 from aiohttp import web
 
+from engine.api.guard import KIND_HEADER
 from engine.api.state import reply, state_of
 from engine.intake import read_events
 from engine.signing import matches_any
@@ -18,8 +19,20 @@ async def post_events(request: web.Request) -> web.Response:
     core = state.core
     seed = request.headers.get("x-inngest-event-id-seed")
     intake = read_events(await request.read(), seed, core.clock.now_ms(), core.settings)
-    await core.send(intake.events)
-    ids = [event.id for event in intake.events]
-    if intake.error is not None:
-        return reply({"error": intake.error, "ids": ids, "status": 400}, 400)
-    return reply({"ids": ids or [""], "status": 200})
+    calls = await core.send(intake.events)
+    try:
+        return await _answer(request, [event.id for event in intake.events], intake.error)
+    finally:
+        core.go_out(calls)
+
+
+async def _answer(request: web.Request, ids: list[str], error: str | None) -> web.Response:
+    """Answer at once rather than on return, so that what follows comes after it."""
+    if error is not None:
+        response = reply({"error": error, "ids": ids, "status": 400}, 400)
+    else:
+        response = reply({"ids": ids or [""], "status": 200})
+    response.headers[KIND_HEADER] = state_of(request).kind
+    await response.prepare(request)
+    await response.write_eof()
+    return response

@@ -11,6 +11,8 @@ from engine.signing import bearer_matches
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0"})
 _OPEN = frozenset({"/health", "/v2/health", "/dev"})
 
+KIND_HEADER = "x-inngest-server-kind"
+
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -20,7 +22,8 @@ async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
     state = state_of(request)
     refusal = _refusal(request, state.signing_keys)
     response = refusal if refusal is not None else await handler(request)
-    response.headers["x-inngest-server-kind"] = state.kind
+    if not response.prepared:
+        response.headers[KIND_HEADER] = state.kind
     return response
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import time
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,6 +24,9 @@ from engine.transaction import Call
 
 USER_AGENT = "Inngest"
 _MAX_ANSWER = 64 * MIB
+# Less than servers keep an idle connection for (gunicorn two seconds): the app must not be the one to close.
+_KEEP_ALIVE_S = 1.0
+_STALE_S = 0.25
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,13 @@ class Keys:
     @property
     def kind(self) -> str:
         return "cloud" if self.signing else "dev"
+
+
+@dataclass
+class UsedConnection:
+    """Whether a request went over a connection that was kept from an earlier one."""
+
+    kept: bool = False
 
 
 class Caller:
@@ -50,9 +61,11 @@ class Caller:
         self._generation = itertools.count(1)
 
     async def start(self) -> None:
-        connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=60, ttl_dns_cache=60)
+        connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEEP_ALIVE_S, ttl_dns_cache=60)
         timeout = aiohttp.ClientTimeout(total=self._settings.call_timeout_s, sock_connect=10)
-        self._session = aiohttp.ClientSession(connector=connector, timeout=timeout, auto_decompress=True)
+        tracing = aiohttp.TraceConfig()
+        tracing.on_connection_reuseconn.append(_note_kept)
+        self._session = aiohttp.ClientSession(connector=connector, timeout=timeout, trace_configs=[tracing])
 
     async def stop(self) -> None:
         if self._session is not None:
@@ -75,8 +88,7 @@ class Caller:
         headers = self._headers(call, ids, body, started_at)
         url = function.call_url(call.step_id)
         try:
-            async with session.post(url, data=body.encode(), headers=headers, allow_redirects=False) as response:
-                answer = await _read_limited(response)
+            response, answer = await self._post(session, url, body, headers)
         except TimeoutError:
             return _unreachable(url, f"no answer within {self._settings.call_timeout_s:g} s", started_at)
         except (aiohttp.ClientError, OSError) as error:
@@ -87,6 +99,20 @@ class Caller:
         if (problem := self._distrust(lower, answer, response.status)) is not None:
             return _failed(problem, started_at)
         return read_answer(response.status, lower, answer, started_at=started_at, now=self._clock.now_ms())
+
+    async def _post(
+        self, session: aiohttp.ClientSession, url: str, body: str, headers: Mapping[str, str]
+    ) -> tuple[aiohttp.ClientResponse, bytes | None]:
+        """The answer; None for its body when that is too large."""
+        began = time.monotonic()
+        used = UsedConnection()
+        try:
+            return await _exchange(session, url, body, headers, used)
+        except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
+            # A kept connection that the app had closed by then: it never saw the request.
+            if not used.kept or time.monotonic() - began > _STALE_S:
+                raise
+        return await _exchange(session, url, body, headers, UsedConnection())
 
     def _headers(self, call: Call, ids: RequestIds, body: str, now: int) -> dict[str, str]:
         headers = {
@@ -114,6 +140,19 @@ class Caller:
         if not verify(self._keys.signing, body, signature):
             return "the app's answer has a wrong signature: its signing key is not that of this engine"
         return None
+
+
+async def _exchange(
+    session: aiohttp.ClientSession, url: str, body: str, headers: Mapping[str, str], used: UsedConnection
+) -> tuple[aiohttp.ClientResponse, bytes | None]:
+    request = session.post(url, data=body.encode(), headers=headers, allow_redirects=False, trace_request_ctx=used)
+    async with request as response:
+        return response, await _read_limited(response)
+
+
+async def _note_kept(_session: aiohttp.ClientSession, context: Any, _told: object) -> None:
+    if isinstance(context.trace_request_ctx, UsedConnection):
+        context.trace_request_ctx.kept = True
 
 
 async def _read_limited(response: aiohttp.ClientResponse) -> bytes | None:
