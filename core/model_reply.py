@@ -8,6 +8,7 @@ from typing import Any
 
 from core.errors import UnavailableError
 from core.model import Decision, ProposedCall, Usage
+from core.model_text import clean_json, clean_text
 
 
 def read_reply(body: str, asked: str) -> Decision:
@@ -28,16 +29,6 @@ def read_reply(body: str, asked: str) -> Decision:
         cut=finish == "length",
         refused=bool(refusal) or finish == "content_filter",
     )
-
-
-def clean_text(content: object) -> str:
-    """Text of a content field (a string or a list of parts) as databases can keep it: no NUL, no half character."""
-    if isinstance(content, list):
-        parts = [part.get("text") for part in content if isinstance(part, dict)]
-        content = "".join(part for part in parts if isinstance(part, str))
-    if not isinstance(content, str):
-        return ""
-    return content.replace("\x00", "").encode("utf-8", "replace").decode("utf-8")
 
 
 def _first_choice(reply: object, asked: str) -> Mapping[str, Any]:
@@ -76,7 +67,7 @@ def _calls(proposed: object) -> tuple[ProposedCall, ...]:
 
 def _arguments(arguments: object) -> str:
     # Some servers send the object itself where the protocol wants its text.
-    return json.dumps(arguments, ensure_ascii=False) if isinstance(arguments, dict) else clean_text(arguments)
+    return clean_json(json.dumps(arguments) if isinstance(arguments, dict) else clean_text(arguments))
 
 
 def _usage(usage: object) -> Usage:

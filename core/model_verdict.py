@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from core.model import Message, Verdict
+from core.model_text import clean_json
 
 
 def schema_format(name: str, shape: type[BaseModel]) -> dict[str, Any]:
@@ -35,7 +36,7 @@ class UnfitAnswer(ValueError):
 def fit(shape: type[Verdict], text: str) -> Verdict:
     """The verdict in an answer's text. Raises UnfitAnswer."""
     try:
-        return shape.model_validate_json(_without_fence(text))
+        return shape.model_validate_json(clean_json(_without_fence(text)))
     except ValidationError as error:
         problems = error.errors(include_url=False, include_input=False, include_context=False)
         where = [f"{'.'.join(str(part) for part in item['loc']) or 'answer'}: {item['msg']}" for item in problems[:5]]

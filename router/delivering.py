@@ -20,6 +20,9 @@ from runtime.tables import messages as message_rows
 from runtime.tasks import Task
 from runtime.wake import queue_main, wake
 
+LONGEST_GOAL = 4000
+"""Characters of a message that become its task's goal; the worker reads the whole message from its inbox."""
+
 
 def deliver(parts: RouterParts, workspace_id: str, message_id: str) -> str:
     """Act on the stored decision; answers what became of the message. Rings for the person's next message."""
@@ -57,7 +60,7 @@ def to_new(scope: Scope, works: Works, message: Message, decided: Decided, kind:
     task = tasks.create(
         scope,
         kind=kind,
-        goal=message.text or "(see the attached works)",
+        goal=message.text[:LONGEST_GOAL] or "(see the attached works)",
         language=message.language,
         person_id=message.person_id,
         asked_by=message.asked_by,

@@ -149,6 +149,19 @@ def test_text_can_be_stored_by_every_database() -> None:
     assert decision.text == "ab?c"
 
 
+def test_arguments_and_verdicts_hide_nothing_unfit_behind_escapes() -> None:
+    arguments = '{"title": "a\\u0000b\\ud800", "plain": "\\\\u0000 stays", "n": [1]}'
+    answers = [
+        completion({"content": None, "tool_calls": [call("paint", arguments)]}),
+        completion({"content": '{"outcome": "ma\\u0000in"}'}),
+    ]
+    with hostile(answers) as server:
+        model = client(server.url)
+        decision, verdict = model.decide(ASK, []), model.verdict("route", Pick, ASK)
+    assert json.loads(decision.calls[0].arguments) == {"title": "ab?", "plain": "\\u0000 stays", "n": [1]}
+    assert verdict.outcome == "main"
+
+
 def verdict_of(answers: list[Answer]) -> tuple[Pick, list[dict[str, Any]]]:
     with hostile(answers) as server:
         return client(server.url).verdict("route", Pick, ASK), server.asked

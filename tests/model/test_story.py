@@ -168,6 +168,17 @@ def test_a_failed_order_is_tried_once_more_and_then_told(model: OpenAIModel) -> 
     assert titles[1] in told_so.text
 
 
+def test_a_picture_without_a_word_starts_nothing(model: OpenAIModel) -> None:
+    worker = Worker(model, goal=POSTERS)
+    worker.hear(POSTERS)
+    planned(worker)
+    ordered(worker)
+    worker.settle()
+    closed(worker)
+    worker.hear("", attachments=["obj_77"])
+    assert worker.decide().calls == ()
+
+
 def test_a_document_is_written_and_reported(model: OpenAIModel) -> None:
     text = "Write a short brief for a night market"
     worker = Worker(model, goal=text)

@@ -83,6 +83,15 @@ def test_a_goal_becomes_a_task_with_the_persons_words(store: Store) -> None:
     model.assert_spent()
 
 
+def test_a_very_long_message_does_not_become_a_very_long_goal(store: Store) -> None:
+    world, model = scripted(store, verdict("new"))
+    text = "Make a film from this script. " + "INT. NIGHT. Rain. " * 10_000
+    message = world.route(world.say(text))
+    assert len(world.get_task(message.task_id).goal) == 4000
+    assert world.message(message.id).text == text.strip()
+    assert len(facts_in(model.requests[0][0])["message"]["text"]) == 4000
+
+
 def test_one_generation_becomes_a_light_task_with_its_source(store: Store) -> None:
     world, _ = scripted(store)
     posters = world.task("Posters")

@@ -72,7 +72,8 @@ def _groups(events: Sequence[Event]) -> Iterator[tuple[int, int]]:
 def _words(event: Input) -> str:
     """What a person says with an input: a message, or the words beside a card's answer."""
     if event.kind == "message":
-        return str(event.facts.get("text") or "") or ("(a picture)" if event.facts.get("attachments") else "")
+        # An attachment without a word asks for nothing by itself.
+        return str(event.facts.get("text") or "") or ("🖼" if event.facts.get("attachments") else "")
     return str(event.facts.get("text") or "") if event.kind == "answer" else ""
 
 
