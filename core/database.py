@@ -43,7 +43,7 @@ class Scope:
     def select(self, *what: sa.Table | sa.ColumnElement[Any] | sa.Label[Any]) -> sa.Select[Any]:
         """Select from the tables named by `what`, every one of them narrowed to this workspace."""
         statement = sa.select(*what)
-        for table in statement.get_final_froms():
+        for table in statement.columns_clause_froms:
             for narrow in _tables_in(table):
                 statement = statement.where(narrow.c.workspace_id == self.workspace_id)
         return statement.execution_options(**{_SCOPE: self.workspace_id})
@@ -145,7 +145,12 @@ class Database:
         self._ids = ids or RandomIds()
         self._bells = bells or SilentBells()
         self._writer = _engine(url, pool_size, immediate=True)
-        self._reader = _engine(url, pool_size, immediate=False) if url.startswith("sqlite") else self._writer
+        # On PostgreSQL a transaction sees one state from its beginning to its end only at this level.
+        self._reader = (
+            _engine(url, pool_size, immediate=False)
+            if url.startswith("sqlite")
+            else self._writer.execution_options(isolation_level="REPEATABLE READ")
+        )
 
     @property
     def clock(self) -> Clock:

@@ -117,6 +117,12 @@ def exists(scope: Scope, message_id: str) -> bool:
     return scope.first(scope.select(messages.c.id).where(messages.c.id == message_id)) is not None
 
 
+def by_ids(scope: Scope, message_ids: Sequence[str]) -> list[Message]:
+    """Those of the messages that are in this workspace, in the order they came."""
+    query = scope.select(messages).where(messages.c.id.in_(message_ids))
+    return [_message(row) for row in scope.rows(query.order_by(messages.c.created_at, messages.c.id))]
+
+
 def oldest_unrouted(scope: Scope, person_id: str) -> Message | None:
     """The person's message that is next to be routed."""
     row = scope.first(

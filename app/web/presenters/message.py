@@ -1,20 +1,25 @@
-"""A message, with where it went and which step read it."""
+"""Messages, with where each went and which step read it."""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.web.presenters.values import moment
 from core.database import Scope
 from runtime import messages
 from runtime.messages import Message
-from runtime.tables import calls, inbox, routes
-from runtime.turns import rows as turns
+from runtime.tables import calls, inbox, routes, turns
+from runtime.tables import messages as message_rows
+
+Reader = tuple[str, int]
+"""A turn and the number of its step."""
 
 
 def message_by_id(scope: Scope, message_id: str) -> dict[str, Any]:
     """The whole shape; raises NotFoundError."""
-    return message_in_full(scope, messages.get(scope, message_id))
+    return messages_in_full(scope, [messages.get(scope, message_id)])[0]
 
 
 def message_head(message: Message) -> dict[str, Any]:
@@ -35,49 +40,66 @@ def message_head(message: Message) -> dict[str, Any]:
     }
 
 
-def message_in_full(scope: Scope, message: Message) -> dict[str, Any]:
-    consumed = _consumed_by(scope, message)
+def messages_in_full(scope: Scope, some: Sequence[Message]) -> list[dict[str, Any]]:
+    """The whole shapes, in a handful of queries however many there are."""
+    ids = [message.id for message in some]
+    went, read_by, replies = _routes(scope, ids), _readers(scope, some), _replies(scope, ids)
+    made = _calls(scope, list(read_by.values()))
+    return [
+        {
+            **message_head(message),
+            "route": went.get(message.id),
+            "parts": [],
+            "consumed_by": _reader_shape(read_by.get(message.id)),
+            "calls": made[read_by[message.id]] if message.id in read_by else [],
+            "replies": replies[message.id],
+        }
+        for message in some
+    ]
+
+
+def _reader_shape(reader: Reader | None) -> dict[str, Any] | None:
+    return None if reader is None else {"turn_id": reader[0], "step": reader[1]}
+
+
+def _routes(scope: Scope, ids: Sequence[str]) -> Mapping[str, dict[str, Any]]:
     return {
-        **message_head(message),
-        # A stored verdict is no route yet: the task it makes is made by the delivery.
-        "route": None if message.state == "received" else _route(scope, message.id),
-        "parts": [],
-        "consumed_by": consumed,
-        "calls": _calls(scope, consumed) if consumed else [],
-        "replies": [reply.id for reply in messages.replies_to(scope, message.id)],
+        row.message_id: {
+            "level": row.level,
+            "outcome": row.outcome,
+            "task_id": row.task_id,
+            "reasons": row.reasons,
+            "candidates": row.candidates,
+            "object_ids": row.object_ids,
+        }
+        for row in scope.rows(scope.select(routes).where(routes.c.message_id.in_(ids)))
     }
 
 
-def _route(scope: Scope, message_id: str) -> dict[str, Any] | None:
-    row = scope.first(scope.select(routes).where(routes.c.message_id == message_id))
-    if row is None:
-        return None
-    return {
-        "level": row.level,
-        "outcome": row.outcome,
-        "task_id": row.task_id,
-        "reasons": row.reasons,
-        "candidates": row.candidates,
-        "object_ids": row.object_ids,
-    }
-
-
-def _consumed_by(scope: Scope, message: Message) -> dict[str, Any] | None:
-    if message.author != "user":
-        return None
-    row = scope.first(
-        scope.select(inbox.c.turn_id, inbox.c.step).where(
-            inbox.c.kind == "message", inbox.c.ref_id == message.id, inbox.c.state == "consumed"
-        )
+def _readers(scope: Scope, some: Sequence[Message]) -> dict[str, Reader]:
+    in_inbox = scope.select(inbox.c.ref_id, inbox.c.turn_id, inbox.c.step).where(
+        inbox.c.kind == "message", inbox.c.ref_id.in_([message.id for message in some]), inbox.c.state == "consumed"
     )
-    if row is not None:
-        return {"turn_id": row.turn_id, "step": row.step}
-    turn = turns.of_message(scope, message.id)
-    if turn is None or message.state not in {"consumed", "answered"}:
-        return None
-    return {"turn_id": turn.id, "step": 1}
+    # Main has no inbox: its turn is made for one message, which its first step reads.
+    asked = [message.id for message in some if message.state in {"consumed", "answered"}]
+    in_main = scope.select(turns.c.message_id, turns.c.id).where(turns.c.message_id.in_(asked))
+    found: dict[str, Reader] = {row.message_id: (row.id, 1) for row in scope.rows(in_main)}
+    return found | {row.ref_id: (row.turn_id, row.step) for row in scope.rows(in_inbox)}
 
 
-def _calls(scope: Scope, consumed: dict[str, Any]) -> list[str]:
-    query = scope.select(calls.c.id).where(calls.c.turn_id == consumed["turn_id"], calls.c.step == consumed["step"])
-    return [row.id for row in scope.rows(query.order_by(calls.c.seq))]
+def _replies(scope: Scope, ids: Sequence[str]) -> Mapping[str, list[str]]:
+    query = scope.select(message_rows.c.id, message_rows.c.reply_to).where(message_rows.c.reply_to.in_(ids))
+    found: dict[str, list[str]] = defaultdict(list)
+    for row in scope.rows(query.order_by(message_rows.c.created_at, message_rows.c.id)):
+        found[row.reply_to].append(row.id)
+    return found
+
+
+def _calls(scope: Scope, readers: Sequence[Reader]) -> Mapping[Reader, list[str]]:
+    query = scope.select(calls.c.id, calls.c.turn_id, calls.c.step).where(
+        calls.c.turn_id.in_({turn_id for turn_id, _ in readers})
+    )
+    found: dict[Reader, list[str]] = defaultdict(list)
+    for row in scope.rows(query.order_by(calls.c.step, calls.c.seq)):
+        found[row.turn_id, row.step].append(row.id)
+    return found

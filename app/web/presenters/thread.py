@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from app.web.paging import Place, cursor
 from app.web.presenters.card import card_by_id, card_shape
 from app.web.presenters.generation import generations_of_task
-from app.web.presenters.message import message_by_id, message_head
+from app.web.presenters.message import message_head, messages_in_full
 from app.web.presenters.notice import notice_by_id
 from app.web.presenters.object import object_shape
 from app.web.presenters.task import objects_of, task_head
@@ -28,7 +28,6 @@ from runtime.tables import tasks as task_rows
 class _Entry:
     at: datetime
     id: str
-    show: Callable[[Scope, str], dict[str, Any]]
     type: str
 
 
@@ -37,7 +36,7 @@ def thread_after(scope: Scope, person_id: str, after: Place | None, size: int) -
     entries = _entries(scope, person_id, after, size + 1, newest_first=False)
     shown = entries[:size]
     following = cursor(shown[-1].at, shown[-1].id) if len(entries) > size else None
-    return {"items": [_item(scope, entry) for entry in shown], "next": following}
+    return {"items": _items(scope, shown), "next": following}
 
 
 def newest_of_thread(scope: Scope, person_id: str, before: Place | None, size: int) -> dict[str, Any]:
@@ -45,7 +44,7 @@ def newest_of_thread(scope: Scope, person_id: str, before: Place | None, size: i
     entries = _entries(scope, person_id, before, size + 1, newest_first=True)
     shown = entries[:size]
     older = cursor(shown[-1].at, shown[-1].id) if len(entries) > size else None
-    return {"items": [_item(scope, entry) for entry in reversed(shown)], "before": older}
+    return {"items": _items(scope, shown[::-1]), "before": older}
 
 
 def task_in_thread(scope: Scope, task_id: str) -> dict[str, Any]:
@@ -63,20 +62,32 @@ def task_in_thread(scope: Scope, task_id: str) -> dict[str, Any]:
     }
 
 
-def _item(scope: Scope, entry: _Entry) -> dict[str, Any]:
-    return {"type": entry.type, **entry.show(scope, entry.id)}
+def _items(scope: Scope, entries: Sequence[_Entry]) -> list[dict[str, Any]]:
+    said = messages.by_ids(scope, [entry.id for entry in entries if entry.type == "message"])
+    told = {message["id"]: message for message in messages_in_full(scope, said)}
+    return [
+        {"type": entry.type, **(told[entry.id] if entry.type == "message" else _SHOWN[entry.type](scope, entry.id))}
+        for entry in entries
+    ]
+
+
+_SHOWN: Mapping[str, Callable[[Scope, str], dict[str, Any]]] = {
+    "task": task_in_thread,
+    "card": card_by_id,
+    "notice": notice_by_id,
+}
 
 
 def _entries(scope: Scope, person_id: str, place: Place | None, limit: int, *, newest_first: bool) -> list[_Entry]:
-    sources: tuple[tuple[sa.Table, sa.ColumnElement[bool], Callable[[Scope, str], dict[str, Any]], str], ...] = (
-        (message_rows, _in_main(person_id), message_by_id, "message"),
-        (task_rows, task_rows.c.person_id == person_id, task_in_thread, "task"),
-        (card_rows, card_rows.c.task_id.is_(None), card_by_id, "card"),
-        (notice_rows, notice_rows.c.audience == "person", notice_by_id, "notice"),
+    sources: tuple[tuple[sa.Table, sa.ColumnElement[bool], str], ...] = (
+        (message_rows, _in_main(person_id), "message"),
+        (task_rows, task_rows.c.person_id == person_id, "task"),
+        (card_rows, card_rows.c.task_id.is_(None), "card"),
+        (notice_rows, notice_rows.c.audience == "person", "notice"),
     )
     found = [
-        _Entry(row.created_at, row.id, show, kind)
-        for table, belongs, show, kind in sources
+        _Entry(row.created_at, row.id, kind)
+        for table, belongs, kind in sources
         for row in scope.rows(_slice(scope, table, belongs, place, limit, newest_first=newest_first))
     ]
     return sorted(found, key=lambda entry: (entry.at, entry.id), reverse=newest_first)[:limit]
