@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 from core.database import Scope
-from core.errors import RefusedError, UnavailableError
+from core.errors import InvalidError, NotFoundError, RefusedError, UnavailableError
 from generation.checking import fault_of
 from generation.finishing import finish
 from generation.lease import Hold, holding
@@ -21,9 +20,8 @@ from generation.states import State
 MOST_BYTES = 200 << 20
 
 
-@dataclass(frozen=True)
-class _Unusable(Exception):
-    reason: str
+class _UnusableError(Exception):
+    """What came is no work of the ordered kind."""
 
 
 def settle(parts: Parts, file_output: FileOutput, workspace_id: str, order_id: str) -> Progress:
@@ -45,8 +43,8 @@ def settle(parts: Parts, file_output: FileOutput, workspace_id: str, order_id: s
 def _settle(parts: Parts, file_output: FileOutput, workspace_id: str, hold: Hold, order: Order) -> None:
     try:
         assets = [_bring_home(parts, order, output) for output in order.outputs]
-    except (_Unusable, RefusedError) as error:
-        _fail(parts, workspace_id, hold, error.reason if isinstance(error, _Unusable) else str(error))
+    except (_UnusableError, InvalidError, NotFoundError, RefusedError) as error:
+        _fail(parts, workspace_id, hold, str(error))
         return
     except UnavailableError as error:
         if order.deadline > parts.database.clock.now():
@@ -80,10 +78,10 @@ def _bring_home(parts: Parts, order: Order, output: Mapping[str, Any]) -> Stored
         data = parts.assets.read(output["sha256"])
     asset = parts.assets.put(data)
     if output["sha256"] and asset.sha256 != output["sha256"].lower():
-        raise _Unusable("the provider's output is not the one that it announced: its hash differs")
+        raise _UnusableError("the provider's output is not the one that it announced: its hash differs")
     fault = fault_of(order.kind, asset.media_type, data)
     if fault is not None:
-        raise _Unusable(fault)
+        raise _UnusableError(fault)
     return asset
 
 

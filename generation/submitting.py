@@ -75,6 +75,9 @@ class _Submission:
                     scope, order.id, State.CANCELLED, error="its task was stopped before it was sent", hold=self._hold
                 )
                 return False
+            if order.cancel_requested_at is not None:
+                finish(scope, order.id, State.CANCELLED, error="cancelled before it was taken", hold=self._hold)
+                return False
             limit = timedelta(seconds=self._parts.settings.order_deadline_seconds)
             if order.error is not None and order.created_at + limit <= scope.now:
                 finish(scope, order.id, State.FAILED, error=order.error, hold=self._hold)

@@ -236,3 +236,25 @@ def test_an_order_cancelled_before_it_was_sent_ends_at_once(world: World) -> Non
         assert cancel(scope, order.id).state is State.CANCELLED
     assert world.submit(order).next == "end"
     assert world.reservation_states() == ["released"]
+
+
+def test_an_order_cancelled_while_it_was_not_taken_is_not_sent_again(world: World, the_studio: Studio) -> None:
+    task = world.task()
+    order = world.order(task, world.turn(task))
+    with world.scope() as scope:
+        scope.change(scope.update(orders).values(state="submitting", deadline=scope.now + timedelta(hours=1)))
+        assert cancel(scope, order.id).state is State.SUBMITTING
+        # The provider was busy: nothing was started, and the order is as it was before it was sent.
+        scope.change(scope.update(orders).values(state="ordered", error="busy"))
+    assert world.submit(order).state == State.CANCELLED
+    assert order.key not in keys(the_studio)
+
+
+def test_inputs_that_are_gone_fail_the_order_before_anything_is_sent(world: World, the_studio: Studio) -> None:
+    task = world.task()
+    order = world.order(task, world.turn(task))
+    gone = {"role": "source", "object_id": "o", "version": 1, "sha256": "0" * 64, "media_type": "image/png"}
+    with world.scope() as scope:
+        scope.change(scope.update(orders).values(inputs=[gone]))
+    assert world.submit(order).state == State.FAILED
+    assert order.key not in keys(the_studio)
