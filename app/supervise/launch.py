@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.bootstrap import Bootstrap, ensure_home
-from app.migrate import migrate
-from app.reaching import reaching
+from app.reaching import reaching, require_schema
+from app.schema import SchemaError
 from app.supervise.home_lock import HomeInUseError, HomeLock
 from app.supervise.plan import EMBEDDED, Keys, plan, process_names
 from app.supervise.ports import choose_ports, port_problems
@@ -75,10 +75,20 @@ def _prepare(settings: Settings) -> Bootstrap:
     """The database at this release's schema, and the keys of the home."""
     try:
         with reaching(settings):
-            migrate(settings)
+            _migrate(settings)
             return ensure_home(settings)
     except LoopwrightError as error:
         raise CannotStartError([str(error)]) from None
+
+
+def _migrate(settings: Settings) -> None:
+    try:
+        require_schema(settings)
+    except SchemaError:
+        # Loaded only now: it is slow to load, and most starts have nothing to migrate.
+        from app.migrate import migrate  # noqa: PLC0415
+
+        migrate(settings)
 
 
 def _refuse(problems: list[str]) -> None:
