@@ -22,7 +22,7 @@ def approve_quote(scope: Scope, card: Card) -> None:
         cards.deliver_answer(scope, card)
         return
     drafts = _authorised(scope, card)
-    budget = credits.lock(scope)
+    budget = _lock(scope, card)
     if quotes.total(drafts) > budget.available:
         _ask_for_credit(scope, card, drafts, budget)
         return
@@ -40,13 +40,19 @@ def answer_limit(scope: Scope, card: Card) -> None:
         cards.deliver_answer(scope, card)
     else:
         drafts = _authorised(scope, card)
-        budget = credits.lock(scope)
+        budget = _lock(scope, card)
         if quotes.total(drafts) > budget.available:
             raise RefusedError(
                 f"needs {quotes.total(drafts)} {budget.currency} but only {budget.available} is free; "
                 "add credit to the budget first, then answer again"
             )
         _admit_all(scope, card, drafts)
+
+
+def _lock(scope: Scope, card: Card) -> credits.Budget:
+    if card.task_id is not None:
+        tasks.lock(scope, card.task_id)
+    return credits.lock(scope)
 
 
 def _authorised(scope: Scope, card: Card) -> list[Draft]:
@@ -68,7 +74,6 @@ def _wait_for_orders(scope: Scope, card: Card) -> None:
     """A task that waited for the card waits for its orders now; no inference is needed to learn of the yes."""
     if card.task_id is None:
         return
-    tasks.lock(scope, card.task_id)
     wait = waits.current(scope, card.task_id)
     if wait is None or card.id not in wait.refs:
         return

@@ -35,6 +35,10 @@ def finish(
     order = get(scope, order_id)
     if not may_become(order.state, state):
         return False
+    if order.task_id is not None:
+        # The task's row, then the budget's, here as in an approval. And of two orders that end at once, the second
+        # one to get here sees that the first has ended.
+        tasks.lock(scope, order.task_id)
     cost = _charge(state, charge, order.quote)
     where = scope.update(orders).where(orders.c.id == order_id, orders.c.state == order.state)
     if hold is not None:
@@ -57,8 +61,6 @@ def finish(
     _pay(scope, order_id, state, cost, overdue=order.deadline <= scope.now)
     scope.changed("generation", order_id)
     if order.open and order.task_id is not None:
-        # Locked first: of two orders that end at once, the second sees that the first has ended.
-        tasks.lock(scope, order.task_id)
         still_open = open_of_task(scope, order.task_id)
         outcomes.arrived(scope, order.task_id, order_id, still_open, succeeded=state is State.SUCCEEDED)
     LOG.info("order ended", extra={"order_id": order_id, "state": state.value})
