@@ -16,13 +16,15 @@ from runtime.parts import RuntimeParts
 def turn_failed(
     parts: RuntimeParts, kind: type[TurnRequested] | type[MainRequested]
 ) -> Callable[[inngest.ContextSync], None]:
-    """The failure hook. While a lease lives it says nothing: the watch rings when that one is dead."""
+    """The failure hook. It says nothing while a lease lives (the watch rings when that one is dead), nor when another
+    run has taken the failed one's place.
+    """
 
     def hook(ctx: inngest.ContextSync) -> None:
         original = ctx.event.data.get("event")
         asked = kind.model_validate(original.get("data") if isinstance(original, Mapping) else None)
-        reason = _reason(ctx.event.data.get("error"))
-        ctx.step.run("fail", stepped(lambda: closing.fail(parts, asked.workspace_id, asked.turn_id, reason)))
+        run_id, reason = str(ctx.event.data.get("run_id")), _reason(ctx.event.data.get("error"))
+        ctx.step.run("fail", stepped(lambda: closing.fail(parts, asked.workspace_id, asked.turn_id, run_id, reason)))
 
     return hook
 

@@ -31,7 +31,7 @@ def work(ctx: inngest.ContextSync, parts: RuntimeParts, workspace_id: str, turn_
         if not isinstance(decided, Mapping):
             return str(decided)
         if "unusable" in decided:
-            failed = ctx.step.run("fail", stepped(partial(_fail, parts, workspace_id, turn_id, decided)))
+            failed = ctx.step.run("fail", stepped(partial(_fail, parts, workspace_id, turn_id, run_id, decided)))
             return str(failed)
         ends = decided["calls"] == 0
         for seq in range(decided["calls"]):
@@ -66,6 +66,6 @@ def _call(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str, n: 
     return {"status": called.status, "ends": called.ends}
 
 
-def _fail(parts: RuntimeParts, workspace_id: str, turn_id: str, decided: Mapping[str, Any]) -> str:
-    closing.fail(parts, workspace_id, turn_id, str(decided["unusable"]))
+def _fail(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str, decided: Mapping[str, Any]) -> str:
+    closing.fail(parts, workspace_id, turn_id, run_id, str(decided["unusable"]))
     return "failed"

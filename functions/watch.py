@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 
@@ -12,6 +13,7 @@ from core.database import Database
 from core.events import WatchRequested
 from runtime import watching
 
+log = logging.getLogger(__name__)
 Pass = Callable[[str], int]
 """One more room's pass over a workspace, by its id; answers how many things were rung for."""
 _LEASE = "watch"
@@ -47,7 +49,13 @@ def _pass(database: Database, run_id: str, pause: timedelta, patience: timedelta
     if not leases.take(database, _LEASE, run_id, pause * 2 + timedelta(seconds=5)):
         return False
     for workspace_id in database.workspace_ids():
-        watching.pass_over(database, workspace_id, pause, patience)
-        for other in others:
-            other(workspace_id)
+        for look in (lambda workspace: watching.pass_over(database, workspace, pause, patience), *others):
+            _look(look, workspace_id)
     return True
+
+
+def _look(look: Pass, workspace_id: str) -> None:
+    try:
+        look(workspace_id)
+    except Exception:  # one workspace's trouble, or one room's, must not keep the watch from the others
+        log.exception("watch: a pass over workspace %s failed; the next one begins afresh", workspace_id)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from core.database import Scope
-from runtime import cards, control
+from runtime import cards, control, tasks
 from runtime.cards import AnswerHandler, Card
 
 
 def blocked(scope: Scope, card: Card) -> None:
-    """`retry` takes the task up again, `stop` stops it."""
+    """`retry` takes the task up again, unless something else has done so before; `stop` stops it."""
     if card.task_id is None:
         return
     if card.answer_option == "stop":
         control.stop(scope, card.task_id)
-    else:
+    elif tasks.lock(scope, card.task_id).status in ("paused", "blocked"):
         control.resume(scope, card.task_id)
 
 

@@ -10,13 +10,22 @@ from pydantic import BaseModel, ValidationError
 
 from core.database import Scope
 from core.errors import BusyError, LoopwrightError, LostError, UnavailableError
+from core.model_text import clean_text
 from core.tools import CallContext, Tool, ToolResult
 from runtime import messages, tasks
 from runtime.parts import RuntimeParts
-from runtime.turns import ledger, rows
+from runtime.turns import ledger, repeats, rows
 from runtime.turns.lease import TurnFence, hold
 from runtime.turns.ledger import Call
 
+_REPEATED = ToolResult(
+    {
+        "error": "repeated",
+        "message": f"this very call was made in {repeats.MOST} steps and its result does not change: go on from there, "
+        "or answer without calls",
+    },
+    ok=False,
+)
 FINISHED = ("done", "failed", "cancelled", "outcome_unknown")
 
 
@@ -39,23 +48,38 @@ def run_call(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str, 
                 fence.release(scope)
                 return _called(call)
             context = _context(scope, parts, fence, workspace_id, call)
-            tool = parts.tools_for(context.task_id).get(call.tool)
-            arguments = _arguments(tool, call, parts.tools_for(context.task_id))
+            known = parts.tools_for(context.task_id)
+            tool = known.get(call.tool)
+            arguments = _arguments(tool, call, known)
             if tool is None or isinstance(arguments, ToolResult):
                 assert isinstance(arguments, ToolResult)
                 ledger.record_result(scope, fence, call, "failed", arguments)
+                return Called("failed", False)
+            if call.status == "proposed" and repeats.made_often(call, ledger.calls_of(scope, [turn_id])):
+                ledger.record_result(scope, fence, call, "failed", _REPEATED)
                 return Called("failed", False)
             if call.status == "started" and not tool.repeatable:
                 unknown = ToolResult({"status": "outcome_unknown", "call_id": call.id}, ok=False)
                 ledger.record_result(scope, fence, call, "outcome_unknown", unknown)
                 return Called("outcome_unknown", False)
             ledger.record_start(scope, fence, call_id)
-        result = _act(tool, context, arguments)
+        try:
+            result = _act(tool, context, arguments)
+        except UnavailableError:
+            _take_back_start(parts, workspace_id, fence, call_id)
+            raise
         status = "done" if result.ok else "failed"
         with parts.database.transaction(workspace_id) as scope:
             fence.check(scope)
             ledger.record_result(scope, fence, call, status, result)
     return Called(status, ends=call.tool == "finish" and result.ok)
+
+
+def _take_back_start(parts: RuntimeParts, workspace_id: str, fence: TurnFence, call_id: str) -> None:
+    """Nothing was begun, so that the retry may run the tool whether it is repeatable or not."""
+    with parts.database.transaction(workspace_id) as scope:
+        fence.check(scope)
+        ledger.record_no_start(scope, fence, call_id)
 
 
 def _called(call: Call) -> Called:
@@ -97,8 +121,8 @@ def _arguments(tool: Tool | None, call: Call, known: Any) -> BaseModel | ToolRes
     if tool is None:
         return ToolResult({"message": f"there is no tool {call.tool}; there are {', '.join(sorted(known))}"}, ok=False)
     try:
-        given = json.loads(call.arguments or "{}")
-    except ValueError as error:
+        given = _storable(json.loads(call.arguments or "{}"))
+    except (ValueError, RecursionError) as error:
         return ToolResult(
             {"message": f"the arguments are no JSON ({error}); send one JSON object", "began": call.arguments[:200]},
             ok=False,
@@ -110,3 +134,16 @@ def _arguments(tool: Tool | None, call: Call, known: Any) -> BaseModel | ToolRes
     except ValidationError as error:
         faults = [f"{'.'.join(str(part) for part in e['loc']) or 'arguments'}: {e['msg']}" for e in error.errors()]
         return ToolResult({"message": "the arguments do not fit: " + "; ".join(faults[:8])}, ok=False)
+
+
+def _storable(value: Any) -> Any:
+    """The value with every text as a database can keep it: escapes in JSON can spell a NUL or half a character."""
+    match value:
+        case str():
+            return clean_text(value)
+        case list():
+            return [_storable(item) for item in value]
+        case dict():
+            return {clean_text(key): _storable(item) for key, item in value.items()}
+        case _:
+            return value

@@ -188,12 +188,14 @@ def close_open(scope: Scope, task_id: str, state: str, kinds: Sequence[str] = ()
 
 
 def expire(scope: Scope) -> int:
-    """Close the cards whose time is over; the watch calls it."""
+    """Close the cards whose time is over and tell their tasks, which may ask afresh; the watch calls it."""
     query = scope.select(cards).where(cards.c.state == "open", cards.c.expires_at <= scope.now).limit(100)
     overdue = scope.rows(query)
     for row in overdue:
-        scope.change(scope.update(cards).where(cards.c.id == row.id, cards.c.state == "open").values(state="expired"))
-        _changed(scope, row.id, row.task_id)
+        closed = scope.update(cards).where(cards.c.id == row.id, cards.c.state == "open").values(state="expired")
+        if scope.change(closed):
+            _changed(scope, row.id, row.task_id)
+            deliver_answer(scope, _card(row))
     return len(overdue)
 
 

@@ -42,45 +42,61 @@ def close(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str) -> 
         return rows.get(scope, turn_id).status
 
 
-def fail(parts: RuntimeParts, workspace_id: str, turn_id: str, reason: str) -> bool:
-    """End a turn that cannot go on, unless somebody holds a living lease on it; the task waits on a card."""
+def fail(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str, reason: str) -> bool:
+    """End a turn whose run cannot go on; False while somebody holds a living lease, or when another run has it now."""
     with parts.database.transaction(workspace_id) as scope:
         turn = rows.get(scope, turn_id)
-        alive = turn.lease_until is not None and turn.lease_until > scope.now
-        if turn.status != "running" or alive:
-            return False
-        fence = TurnFence(turn_id, turn.epoch + 1, scope.ids.new("lease"))
-        if not _seize(scope, turn, fence):
-            return False
-        ledger.end_open_calls(scope, turn_id)
-        fence.close(scope, "failed", reason)
-        if turn.task_id is None:
-            asked = messages.get(scope, turn.message_id or "")
-            messages.say(
-                scope,
-                person_id=asked.person_id,
-                text=f"I could not answer this: {reason}",
-                task_id=None,
-                reply_to=asked.id,
-                cause=f"failed:{turn_id}",
-                language="en",
-                turn_id=turn_id,
-            )
-            return True
-        tasks.lock(scope, turn.task_id)
-        inbox.unclaim(scope, turn.task_id)
-        _block(scope, turn.task_id, turn_id, reason)
+        return turn.run_id == run_id and give_up(scope, turn, reason)
+
+
+def give_up(scope: Scope, turn: Turn, reason: str) -> bool:
+    """End a running turn, unless somebody holds a living lease on it; its task waits on a card."""
+    alive = turn.lease_until is not None and turn.lease_until > scope.now
+    if turn.status != "running" or alive:
+        return False
+    fence = TurnFence(turn.id, turn.epoch + 1, scope.ids.new("lease"))
+    if not _seize(scope, turn, fence):
+        return False
+    ledger.end_open_calls(scope, turn.id)
+    fence.close(scope, "failed", reason)
+    if turn.task_id is None:
+        _apologise(scope, turn, reason)
+        return True
+    tasks.lock(scope, turn.task_id)
+    inbox.unclaim(scope, turn.task_id)
+    _block(scope, turn.task_id, turn.id, reason)
     return True
 
 
 def _seize(scope: Scope, turn: Turn, fence: TurnFence) -> bool:
+    # Whoever claims the lease or enters meanwhile changes one of these, so that only one of the two goes on.
+    token = turns.c.lease_token
+    same_token = token.is_(None) if turn.lease_token is None else token == turn.lease_token
+    same_run = turns.c.run_id.is_(None) if turn.run_id is None else turns.c.run_id == turn.run_id
     return bool(
         scope.change(
             scope.update(turns)
-            .where(turns.c.id == turn.id, turns.c.status == "running", turns.c.epoch == turn.epoch)
+            .where(
+                turns.c.id == turn.id, turns.c.status == "running", turns.c.epoch == turn.epoch, same_token, same_run
+            )
             .values(epoch=fence.epoch, lease_token=fence.token, lease_until=scope.now)
         )
     )
+
+
+def _apologise(scope: Scope, turn: Turn, reason: str) -> None:
+    asked = messages.get(scope, turn.message_id or "")
+    messages.say(
+        scope,
+        person_id=asked.person_id,
+        text=f"I could not answer this: {reason}",
+        task_id=None,
+        reply_to=asked.id,
+        cause=f"failed:{turn.id}",
+        language="en",
+        turn_id=turn.id,
+    )
+    messages.set_state(scope, asked.id, "answered", was=("delivered", "consumed"))
 
 
 def _close_task_turn(scope: Scope, parts: RuntimeParts, fence: TurnFence, turn: Turn, task: Task) -> None:
@@ -127,7 +143,9 @@ def _facts(scope: Scope, parts: RuntimeParts, turn: Turn, task: Task) -> Facts:
             for step in checklist.of_task(scope, task.id)
         ),
         open_orders=tuple(parts.open_orders(scope, task.id)),
-        open_cards=tuple(card.id for card in cards.open_cards(scope, task.id) if card.kind != "result"),
+        open_cards=tuple(
+            card.id for card in cards.open_cards(scope, task.id) if card.kind not in ("result", "blocked")
+        ),
         unread=bool(inbox.unread(scope, task.id)),
         progressed=_progressed(made) or bool(inbox.read_by(scope, turn.id)),
         idle_rounds=task.idle_rounds,

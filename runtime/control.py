@@ -20,11 +20,9 @@ def stop(scope: Scope, task_id: str) -> Task:
 
     Jobs that run elsewhere go on; their results are stored and settled. Stopping twice changes nothing.
     """
-    _end_turn(scope, task_id, "stopped by a person")
-    if tasks.lock(scope, task_id).status in tasks.ENDED:
-        return tasks.get(scope, task_id)
-    cards.close_open(scope, task_id, "void")
-    waits.end(scope, task_id)
+    task = _end_work(scope, task_id, "stopped by a person")
+    if task.status in tasks.ENDED:
+        return task
     return tasks.set_fields(scope, task_id, status="stopped", reason="stopped by a person")
 
 
@@ -38,12 +36,13 @@ def pause(scope: Scope, task_id: str) -> Task:
 
 def resume(scope: Scope, task_id: str) -> Task:
     """Take a paused or blocked task up again."""
+    # The cards' rows before the task's, as in an answer, so that the two do not wait for each other.
+    cards.close_open(scope, task_id, "superseded", kinds=("blocked",))
     task = tasks.lock(scope, task_id)
     if task.status not in ("paused", "blocked"):
         raise ConflictError(
             f"only a paused or blocked task can be resumed; this one is {task.status}", state=task.status
         )
-    cards.close_open(scope, task_id, "superseded", kinds=("blocked",))
     tasks.set_fields(scope, task_id, status="active", reason="", idle_rounds=0)
     if wake(scope, task_id, f"resume:{scope.ids.new('cause')}") is None:
         waiting = open_turn_of(scope, task_id)
@@ -54,10 +53,7 @@ def resume(scope: Scope, task_id: str) -> Task:
 
 def archive(scope: Scope, task_id: str) -> Task:
     """Put a task away; its works stay."""
-    _end_turn(scope, task_id, "archived by a person")
-    tasks.lock(scope, task_id)
-    cards.close_open(scope, task_id, "void")
-    waits.end(scope, task_id)
+    _end_work(scope, task_id, "archived by a person")
     return tasks.set_fields(scope, task_id, status="archived", reason="archived by a person")
 
 
@@ -80,6 +76,16 @@ def set_plan_budget(scope: Scope, task_id: str, budget: Decimal | None) -> Task:
     return tasks.set_fields(scope, task_id, plan_budget=budget)
 
 
+def _end_work(scope: Scope, task_id: str, reason: str) -> Task:
+    """End what is open: the turn, then the cards, then, with the task locked, what it read halfway and waited for."""
+    _end_turn(scope, task_id, reason)
+    cards.close_open(scope, task_id, "void")
+    task = tasks.lock(scope, task_id)
+    inbox.unclaim(scope, task_id)
+    waits.end(scope, task_id)
+    return task
+
+
 def _end_turn(scope: Scope, task_id: str, reason: str) -> None:
     turn = open_turn_of(scope, task_id)
     if turn is None:
@@ -91,5 +97,4 @@ def _end_turn(scope: Scope, task_id: str, reason: str) -> None:
     )
     if ended:
         ledger.end_open_calls(scope, turn.id)
-        inbox.unclaim(scope, task_id)
         scope.changed("turn", turn.id)

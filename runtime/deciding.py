@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core.database import Scope
+from core.errors import LoopwrightError, ModelError
 from core.model import Decision
-from runtime import inbox
+from runtime import cards, inbox, messages, tasks
 from runtime.context import build
 from runtime.inbox import Item
 from runtime.messages import set_state
 from runtime.parts import RuntimeParts
-from runtime.turns import ledger, rows
+from runtime.turns import ledger, repeats, rows
 from runtime.turns.lease import TurnFence, hold
 from runtime.turns.rows import Turn
+
+MOST_CALLS = 16
+"""Calls of one decision; what is proposed beyond is not taken up, and the model sees that it was not."""
+MOST_DECISIONS = 200
+"""Decisions of one turn, over all its runs."""
 
 
 @dataclass(frozen=True)
@@ -23,10 +29,15 @@ class Decided:
     calls: int
 
 
+_NOTHING_MORE = Decided(0)
+
+
 def decide(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str, n: int) -> Decided:
     """Answer the stored decision of step `n`, or make and store it.
 
-    The model is asked only while no decision is stored. Raises LostError, BusyError, and the model port's errors.
+    The model is asked only while no decision is stored, and not for a task that was paused or ended meanwhile or for
+    a message that was taken back: then nothing is stored and the turn closes. Raises LostError, BusyError, ModelError
+    also for a turn that goes round in circles, and the model port's errors.
     """
     with hold(parts.database, workspace_id, turn_id, run_id, parts.lease) as fence:
         with parts.database.transaction(workspace_id) as scope:
@@ -35,15 +46,66 @@ def decide(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str, n:
                 fence.release(scope)
                 return Decided(len(ledger.calls_of_step(scope, turn_id, n)))
             turn = rows.get(scope, turn_id)
-            items = [] if turn.task_id is None else inbox.claim(scope, turn.task_id, turn_id, n)
-        with parts.database.reading(workspace_id) as scope:
-            request = build.for_main(scope, turn, parts) if turn.task_id is None else build.for_task(
-                scope, turn, items, parts
-            )  # fmt: skip
-        decision = parts.model.decide(request.messages, request.tools)
+            if _is_over(scope, fence, turn):
+                return _NOTHING_MORE
+            _check_circles(scope, turn, n)
+            items = _claim(scope, turn, n)
+        try:
+            with parts.database.reading(workspace_id) as scope:
+                request = build.request(scope, turn, items, parts)
+            decision = parts.model.decide(request.messages, request.tools)
+            if turn.task_id is None and not decision.text.strip() and not decision.calls:
+                raise ModelError("the model answered nothing")
+        except LoopwrightError:
+            _give_back(parts, workspace_id, fence, turn)
+            raise
+        decision = replace(decision, calls=decision.calls[:MOST_CALLS])
         with parts.database.transaction(workspace_id) as scope:
-            _record(scope, parts, fence, turn, n, decision, items, request)
-    return Decided(len(decision.calls))
+            recorded = _record(scope, parts, fence, turn, n, decision, items, request)
+    return Decided(len(decision.calls)) if recorded else _NOTHING_MORE
+
+
+def _is_over(scope: Scope, fence: TurnFence, turn: Turn) -> bool:
+    """Whether a person has ended this work, or let it rest, since the last step."""
+    if turn.task_id is None:
+        return _end_if_taken_back(scope, fence, turn)
+    if tasks.get(scope, turn.task_id).status not in ("paused", *tasks.ENDED):
+        return False
+    fence.release(scope)
+    return True
+
+
+def _end_if_taken_back(scope: Scope, fence: TurnFence, turn: Turn) -> bool:
+    state = messages.get(scope, turn.message_id or "").state
+    if state not in ("withdrawn", "replaced"):
+        return False
+    fence.close(scope, "stopped", f"the message was {state}")
+    return True
+
+
+def _check_circles(scope: Scope, turn: Turn, n: int) -> None:
+    if n > MOST_DECISIONS:
+        raise ModelError(f"the turn took {MOST_DECISIONS} decisions and came to no end")
+    stuck = repeats.failing_again(ledger.calls_of(scope, [turn.id]))
+    if stuck is not None:
+        raise ModelError(f"the same call of {stuck} failed {repeats.MOST} times")
+
+
+def _claim(scope: Scope, turn: Turn, n: int) -> list[Item]:
+    if turn.task_id is None:
+        return []
+    # The task is at work again, so nobody needs to say that it should try.
+    cards.close_open(scope, turn.task_id, "superseded", kinds=("blocked",))
+    return inbox.claim(scope, turn.task_id, turn.id, n)
+
+
+def _give_back(parts: RuntimeParts, workspace_id: str, fence: TurnFence, turn: Turn) -> None:
+    """What was claimed for a decision that did not come is unread, and may be taken back, until the step is retried."""
+    if turn.task_id is None:
+        return
+    with parts.database.transaction(workspace_id) as scope:
+        fence.check(scope)
+        inbox.unclaim(scope, turn.task_id)
 
 
 def _record(
@@ -55,11 +117,14 @@ def _record(
     decision: Decision,
     items: list[Item],
     request: build.Request,
-) -> None:
+) -> bool:
     fence.check(scope)
+    if turn.message_id is not None:
+        read = set_state(scope, turn.message_id, "consumed", was=("delivered", "routed"), turn_id=turn.id)
+        if not read and _end_if_taken_back(scope, fence, turn):
+            return False
     effects = {name: tool.effect for name, tool in parts.tools_for(turn.task_id).items()}
     ledger.record_decision(scope, fence, n, decision, effects, request.layers)
     inbox.consume(scope, items, turn.id, n)
-    if turn.message_id is not None:
-        set_state(scope, turn.message_id, "consumed", was=("delivered", "routed"), turn_id=turn.id)
     fence.release(scope)
+    return True

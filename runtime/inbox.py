@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from core.database import Scope
+from runtime import tasks
 from runtime.messages import set_state
 from runtime.tables import inbox
 from runtime.wake import wake
@@ -37,7 +39,7 @@ def _item(row: sa.Row[Any]) -> Item:
 
 
 def put(scope: Scope, task_id: str, kind: str, ref_id: str) -> bool:
-    """Store an input once, without waking anybody."""
+    """Store an input once, without waking anybody; what was moved elsewhere and comes back is input again."""
     added = scope.insert_new(
         inbox,
         id=scope.ids.new("in"),
@@ -47,6 +49,9 @@ def put(scope: Scope, task_id: str, kind: str, ref_id: str) -> bool:
         state="delivered",
         created_at=scope.now,
     )
+    if not added:
+        moved = scope.update(inbox).where(_is(task_id, kind, ref_id), inbox.c.state == "moved")
+        added = scope.change(moved.values(id=scope.ids.new("in"), state="delivered", created_at=scope.now)) == 1
     if added:
         scope.changed("task", task_id)
     return added
@@ -54,8 +59,15 @@ def put(scope: Scope, task_id: str, kind: str, ref_id: str) -> bool:
 
 def deliver(scope: Scope, task_id: str, kind: str, ref_id: str) -> None:
     """Store an input once and see that a turn reads it."""
+    tasks.lock(scope, task_id)
     put(scope, task_id, kind, ref_id)
-    wake(scope, task_id, f"{kind}:{ref_id}")
+    # The cause is the delivery, not the thing: a message that is moved to another task wakes that one too.
+    item_id = scope.scalar(scope.select(inbox.c.id).where(_is(task_id, kind, ref_id)))
+    wake(scope, task_id, f"{kind}:{item_id}")
+
+
+def _is(task_id: str, kind: str, ref_id: str) -> sa.ColumnElement[bool]:
+    return sa.and_(inbox.c.task_id == task_id, inbox.c.kind == kind, inbox.c.ref_id == ref_id)
 
 
 def unread(scope: Scope, task_id: str) -> list[Item]:
@@ -103,7 +115,12 @@ def unclaim(scope: Scope, task_id: str) -> None:
     )
 
 
+def read_by_turns(scope: Scope, turn_ids: Sequence[str]) -> list[Item]:
+    """What the steps of these turns have read, in the order of reading."""
+    query = scope.select(inbox).where(inbox.c.turn_id.in_(turn_ids), inbox.c.state == "consumed")
+    return [_item(row) for row in scope.rows(query.order_by(inbox.c.position))]
+
+
 def read_by(scope: Scope, turn_id: str) -> list[Item]:
     """What the steps of a turn have read, in the order of reading."""
-    query = scope.select(inbox).where(inbox.c.turn_id == turn_id, inbox.c.state == "consumed")
-    return [_item(row) for row in scope.rows(query.order_by(inbox.c.position))]
+    return read_by_turns(scope, [turn_id])

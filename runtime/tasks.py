@@ -94,7 +94,8 @@ def get(scope: Scope, task_id: str) -> Task:
 
 def lock(scope: Scope, task_id: str) -> Task:
     """The task, with its row locked until the end of the transaction: what decides about its turns takes this first."""
-    row = scope.first(scope.select(tasks).where(tasks.c.id == task_id).with_for_update())
+    # Not the lock of a deletion: rows that refer to the task may be inserted meanwhile, by us before this one too.
+    row = scope.first(scope.select(tasks).where(tasks.c.id == task_id).with_for_update(key_share=True))
     if row is None:
         raise NotFoundError(f"no task {task_id} in this workspace")
     return _task(row)

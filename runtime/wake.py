@@ -16,7 +16,7 @@ def wake(scope: Scope, task_id: str, cause: str) -> str | None:
     A cause that meets an open turn is not lost: it is stored as input, and the turn's close looks for input.
     """
     task = tasks.lock(scope, task_id)
-    if task.status in ("stopped", "archived", "paused"):
+    if task.status in ("stopped", "archived", "paused") or _has_open_turn(scope, task_id):
         return None
     turn_id = _queue(scope, task_id, None, cause)
     if turn_id is None:
@@ -34,6 +34,13 @@ def queue_main(scope: Scope, message: Message) -> str | None:
     set_state(scope, message.id, "delivered", was=("received", "routed"))
     scope.ring(Bell(MainRequested(workspace_id=scope.workspace_id, turn_id=turn_id), id=f"{turn_id}:1"))
     return turn_id
+
+
+def _has_open_turn(scope: Scope, task_id: str) -> bool:
+    # Asked before the insert, which would wait for whoever holds the turn's row while that one waits for the task's.
+    # A turn that is just being closed counts as open: its closing waits for our commit and then looks for input.
+    query = scope.select(turns.c.id).where(turns.c.task_id == task_id, turns.c.status.in_(("queued", "running")))
+    return scope.first(query) is not None
 
 
 def _queue(scope: Scope, task_id: str | None, message_id: str | None, cause: str) -> str | None:

@@ -13,6 +13,7 @@ from core.database import Database, Scope
 from core.errors import LoopwrightError
 from core.events import MessageReceived, NoticeRequested
 from runtime import cards, messages, notices
+from runtime.closing import give_up
 from runtime.entering import ring_again
 from runtime.tables import inbox, tasks, turns
 from runtime.turns import rows
@@ -21,6 +22,10 @@ from runtime.wake import wake
 
 log = logging.getLogger(__name__)
 _MOST = 100
+MOST_RINGS = 12
+"""How often a running turn is rung for; with the growing waits that is some hours."""
+_MOST_PATIENT_QUEUE, _MOST_PATIENT_RUN = 3, 5
+"""How often the wait before the next ring doubles."""
 
 
 def pass_over(database: Database, workspace_id: str, pause: timedelta, patience: timedelta) -> int:
@@ -30,7 +35,7 @@ def pass_over(database: Database, workspace_id: str, pause: timedelta, patience:
     stand untouched with a free or dead lease.
     """
     with database.reading(workspace_id) as scope:
-        found: list[Callable[[Scope], None]] = [
+        found: list[Callable[[Scope], object]] = [
             *_unrouted(scope, pause),
             *_queued_long(scope, pause),
             *_lost_runs(scope, patience),
@@ -67,13 +72,21 @@ def _unrouted(scope: Scope, pause: timedelta) -> Iterable[Callable[[Scope], None
 
 
 def _queued_long(scope: Scope, pause: timedelta) -> Iterable[Callable[[Scope], None]]:
-    query = scope.select(turns).where(turns.c.status == "queued", turns.c.rung_at < scope.now - pause)
+    """Queued turns that no run has entered; one of a paused task waits for the person, who rings with `resume`."""
+    paused = sa.exists().where(tasks.c.id == turns.c.task_id, tasks.c.status == "paused")
+    query = scope.select(turns).where(turns.c.status == "queued", turns.c.rung_at < scope.now - pause, ~paused)
     for row in scope.rows(query.order_by(turns.c.rung_at).limit(_MOST)):
-        yield _again(turn_of(row))
+        turn = turn_of(row)
+        if turn.rung_at < scope.now - pause * 2 ** min(turn.ring, _MOST_PATIENT_QUEUE):
+            yield _again(turn)
 
 
-def _lost_runs(scope: Scope, patience: timedelta) -> Iterable[Callable[[Scope], None]]:
-    """Running turns that nobody holds and nobody has touched: their run is lost, or its retry has given up."""
+def _lost_runs(scope: Scope, patience: timedelta) -> Iterable[Callable[[Scope], object]]:
+    """Running turns that nobody holds and nobody has touched: their run is lost, or waits for its next try.
+
+    The wait grows with every ring, so that the engine's own tries are not overtaken for ever by new runs; a turn that
+    was rung for `MOST_RINGS` times and stands still again is given up, and its task says so.
+    """
     query = scope.select(turns).where(
         turns.c.status == "running",
         turns.c.touched_at < scope.now - patience,
@@ -81,7 +94,11 @@ def _lost_runs(scope: Scope, patience: timedelta) -> Iterable[Callable[[Scope], 
         sa.or_(turns.c.lease_until.is_(None), turns.c.lease_until < scope.now),
     )
     for row in scope.rows(query.order_by(turns.c.touched_at).limit(_MOST)):
-        yield _again(turn_of(row))
+        turn = turn_of(row)
+        if turn.ring >= MOST_RINGS:
+            yield _give_up(turn)
+        elif turn.rung_at < scope.now - patience * 2 ** min(turn.ring, _MOST_PATIENT_RUN):
+            yield _again(turn)
 
 
 def _again(turn: Turn) -> Callable[[Scope], None]:
@@ -91,6 +108,14 @@ def _again(turn: Turn) -> Callable[[Scope], None]:
     return ring
 
 
+def _give_up(turn: Turn) -> Callable[[Scope], bool]:
+    def end(inner: Scope) -> bool:
+        said = f"the work was taken up again {turn.ring} times and did not come further"
+        return give_up(inner, rows.get(inner, turn.id), said)
+
+    return end
+
+
 def _unread(scope: Scope) -> Iterable[Callable[[Scope], None]]:
     """Input without an open turn: the bell of its cause met a turn that was just closing."""
     open_turn = sa.exists().where(turns.c.task_id == inbox.c.task_id, turns.c.status.in_(rows.OPEN))
@@ -98,10 +123,13 @@ def _unread(scope: Scope) -> Iterable[Callable[[Scope], None]]:
         scope.select(inbox, tasks.c.status.label("task_status"))
         .where(
             inbox.c.state == "delivered",
-            inbox.c.kind.in_(("message", "answer", "outcome")),
             inbox.c.created_at < scope.now - timedelta(seconds=1),
             tasks.c.id == inbox.c.task_id,
-            tasks.c.status.in_(("active", "done")),
+            sa.or_(
+                sa.and_(inbox.c.kind.in_(("message", "answer")), tasks.c.status.in_(("active", "waiting", "done"))),
+                # A waiting task reads its outcomes when the last one it waits for is there.
+                sa.and_(inbox.c.kind == "outcome", tasks.c.status.in_(("active", "done"))),
+            ),
             ~open_turn,
         )
         .limit(_MOST)

@@ -10,11 +10,14 @@ from core.database import Scope
 from core.model import Message, ToolSpec
 from core.tools import Tool
 from runtime import messages, tasks
-from runtime.context import history, rules, state
+from runtime.context import history, inputs, rules, shortening, state, window
 from runtime.inbox import Item
 from runtime.parts import RuntimeParts
 from runtime.turns import ledger
 from runtime.turns.rows import Turn
+
+LONGEST_OF_THREAD = 4_000
+"""Characters of an earlier message that Main is shown again."""
 
 
 @dataclass(frozen=True)
@@ -26,37 +29,48 @@ class Request:
     layers: Mapping[str, str]
 
 
-def for_task(scope: Scope, turn: Turn, items: Sequence[Item], parts: RuntimeParts) -> Request:
-    task_id = turn.task_id or ""
+def request(scope: Scope, turn: Turn, items: Sequence[Item], parts: RuntimeParts) -> Request:
+    """The request for the next step of a turn, which reads `items`."""
+    return _for_main(scope, turn, parts) if turn.task_id is None else _for_task(scope, turn.task_id, items, parts)
+
+
+def _for_task(scope: Scope, task_id: str, items: Sequence[Item], parts: RuntimeParts) -> Request:
     task = tasks.get(scope, task_id)
     past = history.of_task(scope, task_id, parts.inputs)
-    tail = f"<state>\n{history.dump(state.of_task(scope, task, parts.state_sources))}\n</state>"
+    tail = _state(state.of_task(scope, task, parts.state_sources))
     if items:
-        tail += "\n" + history.input_message(history.render(scope, items, parts.inputs))
+        tail += "\n" + inputs.frame(inputs.render(scope, items, parts.inputs))
     return _request(rules.WORKER, past, tail, parts.tools_for(task_id))
 
 
-def for_main(scope: Scope, turn: Turn, parts: RuntimeParts) -> Request:
+def _for_main(scope: Scope, turn: Turn, parts: RuntimeParts) -> Request:
     """Main sees the last words of its thread; the message it answers is the step's input."""
     asked = messages.get(scope, turn.message_id or "")
     past: list[Message] = []
     for message in messages.of_main(scope, asked.person_id):
-        if message.id == asked.id or message.created_at > asked.created_at:
+        if (message.created_at, message.id) >= (asked.created_at, asked.id):
             continue
         if message.author == "agent":
-            past.append({"role": "assistant", "content": message.text})
+            words = shortening.words(message.text, message.id, LONGEST_OF_THREAD)
+            past.append({"role": "assistant", "content": words})
         else:
-            past.append({"role": "user", "content": history.input_message([history.message_input(scope, message.id)])})
+            past.append({"role": "user", "content": inputs.frame([inputs.of_message(message, LONGEST_OF_THREAD)])})
     taken = ledger.steps_of(scope, [turn.id])
-    entry = history.input_message([history.message_input(scope, asked.id)])
+    entry = inputs.frame([inputs.of_message(asked)])
     if taken:
         past.append({"role": "user", "content": entry})
-        for step in taken:
-            past += history.step_messages(step, ledger.calls_of_step(scope, turn.id, step.n))
-    tail = f"<state>\n{history.dump(state.of_main(scope, asked.language or 'en', parts.state_sources))}\n</state>"
+        made = ledger.calls_of(scope, [turn.id])
+        told = [history.step_messages(step, [call for call in made if call.step == step.n]) for step in taken]
+        first = window.first_that_fits([len(inputs.dump(one)) for one in told], 0)
+        past += [message for one in told[first:] for message in one]
+    tail = _state(state.of_main(scope, asked.language or "en", parts.state_sources))
     if not taken:
         tail += "\n" + entry
     return _request(rules.MAIN, past, tail, parts.tools_for(None))
+
+
+def _state(facts: Mapping[str, object]) -> str:
+    return f"<state>\n{inputs.dump(facts)}\n</state>"
 
 
 def spec_of(tool: Tool) -> ToolSpec:
@@ -78,4 +92,4 @@ def _request(prefix: str, past: Sequence[Message], tail: str, tools: Mapping[str
 
 
 def _digest(value: object) -> str:
-    return hashlib.sha256(history.dump(value).encode()).hexdigest()[:16]
+    return hashlib.sha256(inputs.dump(value).encode()).hexdigest()[:16]

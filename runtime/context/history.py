@@ -2,104 +2,63 @@
 
 from __future__ import annotations
 
-import json
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from core.database import Scope
 from core.model import Message
-from runtime import cards, inbox, messages
+from runtime import inbox
+from runtime.context import shortening, window
+from runtime.context.inputs import dump, frame, read_messages, render
 from runtime.inbox import Item
 from runtime.parts import InputSource
-from runtime.turns import ledger, rows
+from runtime.turns import ledger
 from runtime.turns.ledger import Call, Step
 
-LONGEST_INPUT = 20_000
-MOST_STEPS = 40
-
-
-def dump(value: object) -> str:
-    """JSON with the same bytes for the same value."""
-    return json.dumps(value, ensure_ascii=False, sort_keys=True)
-
-
-def input_message(entries: Sequence[Mapping[str, Any]]) -> str:
-    return f"<input>\n{dump(list(entries))}\n</input>"
-
-
-def shortened(text: str, ref: str) -> str:
-    """A long text's beginning, with the way to read the rest."""
-    if len(text) <= LONGEST_INPUT:
-        return text
-    return f"{text[:LONGEST_INPUT]}\n[{len(text):,} characters in all; read on with read_back, ref {ref}]"
-
-
-def message_input(scope: Scope, message_id: str) -> Mapping[str, Any]:
-    message = messages.get(scope, message_id)
-    return {
-        "kind": "message",
-        "id": message.id,
-        "text": shortened(message.text, message.id),
-        "attachments": list(message.attachments),
-    }
-
-
-def answer_input(scope: Scope, card_id: str) -> Mapping[str, Any]:
-    card = cards.get(scope, card_id)
-    return {
-        "kind": "answer",
-        "card_id": card.id,
-        "card_kind": card.kind,
-        "title": card.title,
-        "option": card.answer_option,
-        "text": card.answer_text or "",
-    }
-
-
-def render(scope: Scope, items: Sequence[Item], inputs: Mapping[str, InputSource]) -> list[Mapping[str, Any]]:
-    """Inputs as the model reads them."""
-    known: Mapping[str, InputSource] = {"message": message_input, "answer": answer_input, **inputs}
-    return [known[item.kind](scope, item.ref_id) for item in items]
+MOST_RESULTS = 60_000
+"""Characters of all the results of one step."""
+MOST_ARGUMENTS = 40_000
+LONGEST_ARGUMENTS = 10_000
 
 
 def of_task(scope: Scope, task_id: str, inputs: Mapping[str, InputSource]) -> list[Message]:
-    """The task's last steps. Inputs stand before the step that read them, each call has exactly one result."""
-    turn_ids = [turn.id for turn in rows.of_task(scope, task_id)]
+    """The task's last steps. Inputs stand before the step that read them, each call has exactly one result.
+
+    It grows at its end only, until it is too long: then a block of its oldest steps goes at once.
+    """
+    total = ledger.count_steps_of_task(scope, task_id)
+    first = window.first_of(total)
+    taken = ledger.newest_steps_of_task(scope, task_id, total - first)
+    turn_ids = list(dict.fromkeys(step.turn_id for step in taken))
+    items = inbox.read_by_turns(scope, turn_ids)
+    said = read_messages(scope, items)
     read: dict[tuple[str, int], list[Item]] = defaultdict(list)
-    for turn_id in turn_ids:
-        for item in inbox.read_by(scope, turn_id):
-            read[(turn_id, item.step or 0)].append(item)
+    for item in items:
+        read[(item.turn_id or "", item.step or 0)].append(item)
     made: dict[tuple[str, int], list[Call]] = defaultdict(list)
     for call in ledger.calls_of(scope, turn_ids):
         made[(call.turn_id, call.step)].append(call)
-    taken = ledger.steps_of(scope, turn_ids)
-    history: list[Message] = []
-    if len(taken) > MOST_STEPS:
-        history.append({"role": "user", "content": f"[{len(taken) - MOST_STEPS} earlier steps are left out here]"})
-    for step in taken[-MOST_STEPS:]:
+    told: list[list[Message]] = []
+    for step in taken:
         key = (step.turn_id, step.n)
-        if read[key]:
-            history.append({"role": "user", "content": input_message(render(scope, read[key], inputs))})
-        history += step_messages(step, made[key])
-    return history
+        entry = [_user(frame(render(scope, read[key], inputs, said)))] if read[key] else []
+        told.append([*entry, *step_messages(step, made[key])])
+    left_out = window.first_that_fits([len(dump(one)) for one in told], first)
+    note = [_user(f"[{left_out} earlier steps are left out here]")] if left_out else []
+    return [*note, *(message for one in told[left_out - first :] for message in one)]
 
 
 def step_messages(step: Step, made: Sequence[Call]) -> list[Message]:
     """One decision with the results of its calls, in the order of the calls."""
     if not made:
         return [{"role": "assistant", "content": step.text}] if step.text else []
-    proposed = [
-        {
-            "id": provider_id(call),
-            "type": "function",
-            "function": {"name": call.tool, "arguments": _sendable(call.arguments)},
-        }
-        for call in made
-    ]
+    most_arguments = shortening.share(MOST_ARGUMENTS, len(made), LONGEST_ARGUMENTS)
+    most_result = shortening.share(MOST_RESULTS, len(made), ledger.LARGEST_RESULT)
+    proposed = [_proposed(call, most_arguments) for call in made]
     assistant: Message = {"role": "assistant", "content": step.text or None, "tool_calls": proposed}
-    results = [{"role": "tool", "tool_call_id": provider_id(call), "content": dump(result_of(call))} for call in made]
-    return [assistant, *results]
+    return [assistant, *(_result(call, most_result) for call in made)]
 
 
 def provider_id(call: Call) -> str:
@@ -116,9 +75,21 @@ def result_of(call: Call) -> Mapping[str, Any]:
     return {"status": "cancelled" if call.status in ("cancelled", "proposed") else call.status, "call_id": call.id}
 
 
-def _sendable(arguments: str) -> str:
-    # A provider refuses every later request while broken arguments stand in the history.
-    try:
-        return arguments if isinstance(json.loads(arguments), dict) else "{}"
-    except ValueError:
-        return "{}"
+def _proposed(call: Call, most: int) -> Mapping[str, Any]:
+    function = {"name": _sendable(call.tool), "arguments": shortening.arguments(call.arguments, most)}
+    return {"id": provider_id(call), "type": "function", "function": function}
+
+
+def _result(call: Call, most: int) -> Message:
+    content = result_of(call)
+    short = shortening.result(content, dump(content), call.id, most)
+    return {"role": "tool", "tool_call_id": provider_id(call), "content": dump(short)}
+
+
+def _user(content: str) -> Message:
+    return {"role": "user", "content": content}
+
+
+def _sendable(tool: str) -> str:
+    # Providers take names of this form only, and refuse every later request with another one in its history.
+    return re.sub(r"[^A-Za-z0-9_-]", "_", tool)[:64] or "unnamed"

@@ -7,14 +7,23 @@ from typing import Any
 
 from core.database import Scope
 from runtime import cards, checklist, tasks, waits
+from runtime.context import shortening
 from runtime.sources import StateSource
 from runtime.tasks import Task
+
+LONGEST_GOAL = 4_000
+LISTED_GOAL = 300
 
 
 def of_task(scope: Scope, task: Task, sources: Sequence[StateSource]) -> dict[str, Any]:
     state: dict[str, Any] = {
         "thread": "task",
-        "task": {"id": task.id, "kind": task.kind, "goal": task.goal, "language": task.language},
+        "task": {
+            "id": task.id,
+            "kind": task.kind,
+            "goal": shortening.words(task.goal, task.id, LONGEST_GOAL),
+            "language": task.language,
+        },
         "language": task.language,
         "brief": task.brief,
         "checklist": [
@@ -49,7 +58,7 @@ def of_main(scope: Scope, language: str, sources: Sequence[StateSource]) -> dict
             {
                 "id": task.id,
                 "kind": task.kind,
-                "goal": task.goal,
+                "goal": task.goal[:LISTED_GOAL],
                 "status": task.status,
                 "updated_at": task.updated_at.isoformat(),
             }

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from pydantic import Field
+
 from core.errors import RefusedError
 from core.tools import CallContext, Effect, ToolResult
 from runtime import checklist
-from runtime.tools.planning import Arguments, Text, task_of
+from runtime.tools.planning import Arguments, task_of
 
 
 class FinishArguments(Arguments):
-    summary: Text
+    summary: Annotated[str, Field(min_length=1, max_length=6000)]
 
 
 class Finish:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated
 
 from pydantic import Field
@@ -14,7 +15,8 @@ from runtime.tables import originals
 from runtime.tools.planning import Arguments, Line
 from runtime.turns import ledger
 
-PAGE = 10_000
+PAGE = 7_000
+"""Characters: a page of quotes, each written as two in JSON, still fits into one result."""
 
 
 class ReadTaskArguments(Arguments):
@@ -121,4 +123,10 @@ class ReadBack:
 
 def _text_of(scope: Scope, ref: str) -> str:
     row = scope.first(scope.select(originals).where(originals.c.id == ref))
-    return str(row.text) if row is not None else messages.get(scope, ref).text
+    if row is not None:
+        return str(row.text)
+    if messages.exists(scope, ref):
+        return messages.get(scope, ref).text
+    if ":" in ref:
+        return json.dumps(ledger.get_call(scope, ref).result, ensure_ascii=False, sort_keys=True)
+    return tasks.get(scope, ref).goal

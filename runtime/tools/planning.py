@@ -11,7 +11,7 @@ from core.database import Scope
 from core.errors import InvalidError, RefusedError
 from core.tools import CallContext, Effect, ToolResult
 from runtime import cards, checklist, messages, tasks
-from runtime.checklist import NewStep
+from runtime.checklist import ChecklistStep, NewStep
 from runtime.sources import EvidenceCheck
 
 Text = Annotated[str, Field(min_length=1, max_length=20_000)]
@@ -115,15 +115,20 @@ class UpdateChecklist:
     def run(self, call: CallContext, arguments: UpdateChecklistArguments) -> ToolResult:
         task_id = task_of(call)
         with call.transaction() as scope:
-            done_before = {s.n for s in checklist.of_task(scope, task_id) if s.status == "done"}
+            before = {s.n: s for s in checklist.of_task(scope, task_id)}
             for change in arguments.changes:
                 for item in change.evidence:
                     if not self._checks[item.kind](scope, item.id):
                         raise InvalidError(f"there is no {item.kind} {item.id} that could show step {change.n}")
                 checklist.mark(scope, task_id, change.n, change.status, [e.model_dump() for e in change.evidence])
             steps = checklist.of_task(scope, task_id)
-        newly = [step.n for step in steps if step.status == "done" and step.n not in done_before]
+        # Done again on the evidence of before is no news, so that a step cannot be turned to and fro for ever.
+        newly = [s.n for s in steps if s.status == "done" and _is_news(before[s.n], s)]
         return ToolResult({"steps": [{"n": s.n, "status": s.status} for s in steps], "newly_done": newly})
+
+
+def _is_news(before: ChecklistStep, now: ChecklistStep) -> bool:
+    return before.status != "done" and before.evidence != now.evidence
 
 
 def _has_message(scope: Scope, thing_id: str) -> bool:

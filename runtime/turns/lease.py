@@ -206,6 +206,6 @@ def _keep_alive(
                 fence.renew(scope, lease)
         except LostError:
             return
-        except sa.exc.OperationalError:
+        except sa.exc.SQLAlchemyError:
             # A database that is away for a moment: the next beat tries again, and the lease decides who is right.
             continue

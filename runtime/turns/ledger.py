@@ -14,7 +14,7 @@ from core.database import Scope
 from core.errors import NotFoundError
 from core.model import Decision
 from core.tools import Effect, ToolResult
-from runtime.tables import calls, originals, steps
+from runtime.tables import calls, originals, steps, turns
 from runtime.turns.lease import TurnFence
 
 LARGEST_RESULT = 16_000
@@ -77,8 +77,27 @@ def step(scope: Scope, turn_id: str, n: int) -> Step | None:
 
 
 def steps_of(scope: Scope, turn_ids: Sequence[str]) -> list[Step]:
-    query = scope.select(steps).where(steps.c.turn_id.in_(turn_ids)).order_by(steps.c.created_at, steps.c.n)
+    """The steps of these turns; those of one turn in their order."""
+    query = scope.select(steps).where(steps.c.turn_id.in_(turn_ids)).order_by(steps.c.turn_id, steps.c.n)
     return [_step(row) for row in scope.rows(query)]
+
+
+def count_steps_of_task(scope: Scope, task_id: str) -> int:
+    query = scope.select(sa.func.count(steps.c.n).label("n"), turns.c.task_id).where(
+        turns.c.id == steps.c.turn_id, turns.c.task_id == task_id
+    )
+    return int(scope.scalar(query.group_by(turns.c.task_id)) or 0)
+
+
+def newest_steps_of_task(scope: Scope, task_id: str, limit: int) -> list[Step]:
+    """The last steps of a task over all its turns, oldest first."""
+    query = (
+        scope.select(*steps.c)
+        .where(turns.c.id == steps.c.turn_id, turns.c.workspace_id == scope.workspace_id, turns.c.task_id == task_id)
+        .order_by(turns.c.created_at.desc(), turns.c.id.desc(), steps.c.n.desc())
+        .limit(limit)
+    )
+    return [_step(row) for row in reversed(scope.rows(query))]
 
 
 def calls_of(scope: Scope, turn_ids: Sequence[str]) -> list[Call]:
@@ -145,6 +164,16 @@ def record_start(scope: Scope, fence: TurnFence, call_id: str) -> None:
         scope.update(calls)
         .where(calls.c.id == call_id, calls.c.status.in_(("proposed", "started")))
         .values(status="started", epoch=fence.epoch, started_at=scope.now)
+    )
+    scope.changed("turn", fence.turn_id)
+
+
+def record_no_start(scope: Scope, fence: TurnFence, call_id: str) -> None:
+    """A tool said that it has begun nothing: the call stands as proposed again."""
+    scope.change(
+        scope.update(calls)
+        .where(calls.c.id == call_id, calls.c.status == "started", calls.c.epoch == fence.epoch)
+        .values(status="proposed", started_at=None)
     )
     scope.changed("turn", fence.turn_id)
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from core.database import Scope
 from core.model_scripted import ScriptedModel
 from core.tools import CallContext, Effect, Tool, ToolResult
 from runtime import calling, closing, deciding, entering, inbox, messages, tasks
 from runtime.parts import RuntimeParts
+from runtime.sources import OpenOrders
 from runtime.tasks import Task
 from runtime.tools.asking import AskUser
 from runtime.tools.ending import Finish
@@ -61,7 +61,7 @@ def parts(
     store: Store,
     model: ScriptedModel,
     *tools: Tool,
-    open_orders: Callable[[Scope, str], Sequence[str]] = lambda _scope, _task: (),
+    open_orders: OpenOrders = lambda scope, task_id: (),
 ) -> RuntimeParts:
     core: tuple[Tool, ...] = (SetBrief(), CreateChecklist(), UpdateChecklist({}), AskUser(), Finish())
     looking: tuple[Tool, ...] = (ReadTask(), ListTasks(), CheckCall(), ReadBack())
