@@ -212,6 +212,46 @@ def test_a_quote_is_waited_for_and_a_refusal_ends_it(model: OpenAIModel) -> None
     assert worker.decide().calls == ()
 
 
+def answered(worker: Worker, kind: str, option: str, text: str = "") -> None:
+    worker.inputs.append({"kind": "answer", "card_id": "card_1", "card_kind": kind, "option": option, "text": text})
+
+
+def test_a_refusal_with_words_orders_nothing(model: OpenAIModel) -> None:
+    text = "Make me a ten-second video of the sea"
+    worker = Worker(model, goal=text, kind="light")
+    worker.hear(text)
+    worker.result(worker.decide(), {"card_id": "card_1", "state": "waiting_for_approval"})
+    worker.decide()
+    answered(worker, "quote", "refuse", "too expensive, make it cheaper some day")
+    assert worker.decide().calls == ()
+
+
+def test_change_something_is_asked_back_and_its_words_are_done(model: OpenAIModel) -> None:
+    worker = Worker(model, goal="Draw a cat", kind="light")
+    worker.hear("Draw a cat")
+    worker.place(worker.decide())
+    worker.decide()
+    worker.settle()
+    worker.inputs = []
+    answered(worker, "result", "change")
+    asked = worker.decide()
+    assert asked.calls == ()
+    assert "what to change" in asked.text
+    answered(worker, "result", "change", "make it blue")
+    decision = worker.decide()
+    assert [told(call.arguments)["object_id"] for call in decision.calls] == ["obj_1"]
+
+
+def test_a_history_without_its_beginning_repeats_nothing(model: OpenAIModel) -> None:
+    worker = Worker(model, goal=POSTERS, brief="Three posters")
+    worker.objects = [{"id": "obj_1", "kind": "image", "title": "Harbour 1", "version": 3, "changed": False}]
+    worker.orders = [{"id": "o1", "kind": "image", "title": "Harbour 1", "state": "succeeded", "object_ids": ["obj_1"]}]
+    worker.history = [{"role": "user", "content": "[7 earlier steps are left out here]"}]
+    worker.hear("make it a little darker")
+    decision = worker.decide()
+    assert [told(call.arguments).get("object_id") for call in decision.calls] == ["obj_1"]
+
+
 def test_a_french_wish_is_answered_in_french(model: OpenAIModel) -> None:
     text = "Fais-moi trois affiches rétro pour la fête du port, bleu marine et crème."
     worker = Worker(model, goal=text, language="fr")

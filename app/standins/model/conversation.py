@@ -53,12 +53,16 @@ Event = Input | Said | Made
 
 @dataclass(frozen=True)
 class Conversation:
-    """Everything shown, oldest first; `state` and `facts` are the newest ones, empty when there are none."""
+    """Everything shown, oldest first; `state` and `facts` are the newest ones, empty when there are none.
+
+    `shortened` tells that the beginning is left out.
+    """
 
     events: Sequence[Event]
     state: Mapping[str, Any]
     facts: Mapping[str, Any]
     system: str
+    shortened: bool
 
 
 def check(messages: object) -> list[Mapping[str, Any]]:
@@ -97,19 +101,22 @@ def read(messages: Sequence[Mapping[str, Any]]) -> Conversation:
     events: list[Event] = []
     state: Mapping[str, Any] = {}
     facts: Mapping[str, Any] = {}
+    asked = [text_of(message) for message in messages if message["role"] == "user"]
+    framed = any("<state>" in text or "<facts>" in text for text in asked)
     results = {m["tool_call_id"]: _loads(text_of(m)) for m in messages if m["role"] == "tool"}
     for message in messages:
         text = text_of(message)
         if message["role"] == "user":
             state = _block(text, "state") or state
             facts = _block(text, "facts") or facts
-            events.extend(_inputs(text))
+            events.extend(_inputs(text, framed))
         elif message["role"] == "assistant":
             if text:
                 events.append(Said(text))
             events.extend(_made(message, results))
     system = "\n".join(text_of(m) for m in messages if m["role"] in {"system", "developer"})
-    return Conversation(events, state, facts, system)
+    shortened = any(text.startswith("[") and "left out" in text for text in asked)
+    return Conversation(events, state, facts, system, shortened)
 
 
 def text_of(message: Mapping[str, Any]) -> str:
@@ -125,13 +132,13 @@ def _made(message: Mapping[str, Any], results: Mapping[str, Any]) -> Iterator[Ma
         yield Made(str(function.get("name")), json.loads(function["arguments"]), results.get(call["id"]))
 
 
-def _inputs(text: str) -> Iterator[Input]:
+def _inputs(text: str, framed: bool) -> Iterator[Input]:
     listed = _block(text, "input")
     if isinstance(listed, list):
         for item in listed:
             if isinstance(item, dict):
                 yield Input(str(item.get("kind")), item)
-    elif "<state>" not in text and "<facts>" not in text and text.strip():
+    elif not framed and text.strip():
         # Somebody talks to the server directly, without the product's frame.
         yield Input("message", {"kind": "message", "text": text})
 

@@ -46,7 +46,7 @@ def requests(conversation: Conversation) -> list[Request]:
                 text=text,
                 message_ids=tuple(str(event.facts.get("id")) for event in inputs if event.facts.get("id")),
                 attachments=tuple(one for event in inputs for one in _attachments(event)),
-                intent=intent_of(text, first=not found),
+                intent=intent_of(text, first=not found and not conversation.shortened),
                 after=events[end:],
             )
         )
@@ -74,7 +74,8 @@ def _words(event: Input) -> str:
     if event.kind == "message":
         # An attachment without a word asks for nothing by itself.
         return str(event.facts.get("text") or "") or ("🖼" if event.facts.get("attachments") else "")
-    return str(event.facts.get("text") or "") if event.kind == "answer" else ""
+    wanted = event.kind == "answer" and event.facts.get("option") not in REFUSING
+    return str(event.facts.get("text") or "") if wanted else ""
 
 
 def _attachments(event: Input) -> Iterator[str]:

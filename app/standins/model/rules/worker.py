@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 
-from app.standins.model.conversation import Conversation, Made
+from app.standins.model.conversation import Conversation, Input, Made
 from app.standins.model.reply import Call, Reply
 from app.standins.model.rules import followup, ordering, planning, reporting
 from app.standins.model.rules.intent import Intent
@@ -33,8 +33,18 @@ def _held_up(conversation: Conversation, state: State, tools: Set[str]) -> Reply
     """A person has to decide first, or a lost call has to be looked up first."""
     if any(card.get("kind") in _BLOCKING for card in state.open_cards):
         return Reply(phrase(state.language, "waiting_for_you"))
+    if _asked_to_change(conversation):
+        return Reply(phrase(state.language, "what_to_change"))
     unknown = _unknown(conversation) if "check_call" in tools else None
     return Reply(calls=[Call("check_call", {"call_id": unknown})]) if unknown else None
+
+
+def _asked_to_change(conversation: Conversation) -> bool:
+    """A card was answered with "change something", and nothing said what."""
+    last = conversation.events[-1] if conversation.events else None
+    if not isinstance(last, Input) or last.kind != "answer":
+        return False
+    return last.facts.get("option") in {"change", "adjust"} and not last.facts.get("text")
 
 
 def _go_on(conversation: Conversation, state: State, tools: Set[str], asked: list[Request]) -> Reply:
