@@ -110,4 +110,5 @@ def _harden(answer: Response) -> Response:
     answer.headers.setdefault("X-Content-Type-Options", "nosniff")
     answer.headers.setdefault("Referrer-Policy", "same-origin")
     answer.headers.setdefault("Cross-Origin-Opener-Policy", "same-origin")
+    answer.headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
     return answer

@@ -7,6 +7,7 @@ from typing import Any, NoReturn, TypeVar
 
 from flask import request
 from pydantic import BaseModel, ConfigDict, ValidationError
+from werkzeug.exceptions import RequestEntityTooLarge
 
 from app.web.problems import TypeRefusedError, UnreadableError
 from core.errors import InvalidError
@@ -31,6 +32,9 @@ B = TypeVar("B", bound=Body)
 def json_body(shape: type[B]) -> B:
     """The request's JSON as `shape`. An empty body reads as `{}`."""
     raw = request.get_data(cache=True)
+    if request.content_length is None and len(raw) >= (request.max_content_length or JSON_LIMIT):
+        # A body that does not say its length is cut at the limit instead of refused.
+        raise RequestEntityTooLarge
     if raw and not request.is_json:
         raise TypeRefusedError("send the body as `Content-Type: application/json`")
     try:

@@ -1,0 +1,104 @@
+"""The web process as it runs: gunicorn, started by our own command."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from app.bootstrap import ensure_home
+from app.migrate import migrate
+from core.settings import Settings
+from tests.support.waiting import until
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[tuple[httpx.Client, subprocess.Popen[bytes]]]:
+    """A client of `loopwright serve web`, and its process."""
+    settings = Settings(home=tmp_path / "home")
+    migrate(settings)
+    token = ensure_home(settings).token
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-P", "-m", "app.cli", "serve", "web", "--home", str(settings.home), "--port", str(port)]
+    env = {**os.environ, "LOOPWRIGHT_JOBS_URL": "http://127.0.0.1:9", "LOOPWRIGHT_JOBS_KEY": "unused"}
+    with (tmp_path / "web.log").open("wb") as log:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env)
+    client = httpx.Client(
+        base_url=f"http://127.0.0.1:{port}", headers={"Authorization": f"Bearer {token}"}, timeout=30, trust_env=False
+    )
+
+    def ready() -> bool:
+        assert process.poll() is None, (tmp_path / "web.log").read_text()
+        try:
+            return client.get("/readyz").status_code == 200
+        except httpx.TransportError:
+            return False
+
+    until("the web process", ready, 60)
+    yield client, process
+    client.close()
+    process.kill()
+    process.wait(10)
+
+
+def test_streams_end_and_the_process_leaves_when_it_is_told_to(
+    running: tuple[httpx.Client, subprocess.Popen[bytes]],
+) -> None:
+    # Given three open streams that have seen a message
+    client, process = running
+    ended: list[str] = []
+    with (
+        client.stream("GET", "/api/v1/events") as one,
+        client.stream("GET", "/api/v1/events") as two,
+        client.stream("GET", "/api/v1/events") as three,
+    ):
+        posted = client.post("/api/v1/messages", json={"text": "hello"})
+        assert posted.status_code == 202
+        streams = [answer.iter_lines() for answer in (one, two, three)]
+        for lines in streams:
+            assert next(line for line in lines if line.startswith("event:")) == "event: message.changed"
+
+        # When the process is told to stop
+        process.send_signal(signal.SIGTERM)
+
+        # Then every stream ends whole, long before its patience does
+        for lines in streams:
+            ended += list(lines)
+    assert not any("reset" in line for line in ended)
+    assert process.wait(20) == 0
+
+
+def test_the_token_is_in_no_log(running: tuple[httpx.Client, subprocess.Popen[bytes]], tmp_path: Path) -> None:
+    client, _ = running
+    token = client.headers["Authorization"].removeprefix("Bearer ")
+
+    with httpx.Client(base_url=client.base_url, trust_env=False) as browser:
+        assert browser.get("/", params={"token": token}).status_code == 303
+        assert browser.get("/", params={"token": f"{token}x"}).status_code == 401
+
+    assert token not in (tmp_path / "web.log").read_text()
+
+
+def test_more_than_fits_is_answered_over_a_real_connection(
+    running: tuple[httpx.Client, subprocess.Popen[bytes]],
+) -> None:
+    client, _ = running
+
+    answer = client.post("/api/v1/messages", json={"text": "x" * 3_000_000})
+    chunked = client.post(
+        "/api/v1/messages",
+        content=(b"x" * 65536 for _ in range(40)),
+        headers={"Content-Type": "application/json"},
+    )
+
+    assert (answer.status_code, chunked.status_code) == (413, 413)
+    assert client.post("/api/v1/messages", json={"text": "still here"}).status_code == 202
