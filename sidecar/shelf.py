@@ -18,7 +18,8 @@ from core.orchestrator.registration import Registration
 from sidecar.children import Nursery, Reach
 from sidecar.folders import SkillFile, read_folders
 from sidecar.ledger import Ledger, Pin
-from sidecar.skill import Shown, Skill, Tools
+from sidecar.serving import Shown
+from sidecar.skill import Skill, Tools
 from sidecar.snapshots import Snapshots
 from sidecar.state import StateFile
 from sidecar.watching import FolderWatch

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from core.clock import Clock
 from core.errors import InvalidError, RefusedError, UnavailableError
@@ -19,8 +18,9 @@ from sidecar.children import Child, Nursery, Version
 from sidecar.folders import SkillFile
 from sidecar.ledger import Kept, Ledger
 from sidecar.problem import Problem, RefusedSkillError
-from sidecar.reading import Manifest, read_manifest
+from sidecar.reading import read_manifest
 from sidecar.registering import checked, register
+from sidecar.serving import Serving, Shown
 from sidecar.snapshots import Snapshots
 
 _log = logging.getLogger(__name__)
@@ -37,27 +37,6 @@ class Tools:
     snapshots: Snapshots
     clock: Clock
     changed: Callable[[], None]
-
-
-@dataclass(frozen=True)
-class Serving:
-    """A version that was loaded once, as it is or will be registered. `number` is None until the engine took it."""
-
-    version: Version
-    manifest: Manifest
-    functions: tuple[dict[str, Any], ...]
-    number: int | None = None
-
-
-@dataclass(frozen=True)
-class Shown:
-    """A skill as others see it."""
-
-    stem: str
-    status: str
-    serving: Serving | None
-    source: str
-    problems: tuple[Problem, ...]
 
 
 class Skill:
@@ -132,7 +111,7 @@ class Skill:
             self._tools.snapshots.keep(file.sha, file.source)
             loaded = self._load(self._version(file.sha, str(file.path)), file.source)
             with self._lock:
-                self._next = loaded
+                self._next, self._told = loaded, False
                 self._register()
         except RefusedSkillError as error:
             self._refuse(error, file.sha)
@@ -158,7 +137,7 @@ class Skill:
     @property
     def pending(self) -> bool:
         with self._lock:
-            return self._next is not None or (self._retired and not self._told)
+            return not self._told and (self._current is not None or self._next is not None or self._retired)
 
     @property
     def known_to_engine(self) -> bool:
@@ -174,6 +153,7 @@ class Skill:
             self._refuse(error, self._offered_sha)
         except InvalidError as error:
             # It served before, so it goes on serving: the engine keeps what it knows.
+            self._told = True
             self._refuse(RefusedSkillError(Problem(None, f"the engine refuses it: {error}", "save it again")), "")
 
     def _register(self) -> None:
@@ -184,17 +164,18 @@ class Skill:
                 if self._retired:
                     register(self._tools.engine, self.app_id, self.url, [], "")
                     self._tools.ledger.retire(self.stem, told=True)
-                    self._told = True
+                self._told = True
                 return
             try:
                 register(self._tools.engine, self.app_id, self.url, wanted.functions, wanted.version.sha)
             except (InvalidError, RefusedError) as error:
                 if isinstance(error, RefusedError) or self._next is None:
                     raise
-                self._next = None
+                self._next, self._told = None, True
                 raise RefusedSkillError(
                     Problem(None, f"the engine refuses it: {error}", "correct the trigger or option it names")
                 ) from None
+            self._told = True
             if self._next is None:
                 return
             kept = self._tools.ledger.serve(self.stem, wanted.version.sha, wanted.version.path)

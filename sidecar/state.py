@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from sidecar.skill import Shown
+from sidecar.serving import Shown
 
 
 def as_json(shown: Shown) -> dict[str, Any]:

@@ -25,7 +25,7 @@ class App(Protocol):
 
     @property
     def pending(self) -> bool:
-        """Whether it has something to tell, whatever the engine lists."""
+        """Whether it has something to tell, whatever the engine lists: at the start, and when its functions changed."""
         ...
 
     def register(self) -> None:
@@ -56,7 +56,6 @@ class Registration:
         self._engine = engine
         self._apps = apps
         self._pause = pause
-        self._done: set[str] = set()
         self._problem = ""
         self._wake = threading.Event()
         self._stop = False
@@ -89,7 +88,7 @@ class Registration:
         registered, good = False, True
         try:
             for app in self._apps():
-                if app.app_id in self._done and not app.pending and lists(self._engine, app.app_id):
+                if not app.pending and lists(self._engine, app.app_id):
                     continue
                 try:
                     app.register()
@@ -97,7 +96,6 @@ class Registration:
                     self._say(f"the engine refuses {app.app_id}: {error}")
                     good = False
                     continue
-                self._done.add(app.app_id)
                 registered = True
             if registered:
                 self._engine.send(WatchRequested.name, WatchRequested().model_dump())

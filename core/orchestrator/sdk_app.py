@@ -20,6 +20,7 @@ class SdkApp:
         self._url = url.rstrip("/") + SERVE_PATH
         self._engine = engine
         self._clock = clock
+        self._told = False
         # Behind this call the SDK makes one of its own to the engine.
         self._client = client_for(self._url, engine.timeout_seconds + 5)
 
@@ -29,7 +30,7 @@ class SdkApp:
 
     @property
     def pending(self) -> bool:
-        return False
+        return not self._told
 
     def register(self) -> None:
         keys = self._engine.signing_keys
@@ -41,6 +42,7 @@ class SdkApp:
             raise UnavailableError(f"our own address {self._url} does not answer ({type(error).__name__})") from None
         # The status is 200 even when the engine refused.
         if isinstance(answer, dict) and answer.get("ok") is True:
+            self._told = True
             return
         said = (answer.get("error") or answer.get("message")) if isinstance(answer, dict) else None
         problem = f"{self._app_id} is not registered: {said or response.status_code}"

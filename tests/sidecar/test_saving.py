@@ -16,40 +16,43 @@ from tests.support.sidecar import RunningSidecar, hello
 from tests.support.waiting import until
 
 
-def in_place(folder: Path, text: str) -> None:
-    (folder / "greeter.py").write_text(text)
+def in_place(folder: Path, stem: str, text: str) -> None:
+    (folder / f"{stem}.py").write_text(text)
 
 
-def renamed_over(folder: Path, text: str) -> None:
-    (folder / "greeter.py.tmp").write_text(text)
-    os.replace(folder / "greeter.py.tmp", folder / "greeter.py")
+def renamed_over(folder: Path, stem: str, text: str) -> None:
+    (folder / f"{stem}.py.tmp").write_text(text)
+    os.replace(folder / f"{stem}.py.tmp", folder / f"{stem}.py")
 
 
-def like_vim(folder: Path, text: str) -> None:
-    file = folder / "greeter.py"
+def like_vim(folder: Path, stem: str, text: str) -> None:
+    file = folder / f"{stem}.py"
     (folder / "4913").touch()
     (folder / "4913").unlink()
-    file.rename(folder / "greeter.py~")
+    file.rename(folder / f"{stem}.py~")
     time.sleep(0.1)
     file.write_text(text)
-    (folder / "greeter.py~").unlink()
+    (folder / f"{stem}.py~").unlink()
 
 
-def with_a_swap_file(folder: Path, text: str) -> None:
-    swap = folder / ".greeter.py.swp"
+def with_a_swap_file(folder: Path, stem: str, text: str) -> None:
+    swap = folder / f".{stem}.py.swp"
     swap.write_bytes(b"b0VIM 9.0")
-    (folder / "greeter.py").write_text(text)
+    (folder / f"{stem}.py").write_text(text)
     swap.unlink()
 
 
-def folder_away_and_back(folder: Path, text: str) -> None:
+def folder_away_and_back(folder: Path, stem: str, text: str) -> None:
     away = folder.with_name("elsewhere")
     folder.rename(away)
-    (away / "greeter.py").write_text(text)
+    (away / f"{stem}.py").write_text(text)
     away.rename(folder)
 
 
-WAYS: tuple[Callable[[Path, str], None], ...] = (
+# What is noticed does not depend on the engine.
+pytestmark = pytest.mark.parametrize("any_engine", ["embedded"], indirect=True)
+
+WAYS: tuple[Callable[[Path, str, str], None], ...] = (
     in_place,
     renamed_over,
     like_vim,
@@ -58,48 +61,44 @@ WAYS: tuple[Callable[[Path, str], None], ...] = (
 )
 
 
-@pytest.mark.parametrize("any_engine", ["inngest"], indirect=True)
 def test_five_ways_to_save(skills: RunningSidecar) -> None:
-    skills.save("greeter", hello(0))
-    skills.live("greeter", 1)
+    skills.save("five", hello(0, "five/asked"))
+    skills.live("five", 1)
     for turn, save in enumerate((*WAYS, *reversed(WAYS)), start=1):
-        save(skills.folder, hello(turn))
-        live = skills.live("greeter", turn + 1)
+        save(skills.folder, "five", hello(turn, "five/asked"))
+        live = skills.live("five", turn + 1)
         assert live["problems"] == [], save.__name__
-        skills.ask("hello/asked")
-        assert skills.outputs("skill-greeter/hello", turn)[-1] == turn, save.__name__
+        skills.ask("five/asked")
+        assert skills.outputs("skill-five/hello", turn)[-1] == turn, save.__name__
     time.sleep(1)
-    assert skills.skill("greeter")["version"] == 1 + 2 * len(WAYS)
+    assert skills.skill("five")["version"] == 1 + 2 * len(WAYS)
     assert skills.log.count(" live, sha256") == 1 + 2 * len(WAYS)
 
 
-@pytest.mark.parametrize("any_engine", ["inngest"], indirect=True)
 def test_the_newest_of_many_quick_saves_is_live(skills: RunningSidecar) -> None:
     for value in range(30):
-        in_place(skills.folder, hello(value))
+        in_place(skills.folder, "quick", hello(value, "quick/asked"))
         time.sleep(0.01)
-    last = hello(77)
-    in_place(skills.folder, last)
-
+    last = hello(77, "quick/asked")
+    in_place(skills.folder, "quick", last)
     sha = hashlib.sha256(last.encode()).hexdigest()
-    until("the last save", lambda: skills.skill("greeter").get("hash") == sha)
-    assert skills.skill("greeter")["version"] < 10
+    until("the last save", lambda: skills.skill("quick").get("hash") == sha)
+    assert skills.skill("quick")["version"] < 10
 
 
-@pytest.mark.parametrize("any_engine", ["inngest"], indirect=True)
 def test_same_size_and_same_second_is_still_new_code(skills: RunningSidecar) -> None:
-    (skills.folder / "greeter.py").write_text(hello(1))
-    skills.live("greeter", 1)
-    stat = (skills.folder / "greeter.py").stat()
+    file = skills.folder / "stale.py"
+    file.write_text(hello(1, "stale/asked"))
+    skills.live("stale", 1)
+    stat = file.stat()
     compileall.compile_dir(skills.folder, quiet=2)
-    (skills.folder / "greeter.py").write_text(hello(2))
-    os.utime(skills.folder / "greeter.py", ns=(stat.st_atime_ns, stat.st_mtime_ns))
-    skills.live("greeter", 2)
-    skills.ask("hello/asked")
-    assert skills.outputs("skill-greeter/hello", 1) == [2]
+    file.write_text(hello(2, "stale/asked"))
+    os.utime(file, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    skills.live("stale", 2)
+    skills.ask("stale/asked")
+    assert skills.outputs("skill-stale/hello", 1) == [2]
 
 
-@pytest.mark.parametrize("any_engine", ["inngest"], indirect=True)
 def test_reading_and_compiling_reload_nothing(skills: RunningSidecar) -> None:
     for number in range(5):
         skills.save(f"skill_{number}", hello(number, f"asked/{number}"))
@@ -113,10 +112,10 @@ def test_reading_and_compiling_reload_nothing(skills: RunningSidecar) -> None:
             if file.is_file():
                 file.read_bytes()
         compileall.compile_dir(skills.folder, force=True, quiet=2)
-        for name in ("#greeter.py#", "greeter.py~", ".greeter.py.swp", "greeter.pyc", "notes.txt", "4913", "a b.py"):
+        for name in ("#noise.py#", "noise.py~", ".noise.py.swp", "noise.pyc", "notes.txt", "4913", "a b.py"):
             (skills.folder / name).write_text(hello(9))
         time.sleep(0.3)
     time.sleep(1)
     assert skills.log == before
     assert (skills.home / "sidecar" / "state.json").stat().st_mtime_ns == state
-    assert not skills.skill("greeter")
+    assert not skills.skill("noise")

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 def serving(app: WSGIApplication, port: int = 0) -> Iterator[str]:
     """Serve `app` on loopback; gives its address."""
     server = make_server("127.0.0.1", port, app, threaded=True)
-    server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
     try:

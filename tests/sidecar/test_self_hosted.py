@@ -1,0 +1,86 @@
+"""The sidecar and a keyed engine, ours and Inngest's self-hosted one: calls are signed both ways."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.support.engines import RunningEngine
+from tests.support.sidecar import RunningSidecar, hello, sidecar
+from tests.support.waiting import until
+
+pytestmark = pytest.mark.parametrize("any_engine", ["embedded", "inngest_start"], indirect=True)
+
+LARGE = '''"""More state than fits into one call."""
+import inngest
+from skills.kit import client
+
+MANIFEST = {"title": "Large", "purpose": "carries much", "permissions": {}}
+
+@client.create_function(fn_id="large", trigger=inngest.TriggerEvent(event="large/asked"), retries=0)
+def large(ctx: inngest.ContextSync) -> object:
+    parts = [ctx.step.run(f"part-{n}", lambda: "x" * 2_500_000) for n in range(3)]
+    return [len(part) for part in parts] + [ctx.event.data["word"]]
+'''
+
+
+def test_text_of_every_kind_gets_through_signed(skills: RunningSidecar) -> None:
+    skills.save("echo", hello(0, "echo/asked").replace("lambda: VALUE", "lambda: ctx.event.data['said']"))
+    skills.live("echo", 1)
+    said = ["Curaçao & crème", "😀", "<b>&amp;</b>", "\u2028\u202e", 1.5, -0.0, 1e21, {"é": [None, True]}]
+    for number, one in enumerate(said, start=1):
+        skills.ask("echo/asked", said=one)
+        assert skills.outputs("skill-echo/hello", number)[-1] == one
+
+
+def test_a_call_without_a_signature_is_refused(skills: RunningSidecar) -> None:
+    skills.save("closed", hello(1, "closed/asked"))
+    skills.live("closed", 1)
+    for method in ("GET", "POST", "PUT"):
+        answer = httpx.request(method, skills.url + "/api/inngest/closed?fnId=skill-closed-hello&stepId=step")
+        assert answer.status_code == 401
+
+
+def test_state_that_is_too_large_for_a_call_is_fetched(skills: RunningSidecar) -> None:
+    skills.save("large", LARGE)
+    skills.live("large", 1)
+    skills.ask("large/asked", word="ünder")
+    assert skills.outputs("skill-large/large", 1, 90) == [[2_500_000] * 3 + ["ünder"]]
+
+
+def test_a_skill_sends_events_and_hides_our_keys(skills: RunningSidecar) -> None:
+    text = hello(1, "nosy/asked").replace("lambda: VALUE", "lambda: dict(__import__('os').environ)")
+    skills.save("nosy", text)
+    skills.live("nosy", 1)
+    skills.ask("nosy/asked")
+    seen = skills.outputs("skill-nosy/hello", 1)[0]
+    assert "PATH" in seen
+    assert not [name for name in seen if name.startswith(("INNGEST_", "LOOPWRIGHT_", "OPENAI_"))]
+
+    sends = 'ctx.step.send_event("send", inngest.Event(name="sent/asked", data={"from": "skill"}))\n    return '
+    skills.save("sender", hello(1, "sender/asked").replace("return ", sends, 1))
+    skills.save("receiver", hello(2, "sent/asked"))
+    skills.live("sender", 1)
+    skills.live("receiver", 1)
+    skills.ask("sender/asked")
+    assert skills.outputs("skill-receiver/hello", 1) == [2]
+
+
+def test_people_outrank_the_agent(any_engine: RunningEngine, tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "rank.py").write_text(hello(1, "rank/asked"))
+    with sidecar(any_engine, tmp_path / "home", {"LOOPWRIGHT_SKILL_PATH": str(own)}) as skills:
+        first = skills.live("rank", 1)
+        assert first["source"] == str(own / "rank.py")
+        skills.save("rank", hello(2, "rank/asked"))
+        skills.save("other", hello(3, "other/asked"))
+        skills.live("other", 1)
+        assert skills.skill("rank") == first
+        os.unlink(own / "rank.py")
+        second = skills.live("rank", 2)
+        assert second["source"] == str(skills.folder / "rank.py")
+        until("its hash", lambda: skills.skill("rank")["hash"] != first["hash"])
