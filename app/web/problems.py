@@ -150,10 +150,16 @@ def _too_large() -> str:
 
 def _drain() -> None:
     # A client still sends while we refuse; closing now would reset its connection before it reads the answer.
-    # A body without a stated length was read up to the limit already, and its end is not known: that one is cut off.
-    stream, left = request.environ["wsgi.input"], min(request.content_length or 0, _DRAIN_LIMIT)
+    stream, left = request.environ["wsgi.input"], _unread()
     while left > 0 and (piece := stream.read(min(left, 65536))):
         left -= len(piece)
+
+
+def _unread() -> int:
+    """How much may be read without waiting for bytes that nobody sends."""
+    if request.content_length is not None:
+        return min(request.content_length, _DRAIN_LIMIT)
+    return _DRAIN_LIMIT if request.environ.get("wsgi.input_terminated") else 0
 
 
 def _title(status: int) -> str:
