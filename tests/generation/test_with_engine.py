@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from core.orchestrator.bells import InngestBells
 from core.orchestrator.engine import Engine
 from functions.generate import generate
 from generation.callbacks import record_callback
+from generation.cancelling import cancel
 from generation.states import State
 from tests.generation.world import Studio, World, studio, studio_provider, world_of
 from tests.support.databases import Store
@@ -41,6 +42,20 @@ class Live:
 
 @pytest.fixture
 def live(any_engine: RunningEngine, tmp_path: Path) -> Iterator[Live]:
+    """Orders are asked about every few seconds."""
+    with _live(any_engine, tmp_path, 3) as lively:
+        yield lively
+
+
+@pytest.fixture
+def patient(any_engine: RunningEngine, tmp_path: Path) -> Iterator[Live]:
+    """Orders are asked about so rarely that only news can end them in time."""
+    with _live(any_engine, tmp_path, 60) as lively:
+        yield lively
+
+
+@contextmanager
+def _live(any_engine: RunningEngine, tmp_path: Path, poll_seconds: float) -> Iterator[Live]:
     client = inngest.Inngest(
         app_id="loopwright",
         is_production=any_engine.signing_key is not None,
@@ -60,7 +75,7 @@ def live(any_engine: RunningEngine, tmp_path: Path) -> Iterator[Live]:
         web_port, worker_port = free_ports(2)
         web = f"http://127.0.0.1:{web_port}"
         provider = studio_provider(running, callback_url=f"{web}/callbacks/studio")
-        world = world_of(store, tmp_path / "home", provider, poll_seconds=5)
+        world = world_of(store, tmp_path / "home", provider, poll_seconds=poll_seconds)
         stack.enter_context(serving(_callback_door(world), web_port))
         engine = Engine.at(any_engine.url, any_engine.signing_key, any_engine.event_key)
         worker, registration = create_app(
@@ -74,19 +89,12 @@ def live(any_engine: RunningEngine, tmp_path: Path) -> Iterator[Live]:
         stack.enter_context(serving(worker, worker_port))
         registration.start()
         try:
-            until("registered", lambda: _registered(engine), 20)
+            assert registration.settled.wait(30)
             yield Live(world, running)
         finally:
             registration.stop()
             client._http_client._http_client_sync.close()
             store.database.close()
-
-
-def _registered(engine: Engine) -> bool:
-    try:
-        return bool(engine.get("/v1/apps/loopwright/functions"))
-    except LoopwrightError:
-        return False
 
 
 def _callback_door(world: World) -> flask.Flask:
@@ -131,8 +139,63 @@ def test_30_without_callbacks_asking_finishes_the_job(live: Live) -> None:
     task = live.world.task()
     live.world.order(task, live.world.turn(task))
 
-    until("the poster", lambda: _ended(live, 1), 60)
+    until("the sound", lambda: _ended(live, 1), 60)
     assert live.world.orders()[0].state is State.SUCCEEDED
+
+
+def test_b07_news_that_comes_before_anybody_waits_is_not_missed(patient: Live) -> None:
+    world = patient.world
+    task = world.task()
+    fence = world.turn(task)
+    sounds = [("generate_audio", {"prompt": f"Waves {n}", "title": f"Waves {n}", "seconds": 3}) for n in range(12)]
+    world.decide(fence, 1, *sounds)
+    for seq in range(12):
+        assert world.call(task, fence, 1, seq).ok
+
+    # Asking alone would take more than a minute: each is ended by its news.
+    until("all sounds", lambda: _ended(patient, 12), 50)
+    assert {order.state for order in world.orders()} == {State.SUCCEEDED}
+    assert len(world.money("settle")) == 12
+
+
+def test_b47_doubled_late_and_contradicting_callbacks_end_in_one_work(patient: Live) -> None:
+    world = patient.world
+    for fault in ("duplicate_callbacks", "late_progress_after_done", "failed_after_done"):
+        patient.studio.fault(fault)
+    task = world.task()
+    fence = world.turn(task)
+    placed = [world.order(task, fence, n) for n in (1, 2, 3)]
+
+    until("all sounds", lambda: _ended(patient, 3), 50)
+    ended = [world.get(order.id) for order in placed]
+    assert [order.state for order in ended] == [State.SUCCEEDED] * 3
+    assert len({order.object_ids for order in ended}) == 3
+    assert world.money("settle") == [order.quote for order in placed]
+
+
+def test_27_b01_a_dropped_submission_is_one_job_and_one_charge(live: Live) -> None:
+    live.studio.fault("drop_after_store")
+    task = live.world.task()
+    order = live.world.order(task, live.world.turn(task))
+
+    until("the sound", lambda: _ended(live, 1), 60)
+    assert live.world.get(order.id).state is State.SUCCEEDED
+    assert [item["idempotency_key"] for item in live.studio.bill()] == [order.key]
+
+
+def test_a_cancel_reaches_a_job_that_nobody_would_have_asked_about(patient: Live, slow_studio: Studio) -> None:
+    world = patient.world
+    world.parts.providers["studio"] = studio_provider(slow_studio)
+    task = world.task()
+    order = world.order(task, world.turn(task))
+    until("submitted", lambda: world.get(order.id).upstream_id, 30)
+
+    with world.scope() as scope:
+        cancel(scope, order.id)
+
+    until("cancelled", lambda: not world.get(order.id).open, 40)
+    assert world.get(order.id).state is State.CANCELLED
+    assert slow_studio.job(order.key)["state"] == "cancelled"
 
 
 def test_a_bell_without_its_order_does_nothing(live: Live) -> None:
@@ -140,6 +203,6 @@ def test_a_bell_without_its_order_does_nothing(live: Live) -> None:
         scope.ring(Bell(GenerationOrdered(workspace_id=live.world.workspace_id, order_id="order_forged"), id="forged"))
 
     task = live.world.task()
-    live.world.order(task, live.world.turn(task))
+    order = live.world.order(task, live.world.turn(task))
     until("the real one", lambda: _ended(live, 1), 60)
-    assert len(live.studio.bill()) == 1
+    assert [item["idempotency_key"] for item in live.studio.bill()] == [order.key]
