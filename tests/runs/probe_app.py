@@ -17,6 +17,7 @@ from core.orchestrator.registration import Registration
 from tests.support.engines import RunningEngine
 from tests.support.wsgi import serving
 
+
 @dataclass
 class ProbeApp:
     client: inngest.Inngest

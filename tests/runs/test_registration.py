@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from pathlib import Path
 
 import httpx
@@ -11,7 +12,7 @@ import pytest
 
 from core.orchestrator.registration import lists
 from tests.runs.probe_app import probe_app
-from tests.support.engines import RunningEngine, inngest_dev, running
+from tests.support.engines import RunningEngine, embedded, inngest_dev, running
 from tests.support.waiting import until
 
 
@@ -24,7 +25,7 @@ def test_the_app_is_ready_once_the_engine_knows_it(any_engine: RunningEngine) ->
 
 def test_an_engine_that_comes_later_is_waited_for(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)
-    engine = inngest_dev(tmp_path)
+    engine = embedded(tmp_path)
     with probe_app(engine, "probe") as app:
         until("a word about it", lambda: "trying again" in caplog.text)
         assert httpx.get(app.url + "/readyz").status_code == 503
@@ -32,11 +33,16 @@ def test_an_engine_that_comes_later_is_waited_for(tmp_path: Path, caplog: pytest
             assert app.registration.settled.wait(20)
 
 
-def test_an_engine_that_forgot_is_told_again_and_the_watch_is_asked(tmp_path: Path) -> None:
-    engine = inngest_dev(tmp_path)
+@pytest.mark.parametrize("kind", [embedded, inngest_dev])
+def test_an_engine_that_forgot_is_told_again_and_the_watch_is_asked(
+    kind: Callable[[Path], RunningEngine], tmp_path: Path
+) -> None:
+    engine = kind(tmp_path)
     with running(engine), probe_app(engine, "probe") as app:
         assert app.registration.settled.wait(20)
         engine.kill()
+        for file in tmp_path.glob("engine.sqlite*"):
+            file.unlink()
         engine.start()
         until("the app after a restart", lambda: lists(app.engine, "probe"), 20)
         heard = until("watch/requested", lambda: app.engine.get("/v1/events", {"name": "watch/requested"})["data"])
