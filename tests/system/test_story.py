@@ -161,9 +161,7 @@ def test_film_above_the_allowance_asks_first(product: Product, posters: Posters,
 def test_stop_button_stops(product: Product, posters: Posters) -> None:
     message = product.say("Make me four posters about winter trains.")
     task_id = story.task_of(product, message)
-    product.until(
-        "orders", lambda: product.get(f"/api/v1/tasks/{task_id}")["status"] == "waiting" or None
-    )
+    product.until("orders", lambda: product.get(f"/api/v1/tasks/{task_id}")["status"] == "waiting" or None)
     assert product.post(f"/api/v1/tasks/{task_id}/stop").status_code == 200
     turns = len(product.get(f"/api/v1/tasks/{task_id}")["turns"])
 
