@@ -19,6 +19,7 @@ from app.web.api.messages import messages_api
 from app.web.api.objects import objects_api
 from app.web.api.open_doors import open_doors
 from app.web.api.runs import runs_api
+from app.web.api.skills import skills_api
 from app.web.api.tasks import tasks_api
 from app.web.bodies import JSON_LIMIT
 from app.web.endpoints import Door
@@ -77,6 +78,7 @@ def _doors(parts: WebParts, hub: Hub) -> Sequence[Door]:
         objects_api(parts),
         generations_api(parts),
         runs_api(parts),
+        skills_api(parts),
         budget_api(parts),
         keys_api(parts),
         events_api(parts, hub),
