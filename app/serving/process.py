@@ -19,5 +19,6 @@ def run_process(name: str, home: Path, port: int) -> None:
 def begin_logging() -> None:
     """Lines with fields on standard error, which a supervisor sends into a file."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
-    # It logs the address of every request; addresses carry keys.
-    logging.getLogger("httpx").setLevel(logging.WARNING)
+    # They log the address of every request; addresses carry keys.
+    for name in ("httpx", "httpx2"):
+        logging.getLogger(name).setLevel(logging.WARNING)
