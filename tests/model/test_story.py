@@ -114,6 +114,52 @@ def test_one_of_the_set_is_changed(model: OpenAIModel) -> None:
     assert [told(call.arguments)["object_id"] for call in decision.calls] == ["obj_2"]
 
 
+def finished(model: OpenAIModel) -> Worker:
+    """The three posters are there and the task has ended."""
+    worker = Worker(model, goal=POSTERS)
+    worker.hear(POSTERS)
+    planned(worker)
+    ordered(worker)
+    worker.settle()
+    closed(worker)
+    return worker
+
+
+@pytest.mark.parametrize(
+    ("text", "tool", "object_ids", "titles"),
+    [
+        ("warmer please", "generate_image", ["obj_1", "obj_2", "obj_3"], None),
+        ("make the text bigger", "generate_image", ["obj_1", "obj_2", "obj_3"], None),
+        ("make the first and the last one darker", "generate_image", ["obj_1", "obj_3"], None),
+        ("Poster 2 needs more contrast", "generate_image", ["obj_2"], None),
+        ("Make a square version of each", "generate_image", ["obj_1", "obj_2", "obj_3"], None),
+        ("I want two more", "generate_image", [None, None], ["Poster 4", "Poster 5"]),
+        ("add another one with a lighthouse", "generate_image", [None], ["Poster 4"]),
+        ("Also make a ten second video of the first one", "generate_video", [None], ["Film"]),
+        ("Write a short press text for it", "write_document", [None], ["Harbour Festival"]),
+    ],
+)
+def test_follow_ups(
+    model: OpenAIModel, text: str, tool: str, object_ids: list[str | None], titles: list[str] | None
+) -> None:
+    worker = finished(model)
+    worker.hear(text)
+    decision = worker.decide()
+    assert set(names(decision)) == {tool}
+    made = [told(call.arguments) for call in decision.calls]
+    assert [one.get("object_id") for one in made] == object_ids
+    assert all(part in one["title"] for part, one in zip(titles or [], made, strict=titles is not None))
+
+
+@pytest.mark.parametrize(("text", "answer"), [("thanks, lovely", "welcome"), ("stop", "nothing was ordered")])
+def test_talk_after_the_work_is_answered_in_words(model: OpenAIModel, text: str, answer: str) -> None:
+    worker = finished(model)
+    worker.hear(text)
+    decision = worker.decide()
+    assert decision.calls == ()
+    assert answer in decision.text
+
+
 def test_a_light_task_turns_the_picture_into_a_film(model: OpenAIModel) -> None:
     text = "Also turn the first one into a five-second video."
     worker = Worker(model, goal=text, kind="light")

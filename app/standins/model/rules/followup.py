@@ -9,7 +9,7 @@ from typing import Any
 
 from app.standins.model.reply import Call
 from app.standins.model.rules.ordering import TOOL_OF, pick
-from app.standins.model.rules.planning import Planned, planned_works
+from app.standins.model.rules.planning import Planned, picture_size, planned_works, says_a_shape
 from app.standins.model.rules.shown import State, Work
 from app.standins.model.rules.story import Request
 from app.standins.model.rules.texts import revised
@@ -52,7 +52,15 @@ def added_works(request: Request, wish: Wish, state: State) -> list[Planned]:
         names=wish.names,
         makes=True,
     )
-    return planned_works(first, state.language, start=1 + sum(work.kind == kind for work in own_works(state)))
+    here = own_works(state)
+    source = here[0].title.partition(" – ")[0] if here else ""
+    return planned_works(first, state.language, start=1 + sum(work.kind == kind for work in here), source=source)
+
+
+def is_of_another_kind(wanted: Wish, state: State) -> bool:
+    """A film or a text is wished for in a task that has pictures: something beside them, no change of them."""
+    others = {work.kind for work in own_works(state)}
+    return wanted.makes and wanted.kind is not None and bool(others) and wanted.kind not in others
 
 
 def own_works(state: State) -> list[Work]:
@@ -74,6 +82,8 @@ def _generation_call(work: Work, request: Request) -> Call:
         "title": work.title,
         "object_id": work.id,
     }
+    if work.kind == "image" and says_a_shape(request.text):
+        arguments["size"] = picture_size(request.text)
     if work.kind in {"video", "audio"}:
         arguments["seconds"] = seconds_wanted(request.text) or (10 if "long" in request.text.lower() else 5)
     return Call(TOOL_OF[work.kind], arguments)

@@ -11,6 +11,7 @@ from app.standins.model.rules.vocabulary import (
     COLOURS,
     GREETINGS,
     MAKING,
+    NUMBERS,
     POINTING,
     VERBS,
     kinds_named,
@@ -39,9 +40,11 @@ _POLITE = re.compile(
     re.IGNORECASE,
 )
 _MORE = re.compile(
-    r"\b(\w+ more|another|additional|un autre|une autre|de plus|encore (un|une|deux|trois))\b", re.IGNORECASE
+    rf"\b(?:(?:{'|'.join(NUMBERS)}|\d{{1,2}}|some|a few) more|another|additional|un autre|une autre|de plus)\b"
+    r"|\bencore (?:un|une|deux|trois)\b",
+    re.IGNORECASE,
 )
-_MORE_OF_A_QUALITY = re.compile(r"\b(bit|little|lot|touch|much|some|even|any|no|once|and) more\b", re.IGNORECASE)
+_MORE_OF_A_QUALITY = re.compile(r"\bsome more (?!posters?|pictures?|images?|videos?|of)\w+\b", re.IGNORECASE)
 _KNOWN_WORK = re.compile(
     r"\b(the|that|this|these|those|my|our|both|its|ces|mes|nos|cette) ([\w-]+ ){0,3}"
     r"(sets?|series|posters?|pictures?|images?|videos?|films?|one|ones|document|text|poem|brief|sound|song|model)\b"

@@ -25,21 +25,23 @@ _SECONDS = {"video": 5, "audio": 10}
 
 def making_calls(works: Sequence[Planned], wish: Wish, request: Request, state: State) -> list[Call]:
     """A call for each work, in order."""
-    references = references_of(request, state) if any(work.kind in {"image", "video"} for work in works) else []
+    kind = works[0].kind if works else ""
+    references = references_of(request, state, kind) if kind in {"image", "video"} else []
     return [_making(work, wish, references, state.language) for work in works]
 
 
-def references_of(request: Request, state: State) -> list[str]:
-    """Pictures that a wish starts from: what is attached, else what its words point at among the task's pictures."""
+def references_of(request: Request, state: State, kind: str) -> list[str]:
+    """Pictures that a new work starts from: what is attached, else what its words point at.
+
+    A picture starts only from one that the task was lent; a film also from one that the task made.
+    """
     if request.attachments:
         return [one for one in request.attachments if one]
     pictures = [work for work in state.objects if work.kind == "image"]
     made_here = {one for order in state.orders for one in order.object_ids}
-    given = [work for work in pictures if work.id not in made_here]
+    given = [work for work in pictures if work.id not in made_here] or (pictures if kind == "video" else [])
     points = ordinals(request.text) or re.search(r"\b(turn|animate|this|that|it|these|those)\b", request.text.lower())
-    if not given or not points:
-        return []
-    return [work.id for work in pick(given, request.text)[:1]]
+    return [work.id for work in pick(given, request.text)[:1]] if given and points else []
 
 
 def pick(works: Sequence[Work], text: str) -> list[Work]:

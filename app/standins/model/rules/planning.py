@@ -63,6 +63,10 @@ def plan_calls(wish: Wish, works: list[Planned], language: str, *, brief: bool, 
     return calls
 
 
+def says_a_shape(text: str) -> bool:
+    return any(pattern.search(text) for pattern, _ in _SHAPES)
+
+
 def picture_size(text: str) -> str:
     """Portrait unless the words say otherwise."""
     return next((size for pattern, size in _SHAPES if pattern.search(text)), "1024x1536")

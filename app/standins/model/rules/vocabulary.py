@@ -74,12 +74,12 @@ CHANGING = _set(
 )
 
 POINTING = _set(
-    "it that this them those these they its their set series one ones same previous former earlier last",
+    "it that this them those these they its their each set series one ones same previous former earlier last",
     "again le la les l' ça cela celle celui ceux celles série ensemble lot",
 )
 
 PLURAL_POINTING = _set(
-    "set series them those these they all both ensemble série les toutes tous lot",
+    "set series them those these they each all both ensemble série les toutes tous lot",
 )
 
 GREETINGS = _set(
@@ -145,6 +145,10 @@ def ordinals(text: str) -> list[int]:
     said = words(text)
     found = []
     for before, word, after in zip(["", *said], said, [*said[1:], ""], strict=False):
+        if before in KIND_OF and word.isdigit() and 0 < int(word) < 100:
+            # "poster 2"
+            found.append(int(word))
+            continue
         if before.isdigit() or before in NUMBERS:
             # "five second", "a first": a length, or nothing that is there.
             continue

@@ -5,13 +5,24 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from app.standins.model.rules.vocabulary import COLOURS, KIND_OF, MAKING, NUMBERS, kind_by_verb, kinds_named, words
+from app.standins.model.rules.vocabulary import (
+    COLOURS,
+    KIND_OF,
+    MAKING,
+    NUMBERS,
+    ORDINALS,
+    POINTING,
+    kind_by_verb,
+    kinds_named,
+    words,
+)
 
 MOST_WORKS = 12
 INTO = re.compile(
     r"\b(?:turn|convert|transform|make|transforme|fais)\b.*\b(?:into|to|en)\b(.*)", re.IGNORECASE | re.DOTALL
 )
 _SECONDS = re.compile(r"\b(?:(\w+)[ -](?:seconds?|secs?|secondes?)|(\d+) ?s(?:ecs?)?)\b", re.IGNORECASE)
+_POINTERS = POINTING | frozenset(ORDINALS) | {"of", "all", "each", "the"}
 _QUOTED = re.compile(r"[\"“«]\s*([^\"”»]{1,80}?)\s*[\"”»]")
 _SUBJECTS = tuple(
     re.compile(rf"\b(?:{lead})\s+(.+?)(?:[.;:!?\n]|,|$)", re.IGNORECASE)
@@ -83,6 +94,8 @@ def subject_of(text: str) -> str:
     if found is None and (INTO.search(text) or re.search(r"\b(animate|anime)\b", text, re.IGNORECASE)):
         return ""
     subject = _ARTICLE.sub("", (found[1] if found else _OPENING.sub("", text.strip())).strip())
+    if set(words(subject)) <= _POINTERS:
+        return ""
     short = " ".join(subject.split()[:6]).strip(" .,;:!?")
     return (short[:1].upper() + short[1:])[:80] if short else text.strip()[:40]
 

@@ -8,6 +8,7 @@ from app.standins.model.conversation import Conversation, Input, Made
 from app.standins.model.reply import Call, Reply
 from app.standins.model.rules import followup, ordering, planning, reporting
 from app.standins.model.rules.intent import Intent
+from app.standins.model.rules.main_thread import answer
 from app.standins.model.rules.phrases import phrase
 from app.standins.model.rules.shown import State
 from app.standins.model.rules.story import Request, all_made, requests
@@ -15,6 +16,7 @@ from app.standins.model.rules.wish import wish
 
 MOST_TRIES = 3
 _BLOCKING = frozenset({"quote", "limit", "permission", "irreversible", "checkpoint", "choice", "clarify"})
+_MAKERS = frozenset(ordering.TOOL_OF.values())
 _ACTING = (Intent.MAKE, Intent.CHANGE, Intent.ADD)
 
 
@@ -50,10 +52,12 @@ def _asked_to_change(conversation: Conversation) -> bool:
 def _go_on(conversation: Conversation, state: State, tools: Set[str], asked: list[Request]) -> Reply:
     request = next((one for one in reversed(asked) if one.intent in _ACTING), None)
     if request is None:
-        return _talk(asked[-1], state)
+        return _talk(conversation, asked[-1], state, tools)
     if request.refused:
         return Reply(phrase(state.language, "refused_quote"))
-    return _act(conversation, request, state, tools, asked)
+    reply = _act(conversation, request, state, tools, asked)
+    only_words = request is not asked[-1] and not reply.calls and not any(order.open for order in state.orders)
+    return _talk(conversation, asked[-1], state, tools) if only_words else reply
 
 
 def _act(conversation: Conversation, request: Request, state: State, tools: Set[str], asked: list[Request]) -> Reply:
@@ -84,10 +88,10 @@ def _due(
     """The calls that the request needs, and those that write its plan first."""
     if _nothing_yet(conversation, state) or request.intent is Intent.MAKE:
         return _due_at_first(conversation, request, state, tools, asked)
-    if request.intent is Intent.ADD:
-        # Numbers go on from what was there when the message came; what it made since is not counted again.
-        made_since = {str(made.arguments.get("title")) for made in request.made if made.name.startswith("generate_")}
-        wanted, before = wish(request.text), _without(state, made_since)
+    # Numbers go on from what was there when the message came; what it made since is not counted again.
+    made_since = {str(made.arguments.get("title")) for made in request.made if made.name in _MAKERS}
+    wanted, before = wish(request.text), _without(state, made_since)
+    if request.intent is Intent.ADD or followup.is_of_another_kind(wanted, before):
         return ordering.making_calls(followup.added_works(request, wanted, before), wanted, request, state), []
     return followup.changing_calls(request, state), []
 
@@ -137,13 +141,13 @@ def _call_off(request: Request, state: State, tools: Set[str]) -> Reply:
     return Reply(phrase(state.language, "refused_quote"))
 
 
-def _talk(request: Request, state: State) -> Reply:
+def _talk(conversation: Conversation, request: Request, state: State, tools: Set[str]) -> Reply:
     open_titles = [order.title for order in state.orders if order.open]
     if open_titles:
         return Reply(phrase(state.language, "under_way", works=", ".join(open_titles)))
-    if request.intent is Intent.TALK:
-        return Reply(phrase(state.language, "thanks"))
-    return Reply(phrase(state.language, "dont_know"))
+    return (
+        Reply(phrase(state.language, "thanks")) if request.intent is Intent.TALK else answer(conversation, state, tools)
+    )
 
 
 def _unknown(conversation: Conversation) -> str | None:
@@ -177,8 +181,7 @@ def _trouble(call: Call, made: Sequence[Made], state: State) -> str:
 
 
 def _nothing_yet(conversation: Conversation, state: State) -> bool:
-    making = set(ordering.TOOL_OF.values())
-    made = any(one.name in making and not one.failed for one in all_made(conversation))
+    made = any(one.name in _MAKERS and not one.failed for one in all_made(conversation))
     return not state.orders and not made and not (state.brief and state.objects)
 
 
