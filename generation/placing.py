@@ -45,7 +45,7 @@ def place(desk: Desk, call: CallContext, wish: Wish) -> Order | Card:
         verdict = _decide(scope, call, mine)
         if not isinstance(verdict, NeedsQuote):
             return _before(scope, call.call_id, wish) or _admitted(scope, call, mine, verdict)
-    others = _following(desk, call)
+    others = [] if verdict.limit == "program" else _following(desk, call)
     with call.transaction() as scope:
         verdict = _decide(scope, call, mine)
         if isinstance(verdict, NeedsQuote):

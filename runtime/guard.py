@@ -126,7 +126,7 @@ def _allowance(facts: Facts) -> NeedsQuote | None:
     """What may go without asking: within the task's plan where it has one, else the free allowance."""
     amount, unit, budget = facts.amount, facts.currency, facts.budget
     if facts.plan_budget is not None:
-        left = facts.plan_budget - facts.plan_spent
+        left = max(facts.plan_budget - facts.plan_spent, Decimal(0))
         reason = f"needs {amount} {unit} but only {left} of the plan's {facts.plan_budget} is left"
         return NeedsQuote("plan", reason) if amount > left else None
     if amount > budget.free_per_operation:
