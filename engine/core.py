@@ -11,6 +11,7 @@ from engine.clock import Clock
 from engine.database import Database
 from engine.event import Event
 from engine.queue import CLAIMED, WAITING, next_due, postpone
+from engine.retention import forget_old
 from engine.runs.answer import record_answer
 from engine.runs.crons import reschedule
 from engine.runs.timers import work_off_due
@@ -22,6 +23,8 @@ from engine.writer import Writer
 _LOG = logging.getLogger("engine")
 _LONGEST_SLEEP_S = 5.0
 _TROUBLE_MS = 5_000
+_TIDY_PAUSE_S = 0.2
+_TIDY_EVERY_S = 600.0
 
 
 class Core:
@@ -47,7 +50,7 @@ class Core:
         await self.caller.start()
         await self.writer.submit(self._take_over)
         await self.writer.submit(_reschedule_all)
-        self._background = [asyncio.create_task(self._run_timer()), asyncio.create_task(self._keep_lease())]
+        self._background = [asyncio.create_task(work()) for work in (self._run_timer, self._keep_lease, self._forget)]
 
     async def stop(self) -> None:
         """Leave calls in flight to the next start: their items stay claimed and are carried out again."""
@@ -137,6 +140,14 @@ class Core:
             await asyncio.sleep(self.settings.lease_ms / 3000)
             if not self.database.is_sqlite:
                 await self.writer.submit(self._take_over)
+
+    async def _forget(self) -> None:
+        while True:
+            try:
+                more = await self.writer.submit(forget_old)
+            except Exception:  # noqa: BLE001 — tidying must not end because it failed once; the writer has logged it
+                more = False
+            await asyncio.sleep(_TIDY_PAUSE_S if more else _TIDY_EVERY_S)
 
     def _take_over(self, tx: Transaction) -> None:
         """Renew the lease; free the items of owners that are gone: on SQLite all others, else those without a lease."""

@@ -12,8 +12,9 @@ from sqlalchemy import bindparam, delete, insert, select, update
 
 from engine.rows import Row
 from engine.slots import Limit, acquire, release
+from engine.statement import Statement
 from engine.tables import items, runs, steps
-from engine.transaction import Call, Transaction
+from engine.transaction import Call, KnownRun, Transaction
 
 WAITING, CLAIMED, PARKED = 0, 1, 2
 
@@ -25,46 +26,50 @@ CRON, DEBOUNCE, BATCH = "cron", "debounce", "batch"
 _OUTGOING = frozenset({CALL, GATEWAY})
 _RELEASED_AT_ONCE = 4
 
-_INSERT = insert(items)
-_DELETE_OWNED = delete(items).where(items.c.id == bindparam("item"), items.c.owner == bindparam("claimer"))
-_DELETE = delete(items).where(items.c.id == bindparam("item"))
-_CLAIM = (
+_INSERT = Statement(insert(items))
+_DELETE_OWNED = Statement(delete(items).where(items.c.id == bindparam("item"), items.c.owner == bindparam("claimer")))
+_DELETE = Statement(delete(items).where(items.c.id == bindparam("item")))
+_CLAIM = Statement(
     update(items)
     .where(items.c.id == bindparam("item"))
     .values(state=CLAIMED, owner=bindparam("claimer"), blocked_on=None)
 )
-_POSTPONE = (
+_POSTPONE = Statement(
     update(items)
     .where(items.c.id == bindparam("item"), items.c.owner == bindparam("claimer"))
     .values(state=WAITING, owner=None, due_at=bindparam("moment"))
 )
-_PARK = update(items).where(items.c.id == bindparam("item")).values(state=PARKED, blocked_on=bindparam("blocker"))
-_RUN = select(runs).where(runs.c.id == bindparam("run"))
-_STARTED = update(runs).where(runs.c.id == bindparam("run")).values(status="RUNNING", started_at=bindparam("moment"))
-_MEMOS = (
+_PARK = Statement(
+    update(items).where(items.c.id == bindparam("item")).values(state=PARKED, blocked_on=bindparam("blocker"))
+)
+_RUN = Statement(select(runs).where(runs.c.id == bindparam("run")))
+_STARTED = Statement(
+    update(runs).where(runs.c.id == bindparam("run")).values(status="RUNNING", started_at=bindparam("moment"))
+)
+_MEMOS = Statement(
     select(steps.c.step_id, steps.c.memo)
     .where(steps.c.run_id == bindparam("run"), steps.c.position.is_not(None))
     .order_by(steps.c.position)
 )
-_PARKED = (
+_PARKED = Statement(
     select(items)
     .where(items.c.blocked_on == bindparam("blocker"), items.c.state == PARKED)
     .order_by(items.c.rank, items.c.id)
     .limit(_RELEASED_AT_ONCE)
 )
-_DUE = (
+_DUE = Statement(
     select(items)
     .where(items.c.state == WAITING, items.c.due_at <= bindparam("moment"))
     .order_by(items.c.due_at)
     .limit(bindparam("most"))
     .with_for_update(skip_locked=True)
 )
-_NEXT_DUE = select(items.c.due_at).where(items.c.state == WAITING).order_by(items.c.due_at).limit(1)
-_OF_RUN = select(items.c.id).where(items.c.run_id == bindparam("run"))
-_DELETE_RUN = delete(items).where(items.c.run_id == bindparam("run"))
-_OF_STEP = delete(items).where(items.c.run_id == bindparam("run"), items.c.step_id == bindparam("step"))
-_ANY_OF_RUN = select(items.c.id).where(items.c.run_id == bindparam("run")).limit(1)
-_OF_SUBJECT = delete(items).where(items.c.subject == bindparam("about"))
+_NEXT_DUE = Statement(select(items.c.due_at).where(items.c.state == WAITING).order_by(items.c.due_at).limit(1))
+_OF_RUN = Statement(select(items.c.id).where(items.c.run_id == bindparam("run")))
+_DELETE_RUN = Statement(delete(items).where(items.c.run_id == bindparam("run")))
+_OF_STEP = Statement(delete(items).where(items.c.run_id == bindparam("run"), items.c.step_id == bindparam("step")))
+_ANY_OF_RUN = Statement(select(items.c.id).where(items.c.run_id == bindparam("run")).limit(1))
+_OF_SUBJECT = Statement(delete(items).where(items.c.subject == bindparam("about")))
 
 
 @dataclass(frozen=True)
@@ -108,20 +113,20 @@ def put(tx: Transaction, item: Item) -> str:
         "created_at": tx.now,
     }
     tx.run(_INSERT, row)
+    tx.puts += 1
     if state == CLAIMED:
-        _go_out(
-            tx, item_id, item.kind, item.run_id or "", item.step_id or "", item.attempt, item.max_attempts, item.body
-        )
+        _go_out(tx, item_id, item, limited=bool(item.limits))
     elif state == WAITING:
         tx.due(item.due_at)
     return item_id
 
 
-def take(tx: Transaction, item_id: str) -> bool:
+def take(tx: Transaction, call: Call) -> bool:
     """End an item that this process carried out; when it is no longer ours (False), nothing may follow from it."""
-    if tx.changed(_DELETE_OWNED, {"item": item_id, "claimer": tx.owner}) == 0:
+    if tx.changed(_DELETE_OWNED, {"item": call.item_id, "claimer": tx.owner}) == 0:
         return False
-    give_back(tx, item_id)
+    if call.limited:
+        give_back(tx, call.item_id)
     return True
 
 
@@ -153,7 +158,7 @@ def claim(tx: Transaction, row: Row) -> str | None:
             tx.run(_PARK, {"item": row.id, "blocker": blocker})
         return blocker
     tx.run(_CLAIM, {"item": row.id, "claimer": tx.owner})
-    _go_out(tx, row.id, row.kind, row.run_id, row.step_id, row.attempt, row.max_attempts, row.body)
+    _go_out(tx, row.id, row, limited=row.limits is not None)
     return None
 
 
@@ -198,30 +203,34 @@ def run_has_items(tx: Transaction, run_id: str) -> bool:
     return tx.run(_ANY_OF_RUN, {"run": run_id}).first() is not None
 
 
-def _go_out(
-    tx: Transaction, item_id: str, kind: str, run_id: str, step_id: str, attempt: int, most: int, body: str | None
-) -> None:
-    run = tx.run(_RUN, {"run": run_id}).one()
+def _go_out(tx: Transaction, item_id: str, item: "Item | Row", *, limited: bool) -> None:
+    run_id, step_id = item.run_id or "", item.step_id or ""
+    known = tx.known_runs.get(run_id)
+    if known is None:
+        row = tx.run(_RUN, {"run": run_id}).one()
+        known = KnownRun(row, bool(row.plan_only), row.state_size)
+    run = known.row
     if run.status == "QUEUED":
         tx.run(_STARTED, {"run": run_id, "moment": tx.now})
         function = tx.registry.by_id.get(run.function_id)
         if function is not None and function.finish_timeout_ms is not None:
             put(tx, Item(FINISH_TIMEOUT, tx.now + function.finish_timeout_ms, run_id=run_id))
-    memos = [] if kind == GATEWAY else [(row.step_id, row.memo) for row in tx.run(_MEMOS, {"run": run_id})]
+    memos = [] if item.kind == GATEWAY else [(row.step_id, row.memo) for row in tx.run(_MEMOS, {"run": run_id})]
     tx.calls.append(
         Call(
             item_id=item_id,
-            kind=kind,
+            kind=item.kind,
             run_id=run_id,
             function_id=run.function_id,
             step_id=step_id,
-            attempt=attempt,
-            max_attempts=most,
-            plan_only=run.plan_only,
+            attempt=item.attempt,
+            max_attempts=item.max_attempts,
+            plan_only=known.plan_only,
             sdk_version=run.sdk_version,
-            state_size=run.state_size,
+            state_size=known.state_size,
             events=run.events,
             memos=memos,
-            body=body,
+            limited=limited,
+            body=item.body,
         )
     )

@@ -4,16 +4,17 @@ from collections.abc import Sequence
 
 from sqlalchemy import bindparam, delete, func, insert, select, text
 
+from engine.statement import Statement
 from engine.tables import slots
 from engine.transaction import Transaction
 
 Limit = tuple[str, int]
 """A key and how many items may hold it at once."""
 
-_COUNT = select(func.count()).where(slots.c.key == bindparam("slot_key"))
-_KEYS = select(slots.c.key).where(slots.c.item_id == bindparam("item"))
-_RELEASE = delete(slots).where(slots.c.item_id == bindparam("item"))
-_LOCK = text("SELECT pg_advisory_xact_lock(hashtext(:slot_key))")
+_COUNT = Statement(select(func.count()).where(slots.c.key == bindparam("slot_key")))
+_KEYS = Statement(select(slots.c.key).where(slots.c.item_id == bindparam("item")))
+_RELEASE = Statement(delete(slots).where(slots.c.item_id == bindparam("item")))
+_LOCK = Statement(text("SELECT pg_advisory_xact_lock(hashtext(:slot_key))"))
 
 
 def acquire(tx: Transaction, item_id: str, limits: Sequence[Limit]) -> str | None:

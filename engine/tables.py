@@ -106,7 +106,6 @@ steps = Table(
     Column("status", String, nullable=False),
     Column("memo", Text),
     Column("attempt", Integer, nullable=False),
-    Column("detail", Text),
     Column("queued_at", BigInteger, nullable=False),
     Column("started_at", BigInteger),
     Column("ended_at", BigInteger),

@@ -9,7 +9,9 @@ from sqlalchemy import Connection, CursorResult, Executable
 from engine.event import Event
 from engine.ids import Ulids
 from engine.registry import Registry
+from engine.rows import Row
 from engine.settings import Settings
+from engine.statement import Found, Parameters, Statement
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,18 @@ class Call:
     events: str
     memos: Sequence[tuple[str, str]]
     """Hashed step id and memo, in the order of the stack."""
+    limited: bool
+    """Whether it holds slots."""
     body: str | None = None
+
+
+@dataclass(frozen=True)
+class KnownRun:
+    """A run's row as this transaction read it, and what the transaction changed in it since."""
+
+    row: Row
+    plan_only: bool
+    state_size: int
 
 
 @dataclass
@@ -46,17 +59,23 @@ class Transaction:
     """Events to be delivered before this transaction ends."""
     calls: list[Call] = field(default_factory=list)
     next_due: int | None = None
+    known_runs: dict[str, KnownRun] = field(default_factory=dict)
+    puts: int = 0
+    """Items that were added."""
     held_back: bool = False
     """Whoever handed the operation in sends the calls on their way."""
 
     def run(
-        self, statement: Executable, parameters: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None
-    ) -> CursorResult[Any]:
+        self, statement: Statement | Executable, parameters: Parameters | Sequence[Parameters] | None = None
+    ) -> Found | CursorResult[Any]:
+        if isinstance(statement, Statement):
+            assert parameters is None or isinstance(parameters, Mapping)
+            return statement.execute(self.connection, parameters or {})
         result = self.connection.execute(statement, parameters)
         assert isinstance(result, CursorResult)
         return result
 
-    def changed(self, statement: Executable, parameters: Mapping[str, Any] | None = None) -> int:
+    def changed(self, statement: Statement | Executable, parameters: Parameters | None = None) -> int:
         """Rows that the statement changed."""
         return self.run(statement, parameters).rowcount
 

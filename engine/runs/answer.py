@@ -21,10 +21,12 @@ from engine.transaction import Call, Transaction
 def record_answer(tx: Transaction, call: Call, outcome: Outcome) -> None:
     """Take the item off the queue and act on its outcome; an item that is no longer ours has no effect."""
     run = lock_run(tx, call.run_id)
-    if not take(tx, call.item_id) or run is None:
+    if not take(tx, call) or run is None:
         return
     if run.sdk_version == -1 and outcome.sdk_version is not None:
         change_run(tx, run.id, sdk_version=outcome.sdk_version)
+        run = lock_run(tx, run.id)
+        assert run is not None
     match outcome.result:
         case Returned(output):
             _end_with(tx, run, output)
@@ -41,7 +43,7 @@ def record_answer(tx: Transaction, call: Call, outcome: Outcome) -> None:
                 return
             if retries is not None:
                 retry_call(tx, run, call, outcome, retries)
-            elif not run_has_items(tx, run.id) and lock_run(tx, run.id) is not None:
+            elif tx.puts == 0 and not run_has_items(tx, run.id) and lock_run(tx, run.id) is not None:
                 message = "the app told of no new step and the run waits for nothing, so it could not go on"
                 fail(tx, run, {"name": "Error", "message": message, "stack": None})
         case _:

@@ -40,6 +40,8 @@ def fire(tx: Transaction, row: Row) -> None:
     )
     if function is None or trigger is None or function.archived:
         return
+    # Two engines that started together may both have queued it.
+    drop_subject(tx, row.subject)
     planned = int(row.body)
     tick = max(planned, parse_cron(trigger.text).latest(planned, tx.now - trigger.jitter_ms))
     _queue_next(tx, function, trigger, tick)

@@ -14,10 +14,11 @@ from engine.runs.invoke import finish_invoke
 from engine.runs.start import start_run
 from engine.runs.state import lock_run
 from engine.runs.steps import complete_step, find_step
+from engine.statement import Statement
 from engine.tables import events
 from engine.transaction import Transaction
 
-_INSERT = insert(events)
+_INSERT = Statement(insert(events))
 
 
 def deliver(tx: Transaction, event: Event) -> None:

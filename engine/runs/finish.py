@@ -10,17 +10,18 @@ from engine.event import make_event
 from engine.json_text import dumps
 from engine.queue import drop_run
 from engine.rows import Row
+from engine.statement import Statement
 from engine.tables import pauses, runs
 from engine.transaction import Transaction
 
 COMPLETED, FAILED, CANCELLED = "COMPLETED", "FAILED", "CANCELLED"
 
-_END = (
+_END = Statement(
     update(runs)
     .where(runs.c.id == bindparam("run"))
     .values(status=bindparam("outcome"), output=bindparam("result"), ended_at=bindparam("moment"), singleton=None)
 )
-_DROP_PAUSES = delete(pauses).where(pauses.c.run_id == bindparam("run"))
+_DROP_PAUSES = Statement(delete(pauses).where(pauses.c.run_id == bindparam("run")))
 _SPOKEN = {COMPLETED: "Completed", FAILED: "Failed", CANCELLED: "Cancelled"}
 
 

@@ -5,17 +5,22 @@ from sqlalchemy import bindparam, select, text
 from engine.event import Event
 from engine.function import Function, Rate
 from engine.runs.keys import key_value
+from engine.statement import Statement
 from engine.tables import gates
 from engine.transaction import Transaction
 
-_MARK_SEEN = text(
-    "INSERT INTO engine_seen (function_id, key, run_id, until) VALUES (:function, :key, '', :until) "
-    "ON CONFLICT (function_id, key) DO UPDATE SET until = excluded.until WHERE engine_seen.until <= :now"
+_MARK_SEEN = Statement(
+    text(
+        "INSERT INTO engine_seen (function_id, key, run_id, until) VALUES (:function, :key, '', :until) "
+        "ON CONFLICT (function_id, key) DO UPDATE SET until = excluded.until WHERE engine_seen.until <= :now"
+    )
 )
-_FREE_AT = select(gates.c.free_at).where(gates.c.key == bindparam("gate")).with_for_update()
-_SET_FREE = text(
-    "INSERT INTO engine_gates (key, free_at) VALUES (:gate, :free_at) "
-    "ON CONFLICT (key) DO UPDATE SET free_at = excluded.free_at"
+_FREE_AT = Statement(select(gates.c.free_at).where(gates.c.key == bindparam("gate")).with_for_update())
+_SET_FREE = Statement(
+    text(
+        "INSERT INTO engine_gates (key, free_at) VALUES (:gate, :free_at) "
+        "ON CONFLICT (key) DO UPDATE SET free_at = excluded.free_at"
+    )
 )
 
 

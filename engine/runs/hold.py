@@ -12,13 +12,14 @@ from engine.queue import BATCH, DEBOUNCE, Item, drop_subject, put
 from engine.rows import Row
 from engine.runs.keys import key_value
 from engine.runs.start import start_run
+from engine.statement import Statement
 from engine.tables import held, items
 from engine.transaction import Transaction
 
-_OF_SUBJECT = select(items).where(items.c.subject == bindparam("about")).with_for_update()
-_HELD = select(held.c.body).where(held.c.key == bindparam("about")).order_by(held.c.position)
-_COUNT = select(func.count()).where(held.c.key == bindparam("about"))
-_DROP_HELD = delete(held).where(held.c.key == bindparam("about"))
+_OF_SUBJECT = Statement(select(items).where(items.c.subject == bindparam("about")).with_for_update())
+_HELD = Statement(select(held.c.body).where(held.c.key == bindparam("about")).order_by(held.c.position))
+_COUNT = Statement(select(func.count()).where(held.c.key == bindparam("about")))
+_DROP_HELD = Statement(delete(held).where(held.c.key == bindparam("about")))
 
 
 def debounce(tx: Transaction, function: Function, event: Event) -> None:

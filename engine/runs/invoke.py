@@ -12,14 +12,14 @@ from engine.runs import pauses
 from engine.runs.gates import within_rate
 from engine.runs.start import start_run
 from engine.runs.state import lock_run
-from engine.runs.steps import BROKEN, DONE, complete_step, error_memo, find_step
+from engine.runs.steps import BROKEN, DONE, Step, complete_step, error_memo, find_step
 from engine.tables import events
 from engine.transaction import Transaction
 
 TIMEOUT_NAME = "InngestInvokeTimeoutError"
 
 
-def begin_invoke(tx: Transaction, run: Row, step: Row, slug: str, data: dict[str, Any], expires_at: int) -> None:
+def begin_invoke(tx: Transaction, run: Row, step: Step, slug: str, data: dict[str, Any], expires_at: int) -> None:
     """Start the function `slug` on the step's behalf, or fail the step when that cannot be."""
     function = tx.registry.by_slug.get(slug)
     if function is None:
@@ -75,10 +75,10 @@ def finish_invoke(tx: Transaction, finished: Event) -> None:
         _fail(tx, run, step, error.get("name") or "Error", error.get("message") or "", error.get("stack"))
 
 
-def time_out_invoke(tx: Transaction, run: Row, step: Row) -> None:
+def time_out_invoke(tx: Transaction, run: Row, step: Step) -> None:
     pauses.drop_step_pause(tx, run.id, step.step_id)
     _fail(tx, run, step, TIMEOUT_NAME, "Timed out waiting for invoked function to complete")
 
 
-def _fail(tx: Transaction, run: Row, step: Row, name: str, message: str, stack: str | None = None) -> None:
+def _fail(tx: Transaction, run: Row, step: Step, name: str, message: str, stack: str | None = None) -> None:
     complete_step(tx, run, step, error_memo(name, message, stack), outcome=BROKEN)

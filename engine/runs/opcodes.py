@@ -1,6 +1,7 @@
 """Acting on the steps an app told of."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -20,6 +21,7 @@ from engine.runs.steps import (
     BROKEN,
     ERRORED,
     OPEN,
+    Step,
     call_step,
     complete_step,
     error_memo,
@@ -28,12 +30,13 @@ from engine.runs.steps import (
     open_step,
 )
 from engine.settings import YEAR_MS, too_large
+from engine.statement import Statement
 from engine.tables import steps
 from engine.transaction import Call, Transaction
 
 STATE_OVERFLOW = "InngestErrStateOverflowed"
 _CALLED = frozenset({"StepRun", "Step", "StepError", "StepFailed"})
-_REOPEN = (
+_REOPEN = Statement(
     update(steps)
     .where(steps.c.run_id == bindparam("run"), steps.c.step_id == bindparam("step"))
     .values(status=OPEN, race=bindparam("racing"))
@@ -62,11 +65,16 @@ def apply_opcodes(
     retried = None
     # All steps of the answer are known before any of them is done: a group is over when its last one is.
     fresh = [(code, step) for code in opcodes if (step := _know(tx, run, code)) is not None]
-    for code, step in sorted(fresh, key=lambda pair: pair[0].op != "WaitForEvent"):
-        current = lock_run(tx, run.id)
-        if current is None:
-            return None
+    current = run
+    for index, (code, step) in enumerate(sorted(fresh, key=lambda pair: pair[0].op != "WaitForEvent")):
+        if index > 0 or len(opcodes) > 1:
+            locked = lock_run(tx, run.id)
+            if locked is None:
+                return None
+            current = locked
         if code.op == "StepError" and not outcome.no_retry and call.attempt + 1 < call.max_attempts:
+            if not step.stored:
+                open_step(tx, run.id, step)
             retried = {**(code.error or {}), "id": code.id}
         else:
             _apply(tx, current, call, outcome, code, step)
@@ -88,24 +96,27 @@ def _check_size(tx: Transaction, run: Row, opcodes: Sequence[Opcode]) -> None:
         raise RunFailure(STATE_OVERFLOW, too_large("the run's state", total, settings.max_state))
 
 
-def _know(tx: Transaction, run: Row, code: Opcode) -> Row | None:
-    """The step's row, made when it is new; None when the step is done or already under way."""
+def _know(tx: Transaction, run: Row, code: Opcode) -> Step | None:
+    """The step of an opcode, stored when it is one that waits; None when it is done or already under way."""
     step = find_step(tx, run.id, code.id)
+    called = code.op in _CALLED
     if step is None:
-        status = ERRORED if code.op in _CALLED else OPEN
-        open_step(tx, run.id, code.id, op=code.op, name=code.display_name, race=code.race, status=status)
-        return find_step(tx, run.id, code.id)
+        status = ERRORED if called else OPEN
+        step = Step(code.id, code.op, code.display_name, code.race, status, None, tx.now, stored=not called)
+        if not called:
+            open_step(tx, run.id, step)
+        return step
     if step.position is not None:
         return None
-    if code.op in _CALLED:
+    if called:
         return step
     if step.status == ERRORED:
         tx.run(_REOPEN, {"run": run.id, "step": code.id, "racing": code.race})
-        return find_step(tx, run.id, code.id)
+        return replace(step, status=OPEN, race=code.race)
     return None
 
 
-def _apply(tx: Transaction, run: Row, call: Call, outcome: Outcome, code: Opcode, step: Row) -> None:
+def _apply(tx: Transaction, run: Row, call: Call, outcome: Outcome, code: Opcode, step: Step) -> None:
     match code.op:
         case "StepRun" | "Step":
             memo = dumps({"data": code.data})

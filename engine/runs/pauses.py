@@ -8,15 +8,18 @@ from sqlalchemy import bindparam, delete, func, insert, select
 from engine.event import Event
 from engine.expressions import Expression, compile_expression, match_key, match_of
 from engine.rows import Row
+from engine.statement import Statement
 from engine.tables import pauses
 from engine.transaction import Transaction
 
 WAIT, CANCEL, INVOKE = "wait", "cancel", "invoke"
 
-_NEXT_PATH = select(func.min(pauses.c.match_path)).where(
-    pauses.c.event_name == bindparam("event"), pauses.c.match_path > bindparam("after")
+_NEXT_PATH = Statement(
+    select(func.min(pauses.c.match_path)).where(
+        pauses.c.event_name == bindparam("event"), pauses.c.match_path > bindparam("after")
+    )
 )
-_FOUND = (
+_FOUND = Statement(
     select(pauses)
     .where(
         pauses.c.event_name == bindparam("event"),
@@ -25,9 +28,9 @@ _FOUND = (
     )
     .order_by(pauses.c.id)
 )
-_DROP = delete(pauses).where(pauses.c.id == bindparam("pause"))
-_DROP_STEP = delete(pauses).where(pauses.c.run_id == bindparam("run"), pauses.c.step_id == bindparam("step"))
-_BY_ID = select(pauses).where(pauses.c.id == bindparam("pause"))
+_DROP = Statement(delete(pauses).where(pauses.c.id == bindparam("pause")))
+_DROP_STEP = Statement(delete(pauses).where(pauses.c.run_id == bindparam("run"), pauses.c.step_id == bindparam("step")))
+_BY_ID = Statement(select(pauses).where(pauses.c.id == bindparam("pause")))
 
 
 def add_pause(

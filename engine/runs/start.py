@@ -14,11 +14,12 @@ from engine.runs.keys import concurrency_limits, key_value, priority_ms
 from engine.runs.pauses import CANCEL, add_pause
 from engine.runs.steps import DISCOVER
 from engine.settings import YEAR_MS
+from engine.statement import Statement
 from engine.tables import run_events, runs
 from engine.transaction import Transaction
 
-_SINGLETONS = select(runs).where(runs.c.singleton == bindparam("shared")).with_for_update()
-_INSERT = insert(runs)
+_SINGLETONS = Statement(select(runs).where(runs.c.singleton == bindparam("shared")).with_for_update())
+_INSERT = Statement(insert(runs))
 _NEVER_MS = 100 * YEAR_MS
 
 

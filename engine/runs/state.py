@@ -5,12 +5,13 @@ from typing import Any
 from sqlalchemy import bindparam, select, update
 
 from engine.rows import Row
+from engine.statement import Statement
 from engine.tables import runs
 from engine.transaction import Transaction
 
 ENDED = frozenset({"COMPLETED", "FAILED", "CANCELLED"})
 
-_LOCKED = select(runs).where(runs.c.id == bindparam("run")).with_for_update()
+_LOCKED = Statement(select(runs).where(runs.c.id == bindparam("run")).with_for_update())
 
 
 def lock_run(tx: Transaction, run_id: str) -> Row | None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import bindparam, insert, select, update
@@ -10,20 +11,21 @@ from engine.json_text import dumps
 from engine.queue import CALL, Item, put
 from engine.rows import Row
 from engine.slots import Limit
+from engine.statement import Statement
 from engine.tables import runs, steps
-from engine.transaction import Transaction
+from engine.transaction import KnownRun, Transaction
 
 DISCOVER = "step"
 OPEN, ERRORED, DONE, BROKEN, TIMED_OUT = "OPEN", "ERRORED", "DONE", "BROKEN", "TIMED_OUT"
 
-_INSERT = insert(steps)
-_FIND = select(steps).where(steps.c.run_id == bindparam("run"), steps.c.step_id == bindparam("step"))
-_ANY_OPEN = (
+_INSERT = Statement(insert(steps))
+_FIND = Statement(select(steps).where(steps.c.run_id == bindparam("run"), steps.c.step_id == bindparam("step")))
+_ANY_OPEN = Statement(
     select(steps.c.step_id)
     .where(steps.c.run_id == bindparam("run"), steps.c.position.is_(None), steps.c.status == OPEN)
     .limit(1)
 )
-_COMPLETE = (
+_COMPLETE = Statement(
     update(steps)
     .where(steps.c.run_id == bindparam("run"), steps.c.step_id == bindparam("step"))
     .values(
@@ -35,35 +37,43 @@ _COMPLETE = (
         ended_at=bindparam("ended"),
     )
 )
-_GROWN = (
+_GROWN = Statement(
     update(runs)
     .where(runs.c.id == bindparam("run"))
     .values(stack_len=bindparam("length"), state_size=bindparam("size"), plan_only=bindparam("plan"))
 )
 
 
-def find_step(tx: Transaction, run_id: str, step_id: str) -> Row | None:
-    return tx.run(_FIND, {"run": run_id, "step": step_id}).first()
+@dataclass(frozen=True)
+class Step:
+    """A step as far as execution cares; `stored` says whether it has a row yet."""
+
+    step_id: str
+    op: str
+    name: str
+    race: bool
+    status: str
+    position: int | None
+    queued_at: int
+    stored: bool
 
 
-def open_step(tx: Transaction, run_id: str, step_id: str, **columns: Any) -> None:
-    """Store a step that is not done: `op`, `name`, `race`, `status`, `attempt`, `detail`."""
-    row = {
-        "position": None,
-        "memo": None,
-        "detail": None,
-        "started_at": None,
-        "ended_at": None,
-        "attempt": 0,
-        "status": OPEN,
-    }
-    tx.run(_INSERT, {**row, "run_id": run_id, "step_id": step_id, "queued_at": tx.now, **columns})
+def find_step(tx: Transaction, run_id: str, step_id: str) -> Step | None:
+    row = tx.run(_FIND, {"run": run_id, "step": step_id}).first()
+    if row is None:
+        return None
+    return Step(row.step_id, row.op, row.name, bool(row.race), row.status, row.position, row.queued_at, True)
+
+
+def open_step(tx: Transaction, run_id: str, step: Step) -> None:
+    """Store a step that is not done."""
+    tx.run(_INSERT, {**_row(run_id, step), "status": step.status})
 
 
 def complete_step(
     tx: Transaction,
     run: Row,
-    step: Row,
+    step: Step,
     memo: str,
     *,
     outcome: str = DONE,
@@ -71,25 +81,53 @@ def complete_step(
     started_at: int | None = None,
 ) -> None:
     """Store a step's memo on the stack and, unless its group still waits for others, ask the app what comes next."""
-    tx.run(
-        _COMPLETE,
-        {
-            "run": run.id,
-            "step": step.step_id,
-            "place": run.stack_len,
-            "outcome": outcome,
-            "shown": memo,
-            "tries": attempt,
-            "began": started_at or step.queued_at,
-            "ended": tx.now,
-        },
-    )
+    done = {
+        "position": run.stack_len,
+        "status": outcome,
+        "memo": memo,
+        "attempt": attempt,
+        "started_at": started_at or step.queued_at,
+        "ended_at": tx.now,
+    }
+    if step.stored:
+        tx.run(
+            _COMPLETE,
+            {
+                "run": run.id,
+                "step": step.step_id,
+                "place": done["position"],
+                "outcome": outcome,
+                "shown": memo,
+                "tries": attempt,
+                "began": done["started_at"],
+                "ended": tx.now,
+            },
+        )
+    else:
+        tx.run(_INSERT, {**_row(run.id, step), **done})
     discovers = step.race or tx.run(_ANY_OPEN, {"run": run.id}).first() is None
     plan = bool(run.plan_only and not discovers)
     size = run.state_size + len(memo.encode())
     tx.run(_GROWN, {"run": run.id, "length": run.stack_len + 1, "size": size, "plan": plan})
+    tx.known_runs[run.id] = KnownRun(run, plan, size)
     if discovers:
         discover(tx, run)
+
+
+def _row(run_id: str, step: Step) -> dict[str, Any]:
+    return {
+        "run_id": run_id,
+        "step_id": step.step_id,
+        "op": step.op,
+        "name": step.name,
+        "race": step.race,
+        "position": None,
+        "memo": None,
+        "attempt": 0,
+        "queued_at": step.queued_at,
+        "started_at": None,
+        "ended_at": None,
+    }
 
 
 def discover(tx: Transaction, run: Row) -> None:

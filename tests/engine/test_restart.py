@@ -153,15 +153,15 @@ def test_runs_end_right_when_the_engine_is_killed_again_and_again(lone_engine: E
 
     serve(lone_engine, client, [fn])
     ids = [send(lone_engine, client) for _ in range(10)]
-    # When the engine is killed five times within their lives
-    for pause in (0.05, 0.11, 0.02, 0.17, 0.08):
+    # When the engine is killed three times within their lives
+    for pause in (0.05, 0.02, 0.17):
         time.sleep(pause)
         lone_engine.kill()
         lone_engine.start()
     # Then every run ends with all its steps, and no step ran more often than there were kills
     runs = [lone_engine.ended_run(event_id, within=30) for event_id in ids]
     assert [run["output"] for run in runs] == [[0, 1, 2, 3, 4, 5]] * 10
-    assert all(executed.count(step) <= 6 for step in executed)
+    assert all(executed.count(step) <= 4 for step in executed)
     assert len(set(executed)) == 60
 
 
