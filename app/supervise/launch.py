@@ -13,7 +13,7 @@ from app.schema import SchemaError
 from app.supervise.home_lock import HomeInUseError, HomeLock
 from app.supervise.plan import EMBEDDED, Keys, plan, process_names
 from app.supervise.ports import choose_ports, port_problems
-from app.supervise.preflight import engine_problems, home_problems
+from app.supervise.preflight import engine_problems, generator_problems, home_problems
 from app.supervise.supervisor import Supervisor
 from core.errors import LoopwrightError
 from core.settings import Settings, SettingsError, load_settings
@@ -40,7 +40,7 @@ class CannotStartError(RuntimeError):
 def launch(wish: Wish, say: Callable[[str], None]) -> int:
     """Run the product until it is asked to stop; an exit status. Raises CannotStartError before anything is started."""
     settings = _settings(wish)
-    _refuse(home_problems(settings.home))
+    _refuse(generator_problems(settings) + home_problems(settings.home))
     try:
         with HomeLock(settings.home):
             return _launch_locked(settings, wish, say)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import socket
 import tempfile
+from importlib.metadata import entry_points
 from pathlib import Path
 from urllib.parse import urlsplit
+
+from core.settings import Settings
 
 _CONNECT_SECONDS = 3.0
 
@@ -21,6 +24,20 @@ def home_problems(home: Path) -> list[str]:
         reason = os.strerror(error.errno) if error.errno else str(error)
         return [f"home {home} cannot be written ({reason.lower()}): choose another with --home or LOOPWRIGHT_HOME"]
     return []
+
+
+def generator_problems(settings: Settings) -> list[str]:
+    """Is every generator known, and has it an address?"""
+    chosen = settings.generators
+    known = {"jobs", "openai", "studio", *entry_points(group="loopwright.generators").names}
+    problems = [
+        f"LOOPWRIGHT_GENERATORS: {name!r} is none of {', '.join(sorted(known))}" for name in chosen if name not in known
+    ]
+    if "jobs" in chosen and "studio" in chosen:
+        problems.append("LOOPWRIGHT_GENERATORS: `jobs` and `studio` share one address: choose one of them")
+    elif "jobs" in chosen and not settings.jobs_url:
+        problems.append("LOOPWRIGHT_JOBS_URL: the generator `jobs` needs its address")
+    return problems
 
 
 def engine_problems(address: str) -> list[str]:

@@ -67,6 +67,18 @@ def test_every_wrong_setting_is_named_at_once(tmp_path: Path) -> None:
     assert_nothing_started(ended, tmp_path / "home")
 
 
+@pytest.mark.parametrize(
+    ("generators", "words"),
+    [("turnips", "'turnips' is none of"), ("jobs", "LOOPWRIGHT_JOBS_URL"), ("jobs,studio", "choose one of them")],
+)
+def test_a_generator_that_cannot_be_used(tmp_path: Path, generators: str, words: str) -> None:
+    ended = up(tmp_path, "--port", "0", LOOPWRIGHT_GENERATORS=generators)
+
+    assert len(ended.err) == 1
+    assert words in ended.err[0]
+    assert_nothing_started(ended, tmp_path)
+
+
 def test_a_home_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
 
