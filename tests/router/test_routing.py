@@ -10,8 +10,7 @@ from core.errors import ModelError
 from core.model import Message as ModelMessage
 from core.model import Verdict
 from core.model_scripted import ScriptedModel
-from router import deciding, delivering
-from runtime import cards, control, messages
+from runtime import cards
 from tests.router.world import World, facts_in, scripted, verdict
 from tests.support.databases import Store
 
@@ -224,84 +223,3 @@ def test_only_active_tasks_count_as_duplicates(store: Store) -> None:
     world.route(world.say("Make three retro posters for the Harbour Festival"))
     assert len(world.all_tasks()) == 2
     model.assert_spent()
-
-
-def test_the_oldest_message_goes_first_whichever_bell_rang(store: Store) -> None:
-    world, _ = scripted(store)
-    task = world.task("Posters")
-    first, second = world.say("one", to_task_id=task.id), world.say("two", to_task_id=task.id)
-    store.bells.rung.clear()
-    assert world.route(second).id == first.id
-    # the next one is rung for
-    assert f"{second.id}:after-{first.id}" in store.bells.ids()
-    assert world.route(first).id == second.id
-    assert [ref for ref, _ in world.inbox_of(task.id)] == [first.id, second.id]
-    assert world.route(second).state == "delivered"
-
-
-def test_replayed_steps_have_one_effect(store: Store) -> None:
-    world, model = scripted(store, verdict("new"))
-    message = world.say("Make three posters for the fair")
-    for _ in range(2):
-        assert deciding.pick(world.parts, world.workspace_id, message.id) is not None
-    for _ in range(2):
-        deciding.judge(world.parts, world.workspace_id, message.id)
-    for _ in range(3):
-        delivering.deliver(world.parts, world.workspace_id, message.id)
-    assert len(model.requests) == 1
-    (task,) = world.all_tasks()
-    assert world.inbox_of(task.id) == [(message.id, "delivered")]
-    assert len(world.open_turns()) == 1
-
-
-def test_a_verdict_that_was_stored_is_not_asked_for_again_by_another_run(store: Store) -> None:
-    world, model = scripted(store, verdict("new"))
-    message = world.say("Make three posters for the fair")
-    deciding.judge(world.parts, world.workspace_id, message.id)
-    # the first run was lost before it delivered
-    assert world.route(message).state == "delivered"
-    assert len(model.requests) == 1
-
-
-def test_a_message_taken_back_while_the_model_thinks_goes_nowhere(store: Store) -> None:
-    message_id = ""
-
-    class Slow(ScriptedModel):
-        def verdict(self, name: str, shape: type[Verdict], asked: Sequence[ModelMessage]) -> Verdict:
-            with store.database.transaction(store.workspace_id) as scope:
-                messages.withdraw(scope, message_id)
-            return super().verdict(name, shape, asked)
-
-    world = World(store, Slow(verdicts=[verdict("new")]))
-    message = world.say("Make three posters for the fair")
-    message_id = message.id
-    assert world.route(message).state == "withdrawn"
-    assert world.all_tasks() == []
-
-
-def test_a_task_stopped_between_verdict_and_delivery_takes_nothing(store: Store) -> None:
-    world, _ = scripted(store)
-    task = world.task("Posters")
-    world.foresee(verdict("existing", task_id=task.id))
-    message = world.say("make them blue please")
-    deciding.judge(world.parts, world.workspace_id, message.id)
-    with store.database.transaction(store.workspace_id) as scope:
-        control.stop(scope, task.id)
-    delivering.deliver(world.parts, world.workspace_id, message.id)
-    assert world.message(message.id).state == "answered"
-    assert world.inbox_of(task.id) == []
-
-
-def test_a_bell_without_its_message_does_nothing(store: Store) -> None:
-    world, model = scripted(store)
-    assert deciding.pick(world.parts, world.workspace_id, "msg_forged") is None
-    assert model.requests == []
-
-
-def test_one_persons_words_do_not_route_anothers(store: Store) -> None:
-    world, _ = scripted(store)
-    task = world.task("Posters")
-    other = world.say("mine", person_id="person_other", to_task_id=task.id)
-    mine = world.say("two", to_task_id=task.id)
-    assert world.route(mine).id == mine.id
-    assert world.message(other.id).state == "received"
