@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.clock import SystemClock
 from core.orchestrator.engine import Engine
+from core.orchestrator.engine_clock import clock_of
 from core.settings import Settings, SettingsError
 from sidecar.application import create_app
 from sidecar.shelf import Shelf, ShelfConfig
@@ -25,7 +25,7 @@ def serve(settings: Settings, own_url: str = "") -> WSGIApplication:
     if not url:
         raise SettingsError(["LOOPWRIGHT_SIDECAR_URL: the sidecar needs the address under which the engine reaches it"])
     home = settings.home.resolve()
-    engine, clock = Engine.of(settings), SystemClock()
+    engine, clock = Engine.of(settings), clock_of(settings)
     shelf = Shelf(ShelfConfig(folders_of(settings, home), home / "sidecar", url, engine, clock))
     shelf.start()
     return create_app(shelf, engine, clock)

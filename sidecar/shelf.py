@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -174,15 +175,17 @@ class Shelf:
         return [skill for skill in self._all() if skill.known_to_engine]
 
     def _keep_house(self) -> None:
-        last_sweep = self._config.clock.now()
+        last_sweep = time.monotonic()
         while not self._stopped.wait(self._config.housekeeping):
             for skill in self._all():
                 _logged(skill.keep_alive)
-            now = self._config.clock.now()
-            if now - last_sweep >= self._config.quiet:
-                last_sweep = now
-                for pin in self._ledger.quiet_pins(now, self._config.quiet):
-                    _logged(partial(self._ask_after, pin))
+            if time.monotonic() - last_sweep >= self._config.quiet.total_seconds():
+                last_sweep = time.monotonic()
+                _logged(self._sweep)
+
+    def _sweep(self) -> None:
+        for pin in self._ledger.quiet_pins(self._config.clock.now(), self._config.quiet):
+            _logged(partial(self._ask_after, pin))
 
     def _ask_after(self, pin: Pin) -> None:
         """A run that was cancelled is not heard of again: the engine knows."""

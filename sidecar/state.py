@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import threading
 from collections.abc import Callable, Iterable
@@ -10,7 +11,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from core.errors import LoopwrightError
 from sidecar.serving import Shown
+
+_log = logging.getLogger(__name__)
 
 
 def as_json(shown: Shown) -> dict[str, Any]:
@@ -81,7 +85,10 @@ class StateFile:
         while not self._stopped:
             self._stale.wait()
             self._stale.clear()
-            self._write()
+            try:
+                self._write()
+            except (OSError, LoopwrightError) as error:
+                _log.warning("the state of the skills is not written: %s", error)
 
     def _write(self) -> None:
         state = {"at": self._now().isoformat(), "skills": [as_json(shown) for shown in self._skills()]}

@@ -52,7 +52,8 @@ def main() -> None:
     server.daemon_threads = True  # type: ignore[attr-defined] # the threaded server's
     os.close(fd)
     _say(answers, Answer(state="serving"))
-    server.serve_forever()
+    # Nobody asks it to stop: it is killed.
+    server.serve_forever(poll_interval=3600)
 
 
 def shielded(app: WSGIApplication) -> WSGIApplication:

@@ -95,6 +95,13 @@ def running(engine: RunningEngine) -> Iterator[RunningEngine]:
         engine.kill()
 
 
+def moved_by_tests(folder: Path) -> RunningEngine:
+    """The embedded engine with a clock that stands still until a test moves it."""
+    engine = embedded(folder)
+    engine.argv.append("--test-clock")
+    return engine
+
+
 KINDS = {"embedded": embedded, "inngest": inngest_dev, "inngest_start": inngest_start}
 
 
