@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runtime import control, tasks
+from runtime import control, messages, tasks
 from tests.web.site.site import Site
 
 
@@ -140,6 +140,25 @@ def test_the_thread_is_read_in_pages_without_gap_or_repeat(site: Site) -> None:
 
     # Then everything is there once, in order
     assert seen == [*sent, task_id]
+
+
+def test_the_end_of_the_thread_shows_a_task_where_it_was_last_spoken_to(site: Site) -> None:
+    # Given a task, two messages, and a third that went to it
+    task_id = make_task(site)
+    first, second, follow_up, later = (site.say(text) for text in ("a", "b", "warmer", "c"))
+    with site.writing() as scope:
+        messages.set_state(scope, follow_up, "delivered", was=("received",), task_id=task_id)
+
+    # When the thread is read from its end, two at a time
+    seen: list[str] = []
+    before: str | None = ""
+    while before is not None:
+        page = site.get("/api/v1/thread", newest="1", limit="2", **({"before": before} if before else {}))
+        seen = [item["id"] for item in page["items"]] + seen
+        before = page["before"]
+
+    # Then the task stands behind that message, once
+    assert seen == [first, second, follow_up, task_id, later]
 
 
 def test_a_cursor_of_somebody_else_is_refused(site: Site) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -93,6 +94,23 @@ def test_a_slow_reader_misses_nothing_and_delays_nobody(site: Site) -> None:
     expected = [f"n {n}" for n in range(total)]
     assert texts(seen_quickly) == expected
     assert texts(seen_slowly) == expected
+
+
+def test_a_place_outlives_the_process(fresh_home: tuple[Path, str], tmp_path: Path) -> None:
+    # Given a reader that has seen three changes
+    shutil.copytree(fresh_home[0], tmp_path / "home")
+    with served(make_parts(tmp_path / "home"), fresh_home[1]) as site, streaming(site) as line:
+        change(site, 3)
+        line.take(3)
+
+    # When the process is another one, and things happened in between
+    with served(make_parts(tmp_path / "home"), fresh_home[1]) as again:
+        change(again, 2, "between")
+        with streaming(again, line.last_id) as returned:
+            change(again, 1, "after")
+
+            # Then it goes on where it was
+            assert texts(returned.take(3)) == ["between 0", "between 1", "after 0"]
 
 
 def test_two_readers_see_the_same(site: Site) -> None:

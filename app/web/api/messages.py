@@ -85,7 +85,10 @@ def messages_api(parts: WebParts) -> Door:
         rerouting.reroute(scope, works, message_id, body.task_id)
         return message_by_id(scope, message_id)
 
-    @door.reads("/api/v1/thread", "The main thread, oldest first; `newest=1` gives its end")
+    @door.reads(
+        "/api/v1/thread",
+        "The main thread, oldest first; `newest=1` gives its end, with tasks where they were last spoken to",
+    )
     def get_thread(scope: Scope, speaker: Speaker) -> Answer:
         size = paging.page_size()
         if paging.wants_newest():

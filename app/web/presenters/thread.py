@@ -78,19 +78,46 @@ _SHOWN: Mapping[str, Callable[[Scope, str], dict[str, Any]]] = {
 }
 
 
+@dataclass(frozen=True)
+class _Source:
+    """Rows of one type that belong into the thread, and the moment each stands at."""
+
+    table: sa.Table
+    belongs: sa.ColumnElement[bool]
+    type: str
+    at: sa.ColumnElement[datetime]
+
+
 def _entries(scope: Scope, person_id: str, place: Place | None, limit: int, *, newest_first: bool) -> list[_Entry]:
-    sources: tuple[tuple[sa.Table, sa.ColumnElement[bool], str], ...] = (
-        (message_rows, _in_main(person_id), "message"),
-        (task_rows, task_rows.c.person_id == person_id, "task"),
-        (card_rows, card_rows.c.task_id.is_(None), "card"),
-        (notice_rows, notice_rows.c.audience == "person", "notice"),
+    # Read from its end, the thread shows a task where it was last spoken to; read on, everything where it began.
+    task_at = _last_spoken_to() if newest_first else task_rows.c.created_at
+    sources = (
+        _Source(message_rows, _in_main(person_id), "message", message_rows.c.created_at),
+        _Source(task_rows, task_rows.c.person_id == person_id, "task", task_at),
+        _Source(card_rows, card_rows.c.task_id.is_(None), "card", card_rows.c.created_at),
+        _Source(notice_rows, notice_rows.c.audience == "person", "notice", notice_rows.c.created_at),
     )
     found = [
-        _Entry(row.created_at, row.id, kind)
-        for table, belongs, kind in sources
-        for row in scope.rows(_slice(scope, table, belongs, place, limit, newest_first=newest_first))
+        _Entry(row.at, row.id, source.type)
+        for source in sources
+        for row in scope.rows(_slice(scope, source, place, limit, newest_first=newest_first))
     ]
     return sorted(found, key=lambda entry: (entry.at, entry.id), reverse=newest_first)[:limit]
+
+
+def _last_spoken_to() -> sa.ColumnElement[datetime]:
+    last = (
+        sa.select(sa.func.max(message_rows.c.created_at))
+        .where(
+            message_rows.c.workspace_id == task_rows.c.workspace_id,
+            message_rows.c.task_id == task_rows.c.id,
+            message_rows.c.author == "user",
+            message_rows.c.to_task_id.is_(None),
+        )
+        .correlate(task_rows)
+        .scalar_subquery()
+    )
+    return sa.func.coalesce(last, task_rows.c.created_at)
 
 
 def _in_main(person_id: str) -> sa.ColumnElement[bool]:
@@ -101,20 +128,12 @@ def _in_main(person_id: str) -> sa.ColumnElement[bool]:
     )
 
 
-def _slice(
-    scope: Scope,
-    table: sa.Table,
-    belongs: sa.ColumnElement[bool],
-    place: Place | None,
-    limit: int,
-    *,
-    newest_first: bool,
-) -> sa.Select[Any]:
-    query = scope.select(table.c.created_at, table.c.id).where(belongs)
-    at, last_id = table.c.created_at, table.c.id
+def _slice(scope: Scope, source: _Source, place: Place | None, limit: int, *, newest_first: bool) -> sa.Select[Any]:
+    at, row_id = source.at, source.table.c.id
+    query = scope.select(at.label("at"), row_id).where(source.belongs)
     if place is not None:
         when, which = place
-        beyond = (at < when, last_id < which) if newest_first else (at > when, last_id > which)
+        beyond = (at < when, row_id < which) if newest_first else (at > when, row_id > which)
         query = query.where(sa.or_(beyond[0], sa.and_(at == when, beyond[1])))
-    order = (at.desc(), last_id.desc()) if newest_first else (at, last_id)
+    order = (at.desc(), row_id.desc()) if newest_first else (at, row_id)
     return query.order_by(*order).limit(limit)
