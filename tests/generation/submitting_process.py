@@ -1,0 +1,28 @@
+"""Run as a program: submits one order, as a worker would, until it is killed or done."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from core.clock import SystemClock
+from core.database import Database
+from core.settings import Settings
+from generation.submitting import submit
+from tests.generation.world import Parts, Studio, studio_provider
+from workspace.assets import Assets
+
+
+def main(url: str, home: str, workspace_id: str, order_id: str, studio_url: str) -> None:
+    provider = studio_provider(Studio(studio_url))
+    parts = Parts(
+        settings=Settings(home=Path(home), lease_seconds=2),
+        database=Database(url, clock=SystemClock()),
+        providers={"studio": provider},
+        assets=Assets(f"file://{home}/assets"),
+    )
+    submit(parts, workspace_id, order_id)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
