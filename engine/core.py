@@ -1,6 +1,7 @@
 """The engine at work: commits set off calls, answers are committed, the clock wakes what is due."""
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Sequence
 
@@ -87,6 +88,11 @@ class Core:
                 return
             await asyncio.gather(*self._in_flight, return_exceptions=True)
 
+    async def tidy(self) -> None:
+        """Forget all that is older than the retention time."""
+        while await self.writer.submit(forget_old):
+            await asyncio.sleep(_TIDY_PAUSE_S)
+
     async def next_due(self) -> int | None:
         """The earliest moment for which something waits."""
         return await self.writer.submit(next_due)
@@ -143,11 +149,9 @@ class Core:
 
     async def _forget(self) -> None:
         while True:
-            try:
-                more = await self.writer.submit(forget_old)
-            except Exception:  # noqa: BLE001 — tidying must not end because it failed once; the writer has logged it
-                more = False
-            await asyncio.sleep(_TIDY_PAUSE_S if more else _TIDY_EVERY_S)
+            with contextlib.suppress(Exception):  # it is tried again, and the writer has logged it
+                await self.tidy()
+            await asyncio.sleep(_TIDY_EVERY_S)
 
     def _take_over(self, tx: Transaction) -> None:
         """Renew the lease; free the items of owners that are gone: on SQLite all others, else those without a lease."""

@@ -37,6 +37,7 @@ async def advance(core: Core, clock: MovableClock, until: int) -> int:
         if moment is None or moment > until:
             clock.move_to(until)
             core.wake()
+            await core.tidy()
             return stops
         clock.move_to(moment)
     raise ValueError(f"more than {_MOST_STOPS} things are due before that time")

@@ -3,6 +3,7 @@
 import threading
 import time
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import inngest
@@ -162,7 +163,7 @@ def test_runs_are_cancelled_through_the_api(engine: EngineProcess, serve: ServeA
 
     serve(engine, client, [fn, seen])
     ids = send(engine, client, {}, {})
-    runs = [eventually(lambda i=i: engine.runs_of(i))[0]["run_id"] for i in ids]
+    runs = [eventually(partial(engine.runs_of, event_id))[0]["run_id"] for event_id in ids]
     # When each is cancelled in one of the two ways
     engine.request("DELETE", f"/v1/runs/{runs[0]}")
     engine.request("POST", f"/v2/runs/{runs[1]}/cancel")

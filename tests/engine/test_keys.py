@@ -5,6 +5,7 @@ import http.client
 import logging
 import urllib.error
 from collections.abc import Iterator
+from typing import Any
 
 import inngest
 import pytest
@@ -61,7 +62,7 @@ def test_calls_are_signed_both_ways(keyed_engine: EngineProcess, serve: ServeApp
 
     serve(keyed_engine, client, [fn])
     # When events with every kind of text and number come through the SDK
-    data = {
+    data: dict[str, Any] = {
         "text": "Curaçao & crème 😀 <b>&amp;\u2028\ue000",
         "n": 9007199254740993,
         "f": 1.0,

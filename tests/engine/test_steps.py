@@ -1,6 +1,7 @@
 """Every kind of step, through the real SDK."""
 
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -96,7 +97,7 @@ def test_a_wait_in_a_group_sees_the_event_its_sibling_sends(engine: EngineProces
                 lambda: ctx.step.send_event("look", inngest.Event(name=f"{app}/fact", data={"key": key})),
             )
         )
-        return None if found is None else found.data["key"] == key
+        return isinstance(found, inngest.Event) and found.data["key"] == key
 
     serve(engine, client, [fn])
     # When twenty of them run, then all end by the event
@@ -246,7 +247,10 @@ def test_a_run_with_too_many_steps_fails_and_names_the_limit(engine: EngineProce
 
     @client.create_function(fn_id="fn", trigger=inngest.TriggerEvent(event=f"{client.app_id}/go"))
     def fn(ctx: inngest.ContextSync) -> None:
-        ctx.group.parallel(tuple((lambda n=n: ctx.step.run(f"s{n}", lambda: n)) for n in range(1001)))
+        def step(n: int) -> Callable[[], int]:
+            return lambda: ctx.step.run(f"s{n}", lambda: n)
+
+        ctx.group.parallel(tuple(step(n) for n in range(1001)))
 
     serve(engine, client, [fn])
     # When it runs, then it fails with the limit's name
