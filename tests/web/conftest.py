@@ -26,3 +26,11 @@ def site(fresh_home: tuple[Path, str], tmp_path: Path) -> Iterator[Site]:
     shutil.copytree(home, tmp_path / "home")
     with served(make_parts(tmp_path / "home"), token) as running:
         yield running
+
+
+@pytest.fixture
+def postgres_site(postgres_url: str, tmp_path: Path) -> Iterator[Site]:
+    """A web process over PostgreSQL."""
+    token = make_home(tmp_path / "home", postgres_url)
+    with served(make_parts(tmp_path / "home", postgres_url), token) as running:
+        yield running

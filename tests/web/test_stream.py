@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from core.errors import LoopwrightError
 from core.tables import changes
 from runtime import notices
 from tests.support.waiting import until
-from tests.web.site.parts import make_home, make_parts
+from tests.web.site.parts import make_parts
 from tests.web.site.site import Site, served
 from tests.web.site.streaming import Sent, streaming
 
@@ -190,14 +189,6 @@ def test_a_number_that_is_none_is_refused(site: Site) -> None:
     answer = site.client.get("/api/v1/events", headers={"Last-Event-ID": "abc"})
 
     assert answer.status_code == 422
-
-
-@pytest.fixture
-def postgres_site(postgres_url: str, tmp_path: Path) -> Iterator[Site]:
-    """A web process over PostgreSQL."""
-    token = make_home(tmp_path / "home", postgres_url)
-    with served(make_parts(tmp_path / "home", postgres_url), token) as running:
-        yield running
 
 
 @pytest.mark.postgres
