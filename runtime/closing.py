@@ -174,13 +174,15 @@ def _say_answer(scope: Scope, turn: Turn) -> None:
         asked = [item.ref_id for item in inbox.read_by(scope, turn.id) if item.kind == "message"]
         task = tasks.get(scope, turn.task_id)
         person_id, language = task.person_id, task.language
+    # A report of what was made goes to where the work was asked for, however many turns ago that was.
+    reply_to = asked[-1] if asked else inbox.last_message_read(scope, turn.task_id or "")
     if text:
         messages.say(
             scope,
             person_id=person_id,
             text=text,
             task_id=turn.task_id,
-            reply_to=asked[-1] if asked else None,
+            reply_to=reply_to,
             cause=f"turn:{turn.id}",
             language=language,
             turn_id=turn.id,

@@ -121,6 +121,15 @@ def read_by_turns(scope: Scope, turn_ids: Sequence[str]) -> list[Item]:
     return [_item(row) for row in scope.rows(query.order_by(inbox.c.position))]
 
 
+def last_message_read(scope: Scope, task_id: str) -> str | None:
+    """The message that a task has read last; None when it has read none."""
+    query = scope.select(inbox).where(
+        inbox.c.task_id == task_id, inbox.c.kind == "message", inbox.c.state == "consumed"
+    )
+    row = scope.first(query.order_by(inbox.c.position.desc()).limit(1))
+    return None if row is None else str(row.ref_id)
+
+
 def read_by(scope: Scope, turn_id: str) -> list[Item]:
     """What the steps of a turn have read, in the order of reading."""
     return read_by_turns(scope, [turn_id])

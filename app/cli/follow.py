@@ -59,16 +59,16 @@ class Progress:
         lines = [_step_line(step) for step in task.get("checklist") or [] if step["status"] != "todo"]
         lines += [f"made {plain(one)}" for one in map(_name, task.get("objects") or []) if one]
         cards = self._cards(task_id)
+        lines += self._replies(message)
         if self._settled(task, message) or cards:
             self.ended = True
-            lines += self._replies(message)
             lines += [*cards, _task_line(task)]
         return lines
 
     def _settled(self, task: dict[str, Any], message: dict[str, Any]) -> bool:
-        """The turn that read the message is over, and no other is on."""
+        """The turn that read the message is over, no other is on, and nothing is being made elsewhere."""
         consumed = message.get("consumed_by")
-        if not consumed:
+        if not consumed or (task.get("waiting_on") or {}).get("type") == "generation":
             return False
         turn = self.api.get(f"/api/v1/turns/{consumed['turn_id']}")
         return turn["status"] not in _OPEN_TURN and not any(_is_open(one) for one in task.get("turns") or [])

@@ -246,3 +246,17 @@ def test_closing_twice_says_the_answer_once(store: Store) -> None:
 
     with store.database.reading(store.workspace_id) as scope:
         assert len(messages.replies_to(scope, asked)) == 1
+
+
+def test_report_of_a_later_turn_answers_the_message_that_asked_for_the_work(store: Store) -> None:
+    made_for = new_task(store)
+    asked = tell(store, made_for.id, "go")
+    plan = ("create_checklist", '{"steps": [{"title": "Wait for it"}]}')
+    model = ScriptedModel(says("", plan), says("On its way."), says("Here it is."))
+    made = parts(store, model)
+    run(made, store, newest_turn(store, made_for.id).id)
+
+    run(made, store, newest_turn(store, made_for.id).id, "run-2")
+
+    with store.database.reading(store.workspace_id) as scope:
+        assert [reply.text for reply in messages.replies_to(scope, asked)] == ["On its way.", "Here it is."]
