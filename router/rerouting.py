@@ -13,6 +13,7 @@ from router.sentences import sentence
 from runtime import control, messages, tasks
 from runtime.messages import Message, set_state
 from runtime.tables import cards, inbox, turns
+from runtime.tables import tasks as tasks_table
 from runtime.turns import ledger
 
 _REASON = "the person moved it here"
@@ -29,6 +30,7 @@ def reroute(scope: Scope, works: Works, message_id: str, target: str) -> Message
         raise InvalidError("only a person's own message can be moved")
     if target != NEW and target == message.task_id:
         return message
+    _lock(scope, message, target)
     if target != NEW:
         _check_target(scope, message, target)
     _take_from(scope, message)
@@ -44,6 +46,18 @@ def reroute(scope: Scope, works: Works, message_id: str, target: str) -> Message
         to_task(scope, works, free, decided, tasks.get(scope, target), cause)
     _leave_empty_task(scope, message)
     return messages.get(scope, message_id)
+
+
+def _lock(scope: Scope, message: Message, target: str) -> None:
+    """Take every row that a move may touch in the one order of all transactions: turns, then tasks."""
+    if message.task_id is not None:
+        scope.rows(
+            scope.select(turns)
+            .where(turns.c.task_id == message.task_id, turns.c.status.in_(("queued", "running")))
+            .with_for_update()
+        )
+    for task_id in sorted({task_id for task_id in (message.task_id, target) if task_id not in {None, NEW}}):
+        scope.first(scope.select(tasks_table.c.id).where(tasks_table.c.id == task_id).with_for_update())
 
 
 def _check_target(scope: Scope, message: Message, target: str) -> None:
