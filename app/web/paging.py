@@ -34,9 +34,12 @@ def place(name: str = "cursor") -> Place | None:
         return None
     try:
         at, last_id = json.loads(base64.urlsafe_b64decode(raw.encode("ascii", "strict") + b"=="))
-        return datetime.fromisoformat(at).astimezone(UTC), str(last_id)
-    except (ValueError, TypeError, binascii.Error):
-        raise InvalidError(f"{name} is none of ours: leave it out to begin at the start") from None
+        found = datetime.fromisoformat(at).astimezone(UTC), str(last_id)
+    except (ValueError, TypeError, OverflowError, RecursionError, binascii.Error):
+        found = None
+    if found is None or not found[1].isprintable():
+        raise InvalidError(f"{name} is none of ours: leave it out to begin at the start")
+    return found
 
 
 def cursor(at: datetime, last_id: str) -> str:

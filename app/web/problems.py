@@ -8,6 +8,7 @@ from collections.abc import Callable
 from http import HTTPStatus
 
 from flask import Flask, Response, request
+from sqlalchemy.exc import OperationalError
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
 from core.errors import (
@@ -38,6 +39,7 @@ _STATUS: tuple[tuple[type[LoopwrightError], int], ...] = (
     (ModelError, 502),
 )
 _INTERNAL = "something failed on our side; it is in the log of the web process"
+_AWAY = "the database does not answer just now; nothing of this request was done, try again"
 _ADVICE = {
     404: "there is nothing at this address; see /api/v1/openapi.json",
     405: "this address does not take {method}; see /api/v1/openapi.json",
@@ -112,6 +114,7 @@ def register_problems(app: Flask, page: Callable[[int, str], Response]) -> None:
 
     app.register_error_handler(LoopwrightError, lambda error: shown(_domain(error), str(error)))
     app.register_error_handler(HTTPException, lambda error: shown(_http(error), error.description or ""))
+    app.register_error_handler(OperationalError, lambda error: shown(_away(error), _AWAY))
     app.register_error_handler(Exception, lambda error: shown(_unexpected(error), _INTERNAL))
 
 
@@ -133,6 +136,11 @@ def _http(error: HTTPException) -> Response:
         if name.lower() not in {"content-type", "content-length"}:
             answer.headers[name] = value
     return answer
+
+
+def _away(error: OperationalError) -> Response:
+    log.error("the database failed", exc_info=error)
+    return problem(503, _AWAY, UnavailableError.code)
 
 
 def _unexpected(error: Exception) -> Response:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import Field
-
+from app.web.amounts import Sum
 from app.web.bodies import Body
 from app.web.endpoints import Answer, Door
 from app.web.parts import WebParts
@@ -15,8 +13,6 @@ from core.database import Scope
 from core.identity import Speaker
 from runtime import credits
 from runtime.tables import budgets
-
-Sum = Annotated[Decimal, Field(ge=0, le=1_000_000, decimal_places=6)]
 
 
 class PutBudget(Body):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import Decimal
 from typing import Any, Literal
 
 from flask import request
-from pydantic import Field
 
 from app.web import paging
+from app.web.amounts import Sum
 from app.web.bodies import Body
 from app.web.endpoints import Answer, Door
 from app.web.parts import WebParts
@@ -34,7 +33,7 @@ COMMANDS: dict[str, tuple[str, Callable[[Scope, str], Task]]] = {
 class Amount(Body):
     """A decimal string; the currency is the workspace's."""
 
-    amount: Decimal = Field(ge=0, max_digits=12, decimal_places=6)
+    amount: Sum
     currency: str | None = None
 
 
@@ -42,7 +41,7 @@ class PatchTask(Body):
     """What is left out stays as it is; a budget of null takes the limit away."""
 
     autonomy: Literal["step", "checkpoint", "plan"] | None = None
-    budget: Amount | Decimal | None = None
+    budget: Amount | Sum | None = None
 
 
 def tasks_api(parts: WebParts) -> Door:

@@ -13,7 +13,6 @@ from app.web.markdown import markdown
 from app.web.pages import wording
 from app.web.parts import WebParts
 from app.web.stream.frames import newest_seq
-from core.database import Scope
 from core.identity import Speaker
 from core.settings import Settings
 
@@ -61,8 +60,3 @@ def prepare_templates(app: Flask) -> None:
         app.jinja_env.filters[name] = getattr(wording, name)
     app.jinja_env.trim_blocks = True
     app.jinja_env.lstrip_blocks = True
-
-
-def nothing(scope: Scope, speaker: Speaker) -> dict[str, Any]:
-    """For pages that show no rows."""
-    return {}
