@@ -11,7 +11,7 @@ import pytest
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Page
 
-_FLAGS = (
+FLAGS = (
     "--no-sandbox",  # tests may run as root
     "--disable-gpu",
     "--disable-quic",
@@ -30,7 +30,7 @@ def browser() -> Iterator[Browser]:
     from playwright.sync_api import sync_playwright  # noqa: PLC0415
 
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=_FLAGS)
+        started = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
         yield started
         started.close()
 
