@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import httpx
@@ -102,3 +103,30 @@ def test_more_than_fits_is_answered_over_a_real_connection(
 
     assert (answer.status_code, chunked.status_code) == (413, 413)
     assert client.post("/api/v1/messages", json={"text": "still here"}).status_code == 202
+
+
+def test_as_many_streams_as_fit_leave_room_for_requests(
+    running: tuple[httpx.Client, subprocess.Popen[bytes]],
+) -> None:
+    # Given as many streams as the process takes
+    client, _ = running
+    with ExitStack() as open_streams:
+        streams = [open_streams.enter_context(client.stream("GET", "/api/v1/events")) for _ in range(40)]
+        assert {answer.status_code for answer in streams} == {200}
+
+        # When one more asks, and a message comes in
+        refused = client.get("/api/v1/events")
+        posted = client.post("/api/v1/messages", json={"text": "hello"})
+
+        # Then it is told to come back, and everybody hears of the message
+        assert (refused.status_code, refused.headers["Retry-After"]) == (503, "2")
+        assert posted.status_code == 202
+        for answer in streams:
+            assert next(line for line in answer.iter_lines() if line.startswith("event:")) == "event: message.changed"
+
+    # And once they have gone, there is room again
+    def room() -> bool:
+        with client.stream("GET", "/api/v1/events") as answer:
+            return answer.status_code == 200
+
+    until("room for a stream", room, 30)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
-from decimal import Decimal
 
-from core.database import Scope
 from generation.tables import orders
-from runtime import cards, checklist, messages, notices, tasks
-from runtime.checklist import NewStep
-from runtime.tables import calls, checklist_steps, inbox, routes, steps, turns, waits
+from runtime import cards, messages, notices, tasks
+from runtime.tables import routes, waits
 from tests.web.site.pictures import film, poster, sound
 from tests.web.site.site import Site
+from tests.web.site.worked import half_done_plan, running_order, worked_turn
 from workspace import objects
 
 GOAL = "Make me a set of three retro posters for the Harbour Festival, navy and cream."
@@ -74,7 +71,7 @@ def prepare(site: Site) -> Prepared:
             created_at=scope.now,
         )
         messages.set_state(scope, message.id, "consumed", was=("received",), task_id=task.id)
-        turn_id = _turn(scope, task.id, message.id)
+        turn_id = worked_turn(scope, task.id, message.id)
         made = []
         for n, asset in enumerate(pictures, start=1):
             work = objects.create(
@@ -90,8 +87,8 @@ def prepare(site: Site) -> Prepared:
                 recipe={"model": "studio-poster-1", "prompt": "navy and cream"},
             )
             made.append(work.id)
-        _plan(scope, task.id, made)
-        order_id = _order(scope, task.id, turn_id)
+        half_done_plan(scope, task.id, made)
+        order_id = running_order(scope, task.id, turn_id)
         scope.insert(
             waits,
             id=scope.ids.new("wait"),
@@ -203,113 +200,3 @@ def make_progress(site: Site, order_id: str, progress: float) -> None:
     with site.writing() as scope:
         scope.change(scope.update(orders).where(orders.c.id == order_id).values(progress=progress, state="running"))
         scope.changed("generation", order_id)
-
-
-def _turn(scope: Scope, task_id: str, message_id: str) -> str:
-    turn_id = scope.ids.new("turn")
-    scope.insert(
-        turns,
-        id=turn_id,
-        task_id=task_id,
-        cause=f"message:{message_id}",
-        status="waiting",
-        reason="",
-        epoch=1,
-        ring=0,
-        touched_at=scope.now,
-        rung_at=scope.now,
-        created_at=scope.now,
-        started_at=scope.now,
-        ended_at=scope.now,
-    )
-    scope.insert(
-        inbox,
-        id=scope.ids.new("in"),
-        task_id=task_id,
-        kind="message",
-        ref_id=message_id,
-        state="consumed",
-        position=1,
-        turn_id=turn_id,
-        step=1,
-        created_at=scope.now,
-        consumed_at=scope.now,
-    )
-    for n, names in enumerate((("set_brief", "create_checklist"), ("generate_image",) * 3), start=1):
-        scope.insert(
-            steps,
-            turn_id=turn_id,
-            n=n,
-            epoch=1,
-            text="",
-            model="standin-1",
-            tokens=840 + n,
-            cached_tokens=512,
-            layers={},
-            facts=[],
-            cut=False,
-            created_at=scope.now,
-        )
-        for seq, name in enumerate(names):
-            scope.insert(
-                calls,
-                id=f"{turn_id}:{n}:{seq}",
-                turn_id=turn_id,
-                step=n,
-                seq=seq,
-                tool=name,
-                effect="paid" if name == "generate_image" else "write",
-                arguments="{}",
-                status="done",
-                epoch=1,
-                ok=True,
-                result={},
-                started_at=scope.now,
-                finished_at=scope.now,
-            )
-    return turn_id
-
-
-def _plan(scope: Scope, task_id: str, made: list[str]) -> None:
-    names = ("Write the brief", "First poster", "Second poster", "Third poster", "Check the set")
-    checklist.create(scope, task_id, [NewStep(name, f"{name} is there", name == "Check the set", ()) for name in names])
-    done = {1: [], 2: [{"kind": "object", "id": made[0]}], 3: [{"kind": "object", "id": made[1]}]}
-    for n, evidence in done.items():
-        mine = scope.update(checklist_steps).where(checklist_steps.c.task_id == task_id, checklist_steps.c.n == n)
-        scope.change(mine.values(status="done", evidence=evidence))
-    mine = scope.update(checklist_steps).where(checklist_steps.c.task_id == task_id, checklist_steps.c.n == 4)
-    scope.change(mine.values(status="waiting"))
-
-
-def _order(scope: Scope, task_id: str, turn_id: str) -> str:
-    order_id = scope.ids.new("order")
-    scope.insert(
-        orders,
-        id=order_id,
-        task_id=task_id,
-        turn_id=turn_id,
-        call_id=f"{turn_id}:2:2",
-        key=f"{turn_id}:2:2",
-        digest="0" * 64,
-        title="Harbour poster 3",
-        kind="image",
-        provider="studio",
-        model="studio-poster-1",
-        params={},
-        inputs=[],
-        state="running",
-        progress=0.35,
-        quote=Decimal("0.04"),
-        currency="USD",
-        outputs=[],
-        object_ids=[],
-        epoch=1,
-        ring=0,
-        news_at=scope.now,
-        rung_at=scope.now,
-        created_at=scope.now,
-        submitted_at=scope.now,
-        deadline=scope.now + timedelta(hours=1),
-    )
-    scope.changed("generation", order_id)
-    return order_id
