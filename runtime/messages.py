@@ -253,7 +253,11 @@ def _take_back(scope: Scope, message_id: str, state: str, replaced_by: str | Non
     if get(scope, message_id).author != "user":
         raise ConflictError("only a person's own message can be taken back", state="sent")
     # The inbox row goes first: the claim takes the same row, so exactly one of the two wins.
-    item = scope.first(scope.select(inbox).where(inbox.c.kind == "message", inbox.c.ref_id == message_id))
+    item = _inbox_item(scope, message_id)
+    if item is None and set_state(scope, message_id, state, was=("received", "routed"), replaced_by=replaced_by):
+        return
+    # Without a row at first, a delivery may have come in between.
+    item = item or _inbox_item(scope, message_id)
     if item is not None:
         won = scope.change(
             scope.update(inbox).where(inbox.c.id == item.id, inbox.c.state == "delivered").values(state=state)
@@ -265,9 +269,15 @@ def _take_back(scope: Scope, message_id: str, state: str, replaced_by: str | Non
         raise _already_read(scope, message_id)
 
 
+def _inbox_item(scope: Scope, message_id: str) -> sa.Row[Any] | None:
+    """The message's place in an inbox; the places it was moved away from are none."""
+    query = scope.select(inbox).where(inbox.c.kind == "message", inbox.c.ref_id == message_id)
+    return scope.first(query.where(inbox.c.state != "moved"))
+
+
 def _already_read(scope: Scope, message_id: str) -> ConflictError:
     message = get(scope, message_id)
-    item = scope.first(scope.select(inbox).where(inbox.c.kind == "message", inbox.c.ref_id == message_id))
+    item = _inbox_item(scope, message_id)
     turn_id, step = (item.turn_id, item.step) if item is not None else (message.turn_id, 1 if message.turn_id else None)
     return ConflictError(
         f"the message is {message.state}: step {step} of {turn_id} has read it; send a new message instead"

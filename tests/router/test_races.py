@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from core.errors import ConflictError
 from router import deciding, delivering
 from router.rerouting import reroute
-from runtime import inbox, tasks
+from runtime import inbox, messages, tasks
 from runtime.messages import Message
 from runtime.tables import turns
 from tests.router.world import World, scripted, verdict
@@ -58,6 +58,32 @@ def test_reading_and_moving(store: Store) -> None:
             assert after.task_id == (message.task_id if was_read else target.id)
             with store.database.transaction(store.workspace_id) as scope:
                 tasks.set_fields(scope, str(message.task_id), status="archived")
+
+
+def withdraw(world: World, message: Message, start: threading.Barrier) -> None:
+    start.wait(10)
+    with world.store.database.transaction(world.workspace_id) as scope:
+        messages.withdraw(scope, message.id)
+
+
+def test_delivering_and_taking_back(store: Store) -> None:
+    world, _ = scripted(store)
+    task = world.task("Posters")
+    with ThreadPoolExecutor(2) as pool:
+        for n in range(ROUNDS):
+            message = world.say(f"note {n}", to_task_id=task.id)
+            deciding.pick(world.parts, world.workspace_id, message.id)
+            start = threading.Barrier(2)
+
+            def deliver(message: Message = message, start: threading.Barrier = start) -> None:
+                start.wait(10)
+                delivering.deliver(world.parts, world.workspace_id, message.id)
+
+            for one in (pool.submit(deliver), pool.submit(withdraw, world, message, start)):
+                one.result(60)
+            # nobody has read it, so it can always be taken back, wherever it has got to
+            assert world.message(message.id).state == "withdrawn"
+    assert {state for _, state in world.inbox_of(task.id)} <= {"withdrawn"}
 
 
 def test_two_deliveries_of_one_decision(store: Store) -> None:

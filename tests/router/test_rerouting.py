@@ -126,6 +126,18 @@ def test_a_message_can_come_back_to_a_task_it_left(store: Store) -> None:
     assert world.inbox_of(one.id) == [(message.id, "delivered")]
 
 
+def test_a_moved_message_can_still_be_taken_back(store: Store) -> None:
+    world, _ = scripted(store)
+    one, other = world.task("Posters"), world.task("Films")
+    message = world.route(world.say("make it blue", to_task_id=one.id))
+    move(world, message, other.id)
+    with store.database.transaction(store.workspace_id) as scope:
+        assert messages.withdraw(scope, message.id).state == "withdrawn"
+    assert world.inbox_of(other.id) == [(message.id, "withdrawn")]
+    with pytest.raises(ConflictError):
+        move(world, message, one.id)
+
+
 def test_the_agents_own_words_do_not_move(store: Store) -> None:
     world, _ = scripted(store)
     task = world.task("Posters")
