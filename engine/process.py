@@ -9,6 +9,7 @@ import socket
 import sys
 import uuid
 
+import uvloop
 from aiohttp import web
 
 from engine.api.server import make_app
@@ -45,7 +46,8 @@ def serve(config: EngineConfig) -> None:
         raise SystemExit(1) from None
     # Threads hand work to and fro at every step: a long turn of one would be another's wait.
     sys.setswitchinterval(0.001)
-    asyncio.run(_run(config, listener, database))
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(_run(config, listener, database))
 
 
 def _bind(host: str, port: int) -> socket.socket:

@@ -231,6 +231,7 @@ def _go_out(tx: Transaction, item_id: str, item: "Item | Row", *, limited: bool)
             events=run.events,
             memos=memos,
             limited=limited,
+            batched=run.batch_id is not None,
             body=item.body,
         )
     )

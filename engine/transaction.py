@@ -33,6 +33,8 @@ class Call:
     """Hashed step id and memo, in the order of the stack."""
     limited: bool
     """Whether it holds slots."""
+    batched: bool
+    """Whether the run may have more than one event."""
     body: str | None = None
 
 

@@ -34,7 +34,7 @@ def build_body(call: Call, ids: RequestIds, max_inline: int) -> str:
     parts = {
         "ctx": dumps(ctx),
         "defers": "{}",
-        "event": first_event(call.events),
+        "event": first_event(call),
         "events": "[]" if use_api else call.events,
         "steps": "{}" if use_api else memos_text(call.memos),
         "use_api": "true" if use_api else "false",
@@ -49,6 +49,6 @@ def memos_text(memos: Iterable[tuple[str, str]]) -> str:
     return "{" + ",".join(f'"{step_id}":{memo}' for step_id, memo in pairs) + "}"
 
 
-def first_event(events: str) -> str:
-    """The text of the first event of a list; the list of a single event is unwrapped without parsing."""
-    return dumps(loads(events)[0])
+def first_event(call: Call) -> str:
+    """The text of the first event; the list of a single one is unwrapped without parsing."""
+    return dumps(loads(call.events)[0]) if call.batched else call.events[1:-1]
