@@ -43,7 +43,6 @@ BAD = {
     "raises": (GOOD + "\n1 / 0\n", 12, "ZeroDivisionError"),
     "exits": (GOOD + "\nraise SystemExit\n", 12, "SystemExit"),
     "dies": (GOOD + "\nimport os\nos._exit(0)\n", None, "ended while loading"),
-    "never ends": (GOOD + "\nwhile True:\n    pass\n", None, "more than 5 s"),
     "no function": ('MANIFEST = {"title": "a", "purpose": "b"}\n', None, "no function"),
     "async": (
         GOOD.replace("def hello", "async def hello").replace("ContextSync", "Context"),
@@ -91,6 +90,7 @@ def test_a_file_that_never_loads_holds_up_nobody(skills: RunningSidecar) -> None
     skills.live("patient", 1)
     assert skills.skill("endless")["status"] == "checking"
     until("the endless one refused", lambda: skills.skill("endless")["status"] == "refused", 30)
+    assert "more than 5 s" in skills.skill("endless")["problems"][0]["reason"]
 
 
 def resting(skills: RunningSidecar) -> int:
