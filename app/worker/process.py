@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from functions.registry import all_functions
-
 from app.compose import compose
 from app.worker.application import create_app
 from core.orchestrator.engine import Engine
 from core.settings import Settings, SettingsError
+from functions.registry import all_functions
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
