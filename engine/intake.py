@@ -8,7 +8,7 @@ from typing import Any
 
 from engine.event import Event
 from engine.ids import seeded_ulid, ulid
-from engine.json_text import dumps, loads
+from engine.json_text import clean, dumps, loads
 from engine.settings import Settings, too_large
 
 _EARLIEST_TS = 315_532_800_000
@@ -75,15 +75,16 @@ def _content_problem(name: str, data: Any, moment: Any) -> str | None:
 
 
 def _make(item: dict[str, Any], event_id: str, now: int, *, seeded: bool) -> Event:
-    given = str(item["id"]) if item.get("id") else None
+    given = clean(str(item["id"])) if item.get("id") else None
+    name = clean(item["name"])
     dedup = event_id if seeded and given is None else given
     data = {key: value for key, value in (item.get("data") or {}).items() if key != "_inngest"}
     moment = int(item.get("ts") or now)
-    body = {"data": data, "id": given or event_id, "name": item["name"], "ts": moment, "user": item.get("user") or {}}
+    body = {"data": data, "id": given or event_id, "name": name, "ts": moment, "user": item.get("user") or {}}
     if item.get("v"):
         body["v"] = item["v"]
     # Through text once, so that what matches and what is stored is the cleaned form.
-    return Event(event_id, item["name"], moment, loads(dumps(body)), dedup)
+    return Event(event_id, name, moment, loads(dumps(body)), dedup)
 
 
 def _read_seed(seed: str | None) -> tuple[int, bytes] | None:

@@ -37,6 +37,13 @@ def dumps(value: Json) -> str:
     return text
 
 
+def clean(text: str) -> str:
+    """Text that every database takes: no lone surrogate, no NUL."""
+    if text.isascii():
+        return text.replace("\0", "\ufffd")
+    return text.replace("\0", "\ufffd").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def canonical(text: str) -> bytes:
     """The JCS form (RFC 8785) of text made by `dumps` or of such texts put together with sorted keys."""
     if _NEEDS_CANONICALISING.search(text):

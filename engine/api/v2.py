@@ -114,7 +114,7 @@ async def _list(
     try:
         query = _read_query(request, registry, matches, event_id)
         rows, cursor = await state.read(lambda connection: list_runs(connection, query))
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         return _refuse(str(error) or "the request has a wrong parameter")
     page: dict[str, Any] = {"limit": query.limit}
     if cursor is not None:

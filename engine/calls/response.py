@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from engine.json_text import dumps, loads
+from engine.json_text import clean, dumps, loads
 from engine.outcome import Failed, Opcode, Outcome, Returned, Stepped
 from engine.retry import retry_after_ms
 
@@ -51,12 +51,12 @@ def _stepped(value: Any) -> Stepped | Failed:
 
 def _opcode(code: dict[str, Any]) -> Opcode:
     data, error = code.get("data"), code.get("error")
-    name = str(code.get("name") or "")
+    name = clean(str(code.get("name") or ""))
     return Opcode(
         op=code["op"],
-        id=str(code["id"]),
+        id=clean(str(code["id"])),
         name=name,
-        display_name=str(code.get("displayName") or name),
+        display_name=clean(str(code.get("displayName") or name)),
         opts=code.get("opts") or {},
         data=data,
         error=error,

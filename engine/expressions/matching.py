@@ -6,6 +6,7 @@ import lark
 
 from engine.expressions import loose
 from engine.expressions.compiled import Expression, Scope
+from engine.json_text import clean
 
 
 def match_of(expression: Expression, scope: Scope) -> tuple[str, str] | None:
@@ -29,7 +30,7 @@ def match_key(value: Any) -> str | None:
     """The same text for values that are loosely equal; None for what has no such text."""
     if (found := loose.number(value)) is not None:
         return f"n:{float(found) + 0.0!r}"
-    return f"s:{value}" if isinstance(value, str) else None
+    return f"s:{clean(value)}" if isinstance(value, str) else None
 
 
 def _conjuncts(node: Any) -> list[Any]:

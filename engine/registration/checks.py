@@ -8,6 +8,7 @@ from engine.cron import parse_cron
 from engine.durations import parse_duration
 from engine.expressions import ExpressionError, compile_expression
 from engine.function import concurrency_entries
+from engine.json_text import clean
 
 _DAY_MS = 86_400_000
 _MAX_TRIGGERS, _MAX_CANCELS, _MAX_CONCURRENCY = 10, 5, 2
@@ -18,6 +19,8 @@ def problems_of(config: Any) -> list[str]:
     """Everything wrong with one function's configuration; empty when it can be registered."""
     if not isinstance(config, dict) or not isinstance(config.get("id"), str) or not config["id"]:
         return ["it has no id"]
+    if clean(config["id"]) != config["id"]:
+        return ["its id holds characters that cannot be stored"]
     try:
         return [*_triggers(config), *_steps(config), *_flow(config), *_cancels(config)]
     except (TypeError, AttributeError, KeyError) as error:

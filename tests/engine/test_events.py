@@ -4,6 +4,7 @@ import base64
 import json
 import time
 import urllib.error
+from datetime import timedelta
 from typing import Any
 
 import inngest
@@ -12,6 +13,7 @@ import pytest
 from tests.engine.clients import make_client
 from tests.engine.conftest import ServeApp
 from tests.engine.engine_process import EngineProcess
+from tests.engine.waiting import eventually
 
 
 def echo(client: inngest.Inngest, *triggers: inngest.TriggerEvent) -> inngest.Function[Any]:
@@ -134,6 +136,27 @@ def test_text_that_cannot_be_signed_is_cleaned(engine: EngineProcess, serve: Ser
     )
     # Then the run sees clean text, the integer as it was, and no such field
     assert engine.ended_run(event_id)["output"] == {"text": "a\ufffdb", "n": 9007199254740993}
+
+
+def test_names_and_ids_that_no_database_takes_are_cleaned(engine: EngineProcess, serve: ServeApp) -> None:
+    # Given a function whose step has such a name and which waits for such a value
+    client = make_client(engine)
+    odd = "a\0b\ud83dc"
+
+    @client.create_function(fn_id="fn", trigger=inngest.TriggerEvent(event=f"{client.app_id}/go"))
+    def fn(ctx: inngest.ContextSync) -> object:
+        value = ctx.step.run("odd\0name", lambda: ctx.event.data["value"])
+        ctx.step.wait_for_event(
+            "wait", event="test/never", if_exp="async.data.x == event.data.value", timeout=timedelta(seconds=1)
+        )
+        return value
+
+    serve(engine, client, [fn, echo(client)])
+    # When an event of an odd id and value comes, then its run ends
+    (event_id,) = engine.send({"name": f"{client.app_id}/go", "id": odd, "data": {"value": odd}})
+    engine.send({"name": odd, "data": {odd: odd}}, {"name": "test/never", "data": {"x": odd + "x"}})
+    eventually(lambda: len([run for run in engine.runs_of(event_id) if run["ended_at"]]) == 2)
+    assert {run["status"] for run in engine.runs_of(event_id)} == {"Completed"}
 
 
 def test_no_events_is_no_error(engine: EngineProcess) -> None:

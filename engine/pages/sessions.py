@@ -1,0 +1,56 @@
+"""Who is signed in to the pages, and the token without which they change nothing."""
+
+import hashlib
+import hmac
+import os
+from collections.abc import Sequence
+
+from engine.signing import bare_key, bearer_matches
+
+COOKIE = "engine_session"
+LIFETIME_MS = 12 * 3_600_000
+
+
+class Sessions:
+    """Sessions live in their signed cookie alone: every engine process with the same keys knows them.
+
+    Without keys nobody signs in, and the token is this process's own.
+    """
+
+    def __init__(self, signing_keys: Sequence[str]) -> None:
+        self._keys = tuple(signing_keys)
+        self._secrets = [_mac(bare_key(key).encode(), "engine pages") for key in signing_keys] or [os.urandom(32).hex()]
+
+    @property
+    def keyed(self) -> bool:
+        return bool(self._keys)
+
+    def key_matches(self, shown: str) -> bool:
+        """Whether this is one of the signing keys, in any form that the API takes."""
+        return bearer_matches(self._keys, f"Bearer {shown.strip()}")
+
+    def begin(self, now: int) -> str:
+        """The cookie of a new session."""
+        told = f"{now + LIFETIME_MS}.{os.urandom(16).hex()}"
+        return f"{told}.{_mac(self._secrets[0].encode(), f'session:{told}')}"
+
+    def is_open(self, cookie: str, now: int) -> bool:
+        """Whether the cookie is one of ours, under either key, and has not run out."""
+        told, _, seal = cookie.rpartition(".")
+        ours = [_same(_mac(secret.encode(), f"session:{told}"), seal) for secret in self._secrets]
+        return self.keyed and any(ours) and int(told.partition(".")[0]) > now
+
+    def token(self, cookie: str) -> str:
+        """What the pages of a session show when they ask for a change."""
+        return _mac(self._secrets[0].encode(), f"token:{cookie}")
+
+    def token_matches(self, cookie: str, shown: str) -> bool:
+        return any([_same(_mac(secret.encode(), f"token:{cookie}"), shown) for secret in self._secrets])
+
+
+def _mac(key: bytes, text: str) -> str:
+    return hmac.new(key, text.encode("utf-8", "surrogateescape"), hashlib.sha256).hexdigest()
+
+
+def _same(left: str, right: str) -> bool:
+    return hmac.compare_digest(left.encode(), right.encode("utf-8", "surrogateescape"))
