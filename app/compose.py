@@ -11,12 +11,13 @@ import inngest
 
 from app.providers import make_providers
 from app.schema import check_schema
-from core.clock import Clock, SystemClock
+from core.clock import Clock
 from core.database import Database
 from core.model import Model
 from core.model_openai import OpenAIModel
 from core.orchestrator.bells import InngestBells
 from core.orchestrator.engine import Engine
+from core.orchestrator.engine_clock import clock_of
 from core.orchestrator.run_history import RunHistory
 from core.settings import Settings
 from core.tools import Tool
@@ -121,7 +122,7 @@ class Parts:
 def compose(settings: Settings) -> Parts:
     """The parts of a process. Raises SettingsError, and SchemaError when the database is not this release's."""
     client = make_client(settings)
-    clock = SystemClock()
+    clock = clock_of(settings)
     database = Database(settings.sql_url, clock=clock, bells=InngestBells(client))
     check_schema(database)
     return Parts(
