@@ -10,7 +10,6 @@ from pydantic import BaseModel, ValidationError
 
 from core.database import Scope
 from core.errors import BusyError, LoopwrightError, LostError, UnavailableError
-from core.model_text import clean_text
 from core.tools import CallContext, Tool, ToolResult
 from runtime import messages, tasks
 from runtime.parts import RuntimeParts
@@ -121,7 +120,7 @@ def _arguments(tool: Tool | None, call: Call, known: Any) -> BaseModel | ToolRes
     if tool is None:
         return ToolResult({"message": f"there is no tool {call.tool}; there are {', '.join(sorted(known))}"}, ok=False)
     try:
-        given = _storable(json.loads(call.arguments or "{}"))
+        given = json.loads(call.arguments or "{}")
     except (ValueError, RecursionError) as error:
         return ToolResult(
             {"message": f"the arguments are no JSON ({error}); send one JSON object", "began": call.arguments[:200]},
@@ -134,16 +133,3 @@ def _arguments(tool: Tool | None, call: Call, known: Any) -> BaseModel | ToolRes
     except ValidationError as error:
         faults = [f"{'.'.join(str(part) for part in e['loc']) or 'arguments'}: {e['msg']}" for e in error.errors()]
         return ToolResult({"message": "the arguments do not fit: " + "; ".join(faults[:8])}, ok=False)
-
-
-def _storable(value: Any) -> Any:
-    """The value with every text as a database can keep it: escapes in JSON can spell a NUL or half a character."""
-    match value:
-        case str():
-            return clean_text(value)
-        case list():
-            return [_storable(item) for item in value]
-        case dict():
-            return {clean_text(key): _storable(item) for key, item in value.items()}
-        case _:
-            return value

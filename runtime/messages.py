@@ -187,7 +187,7 @@ def say(
     turn_id: str | None = None,
 ) -> Message:
     """Store the agent's words once per `cause`; they go to the channel that `reply_to` came in by."""
-    channel = None if reply_to is None else get(scope, reply_to).channel_id
+    channel = scope.scalar(scope.select(messages.c.channel_id).where(messages.c.id == reply_to))
     message_id = scope.ids.new("msg")
     added = scope.insert_new(
         messages,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
+import sqlalchemy as sa
 from pydantic import BaseModel, ConfigDict
 
 from core.model_scripted import ScriptedModel
@@ -20,6 +22,7 @@ from runtime.tools.looking import CheckCall, ListTasks, ReadBack, ReadTask
 from runtime.tools.planning import CreateChecklist, SetBrief, UpdateChecklist
 from runtime.turns import rows
 from runtime.turns.rows import Turn
+from runtime.wake import queue_main
 from tests.support.databases import Store
 
 LEASE = timedelta(seconds=30)
@@ -137,3 +140,29 @@ def run(made: RuntimeParts, store: Store, turn_id: str, run_id: str = "run-1", m
         if ends:
             return closing.close(made, ws, turn_id, run_id)
     raise AssertionError(f"the turn took more than {most} decisions")
+
+
+def main_turn(store: Store, text: str) -> tuple[str, str]:
+    """A person's message with Main's turn for it, queued; answers their ids."""
+    with store.database.transaction(store.workspace_id) as scope:
+        asked = messages.receive(scope, person_id=store.person_id, asked_by="person", channel_id=None, text=text)
+        messages.set_state(scope, asked.id, "routed", was=("received",))
+        turn_id = queue_main(scope, asked)
+    assert turn_id is not None
+    return asked.id, turn_id
+
+
+@contextmanager
+def statements() -> Iterator[list[str]]:
+    """The SQL that the store's database runs inside the block, on all databases of this process, `BEGIN` aside."""
+    ran: list[str] = []
+
+    def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        if not statement.startswith("BEGIN"):
+            ran.append(statement)
+
+    sa.event.listen(sa.Engine, "before_cursor_execute", note)
+    try:
+        yield ran
+    finally:
+        sa.event.remove(sa.Engine, "before_cursor_execute", note)

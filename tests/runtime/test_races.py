@@ -1,0 +1,126 @@
+"""Two transactions at once on the rows of one task: nobody waits in a circle, nothing is lost."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from core.database import Scope
+from core.errors import ConflictError
+from core.model_scripted import ScriptedModel, says
+from runtime import cards, closing, control, deciding, entering, inbox, messages, tasks
+from runtime.cards import Card
+from runtime.tables import inbox as inbox_rows
+from runtime.turns.lease import hold
+from tests.runtime.driving import LEASE, message, new_task, newest_turn, parts, run, task, tell, turn
+from tests.support.databases import Store
+
+PATIENCE = 20.0
+
+
+def _while_open(store: Store, act: Future[object]) -> None:
+    """Let the other transaction come as far as it can; on SQLite it waits for ours to end."""
+    if not store.database.url.startswith("sqlite"):
+        threading.Event().wait(0.5)
+    assert not act.done() or act.exception() is None
+
+
+def test_message_that_comes_while_a_turn_closes_is_read_by_the_next(store: Store) -> None:
+    made_for = new_task(store)
+    tell(store, made_for.id, "go")
+    turn_id = newest_turn(store, made_for.id).id
+    made = parts(store, ScriptedModel(says("one")))
+    entering.open_turn(made, store.workspace_id, turn_id, "run-1")
+    deciding.decide(made, store.workspace_id, turn_id, "run-1", 1)
+
+    with ThreadPoolExecutor(1) as pool, hold(store.database, store.workspace_id, turn_id, "run-1", LEASE) as fence:
+        with store.database.transaction(store.workspace_id) as scope:
+            fence.check(scope)
+            late: Future[object] = pool.submit(tell, store, made_for.id, "late")
+            _while_open(store, late)
+            tasks.lock(scope, made_for.id)
+            fence.release(scope)
+        said = str(late.result(PATIENCE))
+    closing.close(made, store.workspace_id, turn_id, "run-1")
+    following = newest_turn(store, made_for.id)
+
+    assert following.id != turn_id
+    run(parts(store, ScriptedModel(says("two"))), store, following.id, "run-2")
+    assert message(store, said).state == "answered"
+
+
+def test_two_inputs_delivered_at_once_queue_one_turn(store: Store) -> None:
+    made_for = new_task(store)
+    both = threading.Barrier(2)
+
+    def deliver(n: int) -> None:
+        with store.database.transaction(store.workspace_id) as scope:
+            inbox.put(scope, made_for.id, "outcome", f"order-{n}")
+            if not store.database.url.startswith("sqlite"):
+                both.wait(PATIENCE)
+            inbox.deliver(scope, made_for.id, "outcome", f"order-{n}")
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(deliver, range(2)))
+
+    with store.database.reading(store.workspace_id) as scope:
+        assert len(inbox.unread(scope, made_for.id)) == 2
+    assert newest_turn(store, made_for.id).status == "queued"
+
+
+def test_answer_and_stop_at_once_have_one_order(store: Store) -> None:
+    made_for = new_task(store)
+    options = [{"id": "a", "label": "A"}]
+    with store.database.transaction(store.workspace_id) as scope:
+        card = cards.open_card(
+            scope, kind="choice", title="?", body="", options=options, cause="c", task_id=made_for.id
+        )
+
+    def stop() -> None:
+        with store.database.transaction(store.workspace_id) as scope:
+            control.stop(scope, made_for.id)
+
+    def slow_handler(scope: Scope, answered: Card) -> None:
+        _while_open(store, stopping[0])
+        cards.deliver_answer(scope, answered)
+
+    stopping: list[Future[object]] = []
+    with ThreadPoolExecutor(1) as pool, store.database.transaction(store.workspace_id) as scope:
+        stopping.append(pool.submit(stop))
+        try:
+            cards.answer(scope, card.id, "a", None, store.person_id, {"choice": slow_handler})
+        except ConflictError:
+            assert cards.get(scope, card.id).state == "void"
+    stopping[0].result(PATIENCE)
+
+    assert task(store, made_for.id).status == "stopped"
+
+
+def test_burst_of_messages_is_read_once_each_and_in_order(store: Store) -> None:
+    made_for = new_task(store)
+    sent: list[str] = []
+
+    def write() -> None:
+        for n in range(15):
+            sent.append(tell(store, made_for.id, f"message {n}"))
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    model = ScriptedModel(*[says(f"answer {n}") for n in range(60)])
+    made = parts(store, model)
+    for n in range(60):
+        writer_done = not writer.is_alive()
+        with store.database.reading(store.workspace_id) as scope:
+            waiting = inbox.unread(scope, made_for.id)
+        if writer_done and not waiting:
+            break
+        if waiting:
+            run(made, store, newest_turn(store, made_for.id).id, f"run-{n}")
+    writer.join()
+
+    with store.database.reading(store.workspace_id) as scope:
+        said = messages.of_task(scope, made_for.id)
+        items = scope.rows(scope.select(inbox_rows).where(inbox_rows.c.task_id == made_for.id))
+    assert sorted(item.position for item in items) == list(range(1, 16))
+    assert {one.state for one in said if one.author == "user"} == {"answered"}
+    assert turn(store, newest_turn(store, made_for.id).id).status == "completed"
