@@ -2,7 +2,7 @@
 
 from aiohttp import web
 
-from engine.api import v0, v1, v2
+from engine.api import actions, v0, v1, v2
 from engine.api.clock import CLOCK, get_clock, post_clock
 from engine.api.events import post_events
 from engine.api.graphql import post_graphql
@@ -21,6 +21,7 @@ def make_app(state: ApiState, test_clock: MovableClock | None = None) -> web.App
     app[STATE] = state
     app.router.add_post("/fn/register", post_register)
     app.router.add_post("/e/{key}", post_events)
+    app.router.add_post("/invoke/{slug}", actions.post_bare_invoke)
     app.router.add_post("/v0/gql", post_graphql)
     app.router.add_get("/health", get_health)
     app.router.add_get("/dev", get_dev)
@@ -38,6 +39,8 @@ def make_app(state: ApiState, test_clock: MovableClock | None = None) -> web.App
         app.router.add_get(f"{root}/runs/{{run_id}}", v2.get_run)
         app.router.add_get(f"{root}/runs/{{run_id}}/trace", v2.get_trace)
         app.router.add_post(f"{root}/runs/{{run_id}}/cancel", v2.cancel_run)
+        app.router.add_post(f"{root}/runs/{{run_id}}/rerun", actions.post_rerun)
+        app.router.add_post(f"{root}/apps/{{app}}/functions/{{function}}/invoke", actions.post_invoke)
         app.router.add_get(f"{root}/events/{{event_id}}/runs", v2.get_event_runs)
         app.router.add_get(f"{root}/apps", v2.get_apps)
         app.router.add_get(f"{root}/apps/{{app}}", v2.get_app)

@@ -137,9 +137,12 @@ def test_runs_in_every_state_end_by_themselves_after_a_kill(mortal_engine: Engin
     assert attempts == [0, 0]
 
 
-def test_runs_end_right_when_the_engine_is_killed_again_and_again(lone_engine: EngineProcess, serve: ServeApp) -> None:
+def test_runs_end_right_when_the_engine_is_killed_again_and_again(
+    mortal_engine: EngineProcess, serve: ServeApp
+) -> None:
+    engine = mortal_engine
     # Given ten runs of six steps
-    client = make_client(lone_engine)
+    client = make_client(engine)
     executed: list[tuple[str, int]] = []
 
     @client.create_function(fn_id="fn", trigger=inngest.TriggerEvent(event=f"{client.app_id}/go"))
@@ -151,15 +154,15 @@ def test_runs_end_right_when_the_engine_is_killed_again_and_again(lone_engine: E
 
         return [ctx.step.run(f"step-{n}", work, n) for n in range(6)]
 
-    serve(lone_engine, client, [fn])
-    ids = [send(lone_engine, client) for _ in range(10)]
+    serve(engine, client, [fn])
+    ids = [send(engine, client) for _ in range(10)]
     # When the engine is killed three times within their lives
     for pause in (0.05, 0.02, 0.17):
         time.sleep(pause)
-        lone_engine.kill()
-        lone_engine.start()
+        engine.kill()
+        engine.start()
     # Then every run ends with all its steps, and no step ran more often than there were kills
-    runs = [lone_engine.ended_run(event_id, within=30) for event_id in ids]
+    runs = [engine.ended_run(event_id, within=30) for event_id in ids]
     assert [run["output"] for run in runs] == [[0, 1, 2, 3, 4, 5]] * 10
     assert all(executed.count(step) <= 4 for step in executed)
     assert len(set(executed)) == 60

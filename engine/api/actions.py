@@ -1,0 +1,75 @@
+"""Starting runs through the API."""
+
+from typing import Any
+
+from aiohttp import web
+
+from engine.api.state import reply, state_of
+from engine.clock import rfc3339
+from engine.function import Function
+from engine.history.runs import find_run
+from engine.json_text import loads
+from engine.runs.manual import invoke, rerun
+
+
+async def post_invoke(request: web.Request) -> web.Response:
+    """`/v2/apps/{app}/functions/{function}/invoke` with `{data}`: `{"data": {"runId": …}}`."""
+    app, name = request.match_info["app"], request.match_info["function"]
+    functions = state_of(request).core.writer.registry.of_app(app)
+    function = next((f for f in functions if f.public_id == name), None)
+    if function is None:
+        return _errors(404, "not_found", "Function not found")
+    started = await _invoke(request, function)
+    if started is None:
+        return _errors(400, "invalid_request", "the body must be an object whose data is an object")
+    if started[1] is None:
+        return _errors(409, "run_skipped", "the function is a singleton and its run is not over")
+    return _run_started(request, started[1])
+
+
+async def post_bare_invoke(request: web.Request) -> web.Response:
+    """`/invoke/{slug}` with `{data}`: `{id, status}`, the id being the event's."""
+    function = state_of(request).core.writer.registry.by_slug.get(request.match_info["slug"])
+    if function is None:
+        return reply({"error": "function not found", "status": 404}, 404)
+    started = await _invoke(request, function)
+    if started is None:
+        return reply({"error": "the body must be an object whose data is an object", "status": 400}, 400)
+    return reply({"id": started[0], "status": 200})
+
+
+async def post_rerun(request: web.Request) -> web.Response:
+    """`/v2/runs/{run_id}/rerun`: a new run of the same function with the same events."""
+    state = state_of(request)
+    run_id = request.match_info["run_id"]
+    run = await state.read(lambda connection: find_run(connection, run_id))
+    if run is None:
+        return _errors(404, "not_found", "Run not found")
+    function = state.core.writer.registry.by_id[run.function_id]
+    if run.cron is not None or function.archived:
+        return _errors(501, "not_implemented", "a run of a schedule or of a function that is gone cannot be run again")
+    started = await state.core.writer.submit(lambda tx: rerun(tx, function, run))
+    if started is None:
+        return _errors(409, "run_skipped", "the function is a singleton and its run is not over")
+    return _run_started(request, started)
+
+
+async def _invoke(request: web.Request, function: Function) -> tuple[str, str | None] | None:
+    try:
+        asked = loads(await request.read() or b"{}")
+    except (ValueError, RecursionError):
+        return None
+    data = asked.get("data") or {} if isinstance(asked, dict) else None
+    if not isinstance(data, dict):
+        return None
+    given: dict[str, Any] = data
+    return await state_of(request).core.writer.submit(lambda tx: invoke(tx, function, given))
+
+
+def _run_started(request: web.Request, run_id: str) -> web.Response:
+    now = rfc3339(state_of(request).core.clock.now_ms())
+    return reply({"data": {"runId": run_id}, "metadata": {"fetchedAt": now}})
+
+
+def _errors(status: int, code: str, message: str) -> web.Response:
+    return reply({"errors": [{"code": code, "message": message}]}, status)
