@@ -55,6 +55,10 @@ class Decision:
 class Model(Protocol):
     """Raises UnavailableError when it may be asked again, ModelError when asking again is no use."""
 
+    def get_ready(self) -> None:
+        """Load what the first question would have to wait for; asks nothing."""
+        ...
+
     def decide(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Decision: ...
 
     def verdict(self, name: str, shape: type[Verdict], messages: Sequence[Message]) -> Verdict: ...

@@ -39,6 +39,9 @@ class OpenAIModel:
         self._client: openai.OpenAI | None = None
         self._knows_schemas = True
 
+    def get_ready(self) -> None:
+        self._connected()
+
     def decide(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Decision:
         return self._ask(messages, {"tools": [_tool(spec) for spec in tools]} if tools else {})
 

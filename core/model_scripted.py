@@ -29,6 +29,9 @@ class ScriptedModel:
         self._lock = threading.Lock()
         self.requests: list[tuple[Sequence[Message], Sequence[ToolSpec]]] = []
 
+    def get_ready(self) -> None:
+        """It always is."""
+
     def decide(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Decision:
         with self._lock:
             self.requests.append((messages, tools))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inngest
 
 from core.events import MainRequested
+from functions.shell import heard
 from functions.turn_failed import turn_failed
 from functions.turn_loop import work
 from runtime.parts import RuntimeParts
@@ -20,7 +21,7 @@ def answer_in_main(client: inngest.Inngest, parts: RuntimeParts) -> inngest.Func
         on_failure=turn_failed(parts, MainRequested),
     )
     def handler(ctx: inngest.ContextSync) -> str:
-        asked = MainRequested.of(ctx.event)
+        asked = heard(MainRequested, ctx.event)
         return work(ctx, parts, asked.workspace_id, asked.turn_id)
 
     return handler

@@ -10,7 +10,7 @@ import inngest
 
 from core.errors import NotFoundError
 from core.events import GenerationNews, GenerationOrdered
-from functions.shell import LOST, stepped
+from functions.shell import LOST, heard, stepped
 from generation.following import ring_for_next_run, ring_if_news
 from generation.parts import Parts
 from generation.polling import poll
@@ -26,7 +26,7 @@ def generate(client: inngest.Inngest, parts: Parts) -> inngest.Function[str]:
 
     @client.create_function(fn_id="generate", trigger=inngest.TriggerEvent(event=GenerationOrdered.name), retries=20)
     def handler(ctx: inngest.ContextSync) -> str:
-        asked = GenerationOrdered.of(ctx.event)
+        asked = heard(GenerationOrdered, ctx.event)
         where = (asked.workspace_id, asked.order_id)
         found: Any = ctx.step.run("submit", stepped(partial(_submit, parts, *where)))
         for n in range(1, ROUNDS + 1):

@@ -8,7 +8,7 @@ import inngest
 from core.database import Database
 from core.errors import NotFoundError, UnavailableError
 from core.events import NoticeRequested
-from functions.shell import stepped
+from functions.shell import heard, stepped
 from runtime import notices
 from runtime.notices import Notice
 
@@ -23,7 +23,7 @@ def notify(client: inngest.Inngest, database: Database, webhook: str) -> inngest
 
     @client.create_function(fn_id="notify", trigger=inngest.TriggerEvent(event=NoticeRequested.name), retries=8)
     def handler(ctx: inngest.ContextSync) -> str:
-        asked = NoticeRequested.of(ctx.event)
+        asked = heard(NoticeRequested, ctx.event)
         return str(ctx.step.run("send", stepped(lambda: _send(database, webhook, asked))))
 
     return handler

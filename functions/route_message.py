@@ -11,7 +11,7 @@ import inngest
 from core.database import Database
 from core.events import MessageReceived
 from functions.routable_works import RoutableWorks
-from functions.shell import stepped
+from functions.shell import heard, stepped
 from router import deciding, delivering
 from router.parts import RouterParts
 from runtime.parts import RuntimeParts
@@ -38,7 +38,7 @@ def route_message(client: inngest.Inngest, parts: Parts) -> inngest.Function[str
         concurrency=[inngest.Concurrency(key="event.data.workspace_id", limit=1)],
     )
     def handler(ctx: inngest.ContextSync) -> str:
-        rung = MessageReceived.of(ctx.event)
+        rung = heard(MessageReceived, ctx.event)
         where = rung.workspace_id
         picked = ctx.step.run("pick", stepped(partial(deciding.pick, router, where, rung.message_id)))
         if not isinstance(picked, Mapping):

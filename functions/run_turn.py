@@ -5,6 +5,7 @@ from __future__ import annotations
 import inngest
 
 from core.events import TurnRequested
+from functions.shell import heard
 from functions.turn_failed import turn_failed
 from functions.turn_loop import work
 from runtime.parts import RuntimeParts
@@ -20,7 +21,7 @@ def run_turn(client: inngest.Inngest, parts: RuntimeParts) -> inngest.Function[s
         on_failure=turn_failed(parts, TurnRequested),
     )
     def handler(ctx: inngest.ContextSync) -> str:
-        asked = TurnRequested.of(ctx.event)
+        asked = heard(TurnRequested, ctx.event)
         return work(ctx, parts, asked.workspace_id, asked.turn_id)
 
     return handler

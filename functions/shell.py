@@ -6,12 +6,25 @@ from collections.abc import Callable
 from typing import TypeVar
 
 import inngest
+from pydantic import ValidationError
 
 from core.errors import BusyError, LoopwrightError, LostError
+from core.events import Event
 
 Result = TypeVar("Result")
+Heard = TypeVar("Heard", bound=Event)
 LOST = "lost"
 """What a step answers when its execution no longer holds the work: the function ends and says nothing."""
+
+
+def heard(kind: type[Heard], event: inngest.Event) -> Heard:
+    """The event a run was started by; one that lacks its fields is forged or foreign, and trying again is no use."""
+    try:
+        return kind.of(event)
+    except ValidationError as error:
+        raise inngest.NonRetriableError(
+            f"{event.name} lacks what it must carry: {error.error_count()} faults"
+        ) from None
 
 
 def stepped(act: Callable[[], Result]) -> Callable[[], Result | str]:

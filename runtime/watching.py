@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 
@@ -22,6 +22,7 @@ from runtime.wake import wake
 
 log = logging.getLogger(__name__)
 _MOST = 100
+_RARE = 64
 MOST_RINGS = 12
 """How often a running turn is rung for; with the growing waits that is some hours."""
 _MOST_PATIENT_QUEUE, _MOST_PATIENT_RUN = 3, 5
@@ -56,17 +57,18 @@ def _repair(database: Database, workspace_id: str, act: Callable[[Scope], object
         return 0
 
 
-def _bucket(scope: Scope, pause: timedelta) -> int:
-    """A number that is new at every pass, for bells whose thing has no ring counter of its own."""
-    return int(scope.now.timestamp() // max(pause.total_seconds(), 1))
+def _bucket(scope: Scope, since: datetime, pause: timedelta) -> int:
+    """A number for the bell's id, new at doubling ages and later every 64 pauses: the engine drops an id it knows."""
+    age = int((scope.now - since) / pause)
+    return age.bit_length() if age < _RARE else _RARE + age // _RARE
 
 
 def _unrouted(scope: Scope, pause: timedelta) -> Iterable[Callable[[Scope], None]]:
     for message in messages.unrouted_since(scope, scope.now - pause):
 
-        def ring(inner: Scope, message_id: str = message.id) -> None:
+        def ring(inner: Scope, message_id: str = message.id, since: datetime = message.created_at) -> None:
             event = MessageReceived(workspace_id=inner.workspace_id, message_id=message_id)
-            inner.ring(Bell(event, id=f"{message_id}:ring-{_bucket(inner, pause)}"))
+            inner.ring(Bell(event, id=f"{message_id}:ring-{_bucket(inner, since, pause)}"))
 
         yield ring
 
@@ -146,8 +148,8 @@ def _unread(scope: Scope) -> Iterable[Callable[[Scope], None]]:
 def _unsent(scope: Scope, pause: timedelta) -> Iterable[Callable[[Scope], None]]:
     for notice in notices.unsent_since(scope, scope.now - pause):
 
-        def ring(inner: Scope, notice_id: str = notice.id) -> None:
+        def ring(inner: Scope, notice_id: str = notice.id, since: datetime = notice.created_at) -> None:
             event = NoticeRequested(workspace_id=inner.workspace_id, notice_id=notice_id)
-            inner.ring(Bell(event, id=f"{notice_id}:ring-{_bucket(inner, pause)}"))
+            inner.ring(Bell(event, id=f"{notice_id}:ring-{_bucket(inner, since, pause)}"))
 
         yield ring

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from app.compose import compose
 from app.worker.application import create_app
+from app.worker.warming import warm_up
 from core.orchestrator.engine import Engine
 from core.settings import Settings, SettingsError
 from functions.registry import all_functions
@@ -26,4 +27,5 @@ def serve(settings: Settings, own_url: str = "") -> WSGIApplication:
     functions = all_functions(parts.inngest, parts)
     app, registration = create_app(parts.inngest, functions, Engine.of(settings), url, parts.clock)
     registration.start()
+    warm_up(parts.model)
     return app

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
+from collections.abc import Callable
 
 import pytest
 import sqlalchemy as sa
 
 from core.bells import Bell
-from core.database import UnscopedStatementError
+from core.database import Scope, UnscopedStatementError
 from core.events import TurnRequested
 from core.tables import changes, workspaces
 from runtime.tables import tasks
@@ -47,14 +49,18 @@ def test_row_of_another_workspace_is_neither_seen_nor_changed(store: Store) -> N
         assert scope.change(scope.delete(tasks).where(tasks.c.id == mine.id)) == 0
 
 
+def _rolled_back(store: Store, act: Callable[[Scope], None]) -> None:
+    with contextlib.suppress(RuntimeError), store.database.transaction(store.workspace_id) as scope:
+        act(scope)
+        raise RuntimeError
+
+
 def test_each_change_gets_the_next_number_and_a_rollback_leaves_no_gap(store: Store) -> None:
     with store.database.transaction(store.workspace_id) as scope:
         scope.changed("task", "a")
         scope.changed("task", "b")
         scope.changed("task", "a")
-    with pytest.raises(RuntimeError), store.database.transaction(store.workspace_id) as scope:
-        scope.changed("task", "lost")
-        raise RuntimeError
+    _rolled_back(store, lambda scope: scope.changed("task", "lost"))
     with store.database.transaction(store.workspace_id) as scope:
         scope.changed("card", "c")
 
@@ -98,8 +104,6 @@ def test_bell_rings_after_the_commit_and_not_at_all_without_one(store: Store) ->
     with store.database.transaction(store.workspace_id) as scope:
         scope.ring(bell)
         assert store.bells.rung == []
-    with pytest.raises(RuntimeError), store.database.transaction(store.workspace_id) as scope:
-        scope.ring(Bell(bell.event, id="t:2"))
-        raise RuntimeError
+    _rolled_back(store, lambda scope: scope.ring(Bell(bell.event, id="t:2")))
 
     assert store.bells.ids() == ["t:1"]

@@ -52,7 +52,7 @@ def test_message_to_an_archived_task_is_refused(product: Product) -> None:
 
 @pytest.mark.parametrize("token", ["wrong", "Bearer", "ключ", "a" * 5000])
 def test_invalid_token_is_refused(product: Product, token: str) -> None:
-    headers = {"Authorization": f"Bearer {token}".encode()}
+    headers = {b"Authorization": f"Bearer {token}".encode()}
 
     with httpx.Client(base_url=product.url, trust_env=False) as client:
         _problem(client.get("/api/v1/tasks", headers=headers), 401)

@@ -27,7 +27,8 @@ HOPS = {
     "routed": "select 1 from routes where message_id = :message",
     "entered": "select 1 from turns where task_id = :task and status = 'running'",
     "decided": "select 1 from steps s join turns t on t.id = s.turn_id where t.task_id = :task",
-    "started": "select 1 from calls c join turns t on t.id = c.turn_id where t.task_id = :task and c.status != 'proposed'",
+    "started": "select 1 from calls c join turns t on t.id = c.turn_id where t.task_id = :task "
+    "and c.status != 'proposed'",
     "ordered": "select 1 from orders where task_id = :task",
     "submitted": "select 1 from orders where task_id = :task and upstream_id is not null",
     "running": "select 1 from orders where task_id = :task and progress > 0",
@@ -160,5 +161,3 @@ def _assert_three_posters(product: Product, rows: Rows, task: str) -> None:
     said = "select count(*) from messages where task_id = :task and author = 'agent'"
     turns = "select count(*) from turns where task_id = :task"
     assert rows.ask(said, task=task)[0][0] <= rows.ask(turns, task=task)[0][0]
-
-

@@ -1,4 +1,4 @@
-"""The product with a model that misbehaves: slow, broken, lying. The work ends right, and nothing is spent on its word."""
+"""A model that misbehaves: slow, broken, lying. The work ends right, and nothing is spent on its word."""
 
 from __future__ import annotations
 
@@ -73,8 +73,7 @@ def test_broken_answer_does_not_stop_the_work(misled: Product, model: Model, how
 
     task = story.ended(misled, task_id)
 
-    orders = [one for one in task["objects"]]
-    assert len(orders) == 2
+    assert len(task["objects"]) == 2
 
 
 def test_42_claimed_consent_moves_no_money(misled: Product, model: Model) -> None:

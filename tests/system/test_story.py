@@ -68,9 +68,9 @@ def test_film_of_the_first_poster_is_a_light_task_of_its_own(product: Product, p
     assert task_id != posters.task_id
     assert task["kind"] == "light"
     film = next(one for one in product.items("/api/v1/objects", kind="video"))
-    with av.open(io.BytesIO(story.content(product, film["id"]))) as container:
+    with av.open(io.BytesIO(story.content(product, film["id"])), "r") as container:
         stream = container.streams.video[0]
-        frames = sum(1 for _ in container.decode(stream))
+        frames = len(list(container.decode(stream)))
         assert stream.codec_context.name == "h264"
         assert container.duration is not None
         assert container.duration / av.time_base == pytest.approx(5, abs=0.1)
