@@ -109,9 +109,8 @@ class JobsProvider:
         ours = where == origin(self._url)
         if not ours and not (where[0] == "https" and where[1] in self._output_hosts):
             raise RefusedError(f"{self.name} names an output on {where[1]}, which is not one of its hosts")
-        headers = self._headers() if ours else {}
         try:
-            answer = ask(self._http, "GET", output.url, seconds=FETCH_SECONDS, most=most_bytes, headers=headers)
+            answer = self._fetch(output.url, most_bytes, ours=ours)
         except TooMuchError as error:
             raise RefusedError(f"{self.name}'s output: {error}") from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
@@ -137,6 +136,12 @@ class JobsProvider:
             return job_news(Answer(200, httpx.Headers(), body).json())
         except ValueError:
             raise InvalidError("the callback's body is no JSON") from None
+
+    def _fetch(self, url: str, most_bytes: int, *, ours: bool) -> Answer:
+        if ours:
+            return ask(self._http, "GET", url, seconds=FETCH_SECONDS, most=most_bytes, headers=self._headers())
+        with client(url, self._ask_seconds) as elsewhere:
+            return ask(elsewhere, "GET", url, seconds=FETCH_SECONDS, most=most_bytes)
 
     def _headers(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self._key.get_secret_value()}"}

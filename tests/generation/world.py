@@ -67,21 +67,23 @@ class Studio:
 
     def __init__(self, url: str) -> None:
         self.url = url
+        # One client for all: each would read the certificates of the world, for a loopback address.
+        self._http = httpx.Client(base_url=url, verify=False, timeout=30)
 
     def fault(self, name: str, times: int | None = 1, kind: str | None = None) -> None:
         order = {"next": name, "times": times, "match": {"kind": kind}}
-        httpx.post(f"{self.url}/faults", json=order).raise_for_status()
+        self._http.post("/faults", json=order).raise_for_status()
 
     def heal(self) -> None:
-        httpx.delete(f"{self.url}/faults").raise_for_status()
+        self._http.delete("/faults").raise_for_status()
 
     def bill(self) -> list[dict[str, Any]]:
-        items: list[dict[str, Any]] = httpx.get(f"{self.url}/bill").raise_for_status().json()["items"]
+        items: list[dict[str, Any]] = self._http.get("/bill").raise_for_status().json()["items"]
         return items
 
     def job(self, key: str) -> dict[str, Any]:
         headers = {"Authorization": f"Bearer {KEY}"}
-        answer = httpx.get(f"{self.url}/jobs", params={"idempotency_key": key}, headers=headers)
+        answer = self._http.get("/jobs", params={"idempotency_key": key}, headers=headers)
         shown: dict[str, Any] = answer.raise_for_status().json()
         return shown
 
