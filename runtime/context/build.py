@@ -5,6 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from pydantic import BaseModel
 
 from core.database import Scope
 from core.model import Message, ToolSpec
@@ -74,10 +78,13 @@ def _state(facts: Mapping[str, object]) -> str:
 
 
 def spec_of(tool: Tool) -> ToolSpec:
-    schema = tool.arguments.model_json_schema()
-    schema.pop("title", None)
-    schema.pop("description", None)
-    return ToolSpec(tool.name, tool.description, schema)
+    return ToolSpec(tool.name, tool.description, _schema(tool.arguments))
+
+
+@cache
+def _schema(arguments: type[BaseModel]) -> Mapping[str, Any]:
+    schema = arguments.model_json_schema()
+    return {key: value for key, value in schema.items() if key not in ("title", "description")}
 
 
 def _request(prefix: str, past: Sequence[Message], tail: str, tools: Mapping[str, Tool]) -> Request:

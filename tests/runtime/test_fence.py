@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -59,6 +60,30 @@ def test_18_frozen_execution_is_taken_over_once_and_its_late_result_refused(stor
     assert len(model.requests) == 2
     with store.database.reading(store.workspace_id) as scope:
         assert [(c.status, c.epoch) for c in ledger.calls_of(scope, [turn_id])] == [("done", 2)]
+
+
+def test_hold_is_kept_alive_while_a_tool_takes_long(store: Store) -> None:
+    made_for = new_task(store)
+    tell(store, made_for.id, "go")
+    turn_id = newest_turn(store, made_for.id).id
+    beats: list[bool] = []
+
+    def take_long(_call: object) -> None:
+        for _ in range(2):
+            store.clock.advance(timedelta(seconds=0.5))
+            until = store.clock.now() + made.lease
+            for _ in range(200):
+                if turn(store, turn_id).lease_until == until:
+                    break
+                threading.Event().wait(0.05)
+            beats.append(turn(store, turn_id).lease_until == until)
+
+    model = ScriptedModel(says("", ("note", "{}")), says("done"))
+    made = replace(parts(store, model, Note(during=take_long)), lease=timedelta(seconds=0.6))
+
+    assert run(made, store, turn_id) == "completed"
+    assert beats == [True, True]
+    assert turn(store, turn_id).epoch == 1
 
 
 def test_23_second_bell_of_a_turn_is_not_let_in(store: Store) -> None:
