@@ -78,6 +78,7 @@ runs = Table(
     Column("priority_ms", BigInteger, nullable=False),
     Column("singleton", String),
     Index("engine_runs_function", "function_id", "id"),
+    Index("engine_runs_status", "function_id", "status", "id"),
     Index("engine_runs_event", "event_id"),
     Index("engine_runs_ended", "ended_at"),
     Index("engine_runs_singleton", "singleton"),

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 from aiohttp import web
 
 from engine.api.state import reply, state_of
+from engine.pages.paths import from_own_origin, is_page
 from engine.signing import bearer_matches
 
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0"})
@@ -18,7 +19,11 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 @web.middleware
 async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Without keys, only requests no web page can have made; with keys, only those that show one."""
+    """Without keys, only requests no web page can have made; with keys, only those that show one.
+
+    The engine's own pages are web pages too: without keys they may come from their own origin (at a loopback address,
+    as all else), and with keys they have a door of their own.
+    """
     state = state_of(request)
     refusal = _refusal(request, state.signing_keys)
     response = refusal if refusal is not None else await handler(request)
@@ -29,12 +34,12 @@ async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
 
 def _refusal(request: web.Request, keys: tuple[str, ...]) -> web.Response | None:
     if not keys:
-        if "origin" in request.headers:
+        if "origin" in request.headers and not (is_page(request.path) and from_own_origin(request)):
             return _no(403, "an engine without keys takes no requests from web pages")
         if _host(request.headers.get("host", "")) not in _LOCAL:
             return _no(403, "an engine without keys takes only requests for localhost")
         return None
-    if request.path in _OPEN or request.path.startswith("/e/"):
+    if request.path in _OPEN or request.path.startswith("/e/") or is_page(request.path):
         return None
     if not bearer_matches(keys, request.headers.get("authorization", "")):
         return _no(401, "Authentication failed")

@@ -10,6 +10,7 @@ from engine.api.guard import guard
 from engine.api.register import post_register
 from engine.api.state import STATE, ApiState, reply, state_of
 from engine.movable_clock import MovableClock
+from engine.pages.mount import mount_pages
 from engine.settings import MIB
 
 _MAX_BODY = 64 * MIB
@@ -46,6 +47,7 @@ def make_app(state: ApiState, test_clock: MovableClock | None = None) -> web.App
         app.router.add_get(f"{root}/apps/{{app}}", v2.get_app)
         app.router.add_get(f"{root}/apps/{{app}}/functions", v2.get_functions)
         app.router.add_get(f"{root}/apps/{{app}}/functions/{{function}}/runs", v2.get_function_runs)
+    mount_pages(app, state)
     if test_clock is not None:
         app[CLOCK] = test_clock
         app.router.add_get("/test/clock", get_clock)

@@ -16,20 +16,25 @@ ServeApp = Callable[[EngineProcess, inngest.Inngest, list[inngest.Function[Any]]
 BOTH_DATABASES = ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
 
 
-@pytest.fixture(scope="module", params=BOTH_DATABASES)
-def database_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path_factory.mktemp('engine') / 'engine.db'}"
-    url: str = request.getfixturevalue("postgres_url")
-    return url
+@pytest.fixture(scope="session")
+def sqlite_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineProcess]:
+    process = EngineProcess(f"sqlite:///{tmp_path_factory.mktemp('engine') / 'engine.db'}").start()
+    yield process
+    process.close()
 
 
 @pytest.fixture(scope="module")
-def engine(database_url: str) -> Iterator[EngineProcess]:
-    """One engine for the tests of a module; each test uses an app of its own."""
-    process = EngineProcess(database_url).start()
+def postgres_engine(postgres_url: str) -> Iterator[EngineProcess]:
+    process = EngineProcess(postgres_url).start()
     yield process
     process.close()
+
+
+@pytest.fixture(scope="module", params=BOTH_DATABASES)
+def engine(request: pytest.FixtureRequest) -> EngineProcess:
+    """A running engine that tests share; each test uses an app of its own."""
+    process: EngineProcess = request.getfixturevalue(f"{request.param}_engine")
+    return process
 
 
 @pytest.fixture
