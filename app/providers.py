@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
+from urllib.parse import urlsplit
 
+from app.asset_addresses import AssetAddresses
+from app.web.secret import session_secret
 from core.settings import Settings, SettingsError
 from generation.provider import Provider
-from generation.providers.jobs import JobsProvider
+from generation.providers.jobs import Address, JobsProvider
 
 ENTRY_POINTS = "loopwright.generators"
 OPENAI = "https://api.openai.com/v1"
@@ -35,5 +38,16 @@ def _provider(name: str, settings: Settings) -> Provider:
 def _jobs(name: str, settings: Settings) -> Provider:
     if not settings.jobs_url:
         raise SettingsError([f"LOOPWRIGHT_JOBS_URL: the generator {name!r} needs its address"])
-    callback = f"{settings.web_url.rstrip('/')}/api/v1/generations/callbacks/{name}" if settings.web_url else ""
-    return JobsProvider(name, settings.jobs_url, settings.jobs_key, callback_url=callback)
+    web_url = settings.web_url.rstrip("/")
+    callback = f"{web_url}/api/v1/generations/callbacks/{name}" if web_url else ""
+    return JobsProvider(
+        name, settings.jobs_url, settings.jobs_key, callback_url=callback, address=_signed_addresses(settings)
+    )
+
+
+def _signed_addresses(settings: Settings) -> Address | None:
+    """Inputs by address where our web process faces the network; to a neighbour on this machine the bytes go along."""
+    if urlsplit(settings.web_url).hostname in (None, "localhost", "127.0.0.1", "::1"):
+        return None
+    addresses = AssetAddresses(session_secret(settings.home))
+    return lambda sha256, until: addresses.address(settings.web_url.rstrip("/"), sha256, until)

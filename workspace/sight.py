@@ -68,10 +68,10 @@ def unseen(scope: Scope, task_id: str) -> list[Unseen]:
 
 
 def of_task(scope: Scope, task_id: str) -> list[Object]:
-    """The task's objects that are not deleted, in the order they were made."""
+    """The task's objects that are not deleted, in the order they were begun: ids sort by that time."""
     linked = scope.rows(scope.select(object_tasks.c.object_id).where(object_tasks.c.task_id == task_id))
     found = by_ids(scope, [row.object_id for row in linked])
-    return sorted(found.values(), key=lambda work: (work.created_at, work.id))
+    return sorted(found.values(), key=lambda work: work.id)
 
 
 def check_current(scope: Scope, object_id: str, task_id: str | None) -> Object:

@@ -47,11 +47,18 @@ def file_output(
         if work is None:
             recipe = {**recipe, "made_for": {"object_id": object_id, "version": base_version}}
     if work is None:
-        work = create(scope, kind=kind, recipe=recipe, stale=object_id is not None, **facts)
+        work = create(
+            scope, kind=kind, recipe=recipe, stale=object_id is not None, object_id=_id_for(cause), **facts
+        )
     if task_id is None:
         return work
     seen(scope, work.id, task_id, work.version)
     return get(scope, work.id, work.version)
+
+
+def _id_for(cause: str) -> str:
+    """An id with the time of the order in it: works stand in the order they were asked for, not were done in."""
+    return "object_" + cause.partition("_")[2].replace(":", "_")
 
 
 def _on_top(scope: Scope, object_id: str, kind: str, base_version: int, facts: Mapping[str, Any]) -> Object | None:

@@ -28,12 +28,13 @@ def create(
     task_id: str | None = None,
     recipe: Mapping[str, Any] | None = None,
     stale: bool = False,
+    object_id: str | None = None,
 ) -> Object:
     """Make an object of stored bytes, once for its `cause`; `task_id` is linked to it and has seen it."""
     if kind not in KINDS:
         raise InvalidError(f"{kind!r} is no kind of object; choose one of {', '.join(KINDS)}")
     title = titles.clean(title)
-    object_id = scope.ids.new("object")
+    object_id = object_id or scope.ids.new("object")
     if made_by(scope, cause) or not scope.insert_new(
         objects,
         id=object_id,
