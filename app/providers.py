@@ -7,7 +7,7 @@ from importlib.metadata import entry_points
 from urllib.parse import urlsplit
 
 from app.asset_addresses import AssetAddresses
-from app.web.secret import session_secret
+from app.session_secret import session_secret
 from core.settings import Settings, SettingsError
 from generation.provider import Provider
 from generation.providers.jobs import Address, JobsProvider

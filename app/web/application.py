@@ -9,6 +9,7 @@ from datetime import timedelta
 from flask import Flask, Response
 
 from app.asset_addresses import AssetAddresses
+from app.session_secret import session_secret
 from app.web.api.about import about_api
 from app.web.api.budget import budget_api
 from app.web.api.cards import cards_api
@@ -33,7 +34,6 @@ from app.web.pages.thread import thread_page
 from app.web.pages.view import prepare_templates
 from app.web.parts import WebParts
 from app.web.problems import register_problems
-from app.web.secret import session_secret
 from app.web.stream.hub import Hub
 
 HUB = "loopwright_hub"

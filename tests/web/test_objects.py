@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from app.asset_addresses import AssetAddresses
-from app.web.secret import session_secret
+from app.session_secret import session_secret
 from tests.web.site.pictures import film, poster
 from tests.web.site.site import Site
 
