@@ -1,8 +1,9 @@
 """Events, newest first, a page at a time."""
 
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, Select, func, select
 
 from engine.pages.excerpts import MOST
 from engine.rows import Row
@@ -10,7 +11,7 @@ from engine.tables import events
 
 PAGE = 50
 _WINDOW = 5000
-_FACTS = (events.c.seq, events.c.id, events.c.name, events.c.internal, events.c.ts, events.c.received_at)
+_FACTS = [column for column in events.c if column.name != "body"]
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,9 @@ def find_events(connection: Connection, wanted: EventFilter, limit: int = PAGE) 
 def read_event(connection: Connection, event_id: str) -> Row | None:
     """The newest event of this id, with the first part of its `text` and the `whole` length."""
     text = func.substr(events.c.body, 1, MOST + 1).label("text")
-    statement = select(*_FACTS, text, func.length(events.c.body).label("whole")).where(events.c.id == event_id)
+    statement: Select[Any] = select(*_FACTS, text, func.length(events.c.body).label("whole")).where(
+        events.c.id == event_id
+    )
     return connection.execute(statement.order_by(events.c.seq.desc()).limit(1)).first()
 
 

@@ -2,14 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import Connection, Label, func, select
+from sqlalchemy import ColumnElement, Connection, Select, func, select
 
 from engine.event import INVOKED
 from engine.ids import ulid
 from engine.pages.excerpts import MOST
 from engine.rows import Row
-from engine.tables import attempts, events, items, pauses, run_events, runs, steps
+from engine.tables import attempts, items, pauses, runs, steps
 
 STEPS = 200
 _MOST_ATTEMPTS = 2000
@@ -23,7 +24,6 @@ class RunDetail:
     """`steps` are at most 200 from `first`; `open_items` and `waits` are what the run waits for."""
 
     run: Row
-    events: Sequence[Row]
     steps: Sequence[Row]
     first: int
     count: int
@@ -47,7 +47,6 @@ def read_run(connection: Connection, run_id: str, first: int = 0) -> RunDetail |
     waiting = select(pauses).where(pauses.c.run_id == run_id, pauses.c.kind == "wait").limit(_MOST_ITEMS)
     return RunDetail(
         run=run,
-        events=_events(connection, run),
         steps=found,
         first=first,
         count=count,
@@ -63,7 +62,7 @@ def read_run(connection: Connection, run_id: str, first: int = 0) -> RunDetail |
     )
 
 
-def _run_statement():  # type: ignore[no-untyped-def]
+def _run_statement() -> Select[Any]:
     short = [column for column in runs.c if column.name not in {"events", "output"}]
     return select(
         *short,
@@ -72,3 +71,32 @@ def _run_statement():  # type: ignore[no-untyped-def]
         _start(runs.c.events, MOST).label("events_text"),
         func.length(runs.c.events).label("events_whole"),
     )
+
+
+def _steps(connection: Connection, run_id: str, first: int, most: int) -> list[Row]:
+    short = [column for column in steps.c if column.name != "memo"]
+    statement = select(*short, _start(steps.c.memo, most).label("text"), func.length(steps.c.memo).label("whole"))
+    ordered = statement.where(steps.c.run_id == run_id).order_by(steps.c.queued_at, steps.c.position, steps.c.step_id)
+    return list(connection.execute(ordered.offset(first).limit(STEPS)))
+
+
+def _attempts(connection: Connection, run_id: str, most: int) -> list[Row]:
+    short = [column for column in attempts.c if column.name != "error"]
+    statement = select(
+        *short, _start(attempts.c.error, most).label("text"), func.length(attempts.c.error).label("whole")
+    )
+    return list(
+        connection.execute(statement.where(attempts.c.run_id == run_id).order_by(attempts.c.seq).limit(_MOST_ATTEMPTS))
+    )
+
+
+def _invoked_run(connection: Connection, step: Row) -> str | None:
+    """The run that a step invoked: it was queued in the same millisecond and its event names the step."""
+    since, until = ulid(step.queued_at, _NONE), ulid(step.queued_at + 1, _NONE)
+    names_step = runs.c.events.contains(f'"correlation_id":"{step.run_id}.{step.step_id}"', autoescape=True)
+    statement = select(runs.c.id).where(runs.c.id >= since, runs.c.id < until, runs.c.event_name == INVOKED, names_step)
+    return connection.execute(statement.limit(1)).scalar()
+
+
+def _start(column: ColumnElement[Any], most: int) -> ColumnElement[Any]:
+    return func.substr(column, 1, most + 1)

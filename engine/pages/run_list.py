@@ -6,8 +6,9 @@ A run's id begins with the time it was queued, so its order is that of time, and
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, func, select
+from sqlalchemy import Column, ColumnElement, Connection, func, select
 
 from engine.ids import ulid
 from engine.rows import Row
@@ -15,7 +16,7 @@ from engine.tables import run_events, runs
 
 PAGE = 50
 _NONE = bytes(10)
-_FACTS = (
+_FACTS: list[Column[Any]] = [
     runs.c.id,
     runs.c.function_id,
     runs.c.event_id,
@@ -26,7 +27,7 @@ _FACTS = (
     runs.c.queued_at,
     runs.c.started_at,
     runs.c.ended_at,
-)
+]
 
 
 @dataclass(frozen=True)

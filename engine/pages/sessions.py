@@ -45,7 +45,7 @@ class Sessions:
         return _mac(self._secrets[0].encode(), f"token:{cookie}")
 
     def token_matches(self, cookie: str, shown: str) -> bool:
-        return any([_same(_mac(secret.encode(), f"token:{cookie}"), shown) for secret in self._secrets])
+        return any(_same(_mac(secret.encode(), f"token:{cookie}"), shown) for secret in self._secrets)
 
 
 def _mac(key: bytes, text: str) -> str:

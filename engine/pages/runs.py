@@ -1,0 +1,83 @@
+"""Runs with filters; one run."""
+
+from urllib.parse import urlencode
+
+from aiohttp import web
+
+from engine.api.state import state_of
+from engine.json_text import loads
+from engine.pages.asked import known_functions, moment, now_of, number, run_cursor
+from engine.pages.excerpts import excerpt
+from engine.pages.rendering import render
+from engine.pages.run_detail import STEPS, RunDetail, read_run
+from engine.pages.run_list import RunFilter, find_runs
+from engine.pages.waterfall import lines_of
+from engine.pages.words import STATUSES
+from engine.runs.state import ENDED
+
+
+async def get_runs(request: web.Request) -> web.Response:
+    state, functions = state_of(request), known_functions(request)
+    app, chosen = request.query.get("app", ""), request.query.get("function", "")
+    status = request.query.get("status", "")
+    if status and status not in STATUSES:
+        raise web.HTTPBadRequest(text="There is no such status.")
+    matching = [f.id for f in functions if app in {"", f.app} and chosen in {"", f.id}]
+    wanted = RunFilter(
+        functions=matching if app or chosen else None,
+        status=status or None,
+        since=moment(request, "from"),
+        until=moment(request, "until"),
+        before=run_cursor(request),
+    )
+    known = [function.id for function in functions]
+    rows, before = await state.read(lambda connection: find_runs(connection, wanted, known))
+    asked = {name: value for name, value in request.query.items() if value and name != "before"}
+    context = {
+        "runs": rows,
+        "older": None if before is None else urlencode({**asked, "before": before}),
+        "newest": urlencode(asked),
+        "filtered": bool(asked),
+        "wanted": wanted,
+        "app": app,
+        "chosen": chosen,
+        "apps": sorted({function.app for function in functions}),
+        "functions": functions,
+        "statuses": STATUSES,
+        "registry": state.core.writer.registry,
+    }
+    return render(request, "runs.html", context)
+
+
+async def get_run(request: web.Request) -> web.Response:
+    state, run_id = state_of(request), request.match_info["run_id"]
+    first = number(request, "first") or 0
+    detail = await state.read(lambda connection: read_run(connection, run_id, first))
+    if detail is None:
+        raise web.HTTPNotFound(text="There is no such run. The engine forgets old ones.")
+    run, now = detail.run, now_of(request)
+    output = None if run.output_text is None else excerpt(run.output_text, run.output_whole)
+    context = {
+        "run": run,
+        "detail": detail,
+        "lines": lines_of(detail, now),
+        "now": now,
+        "over": run.status in ENDED,
+        "output": output,
+        "events": excerpt(run.events_text, run.events_whole),
+        "function": state.core.writer.registry.by_id.get(run.function_id),
+        "invoked_by": _invoked_by(detail),
+        "last": min(detail.first + STEPS, detail.count),
+        "page_size": STEPS,
+    }
+    return render(request, "run.html", context)
+
+
+def _invoked_by(detail: RunDetail) -> str | None:
+    """The run whose step invoked this one."""
+    if detail.run.events_whole > len(detail.run.events_text):
+        return None
+    data = loads(detail.run.events_text)[0].get("data") or {}
+    origin = data.get("_inngest")
+    correlation = origin.get("correlation_id") if isinstance(origin, dict) else None
+    return str(correlation).partition(".")[0] if correlation else None

@@ -1,0 +1,41 @@
+// Turns one element into another in place, so that what is open, focused or scrolled stays so.
+export function become(old, fresh) {
+  if (old.isEqualNode(fresh)) return;
+  attributes(old, fresh);
+  const kept = new Map();
+  for (const child of old.children) if (child.dataset.key) kept.set(child.dataset.key, child);
+  let place = old.firstChild;
+  for (const next of [...fresh.childNodes]) {
+    const same = next.nodeType === Node.ELEMENT_NODE && next.dataset.key ? kept.get(next.dataset.key) : alike(place, next);
+    if (same) {
+      if (same !== place) old.insertBefore(same, place);
+      else place = place.nextSibling;
+      if (same.nodeType === Node.ELEMENT_NODE) become(same, next);
+      else if (same.data !== next.data) same.data = next.data;
+    } else old.insertBefore(next, place);
+  }
+  while (place) {
+    const gone = place;
+    place = place.nextSibling;
+    gone.remove();
+  }
+}
+
+function alike(old, fresh) {
+  if (!old || old.nodeType !== fresh.nodeType || old.nodeName !== fresh.nodeName) return null;
+  return old.nodeType === Node.ELEMENT_NODE && old.dataset.key ? null : old;
+}
+
+function attributes(old, fresh) {
+  for (const { name } of [...old.attributes]) {
+    if (!fresh.hasAttribute(name) && !isHeld(old, name)) old.removeAttribute(name);
+  }
+  for (const { name, value } of fresh.attributes) {
+    if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  }
+}
+
+// What a person opened, and a button that is at work.
+function isHeld(element, name) {
+  return (element.nodeName === "DETAILS" && name === "open") || (element.nodeName === "BUTTON" && name === "disabled");
+}

@@ -1,0 +1,19 @@
+// The times of the filter are shown and typed in the viewer's zone and asked for in UTC.
+export function startFilter() {
+  const form = document.getElementById("run-filter");
+  if (!form) return;
+  const fields = form.querySelectorAll("input[type=datetime-local]");
+  for (const field of fields) {
+    if (!field.dataset.utc) continue;
+    const at = new Date(field.dataset.utc);
+    field.value = new Date(at - at.getTimezoneOffset() * 60000).toISOString().slice(0, 19);
+  }
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const asked = new URLSearchParams();
+    for (const [name, value] of new FormData(form)) {
+      if (value) asked.set(name, form.elements[name].type === "datetime-local" ? new Date(value).toISOString() : value);
+    }
+    location.assign(`${form.getAttribute("action")}?${asked}`);
+  });
+}
