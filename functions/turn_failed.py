@@ -8,7 +8,7 @@ from typing import Any
 import inngest
 
 from core.events import MainRequested, TurnRequested
-from functions.shell import stepped
+from functions.shell import heard, stepped
 from runtime import closing
 from runtime.parts import RuntimeParts
 
@@ -22,7 +22,8 @@ def turn_failed(
 
     def hook(ctx: inngest.ContextSync) -> None:
         original = ctx.event.data.get("event")
-        asked = kind.model_validate(original.get("data") if isinstance(original, Mapping) else None)
+        data = original.get("data") if isinstance(original, Mapping) else None
+        asked = heard(kind, inngest.Event(name=kind.name, data=data if isinstance(data, Mapping) else {}))
         run_id, reason = str(ctx.event.data.get("run_id")), _reason(ctx.event.data.get("error"))
         ctx.step.run("fail", stepped(lambda: closing.fail(parts, asked.workspace_id, asked.turn_id, run_id, reason)))
 

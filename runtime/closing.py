@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import assert_never
 
 from core.database import Scope
@@ -124,9 +125,9 @@ def _close_task_turn(scope: Scope, parts: RuntimeParts, fence: TurnFence, turn: 
         case End():
             fence.close(scope, "completed", "")
             tasks.set_fields(scope, task.id, status="done", reason="", idle_rounds=0)
-        case NoProgress():
+        case NoProgress(count):
             fence.close(scope, "completed", "no progress")
-            _block(scope, task.id, turn.id, f"{task.idle_rounds + 1} turns went by without a new result")
+            _block(scope, task.id, turn.id, f"{count} turns went by without {_missed(facts)}")
         case _:
             assert_never(verdict)
 
@@ -151,7 +152,20 @@ def _facts(scope: Scope, parts: RuntimeParts, turn: Turn, task: Task) -> Facts:
         idle_rounds=task.idle_rounds,
         most_idle_rounds=parts.most_idle_rounds,
         finished=any(call.tool == "finish" and call.ok for call in made),
+        alone=_alone(scope, task.id, parts.most_turns_alone),
+        most_alone=parts.most_turns_alone,
     )
+
+
+def _alone(scope: Scope, task_id: str, most: int) -> int:
+    """How many of the newest turns, up to `most`, have read nothing."""
+    newest = [turn.id for turn in rows.of_task(scope, task_id, limit=most)]
+    heard = {item.turn_id for item in inbox.read_by_turns(scope, newest)}
+    return sum(1 for _ in takewhile(lambda turn_id: turn_id not in heard, reversed(newest)))
+
+
+def _missed(facts: Facts) -> str:
+    return "a word from anybody; shall it go on?" if facts.progressed else "a new result"
 
 
 def _progressed(made: Sequence[Call]) -> bool:

@@ -21,7 +21,8 @@ class RuntimeParts:
     """`worker_tools` serve tasks and `main_tools` Main; `inputs` renders inputs by kind (`outcome`, `object`).
 
     `lease` is how long a step holds its turn without a sign of life, `patience` how long a turn may stand untouched
-    before its run counts as lost, `pause` the time between two passes of the watch.
+    before its run counts as lost, `pause` the time between two passes of the watch. `most_idle_rounds` turns in a row
+    without a result, or `most_turns_alone` without anything to read, stop a task on a card.
     """
 
     database: Database
@@ -35,6 +36,7 @@ class RuntimeParts:
     patience: timedelta
     pause: timedelta
     most_idle_rounds: int = 3
+    most_turns_alone: int = 20
 
     def tools_for(self, task_id: str | None) -> Mapping[str, Tool]:
         return {tool.name: tool for tool in (self.main_tools if task_id is None else self.worker_tools)}

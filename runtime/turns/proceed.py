@@ -17,7 +17,10 @@ class ChecklistFact:
 
 @dataclass(frozen=True)
 class Facts:
-    """What is true when a stretch of work ends. `open_orders` are awaited jobs; `progressed` means new results."""
+    """What is true when a stretch of work ends. `open_orders` are awaited jobs; `progressed` means new results.
+
+    `alone` counts the turns in a row, this one included, that had nothing to read from anybody.
+    """
 
     task_status: str
     kind: str
@@ -30,6 +33,8 @@ class Facts:
     idle_rounds: int
     most_idle_rounds: int
     finished: bool
+    alone: int = 0
+    most_alone: int = 20
 
 
 @dataclass(frozen=True)
@@ -65,7 +70,9 @@ class Next:
 
 @dataclass(frozen=True)
 class NoProgress:
-    """Turns went by without a result; a person is told instead of spinning on."""
+    """Turns went by without a result, or too many without a word from outside; a person is told instead."""
+
+    turns: int
 
 
 Proceed = End | Stop | Wait | Gate | Next | NoProgress
@@ -87,7 +94,9 @@ def proceed(facts: Facts) -> Proceed:
     if facts.finished or facts.kind == "light" or _complete(facts):
         return End()
     if not facts.progressed and facts.idle_rounds + 1 >= facts.most_idle_rounds:
-        return NoProgress()
+        return NoProgress(facts.idle_rounds + 1)
+    if facts.alone >= facts.most_alone:
+        return NoProgress(facts.alone)
     return Next()
 
 

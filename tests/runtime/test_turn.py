@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -213,6 +215,23 @@ def test_44_turns_that_only_rewrite_the_plan_stop_on_a_card(store: Store) -> Non
     assert task(store, made_for.id).status == "blocked"
     with store.database.reading(store.workspace_id) as scope:
         assert [card.kind for card in cards.open_cards(scope, made_for.id)] == ["blocked"]
+
+
+def test_b63_task_that_keeps_making_things_by_itself_asks_after_a_while(store: Store) -> None:
+    made_for = new_task(store)
+    tell(store, made_for.id, "go")
+    plan = ("create_checklist", '{"steps": [{"title": "Think"}]}')
+    rounds = [answer for n in range(9) for answer in (says("", ("note", f'{{"text": "{n}"}}')), says("more"))]
+    made = replace(parts(store, ScriptedModel(says("", plan), *rounds), Note()), most_turns_alone=4)
+
+    turns_taken = 0
+    while task(store, made_for.id).status != "blocked" and turns_taken < 9:
+        run(made, store, newest_turn(store, made_for.id).id, f"run-{turns_taken}")
+        store.clock.advance(timedelta(seconds=1))
+        turns_taken += 1
+
+    assert turns_taken == 5
+    assert task(store, made_for.id).reason == "4 turns went by without a word from anybody; shall it go on?"
 
 
 def test_45_checkpoint_that_the_model_only_talks_about_gets_its_card(store: Store) -> None:
