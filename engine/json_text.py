@@ -9,7 +9,8 @@ import jcs
 Json = Any
 """A value that came out of JSON."""
 
-_NEEDS_CANONICALISING = re.compile(r"\d[.eE][\d+-]|\d{16}|[\U00010000-\U0010ffff]")
+# A fraction, an exponent, an integer beyond 2^53, or a character that sorts differently in UTF-16.
+_NEEDS_CANONICALISING = re.compile(r"(?:^|[:,\[])-?(?:\d+[.eE]|\d{16})|[\U00010000-\U0010ffff]")
 
 
 def loads(text: str | bytes) -> Json:

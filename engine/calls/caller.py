@@ -27,6 +27,8 @@ _MAX_ANSWER = 64 * MIB
 # Less than servers keep an idle connection for (gunicorn two seconds): the app must not be the one to close.
 _KEEP_ALIVE_S = 1.0
 _STALE_S = 0.25
+# Bodies whose canonical form may take so long that others would wait for it.
+_LARGE = 65_536
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ class Caller:
     ) -> Outcome:
         ids = RequestIds(ulid(started_at), next(self._generation))
         body = build_body(call, ids, self._settings.max_inline)
-        headers = self._headers(call, ids, body, started_at)
+        headers = await self._headers(call, ids, body, started_at)
         url = function.call_url(call.step_id)
         try:
             response, answer = await self._post(session, url, body, headers)
@@ -114,7 +116,7 @@ class Caller:
                 raise
         return await _exchange(session, url, body, headers, UsedConnection())
 
-    def _headers(self, call: Call, ids: RequestIds, body: str, now: int) -> dict[str, str]:
+    async def _headers(self, call: Call, ids: RequestIds, body: str, now: int) -> dict[str, str]:
         headers = {
             "content-type": "application/json",
             "user-agent": USER_AGENT,
@@ -127,7 +129,8 @@ class Caller:
             "x-run-id": call.run_id,
         }
         if self._keys.signing:
-            headers["x-inngest-signature"] = sign(self._keys.signing[0], canonical(body), now // 1000)
+            form = canonical(body) if len(body) < _LARGE else await asyncio.to_thread(canonical, body)
+            headers["x-inngest-signature"] = sign(self._keys.signing[0], form, now // 1000)
         return headers
 
     def _distrust(self, headers: Mapping[str, str], body: bytes, status: int) -> str | None:
