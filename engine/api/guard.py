@@ -26,7 +26,11 @@ async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
     """
     state = state_of(request)
     refusal = _refusal(request, state.signing_keys)
-    response = refusal if refusal is not None else await handler(request)
+    try:
+        response = refusal if refusal is not None else await handler(request)
+    except web.HTTPException as error:
+        error.headers[KIND_HEADER] = state.kind
+        raise
     if not response.prepared:
         response.headers[KIND_HEADER] = state.kind
     return response
