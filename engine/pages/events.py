@@ -5,10 +5,9 @@ from sqlalchemy import Connection
 
 from engine.api.state import state_of
 from engine.json_text import loads
-from engine.pages import raw
 from engine.pages.asked import number
 from engine.pages.event_list import EventFilter, find_events, read_event
-from engine.pages.excerpts import excerpt
+from engine.pages.excerpts import excerpt, laid_out
 from engine.pages.rendering import render
 from engine.pages.run_list import runs_of_event
 from engine.registry import Registry
@@ -53,7 +52,7 @@ async def get_new_event(request: web.Request) -> web.Response:
     if event is not None:
         body = excerpt(event.text, event.whole)
         name, too_long = event.name, body.cut
-        data = _EMPTY_DATA if body.cut else raw.laid_out(loads(event.text).get("data") or {})
+        data = _EMPTY_DATA if body.cut else laid_out(loads(event.text).get("data") or {})
     context = {"name": name, "data": data, "too_long": too_long, "names": event_names(state.core.writer.registry)}
     return render(request, "new_event.html", context)
 

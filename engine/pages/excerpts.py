@@ -1,9 +1,10 @@
 """JSON on a page: made readable, cut where it is long. Whoever wrote it may mean harm; templates escape it."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from engine.json_text import loads
+from engine.json_text import Json, loads
 
 MOST = 20_000
 
@@ -17,18 +18,38 @@ class Excerpt:
     cut: bool
 
 
-def excerpt(text: str, whole: int | None = None, most: int = MOST) -> Excerpt:
+def laid_out(value: Json) -> str:
+    """JSON over several lines."""
+    return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def error_laid_out(value: Json) -> str:
+    """What an error says, with its stack as a programmer knows it."""
+    if not isinstance(value, dict) or not isinstance(value.get("message"), str):
+        return laid_out(value)
+    said, stack = f"{value.get('name') or 'Error'}: {value['message']}", value.get("stack")
+    return f"{said}\n\n{stack.rstrip()}" if isinstance(stack, str) and stack.strip() else said
+
+
+def memo_laid_out(value: Json) -> str:
+    """What a step returned, or the error it ended with."""
+    match value:
+        case {"data": data} if len(value) == 1:
+            return laid_out(data)
+        case {"error": error} if len(value) == 1:
+            return error_laid_out(error)
+        case _:
+            return laid_out(value)
+
+
+def excerpt(text: str, whole: int | None = None, most: int = MOST, layout: Callable[[Json], str] = laid_out) -> Excerpt:
     """The beginning of a JSON text of `whole` characters, of which `text` may be the first part only."""
     length = len(text) if whole is None else whole
     if length > most or length > len(text):
         return Excerpt(text[:most], length, True)
-    return Excerpt(_laid_out(text), length, False)
-
-
-def _laid_out(text: str) -> str:
     try:
-        laid_out = json.dumps(loads(text), ensure_ascii=False, indent=2)
+        shown = layout(loads(text))
     except (ValueError, RecursionError):
-        return text
+        shown = text
     # Deep nesting would make a small text huge.
-    return laid_out if len(laid_out) <= 4 * len(text) + 200 else text
+    return Excerpt(shown if len(shown) <= 4 * len(text) + 200 else text, length, False)

@@ -1,6 +1,5 @@
 """Whole values as plain text, for what a page only shows the beginning of."""
 
-import json
 from typing import Any
 
 from aiohttp import web
@@ -37,10 +36,6 @@ async def get_event(request: web.Request) -> web.Response:
 
 async def get_function(request: web.Request) -> web.Response:
     return await _answer(request, select(functions.c.config).where(functions.c.id == request.match_info["function_id"]))
-
-
-def laid_out(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=2)
 
 
 async def _answer(request: web.Request, statement: Select[Any]) -> web.Response:

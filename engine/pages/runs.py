@@ -5,14 +5,15 @@ from urllib.parse import urlencode
 from aiohttp import web
 
 from engine.api.state import state_of
-from engine.json_text import loads
+from engine.json_text import Json, loads
 from engine.pages.asked import known_functions, moment, now_of, number, run_cursor
-from engine.pages.excerpts import excerpt
+from engine.pages.excerpts import Excerpt, error_laid_out, excerpt, laid_out
 from engine.pages.rendering import render
 from engine.pages.run_detail import STEPS, RunDetail, read_run
 from engine.pages.run_list import RunFilter, find_runs
 from engine.pages.waterfall import lines_of
 from engine.pages.words import STATUSES
+from engine.rows import Row
 from engine.runs.state import ENDED
 
 
@@ -56,21 +57,30 @@ async def get_run(request: web.Request) -> web.Response:
     if detail is None:
         raise web.HTTPNotFound(text="There is no such run. The engine forgets old ones.")
     run, now = detail.run, now_of(request)
-    output = None if run.output_text is None else excerpt(run.output_text, run.output_whole)
     context = {
         "run": run,
         "detail": detail,
         "lines": lines_of(detail, now),
         "now": now,
         "over": run.status in ENDED,
-        "output": output,
-        "events": excerpt(run.events_text, run.events_whole),
+        "output": None if run.output_text is None else _output(run),
+        "events": excerpt(run.events_text, run.events_whole, layout=_events_laid_out),
         "function": state.core.writer.registry.by_id.get(run.function_id),
         "invoked_by": _invoked_by(detail),
         "last": min(detail.first + STEPS, detail.count),
         "page_size": STEPS,
     }
     return render(request, "run.html", context)
+
+
+def _output(run: Row) -> Excerpt:
+    layout = error_laid_out if run.status == "FAILED" else laid_out
+    return excerpt(run.output_text, run.output_whole, layout=layout)
+
+
+def _events_laid_out(events: Json) -> str:
+    """One event by itself; the events of a batch as a list."""
+    return laid_out(events[0] if len(events) == 1 else events)
 
 
 def _invoked_by(detail: RunDetail) -> str | None:

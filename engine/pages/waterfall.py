@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from engine.pages.excerpts import Excerpt, excerpt
+from engine.pages.excerpts import Excerpt, error_laid_out, excerpt, memo_laid_out
 from engine.pages.run_detail import RunDetail
 from engine.pages.words import kind_of
 from engine.queue import CLAIMED, PARKED
@@ -86,7 +86,9 @@ def _step(detail: RunDetail, step: Row, failed: Sequence[Row], waiting: dict[str
     status = _status(detail.run, step)
     item = waiting.get(step.step_id) or (waiting.get(DISCOVER) if failed and not over else None)
     tries = _tries(failed, detail.text_most)
-    output = excerpt(step.text, step.whole, detail.text_most) if over and step.text is not None else None
+    output = None
+    if over and step.text is not None and step.op != "Sleep":
+        output = excerpt(step.text, step.whole, detail.text_most, memo_laid_out)
     if failed and over:
         tries.append(Attempt(len(tries) + 1, step.started_at, step.ended_at, output if step.status == BROKEN else None))
     note, until = ("no event came in time", None) if step.status == TIMED_OUT else _waits_for(detail, step, item, over)
@@ -118,8 +120,12 @@ def _own_code(detail: RunDetail, failed: Sequence[Row], item: Row | None, axis: 
     note = until = None
     status = run.status
     if run.ended_at is not None:
-        last = None if run.status != "FAILED" else excerpt(run.output_text, run.output_whole, detail.text_most)
-        tries.append(Attempt(len(tries) + 1, failed[-1].ended_at, run.ended_at, last))
+        last = (
+            None
+            if run.status != "FAILED"
+            else excerpt(run.output_text, run.output_whole, detail.text_most, error_laid_out)
+        )
+        tries.append(Attempt(len(tries) + 1, run.ended_at, run.ended_at, last))
         bars.append(axis.bar(run.ended_at, run.ended_at, run.status.lower()))
     elif item is not None:
         note, until = _call_note(item)
@@ -154,7 +160,7 @@ def _bars(axis: _Axis, step: Row, failed: Sequence[Row], status: str, ends: int)
 
 def _tries(failed: Sequence[Row], most: int) -> list[Attempt]:
     return [
-        Attempt(number, row.started_at, row.ended_at, excerpt(row.text, row.whole, most))
+        Attempt(number, row.started_at, row.ended_at, excerpt(row.text, row.whole, most, error_laid_out))
         for number, row in enumerate(failed, 1)
     ]
 

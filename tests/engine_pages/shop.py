@@ -1,0 +1,60 @@
+"""An app whose functions show everything that the pages have to show."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import inngest
+
+HOSTILE = "</pre><script>alert(1)</script>"
+
+
+def shop(client: inngest.Inngest) -> list[inngest.Function[Any]]:
+    """`order/placed` (with `hold` it waits for `order/delivered`), `bad/thing`, `*/5` and nightly crons."""
+
+    @client.create_function(fn_id="receipt", name="Send a receipt", trigger=inngest.TriggerEvent(event="receipt/asked"))
+    def receipt(ctx: inngest.ContextSync) -> object:
+        return ctx.step.run("mail", lambda: {"mailed": ctx.event.data.get("to")})
+
+    @client.create_function(
+        fn_id="charge",
+        name=f"Charge {HOSTILE}",
+        trigger=inngest.TriggerEvent(event="order/placed", expression="event.data.total > 0"),
+        retries=2,
+        concurrency=[inngest.Concurrency(limit=5, key="event.data.customer")],
+        cancel=[inngest.Cancel(event="order/cancelled", if_exp="async.data.id == event.data.id")],
+    )
+    def charge(ctx: inngest.ContextSync) -> object:
+        def pay() -> object:
+            if ctx.attempt < 1:
+                raise ValueError(f"declined {HOSTILE}")
+            return {"charge": HOSTILE}
+
+        ctx.step.run("charge card", pay)
+        ctx.step.invoke("send receipt", function=receipt, data={"to": "ada"})
+        if ctx.event.data.get("hold"):
+            came = ctx.step.wait_for_event(
+                "await delivery",
+                event="order/delivered",
+                timeout=timedelta(days=3),
+                if_exp="async.data.id == event.data.id",
+            )
+            return came.data if came else None
+        return {"total": ctx.event.data["total"], "note": HOSTILE}
+
+    @client.create_function(
+        fn_id="bad", name="Always fails", trigger=inngest.TriggerEvent(event="bad/thing"), retries=1
+    )
+    def bad(ctx: inngest.ContextSync) -> None:
+        raise RuntimeError("it is broken")
+
+    @client.create_function(
+        fn_id="nightly",
+        name="Nightly report",
+        trigger=[inngest.TriggerCron(cron="TZ=Europe/Oslo 0 3 1 1 *"), inngest.TriggerCron(cron="30 12 29 2 *")],
+    )
+    def nightly(ctx: inngest.ContextSync) -> None:
+        return None
+
+    return [charge, receipt, bad, nightly]
