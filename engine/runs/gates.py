@@ -4,6 +4,7 @@ from sqlalchemy import bindparam, select, text
 
 from engine.event import Event
 from engine.function import Function, Rate
+from engine.locks import lock_name
 from engine.runs.keys import key_value
 from engine.statement import Statement
 from engine.tables import gates
@@ -51,6 +52,7 @@ def throttled_until(tx: Transaction, function: Function, event: Event) -> int:
     if rate is None:
         return tx.now
     gate = f"throttle:{function.id}:{key_value(rate.key, event)}"
+    lock_name(tx, gate)
     allowance = (rate.limit + rate.burst - 1) * rate.period_ms // rate.limit
     free_at = max(tx.run(_FREE_AT, {"gate": gate}).scalar() or 0, tx.now)
     tx.run(_SET_FREE, {"gate": gate, "free_at": free_at + rate.period_ms // rate.limit})
@@ -58,6 +60,7 @@ def throttled_until(tx: Transaction, function: Function, event: Event) -> int:
 
 
 def _pass(tx: Transaction, gate: str, rate: Rate, allowance_ms: int) -> int | None:
+    lock_name(tx, gate)
     free_at = max(tx.run(_FREE_AT, {"gate": gate}).scalar() or 0, tx.now)
     if free_at - tx.now > allowance_ms:
         return None

@@ -8,6 +8,7 @@ from sqlalchemy import bindparam, delete, func, insert, select
 from engine.event import Event
 from engine.function import Function
 from engine.json_text import dumps
+from engine.locks import lock_name
 from engine.queue import BATCH, DEBOUNCE, Item, drop_subject, put
 from engine.rows import Row
 from engine.runs.keys import key_value
@@ -27,6 +28,7 @@ def debounce(tx: Transaction, function: Function, event: Event) -> None:
     option = function.debounce
     assert option is not None
     subject = f"{DEBOUNCE}:{function.id}:{key_value(option.key, event)}"
+    lock_name(tx, subject)
     waiting = tx.run(_OF_SUBJECT, {"about": subject}).first()
     began = tx.now if waiting is None else int(waiting.body.partition(":")[0])
     due_at = tx.now + option.period_ms
@@ -45,6 +47,7 @@ def batch(tx: Transaction, function: Function, event: Event) -> None:
         start_run(tx, function, [event])
         return
     subject = f"{BATCH}:{function.id}:{key_value(option.key, event)}"
+    lock_name(tx, subject)
     if tx.run(_OF_SUBJECT, {"about": subject}).first() is None:
         put(tx, Item(BATCH, tx.now + option.timeout_ms, subject=subject, body=f"{tx.now}:{function.id}"))
     _keep(tx, subject, event)

@@ -7,6 +7,7 @@ from sqlalchemy import bindparam, insert, select
 
 from engine.event import Event
 from engine.function import Function
+from engine.locks import lock_name
 from engine.queue import CALL, START_TIMEOUT, Item, put
 from engine.runs.finish import cancel
 from engine.runs.gates import throttled_until
@@ -95,6 +96,7 @@ def _singleton_key(function: Function, trigger: Event) -> str | None:
 
 
 def _make_way(tx: Transaction, function: Function, singleton: str) -> bool:
+    lock_name(tx, singleton)
     active = tx.run(_SINGLETONS, {"shared": singleton}).all()
     if function.singleton is not None and function.singleton.mode == "skip":
         return not active
