@@ -14,7 +14,7 @@ from runtime.tasks import Task
 from runtime.turns import ledger, rows
 from runtime.turns.lease import TurnFence, hold
 from runtime.turns.ledger import Call
-from runtime.turns.proceed import ChecklistFact, End, Facts, Gate, Next, NoProgress, Stop, Wait, proceed
+from runtime.turns.proceed import ChecklistFact, End, Facts, Gate, Next, NoProgress, Refusal, Stop, Wait, proceed
 from runtime.turns.rows import Turn
 from runtime.wake import wake
 
@@ -128,6 +128,9 @@ def _close_task_turn(scope: Scope, parts: RuntimeParts, fence: TurnFence, turn: 
         case NoProgress(count):
             fence.close(scope, "completed", "no progress")
             _block(scope, task.id, turn.id, f"{count} turns went by without {_missed(facts)}")
+        case Refusal():
+            fence.close(scope, "completed", "the model declined")
+            _block(scope, task.id, turn.id, "the model declines this work; say it differently, or stop the task")
         case _:
             assert_never(verdict)
 
@@ -151,10 +154,16 @@ def _facts(scope: Scope, parts: RuntimeParts, turn: Turn, task: Task) -> Facts:
         progressed=_progressed(made) or bool(inbox.read_by(scope, turn.id)),
         idle_rounds=task.idle_rounds,
         most_idle_rounds=parts.most_idle_rounds,
+        refused=_declined(scope, turn),
         finished=any(call.tool == "finish" and call.ok for call in made),
         alone=_alone(scope, task.id, parts.most_turns_alone),
         most_alone=parts.most_turns_alone,
     )
+
+
+def _declined(scope: Scope, turn: Turn) -> bool:
+    taken = ledger.steps_of(scope, [turn.id])
+    return bool(taken) and taken[-1].refused
 
 
 def _alone(scope: Scope, task_id: str, most: int) -> int:

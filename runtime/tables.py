@@ -162,6 +162,7 @@ steps = sa.Table(
     sa.Column("layers", sa.JSON, nullable=False),
     sa.Column("facts", sa.JSON, nullable=False),
     sa.Column("cut", sa.Boolean, nullable=False),
+    sa.Column("refused", sa.Boolean, nullable=False),
     sa.Column("created_at", Utc, nullable=False),
     sa.PrimaryKeyConstraint("turn_id", "n"),
 )

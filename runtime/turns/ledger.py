@@ -35,6 +35,7 @@ class Step:
     layers: Mapping[str, str]
     facts: tuple[str, ...]
     cut: bool
+    refused: bool
     created_at: datetime
 
 
@@ -140,6 +141,7 @@ def record_decision(
         layers=dict(layers),
         facts=[],
         cut=decision.cut,
+        refused=decision.refused,
         created_at=scope.now,
     )
     for seq, proposed in enumerate(decision.calls):

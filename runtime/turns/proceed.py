@@ -33,6 +33,7 @@ class Facts:
     idle_rounds: int
     most_idle_rounds: int
     finished: bool
+    refused: bool
     alone: int = 0
     most_alone: int = 20
 
@@ -75,7 +76,12 @@ class NoProgress:
     turns: int
 
 
-Proceed = End | Stop | Wait | Gate | Next | NoProgress
+@dataclass(frozen=True)
+class Refusal:
+    """The model declines the work itself; asking it again is no use, and `done` would be no truth."""
+
+
+Proceed = End | Stop | Wait | Gate | Next | NoProgress | Refusal
 
 
 def proceed(facts: Facts) -> Proceed:
@@ -86,13 +92,24 @@ def proceed(facts: Facts) -> Proceed:
         return Next()
     if facts.open_orders:
         return Wait(facts.open_orders)
+    gate = _gate(facts)
+    if gate is not None:
+        return gate
+    if facts.refused:
+        return Refusal()
+    if facts.finished or facts.kind == "light" or _complete(facts):
+        return End()
+    return _next(facts)
+
+
+def _gate(facts: Facts) -> Gate | None:
     if facts.open_cards:
         return Gate(None)
     waiting_checkpoint = _checkpoint(facts)
-    if waiting_checkpoint is not None:
-        return Gate(waiting_checkpoint)
-    if facts.finished or facts.kind == "light" or _complete(facts):
-        return End()
+    return None if waiting_checkpoint is None else Gate(waiting_checkpoint)
+
+
+def _next(facts: Facts) -> Next | NoProgress:
     if not facts.progressed and facts.idle_rounds + 1 >= facts.most_idle_rounds:
         return NoProgress(facts.idle_rounds + 1)
     if facts.alone >= facts.most_alone:

@@ -279,3 +279,15 @@ def test_report_of_a_later_turn_answers_the_message_that_asked_for_the_work(stor
 
     with store.database.reading(store.workspace_id) as scope:
         assert [reply.text for reply in messages.replies_to(scope, asked)] == ["On its way.", "Here it is."]
+
+
+def test_refused_work_is_blocked_with_a_reason_and_not_called_done(store: Store) -> None:
+    made_for = new_task(store)
+    tell(store, made_for.id, "something unkind")
+    refusal = replace(says("I will not do this."), refused=True)
+
+    run(parts(store, ScriptedModel(refusal)), store, newest_turn(store, made_for.id).id)
+
+    assert task(store, made_for.id).status == "blocked"
+    with store.database.reading(store.workspace_id) as scope:
+        assert [card.kind for card in cards.open_cards(scope, made_for.id)] == ["blocked"]

@@ -567,6 +567,7 @@ def upgrade() -> None:
         sa.Column("layers", sa.JSON(), nullable=False),
         sa.Column("facts", sa.JSON(), nullable=False),
         sa.Column("cut", sa.Boolean(), nullable=False),
+        sa.Column("refused", sa.Boolean(), nullable=False),
         sa.Column("created_at", core.columns.Utc(), nullable=False),
         sa.ForeignKeyConstraint(["turn_id"], ["turns.id"], name=op.f("fk_steps_turn_id")),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspaces.id"], name=op.f("fk_steps_workspace_id")),
