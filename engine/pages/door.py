@@ -13,7 +13,6 @@ from engine.api.guard import Handler
 from engine.api.state import reply, state_of
 from engine.pages.paths import ROOT, from_own_origin
 from engine.pages.rendering import SESSIONS, render
-from engine.pages.sessions import COOKIE
 
 TOKEN_HEADER = "X-Engine-Token"
 SIGN_IN = f"{ROOT}/sign-in"
@@ -38,6 +37,8 @@ _HEADERS = {
 async def door(request: web.Request, handler: Handler) -> web.StreamResponse:
     response = _refusal(request) or await _answer(request, handler)
     if not response.prepared:
+        if request.path.startswith(f"{ROOT}/static/"):
+            response.headers["Cache-Control"] = "no-cache"
         for name, value in _HEADERS.items():
             response.headers.setdefault(name, value)
     return response
@@ -49,7 +50,8 @@ def _refusal(request: web.Request) -> web.StreamResponse | None:
         return reply({"error": "this can only be asked for from the engine's own pages"}, 403)
     if request.path == SIGN_IN or request.path.startswith(f"{ROOT}/static/"):
         return None
-    sessions, cookie = request.app[SESSIONS], request.cookies.get(COOKIE, "")
+    sessions = request.app[SESSIONS]
+    cookie = sessions.cookie_in(request.cookies)
     if sessions.keyed and not sessions.is_open(cookie, state_of(request).core.clock.now_ms()):
         if changes:
             return reply({"error": "the session has ended; sign in again"}, 401)

@@ -10,7 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from engine.clock import rfc3339, to_datetime
 from engine.pages.paths import ROOT
-from engine.pages.sessions import COOKIE, Sessions
+from engine.pages.sessions import Sessions
 from engine.pages.words import duration, kind_of, size
 
 SESSIONS = web.AppKey("sessions", Sessions)
@@ -23,7 +23,7 @@ def render(request: web.Request, template: str, context: Mapping[str, Any], stat
         "root": ROOT,
         "path": request.path,
         "keyed": sessions.keyed,
-        "token": sessions.token(request.cookies.get(COOKIE, "")),
+        "token": sessions.token(sessions.cookie_in(request.cookies)),
     }
     text = _templates().get_template(template).render(shared, **context)
     return web.Response(text=text, content_type="text/html", status=status)

@@ -1,10 +1,13 @@
 """Runs with filters; one run."""
 
+from datetime import datetime
+from typing import Any
 from urllib.parse import urlencode
 
 from aiohttp import web
 
 from engine.api.state import state_of
+from engine.clock import to_ms
 from engine.json_text import Json, loads
 from engine.pages.asked import known_functions, moment, now_of, number, run_cursor
 from engine.pages.excerpts import Excerpt, error_laid_out, excerpt, laid_out
@@ -15,6 +18,8 @@ from engine.pages.waterfall import lines_of
 from engine.pages.words import STATUSES
 from engine.rows import Row
 from engine.runs.state import ENDED
+
+_LATE_MS = 60_000
 
 
 async def get_runs(request: web.Request) -> web.Response:
@@ -67,6 +72,7 @@ async def get_run(request: web.Request) -> web.Response:
         "events": excerpt(run.events_text, run.events_whole, layout=_events_laid_out),
         "function": state.core.writer.registry.by_id.get(run.function_id),
         "invoked_by": _invoked_by(detail),
+        "was_due": _missed_tick(detail),
         "last": min(detail.first + STEPS, detail.count),
         "page_size": STEPS,
     }
@@ -83,11 +89,24 @@ def _events_laid_out(events: Json) -> str:
     return laid_out(events[0] if len(events) == 1 else events)
 
 
+def _data(detail: RunDetail) -> dict[str, Any]:
+    """The data of the (first) event; empty when it is too long to have been read."""
+    if detail.run.events_whole > len(detail.run.events_text):
+        return {}
+    found: dict[str, Any] = loads(detail.run.events_text)[0].get("data") or {}
+    return found
+
+
+def _missed_tick(detail: RunDetail) -> int | None:
+    """When a scheduled run that began late was due."""
+    if detail.run.cron is None or not (told := _data(detail).get("fireAt")):
+        return None
+    due = to_ms(datetime.fromisoformat(told))
+    return due if detail.run.queued_at - due > _LATE_MS else None
+
+
 def _invoked_by(detail: RunDetail) -> str | None:
     """The run whose step invoked this one."""
-    if detail.run.events_whole > len(detail.run.events_text):
-        return None
-    data = loads(detail.run.events_text)[0].get("data") or {}
-    origin = data.get("_inngest")
+    origin = _data(detail).get("_inngest")
     correlation = origin.get("correlation_id") if isinstance(origin, dict) else None
     return str(correlation).partition(".")[0] if correlation else None

@@ -3,11 +3,10 @@
 import hashlib
 import hmac
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from engine.signing import bare_key, bearer_matches
 
-COOKIE = "engine_session"
 LIFETIME_MS = 12 * 3_600_000
 
 
@@ -20,10 +19,21 @@ class Sessions:
     def __init__(self, signing_keys: Sequence[str]) -> None:
         self._keys = tuple(signing_keys)
         self._secrets = [_mac(bare_key(key).encode(), "engine pages") for key in signing_keys] or [os.urandom(32).hex()]
+        # A browser may hold sessions of several engines on one host: cookies know no ports.
+        self._names = [f"engine_{_mac(secret.encode(), 'name')[:8]}" for secret in self._secrets]
 
     @property
     def keyed(self) -> bool:
         return bool(self._keys)
+
+    @property
+    def cookie_name(self) -> str:
+        """The name of new sessions' cookies."""
+        return self._names[0]
+
+    def cookie_in(self, cookies: Mapping[str, str]) -> str:
+        """The session's cookie among a request's; empty when there is none."""
+        return next((cookies[name] for name in self._names if name in cookies), "")
 
     def key_matches(self, shown: str) -> bool:
         """Whether this is one of the signing keys, in any form that the API takes."""

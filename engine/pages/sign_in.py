@@ -7,7 +7,7 @@ from aiohttp import web
 from engine.api.state import state_of
 from engine.pages.paths import ROOT
 from engine.pages.rendering import SESSIONS, render
-from engine.pages.sessions import COOKIE, LIFETIME_MS
+from engine.pages.sessions import LIFETIME_MS
 
 _MOST = 8192
 
@@ -29,7 +29,7 @@ async def post_sign_in(request: web.Request) -> web.Response:
         return render(request, "sign_in.html", {"wrong": True, "next": wanted}, 403)
     response = _go(wanted if _is_ours(wanted) else ROOT)
     response.set_cookie(
-        COOKIE,
+        sessions.cookie_name,
         sessions.begin(state_of(request).core.clock.now_ms()),
         max_age=LIFETIME_MS // 1000,
         path=ROOT,
@@ -44,7 +44,7 @@ async def post_sign_in(request: web.Request) -> web.Response:
 async def post_sign_out(request: web.Request) -> web.Response:
     """The browser forgets the session; a copy of its cookie ends with its time."""
     response = web.json_response({"goto": f"{ROOT}/sign-in"})
-    response.del_cookie(COOKIE, path=ROOT)
+    response.del_cookie(request.app[SESSIONS].cookie_name, path=ROOT)
     return response
 
 

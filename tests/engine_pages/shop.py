@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -57,4 +58,13 @@ def shop(client: inngest.Inngest) -> list[inngest.Function[Any]]:
     def nightly(ctx: inngest.ContextSync) -> None:
         return None
 
-    return [charge, receipt, bad, nightly]
+    @client.create_function(fn_id="count", name="Count", trigger=inngest.TriggerEvent(event="count/asked"))
+    def count(ctx: inngest.ContextSync) -> None:
+        """Many steps with long outputs."""
+        ctx.group.parallel(tuple(_counted(ctx, number) for number in range(int(str(ctx.event.data["to"])))))
+
+    return [charge, receipt, bad, nightly, count]
+
+
+def _counted(ctx: inngest.ContextSync, number: int) -> Callable[[], object]:
+    return lambda: ctx.step.run(f"number {number}", lambda: {"number": number, "text": "x" * 5000})

@@ -27,7 +27,7 @@ def test_the_bare_address_leads_to_the_overview(shop_engine: EngineProcess, visi
     # When a person opens the engine's address, then they see what is there, what failed and what comes
     assert visitor.get("/").headers["location"] == "/ui"
     words = visitor.words("/ui")
-    assert "Apps 1 Functions 4 Running" in words
+    assert "Apps 1 Functions 5 Running" in words
     assert "Latest failures Function Run Status Started by Queued Took Always fails" in words
     assert re.search(r"TZ=Europe/Oslo 0 3 1 1 \* \S+-01-01 02:00:00 UTC \w+ 01 Jan \d+, 03:00:00 Europe/Oslo", words)
 
@@ -169,6 +169,23 @@ def test_long_values_are_cut_and_whole_as_plain_text(shop_engine: EngineProcess,
         assert f"<b>{long}" in raw.text
         assert raw.headers["content-type"] == "text/plain; charset=utf-8"
         assert raw.headers["x-content-type-options"] == "nosniff"
+
+
+def test_a_run_of_many_steps_is_shown_in_parts(shop_engine: EngineProcess, visitor: Visitor) -> None:
+    # Given a run of more steps than a page has, with long outputs
+    (event_id,) = shop_engine.send({"name": "count/asked", "data": {"to": 230}})
+    run = shop_engine.ended_run(event_id, within=60)
+    address, seen = f"/ui/runs/{run['run_id']}", set[str]()
+    # When its page and the next are read, then they have all of them, and stay small
+    first = visitor.text(address)
+    assert "Steps 1 to 200 of 230." in first
+    second = visitor.text(f"{address}?first=200")
+    assert "Steps 201 to 230 of 230." in second
+    for page in (first, second):
+        assert len(page) < 800_000
+        assert "The beginning of 4.92 KiB." in page
+        seen |= set(re.findall(r"number \d+", page))
+    assert len(seen) == 230
 
 
 @pytest.mark.parametrize(

@@ -77,12 +77,13 @@ def test_the_signing_key_opens_the_pages_for_a_while(engine: EngineProcess, visi
 
 def test_a_session_cannot_be_made_up(engine: EngineProcess, visitor: Visitor) -> None:
     visitor.sign_in(KEY)
-    cookie, token = visitor.client.cookies["engine_session"], visitor.token()
+    cookie, token = next(iter(visitor.client.cookies.values())), visitor.token()
+    (name,) = visitor.client.cookies
     ends, nonce, seal = cookie.split(".")
     later = f"{int(ends) + 1}.{nonce}.{seal}"
     for forged in (later, f"{ends}.{nonce}.", f".{seal}", "x", f"x.{nonce}.{seal}", f"{ends}.{nonce}.{seal[:-1]}é"):
         stranger = Visitor(engine)
-        answer = stranger.client.get("/ui/runs", headers=[(b"cookie", f"engine_session={forged}".encode())])
+        answer = stranger.client.get("/ui/runs", headers=[(b"cookie", f"{name}={forged}".encode())])
         assert answer.status_code == 303, forged
         stranger.close()
     # And one session's token is worth nothing in another
@@ -92,9 +93,8 @@ def test_a_session_cannot_be_made_up(engine: EngineProcess, visitor: Visitor) ->
     other.close()
 
 
-@pytest.mark.parametrize(
-    "onward",
-    [
+def test_signing_in_leads_nowhere_else(visitor: Visitor) -> None:
+    for onward in (
         "//evil.example",
         "https://evil.example/ui",
         "/\\evil.example",
@@ -103,16 +103,15 @@ def test_a_session_cannot_be_made_up(engine: EngineProcess, visitor: Visitor) ->
         "/uix",
         "[",
         "/ui/\n",
-    ],
-)
-def test_signing_in_leads_nowhere_else(visitor: Visitor, onward: str) -> None:
-    assert visitor.sign_in(KEY, onward).headers["location"] == "/ui"
+        "/ui/é",
+    ):
+        assert visitor.sign_in(KEY, onward).headers["location"] == "/ui", onward
 
 
 def test_signing_out(visitor: Visitor) -> None:
     visitor.sign_in(KEY)
     assert visitor.press("/ui/sign-out").json() == {"goto": "/ui/sign-in"}
-    assert "engine_session" not in visitor.client.cookies
+    assert not visitor.client.cookies
     assert visitor.get("/ui").status_code == 303
 
 
