@@ -11,7 +11,7 @@ from engine.calls.caller import Caller
 from engine.clock import Clock
 from engine.database import Database
 from engine.event import Event
-from engine.queue import CLAIMED, WAITING, next_due, postpone
+from engine.queue import CLAIMED, PARKED, WAITING, next_due, postpone
 from engine.retention import forget_old
 from engine.runs.answer import record_answer
 from engine.runs.crons import reschedule
@@ -168,6 +168,9 @@ class Core:
             others = others.where(owners.c.lease_until < tx.now)
         for row in tx.run(others).all():
             _free_owner(tx, row.id)
+        if self.database.is_sqlite:
+            # Nobody else holds a slot: let everything that waits for one look again.
+            tx.run(_UNPARK_ALL)
 
     def _hand_back(self, tx: Transaction) -> None:
         _free_owner(tx, self.owner)
@@ -177,6 +180,7 @@ _FREE_SLOTS = delete(slots).where(
     slots.c.item_id.in_(select(items.c.id).where(items.c.owner == bindparam("gone"), items.c.state == CLAIMED))
 )
 _FREE_ITEMS = update(items).where(items.c.owner == bindparam("gone")).values(owner=None, state=WAITING)
+_UNPARK_ALL = update(items).where(items.c.state == PARKED).values(state=WAITING, blocked_on=None)
 _DROP_OWNER = delete(owners).where(owners.c.id == bindparam("gone"))
 
 

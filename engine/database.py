@@ -6,14 +6,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, select
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool, QueuePool
 
-from engine.tables import metadata
+from engine.tables import marks, metadata, runs
 
 T = TypeVar("T")
+
+SCHEMA = 1
+"""Grows with every change of `tables.py` that an older engine could not work with."""
+_SCHEMA_MARK = "schema"
 
 
 class DatabaseError(Exception):
@@ -45,13 +49,23 @@ class Database:
             self.engine = create_engine(parsed, poolclass=QueuePool, pool_size=5, pool_pre_ping=True)
 
     def create_tables(self) -> None:
-        """Make what is missing.
+        """Make the tables in a fresh database.
 
         Raises:
-            DatabaseError: the database does not answer.
+            DatabaseError: the database does not answer, or its tables are of another schema.
         """
         try:
-            metadata.create_all(self.engine)
+            with self.engine.begin() as connection:
+                found = _schema_of(connection)
+                if found is None:
+                    metadata.create_all(connection)
+                    connection.execute(insert(marks), {"name": _SCHEMA_MARK, "value": SCHEMA})
+                elif found != SCHEMA:
+                    where = self.engine.url.render_as_string()
+                    raise DatabaseError(
+                        f"the engine's database {where} has schema {found} and this engine needs {SCHEMA}; "
+                        "use the engine that made it, or another database"
+                    )
         except SQLAlchemyError as error:
             reason = str(error).splitlines()[0]
             raise DatabaseError(f"cannot use the engine's database {self.engine.url!r}: {reason}") from error
@@ -65,6 +79,13 @@ class Database:
         self.engine.dispose()
         if self._lock is not None:
             self._lock.close()
+
+
+def _schema_of(connection: Connection) -> int | None:
+    """The schema number of the tables that are there, 0 when they have none; None when there are no tables."""
+    if not inspect(connection).has_table(runs.name):
+        return None
+    return connection.execute(select(marks.c.value).where(marks.c.name == _SCHEMA_MARK)).scalar() or 0
 
 
 def _own(path: Path) -> TextIO:

@@ -46,7 +46,11 @@ class EngineProcess:
 
     def start(self) -> "EngineProcess":
         self._process = subprocess.Popen(self._command, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)})
-        eventually(self._answers, within=30)
+        try:
+            eventually(self._answers, within=60)
+        except BaseException:
+            self.close()
+            raise
         return self
 
     def use_port(self, port: int) -> None:

@@ -1,8 +1,10 @@
 """What survives SIGKILL of the engine."""
 
+import sqlite3
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
@@ -205,6 +207,20 @@ def test_a_second_engine_cannot_take_a_file_in_use(lone_engine: EngineProcess, t
     status, told = second.refused()
     assert status == 1
     assert told.startswith("engine: another engine process is using")
+    assert told.count("\n") == 1
+
+
+def test_a_database_of_another_schema_is_refused_in_one_line(tmp_path: Path) -> None:
+    # Given a database that a later engine wrote
+    path = tmp_path / "engine.db"
+    first = EngineProcess(f"sqlite:///{path}").start()
+    assert first.stop() == 0
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE engine_marks SET value = 99 WHERE name = 'schema'")
+    # When this engine is to use it, then it says so and ends
+    status, told = EngineProcess(f"sqlite:///{path}").refused()
+    assert status == 1
+    assert "has schema 99 and this engine needs" in told
     assert told.count("\n") == 1
 
 
