@@ -30,7 +30,7 @@ async def get_runs(request: web.Request) -> web.Response:
         raise web.HTTPBadRequest(text="There is no such status.")
     matching = [f.id for f in functions if app in {"", f.app} and chosen in {"", f.id}]
     wanted = RunFilter(
-        functions=matching if app or chosen else None,
+        functions=matching if len(matching) < len(functions) else None,
         status=status or None,
         since=moment(request, "from"),
         until=moment(request, "until"),

@@ -19,6 +19,7 @@ import sqlalchemy as sa
 
 from engine import ids, tables
 from engine.clock import SystemClock
+from engine.database import Database
 from engine.registry import REGISTRY_MARK
 from tests.engine.engine_process import EngineProcess
 
@@ -56,12 +57,12 @@ def _ask(client: httpx.Client, name: str, address: str) -> None:
 
 def _fill(path: Path, count: int) -> dict[str, str]:
     """Write the history; returns what to ask for."""
-    database = sa.create_engine(f"sqlite:///{path}")
-    tables.metadata.create_all(database)
+    database = Database(f"sqlite:///{path}")
+    database.create_tables()
     start = SystemClock().now_ms() - count * 100
     functions = [ids.function_id(f"bench-fn{number}") for number in range(_FUNCTIONS)]
     rare, first_id, last_id = functions[-1], "", ""
-    with database.begin() as connection:
+    with database.engine.begin() as connection:
         _register(connection, functions, start)
         for begin in range(0, count, _AT_ONCE):
             rows = [
@@ -72,7 +73,7 @@ def _fill(path: Path, count: int) -> dict[str, str]:
             connection.execute(sa.insert(tables.runs), rows)
             connection.execute(sa.insert(tables.events), [event for row in rows for event in _events(row)])
             connection.execute(sa.insert(tables.steps), [step for row in rows for step in _steps(row)])
-    database.dispose()
+    database.close()
     middle = ids.ulid(start + count * 50)
     return {
         "overview": "/ui",

@@ -49,6 +49,7 @@ def test_an_event_is_sent_and_its_run_followed_to_its_end(shop_engine: EnginePro
     assert page.locator("#news").text_content() == "The run is now completed."
     assert page.get_by_text("Output", exact=True).count() >= 1
     assert page.get_by_role("button", name="Cancel").count() == 0
+    assert page.title().endswith(": completed · Engine")
     # And what came from outside was only ever text
     assert page.get_by_text("<script>alert(1)</script>").count() > 0
 
@@ -109,5 +110,30 @@ def test_a_page_from_before_a_restart_says_so(tmp_path_factory: pytest.TempPathF
         page.reload()
         page.get_by_role("button", name="Send").click()
         page.wait_for_url("**/ui/events/01*")
+    finally:
+        engine.close()
+
+
+def test_signing_in_and_out(tmp_path_factory: pytest.TempPathFactory, page: Page) -> None:
+    # Given a keyed engine
+    folder = tmp_path_factory.mktemp("engine")
+    engine = EngineProcess(
+        f"sqlite:///{folder / 'engine.db'}", "--signing-key", "ab" * 32, "--event-key", "key"
+    ).start()
+    try:
+        page.goto(f"{engine.url}/ui/events/new?name=a/b")
+        # When the key is shown, wrong and then right
+        page.get_by_label("Signing key").fill("cd" * 32)
+        page.keyboard.press("Enter")
+        page.get_by_text("That is not the signing key of this engine.").wait_for()
+        page.get_by_label("Signing key").fill("ab" * 32)
+        page.keyboard.press("Enter")
+        # Then the person is where they meant to go, may act, and may leave
+        page.wait_for_url("**/ui/events/new?name=a/b")
+        page.get_by_role("button", name="Send", exact=True).click()
+        page.wait_for_url("**/ui/events/01*")
+        assert page.evaluate("document.cookie") == ""
+        page.get_by_role("button", name="Sign out").click()
+        page.wait_for_url("**/ui/sign-in")
     finally:
         engine.close()

@@ -24,9 +24,11 @@ export async function refresh() {
   if (!live) return;
   try {
     const answer = await fetch(location.href, { cache: "no-store" });
-    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("live");
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const fresh = page.getElementById("live");
     if (answer.redirected || !fresh) return tell("This page is no longer up to date. Reload it.");
     takeOver(live, fresh);
+    document.title = page.title;
     if (misses > 1) tell("");
     misses = 0;
   } catch {
