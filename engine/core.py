@@ -68,8 +68,14 @@ class Core:
         Returns the calls that follow, for `go_out`: the sender is to hear that its events are stored before the
         functions run, whose effects it may be about to look for.
         """
-        done = await asyncio.gather(*(self.writer.submit(_delivering(event)) for event in events))
-        return [call for tx in done for call in tx.calls]
+        handed_in = [self.writer.submit(_delivering(event)) for event in events]
+        done = await asyncio.gather(*handed_in, return_exceptions=True)
+        calls = [call for tx in done if isinstance(tx, Transaction) for call in tx.calls]
+        failures = [tx for tx in done if isinstance(tx, BaseException)]
+        if failures:
+            self.go_out(calls)
+            raise failures[0]
+        return calls
 
     def go_out(self, calls: Sequence[Call]) -> None:
         """Carry out claimed calls, each in a task of its own."""

@@ -94,7 +94,10 @@ class Writer:
                 batch.append(work)
                 if work.alone:
                     break
-            self._commit(batch)
+            # From here on a work's future cannot be cancelled: whoever waited may go, the operation is carried out.
+            live = [work for work in batch if work.done.set_running_or_notify_cancel()]
+            if live:
+                self._commit(live)
             if last:
                 break
         if self._connection is not None:

@@ -253,3 +253,9 @@ def test_an_engine_that_is_told_to_stop_ends_cleanly(lone_engine: EngineProcess,
     go_on.set()
     lone_engine.start()
     assert lone_engine.ended_run(event_id)["output"] == "done"
+
+
+def test_an_engine_stopped_at_any_moment_of_its_start_ends_cleanly(lone_engine: EngineProcess) -> None:
+    for _ in range(3):
+        assert lone_engine.stop() == 0
+        lone_engine.start()
