@@ -68,6 +68,9 @@ def _same_site(request: web.Request) -> bool:
 
 async def _answer(request: web.Request, handler: Handler) -> web.StreamResponse:
     try:
+        # PostgreSQL cannot even be asked about it.
+        if "\0" in f"{request.path}{''.join(request.query.values())}":
+            raise web.HTTPBadRequest(text="The address has a character that nothing here has.")
         return await handler(request)
     except web.HTTPException as refused:
         if refused.status < 400:

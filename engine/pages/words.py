@@ -1,8 +1,5 @@
 """How the pages say things."""
 
-from engine.function import Function
-from engine.registry import Registry
-
 STATUSES = ("QUEUED", "RUNNING", "COMPLETED", "FAILED", "CANCELLED")
 
 _KINDS = {
@@ -40,9 +37,3 @@ def size(characters: int) -> str:
 def kind_of(op: str) -> str:
     """What a step does."""
     return _KINDS.get(op, "run")
-
-
-def function_name(registry: Registry, function_id: str) -> str:
-    """The name people gave the function; its id when the engine does not know it."""
-    function: Function | None = registry.by_id.get(function_id)
-    return function_id if function is None else function.name

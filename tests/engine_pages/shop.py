@@ -63,7 +63,16 @@ def shop(client: inngest.Inngest) -> list[inngest.Function[Any]]:
         """Many steps with long outputs."""
         ctx.group.parallel(tuple(_counted(ctx, number) for number in range(int(str(ctx.event.data["to"])))))
 
-    return [charge, receipt, bad, nightly, count]
+    @client.create_function(
+        fn_id="pair",
+        name="In pairs",
+        trigger=inngest.TriggerEvent(event="pair/half"),
+        batch_events=inngest.Batch(max_size=2, timeout=timedelta(seconds=60)),
+    )
+    def pair(ctx: inngest.ContextSync) -> object:
+        return [event.data["n"] for event in ctx.events]
+
+    return [charge, receipt, bad, nightly, count, pair]
 
 
 def _counted(ctx: inngest.ContextSync, number: int) -> Callable[[], object]:

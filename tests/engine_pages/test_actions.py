@@ -54,6 +54,21 @@ def test_a_run_is_run_again_with_its_event(shop_engine: EngineProcess, visitor: 
     assert visitor.press("/ui/runs/nothing/rerun").status_code == 409
 
 
+def test_a_batch_is_run_again_whole(shop_engine: EngineProcess, visitor: Visitor) -> None:
+    # Given a run of two events, which the page of either shows
+    ids = shop_engine.send({"name": "pair/half", "data": {"n": 1}}, {"name": "pair/half", "data": {"n": 2}})
+    first = shop_engine.ended_run(ids[0])
+    for event_id in ids:
+        assert first["run_id"] in visitor.text(f"/ui/events/{event_id}")
+    assert "batch" in visitor.words(f"/ui/events/{ids[1]}")
+    # When it is run again, then with both
+    second = visitor.press(f"/ui/runs/{first['run_id']}/rerun").json()["goto"].rpartition("/")[2]
+    again = eventually(lambda: (run := shop_engine.get(f"/v1/runs/{second}")["data"])["ended_at"] and run)
+    assert again["output"] == [1, 2]
+    for event_id in ids:
+        assert second in visitor.text(f"/ui/events/{event_id}")
+
+
 def test_the_rerun_of_an_invoked_run_answers_nobody(shop_engine: EngineProcess, visitor: Visitor) -> None:
     # Given an invoked run that ended
     run = held_run(shop_engine, "invoked")

@@ -27,7 +27,7 @@ def test_the_bare_address_leads_to_the_overview(shop_engine: EngineProcess, visi
     # When a person opens the engine's address, then they see what is there, what failed and what comes
     assert visitor.get("/").headers["location"] == "/ui"
     words = visitor.words("/ui")
-    assert "Apps 1 Functions 5 Running" in words
+    assert "Apps 1 Functions 6 Running" in words
     assert "Latest failures Function Run Status Started by Queued Took Always fails" in words
     assert re.search(r"TZ=Europe/Oslo 0 3 1 1 \* \S+-01-01 02:00:00 UTC \w+ 01 Jan \d+, 03:00:00 Europe/Oslo", words)
 
@@ -200,6 +200,9 @@ def test_a_run_of_many_steps_is_shown_in_parts(shop_engine: EngineProcess, visit
         ("/ui/runs?from=yesterday", 400),
         ("/ui/runs?until=0001-01-01T00:00:00Z", 400),
         ("/ui/runs?before=%00", 400),
+        ("/ui/runs/%00", 400),
+        ("/ui/events?name=a%00", 400),
+        ("/ui/runs/%F0%9F%98%80%ED%A0%80", 404),
         ("/ui/events?before=1.5", 400),
         ("/ui/events?before=99999999999999999999", 400),
         ("/ui/runs/nothing?first=-1", 400),
