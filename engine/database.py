@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
-from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, select
+from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, select, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool, QueuePool
@@ -49,13 +49,16 @@ class Database:
             self.engine = create_engine(parsed, poolclass=QueuePool, pool_size=5, pool_pre_ping=True)
 
     def create_tables(self) -> None:
-        """Make the tables in a fresh database.
+        """Make the tables in a fresh database, and the indexes that an older engine of this schema did not have.
 
         Raises:
             DatabaseError: the database does not answer, or its tables are of another schema.
         """
         try:
             with self.engine.begin() as connection:
+                if not self.is_sqlite:
+                    # Of engines that start together, one makes the tables.
+                    connection.execute(text("SELECT pg_advisory_xact_lock(hashtext('engine_tables'))"))
                 found = _schema_of(connection)
                 if found is None:
                     metadata.create_all(connection)
@@ -66,6 +69,10 @@ class Database:
                         f"the engine's database {where} has schema {found} and this engine needs {SCHEMA}; "
                         "use the engine that made it, or another database"
                     )
+                else:
+                    for table in metadata.sorted_tables:
+                        for index in table.indexes:
+                            index.create(connection, checkfirst=True)
         except SQLAlchemyError as error:
             reason = str(error).splitlines()[0]
             raise DatabaseError(f"cannot use the engine's database {self.engine.url!r}: {reason}") from error

@@ -7,9 +7,11 @@ from aiohttp import web
 from engine.api.state import reply, state_of
 from engine.clock import rfc3339
 from engine.function import Function
-from engine.history.runs import find_run
 from engine.json_text import loads
-from engine.runs.manual import invoke, rerun
+from engine.runs.manual import invoke
+from engine.runs.rerun import GONE, SKIPPED, UNKNOWN, NoRerun, rerun
+
+_REFUSALS = {UNKNOWN: 404, GONE: 501, SKIPPED: 409}
 
 
 async def post_invoke(request: web.Request) -> web.Response:
@@ -40,17 +42,10 @@ async def post_bare_invoke(request: web.Request) -> web.Response:
 
 async def post_rerun(request: web.Request) -> web.Response:
     """`/v2/runs/{run_id}/rerun`: a new run of the same function with the same events."""
-    state = state_of(request)
     run_id = request.match_info["run_id"]
-    run = await state.read(lambda connection: find_run(connection, run_id))
-    if run is None:
-        return _errors(404, "not_found", "Run not found")
-    function = state.core.writer.registry.by_id[run.function_id]
-    if run.cron is not None or function.archived:
-        return _errors(501, "not_implemented", "a run of a schedule or of a function that is gone cannot be run again")
-    started = await state.core.writer.submit(lambda tx: rerun(tx, function, run))
-    if started is None:
-        return _errors(409, "run_skipped", "the function is a singleton and its run is not over")
+    started = await state_of(request).core.writer.submit(lambda tx: rerun(tx, run_id))
+    if isinstance(started, NoRerun):
+        return _errors(_REFUSALS[started.code], started.code, f"the run cannot be run again: {started.reason}")
     return _run_started(request, started)
 
 

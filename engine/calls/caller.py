@@ -11,6 +11,7 @@ from typing import Any
 import aiohttp
 
 from engine.calls.gateway import call_gateway
+from engine.calls.old_http import TolerantConnector
 from engine.calls.request import RequestIds, build_body
 from engine.calls.response import read_answer
 from engine.clock import Clock
@@ -63,7 +64,7 @@ class Caller:
         self._generation = itertools.count(1)
 
     async def start(self) -> None:
-        connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEEP_ALIVE_S, ttl_dns_cache=60)
+        connector = TolerantConnector(limit=0, keepalive_timeout=_KEEP_ALIVE_S, ttl_dns_cache=60)
         timeout = aiohttp.ClientTimeout(total=self._settings.call_timeout_s, sock_connect=10)
         tracing = aiohttp.TraceConfig()
         tracing.on_connection_reuseconn.append(_note_kept)

@@ -5,8 +5,8 @@ from aiohttp import web
 from engine.api.state import reply, state_of
 from engine.intake import read_events
 from engine.pages.paths import ROOT
-from engine.pages.rerunning import RerunError, rerun
 from engine.runs.finish import cancel
+from engine.runs.rerun import NoRerun, rerun
 from engine.runs.state import lock_run
 from engine.transaction import Transaction
 
@@ -30,18 +30,10 @@ async def post_cancel(request: web.Request) -> web.Response:
 async def post_rerun(request: web.Request) -> web.Response:
     """409 with the reason when it cannot be run again."""
     run_id = request.match_info["run_id"]
-    started = await state_of(request).core.writer.submit(lambda tx: _rerun(tx, run_id))
-    if isinstance(started, RerunError):
-        return reply({"error": f"the run cannot be run again: {started}"}, 409)
+    started = await state_of(request).core.writer.submit(lambda tx: rerun(tx, run_id))
+    if isinstance(started, NoRerun):
+        return reply({"error": f"the run cannot be run again: {started.reason}"}, 409)
     return reply({"goto": f"{ROOT}/runs/{started}"})
-
-
-def _rerun(tx: Transaction, run_id: str) -> str | RerunError:
-    try:
-        return rerun(tx, run_id)
-    except RerunError as error:
-        # Nothing was written; raised further, the writer would log it as a failure of its own.
-        return error
 
 
 async def post_event(request: web.Request) -> web.Response:

@@ -22,11 +22,11 @@ class AppServer:
         self.serve(client, functions)
         self._server: BaseWSGIServer | None = None
 
-    def serve(self, client: inngest.Inngest, functions: list[inngest.Function[Any]]) -> None:
-        """Answer for these functions from now on."""
+    def serve(self, client: inngest.Inngest, functions: list[inngest.Function[Any]], origin: str | None = None) -> None:
+        """Answer for these functions from now on; `origin` is where the engine is to call, when not here."""
         self.client = client
         self._flask = flask.Flask("app")
-        inngest.flask.serve(self._flask, client, functions)
+        inngest.flask.serve(self._flask, client, functions, serve_origin=origin)
 
     def start(self) -> "AppServer":
         self._server = make_server("127.0.0.1", self.port, self._answer, threaded=True)
