@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 PRODUCT := $(VENV)/.product-$(shell cat pyproject.toml requirements.lock | cksum | tr ' ' '-')
 DEV := $(VENV)/.dev-$(shell cat pyproject.toml requirements-dev.lock | cksum | tr ' ' '-')
 
-.PHONY: install run lock check test test-all test-engine test-tools install-dev clean
+.PHONY: install run lock check test test-all test-engine test-tools chaos bench install-dev clean
 
 install: $(PRODUCT)
 
@@ -64,6 +64,15 @@ test-all: install-dev test-tools check
 test-engine: install-dev
 	@test -n "$(URL)" || { echo "name the server: make test-engine URL=http://127.0.0.1:8288" >&2; exit 2; }
 	@$(BIN)/python -m pytest tests/system -m "not browser and not load" --engine "$(URL)" $(ARGS)
+
+# Processes are killed and the studio misbehaves while people work, then an audit: make chaos MINUTES=5 SEED=7
+MINUTES ?= 5
+chaos: install-dev
+	@$(BIN)/python -m tests.chaos --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(ARGS)
+
+# Every benchmark as a table and in reports/bench.json: make bench ARGS="steps"
+bench: install-dev
+	@$(BIN)/python -m tests.bench $(ARGS)
 
 clean:
 	@rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

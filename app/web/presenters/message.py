@@ -71,6 +71,7 @@ def _routes(scope: Scope, ids: Sequence[str]) -> Mapping[str, dict[str, Any]]:
             "reasons": row.reasons,
             "candidates": row.candidates,
             "object_ids": row.object_ids,
+            "at": moment(row.created_at),
         }
         for row in scope.rows(scope.select(routes).where(routes.c.message_id.in_(ids)))
     }

@@ -1,0 +1,42 @@
+"""`python -m tests.chaos --minutes 5 --seed 7`: exit status 1 when anything is lost, doubled or asked for again."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.chaos import report
+from tests.chaos.run import run
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=5.0)
+    parser.add_argument("--seed", type=int, default=None, help="the same seed draws the same acts")
+    parser.add_argument("--engine", default="embedded", help="the address of an Inngest server")
+    parser.add_argument("--report", type=Path, default=Path("reports/chaos.json"))
+    parser.add_argument("--json", action="store_true", help="print the report as JSON instead of the table")
+    asked = parser.parse_args()
+    seed = random.SystemRandom().randrange(1_000_000) if asked.seed is None else asked.seed
+    home = Path(tempfile.mkdtemp(prefix="chaos-"))
+    found = run(home, seed, asked.minutes * 60, _say, asked.engine)
+    report.write(found, asked.report)
+    print(json.dumps(report.as_json(found)) if asked.json else report.table(found))
+    if not found.audit.good:
+        print(f"kept for a look: {home}", file=sys.stderr)
+        return 1
+    shutil.rmtree(home)
+    return 0
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,270 @@
+"""The agent without an engine: bells are kept, and whoever hears one works step by step, as the functions do."""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from app.compose import Parts, make_client
+from app.tables import whole
+from core.database import Database, Scope
+from core.errors import BusyError, LoopwrightError, LostError, ModelError, UnavailableError
+from core.events import GenerationNews, GenerationOrdered, MessageReceived, TurnRequested
+from core.model import Decision
+from core.model_scripted import ScriptedModel, says
+from core.settings import Settings
+from functions.routable_works import RoutableWorks
+from generation.callbacks import record_callback
+from generation.polling import poll
+from generation.provider import JobNews
+from generation.settling import settle
+from router import deciding as routing
+from router import delivering
+from router.parts import RouterParts
+from runtime import calling, closing, deciding, entering, messages, tasks, watching
+from runtime.cards import Card, answer, open_cards
+from runtime.messages import Message
+from runtime.tables import budgets, entries
+from runtime.tasks import Task
+from runtime.turns import ledger
+from runtime.turns.rows import Turn, get
+from tests.properties.mortal import CountedIds, Died, MortalDatabase
+from tests.properties.upstream import Mood, Upstream
+from tests.support.databases import RungBells, Store
+from workspace.assets import Assets
+from workspace.works import file_output
+
+FREE = Decimal("0.05")
+"""A sound of three seconds is under it, one of ten above."""
+OPENING = Decimal("0.60")
+
+
+@dataclass
+class TurnRun:
+    """A run of a turn: `place` is `open`, `decide`, `call` or `close`."""
+
+    id: str
+    turn_id: str
+    place: str = "open"
+    n: int = 0
+    seq: int = 0
+    count: int = 0
+    ends: bool = False
+
+
+@dataclass
+class OrderRun:
+    """A run that follows an order."""
+
+    order_id: str
+
+
+Run = TurnRun | OrderRun
+
+
+@cache
+def _empty_database() -> Path:
+    """A file with every table and no row, made once: a copy costs less than making them."""
+    folder = Path(tempfile.mkdtemp(prefix="properties-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    database = Database(f"sqlite:///{folder / 'empty.sqlite'}")
+    with database.unscoped() as connection:
+        whole().create_all(connection)
+    database.close()
+    return folder / "empty.sqlite"
+
+
+class World:
+    """One workspace with an opening balance; `runs` are under way, `bells` were rung and may be heard again."""
+
+    def __init__(self, folder: Path, upstream: Upstream) -> None:
+        shutil.copyfile(_empty_database(), folder / "properties.sqlite")
+        self.store = Store(f"sqlite:///{folder / 'properties.sqlite'}")
+        self.store.database.close()
+        self.bells = RungBells()
+        self.database = MortalDatabase(
+            self.store.database.url, clock=self.store.clock, ids=CountedIds(), bells=self.bells
+        )
+        self.store.database = self.database
+        self.upstream = upstream
+        self.runs: list[Run] = []
+        self._count = 0
+        self._read: dict[str, list[sa.Row[Any]]] = {}
+        self._read_at = 0
+        self._fill()
+        settings = Settings(home=folder, inngest_dev="1")
+        self.parts = Parts(
+            settings=settings,
+            clock=self.store.clock,
+            inngest=make_client(settings),
+            database=self.database,
+            assets=Assets(f"file://{folder / 'assets'}"),
+            model=ScriptedModel(),
+            providers={upstream.provider.name: upstream.provider},
+        )
+
+    @property
+    def ws(self) -> str:
+        return self.store.workspace_id
+
+    def _fill(self) -> None:
+        self.store.fill()
+        with self.database.transaction(self.ws) as scope:
+            scope.change(scope.update(budgets).values(free_per_operation=FREE, free_per_day=Decimal(5)))
+            scope.change(scope.update(entries).values(amount=OPENING))
+
+    def read(self, look: Callable[[Scope], Any]) -> Any:
+        with self.database.reading(self.ws) as scope:
+            return look(scope)
+
+    def write(self, act: Callable[[Scope], Any]) -> Any:
+        with self.database.transaction(self.ws) as scope:
+            return act(scope)
+
+    def rows(self, table: sa.Table) -> list[sa.Row[Any]]:
+        """All rows of a table, read once until something is written."""
+        if self._read_at != self.database.begun:
+            self._read.clear()
+            self._read_at = self.database.begun
+        if table.name not in self._read:
+            self._read[table.name] = self.read(lambda scope: scope.rows(scope.select(table)))
+        return self._read[table.name]
+
+    def task(self) -> Task:
+        self._count += 1
+        cause = f"test:{self._count}"
+        made: Task = self.write(
+            lambda scope: tasks.create(
+                scope, kind="persistent", goal="Sounds", language="en", person_id=self.store.person_id,
+                asked_by="person", cause=cause,
+            )
+        )  # fmt: skip
+        return made
+
+    def say(self, task_id: str) -> Message:
+        said: Message = self.write(
+            lambda scope: messages.receive(
+                scope, person_id=self.store.person_id, asked_by="person", channel_id=None, text="A sound, please",
+                to_task_id=task_id,
+            )
+        )  # fmt: skip
+        return said
+
+    def cards(self) -> list[Card]:
+        found: list[Card] = self.read(open_cards)
+        return found
+
+    def answer(self, card: Card, option: str) -> None:
+        """A person's answer; a refusal or a conflict is one too."""
+        try:
+            self.write(lambda scope: answer(scope, card.id, option, None, self.store.person_id, self.parts.handlers))
+        except LoopwrightError:
+            return
+
+    def hear(self, n: int) -> None:
+        """Whoever listens for a bell starts; the same bell may be heard again and again."""
+        event = self.bells.rung[n].event
+        match event:
+            case TurnRequested(turn_id=turn_id):
+                self._count += 1
+                self.runs.append(TurnRun(f"run-{self._count}", turn_id))
+            case GenerationOrdered(order_id=order_id) | GenerationNews(order_id=order_id):
+                self.runs.append(OrderRun(order_id))
+            case MessageReceived(message_id=message_id):
+                self._route(message_id)
+            case _:
+                return
+
+    def _route(self, message_id: str) -> None:
+        parts = RouterParts(self.database, ScriptedModel(), RoutableWorks())
+        picked = routing.pick(parts, self.ws, message_id)
+        if picked is not None:
+            assert picked["decided"], "a message with an address needs no verdict"
+            delivering.deliver(parts, self.ws, picked["message_id"])
+
+    def step(self, run: Run, said: Decision | LoopwrightError, mood: Mood, die_at: int | None = None) -> None:
+        """The next step of a run. A process that dies in it leaves the run where it stands, as an engine would."""
+        self.database.die_at(die_at)
+        self.upstream.be(mood)
+        try:
+            over = self._turn(run, said) if isinstance(run, TurnRun) else self._order(run)
+        except LostError:
+            over = True
+        except (BusyError, UnavailableError, Died):
+            over = False
+        finally:
+            self.database.die_at(None)
+            self.upstream.provider.forget()
+        if over:
+            self.runs.remove(run)
+
+    def _turn(self, run: TurnRun, said: Decision | LoopwrightError) -> bool:
+        model = ScriptedModel(said)
+        parts = replace(self.parts.runtime, model=model)
+        match run.place:
+            case "open":
+                first = entering.open_turn(parts, self.ws, run.turn_id, run.id)
+                if isinstance(first, str):
+                    return True
+                run.place, run.n = "decide", first
+            case "decide":
+                stored = self.read(lambda scope: ledger.step(scope, run.turn_id, run.n))
+                try:
+                    run.count = deciding.decide(parts, self.ws, run.turn_id, run.id, run.n).calls
+                except ModelError as error:
+                    closing.fail(parts, self.ws, run.turn_id, run.id, str(error))
+                    return True
+                finally:
+                    assert stored is None or not model.requests, "a stored decision was asked for again"
+                run.place, run.seq = ("call" if run.count else "close"), 0
+            case "call":
+                called = calling.run_call(parts, self.ws, run.turn_id, run.id, run.n, run.seq)
+                run.ends, run.seq = run.ends or called.ends, run.seq + 1
+                if run.seq == run.count:
+                    run.place, run.n = ("close", run.n) if run.ends else ("decide", run.n + 1)
+            case "close":
+                closing.close(parts, self.ws, run.turn_id, run.id)
+                return True
+        return False
+
+    def _order(self, run: OrderRun) -> bool:
+        found = poll(self.parts, self.ws, run.order_id)
+        if found.next == "settle":
+            found = settle(self.parts, file_output, self.ws, run.order_id)
+        return found.next == "end"
+
+    def callback(self, news: JobNews) -> None:
+        def take() -> None:
+            try:
+                record_callback(self.parts, self.upstream.provider.name, {}, b"{}")
+            except LoopwrightError:
+                # A job that no order is known to have yet: the provider may send it again.
+                return
+
+        self.upstream.callback(news, take)
+
+    def watch(self) -> None:
+        runtime = self.parts.runtime
+        watching.pass_over(self.database, self.ws, runtime.pause, runtime.patience)
+        for look in self.parts.watch_passes:
+            look(self.ws)
+
+    def turn(self, turn_id: str) -> Turn:
+        found: Turn = self.read(lambda scope: get(scope, turn_id))
+        return found
+
+    def close(self) -> None:
+        self.database.close()
+
+
+def decision(calls: Sequence[tuple[str, str]]) -> Decision:
+    return says("" if calls else "Done.", *calls)
