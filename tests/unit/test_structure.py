@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,10 +15,15 @@ ROOT = Path(__file__).parents[2]
 ROOMS = ("app", "core", "functions", "generation", "router", "runtime", "sidecar", "skills", "workspace")
 
 
+@cache
+def _folder(folder: str) -> tuple[tuple[str, ast.Module], ...]:
+    paths = sorted((ROOT / folder).rglob("*.py"))
+    return tuple((str(path.relative_to(ROOT)), ast.parse(path.read_text())) for path in paths)
+
+
 def _sources(*folders: str) -> Iterator[tuple[str, ast.Module]]:
     for folder in folders:
-        for path in sorted((ROOT / folder).rglob("*.py")):
-            yield str(path.relative_to(ROOT)), ast.parse(path.read_text())
+        yield from _folder(folder)
 
 
 def _calls(tree: ast.Module, name: str) -> bool:
