@@ -55,6 +55,7 @@ def worked_turn(scope: Scope, task_id: str, message_id: str) -> str:
             layers={},
             facts=[],
             cut=False,
+            refused=False,
             created_at=scope.now,
         )
         for seq, name in enumerate(names):
