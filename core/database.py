@@ -12,6 +12,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection, Row
 from sqlalchemy.sql.dml import Delete, Insert, Update
 
+from core import crash
 from core.bells import Bell, Bells, SilentBells
 from core.clock import Clock, SystemClock
 from core.ids import Ids, RandomIds
@@ -161,12 +162,14 @@ class Database:
         return self._ids
 
     @contextmanager
-    def transaction(self, workspace_id: str) -> Iterator[Scope]:
-        """A write transaction; commits at the end of the block, then rings its bells."""
+    def transaction(self, workspace_id: str, name: str = "transaction") -> Iterator[Scope]:
+        """A write transaction; commits at the end of the block, then rings its bells. Tests crash it by its name."""
         with self._writer.begin() as connection:
             scope = Scope(connection, workspace_id, self._clock.now(), self._ids)
             yield scope
             scope._write_changes()
+            crash.point(name, "before_commit")
+        crash.point(name, "after_commit")
         for bell in scope.bells:
             self._bells.ring(bell)
 

@@ -10,6 +10,8 @@ from zoneinfo import available_timezones
 from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from core import crash
+
 PREFIX = "LOOPWRIGHT_"
 
 
@@ -76,6 +78,7 @@ class Settings(BaseSettings):
     sidecar_url: str = Field("", description="the sidecar as the engine reaches it")
     timezone: str = Field("UTC", description="the zone of a new workspace, by its IANA name")
     clock_url: str = Field("", description="the engine's test clock, for tests")
+    crash_at: str = Field("", description="where processes kill themselves, for tests; see `core/crash.py`")
     otlp_endpoint: str = Field("", description="where traces are exported to")
     notify_webhook: str = Field("", description="where notices to people are posted")
 
@@ -93,6 +96,12 @@ class Settings(BaseSettings):
     def _known_zone(cls, value: str) -> str:
         if value not in available_timezones():
             raise ValueError(f"{value!r} is no IANA time zone, such as Europe/Paris")
+        return value
+
+    @field_validator("crash_at")
+    @classmethod
+    def _known_points(cls, value: str) -> str:
+        crash.check(value)
         return value
 
     @property

@@ -45,9 +45,9 @@ class CallContext:
     language: str
 
     @contextmanager
-    def transaction(self) -> Iterator[Scope]:
+    def transaction(self, name: str = "tool") -> Iterator[Scope]:
         """A transaction that commits only while this execution holds the turn."""
-        with self.database.transaction(self.workspace_id) as scope:
+        with self.database.transaction(self.workspace_id, name) as scope:
             self.fence.check(scope)
             yield scope
 

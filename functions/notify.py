@@ -5,6 +5,7 @@ from __future__ import annotations
 import httpx
 import inngest
 
+from core import crash
 from core.database import Database
 from core.errors import NotFoundError, UnavailableError
 from core.events import NoticeRequested
@@ -39,7 +40,7 @@ def _send(database: Database, webhook: str, asked: NoticeRequested) -> str:
         return "sent before"
     if webhook:
         _post(webhook, notice)
-    with database.transaction(asked.workspace_id) as scope:
+    with database.transaction(asked.workspace_id, "notice.sent") as scope:
         notices.mark_sent(scope, notice.id)
     return "sent" if webhook else "shown"
 
@@ -47,9 +48,10 @@ def _send(database: Database, webhook: str, asked: NoticeRequested) -> str:
 def _post(webhook: str, notice: Notice) -> None:
     body = {"text": notice.text, "notice_id": notice.id, "task_id": notice.task_id, "audience": notice.audience}
     try:
-        answer = httpx.post(
-            webhook, json=body, headers={"Idempotency-Key": notice.id}, timeout=_SECONDS, follow_redirects=False
-        )
+        with crash.around("webhook"):
+            answer = httpx.post(
+                webhook, json=body, headers={"Idempotency-Key": notice.id}, timeout=_SECONDS, follow_redirects=False
+            )
     except httpx.HTTPError as error:
         raise UnavailableError(
             f"the webhook of LOOPWRIGHT_NOTIFY_WEBHOOK did not answer: {type(error).__name__}"

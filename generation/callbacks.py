@@ -39,7 +39,7 @@ def record_callback(parts: Parts, provider_name: str, headers: Mapping[str, str]
     if workspace_id is None:
         LOG.info("callback for an unknown job", extra={"provider": provider_name})
         raise NotFoundError("no order has this job; if it was just made, send the callback again")
-    with parts.database.transaction(workspace_id) as scope:
+    with parts.database.transaction(workspace_id, "order.called_back") as scope:
         order = by_upstream(scope, provider_name, news.upstream_id)
         if order is None:
             raise NotFoundError("no order has this job")

@@ -11,7 +11,7 @@ from generation.watching import ring_again
 
 def ring_if_news(database: Database, workspace_id: str, order_id: str, seen: str, cause: str) -> bool:
     """Ring for the run's own wait when the row already knows more than the run has seen."""
-    with database.transaction(workspace_id) as scope:
+    with database.transaction(workspace_id, "order.followed") as scope:
         order = get(scope, order_id)
         newer = order.news_at.isoformat() != seen or not order.open or order.made
         if newer:
@@ -22,6 +22,6 @@ def ring_if_news(database: Database, workspace_id: str, order_id: str, seen: str
 
 def ring_for_next_run(database: Database, workspace_id: str, order_id: str) -> bool:
     """Hand an order that is still open to a run of its own."""
-    with database.transaction(workspace_id) as scope:
+    with database.transaction(workspace_id, "order.handed_over") as scope:
         order = get(scope, order_id)
         return order.open and ring_again(scope, order)

@@ -62,7 +62,7 @@ def claim(scope: Scope, order: Order, lease: timedelta) -> Hold:
 @contextmanager
 def holding(database: Database, workspace_id: str, order_id: str, lease: timedelta) -> Iterator[tuple[Hold, Order]]:
     """Hold an order during a block, with its row as the claim found it; the lease lives as long as the block."""
-    with database.transaction(workspace_id) as scope:
+    with database.transaction(workspace_id, "order.claimed") as scope:
         order = get(scope, order_id)
         hold = claim(scope, order, lease)
     done = threading.Event()
@@ -75,14 +75,14 @@ def holding(database: Database, workspace_id: str, order_id: str, lease: timedel
     finally:
         done.set()
         keeper.join()
-        with suppress(sa.exc.OperationalError), database.transaction(workspace_id) as scope:
+        with suppress(sa.exc.OperationalError), database.transaction(workspace_id, "order.let_go") as scope:
             hold.change(scope, lease_token=None, lease_until=None)
 
 
 def _keep_alive(database: Database, workspace_id: str, hold: Hold, lease: timedelta, done: threading.Event) -> None:
     while not done.wait(lease.total_seconds() / 3):
         try:
-            with database.transaction(workspace_id) as scope:
+            with database.transaction(workspace_id, "order.renewed") as scope:
                 hold.write(scope, lease_until=scope.now + lease)
         except LostError:
             return

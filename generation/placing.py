@@ -41,12 +41,12 @@ def place(desk: Desk, call: CallContext, wish: Wish) -> Order | Card:
     if before is not None:
         return before
     mine = draft_for(desk, call, call.call_id, wish)
-    with call.transaction() as scope:
+    with call.transaction("order.admitted") as scope:
         verdict = _decide(scope, call, mine)
         if not isinstance(verdict, NeedsQuote):
             return _before(scope, call.call_id, wish) or _admitted(scope, call, mine, verdict)
     others = [] if verdict.limit == "program" else _following(desk, call)
-    with call.transaction() as scope:
+    with call.transaction("order.admitted") as scope:
         verdict = _decide(scope, call, mine)
         if isinstance(verdict, NeedsQuote):
             return _before(scope, call.call_id, wish) or gating.ask(scope, call, mine, others, verdict)

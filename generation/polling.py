@@ -7,6 +7,7 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
+from core import crash
 from core.database import Scope
 from core.errors import UnavailableError
 from generation.finishing import finish
@@ -36,7 +37,8 @@ def poll(parts: Parts, workspace_id: str, order_id: str) -> Progress:
     if order.made or order.state in FINAL:
         return look(parts.database, workspace_id, order_id, parts.settings.poll_seconds)
     try:
-        news = _ask(parts, order)
+        with crash.around("provider.ask"):
+            news = _ask(parts, order)
     except (UnavailableError, JobLostError) as error:
         return _trouble(parts, workspace_id, order, error)
     return store(parts, workspace_id, order, news)
@@ -44,7 +46,7 @@ def poll(parts: Parts, workspace_id: str, order_id: str) -> Progress:
 
 def store(parts: Parts, workspace_id: str, order: Order, news: JobNews) -> Progress:
     """Store what the provider itself said about a job, forward only."""
-    with parts.database.transaction(workspace_id) as scope:
+    with parts.database.transaction(workspace_id, "order.news") as scope:
         overdue = order.deadline <= scope.now
         match news.state:
             case JobState.SUCCEEDED if news.outputs:
@@ -139,7 +141,7 @@ def _trouble(parts: Parts, workspace_id: str, order: Order, error: UnavailableEr
     LOG.info("no news of an order", extra={"order_id": order.id, "reason": str(error)})
     now = parts.database.clock.now()
     lost = isinstance(error, JobLostError) and now - (order.submitted_at or order.created_at) > LOST_AFTER
-    with parts.database.transaction(workspace_id) as scope:
+    with parts.database.transaction(workspace_id, "order.trouble") as scope:
         if order.open and (lost or order.deadline <= now):
             finish(scope, order.id, State.UNRESOLVED, error=f"{error} (job {order.upstream_id})")
         else:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
+from core import crash
 from core.database import Scope
 from core.errors import InvalidError, NotFoundError, RefusedError, UnavailableError
 from generation.checking import fault_of
@@ -51,7 +52,7 @@ def _settle(parts: Parts, file_output: FileOutput, workspace_id: str, hold: Hold
             raise
         _fail(parts, workspace_id, hold, str(error))
         return
-    with parts.database.transaction(workspace_id) as scope:
+    with parts.database.transaction(workspace_id, "order.settled") as scope:
         works = [_file(scope, file_output, order, n, asset) for n, asset in enumerate(assets)]
         if finish(
             scope, order.id, State.SUCCEEDED, charge=order.charge, object_ids=list(dict.fromkeys(works)), hold=hold
@@ -62,7 +63,7 @@ def _settle(parts: Parts, file_output: FileOutput, workspace_id: str, hold: Hold
 
 
 def _fail(parts: Parts, workspace_id: str, hold: Hold, reason: str) -> None:
-    with parts.database.transaction(workspace_id) as scope:
+    with parts.database.transaction(workspace_id, "order.ended") as scope:
         finish(scope, hold.order_id, State.FAILED, error=reason, hold=hold)
 
 
@@ -73,7 +74,8 @@ def _bring_home(parts: Parts, order: Order, output: Mapping[str, Any]) -> Stored
         if provider is None:
             raise UnavailableError(f"the provider {order.provider!r} is not set up here; see LOOPWRIGHT_GENERATORS")
         announced = JobOutput(output["media_type"], url=output["url"], sha256=output["sha256"])
-        data = provider.fetch(announced, MOST_BYTES)
+        with crash.around("provider.fetch"):
+            data = provider.fetch(announced, MOST_BYTES)
     else:
         data = parts.assets.read(output["sha256"])
     asset = parts.assets.put(data)

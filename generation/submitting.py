@@ -6,6 +6,7 @@ import logging
 from collections.abc import Mapping
 from datetime import timedelta
 
+from core import crash
 from core.errors import InvalidError, NotFoundError, RefusedError, UnavailableError, UnclearError
 from generation.finishing import finish
 from generation.lease import Hold, holding
@@ -69,7 +70,7 @@ class _Submission:
     def _begin(self) -> bool:
         """Mark the order as perhaps sent, before anything is; False when it is no longer to be sent."""
         order = self._order
-        with self._parts.database.transaction(self._workspace_id) as scope:
+        with self._parts.database.transaction(self._workspace_id, "order.submitting") as scope:
             if order.task_id is not None and tasks.get(scope, order.task_id).status in tasks.ENDED:
                 finish(
                     scope, order.id, State.CANCELLED, error="its task was stopped before it was sent", hold=self._hold
@@ -88,7 +89,8 @@ class _Submission:
 
     def _send(self, provider: Provider) -> None:
         try:
-            news = provider.submit(self._request())
+            with crash.around("provider.submit"):
+                news = provider.submit(self._request())
         except NotFoundError as error:
             self._finish(State.FAILED, f"what it should be made from is gone: {error}")
         except InvalidError as error:
@@ -107,7 +109,8 @@ class _Submission:
     def _recover(self, provider: Provider, *, send_again: bool) -> None:
         """Find out whether an earlier submission has made a job."""
         try:
-            found = provider.look_up(self._order.key)
+            with crash.around("provider.look_up"):
+                found = provider.look_up(self._order.key)
         except UnavailableError as error:
             self._give_up_or_wait(str(error))
             return
@@ -124,7 +127,7 @@ class _Submission:
         outputs = self._keep(news)
         order = self._order
         state = State.QUEUED if news.state is JobState.QUEUED else State.RUNNING
-        with self._parts.database.transaction(self._workspace_id) as scope:
+        with self._parts.database.transaction(self._workspace_id, "order.accepted") as scope:
             self._hold.write(
                 scope,
                 state=state,
@@ -167,14 +170,14 @@ class _Submission:
             self._note(reason)
 
     def _back_to_ordered(self, reason: str) -> None:
-        with self._parts.database.transaction(self._workspace_id) as scope:
+        with self._parts.database.transaction(self._workspace_id, "order.put_back") as scope:
             self._hold.write(scope, state=State.ORDERED, error=reason, news_at=scope.now)
             scope.changed("generation", self._order.id)
 
     def _note(self, reason: str) -> None:
-        with self._parts.database.transaction(self._workspace_id) as scope:
+        with self._parts.database.transaction(self._workspace_id, "order.noted") as scope:
             self._hold.write(scope, error=reason, news_at=scope.now)
 
     def _finish(self, state: State, reason: str) -> None:
-        with self._parts.database.transaction(self._workspace_id) as scope:
+        with self._parts.database.transaction(self._workspace_id, "order.ended") as scope:
             finish(scope, self._order.id, state, error=reason, hold=self._hold)

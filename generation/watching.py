@@ -21,7 +21,7 @@ BATCH = 200
 
 def pass_over(database: Database, workspace_id: str, first_pause: float, patience: timedelta) -> int:
     """One pass over a workspace; answers how many orders were rung for."""
-    with database.transaction(workspace_id) as scope:
+    with database.transaction(workspace_id, "watch.orders") as scope:
         rung = stuck(scope, first_pause, patience)
         free_dead(scope)
     return rung

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from core import crash
 from core.database import Scope
 from core.errors import ModelError, NotFoundError
 from core.model import Message as ModelMessage
@@ -55,7 +56,7 @@ def pick(parts: RouterParts, workspace_id: str, message_id: str) -> dict[str, An
     if decided is None:
         return {"message_id": message.id, "decided": False}
     language = language_of(message.text, fallback)
-    with parts.database.transaction(workspace_id) as scope:
+    with parts.database.transaction(workspace_id, "route.recorded") as scope:
         recording.record(scope, message.id, decided, language)
     return {"message_id": message.id, "decided": True}
 
@@ -75,7 +76,7 @@ def judge(parts: RouterParts, workspace_id: str, message_id: str) -> str:
         # Words too few to tell do not turn a task to another language.
         fallback = found.task.language
     language = language_of(message.text, fallback)
-    with parts.database.transaction(workspace_id) as scope:
+    with parts.database.transaction(workspace_id, "route.recorded") as scope:
         recording.record(scope, message_id, decided, language)
     return decided.outcome
 
@@ -83,7 +84,9 @@ def judge(parts: RouterParts, workspace_id: str, message_id: str) -> str:
 def _verdict(parts: RouterParts, workspace_id: str, known: Index, language: str) -> Decided:
     try:
         question = _question(_ROUTE_RULES, index.as_facts(known, language))
-        decided = checked(parts.model.verdict("route", RouteVerdict, question), known)
+        with crash.around("verdict.ask"):
+            verdict = parts.model.verdict("route", RouteVerdict, question)
+        decided = checked(verdict, known)
         return _without_duplicate(parts, workspace_id, known, decided) if decided.outcome == "new" else decided
     except ModelError as error:
         return unusable(known, str(error))

@@ -26,7 +26,7 @@ LONGEST_GOAL = 4000
 
 def deliver(parts: RouterParts, workspace_id: str, message_id: str) -> str:
     """Act on the stored decision; answers what became of the message. Rings for the person's next message."""
-    with parts.database.transaction(workspace_id) as scope:
+    with parts.database.transaction(workspace_id, "route.delivered") as scope:
         message, decided = messages.get(scope, message_id), recording.stored(scope, message_id)
         # Without a decision it was taken back while the model was asked.
         if decided is not None and set_state(scope, message_id, "routed", was=("received",), routed_at=scope.now):

@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from core import crash
 from core.database import Scope
 from core.errors import BusyError, LoopwrightError, LostError, UnavailableError
 from core.tools import CallContext, Tool, ToolResult
@@ -40,7 +41,7 @@ def run_call(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str, 
     """Answer the stored result of a call, or make and store it. Raises LostError, BusyError, UnavailableError."""
     call_id = f"{turn_id}:{n}:{seq}"
     with hold(parts.database, workspace_id, turn_id, run_id, parts.lease) as fence:
-        with parts.database.transaction(workspace_id) as scope:
+        with parts.database.transaction(workspace_id, "call.started") as scope:
             fence.check(scope)
             call = ledger.get_call(scope, call_id)
             if call.status in FINISHED:
@@ -68,7 +69,7 @@ def run_call(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str, 
             _take_back_start(parts, workspace_id, fence, call_id)
             raise
         status = "done" if result.ok else "failed"
-        with parts.database.transaction(workspace_id) as scope:
+        with parts.database.transaction(workspace_id, "call.result") as scope:
             fence.check(scope)
             ledger.record_result(scope, fence, call, status, result)
     return Called(status, ends=call.tool == "finish" and result.ok)
@@ -76,7 +77,7 @@ def run_call(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str, 
 
 def _take_back_start(parts: RuntimeParts, workspace_id: str, fence: TurnFence, call_id: str) -> None:
     """Nothing was begun, so that the retry may run the tool whether it is repeatable or not."""
-    with parts.database.transaction(workspace_id) as scope:
+    with parts.database.transaction(workspace_id, "call.start_taken_back") as scope:
         fence.check(scope)
         ledger.record_no_start(scope, fence, call_id)
 
@@ -87,7 +88,8 @@ def _called(call: Call) -> Called:
 
 def _act(tool: Tool, context: CallContext, arguments: BaseModel) -> ToolResult:
     try:
-        return tool.run(context, arguments)
+        with crash.around("call.act"):
+            return tool.run(context, arguments)
     except (LostError, BusyError, UnavailableError):
         raise
     except LoopwrightError as error:

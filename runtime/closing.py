@@ -31,7 +31,7 @@ def close(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str) -> 
         return turn.status
     with (
         hold(parts.database, workspace_id, turn_id, run_id, parts.lease) as fence,
-        parts.database.transaction(workspace_id) as scope,
+        parts.database.transaction(workspace_id, "turn.closed") as scope,
     ):
         fence.check(scope)
         turn = rows.get(scope, turn_id)
@@ -45,7 +45,7 @@ def close(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str) -> 
 
 def fail(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str, reason: str) -> bool:
     """End a turn whose run cannot go on; False while somebody holds a living lease, or when another run has it now."""
-    with parts.database.transaction(workspace_id) as scope:
+    with parts.database.transaction(workspace_id, "turn.failed") as scope:
         turn = rows.get(scope, turn_id)
         return turn.run_id == run_id and give_up(scope, turn, reason)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from core import crash
 from core.database import Scope
 from core.errors import LoopwrightError, ModelError
 from core.model import Decision
@@ -40,7 +41,7 @@ def decide(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str, n:
     also for a turn that goes round in circles, and the model port's errors.
     """
     with hold(parts.database, workspace_id, turn_id, run_id, parts.lease) as fence:
-        with parts.database.transaction(workspace_id) as scope:
+        with parts.database.transaction(workspace_id, "decide.claimed") as scope:
             fence.check(scope)
             if ledger.step(scope, turn_id, n) is not None:
                 fence.release(scope)
@@ -53,14 +54,15 @@ def decide(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str, n:
         try:
             with parts.database.reading(workspace_id) as scope:
                 request = build.request(scope, turn, items, parts)
-            decision = parts.model.decide(request.messages, request.tools)
+            with crash.around("model.ask"):
+                decision = parts.model.decide(request.messages, request.tools)
             if turn.task_id is None and not decision.text.strip() and not decision.calls:
                 raise ModelError("the model answered nothing")
         except LoopwrightError:
             _give_back(parts, workspace_id, fence, turn)
             raise
         decision = replace(decision, calls=decision.calls[:MOST_CALLS])
-        with parts.database.transaction(workspace_id) as scope:
+        with parts.database.transaction(workspace_id, "decide.recorded") as scope:
             recorded = _record(scope, parts, fence, turn, n, decision, items, request)
     return Decided(len(decision.calls)) if recorded else _NOTHING_MORE
 
@@ -103,7 +105,7 @@ def _give_back(parts: RuntimeParts, workspace_id: str, fence: TurnFence, turn: T
     """What was claimed for a decision that did not come is unread, and may be taken back, until the step is retried."""
     if turn.task_id is None:
         return
-    with parts.database.transaction(workspace_id) as scope:
+    with parts.database.transaction(workspace_id, "decide.given_back") as scope:
         fence.check(scope)
         inbox.unclaim(scope, turn.task_id)
 

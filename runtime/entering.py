@@ -19,7 +19,7 @@ def open_turn(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str)
 
     Raises NotFoundError for a turn that does not exist.
     """
-    with parts.database.transaction(workspace_id) as scope:
+    with parts.database.transaction(workspace_id, "turn.opened") as scope:
         if not enter(scope, turn_id, run_id, parts.patience):
             turn = rows.get(scope, turn_id)
             return f"not let in: the turn is {turn.status}"
@@ -39,7 +39,7 @@ def _first_open_step(scope: Scope, turn_id: str) -> int:
 
 def hand_over(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str) -> str:
     """Give up the run's hold and ring for the same turn, whose next run goes on where this one ends."""
-    with parts.database.transaction(workspace_id) as scope:
+    with parts.database.transaction(workspace_id, "turn.handed_over") as scope:
         turn = rows.get(scope, turn_id)
         given_up = scope.change(
             scope.update(turns)

@@ -49,7 +49,7 @@ def pass_over(database: Database, workspace_id: str, pause: timedelta, patience:
 
 def _repair(database: Database, workspace_id: str, act: Callable[[Scope], object]) -> int:
     try:
-        with database.transaction(workspace_id) as scope:
+        with database.transaction(workspace_id, "watch.repaired") as scope:
             return int(act(scope) is not False)
     except (LoopwrightError, sa.exc.SQLAlchemyError) as error:
         # The others must not wait for this one; the next pass finds it again.

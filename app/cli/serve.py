@@ -11,6 +11,7 @@ from app.serving.ask import Ask
 from app.serving.process import begin_logging
 from app.serving.table import PROCESSES, runner
 from app.supervise.parent import die_with_stdin
+from core import crash
 
 
 @click.command()
@@ -28,4 +29,5 @@ def serve(name: str, home: Path | None, port: int | None, host: str, test_clock:
     if supervised:
         die_with_stdin()
     begin_logging()
+    crash.arm(settings.crash_at, settings.home)
     runner(name)(Ask(settings, host, port or PROCESSES[name][1], supervised, test_clock))

@@ -7,13 +7,16 @@ from pathlib import Path
 
 from app.serving.ask import Ask
 from app.serving.table import runner
+from core import crash
 from core.settings import load_settings
 
 
 def run_process(name: str, home: Path, port: int) -> None:
     """Run a supervised process until it is told to stop. Raises SettingsError."""
     begin_logging()
-    runner(name)(Ask(load_settings(home=home), "127.0.0.1", port, supervised=True))
+    settings = load_settings(home=home)
+    crash.arm(settings.crash_at, settings.home)
+    runner(name)(Ask(settings, "127.0.0.1", port, supervised=True))
 
 
 def begin_logging() -> None:

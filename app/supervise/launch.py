@@ -53,6 +53,8 @@ def _launch_locked(settings: Settings, wish: Wish, say: Callable[[str], None]) -
     _refuse(port_problems(ports) + ([] if wish.engine == EMBEDDED else engine_problems(wish.engine)))
     boot = _prepare(settings)
     address = f"http://127.0.0.1:{ports['web']}/?token={boot.token}"
+    if settings.crash_at:
+        say(f"warning: LOOPWRIGHT_CRASH_AT is set, so processes will die at {settings.crash_at}: for tests only")
 
     def greet() -> None:
         say(address)

@@ -89,7 +89,7 @@ class Door:
                 def handle(scope: Scope) -> Mapping[str, Any]:
                     return handler(scope, speaker, ready, **arguments)
 
-                return self._act(speaker, ask, status, handle, told_once)
+                return self._act(speaker, ask, status, handle, told_once, f"web.{handler.__name__}")
 
             self.serves(method, path, summary, scope=scope, body=body, status=status, limit=limit)(
                 view, handler.__name__
@@ -143,8 +143,9 @@ class Door:
         status: int,
         handle: Callable[[Scope], Mapping[str, Any]],
         told_once: str | None,
+        name: str,
     ) -> Response:
-        with self.parts.database.transaction(speaker.workspace_id) as scope:
+        with self.parts.database.transaction(speaker.workspace_id, name) as scope:
             kept = None if ask is None else replies.begin(scope, ask)
             if kept is None:
                 kept = replies.Kept(status, dict(handle(scope)))

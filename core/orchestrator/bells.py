@@ -8,6 +8,7 @@ import threading
 
 import inngest
 
+from core import crash
 from core.bells import Bell
 
 log = logging.getLogger(__name__)
@@ -42,6 +43,7 @@ class InngestBells:
     def _send(self, bell: Bell) -> None:
         event = inngest.Event(name=bell.event.name, data=bell.event.model_dump(mode="json"), id=bell.id)
         try:
-            self._client.send_sync(event)
+            with crash.around("event.send"):
+                self._client.send_sync(event)
         except Exception as error:  # noqa: BLE001 - the SDK raises whatever its transport does; a bell never fails its cause
             log.warning("bell %s not sent: %s", bell.id, type(error).__name__)

@@ -41,7 +41,7 @@ class AskUser:
 
     def run(self, call: CallContext, arguments: AskUserArguments) -> ToolResult:
         subject: Mapping[str, Any] = {} if arguments.step is None else {"n": arguments.step}
-        with call.transaction() as scope:
+        with call.transaction("card.asked") as scope:
             card = cards.open_card(
                 scope,
                 kind=arguments.kind,

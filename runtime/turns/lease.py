@@ -169,7 +169,7 @@ def _busy(turn: Turn, wait: timedelta) -> BusyError:
 @contextmanager
 def hold(database: Database, workspace_id: str, turn_id: str, run_id: str, lease: timedelta) -> Iterator[TurnFence]:
     """Hold the lease during a block and keep it alive; the block's last transaction releases it."""
-    with database.transaction(workspace_id) as scope:
+    with database.transaction(workspace_id, "turn.claimed") as scope:
         fence = claim(scope, turn_id, run_id, lease)
     done = threading.Event()
     keeper = threading.Thread(
@@ -191,7 +191,7 @@ def hold(database: Database, workspace_id: str, turn_id: str, run_id: str, lease
 def _let_go(database: Database, workspace_id: str, fence: TurnFence) -> None:
     """Free the lease of a step that failed, so that its retry need not wait for it to die."""
     try:
-        with database.transaction(workspace_id) as scope:
+        with database.transaction(workspace_id, "turn.let_go") as scope:
             fence.release(scope)
     except (LostError, sa.exc.SQLAlchemyError):
         return
@@ -202,7 +202,7 @@ def _keep_alive(
 ) -> None:
     while not done.wait(lease.total_seconds() / 3):
         try:
-            with database.transaction(workspace_id) as scope:
+            with database.transaction(workspace_id, "turn.renewed") as scope:
                 fence.renew(scope, lease)
         except LostError:
             return

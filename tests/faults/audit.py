@@ -1,0 +1,42 @@
+"""What must be true of a task at its end, whatever died on the way."""
+
+from __future__ import annotations
+
+from tests.faults.rig import Rig
+
+OF_TURN = "from {table} x join turns t on t.id = x.turn_id where t.task_id = :task"
+
+
+def asked_again(rig: Rig, task: str) -> int:
+    """How often the model was asked for a decision more often than one was stored."""
+    return rig.model.decisions(task) - int(rig.rows.one(f"select count(*) {OF_TURN.format(table='steps')}", task=task))
+
+
+def assert_nothing_lost_or_doubled(rig: Rig, task: str, works: int) -> None:
+    """So many works, each ordered, made, billed and charged once; every input read once; nothing left open."""
+    ask = rig.rows.ask
+    made = ask(
+        "select o.version from objects o join object_tasks t on t.object_id = o.id where t.task_id = :task "
+        "and o.kind = 'image'",
+        task=task,
+    )
+    assert made == [(1,)] * works
+    keys = [key for (key,) in ask("select key from orders where task_id = :task and state = 'succeeded'", task=task)]
+    billed = [row["idempotency_key"] for row in rig.studio.bill() if row["idempotency_key"] in keys]
+    assert len(keys) == works
+    assert sorted(billed) == sorted(keys)
+    settled = "select count(*) from entries e join orders o on o.id = e.order_id where o.task_id = :task and e.kind = "
+    assert ask(settled + "'settle'", task=task) == ask(settled + "'reserve'", task=task) == [(works,)]
+    assert ask("select count(*) from reservations where task_id = :task and state = 'held'", task=task) == [(0,)]
+    assert_books_are_closed(rig, task)
+
+
+def assert_books_are_closed(rig: Rig, task: str) -> None:
+    ask = rig.rows.ask
+    open_turns = "select count(*) from turns where task_id = :task and (status in ('queued', 'running') or lease_token "
+    assert ask(open_turns + "is not null)", task=task) == [(0,)]
+    unfinished = f"select count(*) {OF_TURN.format(table='calls')} and x.status in ('proposed', 'started')"
+    assert ask(unfinished, task=task) == [(0,)]
+    assert ask("select count(*) from inbox where task_id = :task and state <> 'consumed'", task=task) == [(0,)]
+    places = [place for (place,) in ask("select position from inbox where task_id = :task", task=task)]
+    assert sorted(places) == list(range(1, len(places) + 1))

@@ -1,0 +1,52 @@
+"""One product on each database for the whole package: a start costs seconds, a death in it a tenth of one."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+
+import pytest
+import sqlalchemy as sa
+
+from app.standins.model.config import ModelConfig
+from app.standins.model.server import close, create_app
+from tests.faults.rig import MODEL_KEY, Model, Rig, Rows, settings_of
+from tests.generation.world import studio
+from tests.support.product import Product
+from tests.support.wsgi import serving
+
+
+@pytest.fixture(scope="package", params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def shared_rig(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
+    on_file = request.param == "sqlite"
+    url = "" if on_file else _fresh_database(request.getfixturevalue("postgres_server"))
+    app = create_app(ModelConfig(tmp_path_factory.mktemp("model"), key=MODEL_KEY, faults=True))
+    with serving(app) as model_url, studio(tmp_path_factory.mktemp("studio")) as running:
+        model = Model(model_url)
+        product = Product(tmp_path_factory.mktemp("home"), env=settings_of(running, model, url))
+        try:
+            product.start()
+            rows = Rows(url or f"sqlite:///file:{product.home / 'loopwright.sqlite'}?mode=ro&uri=true")
+            yield Rig(product, running, model, rows, url)
+            rows.close()
+        finally:
+            product.stop()
+            close(app)
+
+
+@pytest.fixture
+def rig(shared_rig: Rig) -> Iterator[Rig]:
+    """The product at peace before and after."""
+    shared_rig.peace()
+    yield shared_rig
+    shared_rig.peace()
+
+
+def _fresh_database(server: str) -> str:
+    """An empty database, which goes with its server."""
+    name = f"faults_{uuid.uuid4().hex[:12]}"
+    owner = sa.create_engine(server, isolation_level="AUTOCOMMIT")
+    with owner.connect() as connection:
+        connection.execute(sa.text(f"CREATE DATABASE {name}"))
+    owner.dispose()
+    return sa.make_url(server).set(database=name).render_as_string(hide_password=False)

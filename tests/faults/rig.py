@@ -1,0 +1,191 @@
+"""A running product whose model and studio are the test's own, and which dies where it is told to."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import sqlalchemy as sa
+
+from app.supervise.ports import free_ports
+from core.crash import FROM_FILE
+from tests.generation.world import KEY as JOBS_KEY
+from tests.generation.world import Studio
+from tests.support import story
+from tests.support.product import COMMAND, Product
+from tests.support.waiting import until
+
+MODEL_KEY = "a-key-of-these-tests"
+TOWNS = iter(
+    f"{first}{middle}{last}"
+    for first in ("North", "South", "East", "West")
+    for middle in ("", "ing", "er", "al")
+    for last in ("ham", "port", "field", "ford", "wick", "mouth", "bridge", "haven", "gate", "cliff", "moor", "ton")
+)
+
+
+class Model:
+    """The stand-in model: its log, and its orders to misbehave."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._http = httpx.Client(base_url=url, verify=False, timeout=30)
+
+    def misbehave(self, how: str, times: int = 1, thread: str = "task") -> None:
+        order = {"next": how, "times": times, "match": {"thread": thread}}
+        self._http.post("/faults", json=order).raise_for_status()
+
+    def heal(self) -> None:
+        self._http.delete("/faults").raise_for_status()
+
+    def requests(self, of: str) -> list[dict[str, Any]]:
+        """The requests whose last message speaks of `of`, oldest first."""
+        rows = self._http.get("/log").raise_for_status().json()["items"]
+        return [row["request"] for row in rows if of in json.dumps(row["request"].get("messages", [])[-1:])]
+
+    def decisions(self, task_id: str) -> int:
+        """How often it was asked for a decision of this task."""
+        shown = f'\\"id\\": \\"{task_id}\\"'
+        return sum(
+            bool(one.get("tools")) and shown in json.dumps(one["messages"][-1:]) for one in self.requests(task_id)
+        )
+
+    def verdicts(self, town: str) -> int:
+        """How often it was asked where a message belongs."""
+        return sum("response_format" in one for one in self.requests(town))
+
+
+class Rows:
+    """The product's own database, looked at from outside while it works."""
+
+    def __init__(self, url: str) -> None:
+        self._engine = sa.create_engine(url)
+
+    def ask(self, query: str, **values: Any) -> list[tuple[Any, ...]]:
+        with self._engine.connect() as connection:
+            return [tuple(row) for row in connection.execute(sa.text(query), values)]
+
+    def one(self, query: str, **values: Any) -> Any:
+        """The first column of the first row, or None."""
+        found = self.ask(query, **values)
+        return found[0][0] if found else None
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+
+@dataclass
+class Rig:
+    product: Product
+    studio: Studio
+    model: Model
+    rows: Rows
+    database_url: str
+    _strikes: list[str] = field(default_factory=list)
+
+    @property
+    def _crash(self) -> Path:
+        return self.product.home / "crash"
+
+    def strike(self, *entries: str) -> None:
+        """Have the product's processes die at these points, once each; what was planned before is forgotten."""
+        for marker in self._crash.iterdir():
+            marker.unlink()
+        self._strikes = list(entries)
+        fresh = self._crash / "plan.new"
+        fresh.write_text(",".join(entries))
+        fresh.replace(self._crash / "plan")
+
+    def struck(self) -> list[str]:
+        """The planned points that have been reached so far."""
+        return [entry for entry in self._strikes if (self._crash / entry).exists()]
+
+    def victim(self, entry: str, seconds: float = 60) -> int:
+        """The process that an entry struck, once it has."""
+        marker = self._crash / entry
+        return int(self.product.until(entry, lambda: marker.exists() and marker.read_text(), seconds))
+
+    def peace(self) -> None:
+        """Nothing is struck and nothing misbehaves any more."""
+        self.strike()
+        self.studio.heal()
+        self.model.heal()
+
+    def say(self, text: str, **more: object) -> str:
+        """Post until it is answered, as a client does whose connection breaks: again under the same id."""
+        client_id = f"client-{time.monotonic_ns()}"
+
+        def posted() -> str | None:
+            try:
+                return self.product.say(text, client_id=client_id, **more)
+            except httpx.TransportError:
+                return None
+
+        return str(until("the message is taken in", posted, 60))
+
+    def posters(self, count: str = "two") -> tuple[str, str]:
+        """Order posters for a town that nobody has named yet; its name and the message."""
+        town = next(TOWNS)
+        return town, self.say(f"Make me a set of {count} posters for the {town} Festival, navy and cream.")
+
+    def ended(self, message_id: str, *statuses: str, seconds: float = 90) -> str:
+        """The message's task, once it stands there."""
+        task_id = story.task_of(self.product, message_id, seconds)
+        story.ended(self.product, task_id, *statuses, seconds=seconds)
+        return task_id
+
+    @contextmanager
+    def second_worker(self) -> Iterator[int]:
+        """One more worker of the same home, as it is run on another machine; gives its process."""
+        port = free_ports(1)[0]
+        log = (self.product.home / "logs" / "worker-2.log").open("ab")
+        env = {**self.product.env, **self._facts(), "LOOPWRIGHT_WORKER_URL": f"http://127.0.0.1:{port}"}
+        argv = [*COMMAND, "serve", "worker", "--home", str(self.product.home), "--port", str(port)]
+        process = subprocess.Popen(argv, env=env, stdout=log, stderr=log)
+        try:
+            until("the second worker", lambda: _answers(f"http://127.0.0.1:{port}/readyz"), 60)
+            yield process.pid
+        finally:
+            process.terminate()
+            process.wait(30)
+            log.close()
+
+    def _facts(self) -> dict[str, str]:
+        """What the supervisor tells a process."""
+        keys = self.product.home / "keys"
+        return {
+            "INNGEST_DEV": "0",
+            "INNGEST_BASE_URL": f"http://127.0.0.1:{self.product.row('engine').port}",
+            "INNGEST_EVENT_KEY": (keys / "event").read_text().strip(),
+            "INNGEST_SIGNING_KEY": (keys / "signing").read_text().strip(),
+            "LOOPWRIGHT_WEB_URL": self.product.url,
+            "LOOPWRIGHT_CRASH_AT": "",
+        }
+
+
+def settings_of(studio: Studio, model: Model, database_url: str) -> dict[str, str]:
+    """The settings of a product that dies on order, with the test's own model and studio."""
+    return {
+        "LOOPWRIGHT_CRASH_AT": FROM_FILE,
+        "LOOPWRIGHT_DATABASE_URL": database_url,
+        "LOOPWRIGHT_GENERATORS": "jobs",
+        "LOOPWRIGHT_JOBS_URL": studio.url,
+        "LOOPWRIGHT_JOBS_KEY": JOBS_KEY,
+        "LOOPWRIGHT_LEASE_SECONDS": "3",
+        "OPENAI_API_KEY": MODEL_KEY,
+        "OPENAI_BASE_URL": f"{model.url}/v1",
+    }
+
+
+def _answers(url: str) -> bool:
+    try:
+        return httpx.get(url, timeout=2).status_code == 200
+    except httpx.HTTPError:
+        return False
