@@ -1,0 +1,1 @@
+"""The same functions and events on any Inngest server, and what came of them."""
