@@ -33,7 +33,7 @@ def main(runs: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "engine.db"
         begun = time.perf_counter()
-        addresses = _fill(path, runs)
+        addresses = fill(path, runs)
         print(f"{runs} runs written in {time.perf_counter() - begun:.0f} s; {path.stat().st_size / 2**20:.0f} MiB")
         engine = EngineProcess(f"sqlite:///{path}").start()
         try:
@@ -55,8 +55,8 @@ def _ask(client: httpx.Client, name: str, address: str) -> None:
     print(f"{name:44} median {statistics.median(took):7.1f} ms  slowest {max(took):7.1f} ms  {size:6.1f} KiB")
 
 
-def _fill(path: Path, count: int) -> dict[str, str]:
-    """Write the history; returns what to ask for."""
+def fill(path: Path, count: int) -> dict[str, str]:
+    """Write a history of so many finished runs to a fresh SQLite file; returns the pages to ask for."""
     database = Database(f"sqlite:///{path}")
     database.create_tables()
     start = SystemClock().now_ms() - count * 100

@@ -44,14 +44,23 @@ class EngineProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self.headers: dict[str, str] = {}
 
-    def start(self) -> "EngineProcess":
+    def begin(self) -> None:
+        """Start without waiting until it answers."""
         self._process = subprocess.Popen(self._command, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)})
+
+    def start(self) -> "EngineProcess":
+        self.begin()
         try:
             eventually(self._answers, within=60)
         except BaseException:
             self.close()
             raise
         return self
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
 
     def use_port(self, port: int) -> None:
         self._command[self._command.index("--port") + 1] = str(port)
