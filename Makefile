@@ -53,12 +53,15 @@ check: install-dev
 test-tools: install-dev
 	@tests/support/install_tools.sh $(BIN)/playwright
 
+# Two at a time, a file's tests together: most of them wait for processes (docs/decisions/011).
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
+
 # ARGS goes to pytest: make test ARGS="tests/unit -x"
 test: install-dev test-tools
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(PYTEST) $(ARGS)
 
 test-all: install-dev test-tools check
-	@$(BIN)/python -m pytest -m "" $(ARGS)
+	@$(PYTEST) -m "" $(ARGS)
 
 # The system tests against a running Inngest server: make test-engine URL=http://127.0.0.1:8288
 test-engine: install-dev

@@ -1,4 +1,4 @@
-"""Every process is killed at every hop of the main story, and it ends as if nothing had happened.
+"""The kill matrix: a process is killed at a hop of the main story, and it ends as if nothing had happened.
 
 A model call may be repeated only when its process died before the decision was stored. Each case compares the
 requests that the stand-in model logged with the decisions that were stored, at the kill and at the end.
@@ -8,19 +8,15 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
-import pytest
 
 from tests.support import story
 from tests.support.product import Product
 from tests.support.waiting import until
-
-pytestmark = pytest.mark.kill
 
 HOPS = {
     "received": "select 1 from messages where id = :message",
@@ -38,7 +34,6 @@ HOPS = {
     "and t.cause like 'outcome:%'",
 }
 """The rows that show a hop is behind us; the kill follows at once."""
-VICTIMS = ("engine", "web", "worker", "sidecar", "studio", "model")
 TOWNS = iter(f"{first}{last}" for first in ("North", "South", "East", "West", "Old", "New", "High") for last in (
     "ham", "port", "field", "ford", "wick", "mouth", "bridge", "haven", "gate", "cliff", "moor"))  # fmt: skip
 
@@ -82,19 +77,8 @@ class Rows:
         return int(self.ask(query, task=task)[0][0])
 
 
-@pytest.fixture(scope="module", params=VICTIMS)
-def victim(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture(scope="module")
-def mortal(products: Callable[..., Product], victim: str) -> Product:
-    """One product for all hops of one victim: what was killed before must not have left anything behind."""
-    return products()
-
-
-@pytest.mark.parametrize("hop", HOPS)
-def test_story_ends_right(mortal: Product, victim: str, hop: str) -> None:
+def story_ends_right(mortal: Product, victim: str, hop: str) -> None:
+    """Order three posters, kill `victim` once `hop` is behind us, and hold what came of it against bill and log."""
     rows = Rows(mortal.home)
     town = next(TOWNS)
     message = _say(mortal, f"Make me a set of three retro posters for the {town} Festival, navy and cream.", town)
