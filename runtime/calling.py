@@ -15,7 +15,7 @@ from core.tools import CallContext, Tool, ToolResult
 from runtime import messages, tasks
 from runtime.parts import RuntimeParts
 from runtime.turns import ledger, repeats, rows
-from runtime.turns.lease import TurnFence, hold
+from runtime.turns.lease import TurnFence, claimed, kept
 from runtime.turns.ledger import Call
 
 _REPEATED = ToolResult(
@@ -40,29 +40,28 @@ class Called:
 def run_call(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str, n: int, seq: int) -> Called:
     """Answer the stored result of a call, or make and store it. Raises LostError, BusyError, UnavailableError."""
     call_id = f"{turn_id}:{n}:{seq}"
-    with hold(parts.database, workspace_id, turn_id, run_id, parts.lease) as fence:
-        with parts.database.transaction(workspace_id, "call.started") as scope:
-            fence.check(scope)
-            call = ledger.get_call(scope, call_id)
-            if call.status in FINISHED:
-                fence.release(scope)
-                return _called(call)
-            context = _context(scope, parts, fence, workspace_id, call)
-            known = parts.tools_for(context.task_id)
-            tool = known.get(call.tool)
-            arguments = _arguments(tool, call, known)
-            if tool is None or isinstance(arguments, ToolResult):
-                assert isinstance(arguments, ToolResult)
-                ledger.record_result(scope, fence, call, "failed", arguments)
-                return Called("failed", False)
-            if call.status == "proposed" and repeats.made_often(call, ledger.calls_of(scope, [turn_id])):
-                ledger.record_result(scope, fence, call, "failed", _REPEATED)
-                return Called("failed", False)
-            if call.status == "started" and not tool.repeatable:
-                unknown = ToolResult({"status": "outcome_unknown", "call_id": call.id}, ok=False)
-                ledger.record_result(scope, fence, call, "outcome_unknown", unknown)
-                return Called("outcome_unknown", False)
-            ledger.record_start(scope, fence, call_id)
+    with claimed(parts.database, workspace_id, turn_id, run_id, parts.lease, "call.started") as (scope, fence):
+        call = ledger.get_call(scope, call_id)
+        if call.status in FINISHED:
+            fence.release(scope)
+            return _called(call)
+        context = _context(scope, parts, fence, workspace_id, call)
+        known = parts.tools_for(context.task_id)
+        tool = known.get(call.tool)
+        arguments = _arguments(tool, call, known)
+        if tool is None or isinstance(arguments, ToolResult):
+            assert isinstance(arguments, ToolResult)
+            ledger.record_result(scope, fence, call, "failed", arguments)
+            return Called("failed", False)
+        if call.status == "proposed" and repeats.made_often(call, ledger.calls_of(scope, [turn_id])):
+            ledger.record_result(scope, fence, call, "failed", _REPEATED)
+            return Called("failed", False)
+        if call.status == "started" and not tool.repeatable:
+            unknown = ToolResult({"status": "outcome_unknown", "call_id": call.id}, ok=False)
+            ledger.record_result(scope, fence, call, "outcome_unknown", unknown)
+            return Called("outcome_unknown", False)
+        ledger.record_start(scope, fence, call_id)
+    with kept(parts.database, workspace_id, fence, parts.lease):
         try:
             result = _act(tool, context, arguments)
         except UnavailableError:

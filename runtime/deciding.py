@@ -14,7 +14,7 @@ from runtime.inbox import Item
 from runtime.messages import set_state
 from runtime.parts import RuntimeParts
 from runtime.turns import ledger, repeats, rows
-from runtime.turns.lease import TurnFence, hold
+from runtime.turns.lease import TurnFence, claimed, kept
 from runtime.turns.rows import Turn
 
 MOST_CALLS = 16
@@ -40,17 +40,16 @@ def decide(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str, n:
     a message that was taken back: then nothing is stored and the turn closes. Raises LostError, BusyError, ModelError
     also for a turn that goes round in circles, and the model port's errors.
     """
-    with hold(parts.database, workspace_id, turn_id, run_id, parts.lease) as fence:
-        with parts.database.transaction(workspace_id, "decide.claimed") as scope:
-            fence.check(scope)
-            if ledger.step(scope, turn_id, n) is not None:
-                fence.release(scope)
-                return Decided(len(ledger.calls_of_step(scope, turn_id, n)))
-            turn = rows.get(scope, turn_id)
-            if _is_over(scope, fence, turn):
-                return _NOTHING_MORE
-            _check_circles(scope, turn, n)
-            items = _claim(scope, turn, n)
+    with claimed(parts.database, workspace_id, turn_id, run_id, parts.lease, "decide.claimed") as (scope, fence):
+        if ledger.step(scope, turn_id, n) is not None:
+            fence.release(scope)
+            return Decided(len(ledger.calls_of_step(scope, turn_id, n)))
+        turn = rows.get(scope, turn_id)
+        if _is_over(scope, fence, turn):
+            return _NOTHING_MORE
+        _check_circles(scope, turn, n)
+        items = _claim(scope, turn, n)
+    with kept(parts.database, workspace_id, fence, parts.lease):
         try:
             with parts.database.reading(workspace_id) as scope:
                 request = build.request(scope, turn, items, parts)

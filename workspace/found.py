@@ -61,9 +61,10 @@ def made_by(scope: Scope, cause: str) -> Object | None:
 
 def by_ids(scope: Scope, object_ids: Collection[str]) -> dict[str, Object]:
     """The objects of these ids that are there and not deleted."""
-    found = scope.rows(
-        joined(scope, None).where(objects.c.id.in_(filter(is_id, object_ids)), objects.c.deleted_at.is_(None))
-    )
+    wanted = [object_id for object_id in object_ids if is_id(object_id)]
+    if not wanted:
+        return {}
+    found = scope.rows(joined(scope, None).where(objects.c.id.in_(wanted), objects.c.deleted_at.is_(None)))
     tasks = task_ids_of(scope, [row.id for row in found])
     return {row.id: object_of(row, tasks.get(row.id, ())) for row in found}
 
@@ -110,6 +111,8 @@ def joined(scope: Scope, version: int | None) -> sa.Select[Any]:
 
 def task_ids_of(scope: Scope, object_ids: Collection[str]) -> dict[str, tuple[str, ...]]:
     """The tasks that each of these objects is linked to."""
+    if not object_ids:
+        return {}
     rows = scope.rows(
         scope.select(object_tasks.c.object_id, object_tasks.c.task_id)
         .where(object_tasks.c.object_id.in_(object_ids))

