@@ -24,6 +24,7 @@ def main(arguments: list[str] | None = None) -> None:
     )
     parser.add_argument("--lease", type=_seconds, default=timedelta(seconds=15), help="after how long others take over")
     parser.add_argument("--test-clock", action="store_true")
+    parser.add_argument("--otlp-endpoint", help="a collector for traces, e.g. http://127.0.0.1:4318")
     options = vars(parser.parse_args(arguments))
     try:
         config = EngineConfig(**{**options, "event_keys": tuple(options["event_keys"])})

@@ -15,6 +15,7 @@ class EngineConfig:
     Args:
         retry_interval: seconds between attempts, in place of Inngest's back-off schedule.
         calls_per_app: how many requests may be open to one app at a time.
+        otlp_endpoint: an OpenTelemetry collector (OTLP over HTTP) that gets a trace of each ended run.
 
     Raises:
         ValueError: the signing key is not one, event keys without a signing key, or a keyless engine off loopback.
@@ -32,6 +33,7 @@ class EngineConfig:
     lease: timedelta = timedelta(seconds=15)
     retention: timedelta = timedelta(days=30)
     test_clock: bool = False
+    otlp_endpoint: str | None = None
 
     def __post_init__(self) -> None:
         for key in self.signing_keys:

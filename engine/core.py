@@ -11,6 +11,7 @@ from engine.calls.caller import Caller
 from engine.clock import Clock
 from engine.database import Database
 from engine.event import Event
+from engine.listening import listen, tell_others
 from engine.queue import CLAIMED, PARKED, WAITING, next_due, postpone
 from engine.retention import forget_old
 from engine.runs.answer import record_answer
@@ -18,6 +19,7 @@ from engine.runs.crons import reschedule
 from engine.runs.timers import work_off_due
 from engine.settings import Settings
 from engine.tables import items, owners, slots
+from engine.traces import TraceExport
 from engine.transaction import Call, Transaction
 from engine.writer import Writer
 
@@ -31,8 +33,17 @@ _TIDY_EVERY_S = 600.0
 class Core:
     """Owns the writer, the timer and the calls in flight."""
 
-    def __init__(self, database: Database, clock: Clock, settings: Settings, caller: Caller, owner: str) -> None:
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        settings: Settings,
+        caller: Caller,
+        owner: str,
+        traces: TraceExport | None = None,
+    ) -> None:
         self.database = database
+        self._traces = traces
         self.clock = clock
         self.settings = settings
         self.caller = caller
@@ -51,7 +62,12 @@ class Core:
         await self.caller.start()
         await self.writer.submit(self._take_over)
         await self.writer.submit(_reschedule_all)
-        self._background = [asyncio.create_task(work()) for work in (self._run_timer, self._keep_lease, self._forget)]
+        works = [self._run_timer(), self._keep_lease(), self._forget()]
+        if not self.database.is_sqlite:
+            works.append(listen(self.database, self.wake))
+        self._background = [asyncio.create_task(work) for work in works]
+        if self._traces is not None:
+            self._traces.start()
 
     async def stop(self) -> None:
         """Leave calls in flight to the next start: their items stay claimed and are carried out again."""
@@ -59,6 +75,8 @@ class Core:
             task.cancel()
         await asyncio.gather(*self._background, *self._in_flight, return_exceptions=True)
         await self.writer.submit(self._hand_back)
+        if self._traces is not None:
+            await self._traces.stop()
         await self.caller.stop()
         await asyncio.to_thread(self.writer.stop)
 
@@ -114,6 +132,8 @@ class Core:
         due = min((tx.next_due for tx in transactions if tx.next_due is not None), default=None)
         if calls or due is not None:
             self._loop.call_soon_threadsafe(self._act, calls, due)
+        if self._traces is not None and (ended := [run_id for tx in transactions for run_id in tx.ended]):
+            self._loop.call_soon_threadsafe(self._traces.add, ended, self.writer.registry)
 
     def _act(self, calls: list[Call], due: int | None) -> None:
         self.go_out(calls)
@@ -195,6 +215,7 @@ def _free_owner(tx: Transaction, owner: str) -> None:
     tx.run(_FREE_ITEMS, {"gone": owner})
     tx.run(_DROP_OWNER, {"gone": owner})
     tx.due(tx.now)
+    tell_others(tx)
 
 
 def _reschedule_all(tx: Transaction) -> None:

@@ -21,6 +21,7 @@ from engine.core import Core
 from engine.database import Database, DatabaseError
 from engine.movable_clock import MovableClock
 from engine.settings import Settings
+from engine.traces import TraceExport
 
 _CLOSE_GRACE_S = 1.0
 
@@ -78,7 +79,8 @@ async def _run(config: EngineConfig, listener: socket.socket, database: Database
     test_clock = MovableClock(clock) if config.test_clock else None
     clock = test_clock or clock
     caller = Caller(clock, settings, Keys(config.signing_keys))
-    core = Core(database, clock, settings, caller, owner=uuid.uuid4().hex)
+    traces = TraceExport(database, config.otlp_endpoint) if config.otlp_endpoint else None
+    core = Core(database, clock, settings, caller, owner=uuid.uuid4().hex, traces=traces)
     runner = web.AppRunner(
         make_app(ApiState(core, config.signing_keys, config.event_keys), test_clock),
         access_log=None,

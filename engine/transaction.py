@@ -62,6 +62,8 @@ class Transaction:
     calls: list[Call] = field(default_factory=list)
     next_due: int | None = None
     known_runs: dict[str, KnownRun] = field(default_factory=dict)
+    ended: list[str] = field(default_factory=list)
+    """Runs that this transaction ended."""
     puts: int = 0
     """Items that were added."""
     held_back: bool = False

@@ -33,6 +33,7 @@ def config_of(ask: Ask) -> EngineConfig:
         event_keys=(event_key,) if event_key else (),
         retry_interval=settings.retry_seconds or None,
         test_clock=ask.test_clock,
+        otlp_endpoint=settings.otlp_endpoint or None,
     )
 
 

@@ -2,10 +2,13 @@
 
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import timedelta
+from typing import Any
 
 import inngest
 import pytest
+import sqlalchemy as sa
 
 from tests.engine.clients import make_client
 from tests.engine.conftest import ServeApp
@@ -77,6 +80,41 @@ def test_one_takes_over_what_the_other_was_doing_when_it_died(
     # And slots were given back: a new run is not held up
     (late,) = two.send({"name": name, "data": {"name": "late"}})
     assert two.ended_run(late)["output"] == "after"
+
+
+def test_a_stopping_engine_tells_the_others_of_what_it_hands_back(postgres_url: str, serve: ServeApp) -> None:
+    # Given two engines, and a run of which the first has a step executed
+    one, two = (EngineProcess(postgres_url).start() for _ in range(2))
+    client = make_client(one)
+    calls: list[int] = []
+    go_on = threading.Event()
+
+    @client.create_function(fn_id="fn", trigger=inngest.TriggerEvent(event=f"{client.app_id}/go"))
+    def fn(ctx: inngest.ContextSync) -> str:
+        def work() -> str:
+            calls.append(ctx.attempt)
+            go_on.wait(20 if len(calls) == 1 else 0)
+            return "done"
+
+        return ctx.step.run("work", work)
+
+    try:
+        serve(one, client, [fn])
+        (event_id,) = one.send({"name": f"{client.app_id}/go", "data": {}})
+        eventually(lambda: calls)
+        # When it is told to stop, then it tells whoever listens, and the second makes the same call again
+        with closing(sa.create_engine(postgres_url, poolclass=sa.NullPool).raw_connection()) as connection:
+            listener: Any = connection.driver_connection
+            listener.autocommit = True
+            listener.cursor().execute("LISTEN engine_work")
+            assert one.stop() == 0
+            eventually(lambda: listener.poll() or listener.notifies)
+        assert two.ended_run(event_id)["output"] == "done"
+        assert calls == [0, 0]
+    finally:
+        go_on.set()
+        one.close()
+        two.close()
 
 
 def test_a_schedule_of_two_engines_runs_once_for_each_tick(postgres_url: str, serve: ServeApp) -> None:
