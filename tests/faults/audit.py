@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from tests.faults.rig import Rig
 
 OF_TURN = "from {table} x join turns t on t.id = x.turn_id where t.task_id = :task"
 
 
 def asked_again(rig: Rig, task: str) -> int:
-    """How often the model was asked for a decision more often than one was stored."""
-    return rig.model.decisions(task) - int(rig.rows.one(f"select count(*) {OF_TURN.format(table='steps')}", task=task))
+    """How often the model was asked for a decision more often than one was stored; never once it was stored."""
+    asked: dict[int, list[datetime]] = {}
+    for one in rig.model.decisions(task):
+        asked.setdefault(one.history, []).append(one.at)
+    query = f"select x.created_at {OF_TURN.format(table='steps')} order by x.created_at"
+    stored = [_moment(at) for (at,) in rig.rows.ask(query, task=task)]
+    assert len(asked) == len(stored)
+    for times, at in zip((asked[history] for history in sorted(asked)), stored, strict=True):
+        assert max(times) <= at, "the model was asked for a decision that was stored"
+    return sum(len(times) - 1 for times in asked.values())
+
+
+def _moment(stored: datetime | str) -> datetime:
+    at = datetime.fromisoformat(stored) if isinstance(stored, str) else stored
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
 def assert_nothing_lost_or_doubled(rig: Rig, task: str, works: int) -> None:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,14 @@ TOWNS = iter(
 )
 
 
+@dataclass(frozen=True)
+class Asked:
+    """One request for a decision: with every step the history is longer, so that its length tells the step."""
+
+    at: datetime
+    history: int
+
+
 class Model:
     """The stand-in model: its log, and its orders to misbehave."""
 
@@ -48,18 +57,20 @@ class Model:
     def requests(self, of: str) -> list[dict[str, Any]]:
         """The requests whose last message speaks of `of`, oldest first."""
         rows = self._http.get("/log").raise_for_status().json()["items"]
-        return [row["request"] for row in rows if of in json.dumps(row["request"].get("messages", [])[-1:])]
+        return [row for row in rows if of in json.dumps(row["request"].get("messages", [])[-1:])]
 
-    def decisions(self, task_id: str) -> int:
-        """How often it was asked for a decision of this task."""
+    def decisions(self, task_id: str) -> list[Asked]:
+        """When it was asked for a decision of this task, and how long the history was that it was shown."""
         shown = f'\\"id\\": \\"{task_id}\\"'
-        return sum(
-            bool(one.get("tools")) and shown in json.dumps(one["messages"][-1:]) for one in self.requests(task_id)
-        )
+        return [
+            Asked(datetime.fromisoformat(row["at"]), len(row["request"]["messages"]))
+            for row in self.requests(task_id)
+            if row["request"].get("tools") and shown in json.dumps(row["request"]["messages"][-1:])
+        ]
 
     def verdicts(self, town: str) -> int:
         """How often it was asked where a message belongs."""
-        return sum("response_format" in one for one in self.requests(town))
+        return sum("response_format" in row["request"] for row in self.requests(town))
 
 
 class Rows:

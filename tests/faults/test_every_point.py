@@ -2,7 +2,8 @@
 
 Each case names the boundaries that it shows and the points where the process on duty is killed in the middle of the
 story, with SIGKILL, once each. The model may be asked again only for a decision that was not yet stored, and the
-router only for a verdict that was not yet stored: exactly as often as a death fell in between.
+router only for a verdict that was not yet stored. Where the death falls on the turn's own way, it is exactly as often
+as one fell in between; a death in an order's work may meet the turn anywhere.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ pytestmark = pytest.mark.kill
 
 ASKED_BUT_NOT_STORED = ("model.ask.after", "decide.recorded.before_commit")
 JUDGED_BUT_NOT_STORED = ("verdict.ask.after", "route.recorded.before_commit")
+
+ANYWHERE = ("order.", "provider.", "event.")
+"""Points of threads that work beside the turn, in the same process."""
 
 
 def _commit(name: str) -> tuple[str, str]:
@@ -84,5 +88,6 @@ def _play(rig: Rig, entries: tuple[str, ...] | list[str], seconds: float = 90) -
 
     assert rig.struck() == list(entries)
     assert_nothing_lost_or_doubled(rig, task, works=2)
-    assert asked_again(rig, task) == sum(entry.startswith(ASKED_BUT_NOT_STORED) for entry in entries)
+    again, expected = asked_again(rig, task), sum(entry.startswith(ASKED_BUT_NOT_STORED) for entry in entries)
+    assert expected <= again <= expected + sum(entry.startswith(ANYWHERE) for entry in entries)
     assert rig.model.verdicts(town) == 1 + sum(entry.startswith(JUDGED_BUT_NOT_STORED) for entry in entries)
