@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from tests.support import story
 from tests.support.product import Product
@@ -77,7 +79,18 @@ class Rows:
         return int(self.ask(query, task=task)[0][0])
 
 
-def story_ends_right(mortal: Product, victim: str, hop: str) -> None:
+def killed_at_every_hop(victim: str) -> Callable[[Product, str], None]:
+    """The test of one victim, a case for each hop."""
+
+    @pytest.mark.kill
+    @pytest.mark.parametrize("hop", HOPS)
+    def test(mortal: Product, hop: str) -> None:
+        _story_ends_right(mortal, victim, hop)
+
+    return test
+
+
+def _story_ends_right(mortal: Product, victim: str, hop: str) -> None:
     """Order three posters, kill `victim` once `hop` is behind us, and hold what came of it against bill and log."""
     rows = Rows(mortal.home)
     town = next(TOWNS)

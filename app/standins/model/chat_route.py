@@ -17,7 +17,7 @@ from app.standins.model.misbehaviour import spoilt
 from app.standins.model.problems import Problem
 from app.standins.model.reply import Reply, chunks, completion
 from app.standins.model.rules.decide import decide, verdict
-from app.standins.model.store import Store
+from app.standins.store import Store
 
 
 def chat_routes(config: ModelConfig, store: Store) -> Blueprint:

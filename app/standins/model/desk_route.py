@@ -12,7 +12,7 @@ from app.standins.model.config import ModelConfig
 from app.standins.model.door import require_loopback
 from app.standins.model.page import PAGE
 from app.standins.model.problems import Problem
-from app.standins.model.store import Store
+from app.standins.store import Store
 
 Shape = TypeVar("Shape", bound=BaseModel)
 

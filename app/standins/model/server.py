@@ -9,7 +9,8 @@ from app.standins.model.chat_route import chat_routes
 from app.standins.model.config import ModelConfig
 from app.standins.model.desk_route import desk_routes
 from app.standins.model.problems import Problem
-from app.standins.model.store import Store
+from app.standins.model.store import open_store
+from app.standins.store import Store
 from core.settings import Settings
 
 MOST_BODY_BYTES = 16 * 1024 * 1024
@@ -17,7 +18,7 @@ MOST_BODY_BYTES = 16 * 1024 * 1024
 
 def create_app(config: ModelConfig) -> Flask:
     """The stand-in of one folder; its log goes on where the last process left it."""
-    store = Store(config.folder)
+    store = open_store(config.folder)
     app = Flask("standin-model", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MOST_BODY_BYTES
     app.extensions["model"] = store

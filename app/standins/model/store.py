@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
+
+from app.standins.store import Store
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS requests (
@@ -33,39 +32,5 @@ CREATE TABLE IF NOT EXISTS replay (
 """
 
 
-class Store:
-    """A connection for each transaction; writers begin IMMEDIATE. A connection that stays open keeps the WAL alive."""
-
-    def __init__(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        self._path = folder / "model.sqlite"
-        self._keeper = self._connect()
-        self._keeper.execute("PRAGMA journal_mode = WAL")
-        self._keeper.executescript(SCHEMA)
-
-    @contextmanager
-    def begin(self) -> Iterator[sqlite3.Connection]:
-        """A write transaction: committed when the block ends, rolled back when it raises."""
-        connection = self._connect()
-        try:
-            connection.execute("BEGIN IMMEDIATE")
-            yield connection
-            connection.commit()
-        finally:
-            connection.close()
-
-    @contextmanager
-    def read(self) -> Iterator[sqlite3.Connection]:
-        connection = self._connect()
-        try:
-            yield connection
-        finally:
-            connection.close()
-
-    def close(self) -> None:
-        self._keeper.close()
-
-    def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self._path, timeout=30, isolation_level=None, check_same_thread=False)
-        connection.row_factory = sqlite3.Row
-        return connection
+def open_store(folder: Path) -> Store:
+    return Store(folder / "model.sqlite", SCHEMA)

@@ -11,10 +11,10 @@ from dataclasses import replace
 
 import httpx
 
+from app.standins.store import Store
 from app.standins.studio.config import StudioConfig
 from app.standins.studio.job import Failure, Job, view
 from app.standins.studio.request import JobRequest
-from app.standins.studio.store import Store
 
 SIGNATURE = "X-Jobs-Signature"
 PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)

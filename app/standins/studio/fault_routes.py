@@ -3,11 +3,11 @@
 from flask import Blueprint, Response, jsonify, request
 from pydantic import ValidationError
 
+from app.standins.store import Store
 from app.standins.studio import faults
 from app.standins.studio.config import StudioConfig
 from app.standins.studio.door import require_loopback
 from app.standins.studio.problems import Problem
-from app.standins.studio.store import Store
 
 
 def fault_routes(config: StudioConfig, store: Store) -> Blueprint:

@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass
 
+from app.standins.store import Store
 from app.standins.studio import faults, ledger, misbehaviour
 from app.standins.studio.blobs import Blobs
 from app.standins.studio.config import StudioConfig
@@ -11,7 +12,6 @@ from app.standins.studio.inputs import keep_data
 from app.standins.studio.job import Job
 from app.standins.studio.problems import Problem
 from app.standins.studio.request import read_request
-from app.standins.studio.store import Store
 
 LONGEST_KEY = 255
 

@@ -2,6 +2,7 @@
 
 from flask import Blueprint, Response, jsonify, request
 
+from app.standins.store import Store
 from app.standins.studio import faults, ledger, misbehaviour
 from app.standins.studio.blobs import Blobs
 from app.standins.studio.callbacks import Courier
@@ -10,7 +11,6 @@ from app.standins.studio.door import require_key
 from app.standins.studio.intake import accept, checked_key
 from app.standins.studio.job import Job, view
 from app.standins.studio.problems import Problem
-from app.standins.studio.store import Store
 from app.standins.studio.workshop import Workshop
 
 

@@ -11,7 +11,7 @@ from app.standins.studio.config import StudioConfig
 from app.standins.studio.fault_routes import fault_routes
 from app.standins.studio.job_routes import job_routes
 from app.standins.studio.problems import Problem
-from app.standins.studio.store import Store
+from app.standins.studio.store import open_store
 from app.standins.studio.studio_routes import studio_routes
 from app.standins.studio.workshop import Workshop
 
@@ -22,7 +22,7 @@ __all__ = ["StudioConfig", "close", "create_app"]
 
 def create_app(config: StudioConfig) -> Flask:
     """The studio of one folder, at work: what a killed process left there is taken up again."""
-    store = Store(config.folder)
+    store = open_store(config.folder)
     kept, made = Blobs(config.folder / "inputs"), Blobs(config.folder / "outputs")
     kept.sweep()
     made.sweep()

@@ -2,6 +2,7 @@
 
 from flask import Blueprint, Response, jsonify, request, send_file
 
+from app.standins.store import Store
 from app.standins.studio import ledger
 from app.standins.studio.blobs import Blobs
 from app.standins.studio.catalog import OFFERS
@@ -9,7 +10,6 @@ from app.standins.studio.config import StudioConfig
 from app.standins.studio.door import require_key, require_loopback
 from app.standins.studio.page import studio_page
 from app.standins.studio.problems import Problem
-from app.standins.studio.store import Store
 
 
 def studio_routes(config: StudioConfig, store: Store, made: Blobs) -> Blueprint:

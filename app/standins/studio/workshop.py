@@ -7,6 +7,7 @@ import threading
 import time
 from contextlib import suppress
 
+from app.standins.store import Store
 from app.standins.studio import ledger
 from app.standins.studio.blobs import Blobs
 from app.standins.studio.callbacks import Courier
@@ -18,7 +19,6 @@ from app.standins.studio.media.made import Unusable
 from app.standins.studio.media.make import make
 from app.standins.studio.progress import Ended, Progress
 from app.standins.studio.request import JobRequest
-from app.standins.studio.store import Store
 
 THREADS = 2
 NICENESS = 5

@@ -1,0 +1,15 @@
+"""What the kill matrix runs on: one product for all hops of one victim."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.support.product import Product
+
+
+@pytest.fixture(scope="module")
+def mortal(products: Callable[..., Product]) -> Product:
+    """What was killed at one hop must not have left anything behind for the next."""
+    return products()
