@@ -131,10 +131,10 @@ def kill_again_and_again(engine: EngineProcess, dice: random.Random, times: int)
         engine.kill()
         if dice.random() < 0.4:
             engine.begin()
-            time.sleep(dice.random() * 1.2)
+            time.sleep(dice.random())
         else:
             engine.start()
-            time.sleep(dice.random() * 1.2)
+            time.sleep(dice.random())
 
 
 def test_every_run_ends_right_and_nothing_that_was_stored_runs_again(

@@ -89,18 +89,20 @@ def test_on_nights_when_clocks_change_daily_schedules_run_once_and_quick_ones_ke
     )
     for change, number in nights:
         zone = ZoneInfo(NIGHTS[number][0])
-        # When the clock goes from the noon before such a night, local time, to the next noon
-        noon = datetime.combine(change.astimezone(zone).date(), time(12), zone).astimezone(UTC)
-        set_clock(clocked, noon - timedelta(days=1), jump=True)
+        # When the clock goes through such a night, from the evening to the morning of the local date
+        morning = datetime.combine(change.astimezone(zone).date(), time(7), zone).astimezone(UTC)
+        set_clock(clocked, morning - timedelta(hours=12), jump=True)
         for ticks in schedules.ticks.values():
             ticks.clear()
         begun = now_of(clocked)
-        set_clock(clocked, noon)
+        set_clock(clocked, morning)
         # Then the daily one ran once, on that date
         dates = [tick.astimezone(zone).date() for tick in schedules.ticks[f"night{number}"]]
         assert dates == [change.astimezone(zone).date()], NIGHTS[number]
         # And every quarter of an hour of absolute time came, each once
-        assert len(schedules.ticks["quarters"]) in {(noon - begun) // timedelta(minutes=15) + more for more in (0, 1)}
+        assert len(schedules.ticks["quarters"]) in {
+            (morning - begun) // timedelta(minutes=15) + more for more in (0, 1)
+        }
         assert len(set(schedules.ticks["quarters"])) == len(schedules.ticks["quarters"])
 
 

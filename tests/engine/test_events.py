@@ -4,6 +4,7 @@ import base64
 import json
 import time
 import urllib.error
+import urllib.request
 from datetime import timedelta
 from typing import Any
 
@@ -136,6 +137,27 @@ def test_text_that_cannot_be_signed_is_cleaned(engine: EngineProcess, serve: Ser
     )
     # Then the run sees clean text, the integer as it was, and no such field
     assert engine.ended_run(event_id)["output"] == {"text": "a\ufffdb", "n": 9007199254740993}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"name": "test/odd", "data": {"n": NaN}}',
+        b'{"name": "test/odd", "data": {"n": -Infinity}}',
+        b'{"name": "test/odd", "data": {"text": "\xff\xfe"}}',
+        b"\xff\xfe",
+        b'{"name": "test/odd"',
+        b"[" * 100_000,
+    ],
+)
+def test_a_body_that_is_no_json_is_refused(engine: EngineProcess, body: bytes) -> None:
+    request = urllib.request.Request(f"{engine.url}/e/key", data=body, method="POST")
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        urllib.request.urlopen(request, timeout=30)
+    answer = json.loads(caught.value.read())
+    assert caught.value.code == 400
+    assert answer["ids"] == []
+    assert "not JSON" in answer["error"]
 
 
 def test_names_and_ids_that_no_database_takes_are_cleaned(engine: EngineProcess, serve: ServeApp) -> None:

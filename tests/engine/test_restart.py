@@ -139,6 +139,7 @@ def test_runs_in_every_state_end_by_themselves_after_a_kill(mortal_engine: Engin
     assert attempts == [0, 0]
 
 
+@pytest.mark.kill
 def test_runs_end_right_when_the_engine_is_killed_again_and_again(
     mortal_engine: EngineProcess, serve: ServeApp
 ) -> None:
