@@ -1,17 +1,19 @@
-"""Rows of tasks that were worked on long ago: each with its message, one turn, one step and one call."""
+"""Rows of tasks that were worked on long ago: each with its message, one turn of one step and call, and one charge."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 import sqlalchemy as sa
 
 from app.bootstrap import PERSON_ID, WORKSPACE_ID
-from runtime.tables import calls, inbox, messages, steps, tasks, turns
+from runtime.tables import calls, entries, inbox, messages, reservations, steps, tasks, turns
 
 _AT_ONCE = 1000
+_PRICE = Decimal("0.001")
 _LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -28,7 +30,7 @@ def fill(database_url: str, first: int, last: int) -> None:
 
 def _rows(numbers: range) -> Iterator[tuple[sa.Table, list[dict[str, Any]]]]:
     made = [_task(n) for n in numbers]
-    for table in (tasks, messages, inbox, turns, steps, calls):
+    for table in (tasks, messages, inbox, turns, steps, calls, reservations, entries):
         yield table, [{"workspace_id": WORKSPACE_ID, **one[table]} for one in made]
 
 
@@ -62,5 +64,13 @@ def _task(n: int) -> dict[sa.Table, dict[str, Any]]:
             "id": f"{turn_id}:1:0", "turn_id": turn_id, "step": 1, "seq": 0, "tool": "list_objects", "effect": "read",
             "arguments": "{}", "status": "done", "epoch": 1, "ok": True, "result": {}, "started_at": at,
             "finished_at": at,
+        },
+        reservations: {
+            "order_id": f"order_{name}", "task_id": task_id, "amount": _PRICE, "charge": _PRICE, "state": "settled",
+            "day": at.date(), "created_at": at, "ended_at": at,
+        },
+        entries: {
+            "id": f"entry_{name}", "kind": "settle", "amount": _PRICE, "currency": "USD", "cause": f"order_{name}",
+            "order_id": f"order_{name}", "at": at,
         },
     }  # fmt: skip

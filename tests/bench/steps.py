@@ -73,8 +73,9 @@ def _by_tasks(name: str, product: Product, model: InstantModel, url: str, say: C
         task_id = _new_task(product, model)
         _work(product, model, task_id, _MOST_OF_A_TURN)
         taken = _work(product, model, task_id, STEPS)
-        say(f"{name}: {tasks} tasks")
-        yield _row(name, f"{tasks:,} tasks", taken, taken.gaps[_WARM:])
+        row = _row(name, f"{tasks:,} tasks", taken, taken.gaps[_WARM:])
+        say(str(row))
+        yield row
 
 
 def _by_length(name: str, product: Product, model: InstantModel, say: Callable[[str], None]) -> Iterator[Row]:
@@ -84,8 +85,9 @@ def _by_length(name: str, product: Product, model: InstantModel, say: Callable[[
         while there < length:
             taken = _work(product, model, task_id, min(_MOST_OF_A_TURN, length - there))
             there += taken.steps
-        say(f"{name}: {length} steps")
-        yield _row(name, f"up to step {length} of a task", taken, taken.gaps)
+        row = _row(name, f"up to step {length} of a task", taken, taken.gaps)
+        say(str(row))
+        yield row
 
 
 def _row(name: str, what: str, taken: Taken, gaps: list[float]) -> Row:
