@@ -1,7 +1,9 @@
 """A real engine process that a test can kill and start again on its database."""
 
+import contextlib
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -16,11 +18,18 @@ from tests.engine.waiting import eventually
 ROOT = Path(__file__).parents[2]
 
 
+# Below the ports that systems give to outgoing connections: one of those could take it before the server does.
+_PORTS = range(20_000, 32_000)
+
+
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """Drawn by lot, so that test runs side by side do not get the same one."""
+    dice = random.SystemRandom()
+    while True:
+        port = dice.choice(_PORTS)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 class EngineProcess:

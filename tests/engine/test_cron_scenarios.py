@@ -106,6 +106,7 @@ def test_on_nights_when_clocks_change_daily_schedules_run_once_and_quick_ones_ke
         assert len(set(schedules.ticks["quarters"])) == len(schedules.ticks["quarters"])
 
 
+@pytest.mark.kill
 def test_a_restart_neither_repeats_what_ran_nor_runs_what_is_not_due(clocked: EngineProcess, serve: ServeApp) -> None:
     # Given three schedules in three zones, of which one has run today
     schedules = Schedules(make_client(clocked))

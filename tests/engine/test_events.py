@@ -154,7 +154,8 @@ def test_a_body_that_is_no_json_is_refused(engine: EngineProcess, body: bytes) -
     request = urllib.request.Request(f"{engine.url}/e/key", data=body, method="POST")
     with pytest.raises(urllib.error.HTTPError) as caught:
         urllib.request.urlopen(request, timeout=30)
-    answer = json.loads(caught.value.read())
+    with caught.value as refused:
+        answer = json.loads(refused.read())
     assert caught.value.code == 400
     assert answer["ids"] == []
     assert "not JSON" in answer["error"]

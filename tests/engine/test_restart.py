@@ -34,6 +34,7 @@ def send(engine: EngineProcess, client: inngest.Inngest, name: str = "go") -> st
     return event_id
 
 
+@pytest.mark.kill
 def test_runs_in_every_state_end_by_themselves_after_a_kill(mortal_engine: EngineProcess, serve: ServeApp) -> None:
     """One engine is killed while runs sleep, wait, execute a step, back off, wait for a child, and are cancelled."""
     engine = mortal_engine
@@ -171,6 +172,7 @@ def test_runs_end_right_when_the_engine_is_killed_again_and_again(
     assert len(set(executed)) == 60
 
 
+@pytest.mark.kill
 def test_schedules_go_on_after_a_kill_and_a_missed_tick_runs_once(tmp_path: Path, serve: ServeApp) -> None:
     # Given an engine with a test clock and a function of every ten minutes
     engine = EngineProcess(f"sqlite:///{tmp_path / 'engine.db'}", "--test-clock").start()
@@ -271,6 +273,7 @@ def test_an_engine_that_is_told_to_stop_ends_cleanly(lone_engine: EngineProcess,
     assert lone_engine.ended_run(event_id)["output"] == "done"
 
 
+@pytest.mark.kill
 def test_an_engine_stopped_at_any_moment_of_its_start_ends_cleanly(lone_engine: EngineProcess) -> None:
     for _ in range(3):
         assert lone_engine.stop() == 0
