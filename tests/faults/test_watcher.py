@@ -41,6 +41,7 @@ def watched(tmp_path: Path) -> Iterator[Store]:
     store.database.close()
 
 
+@pytest.mark.kill
 def test_22_watcher_that_died_is_followed_before_the_next_minute(watched: Store, tmp_path: Path) -> None:
     with ExitStack() as stack:
         engine = stack.enter_context(running(embedded(tmp_path)))

@@ -1,6 +1,6 @@
 """Random lives of a workspace keep every promise: the same ones in every run here, new ones under load.
 
-`PROPERTIES_EXAMPLES` sets how many new lives the load test tries (200 unless told otherwise).
+`PROPERTIES_EXAMPLES` sets how many new lives the load test tries (40 unless told otherwise).
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ _EITHER = settings(deadline=None, database=None, suppress_health_check=list(Heal
 
 def test_random_lives_keep_every_promise() -> None:
     run_state_machine_as_test(
-        Workspace, settings=settings(_EITHER, derandomize=True, max_examples=18, stateful_step_count=40)
+        Workspace, settings=settings(_EITHER, derandomize=True, max_examples=10, stateful_step_count=40)
     )
 
 
 @pytest.mark.load
 def test_many_new_lives_keep_every_promise() -> None:
-    examples = int(os.environ.get("PROPERTIES_EXAMPLES", "200"))
+    examples = int(os.environ.get("PROPERTIES_EXAMPLES", "40"))
     run_state_machine_as_test(
         Workspace,
         settings=settings(

@@ -6,12 +6,14 @@ from datetime import datetime
 from pathlib import Path
 
 import httpx
+import pytest
 
 from core.orchestrator.engine import bearer
 from tests.support.engines import moved_by_tests, running
 from tests.support.sidecar import hello, sidecar
 
 
+@pytest.mark.load
 def test_a_run_after_forty_days(tmp_path: Path) -> None:
     folder = tmp_path / "engine"
     folder.mkdir()

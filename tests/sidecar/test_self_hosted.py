@@ -12,7 +12,10 @@ from tests.support.engines import RunningEngine
 from tests.support.sidecar import RunningSidecar, hello, sidecar
 from tests.support.waiting import until
 
-pytestmark = pytest.mark.parametrize("any_engine", ["embedded", "inngest_start"], indirect=True)
+pytestmark = [
+    pytest.mark.load,
+    pytest.mark.parametrize("any_engine", ["embedded", "inngest_start"], indirect=True),
+]
 
 LARGE = '''"""More state than fits into one call."""
 import inngest

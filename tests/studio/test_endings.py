@@ -42,6 +42,7 @@ def test_without_leave_there_are_no_faults(slow_studio: Studio) -> None:
     assert httpx.post(f"{slow_studio.url}/faults", json={"next": "busy"}).status_code == 404
 
 
+@pytest.mark.kill
 def test_a_job_in_hand_when_the_studio_is_killed_is_made_and_billed_once(tmp_path: Path) -> None:
     studio = Studio(tmp_path, pace=0.6)
     wanted = {"a": poster(), "b": FILM, "c": poster("Lighthouse, teal")}

@@ -65,7 +65,10 @@ def test_call_in_flight_when_the_worker_dies_is_made_again_and_only_that_one(mis
     assert len(model.requests(task_id)) == _stored(misled, task_id) + 1
 
 
-@pytest.mark.parametrize("how", ["bad_arguments:cut", "error:500", "drop", "html"])
+_MORE = [pytest.param(how, marks=pytest.mark.load) for how in ("error:500", "drop", "html")]
+
+
+@pytest.mark.parametrize("how", ["bad_arguments:cut", *_MORE])
 def test_broken_answer_does_not_stop_the_work(misled: Product, model: Model, how: str) -> None:
     model.misbehave(how)
     name = how.replace(":", " ").title()

@@ -138,7 +138,7 @@ def test_reply_in_a_task_and_press_on_a_card_reach_it_without_a_routing_call(
 @pytest.mark.parametrize(("option", "films"), [("refuse", 0), ("approve", 1)])
 def test_film_above_the_allowance_asks_first(product: Product, posters: Posters, option: str, films: int) -> None:
     before = len([row for row in story.bill(product) if row["kind"] == "video"])
-    message = product.say("Make a ten-second video of a lighthouse at night.")
+    message = product.say("Make an eight-second video of a lighthouse at night.")
     task_id = story.task_of(product, message)
 
     def quoted() -> Any:
@@ -147,7 +147,7 @@ def test_film_above_the_allowance_asks_first(product: Product, posters: Posters,
 
     card = product.until("a quote card", quoted)
     assert [one["id"] for one in card["options"]] == ["approve", "refuse"]
-    assert float(card["quote"]["amount"]) == 0.5
+    assert float(card["quote"]["amount"]) == 0.4
     assert len([row for row in story.bill(product) if row["kind"] == "video"]) == before
 
     answer = product.post(f"/api/v1/cards/{card['id']}/answer", {"option": option})

@@ -137,6 +137,7 @@ def members(group: int) -> list[int]:
     return [int(pid) for pid, pgid, state in rows if int(pgid) == group and not state.startswith("Z")]
 
 
+@pytest.mark.load
 def test_it_works_from_any_folder_whatever_lies_there(products: Callable[..., Product], tmp_path: Path) -> None:
     (tmp_path / "app").mkdir()
     (tmp_path / "app" / "__init__.py").write_text("raise SystemExit('the wrong package')")

@@ -88,6 +88,7 @@ def test_more_than_fits_is_answered_over_a_real_connection(running: Running) -> 
     assert client.post("/api/v1/messages", json={"text": "still here"}).status_code == 202
 
 
+@pytest.mark.load
 def test_as_many_streams_as_fit_leave_room_for_requests(running: Running) -> None:
     # Given as many streams as the process takes
     client = running.client
