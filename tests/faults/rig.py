@@ -186,6 +186,8 @@ def settings_of(studio: Studio, model: Model, database_url: str) -> dict[str, st
     return {
         "LOOPWRIGHT_CRASH_AT": FROM_FILE,
         "LOOPWRIGHT_DATABASE_URL": database_url,
+        # Dozens of stories of one product in one day: none of them is about the day's free allowance.
+        "LOOPWRIGHT_FREE_PER_DAY": "50",
         "LOOPWRIGHT_GENERATORS": "jobs",
         "LOOPWRIGHT_JOBS_URL": studio.url,
         "LOOPWRIGHT_JOBS_KEY": JOBS_KEY,
