@@ -100,9 +100,7 @@ class Parts:
     def watch_passes(self) -> tuple[Pass, ...]:
         """The rooms' own parts of the watch."""
         first_pause, patience = self.settings.poll_seconds, timedelta(seconds=self.settings.lease_seconds)
-        return (
-            lambda workspace_id: generation_watching.pass_over(self.database, workspace_id, first_pause, patience),
-        )
+        return (lambda workspace_id: generation_watching.pass_over(self.database, workspace_id, first_pause, patience),)
 
     def _worker_tools(self) -> tuple[Tool, ...]:
         core: tuple[Tool, ...] = (

@@ -47,9 +47,7 @@ def file_output(
         if work is None:
             recipe = {**recipe, "made_for": {"object_id": object_id, "version": base_version}}
     if work is None:
-        work = create(
-            scope, kind=kind, recipe=recipe, stale=object_id is not None, object_id=_id_for(cause), **facts
-        )
+        work = create(scope, kind=kind, recipe=recipe, stale=object_id is not None, object_id=_id_for(cause), **facts)
     if task_id is None:
         return work
     seen(scope, work.id, task_id, work.version)
