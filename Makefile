@@ -54,7 +54,7 @@ test-tools: install-dev
 	@tests/support/install_tools.sh $(BIN)/playwright
 
 # Two at a time, a file's tests together: most of them wait for processes (docs/decisions/011).
-PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 # ARGS goes to pytest: make test ARGS="tests/unit -x"
 test: install-dev test-tools

@@ -23,5 +23,6 @@ def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     engine.close()
 
 
+@pytest.mark.load
 def test_every_case_comes_out_as_on_the_real_server(server: str) -> None:
     assert record(server) == json.loads(EXPECTED.read_text(encoding="utf-8"))

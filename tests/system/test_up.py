@@ -110,6 +110,7 @@ def test_everything_dies_with_a_supervisor_that_is_killed(products: Callable[...
     assert product.command("ps").status == 1
 
 
+@pytest.mark.kill
 def test_it_stops_at_ctrl_c_and_starts_again_in_the_same_home(products: Callable[..., Product]) -> None:
     first = products()
     message = first.say("Which video lengths can you do?")
