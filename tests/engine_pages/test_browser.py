@@ -20,6 +20,8 @@ def test_an_event_is_sent_and_its_run_followed_to_its_end(shop_engine: EnginePro
     # Given a person at the form, who first makes mistakes
     page.goto(f"{shop_engine.url}/")
     page.get_by_role("link", name="Send event").click()
+    page.locator("#name-problem").wait_for(state="attached")
+    page.wait_for_load_state("load")
     page.get_by_role("button", name="Send").click()
     assert page.locator("#name-problem").text_content() == "An event has a name."
     assert page.evaluate("document.activeElement.id") == "name"
