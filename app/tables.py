@@ -8,10 +8,11 @@ import sqlalchemy as sa
 
 import generation.tables
 import runtime.tables
+import skills.tables
 import workspace.tables
 from core.tables import metadata
 
-ROOMS: tuple[ModuleType, ...] = (runtime.tables, workspace.tables, generation.tables)
+ROOMS: tuple[ModuleType, ...] = (runtime.tables, workspace.tables, generation.tables, skills.tables)
 """The rooms whose tables stand on the metadata; naming them here is what imports them."""
 
 

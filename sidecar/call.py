@@ -12,8 +12,8 @@ import httpx
 
 from core.errors import LoopwrightError, UnavailableError
 from core.orchestrator.engine import Engine
-from sidecar.problem import RefusedSkillError
 from sidecar.skill import Skill
+from skills.problem import RefusedSkillError
 
 _SDK = f"inngest-py:v{installed('inngest')}"
 # The engine's proof is for us, and what it calls itself is no news to a process that was told everything.

@@ -24,7 +24,7 @@ from core.clock import Clock
 from core.errors import UnavailableError
 from core.orchestrator.signature import HEADER, canonical, sign
 from sidecar.child.order import Answer, Order
-from sidecar.problem import Problem, RefusedSkillError
+from skills.problem import Problem, RefusedSkillError
 
 _WAKE_SECONDS = 60.0
 _LOAD_SECONDS = 5.0

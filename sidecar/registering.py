@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from core.errors import InvalidError, UnavailableError
 from core.orchestrator.engine import Engine
-from sidecar.problem import Problem, RefusedSkillError
+from skills.problem import Problem, RefusedSkillError
 
 
 def checked(functions: Sequence[dict[str, Any]], app_id: str, url: str) -> list[dict[str, Any]]:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sidecar.children import Version
-from sidecar.problem import Problem
-from sidecar.reading import Manifest
+from skills.manifest import Manifest
+from skills.problem import Problem
 
 
 @dataclass(frozen=True)

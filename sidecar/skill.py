@@ -17,11 +17,11 @@ from sidecar.brood import Brood
 from sidecar.children import Child, Nursery, Version
 from sidecar.folders import SkillFile
 from sidecar.ledger import Kept, Ledger
-from sidecar.problem import Problem, RefusedSkillError
-from sidecar.reading import read_manifest
 from sidecar.registering import checked, register
 from sidecar.serving import Serving, Shown
 from sidecar.snapshots import Snapshots
+from skills.manifest import read_manifest
+from skills.problem import Problem, RefusedSkillError
 
 _log = logging.getLogger(__name__)
 

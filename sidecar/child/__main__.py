@@ -17,7 +17,7 @@ from werkzeug.serving import WSGIRequestHandler, make_server
 from core.parent_death import die_with, load_prctl
 from sidecar.child.loading import load
 from sidecar.child.order import Answer, Order
-from sidecar.problem import RefusedSkillError
+from skills.problem import RefusedSkillError
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment

@@ -12,7 +12,7 @@ import inngest
 
 import skills.kit
 from sidecar.child.order import Order
-from sidecar.problem import Problem, RefusedSkillError
+from skills.problem import Problem, RefusedSkillError
 
 
 def load(order: Order, source: bytes) -> tuple[inngest.Inngest, list[inngest.Function[Any]]]:

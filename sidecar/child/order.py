@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from sidecar.problem import Problem
+from skills.problem import Problem
 
 
 class Order(BaseModel):

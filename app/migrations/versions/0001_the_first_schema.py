@@ -328,6 +328,205 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("workspace_id", "person_id", name=op.f("pk_roles")),
     )
     op.create_table(
+        "skill_claims",
+        sa.Column("workspace_id", sa.String(length=64), nullable=False),
+        sa.Column("skill_id", sa.String(length=64), nullable=False),
+        sa.Column("key", sa.String(length=200), nullable=False),
+        sa.Column("run_id", sa.String(length=64), nullable=False),
+        sa.Column("until", core.columns.Utc(), nullable=False),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspaces.id"], name=op.f("fk_skill_claims_workspace_id")),
+        sa.PrimaryKeyConstraint("workspace_id", "skill_id", "key", name=op.f("pk_skill_claims")),
+    )
+    op.create_table(
+        "skill_drafts",
+        sa.Column("workspace_id", sa.String(length=64), nullable=False),
+        sa.Column("skill_id", sa.String(length=64), nullable=False),
+        sa.Column("sha", sa.String(length=64), nullable=False),
+        sa.Column("author", sa.String(length=16), nullable=False),
+        sa.Column("author_ref", sa.String(length=160), nullable=False),
+        sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("base_id", sa.String(length=64), nullable=True),
+        sa.Column("created_at", core.columns.Utc(), nullable=False),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspaces.id"], name=op.f("fk_skill_drafts_workspace_id")),
+        sa.PrimaryKeyConstraint("workspace_id", "skill_id", "sha", name=op.f("pk_skill_drafts")),
+    )
+    op.create_table(
+        "skill_grants",
+        sa.Column("workspace_id", sa.String(length=64), nullable=False),
+        sa.Column("skill_id", sa.String(length=64), nullable=False),
+        sa.Column("permission", sa.String(length=400), nullable=False),
+        sa.Column("card_id", sa.String(length=64), nullable=False),
+        sa.Column("granted_by", sa.String(length=64), nullable=False),
+        sa.Column("at", core.columns.Utc(), nullable=False),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspaces.id"], name=op.f("fk_skill_grants_workspace_id")),
+        sa.PrimaryKeyConstraint("workspace_id", "skill_id", "permission", name=op.f("pk_skill_grants")),
+    )
+    op.create_table(
+        "skill_outcomes",
+        sa.Column("id", sa.String(length=64), nullable=False),
+        sa.Column("workspace_id", sa.String(length=64), nullable=False),
+        sa.Column("skill_id", sa.String(length=64), nullable=False),
+        sa.Column("run_id", sa.String(length=64), nullable=True),
+        sa.Column("kind", sa.String(length=32), nullable=False),
+        sa.Column("value", sa.String(length=32), nullable=False),
+        sa.Column("by", sa.String(length=64), nullable=True),
+        sa.Column("cause", sa.String(length=200), nullable=False),
+        sa.Column("facts", sa.JSON(), nullable=False),
+        sa.Column("at", core.columns.Utc(), nullable=False),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspaces.id"], name=op.f("fk_skill_outcomes_workspace_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_skill_outcomes")),
+        sa.UniqueConstraint("workspace_id", "cause", name=op.f("uq_skill_outcomes_workspace_id_cause")),
+    )
+    with op.batch_alter_table("skill_outcomes", schema=None) as batch_op:
+        batch_op.create_index("ix_skill_outcomes_skill", ["workspace_id", "skill_id", "at"], unique=False)
+
+    op.create_table(
+        "skill_refusals",
+        sa.Column("id", sa.String(length=64), nullable=False),
+        sa.Column("workspace_id", sa.String(length=64), nullable=False),
+        sa.Column("skill_id", sa.String(length=64), nullable=False),
+        sa.Column("version_id", sa.String(length=64), nullable=True),
+        sa.Column("run_id", sa.String(length=64), nullable=True),
+        sa.Column("what", sa.String(length=64), nullable=False),
+        sa.Column("detail", sa.Text(), nullable=False),
+        sa.Column("at", core.columns.Utc(), nullable=False),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspaces.id"], name=op.f("fk_skill_refusals_workspace_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_skill_refusals")),
+    )
+    with op.batch_alter_table("skill_refusals", schema=None) as batch_op:
+        batch_op.create_index("ix_skill_refusals_skill", ["workspace_id", "skill_id", "at"], unique=False)
+
+    op.create_table(
+        "skill_reviews",
+        sa.Column("id", sa.String(length=64), nullable=False),
+        sa.Column("workspace_id", sa.String(length=64), nullable=False),
+        sa.Column("skill_id", sa.String(length=64), nullable=False),
+        sa.Column("cause", sa.String(length=200), nullable=False),
+        sa.Column("version_id", sa.String(length=64), nullable=True),
+        sa.Column("facts", sa.JSON(), nullable=False),
+        sa.Column("verdict", sa.JSON(), nullable=True),
+        sa.Column("prediction", sa.JSON(), nullable=True),
+        sa.Column("comparison", sa.JSON(), nullable=True),
+        sa.Column("task_id", sa.String(length=64), nullable=True),
+        sa.Column("at", core.columns.Utc(), nullable=False),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspaces.id"], name=op.f("fk_skill_reviews_workspace_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_skill_reviews")),
+        sa.UniqueConstraint("workspace_id", "cause", name=op.f("uq_skill_reviews_workspace_id_cause")),
+    )
+    with op.batch_alter_table("skill_reviews", schema=None) as batch_op:
+        batch_op.create_index("ix_skill_reviews_skill", ["workspace_id", "skill_id", "at"], unique=False)
+
+    op.create_table(
+        "skill_runs",
+        sa.Column("workspace_id", sa.String(length=64), nullable=False),
+        sa.Column("run_id", sa.String(length=64), nullable=False),
+        sa.Column("skill_id", sa.String(length=64), nullable=False),
+        sa.Column("function_id", sa.String(length=128), nullable=False),
+        sa.Column("version_id", sa.String(length=64), nullable=False),
+        sa.Column("stage", sa.String(length=16), nullable=False),
+        sa.Column("status", sa.String(length=16), nullable=False),
+        sa.Column("attempts", sa.Integer(), nullable=False),
+        sa.Column("event", sa.JSON(), nullable=False),
+        sa.Column("output", sa.JSON(), nullable=True),
+        sa.Column("error", sa.JSON(), nullable=True),
+        sa.Column("began_at", core.columns.Utc(), nullable=False),
+        sa.Column("called_at", core.columns.Utc(), nullable=False),
+        sa.Column("ended_at", core.columns.Utc(), nullable=True),
+        sa.CheckConstraint(
+            "status in ('running', 'completed', 'failed', 'cancelled', 'lost')", name=op.f("ck_skill_runs_status")
+        ),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspaces.id"], name=op.f("fk_skill_runs_workspace_id")),
+        sa.PrimaryKeyConstraint("workspace_id", "run_id", name=op.f("pk_skill_runs")),
+    )
+    with op.batch_alter_table("skill_runs", schema=None) as batch_op:
+        batch_op.create_index("ix_skill_runs_quiet", ["workspace_id", "status", "called_at"], unique=False)
+        batch_op.create_index("ix_skill_runs_skill", ["workspace_id", "skill_id", "began_at"], unique=False)
+        batch_op.create_index("ix_skill_runs_version", ["workspace_id", "version_id", "status"], unique=False)
+
+    op.create_table(
+        "skill_spending",
+        sa.Column("workspace_id", sa.String(length=64), nullable=False),
+        sa.Column("key", sa.String(length=200), nullable=False),
+        sa.Column("skill_id", sa.String(length=64), nullable=False),
+        sa.Column("run_id", sa.String(length=64), nullable=False),
+        sa.Column("day", sa.String(length=10), nullable=False),
+        sa.Column("state", sa.String(length=16), nullable=False),
+        sa.Column("amount", core.columns.Money(), nullable=False),
+        sa.Column("at", core.columns.Utc(), nullable=False),
+        sa.CheckConstraint("state in ('reserved', 'settled', 'released')", name=op.f("ck_skill_spending_state")),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspaces.id"], name=op.f("fk_skill_spending_workspace_id")),
+        sa.PrimaryKeyConstraint("workspace_id", "key", name=op.f("pk_skill_spending")),
+    )
+    with op.batch_alter_table("skill_spending", schema=None) as batch_op:
+        batch_op.create_index("ix_skill_spending_day", ["workspace_id", "skill_id", "day"], unique=False)
+
+    op.create_table(
+        "skill_starts",
+        sa.Column("workspace_id", sa.String(length=64), nullable=False),
+        sa.Column("skill_id", sa.String(length=64), nullable=False),
+        sa.Column("function_id", sa.String(length=128), nullable=False),
+        sa.Column("local_date", sa.String(length=10), nullable=False),
+        sa.Column("run_id", sa.String(length=64), nullable=False),
+        sa.Column("at", core.columns.Utc(), nullable=False),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspaces.id"], name=op.f("fk_skill_starts_workspace_id")),
+        sa.PrimaryKeyConstraint("workspace_id", "skill_id", "function_id", "local_date", name=op.f("pk_skill_starts")),
+    )
+    op.create_table(
+        "skill_versions",
+        sa.Column("id", sa.String(length=64), nullable=False),
+        sa.Column("workspace_id", sa.String(length=64), nullable=False),
+        sa.Column("skill_id", sa.String(length=64), nullable=False),
+        sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("sha", sa.String(length=64), nullable=False),
+        sa.Column("source", sa.Text(), nullable=False),
+        sa.Column("author", sa.String(length=16), nullable=False),
+        sa.Column("author_ref", sa.String(length=160), nullable=True),
+        sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("parent_id", sa.String(length=64), nullable=True),
+        sa.Column("manifest", sa.JSON(), nullable=False),
+        sa.Column("functions", sa.JSON(), nullable=False),
+        sa.Column("stage", sa.String(length=16), nullable=False),
+        sa.Column("stage_facts", sa.JSON(), nullable=False),
+        sa.Column("created_at", core.columns.Utc(), nullable=False),
+        sa.Column("active_at", core.columns.Utc(), nullable=True),
+        sa.CheckConstraint("author in ('shipped', 'person', 'agent')", name=op.f("ck_skill_versions_author")),
+        sa.CheckConstraint(
+            "stage in ('checked', 'waiting', 'dry_run', 'shadow', 'canary', 'active', 'superseded', 'quarantined', 'refused', 'retired')",
+            name=op.f("ck_skill_versions_stage"),
+        ),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspaces.id"], name=op.f("fk_skill_versions_workspace_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_skill_versions")),
+        sa.UniqueConstraint(
+            "workspace_id", "skill_id", "number", name=op.f("uq_skill_versions_workspace_id_skill_id_number")
+        ),
+        sa.UniqueConstraint(
+            "workspace_id", "skill_id", "sha", name=op.f("uq_skill_versions_workspace_id_skill_id_sha")
+        ),
+    )
+    op.create_table(
+        "skills",
+        sa.Column("workspace_id", sa.String(length=64), nullable=False),
+        sa.Column("id", sa.String(length=64), nullable=False),
+        sa.Column("origin", sa.String(length=16), nullable=False),
+        sa.Column("path", sa.Text(), nullable=False),
+        sa.Column("status", sa.String(length=16), nullable=False),
+        sa.Column("version_id", sa.String(length=64), nullable=True),
+        sa.Column("candidate_id", sa.String(length=64), nullable=True),
+        sa.Column("enabled", sa.Boolean(), nullable=False),
+        sa.Column("problems", sa.JSON(), nullable=False),
+        sa.Column("refused_sha", sa.String(length=64), nullable=False),
+        sa.Column("failures", sa.Integer(), nullable=False),
+        sa.Column("epoch", sa.Integer(), nullable=False),
+        sa.Column("updated_at", core.columns.Utc(), nullable=False),
+        sa.CheckConstraint("origin in ('shipped', 'person', 'agent')", name=op.f("ck_skills_origin")),
+        sa.CheckConstraint(
+            "status in ('checking', 'refused', 'waiting', 'active', 'disabled', 'quarantined', 'retired')",
+            name=op.f("ck_skills_status"),
+        ),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspaces.id"], name=op.f("fk_skills_workspace_id")),
+        sa.PrimaryKeyConstraint("workspace_id", "id", name=op.f("pk_skills")),
+    )
+    op.create_table(
         "tasks",
         sa.Column("id", sa.String(length=64), nullable=False),
         sa.Column("workspace_id", sa.String(length=64), nullable=False),
@@ -612,6 +811,34 @@ def downgrade() -> None:
         batch_op.drop_index("ix_tasks_recent")
 
     op.drop_table("tasks")
+    op.drop_table("skills")
+    op.drop_table("skill_versions")
+    op.drop_table("skill_starts")
+    with op.batch_alter_table("skill_spending", schema=None) as batch_op:
+        batch_op.drop_index("ix_skill_spending_day")
+
+    op.drop_table("skill_spending")
+    with op.batch_alter_table("skill_runs", schema=None) as batch_op:
+        batch_op.drop_index("ix_skill_runs_version")
+        batch_op.drop_index("ix_skill_runs_skill")
+        batch_op.drop_index("ix_skill_runs_quiet")
+
+    op.drop_table("skill_runs")
+    with op.batch_alter_table("skill_reviews", schema=None) as batch_op:
+        batch_op.drop_index("ix_skill_reviews_skill")
+
+    op.drop_table("skill_reviews")
+    with op.batch_alter_table("skill_refusals", schema=None) as batch_op:
+        batch_op.drop_index("ix_skill_refusals_skill")
+
+    op.drop_table("skill_refusals")
+    with op.batch_alter_table("skill_outcomes", schema=None) as batch_op:
+        batch_op.drop_index("ix_skill_outcomes_skill")
+
+    op.drop_table("skill_outcomes")
+    op.drop_table("skill_grants")
+    op.drop_table("skill_drafts")
+    op.drop_table("skill_claims")
     op.drop_table("roles")
     with op.batch_alter_table("reservations", schema=None) as batch_op:
         batch_op.drop_index("ix_reservations_task")

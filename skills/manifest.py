@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from sidecar.problem import Problem, RefusedSkillError
+from skills.problem import Problem, RefusedSkillError
 
 MAX_SOURCE = 256 * 1024
 
