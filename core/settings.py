@@ -83,6 +83,7 @@ class Settings(BaseSettings):
     notify_webhook: str = Field("", description="where notices to people are posted")
 
     retry_seconds: int = Field(0, ge=0, description="pause before a retry on the embedded engine; 0: as Inngest")
+    retention_days: float = Field(30, gt=0, description="how long the embedded engine remembers ended runs and events")
     lease_seconds: float = Field(30, gt=0, description="how long a turn is held without a sign of life")
     watch_seconds: float = Field(10, gt=0, description="pause between two passes of the watch")
     poll_seconds: float = Field(2, gt=0, description="first pause before a provider is asked for news")

@@ -23,6 +23,12 @@ def main(arguments: list[str] | None = None) -> None:
         "--retry-interval", type=float, help="seconds between attempts, in place of the back-off schedule"
     )
     parser.add_argument("--lease", type=_seconds, default=timedelta(seconds=15), help="after how long others take over")
+    parser.add_argument(
+        "--retention",
+        type=_days,
+        default=timedelta(days=30),
+        help="days for which ended runs and events are remembered",
+    )
     parser.add_argument("--test-clock", action="store_true")
     parser.add_argument("--otlp-endpoint", help="a collector for traces, e.g. http://127.0.0.1:4318")
     options = vars(parser.parse_args(arguments))
@@ -36,6 +42,10 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _seconds(text: str) -> timedelta:
     return timedelta(seconds=float(text))
+
+
+def _days(text: str) -> timedelta:
+    return timedelta(days=float(text))
 
 
 if __name__ == "__main__":

@@ -15,10 +15,12 @@ class EngineConfig:
     Args:
         retry_interval: seconds between attempts, in place of Inngest's back-off schedule.
         calls_per_app: how many requests may be open to one app at a time.
+        retention: how long ended runs and events are remembered.
         otlp_endpoint: an OpenTelemetry collector (OTLP over HTTP) that gets a trace of each ended run.
 
     Raises:
-        ValueError: the signing key is not one, event keys without a signing key, or a keyless engine off loopback.
+        ValueError: the signing key is not one, event keys without a signing key, a keyless engine off loopback, or no
+            time at all to remember.
     """
 
     database_url: str
@@ -42,6 +44,8 @@ class EngineConfig:
             raise ValueError("event keys need a signing key too")
         if not self.signing_keys and self.host not in LOOPBACK:
             raise ValueError(f"an engine without keys listens on loopback only, not on {self.host}; give it keys")
+        if self.retention <= timedelta():
+            raise ValueError("the retention must be longer than nothing")
 
     @property
     def signing_keys(self) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 import functools
 import hashlib
 import heapq
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -46,6 +47,11 @@ class Cron:
             if found > since_ms or start == since_ms:
                 return found
         return found
+
+    def count(self, since_ms: int, until_ms: int, most: int) -> int:
+        """How many ticks are in (since, until]; `most` when there are as many or more."""
+        counted = itertools.takewhile(lambda tick: to_ms(tick) <= until_ms, self._ticks(to_datetime(since_ms)))
+        return sum(1 for _ in itertools.islice(counted, most))
 
     def _ticks(self, after: datetime) -> Iterator[datetime]:
         earlier, local, later = ((after + shift).astimezone(self.zone) for shift in (-_CHANGE, timedelta(), _CHANGE))

@@ -49,7 +49,7 @@ class Database:
             self.engine = create_engine(parsed, poolclass=QueuePool, pool_size=5, pool_pre_ping=True)
 
     def create_tables(self) -> None:
-        """Make the tables in a fresh database, and the indexes that an older engine of this schema did not have.
+        """Make the tables and indexes that are not there: all in a fresh database, else what an older engine lacked.
 
         Raises:
             DatabaseError: the database does not answer, or its tables are of another schema.
@@ -70,6 +70,7 @@ class Database:
                         "use the engine that made it, or another database"
                     )
                 else:
+                    metadata.create_all(connection)
                     for table in metadata.sorted_tables:
                         for index in table.indexes:
                             index.create(connection, checkfirst=True)

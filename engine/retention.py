@@ -2,7 +2,7 @@
 
 from sqlalchemy import delete, select
 
-from engine.tables import attempts, events, gates, run_events, runs, seen, steps
+from engine.tables import attempts, events, gates, missed, run_events, runs, seen, steps
 from engine.transaction import Transaction
 
 _AT_ONCE = 500
@@ -31,5 +31,6 @@ def forget_old(tx: Transaction) -> bool:
     if numbers:
         tx.run(delete(events).where(events.c.seq.in_(numbers)))
     tx.run(delete(seen).where(seen.c.until < tx.now))
+    tx.run(delete(missed).where(missed.c.noted_at < cutoff))
     tx.run(delete(gates).where(gates.c.free_at < tx.now))
     return len(run_ids) == _AT_ONCE or len(numbers) == _AT_ONCE

@@ -212,6 +212,23 @@ held = Table(
 )
 """Events that wait in a debounce or a batch, by the subject of its queue item."""
 
+missed = Table(
+    "engine_missed",
+    metadata,
+    Column("seq", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True),
+    Column("function_id", String, nullable=False),
+    Column("cron", String, nullable=False),
+    Column("first_at", BigInteger, nullable=False),
+    Column("last_at", BigInteger, nullable=False),
+    Column("ticks", Integer, nullable=False),
+    Column("run_id", String),
+    Column("noted_at", BigInteger, nullable=False),
+    Index("engine_missed_function", "function_id", "seq"),
+    Index("engine_missed_run", "run_id"),
+    Index("engine_missed_noted", "noted_at"),
+)
+"""Ticks of a schedule that passed while no engine ran: one that ran late has its `run_id`, the others were skipped."""
+
 owners = Table(
     "engine_owners",
     metadata,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import click
 
 from app.serving.ask import Ask
@@ -32,6 +34,7 @@ def config_of(ask: Ask) -> EngineConfig:
         signing_key_fallback=settings.inngest_signing_key_fallback.get_secret_value() or None,
         event_keys=(event_key,) if event_key else (),
         retry_interval=settings.retry_seconds or None,
+        retention=timedelta(days=settings.retention_days),
         test_clock=ask.test_clock,
         otlp_endpoint=settings.otlp_endpoint or None,
     )

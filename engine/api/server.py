@@ -47,6 +47,7 @@ def make_app(state: ApiState, test_clock: MovableClock | None = None) -> web.App
         app.router.add_get(f"{root}/apps/{{app}}", v2.get_app)
         app.router.add_get(f"{root}/apps/{{app}}/functions", v2.get_functions)
         app.router.add_get(f"{root}/apps/{{app}}/functions/{{function}}/runs", v2.get_function_runs)
+        app.router.add_get(f"{root}/apps/{{app}}/functions/{{function}}/missed", v2.get_missed)
     mount_pages(app, state)
     if test_clock is not None:
         app[CLOCK] = test_clock

@@ -5,10 +5,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from aiohttp import web
+from sqlalchemy import Connection
 
 from engine.api.state import reply, state_of
 from engine.clock import rfc3339, to_ms
 from engine.function import Function
+from engine.history.missed import late_runs, latest_missed
 from engine.history.output import listed_output, plain_output
 from engine.history.runs import RunQuery, find_run, list_runs
 from engine.history.trace import run_trace
@@ -50,7 +52,8 @@ async def get_run(request: web.Request) -> web.Response:
     if row is None:
         return _not_found("Run not found")
     with_output = request.query.get("includeOutput") == "true"
-    data = _run(row, state_of(request).core.writer.registry, with_output=False)
+    late = await state_of(request).read(lambda connection: late_runs(connection, [row.id] if row.cron else []))
+    data = _run(row, state_of(request).core.writer.registry, late.get(row.id), with_output=False)
     if with_output and (output := plain_output(row.output)) is not None:
         data["output"] = output
     return reply({"data": data, "metadata": _metadata(request)})
@@ -106,6 +109,18 @@ async def get_functions(request: web.Request) -> web.Response:
     return reply({"data": data, "metadata": _metadata(request), "page": {"limit": _MOST}})
 
 
+async def get_missed(request: web.Request) -> web.Response:
+    """Ticks of a function's schedules that ran late or were skipped, newest first."""
+    app, name = request.match_info["app"], request.match_info["function"]
+    state = state_of(request)
+    found = next((f for f in state.core.writer.registry.by_id.values() if f.app == app and f.public_id == name), None)
+    if found is None:
+        return _not_found("Function not found")
+    rows = await state.read(lambda connection: latest_missed(connection, _MOST, found.id))
+    data = [_missed(row) for row in rows]
+    return reply({"data": data, "metadata": _metadata(request), "page": {"limit": _MOST}})
+
+
 async def _list(
     request: web.Request, matches: Callable[[Function], bool] | None, *, event_id: str | None = None
 ) -> web.Response:
@@ -113,7 +128,7 @@ async def _list(
     registry = state.core.writer.registry
     try:
         query = _read_query(request, registry, matches, event_id)
-        rows, cursor = await state.read(lambda connection: list_runs(connection, query))
+        rows, cursor, late = await state.read(lambda connection: _read_list(connection, query))
     except (ValueError, TypeError) as error:
         return _refuse(str(error) or "the request has a wrong parameter")
     page: dict[str, Any] = {"limit": query.limit}
@@ -121,8 +136,13 @@ async def _list(
         page |= {"cursor": cursor, "hasMore": True}
     body: dict[str, Any] = {"metadata": _metadata(request), "page": page}
     if rows:
-        body["data"] = [_run(row, registry, with_output=query.with_output) for row in rows]
+        body["data"] = [_run(row, registry, late.get(row.id), with_output=query.with_output) for row in rows]
     return reply(body)
+
+
+def _read_list(connection: Connection, query: RunQuery) -> tuple[list[Row], str | None, dict[str, int]]:
+    rows, cursor = list_runs(connection, query)
+    return rows, cursor, late_runs(connection, [row.id for row in rows if row.cron is not None])
 
 
 def _read_query(
@@ -158,13 +178,15 @@ async def _find(request: web.Request) -> Row | None:
     return await state_of(request).read(lambda connection: find_run(connection, run_id))
 
 
-def _run(row: Row, registry: Registry, *, with_output: bool) -> dict[str, Any]:
+def _run(row: Row, registry: Registry, was_due: int | None, *, with_output: bool) -> dict[str, Any]:
     function = registry.by_id[row.function_id]
     trigger: dict[str, Any] = {"eventIds": [row.event_id]}
     if row.batch_id is not None:
         trigger |= {"batchId": row.batch_id, "isBatch": True}
     if row.cron is not None:
         trigger["cronSchedule"] = row.cron
+    if was_due is not None:
+        trigger |= {"late": True, "wasDue": rfc3339(was_due)}
     shown: dict[str, Any] = {
         "app": {"id": function.app},
         "function": {"id": function.public_id, "name": function.name},
@@ -202,6 +224,18 @@ def _function(function: Function) -> dict[str, Any]:
         "slug": function.public_id,
         "triggers": [*events, *({"type": "CRON", "value": t.text} for t in function.cron_triggers)],
     }
+
+
+def _missed(row: Row) -> dict[str, Any]:
+    shown = {
+        "cronSchedule": row.cron,
+        "outcome": "SKIPPED" if row.run_id is None else "LATE",
+        "firstDue": rfc3339(row.first_at),
+        "lastDue": rfc3339(row.last_at),
+        "ticks": row.ticks,
+        "notedAt": rfc3339(row.noted_at),
+    }
+    return shown if row.run_id is None else {**shown, "runId": row.run_id}
 
 
 def _metadata(request: web.Request) -> dict[str, Any]:

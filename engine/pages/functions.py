@@ -5,6 +5,7 @@ from sqlalchemy import Connection, select
 
 from engine.api.state import state_of
 from engine.function import Function
+from engine.history.missed import latest_missed
 from engine.json_text import loads
 from engine.pages.asked import known_functions, now_of
 from engine.pages.excerpts import excerpt
@@ -12,6 +13,8 @@ from engine.pages.options import options_of
 from engine.pages.rendering import render
 from engine.pages.run_list import RunFilter, find_runs
 from engine.pages.schedules import schedules_of
+from engine.rows import Row
+from engine.runs.missed import MOST_COUNTED
 from engine.tables import apps
 from engine.tables import functions as function_rows
 
@@ -35,15 +38,21 @@ async def get_function(request: web.Request) -> web.Response:
     state, function = state_of(request), _find(request)
     wanted = RunFilter(functions=[function.id])
 
-    def query(connection: Connection) -> tuple[list[object], str]:
+    def query(connection: Connection) -> tuple[list[Row], str, list[Row]]:
         statement = select(function_rows.c.config).where(function_rows.c.id == function.id)
-        return list(find_runs(connection, wanted, (), _FEW)[0]), connection.execute(statement).scalar() or "{}"
+        return (
+            find_runs(connection, wanted, (), _FEW)[0],
+            connection.execute(statement).scalar() or "{}",
+            latest_missed(connection, _FEW, function.id),
+        )
 
-    runs, config = await state.read(query)
+    runs, config, missed = await state.read(query)
     context = {
         "function": function,
         "options": list(options_of(function)),
         "schedules": [] if function.archived else schedules_of([function], now_of(request)),
+        "missed": missed,
+        "most_ticks": MOST_COUNTED,
         "runs": runs,
         "registry": state.core.writer.registry,
         "config": excerpt(config),

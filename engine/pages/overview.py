@@ -6,10 +6,12 @@ from aiohttp import web
 from sqlalchemy import Connection, select
 
 from engine.api.state import state_of
+from engine.history.missed import latest_missed
 from engine.pages.asked import known_functions, now_of
 from engine.pages.rendering import render
 from engine.pages.run_list import RunFilter, count_runs, find_runs
 from engine.pages.schedules import schedules_of
+from engine.runs.missed import MOST_COUNTED
 from engine.tables import apps
 
 _MOST_COUNTED = 1000
@@ -27,6 +29,7 @@ async def get_overview(request: web.Request) -> web.Response:
             "running": count_runs(connection, "RUNNING", known, _MOST_COUNTED),
             "queued": count_runs(connection, "QUEUED", known, _MOST_COUNTED),
             "latest": find_runs(connection, RunFilter(), known, _FEW)[0],
+            "missed": latest_missed(connection, _FEW),
             "failures": find_runs(connection, RunFilter(status="FAILED"), known, _FEW)[0],
         }
 
@@ -34,6 +37,7 @@ async def get_overview(request: web.Request) -> web.Response:
     context = {
         **found,
         "most": _MOST_COUNTED,
+        "most_ticks": MOST_COUNTED,
         "functions": live,
         "registry": state.core.writer.registry,
         "schedules": schedules_of(live, now_of(request))[:_FEW],

@@ -1,13 +1,13 @@
 """Runs with filters; one run."""
 
-from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
 from aiohttp import web
+from sqlalchemy import Connection
 
 from engine.api.state import state_of
-from engine.clock import to_ms
+from engine.history.missed import late_runs
 from engine.json_text import Json, loads
 from engine.pages.asked import known_functions, moment, now_of, number, run_cursor
 from engine.pages.excerpts import Excerpt, error_laid_out, excerpt, laid_out
@@ -18,8 +18,6 @@ from engine.pages.waterfall import lines_of
 from engine.pages.words import STATUSES
 from engine.rows import Row
 from engine.runs.state import ENDED
-
-_LATE_MS = 60_000
 
 
 async def get_runs(request: web.Request) -> web.Response:
@@ -58,7 +56,11 @@ async def get_runs(request: web.Request) -> web.Response:
 async def get_run(request: web.Request) -> web.Response:
     state, run_id = state_of(request), request.match_info["run_id"]
     first = number(request, "first") or 0
-    detail = await state.read(lambda connection: read_run(connection, run_id, first))
+
+    def query(connection: Connection) -> tuple[RunDetail | None, dict[str, int]]:
+        return read_run(connection, run_id, first), late_runs(connection, [run_id])
+
+    detail, late = await state.read(query)
     if detail is None:
         raise web.HTTPNotFound(text="There is no such run. The engine forgets old ones.")
     run, now = detail.run, now_of(request)
@@ -72,7 +74,7 @@ async def get_run(request: web.Request) -> web.Response:
         "events": excerpt(run.events_text, run.events_whole, layout=_events_laid_out),
         "function": state.core.writer.registry.by_id.get(run.function_id),
         "invoked_by": _invoked_by(detail),
-        "was_due": _missed_tick(detail),
+        "was_due": late.get(run_id),
         "last": min(detail.first + STEPS, detail.count),
         "page_size": STEPS,
     }
@@ -95,14 +97,6 @@ def _data(detail: RunDetail) -> dict[str, Any]:
         return {}
     found: dict[str, Any] = loads(detail.run.events_text)[0].get("data") or {}
     return found
-
-
-def _missed_tick(detail: RunDetail) -> int | None:
-    """When a scheduled run that began late was due."""
-    if detail.run.cron is None or not (told := _data(detail).get("fireAt")):
-        return None
-    due = to_ms(datetime.fromisoformat(told))
-    return due if detail.run.queued_at - due > _LATE_MS else None
 
 
 def _invoked_by(detail: RunDetail) -> str | None:

@@ -10,9 +10,13 @@ from engine.queue import CRON, Item, drop_subject, put
 from engine.rows import Row
 from engine.runs.deliver import store_event
 from engine.runs.gates import mark_tick
+from engine.runs.missed import note_late, note_skipped
 from engine.runs.start import start_run
 from engine.tables import items
 from engine.transaction import Transaction
+
+_LATE_MS = 60_000
+"""So much later than its time a run may start without being called late."""
 
 _SCHEDULED = select(items.c.subject).where(items.c.subject.like(bindparam("begins")))
 
@@ -30,8 +34,8 @@ def reschedule(tx: Transaction, function: Function) -> None:
 def fire(tx: Transaction, row: Row) -> None:
     """Start the run of a tick and queue the next.
 
-    A tick that comes late (the engine was down) still runs, once, unless the next one is due too: then only the last
-    missed tick runs and the ones before it are skipped.
+    A tick that was missed (no engine ran) runs once, late, if it is younger than its period, which is the time to the
+    schedule's next tick; an older one is skipped. So of all that were missed the last runs. Both are written down.
     """
     _, function_id, _ = row.subject.split(":", 2)
     function = tx.registry.by_id.get(function_id)
@@ -43,15 +47,20 @@ def fire(tx: Transaction, row: Row) -> None:
     # Two engines that started together may both have queued it.
     drop_subject(tx, row.subject)
     planned = int(row.body)
-    tick = max(planned, parse_cron(trigger.text).latest(planned, tx.now - trigger.jitter_ms))
+    cron = parse_cron(trigger.text)
+    tick = cron.latest(planned, tx.now - trigger.jitter_ms)
     _queue_next(tx, function, trigger, tick)
     if not mark_tick(tx, function, trigger.text, tick):
         return
+    if tick > planned:
+        note_skipped(tx, function, cron, trigger.text, planned, tick)
     fire_at = tick + jitter_of(function.slug, tick, trigger.jitter_ms)
     data = {"cron": trigger.text, "fireAt": rfc3339(fire_at), "scheduledAt": rfc3339(tick)}
     event = make_event(tx.new_id(), TIMER, data, tx.now, dedup=rfc3339(tick))
     store_event(tx, event)
-    start_run(tx, function, [event], cron=trigger.text)
+    run_id = start_run(tx, function, [event], cron=trigger.text)
+    if run_id is not None and (tick > planned or tx.now - fire_at > _LATE_MS):
+        note_late(tx, function, trigger.text, tick, run_id)
 
 
 def _queue_next(tx: Transaction, function: Function, trigger: CronTrigger, after_ms: int) -> None:

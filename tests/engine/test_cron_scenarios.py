@@ -3,7 +3,9 @@
 import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, time, timedelta
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import inngest
@@ -71,7 +73,7 @@ NIGHTS = [
 ]
 
 
-def test_on_nights_when_clocks_change_daily_schedules_run_once_and_quick_ones_keep_their_pace(
+def test_b14_on_nights_when_clocks_change_daily_schedules_run_once_and_quick_ones_keep_their_pace(
     clocked: EngineProcess, serve: ServeApp
 ) -> None:
     # Given daily schedules at hours that come twice or not at all, and one of every quarter of an hour
@@ -80,8 +82,12 @@ def test_on_nights_when_clocks_change_daily_schedules_run_once_and_quick_ones_ke
         schedules.function(f"night{number}", f"TZ={zone} {local} * * *")
         for number, (zone, local, _) in enumerate(NIGHTS)
     ]
-    quarters = schedules.function("quarters", "TZ=America/New_York */15 * * * *")
-    serve(clocked, schedules.client, [*daily, quarters])
+    quarters = {
+        zone: schedules.function(f"quarters{number}", f"TZ={zone} */15 * * * *")
+        for number, zone in enumerate(dict.fromkeys(zone for zone, _, _ in NIGHTS))
+    }
+    paces = dict(zip(quarters, [name for name in schedules.ticks if name.startswith("quarters")], strict=True))
+    serve(clocked, schedules.client, [*daily, *quarters.values()])
     start = now_of(clocked)
     nights = sorted(
         (next_change(ZoneInfo(zone), start, forward=forward), number)
@@ -96,18 +102,19 @@ def test_on_nights_when_clocks_change_daily_schedules_run_once_and_quick_ones_ke
             ticks.clear()
         begun = now_of(clocked)
         set_clock(clocked, morning)
-        # Then the daily one ran once, on that date
+        # Then the daily one ran once, on that date: at the first of two equal times, or when time went on
         dates = [tick.astimezone(zone).date() for tick in schedules.ticks[f"night{number}"]]
         assert dates == [change.astimezone(zone).date()], NIGHTS[number]
         # And every quarter of an hour of absolute time came, each once
-        assert len(schedules.ticks["quarters"]) in {
-            (morning - begun) // timedelta(minutes=15) + more for more in (0, 1)
-        }
-        assert len(set(schedules.ticks["quarters"])) == len(schedules.ticks["quarters"])
+        quarter = schedules.ticks[paces[NIGHTS[number][0]]]
+        assert len(quarter) in {(morning - begun) // timedelta(minutes=15) + more for more in (0, 1)}
+        assert {later - one for one, later in pairwise(quarter)} == {timedelta(minutes=15)}
 
 
 @pytest.mark.kill
-def test_a_restart_neither_repeats_what_ran_nor_runs_what_is_not_due(clocked: EngineProcess, serve: ServeApp) -> None:
+def test_b12_a_restart_neither_repeats_what_ran_nor_runs_what_is_not_due(
+    clocked: EngineProcess, serve: ServeApp
+) -> None:
     # Given three schedules in three zones, of which one has run today
     schedules = Schedules(make_client(clocked))
     zones = {
@@ -141,9 +148,63 @@ def test_a_restart_neither_repeats_what_ran_nor_runs_what_is_not_due(clocked: En
         assert {tick.time() for tick in local} == {at}
         dates = [tick.date() for tick in local]
         assert dates == [dates[0] + timedelta(days=n) for n in range(len(dates))]
+    # And none of it is called late, since nothing was missed
+    assert missed_of(clocked, schedules.client, "x") == missed_of(clocked, schedules.client, "y") == []
 
 
-def test_a_schedule_that_was_removed_changed_or_renamed_does_not_fire_again(
+def test_b12_what_was_missed_runs_once_late_or_is_skipped_and_is_shown(clocked: EngineProcess, serve: ServeApp) -> None:
+    # Given an hourly schedule, a daily one and one of every working day
+    schedules = Schedules(make_client(clocked))
+    crons = {"hourly": "0 * * * *", "daily": "TZ=America/Lima 15 20 * * *", "working": "0 8 * * 1-5"}
+    serve(clocked, schedules.client, [schedules.function(name, cron) for name, cron in crons.items()])
+    now = now_of(clocked)
+    friday = (now + timedelta(days=7 + (4 - now.weekday()) % 7)).replace(hour=7, minute=30, second=0, microsecond=0)
+    set_clock(clocked, friday)
+    for ticks in schedules.ticks.values():
+        ticks.clear()
+    # When the engine is away from that Friday morning to half past one on Sunday, after a daily tick in Lima
+    sunday = friday + timedelta(hours=42)
+    set_clock(clocked, sunday, jump=True)
+    # Then of each schedule the last missed tick, which is younger than its period, ran once
+    saturday = friday + timedelta(days=1)
+    due = {
+        "hourly": sunday.replace(hour=1, minute=0),
+        "daily": sunday.replace(hour=1, minute=15),
+        "working": friday.replace(hour=8, minute=0),
+    }
+    assert schedules.ticks == {name: [tick] for name, tick in due.items()}
+    # And the ones before it, older than their periods, are shown as skipped
+    skipped = {
+        "hourly": (friday.replace(hour=8, minute=0), sunday.replace(hour=0, minute=0), 41),
+        "daily": (saturday.replace(hour=1, minute=15), saturday.replace(hour=1, minute=15), 1),
+    }
+    for name, tick in due.items():
+        late, *others = missed_of(clocked, schedules.client, name)
+        told = [
+            (datetime.fromisoformat(one["firstDue"]), datetime.fromisoformat(one["lastDue"]), one["ticks"])
+            for one in others
+        ]
+        assert told == ([skipped[name]] if name in skipped else [])
+        assert {one["outcome"] for one in others} <= {"SKIPPED"}
+        # And its run is shown as late, in the lists and by itself
+        assert late["outcome"] == "LATE"
+        assert datetime.fromisoformat(late["lastDue"]) == tick
+        run = clocked.get(f"/v2/runs/{late['runId']}")["data"]
+        listed = clocked.get(f"/v2/apps/{schedules.client.app_id}/functions/{name}/runs")["data"]
+        assert run["trigger"]["late"] is True
+        assert datetime.fromisoformat(run["trigger"]["wasDue"]) == tick
+        assert run["trigger"] in [one["trigger"] for one in listed]
+        # And not again by itself, nor in a second entry
+        set_clock(clocked, sunday + timedelta(minutes=10))
+        assert schedules.ticks[name] == [tick]
+
+
+def missed_of(engine: EngineProcess, client: inngest.Inngest, name: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = engine.get(f"/v2/apps/{client.app_id}/functions/{name}/missed")["data"]
+    return found
+
+
+def test_b16_a_schedule_that_was_removed_changed_or_renamed_does_not_fire_again(
     clocked: EngineProcess, serve: ServeApp
 ) -> None:
     # Given a schedule of every minute beside one of every five, and a run of another function in progress
@@ -173,6 +234,7 @@ def test_a_schedule_that_was_removed_changed_or_renamed_does_not_fire_again(
     assert app.sync()["ok"] is True
     go_on.set()
     assert clocked.ended_run(event_id)["output"] == ["to its end", "after"]
+    assert crons_of(clocked, client) == {"five": ["0 8 * * 1-5"]}
     schedules.ticks["every"].clear()
     schedules.ticks["five"].clear()
     set_clock(clocked, now_of(clocked) + timedelta(days=7))
@@ -184,13 +246,25 @@ def test_a_schedule_that_was_removed_changed_or_renamed_does_not_fire_again(
     renamed = schedules.function("renamed", "0 8 * * 1-5")
     app.serve(client, [renamed, long])
     assert app.sync()["ok"] is True
+    assert crons_of(clocked, client) == {"renamed": ["0 8 * * 1-5"]}
     set_clock(clocked, now_of(clocked) + timedelta(days=7))
     assert len(schedules.ticks["five"]) == 5
     assert len(schedules.ticks["renamed"]) == 5
     # When the old function is back, then it has exactly one schedule again
     app.serve(client, [schedules.function("five", "*/5 * * * *"), long])
     assert app.sync()["ok"] is True
+    assert crons_of(clocked, client) == {"five": ["*/5 * * * *"]}
     schedules.ticks["five"].clear()
     set_clock(clocked, now_of(clocked) + timedelta(hours=1))
     assert len(schedules.ticks["five"]) == 12
     assert len(schedules.ticks["renamed"]) == 5
+
+
+def crons_of(engine: EngineProcess, client: inngest.Inngest) -> dict[str, list[str]]:
+    """The schedules the engine says it has, by function."""
+    found: dict[str, list[str]] = {}
+    for function in engine.get(f"/v2/apps/{client.app_id}/functions")["data"]:
+        for one in function["triggers"]:
+            if one["type"] == "CRON":
+                found.setdefault(function["id"], []).append(one["value"])
+    return found

@@ -137,6 +137,7 @@ def test_a_keyless_engine_takes_nothing_from_web_pages(engine: EngineProcess) ->
         (["--host", "0.0.0.0"], "engine: an engine without keys listens on loopback only"),
         (["--signing-key", "xyz"], "engine: the signing key must be hex"),
         (["--event-key", "k"], "engine: event keys need a signing key too"),
+        (["--retention", "0"], "engine: the retention must be longer than nothing"),
     ],
 )
 def test_wrong_use_is_one_clear_line(capsys: pytest.CaptureFixture[str], flags: list[str], told: str) -> None:

@@ -16,7 +16,7 @@ from tests.engine.waiting import eventually
 
 @pytest.fixture
 def clocked_engine(tmp_path: Path) -> Iterator[EngineProcess]:
-    process = EngineProcess(f"sqlite:///{tmp_path / 'engine.db'}", "--test-clock").start()
+    process = EngineProcess(f"sqlite:///{tmp_path / 'engine.db'}", "--test-clock", "--retention", "20").start()
     yield process
     process.close()
 
@@ -39,8 +39,11 @@ def test_old_runs_and_events_are_forgotten_and_living_ones_are_not(
     ended, sleeping = engine.send({"name": name, "data": {}}, {"name": name, "data": {"long": True}})
     run_id = engine.ended_run(ended)["run_id"]
     (lasting,) = eventually(lambda: engine.runs_of(sleeping))
-    # When the retention time of thirty days is over
-    engine.request("POST", "/test/clock", {"advance": "31d"})
+    # When it is less old than the retention time of twenty days, then it is remembered
+    engine.request("POST", "/test/clock", {"advance": "19d"})
+    assert engine.get(f"/v1/runs/{run_id}")["data"]["status"] == "Completed"
+    # When that time is over
+    engine.request("POST", "/test/clock", {"advance": "2d"})
     # Then the run that ended is gone with its event
     for path in (f"/v1/runs/{run_id}", f"/v1/events/{ended}"):
         with pytest.raises(urllib.error.HTTPError) as caught:
@@ -48,6 +51,6 @@ def test_old_runs_and_events_are_forgotten_and_living_ones_are_not(
         caught.value.close()
         assert caught.value.code == 404
     # And the one that lives wakes at its time, with its event
-    engine.request("POST", "/test/clock", {"advance": "10d"})
+    engine.request("POST", "/test/clock", {"advance": "20d"})
     run = eventually(lambda: engine.get(f"/v1/runs/{lasting['run_id']}")["data"])
     assert (run["status"], run["output"]) == ("Completed", {"long": True})

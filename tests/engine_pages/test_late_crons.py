@@ -22,7 +22,7 @@ def engine(tmp_path: Path) -> Iterator[EngineProcess]:
     process.close()
 
 
-def test_a_run_that_came_late_says_so(engine: EngineProcess) -> None:
+def test_b12_a_run_that_came_late_says_so(engine: EngineProcess) -> None:
     # Given an hourly function
     client = make_client(engine, "hours")
 
@@ -36,14 +36,23 @@ def test_a_run_that_came_late_says_so(engine: EngineProcess) -> None:
         assert app.sync()["ok"] is True
         now = datetime.fromisoformat(engine.get("/test/clock")["now"])
         hour = now.replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
-        # When one tick comes in time and the next is missed by half an hour
+        # When one tick comes in time and the next three are missed, the last by half an hour
         engine.request("POST", "/test/clock", {"now": hour.isoformat()})
-        missed = hour + timedelta(hours=1)
+        missed = hour + timedelta(hours=3)
         engine.request("POST", "/test/clock", {"now": (missed + timedelta(minutes=30)).isoformat(), "jump": True})
         # Then the page of the second run says when it was due, and that of the first says nothing
         late, timely = (run["id"] for run in engine.get("/v2/runs")["data"])
         assert f"late: was due {missed:%Y-%m-%d %H:%M:%S} UTC" in visitor.words(f"/ui/runs/{late}")
         assert "late: was due" not in visitor.words(f"/ui/runs/{timely}")
+        # And the pages of the function and of all say what ran late and what was skipped
+        skipped = (
+            f"{hour + timedelta(hours=1):%Y-%m-%d %H:%M:%S} UTC – {hour + timedelta(hours=2):%Y-%m-%d %H:%M:%S} UTC"
+        )
+        function = engine.get(f"/v1/apps/{client.app_id}/functions")[0]["id"]
+        for page in (f"/ui/functions/{function}", "/ui"):
+            words = visitor.words(page)
+            assert f"{missed:%Y-%m-%d %H:%M:%S} UTC ran late" in words
+            assert f"{skipped} skipped 2 times, since a later time had come" in words
     finally:
         visitor.close()
         app.stop()
