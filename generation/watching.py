@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
+
+import sqlalchemy as sa
 
 from core.bells import Bell
 from core.database import Database, Scope
-from core.errors import NotFoundError
 from core.events import GenerationOrdered
-from generation.orders import Order, get, order_of
+from generation.orders import Order, order_of
 from generation.pauses import pause
 from generation.states import OPEN, State
 from generation.tables import orders
 from runtime import credits
+from runtime.tables import reservations
+from runtime.watching import repair
 
 LONGEST_QUIET = timedelta(minutes=10)
 UNRESOLVED_ASKED_FOR = timedelta(days=7)
@@ -20,22 +24,27 @@ BATCH = 200
 
 
 def pass_over(database: Database, workspace_id: str, first_pause: float, patience: timedelta) -> int:
-    """One pass over a workspace; answers how many orders were rung for."""
-    with database.transaction(workspace_id, "watch.orders") as scope:
-        rung = stuck(scope, first_pause, patience)
-        free_dead(scope)
+    """One pass over a workspace, a row at a time; answers how many orders were rung for.
+
+    Never raises for a single row's trouble: the next pass finds it again.
+    """
+    with database.reading(workspace_id) as scope:
+        quiet, unresolved, dead = stuck(scope, first_pause, patience), _unresolved(scope), dead_reservations(scope)
+    rung = sum(repair(database, workspace_id, partial(_ring, order)) for order in quiet)
+    for order in unresolved:
+        repair(database, workspace_id, partial(_ring, order))
+    for order_id in dead:
+        repair(database, workspace_id, partial(_free, order_id))
     return rung
 
 
-def stuck(scope: Scope, first_pause: float, patience: timedelta) -> int:
-    """Ring, under a new id, for orders without news for longer than their own pause and `patience`.
+def stuck(scope: Scope, first_pause: float, patience: timedelta) -> list[Order]:
+    """Orders without news for longer than their own pause and `patience`; the quiet allowed doubles with each ring."""
+    return [one for one in _untouched(scope, patience) if _is_quiet(scope, one, first_pause, patience)]
 
-    The quiet allowed doubles with each ring, up to ten minutes. Unresolved orders are asked about for a week.
-    """
-    overdue = [one for one in _untouched(scope, patience) if _is_quiet(scope, one, first_pause, patience)]
-    for order in overdue + _unresolved(scope):
-        ring_again(scope, order)
-    return len(overdue)
+
+def _ring(order: Order, scope: Scope) -> bool:
+    return ring_again(scope, order)
 
 
 def ring_again(scope: Scope, order: Order) -> bool:
@@ -51,19 +60,31 @@ def ring_again(scope: Scope, order: Order) -> bool:
     return won == 1
 
 
-def free_dead(scope: Scope) -> int:
-    """Give back what is held for orders that have ended, or are unresolved past their deadline."""
-    freed = 0
-    for held in credits.held_since(scope, scope.now - timedelta(minutes=1)):
-        try:
-            order = get(scope, held.order_id)
-        except NotFoundError:
-            freed += credits.release(scope, held.order_id)
-            continue
-        if not order.open and (order.state is not State.UNRESOLVED or order.deadline <= scope.now):
-            freed += credits.release(scope, held.order_id)
-            scope.changed("generation", order.id)
-    return freed
+def dead_reservations(scope: Scope, order_id: str | None = None) -> list[str]:
+    """Orders for which money is held although they have ended, are unresolved past their deadline, or are gone.
+
+    Of all orders, oldest reservation first, or of the one that is named.
+    """
+    needed = sa.exists().where(
+        orders.c.workspace_id == scope.workspace_id,
+        orders.c.id == reservations.c.order_id,
+        sa.or_(orders.c.state.in_(OPEN), sa.and_(orders.c.state == State.UNRESOLVED, orders.c.deadline > scope.now)),
+    )
+    before = scope.now - timedelta(minutes=1)
+    query = scope.select(reservations.c.order_id).where(
+        reservations.c.state == "held", reservations.c.created_at < before, ~needed
+    )
+    if order_id is not None:
+        query = query.where(reservations.c.order_id == order_id)
+    return [row.order_id for row in scope.rows(query.order_by(reservations.c.created_at).limit(BATCH))]
+
+
+def _free(order_id: str, scope: Scope) -> bool:
+    # Asked again here: the order may have come back to life since the pass looked.
+    if not dead_reservations(scope, order_id) or not credits.release(scope, order_id):
+        return False
+    scope.changed("generation", order_id)
+    return True
 
 
 def _untouched(scope: Scope, patience: timedelta) -> list[Order]:

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from core.database import Scope
 from core.errors import ConflictError, InvalidError, NotFoundError
-from runtime import inbox
+from runtime import inbox, tasks
 from runtime.tables import cards
 
 QUOTE_OPTIONS = ({"id": "approve", "label": "Approve"}, {"id": "refuse", "label": "Refuse"})
@@ -153,6 +153,8 @@ def answer(
     if option not in {str(known["id"]) for known in card.options}:
         known = ", ".join(str(known["id"]) for known in card.options)
         raise InvalidError(f"{option!r} is no option of this card; it has {known}")
+    if card.task_id is not None:
+        tasks.lock_with_turn(scope, card.task_id)
     won = scope.change(
         scope.update(cards)
         .where(cards.c.id == card_id, cards.c.state == "open")
@@ -187,16 +189,22 @@ def close_open(scope: Scope, task_id: str, state: str, kinds: Sequence[str] = ()
     return len(closed)
 
 
-def expire(scope: Scope) -> int:
-    """Close the cards whose time is over and tell their tasks, which may ask afresh; the watch calls it."""
-    query = scope.select(cards).where(cards.c.state == "open", cards.c.expires_at <= scope.now).limit(100)
-    overdue = scope.rows(query)
-    for row in overdue:
-        closed = scope.update(cards).where(cards.c.id == row.id, cards.c.state == "open").values(state="expired")
-        if scope.change(closed):
-            _changed(scope, row.id, row.task_id)
-            deliver_answer(scope, _card(row))
-    return len(overdue)
+def overdue(scope: Scope, limit: int = 100) -> list[Card]:
+    """Open cards whose time is over, oldest first."""
+    query = scope.select(cards).where(cards.c.state == "open", cards.c.expires_at <= scope.now)
+    return [_card(row) for row in scope.rows(query.order_by(cards.c.expires_at, cards.c.id).limit(limit))]
+
+
+def expire(scope: Scope, card: Card) -> bool:
+    """Close a card whose time is over and tell its task, which may ask afresh; False when it was answered meanwhile."""
+    if card.task_id is not None:
+        tasks.lock_with_turn(scope, card.task_id)
+    closed = scope.update(cards).where(cards.c.id == card.id, cards.c.state == "open").values(state="expired")
+    if not scope.change(closed):
+        return False
+    _changed(scope, card.id, card.task_id)
+    deliver_answer(scope, card)
+    return True
 
 
 def _not_open(card: Card) -> ConflictError:

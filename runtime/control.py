@@ -36,13 +36,12 @@ def pause(scope: Scope, task_id: str) -> Task:
 
 def resume(scope: Scope, task_id: str) -> Task:
     """Take a paused or blocked task up again."""
-    # The cards' rows before the task's, as in an answer, so that the two do not wait for each other.
-    cards.close_open(scope, task_id, "superseded", kinds=("blocked",))
-    task = tasks.lock(scope, task_id)
+    task = tasks.lock_with_turn(scope, task_id)
     if task.status not in ("paused", "blocked"):
         raise ConflictError(
             f"only a paused or blocked task can be resumed; this one is {task.status}", state=task.status
         )
+    cards.close_open(scope, task_id, "superseded", kinds=("blocked",))
     tasks.set_fields(scope, task_id, status="active", reason="", idle_rounds=0)
     if wake(scope, task_id, f"resume:{scope.ids.new('cause')}") is None:
         waiting = open_turn_of(scope, task_id)
@@ -77,10 +76,10 @@ def set_plan_budget(scope: Scope, task_id: str, budget: Decimal | None) -> Task:
 
 
 def _end_work(scope: Scope, task_id: str, reason: str) -> Task:
-    """End what is open: the turn, then the cards, then, with the task locked, what it read halfway and waited for."""
+    """End what is open: the turn, the cards, what it read halfway and waited for."""
+    task = tasks.lock_with_turn(scope, task_id)
     _end_turn(scope, task_id, reason)
     cards.close_open(scope, task_id, "void")
-    task = tasks.lock(scope, task_id)
     inbox.unclaim(scope, task_id)
     waits.end(scope, task_id)
     return task

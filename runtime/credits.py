@@ -153,12 +153,6 @@ def get(scope: Scope, order_id: str) -> Reservation | None:
     return None if row is None else _reservation(row)
 
 
-def held_since(scope: Scope, before: datetime, limit: int = 100) -> list[Reservation]:
-    """Reservations made before a time and still held, oldest first; the watch asks whether their orders live."""
-    query = scope.select(reservations).where(reservations.c.state == "held", reservations.c.created_at < before)
-    return [_reservation(row) for row in scope.rows(query.order_by(reservations.c.created_at).limit(limit))]
-
-
 def authorised_by(scope: Scope, card_id: str) -> list[Reservation]:
     """What a card has authorised already."""
     return [

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from core.database import Scope
 from core.errors import NotFoundError
-from runtime.tables import tasks
+from runtime.tables import tasks, turns
 
 OPEN = ("active", "waiting", "paused", "blocked")
 ENDED = ("stopped", "archived")
@@ -99,6 +99,17 @@ def lock(scope: Scope, task_id: str) -> Task:
     if row is None:
         raise NotFoundError(f"no task {task_id} in this workspace")
     return _task(row)
+
+
+def lock_with_turn(scope: Scope, task_id: str) -> Task:
+    """The task as `lock` gives it, with the row of its open turn, where there is one, locked before.
+
+    What may end a turn, or wakes a task after it has touched other rows of it, begins with this: the turn's row goes
+    before the task's, and both go before cards and inbox.
+    """
+    open_turn = scope.select(turns.c.id).where(turns.c.task_id == task_id, turns.c.status.in_(("queued", "running")))
+    scope.rows(open_turn.with_for_update(key_share=True))
+    return lock(scope, task_id)
 
 
 def listing(

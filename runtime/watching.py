@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
+from functools import partial
 
 import sqlalchemy as sa
 
@@ -13,6 +14,7 @@ from core.database import Database, Scope
 from core.errors import LoopwrightError
 from core.events import MessageReceived, NoticeRequested
 from runtime import cards, messages, notices
+from runtime.cards import Card
 from runtime.closing import give_up
 from runtime.entering import ring_again
 from runtime.tables import inbox, tasks, turns
@@ -42,12 +44,13 @@ def pass_over(database: Database, workspace_id: str, pause: timedelta, patience:
             *_lost_runs(scope, patience),
             *_unread(scope),
             *_unsent(scope, pause),
+            *_overdue_cards(scope),
         ]
-    done = sum(_repair(database, workspace_id, act) for act in found)
-    return done + _repair(database, workspace_id, lambda scope: bool(cards.expire(scope)))
+    return sum(repair(database, workspace_id, act) for act in found)
 
 
-def _repair(database: Database, workspace_id: str, act: Callable[[Scope], object]) -> int:
+def repair(database: Database, workspace_id: str, act: Callable[[Scope], object]) -> int:
+    """Do one thing in a transaction of its own: 1 when it was done, 0 when it was not needed or met trouble."""
     try:
         with database.transaction(workspace_id, "watch.repaired") as scope:
             return int(act(scope) is not False)
@@ -143,6 +146,15 @@ def _unread(scope: Scope) -> Iterable[Callable[[Scope], None]]:
             wake(inner, task_id, f"unread:{item_id}:{last[0].id if last else 'first'}")
 
         yield start
+
+
+def _overdue_cards(scope: Scope) -> Iterable[Callable[[Scope], bool]]:
+    for card in cards.overdue(scope):
+        yield partial(_expire, card)
+
+
+def _expire(card: Card, scope: Scope) -> bool:
+    return cards.expire(scope, card)
 
 
 def _unsent(scope: Scope, pause: timedelta) -> Iterable[Callable[[Scope], None]]:

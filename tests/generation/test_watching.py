@@ -5,14 +5,16 @@ from __future__ import annotations
 from datetime import timedelta
 from itertools import pairwise
 
-from core.database import Scope
+import pytest
+
 from generation.lease import claim
 from generation.orders import get
 from generation.states import State
 from generation.tables import orders
-from generation.watching import free_dead, pass_over, stuck
-from runtime.tables import reservations
+from generation.watching import pass_over, ring_again, stuck
+from runtime.tables import budgets, reservations
 from tests.generation.world import Studio, World
+from tests.properties.mortal import Died, MortalDatabase
 
 FIRST_PAUSE = 2
 PATIENCE = timedelta(seconds=10)
@@ -106,8 +108,8 @@ def test_a_reservation_without_an_order_is_freed(world: World) -> None:
     with world.scope() as scope:
         scope.change(scope.update(reservations).values(order_id="order_gone"))
     world.store.clock.advance(timedelta(minutes=2))
-    with world.scope() as scope:
-        assert free_dead(scope) == 1
+    watch(world)
+    assert world.reservation_states() == ["released"]
     assert world.get(order.id).open
 
 
@@ -129,8 +131,31 @@ def test_one_pass_rings_once_even_when_two_watch(world: World) -> None:
     world.order(task, world.turn(task))
     world.store.clock.advance(timedelta(seconds=12))
 
-    def ring(scope: Scope) -> int:
-        return stuck(scope, FIRST_PAUSE, PATIENCE)
-
     with world.scope() as scope:
-        assert (ring(scope), ring(scope)) == (1, 0)
+        (quiet,) = stuck(scope, FIRST_PAUSE, PATIENCE)
+        assert (ring_again(scope, quiet), ring_again(scope, quiet)) == (True, False)
+
+
+def test_each_order_is_rung_for_in_a_transaction_of_its_own(world: World) -> None:
+    task = world.task()
+    fence = world.turn(task)
+    placed = [world.order(task, fence, n) for n in (1, 2)]
+    world.store.clock.advance(timedelta(seconds=12))
+    mortal = MortalDatabase(world.database.url, clock=world.store.clock)
+    mortal.die_at(2)
+    with pytest.raises(Died):
+        pass_over(mortal, world.workspace_id, FIRST_PAUSE, PATIENCE)
+    mortal.close()
+    assert sorted(world.get(order.id).ring for order in placed) == [0, 1]
+
+
+def test_trouble_with_one_row_does_not_keep_the_watch_from_the_others(world: World) -> None:
+    task = world.task()
+    fence = world.turn(task)
+    dead, quiet = (world.order(task, fence, n) for n in (1, 2))
+    with world.scope() as scope:
+        scope.change(scope.update(orders).where(orders.c.id == dead.id).values(state="failed"))
+        scope.change(scope.delete(budgets))
+    world.store.clock.advance(timedelta(minutes=2))
+    assert watch(world) == [f"{quiet.id}:ring-1"]
+    assert world.reservation_states() == ["held", "held"]

@@ -6,13 +6,17 @@ import itertools
 import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+
+import pytest
 
 from core.database import Scope
-from core.errors import ConflictError
+from core.errors import ConflictError, LoopwrightError
 from core.model_scripted import ScriptedModel, says
-from runtime import cards, closing, control, deciding, entering, inbox, messages, tasks
+from runtime import answers, cards, closing, control, deciding, entering, inbox, messages, tasks
 from runtime.cards import Card
 from runtime.tables import inbox as inbox_rows
+from runtime.turns import rows
 from runtime.turns.lease import hold
 from tests.runtime.driving import LEASE, message, new_task, newest_turn, parts, run, task, tell, turn
 from tests.support.databases import Store
@@ -130,3 +134,101 @@ def test_burst_of_messages_is_read_once_each_and_in_order(store: Store) -> None:
     assert sorted(item.position for item in items) == list(range(1, 16))
     assert {one.state for one in said if one.author == "user"} == {"answered"}
     assert turn(store, newest_turn(store, made_for.id).id).status == "completed"
+
+
+def _stop(store: Store, task_id: str, _card: str) -> None:
+    with store.database.transaction(store.workspace_id) as scope:
+        control.stop(scope, task_id)
+
+
+def _press(store: Store, task_id: str, card_id: str, option: str = "stop") -> None:
+    del task_id
+    with store.database.transaction(store.workspace_id) as scope:
+        cards.answer(scope, card_id, option, None, store.person_id, answers.HANDLERS)
+
+
+def _resume(store: Store, task_id: str, _card: str) -> None:
+    with store.database.transaction(store.workspace_id) as scope:
+        control.resume(scope, task_id)
+
+
+def _retry(store: Store, task_id: str, card_id: str) -> None:
+    _press(store, task_id, card_id, "retry")
+
+
+def _tell(store: Store, task_id: str, _card: str) -> None:
+    tell(store, task_id, "one more word")
+
+
+def _enter(store: Store, task_id: str, _card: str) -> None:
+    """A run enters the newest turn and decides a step of it, which closes the card that says `blocked`."""
+    turn_id = newest_turn(store, task_id).id
+    made = parts(store, ScriptedModel(says("one"), says("two")))
+    if isinstance(entering.open_turn(made, store.workspace_id, turn_id, "run-1"), int):
+        deciding.decide(made, store.workspace_id, turn_id, "run-1", 1)
+
+
+ACTS = (_stop, _stop, _press, _resume, _retry, _tell, _enter)
+
+
+@pytest.mark.parametrize("store", [pytest.param("postgres", marks=pytest.mark.postgres)], indirect=True)
+@pytest.mark.parametrize(
+    ("one", "other"), list(itertools.combinations(range(len(ACTS)), 2)), ids=lambda n: ACTS[n].__name__.strip("_")
+)
+def test_two_acts_at_once_end_without_waiting_in_a_circle(store: Store, one: int, other: int) -> None:
+    """What only comes too late is told so; a circle would end as the database's own error."""
+    for status in ("blocked", "paused"):
+        made_for = new_task(store)
+        tell(store, made_for.id, "go")
+        options = closing.BLOCKED_OPTIONS
+        with store.database.transaction(store.workspace_id) as scope:
+            tasks.set_fields(scope, made_for.id, status=status)
+            card = cards.open_card(
+                scope,
+                kind="blocked",
+                title="?",
+                body="",
+                options=options,
+                cause=f"blocked:{made_for.id}",
+                task_id=made_for.id,
+            )
+        start = threading.Barrier(2)
+
+        def act(n: int, task_id: str = made_for.id, card_id: str = card.id, start: threading.Barrier = start) -> None:
+            start.wait(PATIENCE)
+            with suppress(LoopwrightError):
+                ACTS[n](store, task_id, card_id)
+
+        with ThreadPoolExecutor(2) as pool:
+            for running in [pool.submit(act, n) for n in (one, other)]:
+                running.result(PATIENCE)
+        with store.database.reading(store.workspace_id) as scope:
+            open_turns = [one for one in rows.of_task(scope, made_for.id) if one.status in rows.OPEN]
+            left = cards.open_cards(scope, made_for.id)
+        ended = task(store, made_for.id).status == "stopped"
+        assert ended or _stop not in (ACTS[one], ACTS[other])
+        assert not (ended and (open_turns or left))
+
+
+@pytest.mark.parametrize("store", [pytest.param("postgres", marks=pytest.mark.postgres)], indirect=True)
+def test_two_presses_of_stop_meet_in_the_middle(store: Store) -> None:
+    """The first one has taken the turn when the second one comes, and still has the cards and the task to take."""
+    made_for = new_task(store)
+    tell(store, made_for.id, "go")
+    with store.database.transaction(store.workspace_id) as scope:
+        for n in range(3):
+            cards.open_card(
+                scope, kind="choice", title="?", body="", options=[{"id": "a", "label": "A"}], cause=f"c{n}",
+                task_id=made_for.id,
+            )  # fmt: skip
+    with ThreadPoolExecutor(1) as pool:
+        with store.database.transaction(store.workspace_id) as scope:
+            tasks.lock_with_turn(scope, made_for.id)
+            second = pool.submit(_stop, store, made_for.id, "")
+            threading.Event().wait(0.3)
+            control.stop(scope, made_for.id)
+        second.result(PATIENCE)
+
+    assert task(store, made_for.id).status == "stopped"
+    with store.database.reading(store.workspace_id) as scope:
+        assert cards.open_cards(scope, made_for.id) == []
