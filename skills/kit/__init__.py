@@ -1,23 +1,67 @@
 """What a skill file imports.
 
-    from skills.kit import client
+    import inngest
+    from skills.kit import client, http, llm, notify, secrets
 
-`client` is the Inngest client of the skill's own app; the loader makes it before it runs the file.
+    @client.create_function(fn_id="watch", trigger=inngest.TriggerCron(cron="*/30 * * * *"), retries=3)
+    def watch(ctx: inngest.ContextSync) -> str: ...
+
+| name | what it does | what the manifest must name |
+|---|---|---|
+| `client` | the Inngest client of the skill's own app | events it sends with `ctx.step.send_event` |
+| `llm` | asks the model | `model_budget_per_day` |
+| `notify` | tells a channel, and can ask people back | `notify` |
+| `http` | talks to other machines | `hosts` |
+| `secrets` | stands for a secret in a header | `secrets` |
+| `memory` | searches what the agent remembers | `memory` |
+| `ask_agent` | gives the agent work | `ask_agent` |
+| `runs` | the skill's own runs | nothing |
+| `claim`, `release` | one at a time, by a row | nothing |
+
+Call each of them inside `ctx.step.run(…)`: what a step answered is remembered, so it is not done again when the
+function goes on. Each goes through the broker, which knows the skill, checks what was granted, and raises `Refused`
+(asking again is no use) or `Unavailable` (a retry may help).
+
+A skill's process has no network, no keys and no files but its own: these names are its only ways out, and they work
+only while Loopwright runs the skill.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import inngest
 
-if TYPE_CHECKING:
-    import inngest
+from skills.kit import http, memory
+from skills.kit.agent import ask_agent
+from skills.kit.claims import claim, release
+from skills.kit.errors import Refused, Unavailable
+from skills.kit.history import Run, runs
+from skills.kit.model import llm
+from skills.kit.notices import notify
+from skills.kit.outside import Outside
+from skills.kit.secret import Secret, secrets
 
-    client: inngest.Inngest
+client: inngest.Inngest
+"""The Inngest client of the skill's own app, `skill-<the file's name>`; Loopwright makes it before it runs the file."""
 
-__all__ = ["client"]
+__all__ = [
+    "Refused",
+    "Run",
+    "Secret",
+    "Unavailable",
+    "ask_agent",
+    "claim",
+    "client",
+    "http",
+    "llm",
+    "memory",
+    "notify",
+    "release",
+    "runs",
+    "secrets",
+]
 
 
 def __getattr__(name: str) -> object:
     if name == "client":
-        raise ImportError("skills.kit.client is there only while Loopwright loads a skill file")
-    raise AttributeError(f"skills.kit has no {name!r}")
+        return Outside("client")
+    raise AttributeError(f"skills.kit has no {name!r}; it has {', '.join(__all__)}")

@@ -1,0 +1,26 @@
+"""Who is asking: fixed when a socket is opened, never said by the child."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from skills.manifest import Manifest
+
+Mode = Literal["live", "shadow", "rehearsal"]
+
+
+@dataclass(frozen=True)
+class Identity:
+    """One version of one skill. `granted` holds canonical permissions such as `host:metrics.example:9090`.
+
+    `live` does what is asked. `rehearsal` answers from a recording and does nothing; `shadow` reads and thinks for
+    real, and does nothing either.
+    """
+
+    skill_id: str
+    version_id: str
+    sha: str
+    manifest: Manifest
+    granted: frozenset[str]
+    mode: Mode = "live"

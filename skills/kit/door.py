@@ -1,0 +1,69 @@
+"""The one way out of a skill's process: requests to the broker over a unix socket.
+
+The process that runs the skill opens it: `door.open_at(path)` once, and `door.run_id = …` before each call. The broker
+knows which skill is asking by the socket; the run is only what its answers are kept under.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import httpx
+
+from skills.kit.errors import Refused, Unavailable
+from skills.kit.outside import OutsideError
+
+RUN_HEADER = "x-run-id"
+# The broker limits each thing it does; this only ends the wait for a broker that is gone.
+_TIMEOUT = httpx.Timeout(900, connect=10)
+
+
+class Door:
+    """Requests to the broker; `run_id` is the run on whose behalf they are made."""
+
+    def __init__(self) -> None:
+        self.run_id = ""
+        self._address = ""
+        self._client: tuple[int, httpx.Client] | None = None
+
+    def open_at(self, address: str) -> None:
+        """Ask the broker that listens at the unix socket `address` from now on."""
+        self._address = address
+        self._client = None
+
+    def http(self) -> httpx.Client:
+        """A client of this process whose every request goes to the broker, whatever host its address names."""
+        if not self._address:
+            raise OutsideError("client")
+        # A forked process must not read another's answers from a connection they share.
+        if self._client is None or self._client[0] != os.getpid():
+            transport = httpx.HTTPTransport(uds=self._address, verify=False)
+            self._client = (os.getpid(), httpx.Client(transport=transport, timeout=_TIMEOUT, trust_env=False))
+        return self._client[1]
+
+    def ask(self, name: str, path: str, body: Mapping[str, Any]) -> Any:
+        """Answers the broker's JSON; raises Refused, Unavailable, or OutsideError on behalf of `name`."""
+        if not self._address:
+            raise OutsideError(name)
+        try:
+            content = json.dumps(body, allow_nan=False).encode()
+        except (TypeError, ValueError) as error:
+            raise Refused(f"{name}: {error}; hand over only what JSON can say") from None
+        headers = {"content-type": "application/json", RUN_HEADER: self.run_id}
+        try:
+            answer = self.http().post(f"http://broker{path}", content=content, headers=headers)
+            said = answer.json()
+        except (httpx.HTTPError, ValueError) as error:
+            raise Unavailable(f"{name}: the broker did not answer ({type(error).__name__})") from None
+        if answer.status_code < 400:
+            return said
+        text = f"{name}: {said.get('error') if isinstance(said, dict) else said}"
+        if isinstance(said, dict) and said.get("retriable"):
+            raise Unavailable(text)
+        raise Refused(text)
+
+
+door = Door()
