@@ -11,12 +11,12 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from core.database import Database, Scope
-from core.identity import SCOPES, create_key, find_key
+from core.identity import HOME_WORKSPACE, SCOPES, create_key, find_key
 from core.settings import Settings
 from core.tables import persons, roles, workspaces
 from runtime.tables import budgets, entries
 
-WORKSPACE_ID = "ws_local"
+WORKSPACE_ID = HOME_WORKSPACE
 PERSON_ID = "person_local"
 CURRENCY = "USD"
 

@@ -62,3 +62,11 @@ class NoticeRequested(Event):
 class WatchRequested(Event):
     name = "watch/requested"
     workspace_id: str = ""
+
+
+class SkillQuarantined(Event):
+    """A version of a skill failed too often in a row and serves no longer."""
+
+    name = "skill/quarantined"
+    skill_id: str
+    version_id: str

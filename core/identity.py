@@ -15,6 +15,8 @@ from core.database import Database, Scope
 from core.errors import InvalidError, NotFoundError
 from core.tables import keys, roles
 
+HOME_WORKSPACE = "ws_local"
+"""The workspace that a home's agent folder, and so its skills, belong to."""
 SCOPES = ("read", "write", "approve", "admin")
 SPEAKS_AS = ("person", "program")
 _VIEWER = "viewer"

@@ -1,0 +1,98 @@
+"""What a person may do to a skill: turn it on and off, go back to an older version, take it away."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from core.database import Scope
+from core.errors import ConflictError, RefusedError
+from skills import book, promotion, versions
+from skills.book import Skill
+from skills.versions import Version
+
+
+def enable(scope: Scope, stem: str, by: str) -> Skill:
+    """Let it serve again, or for the first time; what it asks for and nobody granted is asked first."""
+    del by
+    skill = book.locked(scope, stem)
+    if skill.status == "retired":
+        raise ConflictError(f"{stem} is retired: put its file back", status=skill.status)
+    if skill.enabled and skill.status != "quarantined":
+        return skill
+    if skill.version_id is None:
+        return book.save(scope, replace(skill, enabled=True, status="checking"))
+    versions.stage(scope, skill.version_id, "active", restored=None)
+    return book.save(scope, replace(skill, enabled=True, status="active", failures=0, problems=()))
+
+
+def disable(scope: Scope, stem: str, by: str) -> Skill:
+    """No new runs until it is enabled; those that began go on."""
+    del by
+    skill = book.locked(scope, stem)
+    if skill.status == "retired":
+        raise ConflictError(f"{stem} is retired: nothing of it serves", status=skill.status)
+    return book.save(scope, replace(skill, enabled=False, status="disabled"))
+
+
+def rollback(scope: Scope, stem: str, by: str, to: int | None = None) -> Skill:
+    """Serve the version with the number `to`, else the one that served before; the file stays as it is.
+
+    What the file holds is then not taken again until it holds something else. Raises ConflictError when nothing
+    served before, RefusedError for a version that was never live.
+    """
+    del by
+    skill = book.locked(scope, stem)
+    if skill.version_id is None:
+        raise ConflictError(f"{stem} never served, so there is nothing to go back to", status=skill.status)
+    if skill.status == "retired":
+        raise ConflictError(f"{stem} is retired: put its file back", status=skill.status)
+    current = versions.get(scope, skill.version_id)
+    target = _target(scope, skill, current, to)
+    candidate = versions.get(scope, skill.candidate_id) if skill.candidate_id is not None else None
+    held = skill.refused_sha or (candidate.sha if candidate is not None else current.sha)
+    if candidate is not None:
+        promotion.drop_candidate(scope, skill)
+    if not skill.enabled:
+        raise ConflictError(f"{stem} is disabled: enable it first", status=skill.status)
+    after = promotion.activate(scope, stem, target)
+    return book.save(scope, replace(after, refused_sha="" if held == target.sha else held))
+
+
+def delete(scope: Scope, stem: str, by: str) -> Skill:
+    """Take it away for good: no new runs, and its file goes. Raises RefusedError for a shipped one."""
+    del by
+    skill = book.locked(scope, stem)
+    if skill.origin == "shipped":
+        raise RefusedError(f"{stem} is shipped with Loopwright: disable it")
+    return retire(scope, stem)
+
+
+def retire(scope: Scope, stem: str, *, file_gone: bool = False) -> Skill:
+    """It serves no more; those of its runs that began go on. Unless its file is gone, what it holds is not taken again.
+
+    A file that appears under its name later is a new version of it.
+    """
+    skill = book.locked(scope, stem)
+    held = ""
+    if not file_gone:
+        newest = skill.candidate_id or skill.version_id
+        held = skill.refused_sha or (versions.get(scope, newest).sha if newest is not None else "")
+    if skill.candidate_id is not None:
+        promotion.drop_candidate(scope, skill)
+    if skill.version_id is not None:
+        versions.stage(scope, skill.version_id, "retired", restored=None)
+    return book.save(
+        scope, replace(skill, status="retired", candidate_id=None, problems=(), refused_sha=held, failures=0)
+    )
+
+
+def _target(scope: Scope, skill: Skill, current: Version, to: int | None) -> Version:
+    if to is None:
+        previous = versions.served_before(scope, skill.id, current)
+        if previous is None:
+            raise ConflictError(f"no version of {skill.id} served before", status=skill.status)
+        return previous
+    target = versions.by_number(scope, skill.id, to)
+    if target.active_at is None:
+        raise RefusedError(f"version {to} of {skill.id} never served: it was not approved")
+    return target

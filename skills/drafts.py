@@ -1,0 +1,78 @@
+"""Drafts: who is about to save a file, why, and upon which version it is based."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import sqlalchemy as sa
+
+from core.database import Scope
+from core.errors import RefusedError
+from skills.tables import skill_drafts
+
+EDITS_PER_DAY = 5
+
+
+@dataclass(frozen=True)
+class Draft:
+    """`author_ref` names what wrote it, such as a call of the agent; `base_id` the version its author had read."""
+
+    skill_id: str
+    sha: str
+    author: str
+    author_ref: str
+    reason: str
+    base_id: str | None
+    created_at: datetime
+
+
+def announce(
+    scope: Scope,
+    *,
+    skill_id: str,
+    sha: str,
+    author: str,
+    author_ref: str,
+    reason: str,
+    base_id: str | None,
+    per_day: int = EDITS_PER_DAY,
+) -> Draft:
+    """Say whose a save is, before the file is written; a save that nobody announced is a person's.
+
+    Raises RefusedError when the agent wrote this skill `per_day` times within a day. The same content announced
+    again is the same draft, with its newest author and base.
+    """
+    known = find(scope, skill_id, sha)
+    if author == "agent" and known is None and written_since(scope, skill_id, scope.now - timedelta(days=1)) >= per_day:
+        raise RefusedError(
+            f"{skill_id} was changed {per_day} times by the agent within a day; change it tomorrow, or ask a person"
+        )
+    values = {"author": author, "author_ref": author_ref, "reason": reason, "base_id": base_id}
+    if not scope.insert_new(skill_drafts, skill_id=skill_id, sha=sha, created_at=scope.now, **values):
+        same = (skill_drafts.c.skill_id == skill_id) & (skill_drafts.c.sha == sha)
+        scope.change(scope.update(skill_drafts).where(same).values(**values))
+    found = find(scope, skill_id, sha)
+    assert found is not None
+    return found
+
+
+def find(scope: Scope, stem: str, sha: str) -> Draft | None:
+    query = scope.select(skill_drafts).where(skill_drafts.c.skill_id == stem, skill_drafts.c.sha == sha)
+    row = scope.first(query)
+    return None if row is None else _draft(row)
+
+
+def written_since(scope: Scope, stem: str, since: datetime) -> int:
+    """How often the agent wrote this skill since then."""
+    count = scope.select(sa.func.count(skill_drafts.c.sha).label("n")).where(
+        skill_drafts.c.skill_id == stem, skill_drafts.c.author == "agent", skill_drafts.c.created_at > since
+    )
+    return int(scope.scalar(count) or 0)
+
+
+def _draft(row: sa.Row[Any]) -> Draft:
+    fields = dict(row._mapping)
+    fields.pop("workspace_id")
+    return Draft(**fields)

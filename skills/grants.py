@@ -1,0 +1,129 @@
+"""What a skill may do: what its manifest wants, what a person granted, and the card that asks for the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from core.database import Scope
+from runtime.cards import Card, open_card
+from skills import book, versions
+from skills.book import Skill
+from skills.manifest import Manifest
+from skills.problem import Problem
+from skills.tables import skill_grants
+from skills.versions import Version
+
+GRANT_OPTIONS = ({"id": "grant", "label": "Grant"}, {"id": "refuse", "label": "Refuse"})
+_MODEL = "model:"
+_SAYS = {
+    "host": "reach {}",
+    "secret": "use the secret {} there",
+    "send": "send the event {}",
+    "invoke": "start the function {}",
+    "memory": "read your memory",
+    "ask_agent": "give tasks to the agent",
+    "notify": "write to the channel {}",
+    "model": "spend up to {} USD a day on models",
+    "spend": "order paid work",
+}
+
+
+def wanted(manifest: Manifest, functions: Sequence[Mapping[str, Any]] = ()) -> tuple[str, ...]:
+    """Every permission that a manifest names and a person must grant, in words that can be compared.
+
+    Listening is free, and so are invokes of the skill's own `functions`.
+    """
+    own = {str(function["id"]) for function in functions}
+    asked = manifest.permissions
+    found = [f"host:{host}" for host in asked.hosts]
+    found += [f"secret:{name}@{host}" for name, host in asked.secrets.items()]
+    found += [f"send:{event}" for event in asked.events.get("send", [])]
+    found += [f"invoke:{function}" for function in asked.invoke if function.replace("/", "-", 1) not in own]
+    found += ["memory:read"] if asked.memory == "read" else []
+    found += ["ask_agent"] if asked.ask_agent else []
+    found += [f"notify:{channel}" for channel in asked.notify]
+    found += [f"{_MODEL}{asked.model_budget_per_day}"] if Decimal(asked.model_budget_per_day) > 0 else []
+    found += ["spend"] if asked.spend else []
+    return tuple(dict.fromkeys(found))
+
+
+def granted(scope: Scope, stem: str) -> frozenset[str]:
+    """What a person granted to this skill, whatever its versions want by now."""
+    query = scope.select(skill_grants.c.permission).where(skill_grants.c.skill_id == stem)
+    return frozenset(row.permission for row in scope.rows(query))
+
+
+def missing(scope: Scope, stem: str, asked: Iterable[str]) -> tuple[str, ...]:
+    """Those that nobody granted; a budget is granted up to its amount."""
+    has = granted(scope, stem)
+    return tuple(permission for permission in asked if not _covered(permission, has))
+
+
+def ask(scope: Scope, skill: Skill, version: Version, asked: Sequence[str], cause: str) -> Card:
+    """Open the card that asks a person for these permissions; with none, for the change itself."""
+    what = f"version {version.number} of {skill.id}" if skill.serves else f"the skill {skill.id}"
+    title = f"May {what} do this?" if asked else f"May {what} go live?"
+    return open_card(
+        scope,
+        kind="permission",
+        title=title,
+        body=_body(skill, version, asked),
+        options=GRANT_OPTIONS,
+        subject={"skill_id": skill.id, "version_id": version.id, "permissions": list(asked)},
+        cause=cause,
+    )
+
+
+def answer_permission(scope: Scope, card: Card) -> None:
+    """Act on an answered permission card: what was granted is written down, and the version goes on or is refused."""
+    stem, version_id = str(card.subject["skill_id"]), str(card.subject["version_id"])
+    skill = book.locked(scope, stem)
+    version = versions.get(scope, version_id)
+    is_candidate = skill.candidate_id == version_id and version.stage == "waiting"
+    if card.answer_option == "grant":
+        for permission in card.subject["permissions"]:
+            _grant(scope, stem, str(permission), card)
+        if is_candidate:
+            versions.stage(scope, version_id, "checked", approved=True)
+            book.touch(scope, skill)
+    elif is_candidate:
+        versions.stage(scope, version_id, "refused")
+        told = Problem(None, "a person refused what it asks for", "ask for less in its permissions, or ask the person")
+        book.turn_down(scope, skill, version.sha, (told,))
+
+
+def says(permission: str) -> str:
+    """A permission in words for people: what the skill may then do."""
+    kind, _, of = permission.partition(":")
+    return _SAYS.get(kind, "{}").format(of or kind)
+
+
+def _covered(permission: str, has: frozenset[str]) -> bool:
+    if not permission.startswith(_MODEL):
+        return permission in has
+    budgets = [Decimal(one.removeprefix(_MODEL)) for one in has if one.startswith(_MODEL)]
+    return bool(budgets) and Decimal(permission.removeprefix(_MODEL)) <= max(budgets)
+
+
+def _grant(scope: Scope, stem: str, permission: str, card: Card) -> None:
+    scope.insert_new(
+        skill_grants,
+        skill_id=stem,
+        permission=permission,
+        card_id=card.id,
+        granted_by=str(card.answered_by),
+        at=scope.now,
+    )
+
+
+def _body(skill: Skill, version: Version, asked: Sequence[str]) -> str:
+    who = {"agent": "The agent", "person": "A person", "shipped": "Loopwright"}[version.author]
+    lines = [f"{version.manifest.title}: {version.manifest.purpose}", ""]
+    if asked:
+        lines += ["It would newly be allowed to:", *(f"- {says(permission)}" for permission in asked), ""]
+    lines.append(f"{who} wrote {skill.path} (SHA-256 {version.sha[:12]}).")
+    if version.reason:
+        lines.append(f"Why: {version.reason}")
+    return "\n".join(lines)

@@ -1,0 +1,152 @@
+"""What becomes of versions: each function writes one move down, under the skill's lock."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from core.bells import Bell
+from core.database import Scope
+from core.events import SkillQuarantined
+from runtime import cards, notices
+from skills import book, grants, lifecycle, runs, versions
+from skills.book import Skill
+from skills.lifecycle import Facts, Trial
+from skills.problem import Problem
+from skills.versions import Version
+
+
+def facts_of(
+    scope: Scope, skill: Skill, version: Version, *, always_ask: bool, canary_runs: int, shadow_runs: int
+) -> Facts:
+    """What `lifecycle.next_move` decides upon."""
+    known = version.stage_facts
+    counted = runs.counted(scope, version.id, "canary")
+    return Facts(
+        author=version.author,
+        stage=version.stage,
+        enabled=skill.enabled,
+        missing=grants.missing(scope, skill.id, grants.wanted(version.manifest, version.functions)),
+        must_ask=always_ask and version.author == "agent" and not known.get("approved"),
+        has_history=skill.serves and skill.version_id is not None and runs.has_ended(scope, skill.version_id),
+        dry_run=_trial(known.get("dry_run")),
+        shadow=_trial(known.get("shadow")) or Trial(),
+        shadow_runs=shadow_runs,
+        completed=counted.get("completed", 0),
+        failed=counted.get("failed", 0),
+        canary_runs=canary_runs,
+    )
+
+
+def offer(scope: Scope, stem: str, version: Version) -> Skill:
+    """A checked version is on its way from now on; another one that was is on its way no longer."""
+    skill = book.locked(scope, stem)
+    if skill.candidate_id not in {None, version.id}:
+        drop_candidate(scope, skill)
+    facts = dict.fromkeys(("dry_run", "shadow", "approved", "card_id"))
+    versions.stage(scope, version.id, "checked", **facts)
+    status = "checking" if skill.status in {"refused", "waiting", "retired"} else skill.status
+    return book.save(scope, replace(skill, status=status, candidate_id=version.id, problems=(), refused_sha=""))
+
+
+def wait(scope: Scope, stem: str, version: Version, missing: tuple[str, ...]) -> Skill:
+    """It asks for what nobody granted: a card asks a person."""
+    skill = book.locked(scope, stem)
+    asked = int(version.stage_facts.get("asked", 0)) + 1
+    card = grants.ask(scope, skill, version, missing, f"permission:{version.id}:{asked}")
+    versions.stage(scope, version.id, "waiting", asked=asked, card_id=card.id)
+    status = "waiting" if skill.status in {"checking", "refused", "retired"} else skill.status
+    return book.touch(scope, book.save(scope, replace(skill, status=status)))
+
+
+def stage(scope: Scope, stem: str, version: Version, to: str, **facts: Any) -> Skill:
+    """It is tried: `dry_run`, `shadow` or `canary`, with what is known so far."""
+    skill = book.locked(scope, stem)
+    versions.stage(scope, version.id, to, **facts)
+    return book.touch(scope, skill)
+
+
+def activate(scope: Scope, stem: str, version: Version) -> Skill:
+    """It serves from now on."""
+    skill = book.locked(scope, stem)
+    if skill.version_id not in {None, version.id}:
+        _supersede(scope, str(skill.version_id))
+    versions.stage(scope, version.id, "active", restored=None, approved=None)
+    return book.save(
+        scope,
+        replace(
+            skill, status="active", version_id=version.id, candidate_id=None, problems=(), refused_sha="", failures=0
+        ),
+    )
+
+
+def refuse(scope: Scope, stem: str, sha: str, problems: tuple[Problem, ...]) -> Skill:
+    """The file, as it was saved with this hash, does not serve; so neither does a version that was made of it."""
+    skill = book.locked(scope, stem)
+    if skill.candidate_id is not None:
+        candidate = versions.get(scope, skill.candidate_id)
+        if candidate.sha == sha:
+            versions.stage(scope, candidate.id, "refused")
+        else:
+            drop_candidate(scope, skill)
+    return book.turn_down(scope, skill, sha, problems)
+
+
+def run_failed(scope: Scope, stem: str, version: Version, function_id: str, run_id: str, most: int) -> Skill:
+    """A run failed for good on a version that serves: too many in a row are the end of that version's service."""
+    skill = book.locked(scope, stem)
+    if not skill.serves or skill.version_id != version.id:
+        return skill
+    in_a_row = runs.failed_in_a_row(scope, version.id, function_id, most)
+    previous = versions.served_before(scope, stem, version)
+    restored = bool(version.stage_facts.get("restored"))
+    match lifecycle.after_failure(in_a_row, most, restored=restored, has_previous=previous is not None):
+        case "go_on":
+            return book.save(scope, replace(skill, failures=in_a_row))
+        case "restore":
+            assert previous is not None
+            return _quarantined(scope, skill, version, previous, in_a_row, run_id)
+        case "quarantine":
+            return _quarantined(scope, skill, version, None, in_a_row, run_id)
+
+
+def run_completed(scope: Scope, stem: str, version: Version) -> None:
+    """A run went well: the count of failures begins anew."""
+    skill = book.find(scope, stem)
+    if skill is not None and skill.failures and skill.version_id == version.id:
+        book.save(scope, replace(book.locked(scope, stem), failures=0))
+
+
+def _quarantined(
+    scope: Scope, skill: Skill, version: Version, previous: Version | None, in_a_row: int, run_id: str
+) -> Skill:
+    versions.stage(scope, version.id, "quarantined", failed_in_a_row=in_a_row, last_run=run_id)
+    told = f"{skill.id}: version {version.number} failed {in_a_row} times in a row and is quarantined; "
+    told += f"version {previous.number} serves again" if previous is not None else "nothing serves in its place"
+    notices.tell(scope, "ops", told, f"skill-quarantined:{version.id}:{run_id}")
+    event = SkillQuarantined(workspace_id=scope.workspace_id, skill_id=skill.id, version_id=version.id)
+    scope.ring(Bell(event, id=f"skill-quarantined:{version.id}:{run_id}"))
+    problem = Problem(None, told.partition(": ")[2], "read its last runs, correct the file and save it")
+    held = replace(skill, refused_sha=version.sha, problems=(problem,), failures=0)
+    if previous is None:
+        return book.save(scope, replace(held, status="quarantined", failures=in_a_row))
+    versions.stage(scope, previous.id, "active", restored=True)
+    return book.save(scope, replace(held, version_id=previous.id))
+
+
+def drop_candidate(scope: Scope, skill: Skill) -> None:
+    """A newer save takes its place; a card that asked for it asks no more."""
+    candidate = versions.get(scope, str(skill.candidate_id))
+    if candidate.stage_facts.get("card_id"):
+        cards.supersede(scope, str(candidate.stage_facts["card_id"]))
+    if candidate.stage in {"checked", "waiting", "dry_run", "shadow", "canary"}:
+        versions.stage(scope, candidate.id, "superseded")
+
+
+def _supersede(scope: Scope, version_id: str) -> None:
+    if versions.get(scope, version_id).stage == "active":
+        versions.stage(scope, version_id, "superseded")
+
+
+def _trial(known: Any) -> Trial | None:
+    return None if known is None else Trial(runs=int(known.get("runs", 0)), failed=str(known.get("failed", "")))

@@ -1,0 +1,210 @@
+"""Runs of skills: which version each began on, how it ended, and how a skill does over time."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+import sqlalchemy as sa
+
+from core.database import Scope
+from skills.tables import skill_runs
+
+MAX_KEPT = 64 * 1024
+"""Bytes of an event, output or error that are kept whole; of a larger one its beginning."""
+
+Ended = Literal["completed", "failed", "cancelled", "lost"]
+
+
+@dataclass(frozen=True)
+class SkillRun:
+    """`stage` is `live`, or `canary` where it runs on a candidate; `status` `running` or how it ended."""
+
+    run_id: str
+    skill_id: str
+    function_id: str
+    version_id: str
+    stage: str
+    status: str
+    attempts: int
+    event: Mapping[str, Any]
+    output: Any
+    error: Any
+    began_at: datetime
+    called_at: datetime
+    ended_at: datetime | None
+
+
+@dataclass(frozen=True)
+class Rates:
+    """How the ended runs did since a moment; `success` of completed and failed ones, None where there is none."""
+
+    completed: int
+    failed: int
+    other: int
+    success: float | None
+    median_seconds: float | None
+    retries: int
+
+    @property
+    def ended(self) -> int:
+        return self.completed + self.failed + self.other
+
+
+def began(
+    scope: Scope,
+    *,
+    run_id: str,
+    skill_id: str,
+    function_id: str,
+    version_id: str,
+    stage: str,
+    event: Mapping[str, Any],
+) -> SkillRun:
+    """The run goes on with this version until it ends; one that began before keeps the version it has."""
+    scope.insert_new(
+        skill_runs,
+        run_id=run_id,
+        skill_id=skill_id,
+        function_id=function_id,
+        version_id=version_id,
+        stage=stage,
+        status="running",
+        attempts=0,
+        event=kept(dict(event)),
+        began_at=scope.now,
+        called_at=scope.now,
+    )
+    found = find(scope, run_id)
+    assert found is not None
+    return found
+
+
+def find(scope: Scope, run_id: str) -> SkillRun | None:
+    row = scope.first(scope.select(skill_runs).where(skill_runs.c.run_id == run_id))
+    return None if row is None else _run(row)
+
+
+def called(scope: Scope, run_id: str) -> None:
+    """The engine called for it just now."""
+    scope.change(scope.update(skill_runs).where(skill_runs.c.run_id == run_id).values(called_at=scope.now))
+
+
+def ended(
+    scope: Scope, run_id: str, status: Ended, *, output: Any = None, error: Any = None, attempts: int = 0
+) -> bool:
+    """How it ended, the first time it is told; False when that was known, or the run is not."""
+    running = (skill_runs.c.run_id == run_id) & (skill_runs.c.status == "running")
+    values = {"status": status, "output": kept(output), "error": kept(error), "attempts": attempts}
+    return scope.change(scope.update(skill_runs).where(running).values(ended_at=scope.now, **values)) == 1
+
+
+def pinned(scope: Scope, version_id: str) -> bool:
+    """Whether a run that has not ended goes on with this version."""
+    query = scope.select(skill_runs.c.run_id).where(
+        skill_runs.c.version_id == version_id, skill_runs.c.status == "running"
+    )
+    return scope.first(query.limit(1)) is not None
+
+
+def quiet(scope: Scope, before: datetime, limit: int = 100) -> list[SkillRun]:
+    """Running ones that nobody called for since then, the most quiet first."""
+    query = scope.select(skill_runs).where(skill_runs.c.status == "running", skill_runs.c.called_at < before)
+    return [_run(row) for row in scope.rows(query.order_by(skill_runs.c.called_at).limit(limit))]
+
+
+def of_skill(
+    scope: Scope, stem: str, limit: int = 20, *, before: datetime | None = None, function_id: str | None = None
+) -> list[SkillRun]:
+    """The newest first."""
+    query = scope.select(skill_runs).where(skill_runs.c.skill_id == stem)
+    if before is not None:
+        query = query.where(skill_runs.c.began_at < before)
+    if function_id is not None:
+        query = query.where(skill_runs.c.function_id == function_id)
+    newest = query.order_by(skill_runs.c.began_at.desc(), skill_runs.c.run_id.desc()).limit(limit)
+    return [_run(row) for row in scope.rows(newest)]
+
+
+def completed(scope: Scope, version_id: str, limit: int) -> list[SkillRun]:
+    """The newest runs of a version that ended well: what a change to it is tried on."""
+    query = scope.select(skill_runs).where(
+        skill_runs.c.version_id == version_id, skill_runs.c.status == "completed", _is_no_handler()
+    )
+    return [_run(row) for row in scope.rows(query.order_by(skill_runs.c.ended_at.desc()).limit(limit))]
+
+
+def has_ended(scope: Scope, version_id: str) -> bool:
+    """Whether any run of this version has ended: it then has a history."""
+    query = scope.select(skill_runs.c.run_id).where(
+        skill_runs.c.version_id == version_id, skill_runs.c.status.in_(("completed", "failed"))
+    )
+    return scope.first(query.limit(1)) is not None
+
+
+def counted(scope: Scope, version_id: str, stage: str) -> dict[str, int]:
+    """How many runs of a version began in a stage, by status; handlers of failures are not counted."""
+    query = (
+        scope.select(skill_runs.c.status, sa.func.count(skill_runs.c.run_id).label("n"))
+        .where(skill_runs.c.version_id == version_id, skill_runs.c.stage == stage, _is_no_handler())
+        .group_by(skill_runs.c.status)
+    )
+    return {row.status: int(row.n) for row in scope.rows(query)}
+
+
+def failed_in_a_row(scope: Scope, version_id: str, function_id: str, most: int) -> int:
+    """How many runs of this function on this version failed since one completed, counted up to `most`."""
+    query = scope.select(skill_runs.c.status).where(
+        skill_runs.c.version_id == version_id,
+        skill_runs.c.function_id == function_id,
+        skill_runs.c.status.in_(("completed", "failed")),
+    )
+    newest = [row.status for row in scope.rows(query.order_by(skill_runs.c.ended_at.desc()).limit(most))]
+    return newest.index("completed") if "completed" in newest else len(newest)
+
+
+def rates(scope: Scope, stem: str, since: datetime, *, version_id: str | None = None) -> Rates:
+    """How the runs that began since then and have ended did; handlers of failures are not counted."""
+    query = scope.select(skill_runs).where(
+        skill_runs.c.skill_id == stem,
+        skill_runs.c.began_at >= since,
+        skill_runs.c.status != "running",
+        _is_no_handler(),
+    )
+    if version_id is not None:
+        query = query.where(skill_runs.c.version_id == version_id)
+    found = [_run(row) for row in scope.rows(query)]
+    by_status = {status: sum(run.status == status for run in found) for status in ("completed", "failed")}
+    judged = sum(by_status.values())
+    took = [(run.ended_at - run.began_at).total_seconds() for run in found if run.ended_at is not None]
+    return Rates(
+        completed=by_status["completed"],
+        failed=by_status["failed"],
+        other=len(found) - judged,
+        success=by_status["completed"] / judged if judged else None,
+        median_seconds=statistics.median(took) if took else None,
+        retries=sum(max(0, run.attempts - 1) for run in found),
+    )
+
+
+def kept(value: Any) -> Any:
+    """JSON as it is kept: a large one is cut to its beginning."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    size = len(text.encode("utf-8", "replace"))
+    if size <= MAX_KEPT:
+        return value
+    return {"cut": True, "bytes": size, "beginning": text[:2000]}
+
+
+def _is_no_handler() -> sa.ColumnElement[bool]:
+    return sa.not_(skill_runs.c.function_id.like("%-failure"))
+
+
+def _run(row: sa.Row[Any]) -> SkillRun:
+    fields = dict(row._mapping)
+    fields.pop("workspace_id")
+    return SkillRun(**fields)

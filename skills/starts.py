@@ -1,0 +1,48 @@
+"""The start guard: a daily schedule begins one run a local date, also where clocks change or an engine restarts."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from core.database import Scope
+from skills.tables import skill_starts
+
+_FIELDS = 5
+
+
+def local_date(cron: str, at: datetime) -> str | None:
+    """The date of `at` in the schedule's zone, as ISO 8601; None for a schedule that may fire twice a day."""
+    zone, fields = _parts(cron)
+    if zone is None or len(fields) != _FIELDS:
+        return None
+    minute, hour, *_ = fields
+    if not (minute.isdecimal() and hour.isdecimal()):
+        return None
+    return at.astimezone(zone).date().isoformat()
+
+
+def admit(scope: Scope, stem: str, function_id: str, local_date: str, run_id: str) -> bool:
+    """Whether this run may begin on that date: the first one may, and it may again."""
+    named = {"skill_id": stem, "function_id": function_id, "local_date": local_date}
+    if scope.insert_new(skill_starts, **named, run_id=run_id, at=scope.now):
+        return True
+    first = scope.scalar(
+        scope.select(skill_starts.c.run_id).where(
+            skill_starts.c.skill_id == stem,
+            skill_starts.c.function_id == function_id,
+            skill_starts.c.local_date == local_date,
+        )
+    )
+    return bool(first == run_id)
+
+
+def _parts(cron: str) -> tuple[ZoneInfo | None, list[str]]:
+    fields = cron.split()
+    name = "UTC"
+    if fields and fields[0].startswith(("TZ=", "CRON_TZ=")):
+        name = fields.pop(0).partition("=")[2]
+    try:
+        return ZoneInfo(name), fields
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return None, fields

@@ -1,0 +1,163 @@
+"""Versions of a skill: its source by content, never changed, with who wrote it, why, and upon which."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from core.database import Scope
+from core.errors import NotFoundError
+from skills.manifest import Manifest
+from skills.tables import skill_versions
+
+
+@dataclass(frozen=True)
+class Version:
+    """A source that passed the checks.
+
+    `functions` are as they are registered, but for the address. `stage` is how far it came, and `stage_facts` what is
+    known of that: `dry_run`, `shadow`, `canary`, `asked` (cards), `restored` (by a quarantine of its successor).
+    """
+
+    id: str
+    skill_id: str
+    number: int
+    sha: str
+    source: str
+    author: str
+    author_ref: str | None
+    reason: str
+    parent_id: str | None
+    manifest: Manifest
+    functions: tuple[Mapping[str, Any], ...]
+    stage: str
+    stage_facts: Mapping[str, Any]
+    created_at: datetime
+    active_at: datetime | None
+
+    @property
+    def function_ids(self) -> tuple[str, ...]:
+        """The ids of its functions within the file; `<fn_id>-failure` is the handler of failures."""
+        return tuple(str(function["id"]).removeprefix(f"skill-{self.skill_id}-") for function in self.functions)
+
+
+def add(
+    scope: Scope,
+    *,
+    skill_id: str,
+    sha: str,
+    source: str,
+    author: str,
+    author_ref: str | None,
+    reason: str,
+    parent_id: str | None,
+    manifest: Manifest,
+    functions: Sequence[Mapping[str, Any]],
+) -> Version:
+    """Keep a checked source as the next version; one that was kept before is answered as it is.
+
+    Call it under the skill's lock (`book.locked`, `book.enter`).
+    """
+    known = by_sha(scope, skill_id, sha)
+    if known is not None:
+        return known
+    highest = scope.select(sa.func.max(skill_versions.c.number).label("n")).where(skill_versions.c.skill_id == skill_id)
+    version_id = scope.ids.new("sv")
+    scope.insert(
+        skill_versions,
+        id=version_id,
+        skill_id=skill_id,
+        number=int(scope.scalar(highest) or 0) + 1,
+        sha=sha,
+        source=source,
+        author=author,
+        author_ref=author_ref,
+        reason=reason,
+        parent_id=parent_id,
+        manifest=manifest.model_dump(mode="json"),
+        functions=[dict(function) for function in functions],
+        stage="checked",
+        stage_facts={},
+        created_at=scope.now,
+    )
+    return get(scope, version_id)
+
+
+def get(scope: Scope, version_id: str) -> Version:
+    """Raises NotFoundError."""
+    row = scope.first(scope.select(skill_versions).where(skill_versions.c.id == version_id))
+    if row is None:
+        raise NotFoundError(f"there is no version {version_id[:80]} of a skill here")
+    return _version(row)
+
+
+def by_sha(scope: Scope, stem: str, sha: str) -> Version | None:
+    return _one(scope, stem, skill_versions.c.sha == sha)
+
+
+def by_number(scope: Scope, stem: str, number: int) -> Version:
+    """Raises NotFoundError."""
+    found = _one(scope, stem, skill_versions.c.number == number)
+    if found is None:
+        raise NotFoundError(f"{stem} has no version {number}")
+    return found
+
+
+def listing(scope: Scope, stem: str, limit: int = 100) -> list[Version]:
+    """The newest first."""
+    query = scope.select(skill_versions).where(skill_versions.c.skill_id == stem)
+    return [_version(row) for row in scope.rows(query.order_by(skill_versions.c.number.desc()).limit(limit))]
+
+
+def served_before(scope: Scope, stem: str, than: Version) -> Version | None:
+    """The good version that served last before this one: neither quarantined nor refused."""
+    query = (
+        scope.select(skill_versions)
+        .where(
+            skill_versions.c.skill_id == stem,
+            skill_versions.c.id != than.id,
+            skill_versions.c.active_at.is_not(None),
+            skill_versions.c.stage == "superseded",
+        )
+        .order_by(skill_versions.c.active_at.desc(), skill_versions.c.number.desc())
+    )
+    row = scope.first(query.limit(1))
+    return None if row is None else _version(row)
+
+
+def stage(scope: Scope, version_id: str, to: str, **facts: Any) -> Version:
+    """The version has come so far; `facts` are added to what is known of it, and one that is None is taken away."""
+    before = get(scope, version_id)
+    kept = {name: value for name, value in {**before.stage_facts, **facts}.items() if value is not None}
+    values: dict[str, Any] = {"stage": to, "stage_facts": kept}
+    if to == "active":
+        values["active_at"] = scope.now
+    scope.change(scope.update(skill_versions).where(skill_versions.c.id == version_id).values(**values))
+    return get(scope, version_id)
+
+
+def diff(before: Version | None, after: Version) -> str:
+    """What changed from one version to another, as a unified diff; empty for equal ones."""
+    old = before.source.splitlines(keepends=True) if before is not None else []
+    new = after.source.splitlines(keepends=True)
+    names = (f"version {before.number}" if before is not None else "nothing", f"version {after.number}")
+    lines = difflib.unified_diff(old, new, *names)
+    return "".join(line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in lines)
+
+
+def _one(scope: Scope, stem: str, which: sa.ColumnElement[bool]) -> Version | None:
+    row = scope.first(scope.select(skill_versions).where(skill_versions.c.skill_id == stem, which))
+    return None if row is None else _version(row)
+
+
+def _version(row: sa.Row[Any]) -> Version:
+    fields = dict(row._mapping)
+    fields.pop("workspace_id")
+    fields["manifest"] = Manifest.model_validate(fields["manifest"])
+    fields["functions"] = tuple(fields["functions"])
+    return Version(**fields)
