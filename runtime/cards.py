@@ -207,6 +207,15 @@ def expire(scope: Scope, card: Card) -> bool:
     return True
 
 
+def supersede(scope: Scope, card_id: str) -> bool:
+    """Ask no more, since something newer came; False when it is not open."""
+    closed = scope.update(cards).where(cards.c.id == card_id, cards.c.state == "open").values(state="superseded")
+    if not scope.change(closed):
+        return False
+    _changed(scope, card_id, get(scope, card_id).task_id)
+    return True
+
+
 def _not_open(card: Card) -> ConflictError:
     if card.state == "answered":
         first = {
