@@ -39,6 +39,7 @@ from runtime.tools.asking import AskUser
 from runtime.tools.ending import Finish
 from runtime.tools.looking import CheckCall, ListTasks, ReadBack, ReadTask
 from runtime.tools.planning import CreateChecklist, SetBrief, UpdateChecklist
+from skills import outcomes as skill_outcomes
 from workspace import objects
 from workspace.assets import Assets
 from workspace.reading_tools import ListObjects
@@ -74,6 +75,7 @@ class Parts:
         """What an answered card does, by its kind."""
         return {
             **answers.HANDLERS,
+            **skill_outcomes.HANDLERS,
             "quote": approve_quote,
             "limit": answer_limit,
             "irreversible": on_delete_answered,
