@@ -51,7 +51,7 @@ def _above(scope: Scope, call: CallContext, others: Sequence[Draft], kind: Kind)
         scope, effect=Effect.PAID, person_id=call.person_id, asked_by=call.asked_by, task_id=call.task_id
     )
     for other in others:
-        facts = replace(facts, amount=other.quote, currency=other.currency)
+        facts = replace(facts, amount=other.quote, currency=other.currency, kind=other.kind)
         match guard.decide(facts):
             case Allowed():
                 facts = facts.after(other.quote)

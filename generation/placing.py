@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import assert_never
 
 from core.database import Scope
@@ -67,18 +66,19 @@ def _before(scope: Scope, call_id: str, wish: Wish) -> Order | Card | None:
 
 def _decide(scope: Scope, call: CallContext, mine: Draft) -> Verdict:
     credits.lock(scope)
-    return guard.decide(facts_for(scope, call, mine.quote, mine.currency))
+    return guard.decide(facts_for(scope, call, mine))
 
 
-def facts_for(scope: Scope, call: CallContext, amount: Decimal, currency: str) -> guard.Facts:
+def facts_for(scope: Scope, call: CallContext, mine: Draft) -> guard.Facts:
     return guard.gather_facts(
         scope,
         effect=Effect.PAID,
         person_id=call.person_id,
         asked_by=call.asked_by,
         task_id=call.task_id,
-        amount=amount,
-        currency=currency,
+        amount=mine.quote,
+        currency=mine.currency,
+        kind=mine.kind,
     )
 
 

@@ -184,9 +184,14 @@ def close_open(scope: Scope, task_id: str, state: str, kinds: Sequence[str] = ()
     """Make the open cards of a task `void` or `superseded`."""
     closed = [card for card in open_cards(scope, task_id) if not kinds or card.kind in kinds]
     for card in closed:
-        scope.change(scope.update(cards).where(cards.c.id == card.id, cards.c.state == "open").values(state=state))
-        _changed(scope, card.id, task_id)
+        close(scope, card, state)
     return len(closed)
+
+
+def close(scope: Scope, card: Card, state: str) -> None:
+    """Make one card `void` or `superseded`, unless it is no longer open."""
+    if scope.change(scope.update(cards).where(cards.c.id == card.id, cards.c.state == "open").values(state=state)):
+        _changed(scope, card.id, card.task_id)
 
 
 def overdue(scope: Scope, limit: int = 100) -> list[Card]:

@@ -18,10 +18,14 @@ MOST_STEPS = 60
 
 @dataclass(frozen=True)
 class ChecklistStep:
-    """`evidence` is a list of `{kind, id}`; a step is `done` only with some."""
+    """`evidence` is a list of `{kind, id}`; a step is `done` only with some.
+
+    `plan` counts the task's plans: step 2 of the second plan is another step than step 2 of the first.
+    """
 
     task_id: str
     n: int
+    plan: int
     title: str
     acceptance: str
     status: str
@@ -55,7 +59,8 @@ def of_task(scope: Scope, task_id: str) -> list[ChecklistStep]:
 
 def create(scope: Scope, task_id: str, new: Sequence[NewStep]) -> list[ChecklistStep]:
     """Write the plan, or put a new one in its place; what is done with evidence stays as it is, at the front."""
-    kept = [step for step in of_task(scope, task_id) if step.status == "done"]
+    before = of_task(scope, task_id)
+    kept = [step for step in before if step.status == "done"]
     if not new or len(new) + len(kept) > MOST_STEPS:
         raise InvalidError(f"a checklist has 1 to {MOST_STEPS} steps; this one would have {len(new) + len(kept)}")
     fresh = [step for step in new if step.title not in {old.title for old in kept}]
@@ -65,11 +70,13 @@ def create(scope: Scope, task_id: str, new: Sequence[NewStep]) -> list[Checklist
         )
     )
     first = max((step.n for step in kept), default=0) + 1
+    plan = max((step.plan for step in before), default=0) + 1
     for n, step in enumerate(fresh, start=first):
         scope.insert(
             checklist_steps,
             task_id=task_id,
             n=n,
+            plan=plan,
             title=step.title,
             acceptance=step.acceptance,
             status="todo",
@@ -100,9 +107,22 @@ def mark(scope: Scope, task_id: str, n: int, status: str, evidence: Sequence[Map
     scope.changed("task", task_id)
 
 
+def checkpoint_subject(step: ChecklistStep) -> dict[str, int]:
+    """What a checkpoint's card says about the step it asks for."""
+    return {"n": step.n, "plan": step.plan}
+
+
+def is_subject(step: ChecklistStep, subject: Mapping[str, Any]) -> bool:
+    """Whether a card asks for this step, and not for one of an earlier plan with the same number."""
+    return subject.get("n") == step.n and subject.get("plan") == step.plan
+
+
 def approved_checkpoints(scope: Scope, task_id: str) -> frozenset[int]:
-    """The steps whose checkpoint a person has let pass."""
-    query = scope.select(cards).where(
+    """The steps of the present plan whose checkpoint a person has let pass."""
+    query = scope.select(cards.c.subject).where(
         cards.c.task_id == task_id, cards.c.kind == "checkpoint", cards.c.answer_option == "continue"
     )
-    return frozenset(int(row.subject["n"]) for row in scope.rows(query) if "n" in row.subject)
+    passed = [row.subject for row in scope.rows(query)]
+    if not passed:
+        return frozenset()
+    return frozenset(step.n for step in of_task(scope, task_id) if any(is_subject(step, subject) for subject in passed))

@@ -230,9 +230,9 @@ def _ask_checkpoint(scope: Scope, task: Task, n: int) -> str:
         title=step.title,
         body=step.acceptance,
         options=cards.CHECKPOINT_OPTIONS,
-        cause=f"checkpoint:{task.id}:{n}:{step.updated_at.isoformat()}",
+        cause=f"checkpoint:{task.id}:{step.plan}:{n}:{step.updated_at.isoformat()}",
         task_id=task.id,
-        subject={"n": n, "evidence": list(step.evidence)},
+        subject={**checklist.checkpoint_subject(step), "evidence": list(step.evidence)},
     )
     return card.id
 

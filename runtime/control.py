@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-
 from core.database import Scope
 from core.errors import ConflictError, InvalidError
 from runtime import cards, inbox, tasks, waits
 from runtime.entering import ring_again
 from runtime.tables import turns
-from runtime.tasks import Task
+from runtime.tasks import Plan, Task
 from runtime.turns import ledger
 from runtime.turns.rows import open_turn_of
 from runtime.wake import wake
@@ -69,10 +67,22 @@ def set_autonomy(scope: Scope, task_id: str, autonomy: str) -> Task:
     return tasks.set_fields(scope, task_id, autonomy=autonomy)
 
 
-def set_plan_budget(scope: Scope, task_id: str, budget: Decimal | None) -> Task:
-    if budget is not None and budget < 0:
-        raise InvalidError("a budget is zero or more")
-    return tasks.set_fields(scope, task_id, plan_budget=budget)
+def set_plan(scope: Scope, task_id: str, plan: Plan | None) -> Task:
+    """Approve a plan for a task, in the place of what was approved before; None takes it away."""
+    if plan is None:
+        return tasks.set_fields(scope, task_id, plan_budget=None, plan_kinds=[], plan_count=None, plan_expires_at=None)
+    if plan.amount < 0 or (plan.count is not None and plan.count < 0):
+        raise InvalidError("a budget and a count are zero or more")
+    if plan.expires_at is not None and plan.expires_at <= scope.now:
+        raise InvalidError("the plan would have ended already: name a time to come, or none")
+    return tasks.set_fields(
+        scope,
+        task_id,
+        plan_budget=plan.amount,
+        plan_kinds=sorted(set(plan.kinds)),
+        plan_count=plan.count,
+        plan_expires_at=plan.expires_at,
+    )
 
 
 def _end_work(scope: Scope, task_id: str, reason: str) -> Task:

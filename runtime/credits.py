@@ -43,6 +43,14 @@ class Budget:
 
 
 @dataclass(frozen=True)
+class Used:
+    """What a task has used of its plan."""
+
+    amount: Decimal
+    orders: int
+
+
+@dataclass(frozen=True)
 class Reservation:
     """`state` is held, settled or released; `card_id` is the card that authorised the amount, where one did."""
 
@@ -86,9 +94,11 @@ def today(scope: Scope) -> date:
     return scope.now.astimezone(ZoneInfo(scope.scalar(scope.select(zone.label("zone"), budgets.c.currency)))).date()
 
 
-def plan_spent(scope: Scope, task_id: str) -> Decimal:
-    """All that a task has cost or holds, whoever authorised it."""
-    return _sum(scope, _weight(), reservations.c.task_id == task_id)
+def plan_used(scope: Scope, task_id: str) -> Used:
+    """All that a task has cost or holds, whoever authorised it; what was given back counts no longer."""
+    counted = (reservations.c.task_id == task_id, reservations.c.state != "released")
+    orders = scope.scalar(scope.select(sa.func.count(reservations.c.order_id).label("n")).where(*counted))
+    return Used(_sum(scope, _weight(), *counted), int(orders or 0))
 
 
 def grant(scope: Scope, amount: Decimal, cause: str) -> bool:

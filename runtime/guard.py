@@ -6,15 +6,18 @@ The model's words are not among the facts: what it claims was approved has no ef
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import datetime
 from decimal import Decimal
 from typing import Literal, assert_never
 
 from core.database import Scope
+from core.errors import NotFoundError
 from core.tables import roles
 from core.tools import Effect
-from runtime import credits
-from runtime.credits import Budget
-from runtime.tables import cards, tasks
+from runtime import credits, tasks
+from runtime.credits import Budget, Used
+from runtime.tables import cards
+from runtime.tasks import Plan, Task
 
 Rule = Literal["permission", "task", "autonomy", "currency"]
 Limit = Literal["program", "operation", "day", "plan", "balance"]
@@ -22,7 +25,11 @@ Limit = Literal["program", "operation", "day", "plan", "balance"]
 
 @dataclass(frozen=True)
 class Facts:
-    """What is stored about the asker, the task and the money. `amount` is the quote of a paid call, else zero."""
+    """What is stored about the asker, the task and the money, at the time `now`.
+
+    `amount` is the quote of a paid call, else zero, and `kind` what it makes; `plan_spent` and `plan_orders` are what
+    the task has used of its plan.
+    """
 
     effect: Effect
     role: str | None
@@ -32,15 +39,18 @@ class Facts:
     amount: Decimal
     currency: str
     budget: Budget
-    plan_budget: Decimal | None
+    plan: Plan | None
     plan_spent: Decimal
+    plan_orders: int
+    kind: str
+    now: datetime
 
     def after(self, amount: Decimal) -> Facts:
         """The facts once an act of this amount has been admitted without a card."""
         budget = replace(self.budget, reserved=self.budget.reserved + amount)
-        if self.plan_budget is None:
+        if self.plan is None:
             budget = replace(budget, spent_today=budget.spent_today + amount)
-        return replace(self, budget=budget, plan_spent=self.plan_spent + amount)
+        return replace(self, budget=budget, plan_spent=self.plan_spent + amount, plan_orders=self.plan_orders + 1)
 
 
 @dataclass(frozen=True)
@@ -125,15 +135,28 @@ def _paid(facts: Facts) -> Verdict:
 def _allowance(facts: Facts) -> NeedsQuote | None:
     """What may go without asking: within the task's plan where it has one, else the free allowance."""
     amount, unit, budget = facts.amount, facts.currency, facts.budget
-    if facts.plan_budget is not None:
-        left = max(facts.plan_budget - facts.plan_spent, Decimal(0))
-        reason = f"needs {amount} {unit} but only {left} of the plan's {facts.plan_budget} is left"
-        return NeedsQuote("plan", reason) if amount > left else None
+    if facts.plan is not None:
+        outside = _outside(facts.plan, facts)
+        return None if outside is None else NeedsQuote("plan", outside)
     if amount > budget.free_per_operation:
         return NeedsQuote("operation", f"costs {amount} {unit}; up to {budget.free_per_operation} goes without asking")
     if amount > budget.free_per_day - budget.spent_today:
         reason = f"costs {amount} {unit}; of today's {budget.free_per_day} without asking {budget.spent_today} is used"
         return NeedsQuote("day", reason)
+    return None
+
+
+def _outside(plan: Plan, facts: Facts) -> str | None:
+    """What of a call the plan does not cover."""
+    if plan.expires_at is not None and plan.expires_at <= facts.now:
+        return f"the plan was approved until {plan.expires_at:%Y-%m-%d %H:%M} UTC"
+    if plan.kinds and facts.kind not in plan.kinds:
+        return f"the plan covers {', '.join(plan.kinds)} and this is {facts.kind}"
+    if plan.count is not None and facts.plan_orders >= plan.count:
+        return f"the plan covers {plan.count} orders and {facts.plan_orders} are placed"
+    left = max(plan.amount - facts.plan_spent, Decimal(0))
+    if facts.amount > left:
+        return f"needs {facts.amount} {facts.currency} but only {left} of the plan's {plan.amount} is left"
     return None
 
 
@@ -146,12 +169,14 @@ def gather_facts(
     task_id: str | None,
     amount: Decimal = Decimal(0),
     currency: str = "USD",
+    kind: str = "",
 ) -> Facts:
     """Read the facts of one call. Before admitting an order, take `credits.lock` in the same transaction.
 
     A task that a program asked for stays the program's, whoever's message is being worked on.
     """
-    task = None if task_id is None else scope.first(scope.select(tasks).where(tasks.c.id == task_id))
+    task = None if task_id is None else _task(scope, task_id)
+    used = Used(Decimal(0), 0) if task is None else credits.plan_used(scope, task.id)
     return Facts(
         effect=effect,
         role=scope.scalar(scope.select(roles.c.role).where(roles.c.person_id == person_id)),
@@ -161,9 +186,19 @@ def gather_facts(
         amount=amount,
         currency=currency,
         budget=credits.budget(scope),
-        plan_budget=None if task is None else task.plan_budget,
-        plan_spent=Decimal(0) if task is None else credits.plan_spent(scope, task.id),
+        plan=None if task is None else task.plan,
+        plan_spent=used.amount,
+        plan_orders=used.orders,
+        kind=kind,
+        now=scope.now,
     )
+
+
+def _task(scope: Scope, task_id: str) -> Task | None:
+    try:
+        return tasks.get(scope, task_id)
+    except NotFoundError:
+        return None
 
 
 def _at_checkpoint(scope: Scope, task_id: str) -> bool:

@@ -19,6 +19,19 @@ ENDED = ("stopped", "archived")
 
 
 @dataclass(frozen=True)
+class Plan:
+    """What a person has approved for a task as a whole: up to `amount`, and within what else is named.
+
+    Empty `kinds` means any kind of work, `count` None any number of orders, `expires_at` None no end.
+    """
+
+    amount: Decimal
+    kinds: tuple[str, ...] = ()
+    count: int | None = None
+    expires_at: datetime | None = None
+
+
+@dataclass(frozen=True)
 class Task:
     """`reason` says why a paused, blocked or stopped task stands; `idle_rounds` counts turns without progress."""
 
@@ -31,7 +44,7 @@ class Task:
     status: str
     reason: str
     autonomy: str
-    plan_budget: Decimal | None
+    plan: Plan | None
     language: str
     asked_by: str
     idle_rounds: int
@@ -43,7 +56,9 @@ class Task:
 def _task(row: sa.Row[Any]) -> Task:
     fields = dict(row._mapping)
     fields.pop("workspace_id")
-    return Task(**fields)
+    limits = (tuple(fields.pop("plan_kinds")), fields.pop("plan_count"), fields.pop("plan_expires_at"))
+    amount = fields.pop("plan_budget")
+    return Task(**fields, plan=None if amount is None else Plan(amount, *limits))
 
 
 def create(
@@ -70,6 +85,7 @@ def create(
         status="active",
         reason="",
         autonomy="checkpoint",
+        plan_kinds=[],
         language=language,
         asked_by=asked_by,
         idle_rounds=0,

@@ -7,9 +7,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from core.database import Scope
 from core.errors import InvalidError
 from core.tools import CallContext, Effect, ToolResult
-from runtime import cards
+from runtime import cards, checklist
 from runtime.tools.planning import Arguments, Line, task_of
 
 
@@ -40,7 +41,6 @@ class AskUser:
     arguments = AskUserArguments
 
     def run(self, call: CallContext, arguments: AskUserArguments) -> ToolResult:
-        subject: Mapping[str, Any] = {} if arguments.step is None else {"n": arguments.step}
         with call.transaction("card.asked") as scope:
             card = cards.open_card(
                 scope,
@@ -51,9 +51,18 @@ class AskUser:
                 cause=call.call_id,
                 task_id=task_of(call),
                 turn_id=call.turn_id,
-                subject=subject,
+                subject=_subject(scope, task_of(call), arguments.step),
             )
         return ToolResult({"card_id": card.id, "state": card.state})
+
+
+def _subject(scope: Scope, task_id: str, n: int | None) -> Mapping[str, Any]:
+    if n is None:
+        return {}
+    step = next((step for step in checklist.of_task(scope, task_id) if step.n == n), None)
+    if step is None:
+        raise InvalidError(f"the checklist has no step {n}; leave `step` out, or write the checklist first")
+    return checklist.checkpoint_subject(step)
 
 
 def _options(arguments: AskUserArguments) -> list[Mapping[str, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -78,7 +78,16 @@ class CreateChecklist:
         new = [NewStep(s.title, s.acceptance, s.checkpoint, s.depends_on) for s in arguments.steps]
         with call.transaction() as scope:
             steps = checklist.create(scope, task_of(call), new)
+            _drop_questions(scope, task_of(call), steps)
         return ToolResult({"steps": [{"n": step.n, "title": step.title, "status": step.status} for step in steps]})
+
+
+def _drop_questions(scope: Scope, task_id: str, steps: Sequence[ChecklistStep]) -> None:
+    """A checkpoint's card goes with its step: an answer to it would say nothing about the new plan."""
+    for card in cards.open_cards(scope, task_id):
+        asks_for_step = card.kind == "checkpoint" and "n" in card.subject
+        if asks_for_step and not any(checklist.is_subject(step, card.subject) for step in steps):
+            cards.close(scope, card, "superseded")
 
 
 class Evidence(Arguments):

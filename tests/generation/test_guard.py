@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
@@ -10,7 +11,9 @@ import pytest
 from core.tools import Effect
 from runtime.credits import Budget
 from runtime.guard import Allowed, Facts, NeedsConfirmation, NeedsQuote, Refused, decide
+from runtime.tasks import Plan
 
+NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 BUDGET = Budget("USD", Decimal(100), Decimal(0), Decimal("0.30"), Decimal("2.00"), Decimal(0))
 PAID = Facts(
     effect=Effect.PAID,
@@ -21,8 +24,11 @@ PAID = Facts(
     amount=Decimal("0.04"),
     currency="USD",
     budget=BUDGET,
-    plan_budget=None,
+    plan=None,
     plan_spent=Decimal(0),
+    plan_orders=0,
+    kind="image",
+    now=NOW,
 )
 
 
@@ -72,16 +78,16 @@ def test_refusals(given: Facts, rule: str) -> None:
         (facts(amount=Decimal("0.300001")), "operation"),
         (facts(spent_today=Decimal("1.96")), None),
         (facts(spent_today=Decimal("1.97")), "day"),
-        (facts(plan_budget=Decimal("20.00"), plan_spent=Decimal("19.60"), amount=Decimal("0.90")), "plan"),
-        (facts(plan_budget=Decimal("20.00"), plan_spent=Decimal("19.60"), amount=Decimal("0.40")), None),
+        (facts(plan=Plan(Decimal("20.00")), plan_spent=Decimal("19.60"), amount=Decimal("0.90")), "plan"),
+        (facts(plan=Plan(Decimal("20.00")), plan_spent=Decimal("19.60"), amount=Decimal("0.40")), None),
         # A plan replaces the free allowance in both directions: it allows more, and it is a ceiling.
-        (facts(plan_budget=Decimal(20), amount=Decimal(5), spent_today=Decimal(2)), None),
-        (facts(plan_budget=Decimal(0), amount=Decimal("0.01")), "plan"),
-        (facts(plan_budget=Decimal(1), plan_spent=Decimal("1.20"), amount=Decimal("0.01")), "plan"),
+        (facts(plan=Plan(Decimal(20)), amount=Decimal(5), spent_today=Decimal(2)), None),
+        (facts(plan=Plan(Decimal(0)), amount=Decimal("0.01")), "plan"),
+        (facts(plan=Plan(Decimal(1)), plan_spent=Decimal("1.20"), amount=Decimal("0.01")), "plan"),
         (facts(balance=Decimal("0.10"), reserved=Decimal("0.07")), "balance"),
         (facts(balance=Decimal("0.10"), reserved=Decimal("0.06")), None),
         (facts(asked_by="program", amount=Decimal("0.01")), "program"),
-        (facts(asked_by="program", plan_budget=Decimal(20)), "program"),
+        (facts(asked_by="program", plan=Plan(Decimal(20))), "program"),
         (facts(asked_by="agent"), None),
     ],
 )
@@ -97,12 +103,35 @@ def test_36_41_above_a_limit_a_person_is_asked(given: Facts, limit: str | None) 
 @pytest.mark.parametrize("amount", [Decimal(0), Decimal(9)])
 @pytest.mark.parametrize("at_checkpoint", [False, True])
 def test_42_what_cannot_be_undone_is_always_confirmed(amount: Decimal, at_checkpoint: bool) -> None:
-    given = facts(Effect.IRREVERSIBLE, amount=amount, at_checkpoint=at_checkpoint, plan_budget=Decimal(100))
+    given = facts(Effect.IRREVERSIBLE, amount=amount, at_checkpoint=at_checkpoint, plan=Plan(Decimal(100)))
     assert decide(given) == NeedsConfirmation()
 
 
 def test_facts_after_an_admitted_act_count_it() -> None:
     spent = facts().after(Decimal("0.25"))
     assert (spent.budget.spent_today, spent.budget.available) == (Decimal("0.25"), Decimal("99.75"))
-    planned = facts(plan_budget=Decimal(1)).after(Decimal("0.25"))
+    planned = facts(plan=Plan(Decimal(1))).after(Decimal("0.25"))
     assert (planned.budget.spent_today, planned.plan_spent) == (Decimal(0), Decimal("0.25"))
+
+
+LATER, BEFORE = NOW + timedelta(hours=1), NOW
+
+
+@pytest.mark.parametrize(
+    ("plan", "used", "reason"),
+    [
+        (Plan(Decimal(1), kinds=("image", "video"), count=2, expires_at=LATER), 1, None),
+        (Plan(Decimal(1), kinds=("video",)), 0, "covers video and this is image"),
+        (Plan(Decimal(1), count=2), 2, "covers 2 orders and 2 are placed"),
+        (Plan(Decimal(1), count=0), 0, "covers 0 orders"),
+        (Plan(Decimal(1), expires_at=BEFORE), 0, "approved until 2026-03-02 09:00 UTC"),
+        (Plan(Decimal("0.03"), kinds=("image",), count=9, expires_at=LATER), 0, "only 0.03 of the plan's 0.03"),
+    ],
+)
+def test_36_outside_the_plan_a_person_is_asked_with_the_difference(plan: Plan, used: int, reason: str | None) -> None:
+    verdict = decide(facts(plan=plan, plan_orders=used))
+    if reason is None:
+        assert verdict == Allowed()
+    else:
+        assert isinstance(verdict, NeedsQuote)
+        assert (verdict.limit, reason in verdict.reason) == ("plan", True), verdict

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 from threading import Barrier
@@ -21,6 +22,7 @@ from generation.providers.jobs import JobsProvider
 from generation.states import State
 from runtime import cards, control, credits, inbox, tasks, waits
 from runtime.tables import cards as cards_table
+from runtime.tasks import Plan
 from tests.generation.world import FILM_5, FILM_8, PICTURE, Studio, World, world_of
 from tests.support.databases import Store
 
@@ -371,7 +373,7 @@ def test_b43_many_calls_never_overrun_the_plan(world: World) -> None:
     task = world.task()
     fence = world.turn(task)
     with world.scope() as scope:
-        control.set_plan_budget(scope, task.id, Decimal("20.00"))
+        control.set_plan(scope, task.id, Plan(Decimal("20.00")))
         credits.reserve(scope, "order_before", Decimal("19.60"), task_id=task.id)
     world.decide(fence, 1, *[("generate_video", {**FILM_8[1], "title": f"Film {n}"}) for n in range(6)])
     start = Barrier(6)
@@ -384,9 +386,42 @@ def test_b43_many_calls_never_overrun_the_plan(world: World) -> None:
         results = list(pool.map(run, range(6)))
 
     with world.scope() as scope:
-        assert credits.plan_spent(scope, task.id) == Decimal("20.00")
+        assert credits.plan_used(scope, task.id).amount == Decimal("20.00")
     assert sum("order_id" in result.content for result in results) == 1
     assert sum("card_id" in result.content for result in results) == 5
+
+
+def test_36_a_kind_outside_the_plan_is_asked_about_and_the_card_names_it(world: World) -> None:
+    """Three films are approved; a film runs without a card, a picture and a fourth film do not."""
+    task = world.task()
+    fence = world.turn(task)
+    with world.scope() as scope:
+        ends = scope.now + timedelta(hours=1)
+        control.set_plan(scope, task.id, Plan(Decimal(2), kinds=("video",), count=3, expires_at=ends))
+    for step in (1, 2, 3):
+        world.decide(fence, step, FILM_8)
+        assert "order_id" in world.call(task, fence, step, 0).content
+    world.decide(fence, 4, PICTURE)
+    world.decide(fence, 5, FILM_8)
+
+    assert "card_id" in world.call(task, fence, 4, 0).content
+    assert "card_id" in world.call(task, fence, 5, 0).content
+    assert [card.body for card in world.cards(task)] == [
+        "the plan covers video and this is image",
+        "the plan covers 3 orders and 3 are placed",
+    ]
+
+
+def test_36_a_plan_that_has_ended_authorises_nothing(world: World) -> None:
+    task = world.task()
+    fence = world.turn(task)
+    with world.scope() as scope:
+        control.set_plan(scope, task.id, Plan(Decimal(2), expires_at=scope.now + timedelta(minutes=1)))
+        with pytest.raises(InvalidError, match="ended already"):
+            control.set_plan(scope, task.id, Plan(Decimal(2), expires_at=scope.now))
+    world.store.clock.advance(timedelta(minutes=2))
+    world.decide(fence, 1, PICTURE)
+    assert "card_id" in world.call(task, fence, 1, 0).content
 
 
 def test_37_two_tasks_that_want_the_last_of_the_day_get_it_once(world: World) -> None:
@@ -410,7 +445,7 @@ def test_38_after_a_charge_above_the_plan_the_next_act_is_asked_about(world: Wor
     task = world.task()
     fence = world.turn(task)
     with world.scope() as scope:
-        control.set_plan_budget(scope, task.id, Decimal("1.00"))
+        control.set_plan(scope, task.id, Plan(Decimal("1.00")))
         credits.reserve(scope, "order_before", Decimal("0.90"), task_id=task.id)
         credits.settle(scope, "order_before", Decimal("1.30"))
     world.decide(fence, 1, PICTURE)

@@ -254,6 +254,41 @@ def test_45_checkpoint_that_the_model_only_talks_about_gets_its_card(store: Stor
     assert newest_turn(store, made_for.id).status == "queued"
 
 
+def test_checkpoint_of_a_second_plan_gets_a_card_of_its_own(store: Store) -> None:
+    """Both plans have a step 1 with a checkpoint; the yes to the first says nothing about the second."""
+    made_for = new_task(store)
+    asked = tell(store, made_for.id, "go")
+
+    def plan(title: str) -> tuple[str, str]:
+        return "create_checklist", json.dumps({"steps": [{"title": title, "checkpoint": True}, {"title": "Go on"}]})
+
+    proof = ("update_checklist", json.dumps({"changes": [
+        {"n": 1, "status": "done", "evidence": [{"kind": "message", "id": asked}]}]}))  # fmt: skip
+    again = ("update_checklist", json.dumps({"changes": [{"n": 1, "status": "todo"}]}))
+    ask = ("ask_user", json.dumps({"kind": "checkpoint", "title": "Look?", "step": 1}))
+    none = ("ask_user", json.dumps({"kind": "checkpoint", "title": "Look?", "step": 9}))
+    steps = [says("", plan("Look"), proof, none), says("Please."), says("", again, plan("Look better"), proof, ask)]
+    made = parts(store, ScriptedModel(*steps, says("Please."), says("", again, plan("Anew")), says("On.")))
+
+    assert run(made, store, newest_turn(store, made_for.id).id) == "gated"
+    _let_pass(store, made_for.id)
+    assert run(made, store, newest_turn(store, made_for.id).id, "run-2") == "gated"
+    with store.database.reading(store.workspace_id) as scope:
+        assert checklist.approved_checkpoints(scope, made_for.id) == frozenset()
+        (open_card,) = cards.open_cards(scope, made_for.id)
+        assert open_card.subject == {"n": 1, "plan": 2}
+    tell(store, made_for.id, "Plan it anew.")
+    run(made, store, newest_turn(store, made_for.id).id, "run-3")
+    with store.database.reading(store.workspace_id) as scope:
+        assert cards.get(scope, open_card.id).state == "superseded"
+
+
+def _let_pass(store: Store, task_id: str) -> None:
+    with store.database.transaction(store.workspace_id) as scope:
+        (card,) = cards.open_cards(scope, task_id)
+        cards.answer(scope, card.id, "continue", None, store.person_id, {})
+
+
 def test_closing_twice_says_the_answer_once(store: Store) -> None:
     made_for = new_task(store)
     asked = tell(store, made_for.id, "go")

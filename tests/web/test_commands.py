@@ -118,6 +118,14 @@ def test_a_task_is_told_to_pause_resume_and_stop(site: Site) -> None:
     assert site.post(f"{path}/resume").json()["status"] == "active"
     limited = site.client.patch(path, json={"autonomy": "plan", "budget": "4.50"}).json()
     assert (limited["autonomy"], limited["budget"]) == ("plan", {"amount": "4.50", "currency": "USD"})
+    whole = {"amount": "9.00", "currency": "USD", "kinds": ["image"], "count": 4, "expires_at": "2099-01-01T12:00:00Z"}
+    sent = {**whole, "expires_at": "2099-01-01T13:00:00+01:00"}
+    assert site.client.patch(path, json={"budget": sent}).json()["budget"] == whole
+    assert site.client.patch(path, json={"budget": "5"}).json()["budget"] == {**whole, "amount": "5.00"}
+    assert site.client.patch(path, json={"budget": {"amount": "5", "currency": "EUR"}}).status_code == 422
+    assert site.client.patch(path, json={"budget": {"amount": "5", "kinds": ["hologram"]}}).status_code == 422
+    past = {"amount": "5", "expires_at": "2001-01-01T00:00:00Z"}
+    assert site.client.patch(path, json={"budget": past}).status_code == 422
     assert site.client.patch(path, json={"budget": None}).json()["budget"] is None
     assert site.client.patch(path, json={"autonomy": "wild"}).status_code == 422
     stopped = site.post(f"{path}/stop").json()

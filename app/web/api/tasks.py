@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from dataclasses import replace
+from datetime import UTC
+from decimal import Decimal
+from typing import Annotated, Any, Literal
 
 from flask import request
+from pydantic import AwareDatetime, Field
 
 from app.web import paging
 from app.web.amounts import Sum
@@ -17,8 +21,8 @@ from app.web.presenters.turn import turn_by_id
 from core.database import Scope
 from core.errors import InvalidError
 from core.identity import Speaker
-from runtime import control, tasks
-from runtime.tasks import Task
+from runtime import control, credits, tasks
+from runtime.tasks import Plan, Task
 
 STATUSES = ("active", "waiting", "paused", "blocked", "done", "stopped", "archived")
 COMMANDS: dict[str, tuple[str, Callable[[Scope, str], Task]]] = {
@@ -30,18 +34,21 @@ COMMANDS: dict[str, tuple[str, Callable[[Scope, str], Task]]] = {
 }
 
 
-class Amount(Body):
-    """A decimal string; the currency is the workspace's."""
+class PlanBudget(Body):
+    """What may be spent without asking again: `amount` in the workspace's currency, within the other limits named."""
 
     amount: Sum
     currency: str | None = None
+    kinds: list[Literal["image", "video", "audio", "model3d"]] = Field(default_factory=list)
+    count: Annotated[int, Field(ge=0, le=10_000)] | None = None
+    expires_at: AwareDatetime | None = None
 
 
 class PatchTask(Body):
-    """What is left out stays as it is; a budget of null takes the limit away."""
+    """What is left out stays as it is; a budget of null takes the limit away, a bare amount keeps its other limits."""
 
     autonomy: Literal["step", "checkpoint", "plan"] | None = None
-    budget: Amount | Sum | None = None
+    budget: PlanBudget | Sum | None = None
 
 
 def tasks_api(parts: WebParts) -> Door:
@@ -59,12 +66,11 @@ def tasks_api(parts: WebParts) -> Door:
 
     @door.acts("/api/v1/tasks/<task_id>", "Set autonomy or plan budget", body=PatchTask, method="PATCH")
     def patch_task(scope: Scope, speaker: Speaker, body: PatchTask, task_id: str) -> dict[str, Any]:
-        tasks.get(scope, task_id)
+        task = tasks.get(scope, task_id)
         if body.autonomy is not None:
             control.set_autonomy(scope, task_id, body.autonomy)
         if "budget" in body.model_fields_set:
-            amount = body.budget.amount if isinstance(body.budget, Amount) else body.budget
-            control.set_plan_budget(scope, task_id, amount)
+            control.set_plan(scope, task_id, _plan(scope, task, body.budget))
         return task_by_id(scope, task_id)
 
     for name, (summary, command) in COMMANDS.items():
@@ -75,6 +81,18 @@ def tasks_api(parts: WebParts) -> Door:
         return turn_by_id(scope, turn_id)
 
     return door
+
+
+def _plan(scope: Scope, task: Task, asked: PlanBudget | Decimal | None) -> Plan | None:
+    if asked is None:
+        return None
+    if isinstance(asked, Decimal):
+        return Plan(asked) if task.plan is None else replace(task.plan, amount=asked)
+    ours = credits.budget(scope).currency
+    if asked.currency not in (None, ours):
+        raise InvalidError(f"the workspace's money is {ours}; nothing converts {asked.currency}")
+    ends = None if asked.expires_at is None else asked.expires_at.astimezone(UTC)
+    return Plan(asked.amount, tuple(asked.kinds), asked.count, ends)
 
 
 def _register_command(door: Door, name: str, summary: str, command: Callable[[Scope, str], Task]) -> None:

@@ -8,12 +8,12 @@ from app.web.presenters.card import card_shape
 from app.web.presenters.generation import generations_of_task
 from app.web.presenters.object import object_shape
 from app.web.presenters.turn import turn_head
-from app.web.presenters.values import given, moment, money
+from app.web.presenters.values import given, moment, plain
 from core.database import Scope
 from runtime import cards, checklist, inbox, tasks
 from runtime.checklist import ChecklistStep
 from runtime.tables import budgets, waits
-from runtime.tasks import Task
+from runtime.tasks import Plan, Task
 from runtime.turns import rows
 from workspace import objects
 
@@ -45,7 +45,7 @@ def task_head(scope: Scope, task: Task) -> dict[str, Any]:
         "reason": task.reason,
         "waiting_on": _waiting_on(scope, task.id),
         "autonomy": task.autonomy,
-        "budget": money(task.plan_budget, _currency(scope)),
+        "budget": None if task.plan is None else _plan_shape(scope, task.plan),
         "language": task.language,
         "asked_by": task.asked_by,
         "created_at": moment(task.created_at),
@@ -84,6 +84,11 @@ def _waiting_on(scope: Scope, task_id: str) -> dict[str, Any] | None:
         "then": row.then,
         "refs": list(row.refs),
     }
+
+
+def _plan_shape(scope: Scope, plan: Plan) -> dict[str, Any]:
+    limits = {"kinds": list(plan.kinds) or None, "count": plan.count, "expires_at": moment(plan.expires_at)}
+    return {"amount": plain(plan.amount), "currency": _currency(scope), **given(limits)}
 
 
 def _currency(scope: Scope) -> str:
