@@ -1,0 +1,307 @@
+"""The book's rows: versions, drafts, grants, runs, and what moves them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from core.database import Scope
+from core.errors import ConflictError, NotFoundError, RefusedError
+from core.tables import changes, workspaces
+from runtime import cards, notices
+from skills import book, control, drafts, fate, grants, promotion, runs, versions
+from skills.problem import Problem
+from skills.versions import Version
+from tests.skills.saved import live, manifest, run, saved
+from tests.support.databases import Store
+
+
+def test_a_skill_is_entered_once_and_each_change_is_told(store: Store) -> None:
+    with store.database.transaction(store.workspace_id) as scope:
+        first = book.enter(scope, "x", origin="agent", path="/x.py")
+        assert (first.status, first.epoch, book.enter(scope, "x", origin="person", path="/y.py")) == (
+            "checking",
+            1,
+            first,
+        )
+        assert book.save(scope, first) == first
+        told = book.save(scope, replace(first, problems=(Problem(3, "r", "f"),)))
+    with store.database.reading(store.workspace_id) as scope:
+        assert book.get(scope, "x") == told
+        assert (told.epoch, told.problems, book.mark(scope)) == (2, (Problem(3, "r", "f"),), 2)
+        assert [(row.kind, row.id) for row in scope.rows(scope.select(changes))] == [("skill", "x")]
+        assert book.find(scope, "nobody") is None
+        with pytest.raises(NotFoundError):
+            book.get(scope, "nobody")
+
+
+def test_versions_are_numbered_kept_and_the_same_content_is_one(store: Store) -> None:
+    with store.database.transaction(store.workspace_id) as scope:
+        one, two = live(scope, "x", "a = 1\nb = 2\n"), live(scope, "x", "a = 1\nb = 3")
+        assert (one.number, two.number, two.parent_id) == (1, 2, one.id)
+        again = saved(scope, "x", "a = 1\nb = 2\n")
+        assert (again.id, again.number, again.stage) == (one.id, 1, "checked")
+        assert [version.number for version in versions.listing(scope, "x")] == [2, 1]
+        assert versions.by_number(scope, "x", 2).id == two.id
+        difference = versions.diff(one, two)
+        assert "-b = 2\n+b = 3\n" in difference
+        assert versions.diff(None, one).count("\n+") == 3
+        assert two.function_ids == ("work",)
+
+
+def test_a_newer_save_takes_the_place_of_a_waiting_one_and_its_card(store: Store) -> None:
+    with store.database.transaction(store.workspace_id) as scope:
+        first = saved(scope, "x", "1", spend=True)
+        skill = promotion.wait(scope, "x", first, ("spend",))
+        assert (skill.status, skill.candidate_id) == ("waiting", first.id)
+        asked = cards.open_cards(scope)
+        second = saved(scope, "x", "2")
+        assert cards.get(scope, asked[0].id).state == "superseded"
+        assert versions.get(scope, first.id).stage == "superseded"
+        assert promotion.activate(scope, "x", second).status == "active"
+
+
+def _answer(scope: Scope, store: Store, option: str) -> None:
+    (card,) = cards.open_cards(scope)
+    assert card.kind == "permission"
+    handlers = {"permission": grants.answer_permission}
+    cards.answer(scope, card.id, option, None, store.person_id, handlers)
+
+
+def test_granted_once_and_asked_only_for_what_is_new(store: Store) -> None:
+    with store.database.transaction(store.workspace_id) as scope:
+        wants: dict[str, Any] = {"hosts": ["a:1"], "model_budget_per_day": "0.50"}
+        version = saved(scope, "x", "1", **wants)
+        missing = grants.missing(scope, "x", grants.wanted(version.manifest))
+        assert missing == ("host:a:1", "model:0.50")
+        promotion.wait(scope, "x", version, missing)
+        epoch = book.get(scope, "x").epoch
+        _answer(scope, store, "grant")
+        assert versions.get(scope, version.id).stage == "checked"
+        assert book.get(scope, "x").epoch > epoch
+        assert grants.missing(scope, "x", missing) == ()
+        assert grants.missing(scope, "x", ("model:0.4", "model:0.51", "host:b:1")) == ("model:0.51", "host:b:1")
+        assert grants.missing(scope, "y", missing) == missing
+
+
+def test_refused_is_refused_and_may_be_asked_again_by_a_new_save(store: Store) -> None:
+    with store.database.transaction(store.workspace_id) as scope:
+        version = saved(scope, "x", "1", spend=True)
+        promotion.wait(scope, "x", version, ("spend",))
+        _answer(scope, store, "refuse")
+        skill = book.get(scope, "x")
+        assert (skill.status, skill.refused_sha, skill.candidate_id) == ("refused", version.sha, None)
+        assert "a person refused" in skill.problems[0].reason
+        assert fate.of_save(scope, "x", version.sha).state == "refused"
+        again = saved(scope, "x", "1", spend=True)
+        promotion.wait(scope, "x", again, ("spend",))
+        assert len(cards.open_cards(scope)) == 1
+
+
+def test_an_answer_to_a_version_that_was_overtaken_moves_nothing(store: Store) -> None:
+    with store.database.transaction(store.workspace_id) as scope:
+        version = saved(scope, "x", "1", spend=True)
+        promotion.wait(scope, "x", version, ("spend",))
+        (card,) = cards.open_cards(scope)
+        saved(scope, "x", "2")
+        with pytest.raises(ConflictError):
+            cards.answer(scope, card.id, "grant", None, store.person_id, {"permission": grants.answer_permission})
+
+
+def test_every_permission_is_named_and_said(store: Store) -> None:
+    everything = manifest(
+        hosts=["metrics.example:9090"],
+        secrets={"METRICS_TOKEN": "metrics.example:9090"},
+        events={"listen": ["foo/bar"], "send": ["bar/done"]},
+        invoke=["skill-x/y", "skill-own/work"],
+        memory="read",
+        ask_agent=True,
+        notify=["ops"],
+        model_budget_per_day="0.50",
+        spend=True,
+    )
+    names = grants.wanted(everything, [{"id": "skill-own-work"}])
+    assert names == (
+        "host:metrics.example:9090",
+        "secret:METRICS_TOKEN@metrics.example:9090",
+        "send:bar/done",
+        "invoke:skill-x/y",
+        "memory:read",
+        "ask_agent",
+        "notify:ops",
+        "model:0.50",
+        "spend",
+    )
+    assert grants.says("host:a:1") == "reach a:1"
+    assert grants.says("model:0.50") == "spend up to 0.50 USD a day on models"
+    assert len({grants.says(name) for name in names}) == len(names)
+
+
+def test_a_draft_says_whose_a_save_is_and_the_agent_has_a_daily_limit(store: Store) -> None:
+    def announce(scope: Scope, sha: str) -> None:
+        drafts.announce(
+            scope, skill_id="x", sha=sha, author="agent", author_ref="call_1", reason="r", base_id=None, per_day=2
+        )
+
+    with store.database.transaction(store.workspace_id) as scope:
+        announce(scope, "a")
+        announce(scope, "a")
+        announce(scope, "b")
+        found = drafts.find(scope, "x", "b")
+        assert found is not None
+        assert (found.author, found.author_ref) == ("agent", "call_1")
+        assert drafts.find(scope, "y", "b") is None
+        with pytest.raises(RefusedError, match="2 times"):
+            announce(scope, "c")
+    store.clock.advance(timedelta(days=1, seconds=1))
+    with store.database.transaction(store.workspace_id) as scope:
+        announce(scope, "c")
+
+
+def test_a_run_keeps_its_version_and_ends_once(store: Store) -> None:
+    with store.database.transaction(store.workspace_id) as scope:
+        one = live(scope, "x", "1")
+        run(scope, one, "r1")
+        two = live(scope, "x", "2")
+        named: dict[str, Any] = {
+            "skill_id": "x",
+            "function_id": "work",
+            "version_id": two.id,
+            "stage": "live",
+            "event": {},
+        }
+        assert runs.began(scope, run_id="r1", **named).version_id == one.id
+        assert runs.pinned(scope, one.id)
+        assert not runs.has_ended(scope, one.id)
+        assert runs.ended(scope, "r1", "completed", output={"a": 1}, attempts=2)
+        assert not runs.ended(scope, "r1", "failed")
+        assert not runs.pinned(scope, one.id)
+        kept = runs.find(scope, "r1")
+        assert kept is not None
+        assert (kept.status, kept.output, kept.attempts) == ("completed", {"a": 1}, 2)
+        assert runs.has_ended(scope, one.id)
+
+
+def test_quiet_runs_rates_and_large_outputs(store: Store) -> None:
+    with store.database.transaction(store.workspace_id) as scope:
+        version = live(scope, "x", "1")
+        run(scope, version, "silent")
+        run(scope, version, "asked")
+    store.clock.advance(timedelta(minutes=2))
+    with store.database.transaction(store.workspace_id) as scope:
+        runs.called(scope, "asked")
+        assert [one.run_id for one in runs.quiet(scope, scope.now - timedelta(minutes=1))] == ["silent"]
+        runs.ended(scope, "silent", "lost")
+        runs.ended(scope, "asked", "completed", output="x" * 100_000, attempts=3)
+        run(scope, version, "bad", "failed")
+        kept = runs.find(scope, "asked")
+        assert kept is not None
+        assert kept.output["cut"] is True
+        seen = runs.rates(scope, "x", scope.now - timedelta(hours=1))
+        assert (seen.completed, seen.failed, seen.other, seen.ended, seen.success) == (1, 1, 1, 3, 0.5)
+        assert (seen.retries, seen.median_seconds) == (2, 120.0)
+
+
+def _fails(scope: Scope, version: Version, *names: str) -> book.Skill:
+    for name in names:
+        run(scope, version, name, "failed")
+        promotion.run_failed(scope, version.skill_id, version, "work", name, 3)
+    return book.get(scope, version.skill_id)
+
+
+def test_62_too_many_failures_restore_the_previous_version_once(store: Store) -> None:
+    with store.database.transaction(store.workspace_id) as scope:
+        good = live(scope, "x", "1")
+    store.clock.advance(timedelta(minutes=1))
+    with store.database.transaction(store.workspace_id) as scope:
+        bad = live(scope, "x", "2")
+        assert _fails(scope, bad, "r1", "r2").failures == 2
+        run(scope, bad, "fine", "completed")
+        promotion.run_completed(scope, "x", bad)
+        assert book.get(scope, "x").failures == 0
+    for name in ("r3", "r4"):
+        store.clock.advance(timedelta(seconds=1))
+        with store.database.transaction(store.workspace_id) as scope:
+            assert _fails(scope, bad, name).version_id == bad.id
+    store.clock.advance(timedelta(seconds=1))
+    with store.database.transaction(store.workspace_id) as scope:
+        restored = _fails(scope, bad, "r5")
+        assert (restored.status, restored.version_id, restored.refused_sha) == ("active", good.id, bad.sha)
+        assert versions.get(scope, bad.id).stage == "quarantined"
+        assert "version 1 serves again" in restored.problems[0].reason
+        # The restored one fails as well: nothing older is tried.
+        gone = _fails(scope, good, "r6", "r7", "r8")
+        assert (gone.status, gone.version_id) == ("quarantined", good.id)
+        assert len(notices.latest(scope)) == 2
+    assert [bell.event.name for bell in store.bells.rung if bell.event.name.startswith("skill/")] == [
+        "skill/quarantined"
+    ] * 2
+    with store.database.transaction(store.workspace_id) as scope:
+        assert control.enable(scope, "x", "person").status == "active"
+
+
+def test_a_failure_on_a_version_that_no_longer_serves_counts_for_nothing(store: Store) -> None:
+    with store.database.transaction(store.workspace_id) as scope:
+        old = live(scope, "x", "1")
+        live(scope, "x", "2")
+        assert _fails(scope, old, "r1", "r2", "r3").status == "active"
+        assert versions.get(scope, old.id).stage == "superseded"
+
+
+def test_rollback_moves_the_pointer_and_the_file_is_not_taken_again(store: Store) -> None:
+    with store.database.transaction(store.workspace_id) as scope:
+        one = live(scope, "x", "1")
+        with pytest.raises(ConflictError, match="served before"):
+            control.rollback(scope, "x", "person")
+    store.clock.advance(timedelta(minutes=1))
+    with store.database.transaction(store.workspace_id) as scope:
+        two = live(scope, "x", "2")
+        never = saved(scope, "x", "3", spend=True)
+        promotion.wait(scope, "x", never, ("spend",))
+        with pytest.raises(RefusedError, match="never served"):
+            control.rollback(scope, "x", "person", to=3)
+        back = control.rollback(scope, "x", "person")
+        assert (back.version_id, back.refused_sha, back.candidate_id) == (one.id, never.sha, None)
+        assert versions.get(scope, two.id).stage == "superseded"
+        forth = control.rollback(scope, "x", "person", to=2)
+        assert forth.version_id == two.id
+        with pytest.raises(NotFoundError):
+            control.rollback(scope, "x", "person", to=9)
+
+
+def test_turned_off_and_on_and_taken_away(store: Store) -> None:
+    with store.database.transaction(store.workspace_id) as scope:
+        version = live(scope, "x", "1")
+        assert control.disable(scope, "x", "person").status == "disabled"
+        on = control.enable(scope, "x", "person")
+        assert (on.status, on.version_id) == ("active", version.id)
+        gone = control.delete(scope, "x", "person")
+        assert (gone.status, gone.refused_sha) == ("retired", version.sha)
+        for refused in (control.enable, control.disable, control.rollback):
+            with pytest.raises(ConflictError, match="retired"):
+                refused(scope, "x", "person")
+        book.enter(scope, "infra", origin="shipped", path="/s.py", enabled=False)
+        with pytest.raises(RefusedError, match="disable it"):
+            control.delete(scope, "infra", "person")
+        assert control.enable(scope, "infra", "person").status == "checking"
+
+
+def test_every_row_belongs_to_its_workspace(store: Store) -> None:
+    with store.database.transaction(store.workspace_id) as scope:
+        version = live(scope, "x", "1")
+        run(scope, version, "r1")
+    with store.database.unscoped() as connection:
+        now = store.clock.now()
+        connection.execute(
+            sa.insert(workspaces).values(id="ws_2", name="O", timezone="UTC", change_seq=0, created_at=now)
+        )
+    with store.database.reading("ws_2") as scope:
+        assert book.listing(scope) == []
+        assert versions.by_sha(scope, "x", version.sha) is None
+        assert runs.find(scope, "r1") is None
+        with pytest.raises(NotFoundError):
+            versions.get(scope, version.id)
