@@ -8,6 +8,8 @@ from typing import Any, Protocol, TypeVar
 
 from pydantic import BaseModel
 
+from core.errors import ModelError
+
 Message = Mapping[str, Any]
 """One message in Chat Completions form: `role`, `content`, and `tool_calls` or `tool_call_id` where they belong."""
 
@@ -34,10 +36,20 @@ class ProposedCall:
 
 @dataclass(frozen=True)
 class Usage:
-    """Tokens of one request."""
+    """Tokens of one request, or of several: `tokens` is all of them; all are zero where the server does not say."""
 
     tokens: int = 0
     cached_tokens: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.tokens + other.tokens,
+            self.cached_tokens + other.cached_tokens,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+        )
 
 
 @dataclass(frozen=True)
@@ -52,6 +64,24 @@ class Decision:
     refused: bool = False
 
 
+@dataclass(frozen=True)
+class Completion:
+    """An answer to one question. `value` is the object in it where a schema was asked for; `usage` counts every try."""
+
+    text: str
+    value: Mapping[str, Any] | None
+    usage: Usage
+    model: str
+
+
+class SpentModelError(ModelError):
+    """It answered, which costs, and said nothing usable."""
+
+    def __init__(self, message: str, usage: Usage) -> None:
+        super().__init__(message)
+        self.usage = usage
+
+
 class Model(Protocol):
     """Raises UnavailableError when it may be asked again, ModelError when asking again is no use."""
 
@@ -62,3 +92,12 @@ class Model(Protocol):
     def decide(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Decision: ...
 
     def verdict(self, name: str, shape: type[Verdict], messages: Sequence[Message]) -> Verdict: ...
+
+    def complete(
+        self, name: str, schema: Mapping[str, Any] | None, messages: Sequence[Message], max_tokens: int
+    ) -> Completion:
+        """Text, or an object that fits a JSON schema of an object; each try answers `max_tokens` at most.
+
+        Raises SpentModelError, which says what was spent, when the answers were of no use.
+        """
+        ...

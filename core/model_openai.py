@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from core.errors import ModelError, UnavailableError
-from core.model import Decision, Message, ToolSpec, Verdict
+from core.model import Completion, Decision, Message, SpentModelError, ToolSpec, Verdict
 from core.model_reply import read_reply
-from core.model_verdict import UnfitAnswer, fit, in_words, repair, schema_format
+from core.model_verdict import UnfitAnswer, fit, fit_schema, format_of, in_words, repair, schema_format, worded
 
 if TYPE_CHECKING:
     import openai
 
 MOST_ANSWER_BYTES = 8 * 1024 * 1024
 _MAY_ASK_AGAIN = {408, 409, 425, 429}
+# What servers call the limit of an answer's length: the newer name first.
+_LIMITS = ("max_completion_tokens", "max_tokens")
 
 
 class OpenAIModel:
@@ -38,6 +40,7 @@ class OpenAIModel:
         self._lock = threading.Lock()
         self._client: openai.OpenAI | None = None
         self._knows_schemas = True
+        self._limit = _LIMITS[0]
 
     def get_ready(self) -> None:
         self._connected()
@@ -55,6 +58,47 @@ class OpenAIModel:
             return fit(shape, _said(name, answer))
         except UnfitAnswer as problem:
             raise ModelError(f"{answer.model} gave no usable verdict `{name}` twice: {problem}") from None
+
+    def complete(
+        self, name: str, schema: Mapping[str, Any] | None, messages: Sequence[Message], max_tokens: int
+    ) -> Completion:
+        if schema is None:
+            answer = self._ask_limited(messages, {}, max_tokens)
+            return Completion(_said(name, answer), None, answer.usage, answer.model)
+        answer, asked = self._ask_object(name, schema, messages, max_tokens)
+        usage = answer.usage
+        try:
+            return Completion(answer.text, fit_schema(schema, _said(name, answer)), usage, answer.model)
+        except UnfitAnswer as problem:
+            again = repair(asked, answer.text, problem)
+        answer, _ = self._ask_object(name, schema, again, max_tokens)
+        usage += answer.usage
+        try:
+            return Completion(answer.text, fit_schema(schema, _said(name, answer)), usage, answer.model)
+        except UnfitAnswer as problem:
+            raise SpentModelError(f"{answer.model} gave no usable `{name}` twice: {problem}", usage) from None
+
+    def _ask_object(
+        self, name: str, schema: Mapping[str, Any], messages: Sequence[Message], max_tokens: int
+    ) -> tuple[Decision, Sequence[Message]]:
+        if self._knows_schemas:
+            try:
+                return self._ask_limited(messages, {"response_format": format_of(name, schema)}, max_tokens), messages
+            except _BadRequestError:
+                # Perhaps a schema that the server's dialect does not know; asked in words any server will do.
+                pass
+        asked = worded(name, schema, messages)
+        return self._ask_limited(asked, {"response_format": {"type": "json_object"}}, max_tokens), asked
+
+    def _ask_limited(self, messages: Sequence[Message], options: Mapping[str, Any], max_tokens: int) -> Decision:
+        limit = self._limit
+        try:
+            return self._ask(messages, {**options, limit: max_tokens})
+        except _BadRequestError as error:
+            if limit not in str(error) or limit == _LIMITS[-1]:
+                raise
+        self._limit = _LIMITS[-1]
+        return self._ask(messages, {**options, self._limit: max_tokens})
 
     def _ask_verdict(
         self, name: str, shape: type[Verdict], messages: Sequence[Message]
@@ -155,7 +199,7 @@ def _sdk() -> Any:
 
 def _said(name: str, answer: Decision) -> str:
     if answer.refused:
-        raise ModelError(f"{answer.model} refused to give the verdict `{name}`")
+        raise SpentModelError(f"{answer.model} refused to give the verdict `{name}`", answer.usage)
     return answer.text
 
 

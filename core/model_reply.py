@@ -75,7 +75,8 @@ def _usage(usage: object) -> Usage:
         return Usage()
     details = usage.get("prompt_tokens_details")
     cached = details.get("cached_tokens") if isinstance(details, dict) else 0
-    return Usage(_count(usage.get("total_tokens")), _count(cached))
+    asked, said = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
+    return Usage(_count(usage.get("total_tokens")), _count(cached), asked, said)
 
 
 def _count(number: object) -> int:

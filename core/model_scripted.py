@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from core.errors import LoopwrightError
-from core.model import Decision, Message, ProposedCall, ToolSpec, Usage, Verdict
+from core.model import Completion, Decision, Message, ProposedCall, ToolSpec, Usage, Verdict
 
 
 class UnexpectedRequestError(AssertionError):
@@ -48,6 +49,21 @@ class ScriptedModel:
             if not self._verdicts:
                 raise UnexpectedRequestError(f"the verdict {name} was not foreseen")
             return shape.model_validate(self._verdicts.pop(0))
+
+    def complete(
+        self, name: str, schema: Mapping[str, Any] | None, messages: Sequence[Message], max_tokens: int
+    ) -> Completion:
+        """The next decision's words for a question without a schema, else the next verdict."""
+        del max_tokens
+        if schema is None:
+            said = self.decide(messages, ())
+            return Completion(said.text, None, said.usage, said.model)
+        with self._lock:
+            self.requests.append((messages, ()))
+            if not self._verdicts:
+                raise UnexpectedRequestError(f"the answer {name} was not foreseen")
+            value = self._verdicts.pop(0)
+        return Completion(json.dumps(value), value, Usage(), "scripted")
 
     def assert_spent(self) -> None:
         """Fail when answers were left over."""

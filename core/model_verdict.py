@@ -9,20 +9,30 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from core.model import Message, Verdict
+from core.model_schema import misfits
 from core.model_text import clean_json
 
 
 def schema_format(name: str, shape: type[BaseModel]) -> dict[str, Any]:
     """`response_format` for servers that hold answers to a schema."""
-    schema = _strict(shape.model_json_schema())
-    return {"type": "json_schema", "json_schema": {"name": name, "strict": True, "schema": schema}}
+    return format_of(name, shape.model_json_schema())
+
+
+def format_of(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    """`response_format` for a JSON schema."""
+    return {"type": "json_schema", "json_schema": {"name": name, "strict": True, "schema": _strict(schema)}}
 
 
 def in_words(name: str, shape: type[BaseModel], messages: Sequence[Message]) -> list[Message]:
     """The same question for servers that only know `json_object`: the schema is said in the first system message."""
+    return worded(name, shape.model_json_schema(), messages)
+
+
+def worded(name: str, schema: Mapping[str, Any], messages: Sequence[Message]) -> list[Message]:
+    """The question with a JSON schema said in words."""
     order = (
         f"Answer with the verdict `{name}`: one JSON object and nothing else, valid under this JSON schema:\n"
-        + json.dumps(shape.model_json_schema(), ensure_ascii=False)
+        + json.dumps(schema, ensure_ascii=False)
     )
     if messages and messages[0].get("role") == "system":
         return [{**messages[0], "content": f"{messages[0]['content']}\n\n{order}"}, *messages[1:]]
@@ -41,6 +51,19 @@ def fit(shape: type[Verdict], text: str) -> Verdict:
         problems = error.errors(include_url=False, include_input=False, include_context=False)
         where = [f"{'.'.join(str(part) for part in item['loc']) or 'answer'}: {item['msg']}" for item in problems[:5]]
         raise UnfitAnswer("; ".join(where)) from None
+
+
+def fit_schema(schema: Mapping[str, Any], text: str) -> dict[str, Any]:
+    """The object in an answer's text. Raises UnfitAnswer."""
+    try:
+        value = json.loads(clean_json(_without_fence(text)))
+    except (ValueError, RecursionError):
+        raise UnfitAnswer("answer: is no JSON") from None
+    if not isinstance(value, dict):
+        raise UnfitAnswer("answer: is no object")
+    if wrong := misfits(schema, value):
+        raise UnfitAnswer("; ".join(wrong))
+    return value
 
 
 def repair(messages: Sequence[Message], text: str, problem: UnfitAnswer) -> list[Message]:
