@@ -191,6 +191,7 @@ skill_reviews = sa.Table(
     workspace_column(),
     sa.Column("skill_id", STEM, nullable=False),
     sa.Column("cause", KEY, nullable=False),
+    sa.Column("state", sa.String(16), nullable=False),
     sa.Column("version_id", ID),
     sa.Column("facts", sa.JSON, nullable=False),
     sa.Column("verdict", sa.JSON),
@@ -199,5 +200,6 @@ skill_reviews = sa.Table(
     sa.Column("task_id", ID),
     sa.Column("at", Utc, nullable=False),
     sa.UniqueConstraint("workspace_id", "cause"),
+    sa.CheckConstraint("state in ('requested', 'gathered', 'judged', 'done')", name="state"),
     sa.Index("ix_skill_reviews_skill", "workspace_id", "skill_id", "at"),
 )

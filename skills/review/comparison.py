@@ -1,0 +1,78 @@
+"""What was predicted, and what happened since."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from skills.review import direction
+from skills.review.facts import Facts
+from skills.review.verdict import Measure, Prediction, now
+
+_CLOSE = 0.1
+"""A rate this near to the expected one counts as it."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """`outcome` is `kept`, `better` (than before, not as good as predicted), `worse`, `too_few` or `never_served`."""
+
+    review_id: str
+    prediction: Prediction
+    outcome: str
+    happened: float | None
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "review_id": self.review_id,
+            "measure": self.prediction.measure,
+            "was": self.prediction.was,
+            "expected": self.prediction.expected,
+            "happened": self.happened,
+            "outcome": self.outcome,
+        }
+
+    def in_words(self) -> str:
+        what = self.prediction.measure.replace("_", " ")
+        said = f"{what} was {_percent(self.prediction.was)} and should become {_percent(self.prediction.expected)}"
+        match self.outcome:
+            case "never_served":
+                return f"{said}; the change never came to serve."
+            case "too_few":
+                return f"{said}; too little has happened since to tell."
+            case _:
+                return f"{said}; it is {_percent(self.happened or 0.0)} since: {_VERDICTS[self.outcome]}."
+
+
+_VERDICTS = {"kept": "as predicted", "better": "better, but less than predicted", "worse": "no better"}
+
+
+def compare(review_id: str, prediction: Prediction, served: bool, since: Facts) -> Comparison:
+    """Hold a prediction against the facts since the change; `served` tells whether it ever came to serve."""
+    if not served:
+        return Comparison(review_id, prediction, "never_served", None)
+    quiet = prediction.measure == "false_alarm_rate" and not since.alarms and direction.enough(since)
+    # Where it has been quiet ever since, no alarm was a false one.
+    happened = 0.0 if quiet else now(since, prediction.measure)
+    if happened is None or not (quiet or _tells(since, prediction.measure)):
+        return Comparison(review_id, prediction, "too_few", happened)
+    higher_is_better = prediction.expected > prediction.was
+    short = (prediction.expected - happened) if higher_is_better else (happened - prediction.expected)
+    gained = (happened - prediction.was) if higher_is_better else (prediction.was - happened)
+    outcome = "kept" if short <= _CLOSE else "better" if gained > _CLOSE / 2 else "worse"
+    return Comparison(review_id, prediction, outcome, happened)
+
+
+def prediction_of(stored: Mapping[str, Any]) -> Prediction:
+    return Prediction(stored["measure"], float(stored["was"]), float(stored["expected"]))
+
+
+def _tells(since: Facts, measure: Measure) -> bool:
+    if measure == "success_rate":
+        return direction.enough(since)
+    return since.answered + since.ignored >= direction.FEW_ALARMS
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}"

@@ -1,0 +1,139 @@
+"""How a skill did, in numbers, computed from runs and alarms alone."""
+
+from __future__ import annotations
+
+import math
+import re
+import statistics
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+
+from pydantic import BaseModel, ConfigDict
+
+from skills.review.observed import Alarm, RunFact
+
+_NUMBERS = re.compile(r"[0-9a-f]{8,}|\d+(\.\d+)?")
+MOST_NAMED = 30
+
+
+class Failure(BaseModel):
+    """An error that came more than once; `error` has its numbers taken out."""
+
+    model_config = ConfigDict(frozen=True)
+
+    error: str
+    count: int
+    run_ids: tuple[str, ...]
+
+
+class Judged(BaseModel):
+    """An alarm and what became of it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    ref: str
+    run_id: str
+    said: str
+    meaning: str
+    measured: float | None
+
+
+class Facts(BaseModel):
+    """The review's numbers. Rates are shares from 0 to 1, or None where there is nothing to divide.
+
+    `answered` counts alarms that people judged, `ignored` those that nobody did; `false_alarm_rate` holds both false
+    and ignored ones, `late_rate` those that came too late, `acted_on_rate` real and late ones, all of the alarms whose
+    fate is known. `slowest_tenth_seconds` is the duration that nine of ten runs stay under.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    skill_id: str
+    version: int
+    since: datetime
+    until: datetime
+    runs: int
+    ended: int
+    completed: int
+    failed: int
+    success_rate: float | None
+    median_seconds: float | None
+    slowest_tenth_seconds: float | None
+    retries: int
+    alarms: int
+    answered: int
+    ignored: int
+    false_alarms: int
+    late: int
+    real: int
+    false_alarm_rate: float | None
+    late_rate: float | None
+    acted_on_rate: float | None
+    repeated_failures: tuple[Failure, ...]
+    judged: tuple[Judged, ...]
+
+    def refs(self) -> frozenset[str]:
+        """What a verdict may name as evidence."""
+        runs = [run_id for failure in self.repeated_failures for run_id in failure.run_ids]
+        return frozenset([*runs, *(one.ref for one in self.judged), *(one.run_id for one in self.judged)])
+
+
+def gather(
+    skill_id: str, version: int, since: datetime, until: datetime, runs: Sequence[RunFact], alarms: Sequence[Alarm]
+) -> Facts:
+    """The facts of one skill between two moments."""
+    ended = [run for run in runs if run.status in {"completed", "failed"}]
+    completed = sum(run.status == "completed" for run in ended)
+    took = sorted(run.seconds for run in ended if run.seconds is not None)
+    meant = Counter(alarm.meaning for alarm in alarms if alarm.meaning is not None)
+    ignored = sum(alarm.meaning is None and alarm.ignored for alarm in alarms)
+    known = meant["false_alarm"] + meant["late"] + meant["real"] + ignored
+    return Facts(
+        skill_id=skill_id,
+        version=version,
+        since=since,
+        until=until,
+        runs=len(runs),
+        ended=len(ended),
+        completed=completed,
+        failed=len(ended) - completed,
+        success_rate=_share(completed, len(ended)),
+        median_seconds=round(statistics.median(took), 3) if took else None,
+        slowest_tenth_seconds=round(took[math.ceil(0.9 * len(took)) - 1], 3) if took else None,
+        retries=sum(max(0, run.attempts - 1) for run in ended),
+        alarms=len(alarms),
+        answered=sum(meant.values()),
+        ignored=ignored,
+        false_alarms=meant["false_alarm"],
+        late=meant["late"],
+        real=meant["real"],
+        false_alarm_rate=_share(meant["false_alarm"] + ignored, known),
+        late_rate=_share(meant["late"], known),
+        acted_on_rate=_share(meant["real"] + meant["late"], known),
+        repeated_failures=_repeated(ended),
+        judged=tuple(_judged(alarm) for alarm in _fates(alarms)[:MOST_NAMED]),
+    )
+
+
+def _share(part: int, whole: int) -> float | None:
+    return round(part / whole, 4) if whole else None
+
+
+def _fates(alarms: Sequence[Alarm]) -> list[Alarm]:
+    told = [alarm for alarm in alarms if alarm.meaning is not None or alarm.ignored]
+    return sorted(told, key=lambda alarm: alarm.at, reverse=True)
+
+
+def _judged(alarm: Alarm) -> Judged:
+    means = alarm.meaning or "ignored"
+    return Judged(ref=alarm.ref, run_id=alarm.run_id, said=alarm.said, meaning=means, measured=alarm.measured)
+
+
+def _repeated(ended: Sequence[RunFact]) -> tuple[Failure, ...]:
+    found: dict[str, list[str]] = {}
+    for run in ended:
+        if run.status == "failed":
+            found.setdefault(_NUMBERS.sub("#", run.error)[:300], []).append(run.run_id)
+    often = sorted(((error, ids) for error, ids in found.items() if len(ids) > 1), key=lambda pair: -len(pair[1]))
+    return tuple(Failure(error=error, count=len(ids), run_ids=tuple(ids[:5])) for error, ids in often[:5])

@@ -1,0 +1,178 @@
+"""The model's verdict `skill_review`, and the part of it that the facts bear out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from skills.review import direction
+from skills.review.facts import Facts
+from skills.review.tunables import Tunable
+
+Measure = Literal["false_alarm_rate", "late_rate", "success_rate"]
+_LONGEST = 500
+_MOST_CHANGES = 8
+_BETTER_IS_HIGHER = {"false_alarm_rate": False, "late_rate": False, "success_rate": True}
+
+
+class NumberChange(BaseModel):
+    """`constant` is named as in the facts; `value` is its new number."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    constant: str
+    value: float = Field(allow_inf_nan=False)
+
+
+class ReviewVerdict(BaseModel):
+    """`words` says a change that is no number; `expected` is the measure's value after the change."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    decision: Literal["keep", "change"]
+    summary: str = ""
+    sensitivity: Literal["less_sensitive", "more_sensitive", "keep"] = "keep"
+    numbers: list[NumberChange] = Field(default_factory=list)
+    words: str = ""
+    evidence: list[str] = Field(default_factory=list)
+    measure: Measure = "false_alarm_rate"
+    expected: float = Field(0.0, allow_inf_nan=False)
+
+
+@dataclass(frozen=True)
+class Change:
+    """One number of the file, before and after."""
+
+    constant: str
+    line: int
+    was: float
+    to: float
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The measure as it is now and as it should be once the change has served for a while."""
+
+    measure: Measure
+    was: float
+    expected: float
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What the agent is asked for. `evidence` names runs and answers of the facts."""
+
+    summary: str
+    way: direction.Direction
+    changes: tuple[Change, ...]
+    words: str
+    evidence: tuple[str, ...]
+    prediction: Prediction
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "summary": self.summary,
+            "sensitivity": self.way,
+            "changes": [{"constant": c.constant, "line": c.line, "from": c.was, "to": c.to} for c in self.changes],
+            "words": self.words,
+            "evidence": list(self.evidence),
+            "prediction": {
+                "measure": self.prediction.measure,
+                "was": self.prediction.was,
+                "expected": self.prediction.expected,
+            },
+        }
+
+
+@dataclass(frozen=True)
+class NoProposal:
+    """Nothing is asked for, and why."""
+
+    reason: str
+
+
+def checked(verdict: ReviewVerdict, facts: Facts, tunables: Sequence[Tunable]) -> Proposal | NoProposal:
+    """The proposal that facts and verdict agree on.
+
+    The direction is the facts' own, the numbers move within a half and a double in that direction, and every piece of
+    evidence stands in the facts; a verdict that says otherwise proposes nothing.
+    """
+    if not direction.enough(facts):
+        return NoProposal(f"only {facts.ended} runs have ended; {direction.FEW_RUNS} are the least to judge by")
+    if verdict.decision == "keep":
+        return NoProposal(verdict.summary[:_LONGEST] or "nothing needs to change")
+    way = direction.direction(facts)
+    if verdict.sensitivity != way:
+        return NoProposal(f"the verdict says {verdict.sensitivity}, the outcomes say {way}")
+    evidence = tuple(dict.fromkeys(one for one in verdict.evidence if one in facts.refs()))
+    if not evidence:
+        return NoProposal("the verdict names no run and no answer of the facts as evidence")
+    changes = _moved(verdict, facts, tunables, way)
+    words = verdict.words.strip()[:_LONGEST]
+    if way == "keep" and not direction.is_unwell(facts):
+        return NoProposal("neither the outcomes nor the failures give a reason to change it")
+    if not changes and not words:
+        return NoProposal("the verdict names no change that can be made")
+    summary = verdict.summary.strip()[:_LONGEST]
+    return Proposal(summary, way, changes, words, evidence, _prediction(verdict, facts, way))
+
+
+def _moved(
+    verdict: ReviewVerdict, facts: Facts, tunables: Sequence[Tunable], way: direction.Direction
+) -> tuple[Change, ...]:
+    known = {one.name: one for one in direction.movable(tunables)}
+    found: dict[str, Change] = {}
+    for wanted in verdict.numbers[:_MOST_CHANGES]:
+        tunable = known.get(wanted.constant)
+        if tunable is None or way == "keep" or wanted.constant in found:
+            continue
+        goes_up = (way == "more_sensitive") == (tunable.higher == "more alarms")
+        if wanted.value == tunable.value or (wanted.value > tunable.value) != goes_up:
+            # A number against the facts: theirs is taken instead.
+            to = direction.moved(tunable, facts)
+        else:
+            to = min(max(wanted.value, tunable.value / 2), tunable.value * 2)
+        found[wanted.constant] = Change(tunable.name, tunable.line, tunable.value, direction.rounded(to))
+    return tuple(change for change in found.values() if change.to != change.was and math.isfinite(change.to))
+
+
+def _prediction(verdict: ReviewVerdict, facts: Facts, way: direction.Direction) -> Prediction:
+    """The verdict's own, where it speaks of what the change is for and expects it to become better."""
+    measure = measure_of(way)
+    was = now(facts, measure) or 0.0
+    better = verdict.expected > was if _BETTER_IS_HIGHER[measure] else verdict.expected < was
+    if verdict.measure == measure and better and 0 <= verdict.expected <= 1:
+        return Prediction(measure, was, verdict.expected)
+    return Prediction(measure, was, expected_of(facts, measure))
+
+
+def measure_of(way: direction.Direction) -> Measure:
+    """What a change in this direction is judged by."""
+    match way:
+        case "less_sensitive":
+            return "false_alarm_rate"
+        case "more_sensitive":
+            return "late_rate"
+        case "keep":
+            return "success_rate"
+
+
+def now(facts: Facts, measure: Measure) -> float | None:
+    """The measure's value in the facts; None where nothing was there to measure."""
+    match measure:
+        case "false_alarm_rate":
+            return facts.false_alarm_rate
+        case "late_rate":
+            return facts.late_rate
+        case "success_rate":
+            return facts.success_rate
+
+
+def expected_of(facts: Facts, measure: Measure) -> float:
+    """What may be expected of a change: half of what is wrong gone."""
+    was = now(facts, measure) or 0.0
+    return round((1 + was) / 2 if _BETTER_IS_HIGHER[measure] else was / 2, 4)
