@@ -17,11 +17,12 @@ from runtime.tables import notices
 
 @dataclass(frozen=True)
 class Notice:
-    """`sent_at` is when it left by its channel, or was settled as shown on the page only."""
+    """`channel` names where it goes; `sent_at` is when it left by it, or was settled as shown on the page only."""
 
     id: str
     task_id: str | None
     audience: str
+    channel: str
     text: str
     cause: str
     created_at: datetime
@@ -35,14 +36,23 @@ def _notice(row: sa.Row[Any]) -> Notice:
     return Notice(**fields)
 
 
-def tell(scope: Scope, audience: Literal["person", "ops"], text: str, cause: str, task_id: str | None = None) -> None:
-    """Store a notice once per cause and ring for its sending."""
+def tell(
+    scope: Scope,
+    audience: Literal["person", "ops"],
+    text: str,
+    cause: str,
+    task_id: str | None = None,
+    *,
+    channel: str | None = None,
+) -> None:
+    """Store a notice once per cause and ring for its sending; without a channel it goes to that of its audience."""
     notice_id = scope.ids.new("notice")
     added = scope.insert_new(
         notices,
         id=notice_id,
         task_id=task_id,
         audience=audience,
+        channel=channel or audience,
         text=text,
         cause=cause,
         created_at=scope.now,

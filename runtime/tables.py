@@ -331,6 +331,7 @@ notices = sa.Table(
     workspace_column(),
     sa.Column("task_id", ID),
     sa.Column("audience", sa.String(16), nullable=False),
+    sa.Column("channel", sa.String(40), nullable=False),
     sa.Column("text", sa.Text, nullable=False),
     sa.Column("cause", sa.String(200), nullable=False),
     sa.Column("created_at", Utc, nullable=False),

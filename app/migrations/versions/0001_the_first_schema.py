@@ -186,6 +186,7 @@ def upgrade() -> None:
         sa.Column("workspace_id", sa.String(length=64), nullable=False),
         sa.Column("task_id", sa.String(length=64), nullable=True),
         sa.Column("audience", sa.String(length=16), nullable=False),
+        sa.Column("channel", sa.String(length=40), nullable=False),
         sa.Column("text", sa.Text(), nullable=False),
         sa.Column("cause", sa.String(length=200), nullable=False),
         sa.Column("created_at", core.columns.Utc(), nullable=False),
