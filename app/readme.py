@@ -35,7 +35,7 @@ def filled(text: str) -> str:
 
 
 def _default(value: object) -> str:
-    shown = ",".join(value) if isinstance(value, tuple) else str(value)
+    shown = ",".join(value) if isinstance(value, tuple) else str(value or "") if isinstance(value, dict) else str(value)
     return "" if not shown or "**" in shown else f"`{shown}`"
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any
 from zoneinfo import available_timezones
@@ -13,6 +16,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from core import crash
 
 PREFIX = "LOOPWRIGHT_"
+_CHANNEL = re.compile(PREFIX + "NOTIFY_([A-Z][A-Z0-9_]{0,31})")
 
 
 class SettingsError(ValueError):
@@ -80,7 +84,12 @@ class Settings(BaseSettings):
     clock_url: str = Field("", description="the engine's test clock, for tests")
     crash_at: str = Field("", description="where processes kill themselves, for tests; see `core/crash.py`")
     otlp_endpoint: str = Field("", description="where traces are exported to")
-    notify_webhook: str = Field("", description="where notices to people are posted")
+    notify_webhook: str = Field("", description="where notices are posted whose channel has no webhook of its own")
+    notify_channels: Mapping[str, SecretStr] = Field(
+        {},
+        validation_alias=_alias("LOOPWRIGHT_NOTIFY_<CHANNEL>"),
+        description="a channel's own webhook, such as `LOOPWRIGHT_NOTIFY_OPS`; Slack's incoming webhooks will do",
+    )
 
     retry_seconds: int = Field(0, ge=0, description="pause before a retry on the embedded engine; 0: as Inngest")
     retention_days: float = Field(30, gt=0, description="how long the embedded engine remembers ended runs and events")
@@ -88,9 +97,23 @@ class Settings(BaseSettings):
     watch_seconds: float = Field(10, gt=0, description="pause between two passes of the watch")
     poll_seconds: float = Field(2, gt=0, description="first pause before a provider is asked for news")
     order_deadline_seconds: float = Field(3600, gt=0, description="how long a job may take before it counts as lost")
+    skill_failures: int = Field(3, ge=1, description="failed runs in a row after which a skill's version is quarantined")
+    skill_cards: str = Field(
+        "new", pattern="^(new|always)$", description="`always`: a card for each change by the agent, else for what is new"
+    )
+    skill_edits_per_day: int = Field(5, ge=1, description="how often the agent may change one skill a day")
+    skill_idle_seconds: float = Field(600, gt=0, description="after so long without a call a skill's process is stopped")
+    shadow_runs: int = Field(1, ge=0, description="runs beside which an agent's change of a skill is tried first")
+    canary_runs: int = Field(3, ge=0, description="runs that such a change must complete before it serves all")
     free_per_operation: str = Field("0.30", description="amount below which a paid act needs no card, in USD")
     free_per_day: str = Field("2.00", description="sum of such acts a day and workspace, in USD")
     opening_balance: str = Field("100.00", description="credit of a new workspace, in USD")
+    model_price_input: Decimal = Field(
+        Decimal("2.50"), ge=0, description="what a skill's budget is charged for a million tokens it asks with, in USD"
+    )
+    model_price_output: Decimal = Field(
+        Decimal("10.00"), ge=0, description="and for a million tokens it is answered with; see your provider's prices"
+    )
 
     @field_validator("timezone")
     @classmethod
@@ -104,6 +127,11 @@ class Settings(BaseSettings):
     def _known_points(cls, value: str) -> str:
         crash.check(value)
         return value
+
+    def webhook_of(self, channel: str) -> str:
+        """Where notices of a channel are posted; empty where they stand on the page only."""
+        own = self.notify_channels.get(channel.replace("-", "_"))
+        return own.get_secret_value() if own is not None else self.notify_webhook
 
     @property
     def offline_model(self) -> bool:
@@ -127,13 +155,23 @@ def variable_of(name: str) -> str:
 def load_settings(**overrides: Any) -> Settings:
     """Read the environment; raises SettingsError with every problem at once, unknown `LOOPWRIGHT_*` names included."""
     known = {variable_of(name) for name in Settings.model_fields}
+    channels = {
+        match[1].lower(): value
+        for name, value in os.environ.items()
+        if name not in known and (match := _CHANNEL.fullmatch(name))
+    }
     problems = [
         f"{name} is no setting of Loopwright; see the table in the README"
         for name in sorted(os.environ)
-        if name.startswith(PREFIX) and name not in known
+        if name.startswith(PREFIX) and name not in known and not _CHANNEL.fullmatch(name)
+    ]
+    problems += [
+        f"{PREFIX}NOTIFY_{channel.upper()}: {channel} needs an address that begins with http:// or https://"
+        for channel, address in sorted(channels.items())
+        if address and not address.startswith(("http://", "https://"))
     ]
     try:
-        settings = Settings(**overrides)
+        settings = Settings(**{"notify_channels": {name: url for name, url in channels.items() if url}, **overrides})
     except ValidationError as error:
         for wrong in error.errors():
             name = str(wrong["loc"][0]) if wrong["loc"] else "settings"

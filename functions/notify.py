@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import httpx
 import inngest
 
@@ -16,21 +18,21 @@ from runtime.notices import Notice
 _SECONDS = 15.0
 
 
-def notify(client: inngest.Inngest, database: Database, webhook: str) -> inngest.Function[str]:
-    """Trigger `notice/requested`. Posts `{text, notice_id, task_id, audience}` to the webhook, where one is set.
+def notify(client: inngest.Inngest, database: Database, webhook_of: Callable[[str], str]) -> inngest.Function[str]:
+    """Trigger `notice/requested`. Posts `{text, notice_id, task_id, audience, channel}` to its channel's webhook.
 
-    A repeat carries the same `Idempotency-Key`; without a webhook the notice stands on the page only.
+    A repeat carries the same `Idempotency-Key`. A channel without a webhook has its notices on the page only.
     """
 
     @client.create_function(fn_id="notify", trigger=inngest.TriggerEvent(event=NoticeRequested.name), retries=8)
     def handler(ctx: inngest.ContextSync) -> str:
         asked = heard(NoticeRequested, ctx.event)
-        return str(ctx.step.run("send", stepped(lambda: _send(database, webhook, asked))))
+        return str(ctx.step.run("send", stepped(lambda: _send(database, webhook_of, asked))))
 
     return handler
 
 
-def _send(database: Database, webhook: str, asked: NoticeRequested) -> str:
+def _send(database: Database, webhook_of: Callable[[str], str], asked: NoticeRequested) -> str:
     try:
         with database.reading(asked.workspace_id) as scope:
             notice = notices.get(scope, asked.notice_id)
@@ -38,6 +40,7 @@ def _send(database: Database, webhook: str, asked: NoticeRequested) -> str:
         return str(error)
     if notice.sent_at is not None:
         return "sent before"
+    webhook = webhook_of(notice.channel)
     if webhook:
         _post(webhook, notice)
     with database.transaction(asked.workspace_id, "notice.sent") as scope:
@@ -46,15 +49,20 @@ def _send(database: Database, webhook: str, asked: NoticeRequested) -> str:
 
 
 def _post(webhook: str, notice: Notice) -> None:
-    body = {"text": notice.text, "notice_id": notice.id, "task_id": notice.task_id, "audience": notice.audience}
+    body = {
+        "text": notice.text,
+        "notice_id": notice.id,
+        "task_id": notice.task_id,
+        "audience": notice.audience,
+        "channel": notice.channel,
+    }
     try:
         with crash.around("webhook"):
             answer = httpx.post(
                 webhook, json=body, headers={"Idempotency-Key": notice.id}, timeout=_SECONDS, follow_redirects=False
             )
     except httpx.HTTPError as error:
-        raise UnavailableError(
-            f"the webhook of LOOPWRIGHT_NOTIFY_WEBHOOK did not answer: {type(error).__name__}"
-        ) from error
+        # The error would show the address, which may hold a secret.
+        raise UnavailableError(f"the webhook of {notice.channel} did not answer: {type(error).__name__}") from None
     if answer.status_code >= 300:
-        raise UnavailableError(f"the webhook of LOOPWRIGHT_NOTIFY_WEBHOOK answered {answer.status_code}")
+        raise UnavailableError(f"the webhook of {notice.channel} answered {answer.status_code}")

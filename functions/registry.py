@@ -37,5 +37,5 @@ def all_functions(client: inngest.Inngest, parts: Any) -> list[inngest.Function[
         run_turn(client, parts.runtime),
         generate(client, parts),
         watch(client, parts.database, parts.runtime.pause, parts.runtime.patience, parts.watch_passes),
-        notify(client, parts.database, parts.settings.notify_webhook),
+        notify(client, parts.database, parts.settings.webhook_of),
     ]
