@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from datetime import datetime
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from core.database import Scope
+from skills.schedule import FIELDS, zone_and_fields
 from skills.tables import skill_starts
-
-_FIELDS = 5
 
 
 def local_date(cron: str, at: datetime) -> str | None:
     """The date of `at` in the schedule's zone, as ISO 8601; None for a schedule that may fire twice a day."""
-    zone, fields = _parts(cron)
-    if zone is None or len(fields) != _FIELDS:
+    zone, fields = zone_and_fields(cron)
+    if zone is None or len(fields) != FIELDS:
         return None
     minute, hour, *_ = fields
     if not (minute.isdecimal() and hour.isdecimal()):
@@ -35,14 +33,3 @@ def admit(scope: Scope, stem: str, function_id: str, local_date: str, run_id: st
         )
     )
     return bool(first == run_id)
-
-
-def _parts(cron: str) -> tuple[ZoneInfo | None, list[str]]:
-    fields = cron.split()
-    name = "UTC"
-    if fields and fields[0].startswith(("TZ=", "CRON_TZ=")):
-        name = fields.pop(0).partition("=")[2]
-    try:
-        return ZoneInfo(name), fields
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return None, fields

@@ -1,46 +1,83 @@
-"""Skills, as the sidecar of this home last told them."""
+"""Skills: what serves, from which file, how it did, and what a person may do to it."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from flask import Response, jsonify
+from pydantic import Field
 
-from app.web.endpoints import Door
+from app.web.bodies import Body
+from app.web.endpoints import Answer, Door
 from app.web.parts import WebParts
-from core.errors import NotFoundError, UnavailableError
+from app.web.presenters.skill import skill_by_id, skill_shape, version_shape
+from core.database import Scope
+from core.errors import InvalidError, RefusedError
 from core.identity import Speaker
-from sidecar.state import read_state
+from skills import book, control, versions
 
-RUNS_SHOWN = 5
+
+class Rollback(Body):
+    """`version` is the number to go back to; left out, the version that served before."""
+
+    version: int | None = Field(None, ge=1)
 
 
 def skills_api(parts: WebParts) -> Door:
     door = Door(parts, "skills_api")
 
-    def list_skills(speaker: Speaker) -> Response:
-        return jsonify({"items": read_state(parts.settings.home), "next": None})
+    @door.reads("/api/v1/skills", "Skills: what serves, from which file, with which problems")
+    def list_skills(scope: Scope, speaker: Speaker) -> Answer:
+        return {"items": [skill_shape(scope, skill) for skill in book.listing(scope)], "next": None}
 
-    def get_skill(speaker: Speaker, skill_id: str) -> Response:
-        for skill in read_state(parts.settings.home):
-            if skill["id"] == skill_id:
-                return jsonify({**skill, "runs": _runs(parts, skill)})
-        raise NotFoundError(f"no skill {skill_id[:80]} here")
+    @door.reads("/api/v1/skills/<skill_id>", "A skill with its last runs")
+    def get_skill(scope: Scope, speaker: Speaker, skill_id: str) -> Answer:
+        return skill_by_id(scope, skill_id)
 
-    door.serves("GET", "/api/v1/skills", "Skills: what serves, from which file, with which problems", scope="read")(
-        list_skills, "list_skills"
-    )
-    door.serves("GET", "/api/v1/skills/<skill_id>", "A skill with its last runs", scope="read")(get_skill, "get_skill")
+    @door.reads("/api/v1/skills/<skill_id>/versions", "Its versions, newest first: who wrote each, and why")
+    def list_versions(scope: Scope, speaker: Speaker, skill_id: str) -> Answer:
+        book.get(scope, skill_id)
+        return {"items": [version_shape(one) for one in versions.listing(scope, skill_id)], "next": None}
+
+    @door.reads("/api/v1/skills/<skill_id>/versions/<number>", "One version with its source and what it changed")
+    def get_version(scope: Scope, speaker: Speaker, skill_id: str, number: str) -> Answer:
+        version = versions.by_number(scope, skill_id, _number(number))
+        parent = versions.get(scope, version.parent_id) if version.parent_id is not None else None
+        return {**version_shape(version), "source": version.source, "diff": versions.diff(parent, version)}
+
+    _commands(door)
     return door
 
 
-def _runs(parts: WebParts, skill: dict[str, Any]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
-    for function in skill["functions"]:
-        try:
-            page = parts.runs.list(function=f"{function['app']}/{function['id']}")
-        except UnavailableError:
-            # What a skill is stays true while the engine is away.
-            return []
-        found += page["items"][:RUNS_SHOWN]
-    return found
+def _commands(door: Door) -> None:
+    path = "/api/v1/skills/<skill_id>"
+
+    @door.acts(f"{path}/enable", "Let it serve; what it asks for is asked on a card first")
+    def enable_skill(scope: Scope, speaker: Speaker, body: object, skill_id: str) -> dict[str, Any]:
+        return skill_shape(scope, control.enable(scope, skill_id, _person(speaker)))
+
+    @door.acts(f"{path}/disable", "No new runs; those that began go on")
+    def disable_skill(scope: Scope, speaker: Speaker, body: object, skill_id: str) -> dict[str, Any]:
+        return skill_shape(scope, control.disable(scope, skill_id, speaker.person_id))
+
+    @door.acts(f"{path}/rollback", "Serve an earlier version again", body=Rollback)
+    def rollback_skill(scope: Scope, speaker: Speaker, body: Rollback, skill_id: str) -> dict[str, Any]:
+        return skill_shape(scope, control.rollback(scope, skill_id, _person(speaker), body.version))
+
+    @door.acts(path, "Take it away for good, with its file", method="DELETE")
+    def delete_skill(scope: Scope, speaker: Speaker, body: object, skill_id: str) -> dict[str, Any]:
+        return skill_shape(scope, control.delete(scope, skill_id, _person(speaker)))
+
+
+def _person(speaker: Speaker) -> str:
+    """What widens or ends a skill is a person's word; a program's key may only turn one off."""
+    if speaker.speaks_as != "person":
+        raise RefusedError(
+            "a program's key may not do this to a skill: it takes a person, in the page or on the command line"
+        )
+    return speaker.person_id
+
+
+def _number(raw: str) -> int:
+    if not (raw.isascii() and raw.isdigit() and len(raw) < 9):
+        raise InvalidError("a version is named by its number")
+    return int(raw)

@@ -1,0 +1,51 @@
+"""How a skill's runs ended, day by day."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+
+import sqlalchemy as sa
+
+from core.database import Scope
+from skills.tables import skill_runs
+
+
+@dataclass(frozen=True)
+class Day:
+    """The runs that began on a date of the zone asked for; `other` were cancelled or lost, or have not ended."""
+
+    date: date
+    completed: int
+    failed: int
+    other: int
+
+    @property
+    def runs(self) -> int:
+        return self.completed + self.failed + self.other
+
+
+def days(scope: Scope, stem: str, zone: tzinfo, count: int = 14) -> list[Day]:
+    """The last `count` days up to today, oldest first; handlers of failures are not counted."""
+    today = scope.now.astimezone(zone).date()
+    return [_day(scope, stem, zone, today - timedelta(days=back)) for back in reversed(range(count))]
+
+
+def _day(scope: Scope, stem: str, zone: tzinfo, day: date) -> Day:
+    query = (
+        scope.select(skill_runs.c.status, sa.func.count(skill_runs.c.run_id).label("n"))
+        .where(
+            skill_runs.c.skill_id == stem,
+            skill_runs.c.began_at >= _midnight(day, zone),
+            skill_runs.c.began_at < _midnight(day + timedelta(days=1), zone),
+            sa.not_(skill_runs.c.function_id.like("%-failure")),
+        )
+        .group_by(skill_runs.c.status)
+    )
+    counted = {row.status: int(row.n) for row in scope.rows(query)}
+    completed, failed = counted.pop("completed", 0), counted.pop("failed", 0)
+    return Day(day, completed, failed, sum(counted.values()))
+
+
+def _midnight(day: date, zone: tzinfo) -> datetime:
+    return datetime.combine(day, time(), zone).astimezone(UTC)
