@@ -6,7 +6,7 @@ from core.database import Scope
 from core.errors import ConflictError
 from router import recording
 from router.asking import NEW
-from router.delivering import obstacle, to_new, to_task
+from router.handing import obstacle, to_new, to_task
 from router.parts import Works
 from router.sentences import sentence
 from runtime import cards, messages, tasks

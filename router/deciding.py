@@ -9,7 +9,7 @@ from core import crash
 from core.database import Scope
 from core.errors import ModelError, NotFoundError
 from core.model import Message as ModelMessage
-from router import duplicates, index, recording
+from router import duplicates, index, recording, replying
 from router.decided import Decided
 from router.explicit import Target, TaskOfObject, explicit
 from router.index import LIVING, Index
@@ -52,12 +52,17 @@ def pick(parts: RouterParts, workspace_id: str, message_id: str) -> dict[str, An
             return None
         if recording.stored(scope, message.id) is not None:
             return {"message_id": message.id, "decided": True}
-        decided, fallback = explicit(_target(scope, message, parts.works)), _fallback_language(scope, message)
+        card = replying.question(scope, message)
+        decided = None if card is None else replying.decided(scope, card, message)
+        decided = decided or explicit(_target(scope, message, parts.works))
+        fallback = _fallback_language(scope, message)
     if decided is None:
         return {"message_id": message.id, "decided": False}
     language = language_of(message.text, fallback)
     with parts.database.transaction(workspace_id, "route.recorded") as scope:
         recording.record(scope, message.id, decided, language)
+        if card is not None:
+            replying.link(scope, message, card)
     return {"message_id": message.id, "decided": True}
 
 
@@ -69,7 +74,11 @@ def judge(parts: RouterParts, workspace_id: str, message_id: str) -> str:
             return decided.outcome
         if message.state != "received":
             return message.state
-        known, fallback = index.gather(scope, message, parts.works), _fallback_language(scope, message)
+        card, fallback = replying.waits_for_judgement(scope, message), _fallback_language(scope, message)
+        if card is None:
+            known = index.gather(scope, message, parts.works)
+        else:
+            known = replying.asked_together(scope, card, message, parts.works)
     decided = _verdict(parts, workspace_id, known, language_of(message.text, fallback))
     found = known.offered.get(decided.task_id or "")
     if found is not None:
@@ -100,9 +109,9 @@ def _without_duplicate(parts: RouterParts, workspace_id: str, known: Index, deci
     if not candidates:
         return decided
     question = _question(_DUPLICATE_RULES, duplicates.as_facts(goal, candidates, active))
-    return duplicates.settled(
-        decided, parts.model.verdict("duplicate_check", duplicates.DuplicateVerdict, question), candidates
-    )
+    with crash.around("duplicate.ask"):
+        verdict = parts.model.verdict("duplicate_check", duplicates.DuplicateVerdict, question)
+    return duplicates.settled(decided, verdict, candidates)
 
 
 def _question(rules: str, facts: dict[str, Any]) -> list[ModelMessage]:

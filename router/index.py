@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -71,6 +71,13 @@ def gather(scope: Scope, message: Message, works: Works) -> Index:
         thread=tuple(said[-THREAD:]),
         attached=tuple(works.by_ids(scope, about)) if about else (),
     )
+
+
+def gather_of(scope: Scope, message: Message, works: Works, task_ids: Sequence[str]) -> Index:
+    """The facts for one message that can only belong to these tasks, or to none that is there."""
+    known = works.of_tasks(scope, task_ids)
+    offered = tuple(_fact(tasks.get(scope, task_id), known) for task_id in task_ids)
+    return replace(gather(scope, message, works), recent=offered, older=())
 
 
 def as_facts(index: Index, language: str) -> dict[str, Any]:

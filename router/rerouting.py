@@ -7,7 +7,7 @@ from core.errors import ConflictError, InvalidError, NotFoundError
 from router import recording
 from router.asking import NEW
 from router.decided import Decided
-from router.delivering import obstacle, to_new, to_task
+from router.handing import obstacle, to_new, to_task
 from router.parts import Works
 from router.sentences import sentence
 from runtime import control, messages, tasks

@@ -174,6 +174,30 @@ def answer(
     return answered
 
 
+def answer_in_words(scope: Scope, card: Card, option: str | None, text: str, person_id: str) -> bool:
+    """Close a task's question by what a person wrote to the task; False when it is no longer open.
+
+    `option` is the one that the words name, where they name one. The words themselves reach the task as a message.
+    """
+    if card.task_id is not None:
+        tasks.lock_with_turn(scope, card.task_id)
+    still_open = sa.or_(cards.c.expires_at.is_(None), cards.c.expires_at > scope.now)
+    won = scope.change(
+        scope.update(cards)
+        .where(cards.c.id == card.id, cards.c.state == "open", still_open)
+        .values(
+            state="answered",
+            answer_option=option,
+            answer_text=text,
+            answered_by=person_id,
+            answered_at=scope.now,
+        )
+    )
+    if won:
+        _changed(scope, card.id, card.task_id)
+    return won == 1
+
+
 def deliver_answer(scope: Scope, card: Card) -> None:
     """Hand the answer to the card's task as input; the handler of kinds that have none of their own."""
     if card.task_id is not None:
@@ -229,8 +253,9 @@ def _not_open(card: Card) -> ConflictError:
             "by": card.answered_by,
             "at": card.answered_at.isoformat() if card.answered_at else None,
         }
-        return ConflictError(f"already decided: {card.answer_option}", state="answered", answer=first)
-    reason = "its task was stopped" if card.state == "void" else f"it is {card.state}"
+        return ConflictError(f"already decided: {card.answer_option or 'in words'}", state="answered", answer=first)
+    voided = "its message was taken back" if card.task_id is None else "its task was stopped"
+    reason = voided if card.state == "void" else f"it is {card.state}"
     return ConflictError(f"the card can no longer be answered: {reason}", state=card.state, answer=None)
 
 

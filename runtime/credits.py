@@ -88,10 +88,15 @@ def budget(scope: Scope) -> Budget:
     )
 
 
+def zone(scope: Scope) -> ZoneInfo:
+    """The workspace's time zone."""
+    name = sa.select(workspaces.c.timezone).where(workspaces.c.id == budgets.c.workspace_id).scalar_subquery()
+    return ZoneInfo(scope.scalar(scope.select(name.label("zone"), budgets.c.currency)))
+
+
 def today(scope: Scope) -> date:
-    """The local date of the workspace: its day of spending begins at local midnight."""
-    zone = sa.select(workspaces.c.timezone).where(workspaces.c.id == budgets.c.workspace_id).scalar_subquery()
-    return scope.now.astimezone(ZoneInfo(scope.scalar(scope.select(zone.label("zone"), budgets.c.currency)))).date()
+    """The date in the workspace's zone: the day that its allowances are counted by."""
+    return scope.now.astimezone(zone(scope)).date()
 
 
 def plan_used(scope: Scope, task_id: str) -> Used:

@@ -13,7 +13,7 @@ from core.bells import Bell
 from core.database import Scope
 from core.errors import ConflictError, InvalidError, NotFoundError
 from core.events import MessageReceived
-from runtime.tables import inbox, messages
+from runtime.tables import cards, inbox, messages
 
 LONGEST_TEXT = 200_000
 
@@ -252,6 +252,7 @@ def replace(scope: Scope, message_id: str, text: str) -> Message:
 def _take_back(scope: Scope, message_id: str, state: str, replaced_by: str | None) -> None:
     if get(scope, message_id).author != "user":
         raise ConflictError("only a person's own message can be taken back", state="sent")
+    _void_question(scope, message_id)
     # The inbox row goes first: the claim takes the same row, so exactly one of the two wins.
     item = _inbox_item(scope, message_id)
     if item is None and set_state(scope, message_id, state, was=("received", "routed"), replaced_by=replaced_by):
@@ -267,6 +268,16 @@ def _take_back(scope: Scope, message_id: str, state: str, replaced_by: str | Non
         scope.changed("task", item.task_id)
     if not set_state(scope, message_id, state, was=("received", "routed", "delivered"), replaced_by=replaced_by):
         raise _already_read(scope, message_id)
+
+
+def _void_question(scope: Scope, message_id: str) -> None:
+    """Nobody needs to say any more where the message belongs. The card's row goes first, as in an answer to it."""
+    asked = scope.select(cards.c.id).where(
+        cards.c.message_id == message_id, cards.c.kind == "clarify", cards.c.task_id.is_(None), cards.c.state == "open"
+    )
+    for row in scope.rows(asked):
+        scope.change(scope.update(cards).where(cards.c.id == row.id, cards.c.state == "open").values(state="void"))
+        scope.changed("card", row.id)
 
 
 def _inbox_item(scope: Scope, message_id: str) -> sa.Row[Any] | None:

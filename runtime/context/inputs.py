@@ -30,12 +30,13 @@ def frame(entries: Sequence[Mapping[str, Any]]) -> str:
 
 
 def of_message(message: Message, most: int = LONGEST_INPUT) -> Mapping[str, Any]:
-    return {
+    said = {
         "kind": "message",
         "id": message.id,
         "text": shortening.words(message.text, message.id, most),
         "attachments": list(message.attachments),
     }
+    return said if message.to_card_id is None else {**said, "card_id": message.to_card_id}
 
 
 def of_answer(scope: Scope, card_id: str) -> Mapping[str, Any]:

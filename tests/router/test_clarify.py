@@ -73,7 +73,8 @@ def test_a_message_taken_back_meanwhile_goes_nowhere(store: Store) -> None:
     world, message, card, one, _ = asked(store)
     with store.database.transaction(store.workspace_id) as scope:
         messages.withdraw(scope, message.id)
-    answer(world, card, one.id)
+    with pytest.raises(ConflictError, match="taken back"):
+        answer(world, card, one.id)
     assert world.inbox_of(one.id) == []
     assert world.message(message.id).state == "withdrawn"
 
