@@ -51,7 +51,12 @@ def read_manifest(source: bytes) -> Manifest:
         raise RefusedSkillError(
             Problem(None, f"the file has {len(source)} bytes, more than {MAX_SOURCE}", "keep data out of the file")
         )
-    found = _literal(_tree(source))
+    return manifest_of(_tree(source))
+
+
+def manifest_of(tree: ast.Module) -> Manifest:
+    """The manifest of a parsed file; raises RefusedSkillError with everything that is wrong in it."""
+    found = _literal(tree)
     try:
         return Manifest.model_validate(found.value)
     except ValidationError as error:

@@ -1,0 +1,72 @@
+"""Which expressions an engine takes: CEL over `event`, `async` and `vars`."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import lark
+from celpy.celparser import CELParseError, CELParser
+
+ROOTS = frozenset(("event", "async", "vars"))
+_MACROS = frozenset(("all", "exists", "exists_one", "filter", "map", "has"))
+_MOST_CHARACTERS = 2_000
+# The grammar's tables are made once, by the first who parses.
+_parsing = threading.Lock()
+
+
+def wrong_expression(text: str, *, plain: bool = False) -> str | None:
+    """What is wrong with it, or None. `plain` expressions, those that cancel, may only compare."""
+    if len(text) > _MOST_CHARACTERS:
+        return f"an expression may have {_MOST_CHARACTERS} characters, this one has {len(text)}"
+    try:
+        with _parsing:
+            tree = CELParser().parse(text)
+        unknown = sorted(set(_roots(tree, frozenset())) - ROOTS)
+        calls = plain and next(_calls(tree), None)
+    except (CELParseError, lark.exceptions.LarkError):
+        return f"{text!r} is no expression"
+    except RecursionError:
+        return "the expression is nested too deeply"
+    if unknown:
+        return f"{unknown[0]!r} is unknown; there are {', '.join(sorted(ROOTS))}"
+    return f"{calls} may not stand in an expression that cancels" if calls else None
+
+
+def _roots(node: Any, bound: frozenset[str]) -> Iterator[str]:
+    """The names that an expression begins with, but for those that its macros bind."""
+    if not isinstance(node, lark.Tree):
+        return
+    children = node.children
+    if node.data == "ident":
+        if (name := str(children[0])) not in bound:
+            yield name
+        return
+    if node.data == "member_dot_arg" and str(children[1]) in _MACROS and len(children) > 2:
+        arguments = children[2].children
+        yield from _roots(children[0], bound)
+        for argument in arguments[1:]:
+            yield from _roots(argument, bound | {_variable(arguments[0])})
+        return
+    for child in children:
+        yield from _roots(child, bound)
+
+
+def _calls(tree: lark.Tree[Any]) -> Iterator[str]:
+    for node in tree.iter_subtrees():
+        match str(node.data):
+            case "member_dot_arg":
+                yield str(node.children[1])
+            case "ident_arg":
+                yield str(node.children[0])
+            case "addition" | "multiplication" if len(node.children) > 1:
+                yield "arithmetic"
+            case _:
+                continue
+
+
+def _variable(node: Any) -> str:
+    while isinstance(node, lark.Tree) and node.children:
+        node = node.children[0]
+    return str(node)

@@ -1,0 +1,126 @@
+"""The functions that a file registers: literal and unique ids, sync handlers, options within the engine's limits."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from skills.checks.declared import Declared
+from skills.checks.expressions import wrong_expression
+from skills.checks.source import Source
+from skills.problem import Problem
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+_FAILURE = "-failure"
+_MOST_FUNCTIONS, _MOST_RETRIES, _MOST_CONCURRENCY, _MOST_CANCELS = 20, 20, 2, 5
+_EXPRESSIONS = frozenset(("key", "run", "if_exp", "expression"))
+
+
+def check_functions(source: Source) -> Iterator[Problem]:
+    if not source.declared:
+        yield Problem(None, "the file has no function", "decorate one with @client.create_function(…)")
+    for extra in source.declared[_MOST_FUNCTIONS:]:
+        yield Problem(extra.call.lineno, f"the file has more than {_MOST_FUNCTIONS} functions", "make it two files")
+    for declared in source.declared:
+        yield from _identity(declared)
+        yield from _handlers(source, declared)
+        yield from _options(source, declared)
+    yield from _twice(source)
+
+
+def _identity(declared: Declared) -> Iterator[Problem]:
+    line = declared.call.lineno
+    if not declared.at_module_level:
+        yield Problem(line, "this function is only made when another one runs", "make it beside the others")
+    if any(one.arg is None for one in declared.call.keywords):
+        yield Problem(line, "options are handed on with **", "write each option out")
+    if declared.fn_id is None:
+        reason = "the fn_id is computed" if "fn_id" in declared.options else "the function has no fn_id"
+        yield Problem(line, reason, 'give it a literal one: fn_id="check-health"')
+    elif not _ID.fullmatch(declared.fn_id):
+        yield Problem(line, f"{declared.fn_id!r} is no id of a function", "use letters, digits and hyphens")
+
+
+def _handlers(source: Source, declared: Declared) -> Iterator[Problem]:
+    line = declared.call.lineno
+    if declared.handler is None:
+        yield Problem(line, "there is no handler to this function", "put it above a `def` of the file as a decorator")
+    if "on_failure" in declared.options and declared.on_failure is None:
+        yield Problem(line, "on_failure is no function of this file", "name a `def` of the file's own")
+    for handler in (declared.handler, declared.on_failure):
+        if isinstance(handler, ast.AsyncFunctionDef):
+            fix = "write it with `def` and inngest.ContextSync"
+            yield Problem(handler.lineno, f"the handler of {declared.label} is async", fix)
+
+
+def _options(source: Source, declared: Declared) -> Iterator[Problem]:
+    options = {name: source.names.resolved(value) for name, value in declared.options.items()}
+    line = declared.call.lineno
+    if (retries := options.get("retries")) is not None:
+        match retries:
+            case ast.Constant(value=int(number)) if 0 <= number <= _MOST_RETRIES:
+                pass
+            case ast.Constant(value=None):
+                pass
+            case _:
+                yield Problem(retries.lineno, "retries is no literal number from 0 to 20", "write the number")
+    if "concurrency" in options:
+        yield from _concurrency(source, options["concurrency"])
+    if (cancels := options.get("cancel")) is not None and len(getattr(cancels, "elts", [])) > _MOST_CANCELS:
+        yield Problem(line, f"the function has more than {_MOST_CANCELS} cancel rules", "leave some out")
+    for name, value in options.items():
+        if name not in ("trigger", "middleware"):
+            yield from _expressions(source, name, value)
+
+
+def _concurrency(source: Source, value: ast.expr) -> Iterator[Problem]:
+    if not isinstance(value, ast.List | ast.Tuple):
+        yield Problem(value.lineno, "concurrency is no literal list", "write [inngest.Concurrency(limit=1)]")
+        return
+    if len(value.elts) > _MOST_CONCURRENCY:
+        yield Problem(value.lineno, f"the engine takes {_MOST_CONCURRENCY} concurrency limits", "leave some out")
+    for entry in value.elts:
+        call = source.names.resolved(entry)
+        if not isinstance(call, ast.Call) or source.names.dotted(call.func) != "inngest.Concurrency":
+            yield Problem(entry.lineno, "this is no literal inngest.Concurrency(…)", "write it out here")
+            continue
+        scope = next((one.value for one in call.keywords if one.arg == "scope"), None)
+        if scope is not None and source.names.text(scope) != "fn" and not _is_none(scope):
+            reason = "a limit may not reach beyond its own function"
+            yield Problem(call.lineno, reason, 'leave out `scope`, or set it to "fn"')
+
+
+def _expressions(source: Source, option: str, value: ast.expr) -> Iterator[Problem]:
+    """Every expression in an option, such as the key of a limit."""
+    named = [(option, value)] if option == "idempotency" else []
+    for node in ast.walk(value):
+        if isinstance(node, ast.Call):
+            named += [(one.arg, one.value) for one in node.keywords if one.arg in _EXPRESSIONS]
+    for name, expression in named:
+        if _is_none(expression):
+            continue
+        if (text := source.names.text(expression)) is None:
+            yield Problem(expression.lineno, f"the expression `{name}` is computed", "write it as one literal string")
+        elif (wrong := wrong_expression(text, plain=option == "cancel")) is not None:
+            fix = "compare fields of the event: event.data.service == 'checkout'"
+            yield Problem(expression.lineno, f"{option}: {wrong}", fix)
+
+
+def _twice(source: Source) -> Iterator[Problem]:
+    """A function with on_failure takes two ids: its own, and that with `-failure` behind it."""
+    seen: dict[str, int] = {}
+    for declared in source.declared:
+        if declared.fn_id is None:
+            continue
+        ids = [declared.fn_id, declared.fn_id + _FAILURE] if "on_failure" in declared.options else [declared.fn_id]
+        for one in ids:
+            if one in seen:
+                reason = f"the function id {one!r} is taken on line {seen[one]}"
+                yield Problem(declared.call.lineno, reason, "give each function an fn_id of its own")
+            else:
+                seen[one] = declared.call.lineno
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None

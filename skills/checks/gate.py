@@ -1,0 +1,98 @@
+"""The gate before a skill file: everything that is wrong with it, at once, without running any of it."""
+
+from __future__ import annotations
+
+import ast
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from skills.checks.forbidden import check_forbidden
+from skills.checks.functions import check_functions
+from skills.checks.import_work import check_import_work
+from skills.checks.imports import check_imports
+from skills.checks.linting import lint_problems, start_lint
+from skills.checks.parsing import parse
+from skills.checks.permissions import check_permissions
+from skills.checks.source import Check, read_source
+from skills.checks.stems import check_stems
+from skills.checks.steps import check_steps
+from skills.checks.tool import Tool, find_tool
+from skills.checks.triggers import check_triggers
+from skills.checks.type_checking import start_type_check, type_problems
+from skills.manifest import Manifest, manifest_of
+from skills.problem import Problem, RefusedSkillError
+
+MOST_PROBLEMS = 50
+"""More than these nobody reads; a check that finds more has said enough."""
+
+CHECKS: tuple[Check, ...] = (
+    check_stems,
+    check_imports,
+    check_forbidden,
+    check_import_work,
+    check_functions,
+    check_triggers,
+    check_steps,
+    check_permissions,
+)
+
+
+def check_source(source: bytes, stem: str, others: Mapping[str, Path]) -> list[Problem]:
+    """What is wrong with the file, in the order of its lines; empty for a good one.
+
+    `others` are the files of the other skills by their stems; this skill's own stem is among them only where another
+    file bears it too. Lint and types are left out where their programs are not installed (see `missing_tools`).
+    """
+    try:
+        text, tree = parse(source)
+    except RefusedSkillError as refused:
+        return list(refused.problems)
+    with tempfile.TemporaryDirectory(prefix="loopwright-check-") as folder:
+        file = Path(folder) / "skill_file.py"
+        file.write_bytes(source)
+        # They work while we do.
+        lint, types = start_lint(file), start_type_check(file)
+        try:
+            own = tree_problems(text, tree, stem, others)
+            tools = [*_found(lint, lint_problems), *_found(types, type_problems)]
+        finally:
+            for tool in (lint, types):
+                if tool is not None:
+                    tool.stop()
+    # A tool that stumbles over a line of which our own checks speak has nothing to add.
+    told = {problem.line for problem in own}
+    return _ordered([*own, *(one for one in tools if one.line not in told or one.line is None)])
+
+
+def missing_tools() -> list[str]:
+    """The checking programs that are not installed."""
+    return [name for name in ("ruff", "ty") if find_tool(name) is None]
+
+
+def tree_problems(text: str, tree: ast.Module, stem: str, others: Mapping[str, Path]) -> list[Problem]:
+    """What the file's syntax tree alone tells: everything but lint and types."""
+    problems: list[Problem] = []
+    manifest: Manifest | None = None
+    try:
+        manifest = manifest_of(tree)
+    except RefusedSkillError as refused:
+        problems += refused.problems
+    try:
+        source = read_source(text, tree, stem, manifest, others)
+        for check in CHECKS:
+            problems += check(source)
+    except RecursionError:
+        problems.append(Problem(None, "the file is nested too deeply", "write it flatter"))
+    return problems
+
+
+def _found(tool: Tool | None, problems: Callable[[Tool], Iterator[Problem]]) -> Iterator[Problem]:
+    if tool is not None:
+        yield from problems(tool)
+
+
+def _ordered(problems: list[Problem]) -> list[Problem]:
+    """Each once, by line; what has no line comes last."""
+    unique = dict.fromkeys(problems)
+    return sorted(unique, key=lambda one: (one.line is None, one.line or 0))[:MOST_PROBLEMS]

@@ -1,0 +1,92 @@
+"""Imports against the list of what a skill may use."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from skills.checks.source import Source
+from skills.checks.word_list import words
+from skills.problem import Problem
+
+KIT = "skills.kit"
+KIT_NAMES = words("client llm notify http secrets memory ask_agent runs claim release Answer Refused Unavailable")
+LIBRARIES = frozenset(("inngest", "pydantic", "typing_extensions"))
+STANDARD = words(
+    """__future__ abc array base64 binascii bisect calendar cmath collections collections.abc colorsys contextlib copy
+    csv dataclasses datetime decimal difflib email.utils enum fnmatch fractions functools graphlib hashlib heapq hmac
+    html html.parser io ipaddress itertools json keyword logging math numbers operator pprint quopri random re reprlib
+    statistics string stringprep struct textwrap time tomllib traceback types typing unicodedata urllib.parse uuid
+    warnings weakref xml.etree.ElementTree zlib zoneinfo"""
+)
+
+_NET = "use skills.kit.http, and name the host in permissions.hosts"
+_FILES = "a skill has no files: return what must be kept from a step"
+_PROCESSES = "a skill starts no process and no thread: use ctx.group.parallel for steps side by side"
+_NATIVE = "a skill is plain Python: do without it"
+_MODELS = "use skills.kit.llm, and set permissions.model_budget_per_day"
+_TALK = "use skills.kit.notify, and name the channel in permissions.notify"
+_ENDS = "raise inngest.NonRetriableError to end a run; what is secret comes from skills.kit.secrets"
+_FIXES: dict[str, str] = {
+    **dict.fromkeys(words("httpx requests aiohttp urllib urllib3 http socket ssl ftplib"), _NET),
+    **dict.fromkeys(words("pathlib shutil tempfile glob sqlite3 shelve dbm pickle marshal"), _FILES),
+    **dict.fromkeys(words("subprocess multiprocessing threading asyncio concurrent signal pty"), _PROCESSES),
+    **dict.fromkeys(words("ctypes cffi mmap gc inspect importlib runpy code builtins"), _NATIVE),
+    **dict.fromkeys(words("openai anthropic litellm"), _MODELS),
+    **dict.fromkeys(words("smtplib slack_sdk telegram"), _TALK),
+    **dict.fromkeys(words("os sys posix"), _ENDS),
+    "secrets": "for a secret use skills.kit.secrets; for a random name uuid",
+}
+
+
+def check_imports(source: Source) -> Iterator[Problem]:
+    for node in source.nodes:
+        match node:
+            case ast.Import(names=names):
+                for one in names:
+                    yield from _module(one.name, node.lineno)
+            case ast.ImportFrom(level=level) if level:
+                yield Problem(node.lineno, "a skill file is alone: it imports nothing beside it", "write it out here")
+            case ast.ImportFrom(module=str(module), names=names):
+                yield from _from(module, [one.name for one in names], node.lineno)
+            case _:
+                continue
+
+
+def _module(name: str, line: int) -> Iterator[Problem]:
+    if name == KIT or name in LIBRARIES or name in STANDARD:
+        return
+    # `import urllib` alone gives nothing of urllib.parse.
+    yield Problem(line, f"a skill may not import {name}", _fix(name))
+
+
+def _from(module: str, names: list[str], line: int) -> Iterator[Problem]:
+    if "*" in names:
+        yield Problem(line, f"everything is imported from {module}", "name what you use")
+        return
+    if module == KIT:
+        for name in names:
+            if name not in KIT_NAMES:
+                yield Problem(line, f"skills.kit has no {name}", f"it has {', '.join(sorted(KIT_NAMES))}")
+        return
+    if module == "skills" and names == ["kit"]:
+        return
+    if module in LIBRARIES or module in STANDARD:
+        if module == "inngest":
+            for name in names:
+                if name[:1].islower():
+                    yield Problem(line, f"a skill may not import inngest.{name}", "use what `import inngest` gives")
+        return
+    for name in names:
+        if f"{module}.{name}" not in STANDARD:
+            yield Problem(line, f"a skill may not import {module}", _fix(module))
+            return
+
+
+def _fix(name: str) -> str:
+    top = name.partition(".")[0]
+    if top == "inngest":
+        return "use what `import inngest` gives; models are asked through skills.kit.llm"
+    if top == "skills":
+        return "import from skills.kit"
+    return _FIXES.get(top, "use inngest, skills.kit, pydantic, or what the guide lists of the standard library")

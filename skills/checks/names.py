@@ -1,0 +1,93 @@
+"""Which thing a name in a skill file stands for."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+_BUILTINS = frozenset(dir(builtins))
+
+
+@dataclass(frozen=True)
+class Names:
+    """`aliases` maps what an import bound to its dotted name; `constants` what a module-level name was set to, once."""
+
+    aliases: Mapping[str, str]
+    bound: frozenset[str]
+    constants: Mapping[str, ast.expr]
+
+    def dotted(self, expression: ast.expr) -> str | None:
+        """`skills.kit.http.get`, `builtins.open`; None for what the file itself made or what is no plain name."""
+        match expression:
+            case ast.Name(id=name) if name in self.aliases:
+                return self.aliases[name]
+            case ast.Name(id=name) if name not in self.bound and name in _BUILTINS:
+                return f"builtins.{name}"
+            case ast.Attribute(value=whole, attr=attr):
+                before = self.dotted(whole)
+                return f"{before}.{attr}" if before is not None else None
+            case _:
+                return None
+
+    def resolved(self, expression: ast.expr) -> ast.expr:
+        """What stands behind a constant's name; any other expression as it is."""
+        if isinstance(expression, ast.Name) and expression.id in self.constants:
+            return self.constants[expression.id]
+        return expression
+
+    def text(self, expression: ast.expr | None) -> str | None:
+        """The literal string, written out here or in a constant; None when it is computed."""
+        if expression is None:
+            return None
+        match self.resolved(expression):
+            case ast.Constant(value=str(text)):
+                return text
+            case _:
+                return None
+
+
+def read_names(tree: ast.Module, nodes: Iterable[ast.AST]) -> Names:
+    aliases: dict[str, str] = {}
+    times: Counter[str] = Counter()
+    for node in nodes:
+        match node:
+            case ast.Import(names=names):
+                for one in names:
+                    bound, dotted = (one.asname, one.name) if one.asname else (one.name.partition(".")[0],) * 2
+                    aliases[bound] = dotted
+            case ast.ImportFrom(module=str(module), names=names, level=0):
+                aliases |= {one.asname or one.name: f"{module}.{one.name}" for one in names}
+            case _:
+                times.update(_bound_by(node))
+    own = {name: value for name, value in _module_constants(tree) if times[name] == 1 and name not in aliases}
+    # A name that is imported and also set anywhere is no longer surely the imported thing.
+    sure = {name: dotted for name, dotted in aliases.items() if not times[name]}
+    return Names(sure, frozenset(times) | frozenset(aliases), own)
+
+
+def _bound_by(node: ast.AST) -> Iterator[str]:
+    match node:
+        case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+            yield name
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            yield name
+        case ast.arg(arg=name):
+            yield name
+        case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+            yield name
+        case _:
+            return
+
+
+def _module_constants(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
+    for statement in tree.body:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                yield name, value
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                yield name, value
+            case _:
+                continue

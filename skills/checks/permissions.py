@@ -1,0 +1,166 @@
+"""The manifest's own values, and what the file does against what its manifest allows."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from urllib.parse import urlsplit
+
+from skills.checks.events import wrong_event
+from skills.checks.source import Source
+from skills.checks.steps import step_calls
+from skills.manifest import Permissions
+from skills.problem import Problem
+
+_HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?(:\d{1,5})?|\[[0-9A-Fa-f:.]+\](:\d{1,5})?")
+_SECRET = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
+_INVOKE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}/[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+_CHANNEL = re.compile(r"[a-z][a-z0-9_-]{0,39}")
+_HTTP = frozenset(f"skills.kit.http.{method}" for method in ("get", "post", "put", "patch", "delete"))
+
+# What a piece of the kit needs: whether it is there, and what to add.
+_NEEDS: dict[str, tuple[Callable[[Permissions], bool], str]] = {
+    "http": (lambda may: bool(may.hosts), '"hosts": ["metrics.example:9090"]'),
+    "llm": (lambda may: float(may.model_budget_per_day) > 0, '"model_budget_per_day": "0.50"'),
+    "notify": (lambda may: bool(may.notify), '"notify": ["ops"]'),
+    "secrets": (lambda may: bool(may.secrets), '"secrets": {"NAME": "host:port"}'),
+    "memory": (lambda may: may.memory == "read", '"memory": "read"'),
+    "ask_agent": (lambda may: may.ask_agent, '"ask_agent": True'),
+}
+
+
+def check_permissions(source: Source) -> Iterator[Problem]:
+    if source.manifest is None:
+        return
+    may = source.manifest.permissions
+    yield from _manifest(may, _line(source))
+    yield from _kit(source, may)
+    yield from _calls(source, may)
+    yield from _invokes(source, may)
+
+
+def _manifest(may: Permissions, line: int) -> Iterator[Problem]:
+    for host in (*may.hosts, *may.secrets.values()):
+        if not _HOST.fullmatch(host):
+            yield Problem(line, f"{host!r} is no host", "write a host as metrics.example:9090, without scheme and path")
+    for name, host in may.secrets.items():
+        if not _SECRET.fullmatch(name):
+            yield Problem(line, f"{name!r} is no name of a secret", "write it as METRICS_TOKEN")
+        if host not in may.hosts:
+            yield Problem(line, f"the secret {name} is for {host}, which is not among the hosts", "name the host too")
+    yield from _events(may, line)
+    for name in may.invoke:
+        if not _INVOKE.fullmatch(name):
+            yield Problem(line, f"{name!r} names no function", "write skill-<stem>/<fn_id>")
+    for name in may.notify:
+        if not _CHANNEL.fullmatch(name):
+            yield Problem(line, f"{name!r} is no channel", "write a short word such as ops")
+
+
+def _events(may: Permissions, line: int) -> Iterator[Problem]:
+    for kind, names in may.events.items():
+        if kind not in ("listen", "send"):
+            yield Problem(line, f"permissions.events has no {kind!r}", "it has listen and send")
+        for name in names:
+            if (wrong := wrong_event(name)) is not None:
+                yield Problem(line, wrong, "use events of your own")
+
+
+def _kit(source: Source, may: Permissions) -> Iterator[Problem]:
+    told: set[str] = set()
+    for node in source.nodes:
+        name = _kit_name(source, node)
+        if name in _NEEDS and name not in told:
+            has, entry = _NEEDS[name]
+            if not has(may):
+                told.add(name)
+                reason = f"the file uses skills.kit.{name}, and its manifest does not allow that"
+                yield Problem(getattr(node, "lineno", None), reason, f"add {entry} to permissions")
+
+
+def _kit_name(source: Source, node: ast.AST) -> str:
+    if not isinstance(node, ast.Name | ast.Attribute) or not isinstance(node.ctx, ast.Load):
+        return ""
+    dotted = source.names.dotted(node) or ""
+    return dotted.removeprefix("skills.kit.").partition(".")[0] if dotted.startswith("skills.kit.") else ""
+
+
+def _calls(source: Source, may: Permissions) -> Iterator[Problem]:
+    for node in source.nodes:
+        match node:
+            case ast.Call(func=func):
+                dotted = source.names.dotted(func)
+                if dotted in _HTTP:
+                    yield from _host(source, node, may)
+                elif dotted == "skills.kit.notify":
+                    yield from _channel(source, node, may)
+                elif dotted == "inngest.Event":
+                    yield from _sent(source, node, may)
+            case ast.Subscript(value=whole, slice=ast.Constant(value=str(name))):
+                if source.names.dotted(whole) == "skills.kit.secrets" and may.secrets and name not in may.secrets:
+                    fix = f'add "{name}" with its host to permissions.secrets'
+                    yield Problem(node.lineno, f"the manifest names no secret {name}", fix)
+            case _:
+                continue
+
+
+def _host(source: Source, call: ast.Call, may: Permissions) -> Iterator[Problem]:
+    """The address, as far as it is written out: also the beginning of an f-string up to its path."""
+    value = source.names.resolved(call.args[0]) if call.args else None
+    match value:
+        case ast.Constant(value=str(url)):
+            pass
+        case ast.JoinedStr(values=[ast.Constant(value=str(url)), *_]) if url.count("/") > 2:
+            pass
+        case _:
+            return
+    try:
+        named = urlsplit(url).netloc
+    except ValueError:
+        named = ""
+    if may.hosts and named not in may.hosts:
+        reason = f"{url!r} is at {named or 'no host'}, which is not among the hosts"
+        yield Problem(call.lineno, reason, f"the manifest names {', '.join(may.hosts)}; add the host there")
+
+
+def _channel(source: Source, call: ast.Call, may: Permissions) -> Iterator[Problem]:
+    channel = source.names.text(call.args[0]) if call.args else None
+    if channel is not None and may.notify and channel not in may.notify:
+        yield Problem(call.lineno, f"the manifest names no channel {channel}", "add it to permissions.notify")
+
+
+def _sent(source: Source, call: ast.Call, may: Permissions) -> Iterator[Problem]:
+    name = source.names.text(next((one.value for one in call.keywords if one.arg == "name"), None))
+    if name is None:
+        return
+    if (wrong := wrong_event(name)) is not None:
+        yield Problem(call.lineno, f"{wrong}, and a skill may not send it", "send an event of your own")
+    elif name not in may.events.get("send", []):
+        fix = f'add it: "events": {{"send": ["{name}"]}} in permissions'
+        yield Problem(call.lineno, f"the file sends {name}, which its manifest does not name", fix)
+
+
+def _invokes(source: Source, may: Permissions) -> Iterator[Problem]:
+    own = f"skill-{source.stem}"
+    for one in step_calls(source, source.nodes):
+        if one.method != "invoke_by_id":
+            continue
+        options = {option.arg: option.value for option in one.call.keywords}
+        app = source.names.text(options["app_id"]) if "app_id" in options else own
+        function = source.names.text(options.get("function_id"))
+        if app is None or function is None:
+            yield Problem(one.line, "what is invoked is computed", "write app_id and function_id as literal strings")
+        elif app != own and f"{app}/{function}" not in may.invoke:
+            fix = f'add "{app}/{function}" to permissions.invoke'
+            yield Problem(one.line, f"the file invokes {app}/{function}, which its manifest does not name", fix)
+
+
+def _line(source: Source) -> int:
+    for statement in source.tree.body:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id="MANIFEST")]) | ast.AnnAssign(target=ast.Name(id="MANIFEST")):
+                return statement.lineno
+            case _:
+                continue
+    return 1

@@ -1,0 +1,102 @@
+"""What starts the functions: literal schedules and events, those that the manifest names."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from skills.checks.cron import wrong_cron, wrong_jitter
+from skills.checks.events import wrong_event
+from skills.checks.expressions import wrong_expression
+from skills.checks.source import Source
+from skills.checks.steps import step_calls
+from skills.problem import Problem
+
+_MOST = 10
+_EXPRESSION_FIX = "compare fields of the event: event.data.level == 'critical'"
+
+
+def check_triggers(source: Source) -> Iterator[Problem]:
+    for declared in source.declared:
+        if (trigger := declared.options.get("trigger")) is None:
+            reason = f"{declared.label} has no trigger"
+            yield Problem(declared.call.lineno, reason, "give it an inngest.TriggerCron or an inngest.TriggerEvent")
+            continue
+        whole = source.names.resolved(trigger)
+        listed = list(whole.elts) if isinstance(whole, ast.List | ast.Tuple) else [whole]
+        if not 1 <= len(listed) <= _MOST:
+            yield Problem(trigger.lineno, f"a function has 1 to {_MOST} triggers", "write them as a list")
+        seen: set[str] = set()
+        for one in listed:
+            yield from _trigger(source, source.names.resolved(one))
+            text = ast.dump(one)
+            if text in seen:
+                yield Problem(one.lineno, "the same trigger stands here twice", "leave one out")
+            seen.add(text)
+        yield from _cancels(source, declared.options.get("cancel"))
+    yield from _waits(source)
+
+
+def _trigger(source: Source, node: ast.expr) -> Iterator[Problem]:
+    kind = source.names.dotted(node.func) if isinstance(node, ast.Call) else None
+    if not isinstance(node, ast.Call) or kind not in ("inngest.TriggerCron", "inngest.TriggerEvent"):
+        fix = "write inngest.TriggerCron(cron=…) or inngest.TriggerEvent(event=…) out"
+        yield Problem(node.lineno, "this trigger cannot be read", fix)
+        return
+    options = {one.arg: one.value for one in node.keywords}
+    if kind == "inngest.TriggerCron":
+        yield from _cron(source, node, options)
+        return
+    yield from _event(source, node.lineno, options.get("event"), "listens to")
+    if (expression := options.get("expression")) is not None:
+        if (text := source.names.text(expression)) is None:
+            yield Problem(expression.lineno, "the expression is computed", "write it as one literal string")
+        elif (wrong := wrong_expression(text)) is not None:
+            yield Problem(expression.lineno, f"expression: {wrong}", _EXPRESSION_FIX)
+
+
+def _cron(source: Source, node: ast.Call, options: dict[str | None, ast.expr]) -> Iterator[Problem]:
+    text = source.names.text(options.get("cron"))
+    if text is None:
+        yield Problem(node.lineno, "the schedule is computed", 'write it as one literal: cron="*/30 * * * *"')
+    elif (wrong := wrong_cron(text)) is not None:
+        fix = "write minute, hour, day, month, weekday, and TZ=Zone before them"
+        yield Problem(node.lineno, f"cron {text!r}: {wrong}", fix)
+    if (jitter := options.get("jitter")) is not None:
+        said = source.names.text(jitter)
+        wrong = "the jitter is no literal string" if said is None else wrong_jitter(said)
+        if wrong is not None:
+            yield Problem(jitter.lineno, wrong, 'write it as jitter="30s"')
+
+
+def _waits(source: Source) -> Iterator[Problem]:
+    for one in step_calls(source, source.nodes):
+        if one.method != "wait_for_event":
+            continue
+        options = {option.arg: option.value for option in one.call.keywords}
+        yield from _event(source, one.line, options.get("event"), "waits for")
+        if (expression := options.get("if_exp")) is not None:
+            text = source.names.text(expression)
+            # It may carry a value of this very run, and then only the engine can read it.
+            if text is not None and (wrong := wrong_expression(text)) is not None:
+                yield Problem(expression.lineno, f"if_exp: {wrong}", "compare event.data and async.data")
+
+
+def _cancels(source: Source, cancels: ast.expr | None) -> Iterator[Problem]:
+    whole = source.names.resolved(cancels) if cancels is not None else None
+    for entry in getattr(whole, "elts", []):
+        rule = source.names.resolved(entry)
+        if isinstance(rule, ast.Call):
+            event = next((one.value for one in rule.keywords if one.arg == "event"), None)
+            yield from _event(source, rule.lineno, event, "is cancelled by")
+
+
+def _event(source: Source, line: int, name: ast.expr | None, does: str) -> Iterator[Problem]:
+    text = source.names.text(name)
+    if text is None:
+        yield Problem(line, "the name of the event is computed", "write it as one literal string")
+    elif (wrong := wrong_event(text)) is not None:
+        yield Problem(line, wrong, "listen to an event of your own")
+    elif source.manifest is not None and text not in source.manifest.permissions.events.get("listen", []):
+        reason = f"the file {does} {text}, which its manifest does not name"
+        yield Problem(line, reason, f'add it: "events": {{"listen": ["{text}"]}} in permissions')
