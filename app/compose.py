@@ -40,6 +40,8 @@ from runtime.tools.ending import Finish
 from runtime.tools.looking import CheckCall, ListTasks, ReadBack, ReadTask
 from runtime.tools.planning import CreateChecklist, SetBrief, UpdateChecklist
 from skills import outcomes as skill_outcomes
+from skills.review import watching as review_watching
+from skills.review.parts import ReviewParts
 from workspace import objects
 from workspace.assets import Assets
 from workspace.reading_tools import ListObjects
@@ -102,7 +104,14 @@ class Parts:
     def watch_passes(self) -> tuple[Pass, ...]:
         """The rooms' own parts of the watch."""
         first_pause, patience = self.settings.poll_seconds, timedelta(seconds=self.settings.lease_seconds)
-        return (lambda workspace_id: generation_watching.pass_over(self.database, workspace_id, first_pause, patience),)
+        return (
+            lambda workspace_id: generation_watching.pass_over(self.database, workspace_id, first_pause, patience),
+            lambda workspace_id: review_watching.pass_over(self.database, workspace_id, patience),
+        )
+
+    @cached_property
+    def review(self) -> ReviewParts:
+        return ReviewParts(self.database, self.model, self.runs, self.settings.skill_repairs_per_day)
 
     def _worker_tools(self) -> tuple[Tool, ...]:
         core: tuple[Tool, ...] = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import inngest
 from pydantic import BaseModel, ConfigDict
@@ -70,3 +70,28 @@ class SkillQuarantined(Event):
     name = "skill/quarantined"
     skill_id: str
     version_id: str
+
+
+class SkillReviewRequested(Event):
+    """Skills are to be reviewed: the one that is named, else every one that serves."""
+
+    name = "skill/review.requested"
+    workspace_id: str = ""
+    skill_id: str = ""
+
+
+class RunFailed(BaseModel):
+    """What the engine says of a run that failed for good; `inngest/function.failed` is its event, not ours."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+    name: ClassVar[str] = "inngest/function.failed"
+
+    function_id: str
+    run_id: str
+    error: Any = None
+    event: Any = None
+
+    @classmethod
+    def of(cls, event: inngest.Event) -> Self:
+        """Read an arrived event; raises pydantic's ValidationError when a field is missing."""
+        return cls.model_validate(dict(event.data))

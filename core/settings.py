@@ -105,6 +105,7 @@ class Settings(BaseSettings):
     skill_idle_seconds: float = Field(600, gt=0, description="after so long without a call a skill's process is stopped")
     shadow_runs: int = Field(1, ge=0, description="runs beside which an agent's change of a skill is tried first")
     canary_runs: int = Field(3, ge=0, description="runs that such a change must complete before it serves all")
+    skill_repairs_per_day: int = Field(3, ge=0, description="how often a day the agent is asked to repair one skill")
     free_per_operation: str = Field("0.30", description="amount below which a paid act needs no card, in USD")
     free_per_day: str = Field("2.00", description="sum of such acts a day and workspace, in USD")
     opening_balance: str = Field("100.00", description="credit of a new workspace, in USD")

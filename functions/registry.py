@@ -11,10 +11,13 @@ from core.settings import Settings
 from functions.answer_in_main import answer_in_main
 from functions.generate import generate
 from functions.notify import notify
+from functions.on_run_failed import on_run_failed
+from functions.review_skills import review_skills
 from functions.route_message import route_message
 from functions.run_turn import run_turn
 from functions.watch import Pass, watch
 from runtime.parts import RuntimeParts
+from skills.review.parts import ReviewParts
 
 
 class Parts(Protocol):
@@ -27,6 +30,8 @@ class Parts(Protocol):
     @property
     def runtime(self) -> RuntimeParts: ...
     @property
+    def review(self) -> ReviewParts: ...
+    @property
     def watch_passes(self) -> tuple[Pass, ...]: ...
 
 
@@ -38,4 +43,6 @@ def all_functions(client: inngest.Inngest, parts: Any) -> list[inngest.Function[
         generate(client, parts),
         watch(client, parts.database, parts.runtime.pause, parts.runtime.patience, parts.watch_passes),
         notify(client, parts.database, parts.settings.webhook_of),
+        review_skills(client, parts.review, parts.settings.timezone),
+        on_run_failed(client, parts.review),
     ]

@@ -16,6 +16,8 @@ from core.events import (
     MainRequested,
     MessageReceived,
     NoticeRequested,
+    SkillQuarantined,
+    SkillReviewRequested,
     TurnFinished,
     TurnRequested,
     WatchRequested,
@@ -204,6 +206,8 @@ ELSEWHERE: Mapping[type[Event], str] = {
     GenerationNews: "the order's own poll looks again after its pause",
     TurnFinished: "nobody listens yet",
     WatchRequested: "the watch's own cron",
+    SkillQuarantined: "the notice says it; nobody needs the bell",
+    SkillReviewRequested: "skills/review/watching.py, tested there",
 }
 
 

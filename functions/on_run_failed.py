@@ -1,0 +1,35 @@
+"""What follows when a run of whichever function fails for good, as a durable function."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import inngest
+from pydantic import ValidationError
+
+from core.events import RunFailed
+from functions.shell import stepped
+from skills.review import failures
+from skills.review.failures import Failed
+from skills.review.parts import ReviewParts
+
+
+def on_run_failed(client: inngest.Inngest, parts: ReviewParts) -> inngest.Function[str]:
+    """Trigger `inngest/function.failed`. Step: `tell`. Answers `repair`, `told`, or why no repair is asked for.
+
+    A failure of `notify` is told nobody: the notice about it would go the way that is broken.
+    """
+    deaf = f"{client.app_id}-notify"
+
+    @client.create_function(fn_id="on-run-failed", trigger=inngest.TriggerEvent(event=RunFailed.name), retries=8)
+    def handler(ctx: inngest.ContextSync) -> str:
+        try:
+            told = RunFailed.of(ctx.event)
+        except ValidationError:
+            raise inngest.NonRetriableError("the event does not say which run of which function failed") from None
+        if told.function_id == deaf:
+            return "the notices themselves fail"
+        failed = Failed(told.function_id, told.run_id, told.error, told.event)
+        return str(ctx.step.run("tell", stepped(partial(failures.tell, parts, failed))))
+
+    return handler

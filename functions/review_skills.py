@@ -1,0 +1,60 @@
+"""The weekly review of skills, as a durable function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import inngest
+
+from core.events import SkillReviewRequested
+from core.identity import HOME_WORKSPACE
+from functions.shell import heard, stepped
+from skills.review import acting, beginning, gathering, judging
+from skills.review.parts import ReviewParts
+
+WEEKLY = "0 10 * * 5"
+"""Fridays at ten, in the zone of the workspace."""
+Half = Callable[[ReviewParts, str, str], str]
+
+
+def review_skills(client: inngest.Inngest, parts: ReviewParts, timezone: str) -> inngest.Function[list[str]]:
+    """Triggers: weekly, and `skill/review.requested`. Steps: `begin`; `gather-<n>`, `judge-<n>`, `act-<n>` a skill.
+
+    Answers what became of each review, in the order of the skills; one that fails keeps no other from its own.
+    """
+
+    @client.create_function(
+        fn_id="review-skills",
+        trigger=[
+            inngest.TriggerCron(cron=f"TZ={timezone} {WEEKLY}"),
+            inngest.TriggerEvent(event=SkillReviewRequested.name),
+        ],
+        retries=5,
+    )
+    def handler(ctx: inngest.ContextSync) -> list[str]:
+        where, skill_id = _asked(ctx.event)
+        begun = ctx.step.run("begin", stepped(partial(beginning.begin, parts.database, where, ctx.run_id, skill_id)))
+        reviews = [str(one) for one in begun] if isinstance(begun, list) else []
+        return [_review(ctx, parts, where, n, review_id) for n, review_id in enumerate(reviews, start=1)]
+
+    return handler
+
+
+def _asked(event: inngest.Event) -> tuple[str, str]:
+    """Workspace and skill; the schedule, and a bell that names none, mean every skill of the home."""
+    if event.name != SkillReviewRequested.name:
+        return HOME_WORKSPACE, ""
+    asked = heard(SkillReviewRequested, event)
+    return asked.workspace_id or HOME_WORKSPACE, asked.skill_id
+
+
+def _review(ctx: inngest.ContextSync, parts: ReviewParts, where: str, n: int, review_id: str) -> str:
+    halves: tuple[tuple[str, Half], ...] = (("gather", gathering.gather_facts), ("judge", judging.judge))
+    try:
+        for name, half in halves:
+            ctx.step.run(f"{name}-{n}", stepped(partial(half, parts, where, review_id)))
+        return str(ctx.step.run(f"act-{n}", stepped(partial(acting.act, parts, where, review_id))))
+    except inngest.StepError:
+        # The review stands where it stood; the watch rings for it again.
+        return "failed"

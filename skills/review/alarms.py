@@ -1,0 +1,87 @@
+"""The alarms of a skill: what its runs, or runs that they invoked, asked people, and what became of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from core.database import Scope
+from runtime.tables import cards
+from skills import outcomes, runs
+from skills.outcomes import Outcome
+from skills.review.lineage import invoker
+from skills.review.meaning import meaning
+from skills.review.observed import Alarm
+from skills.runs import SkillRun
+from skills.tables import skill_outcomes
+
+PATIENCE = timedelta(days=1)
+"""A question that nobody answered for so long was ignored."""
+MOST = 1000
+
+
+def of_skill(scope: Scope, stem: str, version_id: str, since: datetime) -> list[Alarm]:
+    """The alarms since then that this version of the skill raised, newest first.
+
+    Where one skill invokes another, the alarm is the first one's: it decided that there was something to look at.
+    """
+    asked = {str(row.id): row for row in _questions(scope, since)}
+    told = _told(scope, since)
+    answers = {str(one.facts.get("card_id")): one for one in told if one.facts.get("card_id")}
+    found: list[Alarm] = []
+    for card_id, row in asked.items():
+        run = _raised_by(scope, row.subject.get("run_id"), stem, version_id)
+        if run is not None:
+            found.append(_alarm(card_id, run, row.created_at, answers.get(card_id), scope.now))
+    for one in told:
+        if str(one.facts.get("card_id")) not in asked:
+            run = _raised_by(scope, one.run_id, stem, version_id)
+            if run is not None:
+                found.append(_alarm(one.id, run, one.at, one, scope.now))
+    return sorted(found, key=lambda alarm: alarm.at, reverse=True)
+
+
+def _questions(scope: Scope, since: datetime) -> list[Any]:
+    query = scope.select(cards.c.id, cards.c.subject, cards.c.created_at).where(
+        cards.c.kind == "choice", cards.c.task_id.is_(None), cards.c.created_at >= since
+    )
+    return scope.rows(query.order_by(cards.c.created_at.desc()).limit(MOST))
+
+
+def _told(scope: Scope, since: datetime) -> list[Outcome]:
+    query = scope.select(skill_outcomes.c.skill_id).where(skill_outcomes.c.at >= since).distinct()
+    return [one for row in scope.rows(query) for one in outcomes.of_skill(scope, row.skill_id, since, MOST)]
+
+
+def _raised_by(scope: Scope, run_id: object, stem: str, version_id: str) -> SkillRun | None:
+    """The run that asked, when the alarm is this version's."""
+    asked = runs.find(scope, run_id) if isinstance(run_id, str) else None
+    if asked is None:
+        return None
+    by = invoker(asked.event)
+    if by is not None and by[0] != asked.skill_id:
+        first = runs.find(scope, by[1])
+        is_its_own = by[0] == stem and (first is None or first.version_id == version_id)
+        return asked if is_its_own else None
+    return asked if asked.skill_id == stem and asked.version_id == version_id else None
+
+
+def _alarm(ref: str, run: SkillRun, at: datetime, told: Outcome | None, now: datetime) -> Alarm:
+    return Alarm(
+        ref=ref,
+        run_id=run.run_id,
+        at=at,
+        said=told.value if told is not None else "",
+        meaning=meaning(told.value) if told is not None else None,
+        ignored=told is None and at < now - PATIENCE,
+        measured=_measured(run.output),
+    )
+
+
+def _measured(output: Any) -> float | None:
+    value = output.get("measured") if isinstance(output, Mapping) else None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return float(value)

@@ -1,0 +1,146 @@
+"""A run that failed for good: ops is told, and the agent may get a repair to do. What the run says is data, no more."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from core.database import Database, Scope
+from core.identity import HOME_WORKSPACE
+from runtime import credits, notices, tasks
+from runtime.tables import tasks as task_rows
+from skills import book, runs, versions
+from skills.book import Skill
+from skills.review import repair
+from skills.review.handover import hand_over, task_behind
+from skills.review.lineage import APP
+from skills.review.parts import ReviewParts
+from skills.review.words import clean, error_text, text_in
+from skills.runs import SkillRun
+from skills.versions import Version
+
+REPAIR = "repair:"
+WITHIN = timedelta(days=1)
+_LONGEST_INPUT = 600
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A failed run as the engine tells of it; `function` is its engine-wide id, the rest is JSON from anybody."""
+
+    function: str
+    run_id: str
+    error: Any
+    event: Any
+
+
+def tell(parts: ReviewParts, failed: Failed) -> str:
+    """Tell of a failed run, once; answers what follows: `repair`, or why there is none."""
+    workspace_id = HOME_WORKSPACE if failed.function.startswith(APP) else _workspace(parts.database, failed)
+    with parts.database.transaction(workspace_id, "run_failed.told") as scope:
+        run = runs.find(scope, failed.run_id)
+        stem = run.skill_id if run is not None else _stem(scope, failed.function)
+        skill = book.locked(scope, stem) if stem else None
+        version = _version(scope, run, skill)
+        verdict = None if skill is None else _why_not(scope, parts, skill, version)
+        text = _notice(failed, run)
+        task_id = None
+        if skill is not None and version is not None and verdict is None:
+            task_id = _ask_for_repair(scope, failed, skill, version, run)
+            text += " The agent is asked to repair it."
+        elif verdict is not None:
+            text += f" No repair is asked of the agent: {verdict}."
+        notices.tell(scope, "ops", text, f"run-failed:{failed.run_id}", task_id)
+        return "told" if skill is None else verdict or "repair"
+
+
+def _workspace(database: Database, failed: Failed) -> str:
+    data = failed.event.get("data") if isinstance(failed.event, Mapping) else None
+    named = text_in(data, "workspace_id", 64)
+    return named if named in database.workspace_ids() else HOME_WORKSPACE
+
+
+def _stem(scope: Scope, function: str) -> str | None:
+    """The skill whose function it is; a stem may hold a dash, so the longest one that fits is meant."""
+    fitting = [skill.id for skill in book.listing(scope) if function.startswith(f"{APP}{skill.id}-")]
+    return max(fitting, key=len, default=None)
+
+
+def _version(scope: Scope, run: SkillRun | None, skill: Skill | None) -> Version | None:
+    """The version that failed; the serving one where the ledger does not know the run."""
+    version_id = run.version_id if run is not None else skill.version_id if skill is not None else None
+    return None if version_id is None else versions.get(scope, version_id)
+
+
+def _why_not(scope: Scope, parts: ReviewParts, skill: Skill, version: Version | None) -> str | None:
+    newest = next(iter(versions.listing(scope, skill.id, limit=1)), None)
+    if version is None or newest is None:
+        return "it has no version that could be repaired"
+    asked = _repairs(scope, skill.id)
+    behind = task_behind(scope, newest)
+    by_repair = behind is not None and behind.cause.startswith(REPAIR)
+    return repair.why_not(
+        repair.Facts(
+            origin=skill.origin,
+            retired=skill.status == "retired",
+            was_current=version.id == newest.id,
+            newest_is_repair=by_repair and newest.created_at > scope.now - WITHIN,
+            repair_at_work=any(status in tasks.OPEN for _, status in asked),
+            today=sum(cause.startswith(_today(scope, skill.id)) for cause, _ in asked),
+            per_day=parts.repairs_per_day,
+        )
+    )
+
+
+def _repairs(scope: Scope, stem: str) -> list[tuple[str, str]]:
+    """Cause and status of the repairs of a skill that were asked for within two days."""
+    query = scope.select(task_rows.c.cause, task_rows.c.status).where(
+        task_rows.c.cause.startswith(f"{REPAIR}{stem}:", autoescape=True),
+        task_rows.c.created_at > scope.now - timedelta(days=2),
+    )
+    return [(str(row.cause), str(row.status)) for row in scope.rows(query)]
+
+
+def _today(scope: Scope, stem: str) -> str:
+    return f"{REPAIR}{stem}:{credits.today(scope).isoformat()}:"
+
+
+def _ask_for_repair(scope: Scope, failed: Failed, skill: Skill, version: Version, run: SkillRun | None) -> str:
+    error = failed.error if isinstance(failed.error, Mapping) else {"message": error_text(failed.error)}
+    data = {
+        "kind": "skill_repair",
+        "skill_id": skill.id,
+        "base_version": version.number,
+        "base_version_id": version.id,
+        "run_id": failed.run_id,
+        "function": failed.function,
+        "attempts": run.attempts if run is not None else None,
+        "error": {name: text_in(error, name, 4000) for name in ("name", "message", "stack")},
+        "input": _input(failed, run, 4000),
+    }
+    order = (
+        f"A run of the skill `{skill.id}` failed for good. Find the fault with read_skill and skill_runs, correct the "
+        f"skill, ask for no new permission, and save it with write_skill upon version {version.number}, saying what "
+        f"was wrong. Where the fault is not the skill's own, change nothing and say so."
+    )
+    cause = f"{_today(scope, skill.id)}{failed.run_id}"
+    goal = f"Repair the skill {skill.id}: its run {failed.run_id} failed"
+    return hand_over(scope, goal=goal, order=order, data=data, version=version, cause=cause).id
+
+
+def _notice(failed: Failed, run: SkillRun | None) -> str:
+    what = clean(failed.function, 160)
+    tries = f" after {run.attempts} attempts" if run is not None and run.attempts > 1 else ""
+    said = error_text(failed.error) or "it gave no reason"
+    return (
+        f"{what} failed{tries}: {said} (run {clean(failed.run_id, 64)}). Input: {_input(failed, run, _LONGEST_INPUT)}"
+    )
+
+
+def _input(failed: Failed, run: SkillRun | None, most: int) -> str:
+    event = run.event if run is not None else failed.event
+    shown = {name: event.get(name) for name in ("name", "data")} if isinstance(event, Mapping) else event
+    return clean(json.dumps(shown, ensure_ascii=False, default=str), most)

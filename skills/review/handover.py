@@ -1,0 +1,82 @@
+"""Giving the agent a task about a skill: the words are ours, the data is anybody's and is marked as such."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from core.database import Scope
+from core.errors import NotFoundError
+from core.tables import roles
+from runtime import inbox, messages, tasks
+from runtime.messages import set_state
+from runtime.tables import calls, turns
+from runtime.tables import tasks as task_rows
+from runtime.tasks import Task
+from skills.versions import Version
+
+LANGUAGE = "en"
+_LONGEST_DATA = 12_000
+
+
+def hand_over(scope: Scope, *, goal: str, order: str, data: Mapping[str, Any], version: Version, cause: str) -> Task:
+    """Make the task once per `cause` and put the order into its inbox; it belongs to whoever had the skill written.
+
+    Nobody spoke for it, so each paid act that may follow waits for a person's card.
+    """
+    known = scope.first(scope.select(task_rows.c.id).where(task_rows.c.cause == cause))
+    before = task_behind(scope, version)
+    task = tasks.create(
+        scope,
+        kind="persistent",
+        goal=goal,
+        language=before.language if before is not None else LANGUAGE,
+        person_id=before.person_id if before is not None else _owner(scope),
+        asked_by="program",
+        cause=cause,
+    )
+    if known is None:
+        message = messages.receive(
+            scope,
+            person_id=task.person_id,
+            asked_by="agent",
+            channel_id=None,
+            text=f"{order}\n\n{as_data(data)}",
+            client_id=f"task:{cause}",
+            to_task_id=task.id,
+            language=task.language,
+        )
+        set_state(scope, message.id, "delivered", was=("received",), task_id=task.id, routed_at=scope.now)
+        inbox.deliver(scope, task.id, "message", message.id)
+    return task
+
+
+def as_data(data: Mapping[str, Any]) -> str:
+    """JSON between `<data>` and `</data>`; no text in it can end its frame."""
+    text = json.dumps(data, ensure_ascii=False, sort_keys=True, default=str)
+    if len(text) > _LONGEST_DATA:
+        text = json.dumps({"cut": True, "beginning": text[:_LONGEST_DATA]}, ensure_ascii=False)
+    return "<data>\n" + text.replace("<", "\\u003c") + "\n</data>"
+
+
+def task_behind(scope: Scope, version: Version) -> Task | None:
+    """The task whose call wrote a version; None for a person's, or when that is not known."""
+    if version.author != "agent" or not version.author_ref:
+        return None
+    row = scope.first(
+        scope.select(turns.c.task_id, calls.c.id).where(turns.c.id == calls.c.turn_id, calls.c.id == version.author_ref)
+    )
+    task_id = str(row.task_id) if row is not None else version.author_ref
+    try:
+        return tasks.get(scope, task_id)
+    except NotFoundError:
+        return None
+
+
+def _owner(scope: Scope) -> str:
+    query = scope.select(roles.c.person_id).where(roles.c.role == "owner").order_by(roles.c.person_id)
+    found = scope.scalar(query.limit(1))
+    if found is None:
+        raise NotFoundError("the workspace has no owner who could be told")
+    return str(found)
