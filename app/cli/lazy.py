@@ -10,22 +10,26 @@ import click
 
 
 class LazyGroup(click.Group):
-    """`table` names each command's module and attribute as `module:attribute`, and its line in the help."""
+    """`table` names each command's module and attribute as `module:attribute`, and its line in the help.
+
+    Commands that are added to the group itself stand before those.
+    """
 
     def __init__(self, *args: Any, table: Mapping[str, tuple[str, str]], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.table = table
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.table)
+        return [*super().list_commands(ctx), *self.table]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.table:
-            return None
+            return super().get_command(ctx, cmd_name)
         module, _, attribute = self.table[cmd_name][0].partition(":")
         command: click.Command = getattr(import_module(module), attribute)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in self.table.items()])
+            own = [(name, command.get_short_help_str()) for name, command in sorted(self.commands.items())]
+            formatter.write_dl([*own, *((name, line) for name, (_, line) in self.table.items())])

@@ -10,10 +10,17 @@ import click
 
 from app.cli.api import Api
 from app.cli.connection import client_command, connect, connection_options
+from app.cli.lazy import LazyGroup
 from app.cli.show import as_json, json_option, paragraphs, plain, table
 
+# Checking needs parsers that no other command waits for.
+_FILE_COMMANDS = {
+    "new": ("app.cli.skill_files:new", "Begin a skill file from a template."),
+    "check": ("app.cli.skill_files:check", "Say what is wrong with a skill file, without running it."),
+}
 
-@click.group(invoke_without_command=True)
+
+@click.group(cls=LazyGroup, table=_FILE_COMMANDS, invoke_without_command=True)
 @json_option
 @connection_options
 @click.pass_context

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from skills import kit
 from skills.checks.source import Source
 from skills.checks.word_list import words
 from skills.problem import Problem
 
 KIT = "skills.kit"
-KIT_NAMES = words("client llm notify http secrets memory ask_agent runs claim release Answer Refused Unavailable")
+KIT_NAMES = frozenset(kit.__all__)
 LIBRARIES = frozenset(("inngest", "pydantic", "typing_extensions"))
 STANDARD = words(
     """__future__ abc array base64 binascii bisect calendar cmath collections collections.abc colorsys contextlib copy

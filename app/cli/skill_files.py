@@ -1,0 +1,75 @@
+"""`loopwright skills new NAME`, `skills check FILE`: work on files, with or without a running product."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from app.cli.home import home_option
+from app.cli.show import as_json, json_option, plain
+from skills.checks import check_source
+from skills.checks.gate import missing_tools
+from skills.places import agent_folder, all_folders, files_in, people_folders
+from skills.template import template
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
+
+
+@click.command()
+@click.argument("name")
+@home_option
+def new(name: str, home: Path) -> None:
+    """Begin a skill: NAME.py in the first folder of LOOPWRIGHT_SKILL_PATH, else in the agent's folder."""
+    if not _NAME.fullmatch(name):
+        raise click.BadParameter(f"{plain(name)!r}: use letters, digits, _ and -, a letter first", param_hint="NAME")
+    skill_path = os.environ.get("LOOPWRIGHT_SKILL_PATH", "")
+    taken = files_in(all_folders(home, skill_path)).get(name)
+    if taken is not None:
+        raise click.ClickException(f"there is a skill {name} already: {taken}")
+    folder = next(iter(people_folders(skill_path)), agent_folder(home))
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{name}.py"
+    # Beside it first: whoever watches the folder must not read half a file.
+    unfinished = folder / f".{name}.tmp"
+    unfinished.write_text(template(name), encoding="utf-8")
+    try:
+        os.link(unfinished, file)
+    except FileExistsError:
+        raise click.ClickException(f"there is a file {file} already") from None
+    finally:
+        unfinished.unlink()
+    click.echo(f"{file}\nLoopwright serves it whenever you save it; `loopwright skills check {file}` looks before.")
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@home_option
+@json_option
+def check(file: Path, home: Path, json_wanted: bool) -> None:
+    """Say everything that is wrong with a skill file, without running it; exit status 1 when anything is."""
+    folders = (file.resolve().parent, *all_folders(home, os.environ.get("LOOPWRIGHT_SKILL_PATH", "")))
+    problems = check_source(file.read_bytes(), file.stem, _others(folders, file.resolve()))
+    if json_wanted:
+        as_json({"items": [asdict(one) for one in problems], "next": None})
+    else:
+        for one in problems:
+            at = f"{file}:{one.line}" if one.line is not None else str(file)
+            click.echo(f"{at}: {plain(one.reason)}\n    {plain(one.fix)}")
+        if not problems:
+            click.echo(f"{file}: nothing is wrong")
+    for missing in missing_tools():
+        click.echo(f"{missing} is not installed, so a part of the checks was left out", err=True)
+    click.get_current_context().exit(1 if problems else 0)
+
+
+def _others(folders: tuple[Path, ...], file: Path) -> dict[str, Path]:
+    found: dict[str, Path] = {}
+    for folder in folders:
+        for stem, path in files_in((folder,)).items():
+            if path.resolve() != file:
+                found.setdefault(stem, path)
+    return found

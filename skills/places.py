@@ -1,0 +1,32 @@
+"""Where skill files lie: the shipped ones, people's own folders, and the agent's folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+SHIPPED = Path(__file__).parent / "shipped"
+
+
+def agent_folder(home: Path) -> Path:
+    return home.resolve() / "workspace" / "functions"
+
+
+def people_folders(skill_path: str) -> tuple[Path, ...]:
+    """The folders of `LOOPWRIGHT_SKILL_PATH`."""
+    return tuple(Path(part).expanduser().resolve() for part in skill_path.split(os.pathsep) if part.strip())
+
+
+def all_folders(home: Path, skill_path: str) -> tuple[Path, ...]:
+    return (SHIPPED, *people_folders(skill_path), agent_folder(home))
+
+
+def files_in(folders: Iterable[Path]) -> dict[str, Path]:
+    """The skill files there by their stems; of two with one stem the first counts."""
+    found: dict[str, Path] = {}
+    for folder in folders:
+        for path in sorted(folder.glob("*.py")) if folder.is_dir() else ():
+            if not path.name.startswith((".", "_")):
+                found.setdefault(path.stem, path)
+    return found
