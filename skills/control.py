@@ -16,7 +16,7 @@ def enable(scope: Scope, stem: str, by: str) -> Skill:
     del by
     skill = book.locked(scope, stem)
     if skill.status == "retired":
-        raise ConflictError(f"{stem} is retired: put its file back", status=skill.status)
+        raise ConflictError(f"{stem} is retired: put its file back", state=skill.status)
     if skill.enabled and skill.status != "quarantined":
         return skill
     if skill.version_id is None:
@@ -30,7 +30,7 @@ def disable(scope: Scope, stem: str, by: str) -> Skill:
     del by
     skill = book.locked(scope, stem)
     if skill.status == "retired":
-        raise ConflictError(f"{stem} is retired: nothing of it serves", status=skill.status)
+        raise ConflictError(f"{stem} is retired: nothing of it serves", state=skill.status)
     return book.save(scope, replace(skill, enabled=False, status="disabled"))
 
 
@@ -43,18 +43,18 @@ def rollback(scope: Scope, stem: str, by: str, to: int | None = None) -> Skill:
     del by
     skill = book.locked(scope, stem)
     if skill.version_id is None:
-        raise ConflictError(f"{stem} never served, so there is nothing to go back to", status=skill.status)
+        raise ConflictError(f"{stem} never served, so there is nothing to go back to", state=skill.status)
     if skill.status == "retired":
-        raise ConflictError(f"{stem} is retired: put its file back", status=skill.status)
+        raise ConflictError(f"{stem} is retired: put its file back", state=skill.status)
+    if not skill.enabled:
+        raise ConflictError(f"{stem} is disabled: enable it first", state=skill.status)
     current = versions.get(scope, skill.version_id)
     target = _target(scope, skill, current, to)
     candidate = versions.get(scope, skill.candidate_id) if skill.candidate_id is not None else None
     held = skill.refused_sha or (candidate.sha if candidate is not None else current.sha)
     if candidate is not None:
         promotion.drop_candidate(scope, skill)
-    if not skill.enabled:
-        raise ConflictError(f"{stem} is disabled: enable it first", status=skill.status)
-    after = promotion.activate(scope, stem, target)
+    after = promotion.point(scope, skill, target)
     return book.save(scope, replace(after, refused_sha="" if held == target.sha else held))
 
 
@@ -90,7 +90,7 @@ def _target(scope: Scope, skill: Skill, current: Version, to: int | None) -> Ver
     if to is None:
         previous = versions.served_before(scope, skill.id, current)
         if previous is None:
-            raise ConflictError(f"no version of {skill.id} served before", status=skill.status)
+            raise ConflictError(f"no version of {skill.id} served before", state=skill.status)
         return previous
     target = versions.by_number(scope, skill.id, to)
     if target.active_at is None:

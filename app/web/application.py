@@ -29,6 +29,7 @@ from app.web.pages.objects import objects_pages
 from app.web.pages.runs import runs_pages
 from app.web.pages.settings import settings_page
 from app.web.pages.sign_in import refused_page, sign_in_pages, sign_out
+from app.web.pages.skills import skills_pages
 from app.web.pages.task import task_pages
 from app.web.pages.thread import thread_page
 from app.web.pages.view import prepare_templates
@@ -85,6 +86,7 @@ def _doors(parts: WebParts, hub: Hub) -> Sequence[Door]:
         thread_page(parts),
         task_pages(parts),
         objects_pages(parts),
+        skills_pages(parts),
         runs_pages(parts),
         settings_page(parts),
         sign_out(parts),

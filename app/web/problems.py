@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
+from types import MappingProxyType
 
 from flask import Flask, Response, request
 from sqlalchemy.exc import OperationalError
@@ -86,8 +87,8 @@ _OWN_STATUS: dict[type[LoopwrightError], int] = {
 }
 
 
-def problem(status: int, detail: str, code: str, **facts: object) -> Response:
-    """A problem document; `facts` are further members for programs."""
+def problem(status: int, detail: str, code: str, facts: Mapping[str, object] = MappingProxyType({})) -> Response:
+    """A problem document; `facts` are further members for programs, which take none of its own names."""
     body = {**facts, "type": "about:blank", "title": _title(status), "status": status, "detail": detail, "code": code}
     answer = Response(json.dumps(body, default=str), status, content_type="application/problem+json")
     if status == 401:
@@ -122,14 +123,14 @@ def _domain(error: LoopwrightError) -> Response:
     status = status_of(error)
     if status == 500:
         log.error("request failed", extra={"code": error.code}, exc_info=error)
-    return problem(status, str(error), error.code, **error.facts())
+    return problem(status, str(error), error.code, error.facts())
 
 
 def _http(error: HTTPException) -> Response:
     status = error.code or 500
     if isinstance(error, RequestEntityTooLarge):
         _drain()
-        return problem(413, _too_large(), "too_large", limit=request.max_content_length)
+        return problem(413, _too_large(), "too_large", {"limit": request.max_content_length})
     advice = _ADVICE.get(status, error.description or "").format(method=request.method)
     answer = problem(status, advice, "http")
     for name, value in error.get_headers():

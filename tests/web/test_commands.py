@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 
 import pytest
@@ -181,27 +180,6 @@ def test_runs_come_from_whoever_keeps_them(site: Site) -> None:
     assert site.get("/api/v1/runs/r1")["output"] == 1
     assert site.client.get("/api/v1/runs/r2").status_code == 404
     assert site.client.get("/api/v1/runs", params={"status": "odd"}).status_code == 422
-
-
-def test_skills_are_what_the_sidecar_told_last(site: Site) -> None:
-    # Given no sidecar yet, then one that has told of a skill
-    assert site.get("/api/v1/skills") == {"items": [], "next": None}
-    skill = {
-        "id": "hello",
-        "version": 1,
-        "status": "active",
-        "problems": [],
-        "functions": [{"id": "greet", "app": "skill-hello"}],
-    }
-    state = site.parts.settings.home / "sidecar" / "state.json"
-    state.parent.mkdir()
-    state.write_text(json.dumps({"at": "2026-01-01T00:00:00Z", "skills": [skill]}))
-    site.parts.runs.runs["r1"] = {"id": "r1", "app": "skill-hello", "function": "greet", "status": "completed"}
-
-    # Then it is listed, and shown with its runs
-    assert [one["id"] for one in site.get("/api/v1/skills")["items"]] == ["hello"]
-    assert [run["id"] for run in site.get("/api/v1/skills/hello")["runs"]] == ["r1"]
-    assert site.client.get("/api/v1/skills/other").status_code == 404
 
 
 def test_the_api_describes_itself_and_counts(site: Site) -> None:

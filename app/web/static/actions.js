@@ -7,6 +7,9 @@ const BUTTONS = {
   task: ({ taskId, command }) => call("POST", `/api/v1/tasks/${taskId}/${command}`, {}),
   withdraw: ({ messageId }) => call("POST", `/api/v1/messages/${messageId}/withdraw`, {}),
   cancel: ({ generationId }) => call("POST", `/api/v1/generations/${generationId}/cancel`, {}),
+  skill: ({ skillId, command, version }) =>
+    call("POST", `/api/v1/skills/${skillId}/${command}`, version ? { version: Number(version) } : {}),
+  dropSkill: ({ skillId }) => call("DELETE", `/api/v1/skills/${skillId}`),
   revoke: ({ keyId }) => call("DELETE", `/api/v1/keys/${keyId}`),
 };
 
@@ -16,6 +19,7 @@ const FORMS = {
   budget: setBudget,
   edit: saveText,
   newKey: makeKey,
+  fix: askForChange,
 };
 
 export function listenForActions() {
@@ -83,6 +87,12 @@ async function saveText(form) {
     throw error;
   }
   form.closest("details").open = false;
+}
+
+async function askForChange(form) {
+  await call("POST", "/api/v1/messages", { text: form.elements.text.value.trim(), client_id: freshName() });
+  form.reset();
+  tell("Sent. The answer comes in the thread.");
 }
 
 async function makeKey(form) {

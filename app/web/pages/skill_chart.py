@@ -1,0 +1,62 @@
+"""A skill's runs day by day as a chart: where each bar stands and how high it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from skills.daily import Day
+
+WIDTH, HEIGHT = 560, 96
+_GAP = 6
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One day's column; the parts stand upon each other from the bottom, in units of the chart."""
+
+    day: str
+    x: float
+    width: float
+    completed: float
+    failed: float
+    other: float
+    words: str
+
+
+@dataclass(frozen=True)
+class Chart:
+    bars: tuple[Bar, ...]
+    width: int
+    height: int
+    words: str
+
+    @property
+    def empty(self) -> bool:
+        return not any(bar.completed or bar.failed or bar.other for bar in self.bars)
+
+
+def chart(days: Sequence[Day]) -> Chart:
+    """Days as columns, the fullest as high as the chart."""
+    most = max((day.runs for day in days), default=0) or 1
+    pitch = WIDTH / max(1, len(days))
+    bars = tuple(
+        Bar(
+            day=day.date.isoformat(),
+            x=round(n * pitch + _GAP / 2, 1),
+            width=round(pitch - _GAP, 1),
+            completed=_high(day.completed, most),
+            failed=_high(day.failed, most),
+            other=_high(day.other, most),
+            words=f"{day.date.isoformat()}: {day.completed} completed, {day.failed} failed, {day.other} other",
+        )
+        for n, day in enumerate(days)
+    )
+    completed, failed = sum(day.completed for day in days), sum(day.failed for day in days)
+    judged = completed + failed
+    rate = f"{round(100 * completed / judged)} % of {judged} went well" if judged else "no run ended"
+    return Chart(bars, WIDTH, HEIGHT, f"Runs of the last {len(days)} days: {rate}")
+
+
+def _high(count: int, most: int) -> float:
+    return round(HEIGHT * count / most, 1)

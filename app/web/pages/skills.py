@@ -1,0 +1,93 @@
+"""Skills: what serves, and one with its source, versions, permissions, schedule and runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import request
+
+from app.web.endpoints import Door
+from app.web.pages.skill_chart import chart
+from app.web.pages.view import page
+from app.web.parts import WebParts
+from app.web.presenters.card import card_shape
+from app.web.presenters.skill import run_shape, skill_shape, version_shape
+from app.web.presenters.values import moment
+from core.database import Scope
+from core.identity import Speaker
+from runtime import cards, credits
+from skills import book, daily, grants, refusals, runs, versions
+from skills.book import Skill
+from skills.versions import Version
+
+_RUNS, _REFUSALS = 20, 10
+
+
+def skills_pages(parts: WebParts) -> Door:
+    door = Door(parts, "skills_pages")
+    page(door, "/skills", "skills.html", _every)
+    page(door, "/skills/<skill_id>", "skill.html", _one)
+    return door
+
+
+def _every(scope: Scope, speaker: Speaker) -> dict[str, Any]:
+    found = book.listing(scope)
+    return {
+        "skills": [skill_shape(scope, skill) for skill in found if skill.status != "retired"],
+        "retired": [skill.id for skill in found if skill.status == "retired"],
+    }
+
+
+def _one(scope: Scope, speaker: Speaker, skill_id: str) -> dict[str, Any]:
+    skill = book.get(scope, skill_id)
+    every = versions.listing(scope, skill_id)
+    looked_at = _looked_at(skill, every)
+    return {
+        "skill": skill_shape(scope, skill),
+        "versions": [version_shape(one) for one in every],
+        "looked_at": None if looked_at is None else _with_source(scope, looked_at),
+        "wants": _wants(scope, looked_at),
+        "chart": chart(daily.days(scope, skill_id, credits.zone(scope))),
+        "runs": [run_shape(run) for run in runs.of_skill(scope, skill_id, _RUNS)],
+        "refused": [
+            {"what": one.what, "detail": one.detail, "at": moment(one.at)}
+            for one in refusals.of_skill(scope, skill_id, _REFUSALS)
+        ],
+        "cards": [card_shape(card) for card in cards.open_cards(scope) if card.subject.get("skill_id") == skill_id],
+    }
+
+
+def _looked_at(skill: Skill, every: list[Version]) -> Version | None:
+    """The version that the address names, else the one on its way, else the one that serves."""
+    asked = request.args.get("version", "")
+    for version in every:
+        if asked.isdigit() and version.number == int(asked[:9]):
+            return version
+    shown = skill.candidate_id or skill.version_id
+    return next((version for version in every if version.id == shown), None)
+
+
+def _with_source(scope: Scope, version: Version) -> dict[str, Any]:
+    parent = versions.get(scope, version.parent_id) if version.parent_id is not None else None
+    return {
+        **version_shape(version),
+        "source": version.source,
+        "parent": parent.number if parent is not None else None,
+        "diff": [_line(line) for line in versions.diff(parent, version).splitlines()] if parent is not None else [],
+    }
+
+
+def _line(line: str) -> tuple[str, str]:
+    """A line of a diff with its kind, for its colour."""
+    if line.startswith(("+++", "---", "@@")):
+        return ("about", line)
+    return ({"+": "added", "-": "removed"}.get(line[:1], "same"), line)
+
+
+def _wants(scope: Scope, version: Version | None) -> list[dict[str, Any]]:
+    """What a version may do, in words, and whether a person granted it."""
+    if version is None:
+        return []
+    asked = grants.wanted(version.manifest, version.functions)
+    missing = set(grants.missing(scope, version.skill_id, asked))
+    return [{"words": grants.says(one), "granted": one not in missing} for one in asked]

@@ -1,0 +1,178 @@
+"""Skills as the API and the pages show them, and what a person may do to them there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+
+from core.identity import create_key
+from skills import book, promotion, refusals, runs
+from skills.manifest import Manifest, Permissions
+from skills.problem import Problem
+from skills.versions import Version, add
+from tests.web.site.site import Site
+
+CRON = {"cron": "TZ=Europe/Paris 0 3 * * *"}
+STEM = "watch_prices"
+FN = {"id": f"skill-{STEM}-look", "name": "look", "triggers": [CRON]}
+
+
+def save(site: Site, source: str, *, live: bool = True, hosts: tuple[str, ...] = ()) -> Version:
+    """A version of the skill, as the sidecar enters it."""
+    with site.writing() as scope:
+        skill = book.enter(scope, STEM, origin="agent", path="/agent/watch_prices.py")
+        version = add(
+            scope,
+            skill_id=STEM,
+            sha=f"{abs(hash(source)):064x}"[:64],
+            source=source,
+            author="agent",
+            author_ref="turn:1:1",
+            reason="prices move",
+            parent_id=skill.version_id,
+            manifest=Manifest(title="Prices", purpose="Looks at prices", permissions=Permissions(hosts=list(hosts))),
+            functions=[FN],
+        )
+        promotion.offer(scope, STEM, version)
+        if live:
+            promotion.activate(scope, STEM, version)
+    return version
+
+
+def one(site: Site) -> dict[str, Any]:
+    found: dict[str, Any] = site.get(f"/api/v1/skills/{STEM}")
+    return found
+
+
+def test_a_skill_is_listed_with_its_schedule_and_its_runs(site: Site) -> None:
+    # Given nothing, then a live skill with a run that ended
+    assert site.get("/api/v1/skills") == {"items": [], "next": None}
+    version = save(site, "LIMIT = 1\n")
+    with site.writing() as scope:
+        runs.began(scope, run_id="r1", skill_id=STEM, function_id="look", version_id=version.id, stage="live", event={})
+        runs.ended(scope, "r1", "completed", attempts=1)
+
+    # Then it is listed with what serves and when it fires next, in UTC
+    [listed] = site.get("/api/v1/skills")["items"]
+    assert (listed["id"], listed["status"], listed["version"]) == (STEM, "active", 1)
+    assert listed["hash"] == version.sha
+    assert listed["source"] == "/agent/watch_prices.py"
+    assert listed["functions"] == [{"id": "look", "app": f"skill-{STEM}", "name": "look", "triggers": [CRON]}]
+    assert len(listed["next_runs"]) == 3
+    assert all(at.endswith(("T01:00:00Z", "T02:00:00Z")) for at in listed["next_runs"])
+    assert [(run["id"], run["status"]) for run in listed["runs"]] == [("r1", "completed")]
+    assert site.client.get("/api/v1/skills/other").status_code == 404
+
+
+def test_versions_tell_who_why_and_what_changed(site: Site) -> None:
+    save(site, "LIMIT = 1\n")
+    save(site, "LIMIT = 2\n")
+
+    listed = site.get(f"/api/v1/skills/{STEM}/versions")["items"]
+    second = site.get(f"/api/v1/skills/{STEM}/versions/2")
+
+    assert [(at["version"], at["stage"], at["author"], at["reason"]) for at in listed] == [
+        (2, "active", "agent", "prices move"),
+        (1, "superseded", "agent", "prices move"),
+    ]
+    assert second["source"] == "LIMIT = 2\n"
+    assert {"-LIMIT = 1", "+LIMIT = 2"} <= set(second["diff"].splitlines())
+    assert site.client.get(f"/api/v1/skills/{STEM}/versions/3").status_code == 404
+    assert site.client.get(f"/api/v1/skills/{STEM}/versions/two").status_code == 422
+
+
+def test_a_candidate_shows_beside_what_serves(site: Site) -> None:
+    save(site, "LIMIT = 1\n")
+    version = save(site, "LIMIT = 2\n", live=False)
+    with site.writing() as scope:
+        promotion.stage(scope, STEM, version, "canary")
+
+    shown = one(site)
+
+    assert (shown["status"], shown["version"]) == ("active", 1)
+    assert shown["candidate"] == {"version": 2, "stage": "canary"}
+
+
+def test_a_person_disables_enables_and_rolls_back(site: Site) -> None:
+    # Given two versions that served
+    save(site, "LIMIT = 1\n")
+    save(site, "LIMIT = 2\n")
+
+    # When it is disabled, then nothing is due
+    assert site.post(f"/api/v1/skills/{STEM}/disable").json()["status"] == "disabled"
+    assert one(site)["next_runs"] == []
+    # And a roll back waits for it to be enabled
+    refused = site.post(f"/api/v1/skills/{STEM}/rollback")
+    assert (refused.status_code, refused.json()["status"], refused.json()["state"]) == (409, 409, "disabled")
+
+    # When it is enabled and rolled back, then the first version serves, and can be left again by number
+    assert site.post(f"/api/v1/skills/{STEM}/enable").json()["status"] == "active"
+    assert site.post(f"/api/v1/skills/{STEM}/rollback").json()["version"] == 1
+    assert site.post(f"/api/v1/skills/{STEM}/rollback", {"version": 2}).json()["version"] == 2
+    assert site.post(f"/api/v1/skills/{STEM}/rollback", {"version": 9}).status_code == 404
+
+    # When it is deleted, then nothing of it serves
+    assert site.client.delete(f"/api/v1/skills/{STEM}").json()["status"] == "retired"
+    assert site.post(f"/api/v1/skills/{STEM}/enable").status_code == 409
+
+
+@pytest.mark.parametrize(
+    ("method", "path"), [("POST", "/enable"), ("POST", "/rollback"), ("DELETE", "")], ids=lambda value: value
+)
+def test_a_program_widens_and_ends_nothing(site: Site, method: str, path: str) -> None:
+    save(site, "LIMIT = 1\n")
+    with site.writing() as scope:
+        create_key(
+            scope,
+            person_id=site.person_id,
+            name="robot",
+            scopes=("read", "write", "approve"),
+            speaks_as="program",
+            raw="robot-key",
+        )
+
+    with httpx.Client(base_url=site.url, headers={"Authorization": "Bearer robot-key"}) as robot:
+        answer = robot.request(method, f"/api/v1/skills/{STEM}{path}", json={} if method == "POST" else None)
+        assert robot.post(f"/api/v1/skills/{STEM}/disable", json={}).status_code == 200
+
+    assert answer.status_code == 403
+    assert "person" in answer.json()["detail"]
+
+
+def test_the_page_shows_source_permissions_and_what_was_refused(site: Site) -> None:
+    version = save(site, "LIMIT = 1  # <script>alert(1)</script>\n", hosts=("prices.example:443",))
+    with site.writing() as scope:
+        refusals.record(
+            scope, skill_id=STEM, version_id=version.id, run_id=None, what="host", detail="elsewhere.example:443"
+        )
+        for n, status in enumerate(("completed", "failed")):
+            run_id = f"run{n}"
+            runs.began(
+                scope, run_id=run_id, skill_id=STEM, function_id="look", version_id=version.id, stage="live", event={}
+            )
+            runs.ended(scope, run_id, status, attempts=1)  # type: ignore[arg-type] # both are ends
+
+    shown = site.client.get(f"/skills/{STEM}").text
+    listed = site.client.get("/skills").text
+
+    assert "&lt;script&gt;" in shown
+    assert "<script>alert" not in shown
+    assert "reach prices.example:443" in shown
+    assert "not granted" in shown
+    assert "elsewhere.example:443" in shown
+    assert "50 % of 2 went well" in shown
+    assert f"/skills/{STEM}" in listed
+
+
+def test_a_file_that_never_served_says_why(site: Site) -> None:
+    with site.writing() as scope:
+        skill = book.enter(scope, STEM, origin="person", path="/people/watch_prices.py")
+        book.turn_down(scope, skill, "f" * 64, (Problem(3, "no MANIFEST", "add one"),))
+
+    shown = one(site)
+
+    assert (shown["status"], shown["version"], shown["hash"]) == ("refused", None, None)
+    assert shown["problems"] == [{"line": 3, "reason": "no MANIFEST", "fix": "add one"}]
+    assert "Line 3" in site.client.get(f"/skills/{STEM}").text
