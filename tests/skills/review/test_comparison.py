@@ -1,0 +1,48 @@
+"""What was predicted is held against what happened."""
+
+from __future__ import annotations
+
+import pytest
+
+from skills.review.comparison import compare
+from skills.review.facts import Facts
+from skills.review.verdict import Prediction
+from tests.skills.review.observing import facts
+
+FEWER = Prediction("false_alarm_rate", 0.8, 0.4)
+STEADIER = Prediction("success_rate", 0.5, 0.75)
+
+
+@pytest.mark.parametrize(
+    ("prediction", "since", "outcome", "happened"),
+    [
+        (FEWER, facts(20, false=1, real=3), "kept", 0.25),
+        (FEWER, facts(20, false=6, real=4), "better", 0.6),
+        (FEWER, facts(20, false=9, real=1), "worse", 0.9),
+        (FEWER, facts(20, false=1, real=1), "too_few", 0.5),
+        (FEWER, facts(20), "kept", 0.0),
+        (FEWER, facts(2), "too_few", None),
+        (STEADIER, facts(20, failed=4), "kept", 0.8),
+        (STEADIER, facts(20, failed=12), "worse", 0.4),
+        (STEADIER, facts(3), "too_few", 1.0),
+    ],
+)
+def test_prediction_against_what_happened(
+    prediction: Prediction, since: Facts, outcome: str, happened: float | None
+) -> None:
+    found = compare("review_1", prediction, True, since)
+
+    assert (found.outcome, found.happened) == (outcome, happened)
+
+
+def test_a_change_that_never_served_says_so() -> None:
+    found = compare("review_1", FEWER, False, facts(20, real=5))
+
+    assert found.outcome == "never_served"
+    assert "never came to serve" in found.in_words()
+
+
+def test_it_is_said_in_words() -> None:
+    assert compare("review_1", FEWER, True, facts(20, false=1, real=3)).in_words() == (
+        "false alarm rate was 80% and should become 40%; it is 25% since: as predicted."
+    )
