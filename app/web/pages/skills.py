@@ -20,7 +20,7 @@ from skills import book, daily, grants, refusals, runs, versions
 from skills.book import Skill
 from skills.versions import Version
 
-_RUNS, _REFUSALS = 20, 10
+_RUNS, _REFUSALS = 8, 10
 
 
 def skills_pages(parts: WebParts) -> Door:
