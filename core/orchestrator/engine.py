@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -78,8 +78,13 @@ class Engine:
 
     def send(self, name: str, data: Mapping[str, Any]) -> None:
         """Send one event; raises as `get` does."""
+        self.send_all([{"name": name, "data": data}])
+
+    def send_all(self, events: Sequence[Mapping[str, Any]]) -> list[str]:
+        """Send events as the engine takes them, all or none, and answer their ids; raises as `get` does."""
         url = f"{self.events_url}/e/{quote(self.event_key, safe='')}"
-        self._answer(self._once("POST", url, None, {"name": name, "data": data}, None))
+        answer = self._answer(self._once("POST", url, None, list(events), None))
+        return [str(one) for one in answer.get("ids") or ()] if isinstance(answer, dict) else []
 
     def _call(self, method: str, path: str, *, params: Mapping[str, Any] | None = None, body: object = None) -> Any:
         response = None

@@ -25,9 +25,18 @@ class Door:
     """Requests to the broker; `run_id` is the run on whose behalf they are made."""
 
     def __init__(self) -> None:
-        self.run_id = ""
+        self._run_id = ""
         self._address = ""
         self._client: tuple[int, httpx.Client] | None = None
+
+    @property
+    def run_id(self) -> str:
+        return self._run_id
+
+    @run_id.setter
+    def run_id(self, run_id: str) -> None:
+        self._run_id = run_id
+        self._client = None
 
     def open_at(self, address: str) -> None:
         """Ask the broker that listens at the unix socket `address` from now on."""
@@ -35,13 +44,15 @@ class Door:
         self._client = None
 
     def http(self) -> httpx.Client:
-        """A client of this process whose every request goes to the broker, whatever host its address names."""
+        """A client of this process and run; its every request goes to the broker, whatever host its address names."""
         if not self._address:
             raise OutsideError("client")
         # A forked process must not read another's answers from a connection they share.
         if self._client is None or self._client[0] != os.getpid():
             transport = httpx.HTTPTransport(uds=self._address, verify=False)
-            self._client = (os.getpid(), httpx.Client(transport=transport, timeout=_TIMEOUT, trust_env=False))
+            headers = {RUN_HEADER: self._run_id}
+            client = httpx.Client(transport=transport, headers=headers, timeout=_TIMEOUT, trust_env=False)
+            self._client = (os.getpid(), client)
         return self._client[1]
 
     def ask(self, name: str, path: str, body: Mapping[str, Any]) -> Any:
@@ -52,7 +63,7 @@ class Door:
             content = json.dumps(body, allow_nan=False).encode()
         except (TypeError, ValueError) as error:
             raise Refused(f"{name}: {error}; hand over only what JSON can say") from None
-        headers = {"content-type": "application/json", RUN_HEADER: self.run_id}
+        headers = {"content-type": "application/json"}
         try:
             answer = self.http().post(f"http://broker{path}", content=content, headers=headers)
             said = answer.json()

@@ -1,0 +1,201 @@
+"""Answers the children: one line for each, and behind it what its skill was granted."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import socket
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from sqlalchemy.exc import SQLAlchemyError
+
+from core.database import Database
+from sidecar.broker import wire
+from sidecar.broker.act import Act, Answer, Asker
+from sidecar.broker.asks import Ask, LlmAsk
+from sidecar.broker.denied import Denied, Failed
+from sidecar.broker.identity import Identity
+from sidecar.broker.pace import Pace
+from sidecar.broker.pretending import Pretences
+from sidecar.broker.recordings import Recordings
+from skills import refusals, runs
+
+_log = logging.getLogger(__name__)
+_MOST_KNOWN_RUNS = 2000
+_EVENTS = "/events"
+
+
+@dataclass(frozen=True)
+class Door:
+    """A path, what is asked there, and who does it."""
+
+    shape: type[Ask]
+    act: Act[Any]
+
+
+class Broker:
+    """`open` and `close` may be called from any thread."""
+
+    def __init__(
+        self, doors: Mapping[str, Door], database: Database, workspace_id: str, recordings: Recordings
+    ) -> None:
+        self._doors = doors
+        self._database = database
+        self._workspace_id = workspace_id
+        self.recordings = recordings
+        self.pretences = Pretences()
+        self._pace = Pace()
+        self._lock = threading.Lock()
+        self._lines: dict[Path, wire.Line] = {}
+        self._known_runs: OrderedDict[tuple[str, str], None] = OrderedDict()
+
+    def open(self, identity: Identity, address: Path) -> None:
+        """Answer at the unix socket `address`, which is made here, on behalf of `identity`."""
+        line = wire.Line(_listener(address), identity.skill_id, partial(self._answer, identity))
+        with self._lock:
+            self._lines[address] = line
+
+    def close(self, address: Path) -> None:
+        """Answer there no more, and take the socket away."""
+        with self._lock:
+            line = self._lines.pop(address, None)
+        if line is not None:
+            line.close()
+            with suppress(OSError):
+                address.unlink()
+
+    def stop(self) -> None:
+        with self._lock:
+            addresses = list(self._lines)
+        for address in addresses:
+            self.close(address)
+
+    def _answer(self, identity: Identity, request: wire.Request) -> wire.Answer:
+        asker = Asker(identity, request.run_id)
+        try:
+            return _said(200, self._answered(asker, request))
+        except Denied as denied:
+            self._write_down(asker, denied)
+            return _refused(403, str(denied), retriable=False)
+        except Failed as failed:
+            return _refused(503 if failed.retriable else 422, str(failed), retriable=failed.retriable)
+        except SQLAlchemyError as error:
+            _log.warning("the broker's database did not answer: %s", type(error).__name__)
+            return _refused(503, "the database did not answer", retriable=True)
+        except Exception:  # noqa: BLE001 - the boundary to foreign code: it hears of our faults, and not how they look
+            _log.exception("a request of the skill %s to %s broke", identity.skill_id, request.path[:80])
+            return _refused(500, "the broker could not do it; its log says why", retriable=True)
+
+    def _answered(self, asker: Asker, request: wire.Request) -> Answer:
+        if request.too_large:
+            raise Denied("limit", f"a request has at most {wire.MAX_BODY} bytes, not {request.too_large}")
+        path = _EVENTS if request.path.startswith("/e/") else request.path
+        door = self._doors.get(path)
+        if door is None:
+            raise Failed(f"the broker has nothing at {path[:80]}", retriable=False)
+        ask = _read(door.shape, request.body, events=request.path.startswith("/e/"))
+        if asker.identity.mode == "live":
+            self._check_run(asker)
+        self._pace.check(asker.stem, path)
+        door.act.check(asker, ask)
+        if asker.identity.mode != "live":
+            return self._pretended(door.act, asker, path, ask)
+        return self._done(door.act, asker, path, ask)
+
+    def _done(self, act: Act[Any], asker: Asker, path: str, ask: Ask) -> Answer:
+        if isinstance(ask, LlmAsk):
+            # The step that asked is done again when its answer got lost; the model's answer did not.
+            said = self.recordings.answer_of(asker.stem, asker.run_id, path, ask)
+            if said is not None:
+                return said
+        answer = act.do(asker, ask)
+        self.recordings.keep(asker.stem, asker.run_id, path, ask, answer, has_effect=act.has_effect(ask))
+        return answer
+
+    def _pretended(self, act: Act[Any], asker: Asker, path: str, ask: Ask) -> Answer:
+        pretence = self.pretences.find(asker.stem, asker.run_id)
+        if pretence is None:
+            raise Denied("run", "this process only tries the skill, and no such trial is going on")
+        return pretence.answer(act, asker, path, ask)
+
+    def _check_run(self, asker: Asker) -> None:
+        """A run that the skill names must be its own: the engine's ids are known to all who are called."""
+        known = (asker.stem, asker.run_id)
+        with self._lock:
+            if known in self._known_runs:
+                return
+        with self._database.reading(self._workspace_id) as scope:
+            run = runs.find(scope, asker.run_id) if asker.run_id else None
+        if run is None or run.skill_id != asker.stem:
+            raise Denied("run", f"{asker.run_id[:64] or 'no run'} is no run of this skill")
+        with self._lock:
+            self._known_runs[known] = None
+            if len(self._known_runs) > _MOST_KNOWN_RUNS:
+                self._known_runs.popitem(last=False)
+
+    def _write_down(self, asker: Asker, denied: Denied) -> None:
+        _log.warning("skill %s was refused (%s): %s", asker.stem, denied.what, str(denied)[:500])
+        pretence = self.pretences.find(asker.stem, asker.run_id)
+        if pretence is not None:
+            pretence.note_refusal(str(denied))
+        try:
+            with self._database.transaction(self._workspace_id, "skill.refusal") as scope:
+                refusals.record(
+                    scope,
+                    skill_id=asker.stem,
+                    version_id=asker.identity.version_id,
+                    run_id=asker.run_id or None,
+                    what=denied.what,
+                    detail=str(denied),
+                )
+        except SQLAlchemyError as error:
+            _log.warning("that refusal is not written down: %s", type(error).__name__)
+
+
+def _read(shape: type[Ask], body: bytes, *, events: bool) -> Ask:
+    try:
+        said = json.loads(body)
+        if events:
+            # The SDK sends its events as they are, one or several.
+            said = {"events": said if isinstance(said, list) else [said]}
+        return shape.model_validate(said)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise Failed(f"the request is malformed: {place}: {first['msg']}", retriable=False) from None
+    except (ValueError, RecursionError):
+        raise Failed("the request is no JSON", retriable=False) from None
+
+
+def _said(status: int, answer: Mapping[str, Any]) -> wire.Answer:
+    return wire.Answer(status, json.dumps(answer).encode())
+
+
+def _refused(status: int, text: str, *, retriable: bool) -> wire.Answer:
+    # `ids` and `status` are what the SDK looks for after it sent events.
+    return _said(status, {"error": text, "retriable": retriable, "ids": [], "status": status})
+
+
+def _listener(address: Path) -> socket.socket:
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    # A socket's address has some hundred bytes; through the open folder it is short wherever the home is.
+    folder = os.open(address.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        listener.bind(f"/proc/self/fd/{folder}/{address.name}")
+        os.chmod(address, 0o600)
+        listener.listen(64)
+    except OSError:
+        listener.close()
+        raise
+    finally:
+        os.close(folder)
+    return listener

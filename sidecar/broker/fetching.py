@@ -1,0 +1,101 @@
+"""`http`: a request to a declared host, with secrets filled in for it and taken out of what comes back."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Mapping
+
+from sidecar.broker import permission
+from sidecar.broker.act import Answer, Asker, effect_key
+from sidecar.broker.asks import HttpAsk
+from sidecar.broker.denied import Denied, Failed
+from sidecar.broker.identity import Identity
+from sidecar.broker.masking import Masks
+from sidecar.broker.outbound import Outbound, Received, Sent
+from sidecar.broker.place import Place, read_url
+from skills.secrets import NAME, SecretFiles
+
+MAX_CONTENT = 1024 * 1024
+_REFERENCE = re.compile(r"\{\{secret:([^{}]*)\}\}")
+_OURS = frozenset(
+    {"host", "content-length", "transfer-encoding", "connection", "te", "trailer", "upgrade", "expect", "keep-alive"}
+)
+_FIELD = re.compile(r"[a-z0-9!#$%&'*+.^_`|~-]{1,100}")
+_MAX_HEADER = 8192
+
+
+class Fetch:
+    """One request to one host."""
+
+    def __init__(self, outbound: Outbound, secrets: SecretFiles) -> None:
+        self._outbound = outbound
+        self._secrets = secrets
+
+    def check(self, asker: Asker, ask: HttpAsk) -> None:
+        place, url = read_url(ask.url, ask.params)
+        permission.reach(asker.identity, place)
+        if _REFERENCE.search(ask.url) or _REFERENCE.search(str(ask.params)) or "%7B%7Bsecret" in str(url):
+            raise Denied("secret", "secrets are filled in in headers only, not in an address")
+        if ask.content is not None and len(ask.content) > MAX_CONTENT:
+            raise Denied("limit", f"a request's content has at most {MAX_CONTENT} bytes, not {len(ask.content)}")
+        for name, value in ask.headers.items():
+            if not _FIELD.fullmatch(name.lower()) or name.lower() in _OURS or name.lower().startswith("proxy-"):
+                raise Failed(f"the header {name[:100]!r} is not the skill's to set", retriable=False)
+            for secret in _REFERENCE.findall(value):
+                permission.use_secret(asker.identity, secret, place)
+
+    def has_effect(self, ask: HttpAsk) -> bool:
+        return ask.method != "GET"
+
+    def do(self, asker: Asker, ask: HttpAsk) -> Answer:
+        place, url = read_url(ask.url, ask.params)
+        headers = {"accept": "*/*", "user-agent": f"loopwright-skill/{asker.stem}"}
+        headers |= {name.lower(): value for name, value in ask.headers.items()} | {"accept-encoding": "identity"}
+        if self.has_effect(ask):
+            headers.setdefault("idempotency-key", effect_key(asker, "http", None, _words(ask)))
+        masks = Masks(self._known(asker.identity))
+        sent = Sent(ask.method, place, url, self._filled(headers, place), ask.content)
+        try:
+            return _answer(self._outbound.send(sent, ask.timeout), masks)
+        except Failed as error:
+            raise Failed(masks.text(str(error)), retriable=error.retriable) from None
+        except Denied as error:
+            raise Denied(error.what, masks.text(str(error))) from None
+
+    def pretend(self, asker: Asker, ask: HttpAsk) -> Answer:
+        del asker, ask
+        return {"status": 200, "headers": {"content-type": "application/json"}, "content": "e30="}
+
+    def _filled(self, headers: Mapping[str, str], place: Place) -> dict[str, str]:
+        filled = {
+            name: _REFERENCE.sub(lambda found: self._secret(found[1], place), value) for name, value in headers.items()
+        }
+        for name, value in filled.items():
+            if not value.isascii() or not (value.isprintable() or value == "") or len(value) > _MAX_HEADER:
+                raise Failed(f"the header {name} holds something that no header can", retriable=False)
+        return filled
+
+    def _secret(self, name: str, place: Place) -> str:
+        value = self._secrets.get(name) if NAME.fullmatch(name) else None
+        if value is None:
+            raise Failed(
+                f"nobody has stored the secret {name} for {place.host}; `loopwright secrets set {name}` does",
+                retriable=False,
+            )
+        return value
+
+    def _known(self, identity: Identity) -> dict[str, str]:
+        names = [name for name in identity.manifest.permissions.secrets if NAME.fullmatch(name)]
+        return {name: value for name in names if (value := self._secrets.get(name))}
+
+
+def _words(ask: HttpAsk) -> dict[str, object]:
+    content = base64.b64encode(ask.content).decode() if ask.content is not None else None
+    return {"method": ask.method, "url": ask.url, "params": ask.params, "content": content}
+
+
+def _answer(received: Received, masks: Masks) -> Answer:
+    headers = {name: masks.text(value) for name, value in received.headers.items()}
+    content = masks.content(received.content)
+    return {"status": received.status, "headers": headers, "content": base64.b64encode(content).decode()}

@@ -1,0 +1,92 @@
+"""Runs in which nothing is done: answers from a recording, effects listed instead of had."""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sidecar.broker.act import Act, Answer, Asker
+from sidecar.broker.asks import Ask, HttpAsk
+from sidecar.broker.denied import Failed
+from sidecar.broker.recordings import Exchange, exactly, nearly
+
+_MOST_EFFECTS = 500
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What a run would have done: `path` says of what kind, `ask` what."""
+
+    path: str
+    ask: Mapping[str, Any]
+
+
+@dataclass
+class Pretence:
+    """One run that pretends. `reads_for_real`: what has no effect is done, not looked up."""
+
+    recorded: Sequence[Exchange]
+    reads_for_real: bool
+    effects: list[Effect] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+    _taken: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def answer(self, act: Act[Any], asker: Asker, path: str, ask: Ask) -> Answer:
+        """Raises Failed where there is no answer."""
+        has_effect = act.has_effect(ask)
+        if has_effect:
+            with self._lock:
+                if len(self.effects) < _MOST_EFFECTS:
+                    self.effects.append(Effect(path, ask.model_dump(mode="json", by_alias=True)))
+        elif self.reads_for_real:
+            return act.do(asker, ask)
+        found = self._found(path, ask)
+        if found is not None:
+            return found
+        if isinstance(ask, HttpAsk) and not has_effect:
+            raise Failed(f"the recorded run did not ask {ask.method} {ask.url}", retriable=False)
+        return act.pretend(asker, ask)
+
+    def note_refusal(self, detail: str) -> None:
+        with self._lock:
+            if len(self.refused) < _MOST_EFFECTS:
+                self.refused.append(detail)
+
+    def _found(self, path: str, ask: Ask) -> Answer | None:
+        """The recorded answers to the same request in their order, the last again and again; else to a similar one."""
+        with self._lock:
+            for name, among in (
+                (exactly(path, ask), [one for one in self.recorded if one.exactly == exactly(path, ask)]),
+                (nearly(path, ask), [one for one in self.recorded if one.nearly == nearly(path, ask)]),
+            ):
+                if among:
+                    n = min(self._taken[name], len(among) - 1)
+                    self._taken[name] += 1
+                    return among[n].answer
+        return None
+
+
+class Pretences:
+    """Those that go on now, by skill and run."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._open: dict[tuple[str, str], Pretence] = {}
+
+    def begin(self, stem: str, run_id: str, recorded: Sequence[Exchange], *, reads_for_real: bool = False) -> Pretence:
+        pretence = Pretence(recorded, reads_for_real)
+        with self._lock:
+            self._open[stem, run_id] = pretence
+        return pretence
+
+    def end(self, stem: str, run_id: str) -> None:
+        with self._lock:
+            self._open.pop((stem, run_id), None)
+
+    def find(self, stem: str, run_id: str) -> Pretence | None:
+        with self._lock:
+            return self._open.get((stem, run_id))

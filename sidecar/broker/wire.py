@@ -1,0 +1,141 @@
+"""HTTP/1.1 over one unix socket: requests of a process that is not trusted, each of bounded size and time."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler
+from typing import Any
+
+_log = logging.getLogger(__name__)
+MAX_BODY = 2 * 1024 * 1024
+_MOST_DRAINED = 64 * 1024 * 1024
+MAX_CONNECTIONS = 16
+"""Of one child at a time; more of them wait at the door, which only they notice."""
+IDLE_SECONDS = 30.0
+
+
+@dataclass(frozen=True)
+class Request:
+    """`run_id` is what the child says, and empty when it says nothing.
+
+    `too_large` is the size of a body that was not read, else 0.
+    """
+
+    path: str
+    run_id: str
+    body: bytes
+    too_large: int = 0
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    body: bytes
+
+
+class Line:
+    """One listening socket with a thread that takes its connections, each of which has a thread of its own."""
+
+    def __init__(self, listener: socket.socket, name: str, answer: Callable[[Request], Answer]) -> None:
+        self._listener = listener
+        self._answer = answer
+        self._name = name
+        self._free = threading.BoundedSemaphore(MAX_CONNECTIONS)
+        self._lock = threading.Lock()
+        self._open: set[socket.socket] = set()
+        self._closed = False
+        threading.Thread(target=self._accept, name=f"broker-{name}", daemon=True).start()
+
+    def close(self) -> None:
+        """Take no more connections and cut those there are."""
+        with self._lock:
+            self._closed = True
+            connections = list(self._open)
+        for one in (self._listener, *connections):
+            with suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+
+    def _accept(self) -> None:
+        while True:
+            self._free.acquire()
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            with self._lock:
+                if self._closed:
+                    connection.close()
+                    return
+                self._open.add(connection)
+            threading.Thread(target=self._serve, args=(connection,), name=f"broker-{self._name}", daemon=True).start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        try:
+            _Handler(connection, self._answer)
+        except OSError:
+            # The child has gone, or takes too long to speak.
+            pass
+        except Exception:  # noqa: BLE001 - the boundary of a thread: what a request breaks is ours to see
+            _log.exception("a request of %s broke the broker", self._name)
+        finally:
+            with self._lock:
+                self._open.discard(connection)
+            connection.close()
+            self._free.release()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server_version, sys_version = "broker", ""
+    timeout = IDLE_SECONDS
+
+    def __init__(self, connection: socket.socket, answer: Callable[[Request], Answer]) -> None:
+        self._answer = answer
+        super().__init__(connection, ("", 0), None)  # type: ignore[arg-type] # there is no server object behind it
+
+    def do_POST(self) -> None:
+        length = self.headers.get("content-length", "")
+        if not length.isascii() or not length.isdigit() or self.headers.get("transfer-encoding"):
+            self._refuse(411, "say the length of the body")
+            return
+        run_id = self.headers.get("x-run-id", "")
+        size = int(length[:15])
+        if size > MAX_BODY:
+            self.close_connection = True
+            # Who is still sending does not read: a body that is not far too large is let pass first.
+            if size <= _MOST_DRAINED:
+                self._drain(size)
+            self._send(self._answer(Request(self.path, run_id, b"", size)))
+            return
+        body = self.rfile.read(size)
+        if len(body) < size:
+            self.close_connection = True
+            return
+        self._send(self._answer(Request(self.path, run_id, body)))
+
+    def _drain(self, size: int) -> None:
+        while size > 0 and (read := self.rfile.read(min(size, 65536))):
+            size -= len(read)
+
+    def _refuse(self, status: int, text: str) -> None:
+        self.close_connection = True
+        self._send(Answer(status, b'{"error": "%s", "retriable": false}' % text.encode()))
+
+    def _send(self, said: Answer) -> None:
+        self.send_response(said.status)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(said.body)))
+        if self.close_connection:
+            self.send_header("connection", "close")
+        self.end_headers()
+        self.wfile.write(said.body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """What matters is written down by what answers."""
+        del format, args

@@ -1,0 +1,62 @@
+"""Secrets that skills may use: files in the home that only its owner reads."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from core.errors import InvalidError, NotFoundError
+
+NAME = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
+LONGEST = 8192
+
+
+class SecretFiles:
+    """`<home>/keys/secrets/NAME`, each of mode 0600 in a folder of mode 0700. A value is one line of printable ASCII:
+    what a header can hold."""
+
+    def __init__(self, home: Path) -> None:
+        self._folder = home / "keys" / "secrets"
+
+    def names(self) -> list[str]:
+        if not self._folder.is_dir():
+            return []
+        return sorted(path.name for path in self._folder.iterdir() if NAME.fullmatch(path.name) and path.is_file())
+
+    def get(self, name: str) -> str | None:
+        """The value, or None where there is none."""
+        try:
+            return self._path(name).read_text(encoding="ascii")
+        except FileNotFoundError:
+            return None
+
+    def set(self, name: str, value: str) -> None:
+        """Store or replace it; the file appears whole. Raises InvalidError, which never shows the value."""
+        path = self._path(name)
+        fit = value.isascii() and value.isprintable() and value == value.strip()
+        if not fit or not 0 < len(value) <= LONGEST:
+            raise InvalidError(
+                f"a secret is one line of 1 to {LONGEST} printable ASCII characters without blanks at its ends"
+            )
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.chmod(self._folder, 0o700)
+        unfinished = self._folder / f".{name}.{os.getpid()}"
+        handle = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+        with os.fdopen(handle, "w", encoding="ascii") as file:
+            file.write(value)
+        os.replace(unfinished, path)
+
+    def delete(self, name: str) -> None:
+        """Raises NotFoundError."""
+        try:
+            self._path(name).unlink()
+        except FileNotFoundError:
+            raise NotFoundError(f"there is no secret {name}") from None
+
+    def _path(self, name: str) -> Path:
+        if not NAME.fullmatch(name):
+            raise InvalidError(
+                f"{name[:80]!r} is no name of a secret: capital letters, digits and underscores, as in METRICS_TOKEN"
+            )
+        return self._folder / name
