@@ -1,4 +1,7 @@
-"""Every benchmark: `python -m tests.bench [NAME …]`; prints tables and writes `reports/bench.json`."""
+"""Every benchmark: `python -m tests.bench [NAME …]`; prints tables and writes `reports/bench.json`.
+
+With `--server URL` the engine's figures stand beside those of another server, with their ratios.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from tests.bench import bench_turn, steps
+from tests.bench import bench_engine, bench_engine_pages, bench_turn, steps
 
-Say = Callable[[str], None]
+Asked = argparse.Namespace
 Rows = list[dict[str, Any]]
-BENCHES: Mapping[str, Callable[[Say], Rows]] = {
-    "steps": lambda say: [asdict(row) for row in steps.measure(say)],
-    "turn": lambda say: bench_turn.rows(),
+BENCHES: Mapping[str, Callable[[Asked], Rows]] = {
+    "steps": lambda asked: [asdict(row) for row in steps.measure(_say)],
+    "turn": lambda asked: bench_turn.rows(),
+    "engine": lambda asked: bench_engine.rows(server=asked.server, server_pid=asked.server_pid),
+    "engine-pages": lambda asked: bench_engine_pages.rows(),
 }
 
 
@@ -26,11 +31,12 @@ def main() -> None:
     parser.add_argument("names", nargs="*", choices=[*BENCHES, []], metavar="NAME", help=f"of {', '.join(BENCHES)}")
     parser.add_argument("--report", type=Path, default=Path("reports/bench.json"))
     parser.add_argument("--json", action="store_true", help="print the report as JSON instead of tables")
+    bench_engine.add_server_options(parser)
     asked = parser.parse_args()
     found: dict[str, Any] = {"cores": os.cpu_count()}
     for name in asked.names or BENCHES:
         load = os.getloadavg()[0]
-        found[name] = {"load_before": round(load, 1), "rows": BENCHES[name](_say)}
+        found[name] = {"load_before": round(load, 1), "rows": BENCHES[name](asked)}
         if not asked.json:
             print(f"{name} (load {load:.1f} on {os.cpu_count()} cores before it began)\n{table(found[name]['rows'])}\n")
     asked.report.parent.mkdir(parents=True, exist_ok=True)
@@ -40,10 +46,10 @@ def main() -> None:
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
-    names = list(rows[0])
-    width = {name: max(len(name), *(len(str(row[name])) for row in rows)) + 2 for name in names}
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    width = {name: max(len(name), *(len(str(row.get(name, ""))) for row in rows)) + 2 for name in names}
     lines = ["".join(f"{name:<{width[name]}}" for name in names)]
-    lines += ["".join(f"{row[name]!s:<{width[name]}}" for name in names) for row in rows]
+    lines += ["".join(f"{row.get(name, '')!s:<{width[name]}}" for name in names) for row in rows]
     return "\n".join(line.rstrip() for line in lines)
 
 

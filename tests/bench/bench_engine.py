@@ -17,7 +17,7 @@ import tempfile
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -35,11 +35,17 @@ STEP, STEP_SLOW = "a step, median ms", "a step, slowest tenth ms"
 START, START_SLOW = "event to first call, median ms", "event to first call, slowest tenth ms"
 RATE, RATE_BEST = "200 x 3 steps, median runs/s", "200 x 3 steps, best runs/s"
 IDLE, MEMORY = "doing nothing, % CPU", "memory, MiB"
-STEP_OLD, RATE_OLD = "a step with the history, median ms", "200 x 3 steps with the history, median runs/s"
-GOALS = {STEP: 3.0, START: 10.0, RATE: 150.0, IDLE: 1.0}
+STEP_OLD, RATE_OLD = (
+    "a step with a history of {:,} runs, median ms",
+    "200 x 3 steps with a history of {:,} runs, median runs/s",
+)
+STEP_GROWTH, RATE_GROWTH = "a step, long history : short", "runs/s, short history : long"
+GOALS = {STEP: 3.0, START: 10.0, RATE: 150.0, IDLE: 1.0, STEP_GROWTH: 1.2, RATE_GROWTH: 1.2}
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _IDLE_S = 10.0
+_SHORT = 10
+_TURNS = 8
 
 
 class Bench:
@@ -135,14 +141,30 @@ def after_many(bench: Bench, pid: int, runs: int) -> Figures:
 
 
 def with_history(app: str, runs: int) -> Figures:
-    """The same on a file that holds this many finished runs."""
-    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
-        path = Path(folder) / "engine.db"
-        fill(path, runs)
-        with engine_on(path) as engine, app_of(engine.url, app) as bench:
-            bench.sync()
-            bench.run(20, 3)
-            return {STEP_OLD: statistics.median(step_times(bench)), RATE_OLD: statistics.median(rates(bench))}
+    """A file of ten finished runs and one of this many, measured by turns: whatever else the machine does hits both."""
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder, ExitStack() as stack:
+        benches: dict[int, Bench] = {}
+        for count in (_SHORT, runs):
+            path = Path(folder) / f"engine{count}.db"
+            fill(path, count)
+            engine = stack.enter_context(engine_on(path))
+            benches[count] = stack.enter_context(app_of(engine.url, app))
+            benches[count].sync()
+            benches[count].run(200, 3)
+        steps: dict[int, list[float]] = {count: [] for count in benches}
+        many: dict[int, list[float]] = {count: [] for count in benches}
+        for _ in range(_TURNS):
+            for count, bench in benches.items():
+                steps[count] += step_times(bench, runs=2)
+                many[count] += rates(bench, times=1)
+        step = {count: statistics.median(found) for count, found in steps.items()}
+        rate = {count: statistics.median(found) for count, found in many.items()}
+        return {
+            **{STEP_OLD.format(count): step[count] for count in benches},
+            STEP_GROWTH: step[runs] / step[_SHORT],
+            **{RATE_OLD.format(count): rate[count] for count in benches},
+            RATE_GROWTH: rate[_SHORT] / rate[runs],
+        }
 
 
 @contextmanager
@@ -186,10 +208,10 @@ def rows(
         if server is not None:
             with app_of(server, app) as bench:
                 theirs = measure(bench, server_pid)
+                if runs and server_pid is not None:
+                    theirs |= after_many(bench, server_pid, runs)
     if history:
-        few, many = with_history(app, 10), with_history(app, history)
-        ours |= {f"{name} of 10 runs": figure for name, figure in few.items()}
-        ours |= {f"{name} of {history:,} runs": figure for name, figure in many.items()}
+        ours |= with_history(app, history)
     return [_row(name, figure, theirs.get(name)) for name, figure in ours.items()]
 
 
@@ -223,8 +245,7 @@ def _memory(pid: int) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.bench_engine", description=__doc__)
-    parser.add_argument("--server", help="address of another server")
-    parser.add_argument("--server-pid", type=int, help="its process, when it is on this machine")
+    add_server_options(parser)
     parser.add_argument("--runs", type=int, default=10_000, help="before memory is looked at; 0: not")
     parser.add_argument("--history", type=int, default=100_000, help="finished runs of the long history; 0: not")
     asked = parser.parse_args()
@@ -235,6 +256,11 @@ def main() -> None:
     for row in [dict(zip(names, names, strict=True)), *found]:
         print(f"{row['measure']:<64}" + "".join(f"{row.get(name, '')!s:>10}" for name in names[1:]))
     print(json.dumps({"cores": os.cpu_count(), "load_before": round(load, 1), "rows": found}))
+
+
+def add_server_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--server", help="address of another server, to compare the engine with")
+    parser.add_argument("--server-pid", type=int, help="its process, when it is on this machine")
 
 
 if __name__ == "__main__":

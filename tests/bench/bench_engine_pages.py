@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import httpx
 import sqlalchemy as sa
@@ -29,30 +30,32 @@ _AT_ONCE = 2000
 _ASKED = 15
 
 
-def main(runs: int) -> None:
-    with tempfile.TemporaryDirectory() as folder:
+def rows(runs: int = 100_000) -> list[dict[str, Any]]:
+    """A row for each page: the median and the slowest of its answers, and its size."""
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         path = Path(folder) / "engine.db"
-        begun = time.perf_counter()
         addresses = fill(path, runs)
-        print(f"{runs} runs written in {time.perf_counter() - begun:.0f} s; {path.stat().st_size / 2**20:.0f} MiB")
         engine = EngineProcess(f"sqlite:///{path}").start()
         try:
             with httpx.Client(base_url=engine.url, timeout=60) as client:
-                for name, address in addresses.items():
-                    _ask(client, name, address)
+                return [_asked(client, name, address) for name, address in addresses.items()]
         finally:
             engine.close()
 
 
-def _ask(client: httpx.Client, name: str, address: str) -> None:
+def _asked(client: httpx.Client, name: str, address: str) -> dict[str, Any]:
     took = []
     for _ in range(_ASKED):
         begun = time.perf_counter()
         answer = client.get(address)
         took.append((time.perf_counter() - begun) * 1000)
         answer.raise_for_status()
-    size = len(answer.content) / 1024
-    print(f"{name:44} median {statistics.median(took):7.1f} ms  slowest {max(took):7.1f} ms  {size:6.1f} KiB")
+    return {
+        "page": name,
+        "median ms": round(statistics.median(took), 1),
+        "slowest ms": round(max(took), 1),
+        "KiB": round(len(answer.content) / 1024, 1),
+    }
 
 
 def fill(path: Path, count: int) -> dict[str, str]:
@@ -182,4 +185,5 @@ def _utc(ms: int) -> str:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 100_000)
+    for row in rows(int(sys.argv[1]) if len(sys.argv) > 1 else 100_000):
+        print(f"{row['page']:44} median {row['median ms']:7} ms  slowest {row['slowest ms']:7} ms  {row['KiB']:6} KiB")
