@@ -9,15 +9,13 @@ from functools import cached_property
 
 import inngest
 
+from app.engine_client import make_client, open_database
 from app.providers import make_providers
-from app.schema import check_schema
 from core.clock import Clock
 from core.database import Database
 from core.model import Model
 from core.model_openai import OpenAIModel
-from core.orchestrator.bells import InngestBells
 from core.orchestrator.engine import Engine
-from core.orchestrator.engine_clock import clock_of
 from core.orchestrator.run_history import RunHistory
 from core.settings import Settings
 from core.tools import Tool
@@ -42,13 +40,13 @@ from runtime.tools.planning import CreateChecklist, SetBrief, UpdateChecklist
 from skills import outcomes as skill_outcomes
 from skills.review import watching as review_watching
 from skills.review.parts import ReviewParts
+from skills import grants
 from workspace import objects
 from workspace.assets import Assets
 from workspace.reading_tools import ListObjects
 from workspace.state import is_object, object_input, objects_state
 from workspace.tools import on_delete_answered, workspace_tools
 
-APP_ID = "loopwright"
 STANDIN_KEY = "offline"
 
 
@@ -80,6 +78,7 @@ class Parts:
             **skill_outcomes.HANDLERS,
             "quote": approve_quote,
             "limit": answer_limit,
+            "permission": grants.answer_permission,
             "irreversible": on_delete_answered,
             "clarify": clarify_handler(RoutableWorks()),
         }
@@ -131,12 +130,10 @@ class Parts:
 def compose(settings: Settings) -> Parts:
     """The parts of a process. Raises SettingsError, and SchemaError when the database is not this release's."""
     client = make_client(settings)
-    clock = clock_of(settings)
-    database = Database(settings.sql_url, clock=clock, bells=InngestBells(client))
-    check_schema(database)
+    database = open_database(settings, client)
     return Parts(
         settings=settings,
-        clock=clock,
+        clock=database.clock,
         inngest=client,
         database=database,
         assets=Assets(settings.assets_url or f"file://{settings.home.resolve() / 'assets'}"),
@@ -150,15 +147,3 @@ def compose(settings: Settings) -> Parts:
         providers=make_providers(settings),
     )
 
-
-def make_client(settings: Settings) -> inngest.Inngest:
-    """The SDK's client for the attached engine: production mode where there is a signing key, else dev."""
-    engine = Engine.of(settings)
-    return inngest.Inngest(
-        app_id=APP_ID,
-        api_base_url=engine.api_url,
-        event_api_base_url=engine.events_url,
-        event_key=engine.event_key,
-        signing_key=engine.signing_keys[0] if engine.keyed else None,
-        is_production=engine.keyed,
-    )

@@ -12,7 +12,8 @@ from core.orchestrator.door import SERVE_PATH, EngineDoor
 from core.orchestrator.engine import Engine
 from core.orchestrator.health import add_health
 from core.orchestrator.signature import HEADER, sign
-from sidecar.call import Reply, answer, refusal
+from sidecar.call import answer, refusal
+from sidecar.replies import Reply
 from sidecar.shelf import Shelf
 from sidecar.skill import Skill
 
@@ -60,7 +61,7 @@ def _registered(skill: Skill) -> Reply:
 
 
 def _introspected(skill: Skill, engine: Engine) -> Reply:
-    serving = skill.shown().serving
+    serving = skill.serving
     return _json(
         {
             "schema_version": "2024-05-24",

@@ -3,112 +3,127 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from importlib.metadata import version as installed
+from dataclasses import dataclass
 from typing import Any
+from urllib.parse import parse_qs
 
-import httpx
+from sqlalchemy.exc import SQLAlchemyError
 
 from core.errors import LoopwrightError, UnavailableError
 from core.orchestrator.engine import Engine
+from sidecar.pins import Call, Skipped
+from sidecar.replies import Reply, failure, filtered
 from sidecar.skill import Skill
 from skills.problem import RefusedSkillError
+from skills.refusals import What
+from skills.versions import Version
 
-_SDK = f"inngest-py:v{installed('inngest')}"
+_log = logging.getLogger(__name__)
 # The engine's proof is for us, and what it calls itself is no news to a process that was told everything.
 _PASSED_ON = ("content-type", "traceparent", "tracestate", "x-run-id", "x-request-id", "x-inngest-job-id")
-_PASSED_BACK = ("content-type", "retry-after", "server-timing")
 
 
 @dataclass(frozen=True)
-class Reply:
-    status: int
+class _Asked:
+    """What the sidecar reads of a call; `body` has all of the run's state."""
+
+    call: Call
     body: bytes
-    headers: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class _Facts:
-    """What the sidecar reads of a call's body."""
-
-    run_id: str
     attempt: int
     max_attempts: int | None
-    use_api: bool
 
 
 def answer(skill: Skill, engine: Engine, path: str, query: str, body: bytes, headers: Mapping[str, str]) -> Reply:
     """Let the right version answer. Whatever happens to its process, the engine gets a reason it can show."""
     try:
-        call = json.loads(body)
-        facts = _facts(call)
-    except (ValueError, TypeError, KeyError, AttributeError):
-        return _failure(400, "malformed_call", "the call is not in the form of Inngest's protocol", retry=False)
-    version = skill.version_for(facts.run_id)
-    if version is None:
-        return _failure(500, "skill_gone", f"the skill {skill.stem} is gone; its file was deleted", retry=False)
-    try:
-        if facts.use_api:
-            body = _with_state(call, engine, facts.run_id)
-        passed = {name: headers[name] for name in _PASSED_ON if name in headers}
-        response = skill.child(version).call("POST", path, query, body, passed)
-    except RefusedSkillError as error:
-        return _failure(500, "skill_refused", f"version {version.sha[:12]} of {skill.stem} no longer loads: {error}")
-    except UnavailableError as error:
-        return _failure(500, "skill_ended", f"{skill.stem}: {error}")
+        asked = _asked(skill.stem, engine, query, body)
+    except (ValueError, TypeError, KeyError, AttributeError, IndexError):
+        return failure(400, "malformed_call", "the call is not in the form of Inngest's protocol", retry=False)
     except LoopwrightError as error:
-        return _failure(500, "state_missing", f"{skill.stem}: {error}")
-    if _ends_run(response, facts):
-        skill.run_ended(facts.run_id)
-    return _reply(response)
+        return failure(500, "state_missing", f"{skill.stem}: {error}")
+    try:
+        version = skill.version_for(asked.call)
+    except SQLAlchemyError as error:
+        _log.warning("skill %s: the database does not answer: %s", skill.stem, error)
+        return failure(500, "database_away", f"{skill.stem}: the database does not answer")
+    match version:
+        case None:
+            return failure(500, "skill_gone", f"the skill {skill.stem} is gone or turned off", retry=False)
+        case Skipped(why=why):
+            return Reply(200, json.dumps({"skipped": why}).encode(), {"content-type": "application/json"})
+        case Version():
+            passed = {name: headers[name] for name in _PASSED_ON if name in headers}
+            return _answered(skill, version, asked, path, query, passed)
 
 
 def refusal(status: int, code: str, message: str) -> Reply:
     """An answer in the SDK's form, which the engine shows as it is and does not repeat."""
-    return _failure(status, code, message, retry=False)
+    return failure(status, code, message, retry=False)
 
 
-def _facts(call: Any) -> _Facts:
+def _answered(skill: Skill, version: Version, asked: _Asked, path: str, query: str, passed: Mapping[str, str]) -> Reply:
+    def refused(what: What, detail: str) -> None:
+        _log.warning("skill %s refused: %s: %s", skill.stem, what, detail)
+        skill.refused(version, asked.call.run_id, what, detail)
+
+    try:
+        response = skill.child(version).call("POST", path, query, asked.body, passed)
+    except RefusedSkillError as error:
+        reply = failure(500, "skill_refused", f"version {version.number} of {skill.stem} no longer loads: {error}")
+    except UnavailableError as error:
+        reply = failure(500, "skill_ended", f"{skill.stem}: {error}")
+    else:
+        own = {str(function["id"]) for function in version.functions}
+        reply = filtered(response, version.manifest, own, refused)
+    _note_end(skill, asked, reply)
+    return reply
+
+
+def _note_end(skill: Skill, asked: _Asked, reply: Reply) -> None:
+    """Where this answer is the run's last, write down how it ended."""
+    run_id, attempts = asked.call.run_id, asked.attempt + 1
+    try:
+        if reply.status == 200:
+            skill.run_ended(run_id, "completed", output=_read(reply.body), attempts=attempts)
+        elif reply.status >= 400:
+            last = asked.max_attempts is not None and attempts >= asked.max_attempts
+            if last or reply.headers.get("x-inngest-no-retry") == "true":
+                skill.run_ended(run_id, "failed", error=_read(reply.body), attempts=attempts)
+    except SQLAlchemyError as error:
+        # The engine knows how it ended; it is asked when nobody has called for a while.
+        _log.warning("skill %s: the end of run %s is not written down: %s", skill.stem, run_id, error)
+
+
+def _asked(stem: str, engine: Engine, query: str, body: bytes) -> _Asked:
+    call = json.loads(body)
     ctx = call["ctx"]
+    run_id = str(ctx["run_id"])
+    if call.get("use_api") or ctx.get("use_api"):
+        call = _with_state(call, engine, run_id)
+        body = json.dumps(call).encode()
     most = ctx.get("max_attempts")
-    return _Facts(
-        run_id=str(ctx["run_id"]),
+    function_id = parse_qs(query)["fnId"][0].removeprefix(f"skill-{stem}-")
+    event = call.get("event")
+    return _Asked(
+        call=Call(run_id, function_id, event if isinstance(event, dict) else {}),
+        body=body,
         attempt=int(ctx.get("attempt") or 0),
         max_attempts=int(most) if most is not None else None,
-        use_api=bool(call.get("use_api") or ctx.get("use_api")),
     )
 
 
-def _with_state(call: dict[str, Any], engine: Engine, run_id: str) -> bytes:
+def _with_state(call: dict[str, Any], engine: Engine, run_id: str) -> dict[str, Any]:
     """The call with the state that was too large for it: the skill's process has no key to fetch it with."""
     events = engine.get(f"/v0/runs/{run_id}/batch")
     steps = engine.get(f"/v0/runs/{run_id}/actions")
     ctx = {**call["ctx"], "use_api": False}
-    whole = {**call, "ctx": ctx, "event": events[0], "events": events, "steps": steps, "use_api": False}
-    return json.dumps(whole).encode()
+    return {**call, "ctx": ctx, "event": events[0], "events": events, "steps": steps, "use_api": False}
 
 
-def _ends_run(response: httpx.Response, facts: _Facts) -> bool:
-    if response.status_code == 200:
-        return True
-    if response.status_code < 400:
-        return False
-    last = facts.max_attempts is not None and facts.attempt + 1 >= facts.max_attempts
-    return last or response.headers.get("x-inngest-no-retry") == "true"
-
-
-def _reply(response: httpx.Response) -> Reply:
-    headers = {
-        name: value
-        for name, value in response.headers.items()
-        if name in _PASSED_BACK or (name.startswith("x-inngest-") and name != "x-inngest-signature")
-    }
-    return Reply(response.status_code, response.content, {"x-inngest-sdk": _SDK, **headers})
-
-
-def _failure(status: int, code: str, message: str, *, retry: bool = True) -> Reply:
-    body = json.dumps({"code": code, "name": code, "message": message, "stack": None}).encode()
-    headers = {"content-type": "application/json", "x-inngest-sdk": _SDK, "x-inngest-req-version": "2"}
-    headers |= {"retry-after": "1"} if retry else {"x-inngest-no-retry": "true"}
-    return Reply(status, body, headers)
+def _read(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except ValueError:
+        return None

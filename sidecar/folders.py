@@ -1,4 +1,4 @@
-"""Which files are skills, and what they hold."""
+"""Which files are skills, whose they are, and what they hold."""
 
 from __future__ import annotations
 
@@ -13,11 +13,20 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}\.py")
 
 
 @dataclass(frozen=True)
+class Folder:
+    """`origin` is `shipped`, `person` or `agent`."""
+
+    path: Path
+    origin: str
+
+
+@dataclass(frozen=True)
 class SkillFile:
     """One skill file as it was read. `sha` is the SHA-256 of exactly these bytes."""
 
     stem: str
     path: Path
+    origin: str
     source: bytes
     sha: str
 
@@ -26,23 +35,19 @@ def is_skill_name(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
-def read_folders(folders: Sequence[Path]) -> dict[str, SkillFile]:
-    """Every skill by its stem; of two files with one stem the one in the earlier folder counts."""
-    found: dict[str, SkillFile] = {}
+def read_folders(folders: Sequence[Folder]) -> dict[str, list[SkillFile]]:
+    """Every skill file by its stem; more than one of a stem is a clash."""
+    found: dict[str, list[SkillFile]] = {}
     for folder in folders:
-        for path in _skill_paths(folder):
-            if path.stem not in found and (file := read_file(path)) is not None:
-                found[path.stem] = file
+        for path in _skill_paths(folder.path):
+            if (file := _read(path, folder.origin)) is not None:
+                found.setdefault(file.stem, []).append(file)
     return found
 
 
-def read_file(path: Path) -> SkillFile | None:
-    """None when it went away meanwhile or cannot be read."""
-    try:
-        source = path.read_bytes()
-    except OSError:
-        return None
-    return SkillFile(path.stem, path, source, hashlib.sha256(source).hexdigest())
+def paths_in(folders: Sequence[Folder]) -> list[Path]:
+    """Every skill file there is, unread."""
+    return [path for folder in folders for path in _skill_paths(folder.path)]
 
 
 def stamps(folders: Sequence[Path]) -> frozenset[tuple[str, int, int, int, int]]:
@@ -56,6 +61,15 @@ def stamps(folders: Sequence[Path]) -> frozenset[tuple[str, int, int, int, int]]
                 continue
             found.add((str(path), stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns))
     return frozenset(found)
+
+
+def _read(path: Path, origin: str) -> SkillFile | None:
+    """None when it went away meanwhile or cannot be read."""
+    try:
+        source = path.read_bytes()
+    except OSError:
+        return None
+    return SkillFile(path.stem, path, origin, source, hashlib.sha256(source).hexdigest())
 
 
 def _skill_paths(folder: Path) -> list[Path]:

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import skills.shipped
+from core.database import Database
 from core.orchestrator.engine import Engine
-from core.orchestrator.engine_clock import clock_of
 from core.settings import Settings, SettingsError
 from sidecar.application import create_app
-from sidecar.shelf import Shelf, ShelfConfig
+from sidecar.checking import Checking
+from sidecar.folders import Folder
+from sidecar.jail.jail import Jail
+from sidecar.jail.probe import probe
+from sidecar.nursery import Broker, Nursery
+from sidecar.shelf import Shelf
+from sidecar.tools import Rehearse, Rules, Tools
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
 
 
-def serve(settings: Settings, own_url: str = "") -> WSGIApplication:
+def serve(
+    settings: Settings, database: Database, broker: Broker, rehearse: Rehearse, own_url: str = ""
+) -> WSGIApplication:
     """Build the application and start watching; called once the process has forked.
 
     `own_url` is where it listens, for a setup in which the engine reaches it there.
@@ -25,13 +35,35 @@ def serve(settings: Settings, own_url: str = "") -> WSGIApplication:
     if not url:
         raise SettingsError(["LOOPWRIGHT_SIDECAR_URL: the sidecar needs the address under which the engine reaches it"])
     home = settings.home.resolve()
-    engine, clock = Engine.of(settings), clock_of(settings)
-    shelf = Shelf(ShelfConfig(folders_of(settings, home), home / "sidecar", url, engine, clock))
+    engine = Engine.of(settings)
+    folders = folders_of(settings, home)
+    tools = Tools(
+        database=database,
+        engine=engine,
+        url=url,
+        nursery=Nursery(Jail(home / "sidecar" / "run", probe()), broker),
+        check=Checking(folders),
+        rehearse=rehearse,
+        checkers=ThreadPoolExecutor(4, thread_name_prefix="checker"),
+        rules=rules_of(settings),
+    )
+    shelf = Shelf(folders, tools)
     shelf.start()
-    return create_app(shelf, engine, clock)
+    return create_app(shelf, engine, database.clock)
 
 
-def folders_of(settings: Settings, home: Path) -> tuple[Path, ...]:
-    """People's own folders first: their skills outrank the agent's of the same name."""
+def folders_of(settings: Settings, home: Path) -> tuple[Folder, ...]:
+    """The shipped skills, people's own, and the agent's."""
+    shipped = Folder(Path(skills.shipped.__path__[0]).resolve(), "shipped")
     own = [Path(part).expanduser().resolve() for part in settings.skill_path.split(os.pathsep) if part.strip()]
-    return (*own, home / "workspace" / "functions")
+    return (shipped, *(Folder(path, "person") for path in own), Folder(home / "workspace" / "functions", "agent"))
+
+
+def rules_of(settings: Settings) -> Rules:
+    return Rules(
+        canary_runs=settings.canary_runs,
+        shadow_runs=settings.shadow_runs,
+        always_ask=settings.skill_cards == "always",
+        failures=settings.skill_failures,
+        idle=settings.skill_idle_seconds,
+    )

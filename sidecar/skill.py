@@ -1,4 +1,4 @@
-"""One skill: the version that serves, the versions that runs began on, and what is wrong with the last save."""
+"""One skill: what serves, what is on its way, what the engine was told, and the processes of all of it."""
 
 from __future__ import annotations
 
@@ -6,57 +6,65 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from core.clock import Clock
-from core.errors import InvalidError, RefusedError, UnavailableError
+from core.errors import InvalidError, LoopwrightError, RefusedError, UnavailableError
 from core.orchestrator.door import SERVE_PATH
-from core.orchestrator.engine import Engine
 from sidecar.brood import Brood
-from sidecar.children import Child, Nursery, Version
+from sidecar.children import Child
+from sidecar.children import Version as Code
 from sidecar.folders import SkillFile
-from sidecar.ledger import Kept, Ledger
-from sidecar.registering import checked, register
-from sidecar.serving import Serving, Shown
-from sidecar.snapshots import Snapshots
-from skills.manifest import read_manifest
+from sidecar.intake import take_in
+from sidecar.pins import Call, Pins, Skipped
+from sidecar.told import Told
+from sidecar.tools import Tools
+from sidecar.trials import begin_shadow, dry_run, shadow
+from skills import book, control, grants, lifecycle, promotion, refusals, runs, versions
 from skills.problem import Problem, RefusedSkillError
+from skills.refusals import What
+from skills.runs import Ended
+from skills.versions import Version
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Tools:
-    """What every skill of a sidecar works with. `changed` is called after each change that others may see."""
+class _Seen:
+    """The skill's row with the versions that it names; `serving` only while one serves."""
 
-    engine: Engine
-    url: str
-    nursery: Nursery
-    ledger: Ledger
-    snapshots: Snapshots
-    clock: Clock
-    changed: Callable[[], None]
+    row: book.Skill | None = None
+    serving: Version | None = None
+    candidate: Version | None = None
+
+    @property
+    def tried(self) -> Version | None:
+        """The candidate, if it may run: what waits for a person starts anew with what it was granted."""
+        if self.row is None or not self.row.enabled or self.candidate is None or self.candidate.stage == "waiting":
+            return None
+        return self.candidate
 
 
 class Skill:
-    """Offers come one at a time; calls come whenever they like."""
+    """Saves and moves come one at a time; calls come whenever they like."""
 
-    def __init__(self, stem: str, tools: Tools) -> None:
+    def __init__(self, stem: str, tools: Tools, again: Callable[[], None]) -> None:
         self.stem = stem
         self._tools = tools
+        self._again = again
+        self._work = threading.Lock()
         # Held while a version is registered and takes over: a call that begins a run waits for the outcome.
-        self._lock = threading.RLock()
-        self._current: Serving | None = None
-        self._next: Serving | None = None
-        self._retired = False
-        self._told = False
-        self._source = ""
-        self._problems: tuple[Problem, ...] = ()
-        self._refused_sha = ""
-        self._offered_sha = ""
-        self._loading: str | None = None
+        self._turnover = threading.RLock()
+        self._seen = _Seen()
+        self._told = Told(stem, self.url, tools)
+        self._offered: tuple[str, str] | None = None
+        self._held_up = False
+        self._loading = ""
+        self._used: dict[str, float] = {}
+        self._codes: dict[str, Code] = {}
         self._brood = Brood(tools.nursery)
+        self._pins = Pins(stem, tools)
 
     @property
     def app_id(self) -> str:
@@ -66,195 +74,291 @@ class Skill:
     def url(self) -> str:
         return f"{self._tools.url}{SERVE_PATH}/{self.stem}"
 
-    def shown(self) -> Shown:
-        with self._lock:
-            if self._current is not None:
-                status = "active"
-            elif self._retired:
-                status = "retired"
-            else:
-                status = "refused" if self._problems else "checking"
-            return Shown(self.stem, status, self._current, self._source, self._problems)
+    @property
+    def epoch(self) -> int:
+        """Of the row as this process last saw it."""
+        return self._seen.row.epoch if self._seen.row is not None else 0
 
-    def restore(self, kept: Kept) -> None:
-        """Serve what served before the sidecar was started, whatever the file holds by now."""
-        source = self._tools.snapshots.read(kept.sha)
-        self._source = kept.source
-        if kept.retired or source is None:
-            self._retired = kept.retired
-            self._told = kept.told
-            return
-        version = self._version(kept.sha, kept.source)
-        try:
-            loaded = self._load(version, source)
-        except RefusedSkillError as error:
-            self._refuse(error, "")
-            return
-        with self._lock:
-            self._current = Serving(version, loaded.manifest, loaded.functions, kept.number)
-        self._tools.changed()
+    @property
+    def path(self) -> str:
+        return self._seen.row.path if self._seen.row is not None else ""
 
-    def offer(self, file: SkillFile) -> None:
-        """The file holds this now: let it take over, or say why not and keep what serves."""
-        with self._lock:
-            self._show_source(str(file.path))
-            serves = self._current is not None and self._current.version.sha == file.sha
-            if file.sha == self._refused_sha:
-                return
-            if serves:
-                self._back_to_current()
-                return
-            self._retired = False
-            self._offered_sha = file.sha
-        self._tools.changed()
-        try:
-            self._tools.snapshots.keep(file.sha, file.source)
-            loaded = self._load(self._version(file.sha, str(file.path)), file.source)
-            with self._lock:
-                self._next, self._told = loaded, False
-                self._register()
-        except RefusedSkillError as error:
-            self._refuse(error, file.sha)
-        except (UnavailableError, RefusedError) as error:
-            _log.warning("skill %s waits to be registered: %s", self.stem, error)
+    @property
+    def is_retired(self) -> bool:
+        return self._seen.row is not None and self._seen.row.status == "retired"
 
-    def retire(self) -> None:
-        """The file is gone: no new runs; those that began go on with the code they began with."""
-        with self._lock:
-            known = self.stem in self._tools.ledger.kept()
-            self._current, self._next, self._retired, self._told = None, None, True, not known
-            self._problems, self._refused_sha = (), ""
-            self._tools.ledger.retire(self.stem, told=False)
-            try:
-                if known:
-                    self._register()
-            except (UnavailableError, RefusedError) as error:
-                _log.warning("skill %s waits to be taken from the engine: %s", self.stem, error)
-        _log.info("skill %s retired", self.stem)
-        self._drop_unused()
-        self._tools.changed()
+    @property
+    def serving(self) -> Version | None:
+        return self._seen.serving
 
     @property
     def pending(self) -> bool:
-        with self._lock:
-            return not self._told and (self._current is not None or self._next is not None or self._retired)
+        """Whether the engine has yet to hear of something."""
+        return self._held_up or self._told.is_news(self._seen.serving)
 
     @property
     def known_to_engine(self) -> bool:
-        """Whether the engine should list it, or has yet to hear that it is gone."""
-        with self._lock:
-            return self._current is not None or self.pending
+        """Whether the engine should list it, or has yet to hear that it does not serve."""
+        return self._seen.serving is not None or self.pending
+
+    def offer(self, file: SkillFile) -> None:
+        """The file holds this now: let it take over, or say why not and keep what serves."""
+        if self._offered == (file.sha, str(file.path)):
+            return
+        with self._work:
+            row = self._enter(file)
+            self._offered = (file.sha, str(file.path))
+            if row.refused_sha == file.sha:
+                return
+            if self._seen.serving is not None and self._seen.serving.sha == file.sha:
+                self._back_to_serving()
+                return
+            if self._seen.candidate is None or self._seen.candidate.sha != file.sha:
+                self._take_in(file)
+            self._advance()
+
+    def clash(self, files: list[SkillFile]) -> None:
+        """Several files bear the name: none of them is taken, and whatever serves goes on."""
+        places = " and ".join(str(file.path) for file in files)
+        problem = Problem(None, f"{places} are both called {self.stem}", "rename one of them")
+        with self._work:
+            self._offered = None
+            row = self._enter(files[0], moved=False)
+            if row.problems != (problem,):
+                self._turn_down("", (problem,))
+
+    def missing(self) -> None:
+        """The file is gone: no new runs; those that began go on with the code they began with."""
+        with self._work:
+            self._offered = None
+            with self._tools.transaction("skill-retired") as scope:
+                control.retire(scope, self.stem, file_gone=True)
+            self._look()
+            self._tell()
+        _log.info("skill %s retired", self.stem)
+        self.drop_unused()
+
+    def follow(self) -> None:
+        """Somebody moved the skill in the book, or a run of it ended: go where that leads."""
+        with self._work:
+            self._look()
+            self._remove_deleted()
+            self._tell()
+            self._advance()
+        self.drop_unused()
 
     def register(self) -> None:
-        """Tell the engine what serves, or what serves from now on; raises UnavailableError, or RefusedError."""
-        try:
-            self._register()
-        except RefusedSkillError as error:
-            self._refuse(error, self._offered_sha)
-        except InvalidError as error:
-            # It served before, so it goes on serving: the engine keeps what it knows.
-            self._told = True
-            self._refuse(RefusedSkillError(Problem(None, f"the engine refuses it: {error}", "save it again")), "")
-
-    def _register(self) -> None:
-        """A waiting version takes over once the engine took it, else RefusedSkillError is raised and it goes."""
-        with self._lock:
-            wanted = self._next or self._current
-            if wanted is None:
-                if self._retired:
-                    register(self._tools.engine, self.app_id, self.url, [], "")
-                    self._tools.ledger.retire(self.stem, told=True)
-                self._told = True
-                return
+        """Tell the engine what serves; raises UnavailableError, or RefusedError."""
+        if self._held_up:
+            # A save that is being loaded tells the engine itself.
+            if self._work.acquire(blocking=False):
+                try:
+                    self._advance(again=False)
+                finally:
+                    self._work.release()
+            return
+        with self._turnover:
+            serving = self._seen.serving
             try:
-                register(self._tools.engine, self.app_id, self.url, wanted.functions, wanted.version.sha)
-            except (InvalidError, RefusedError) as error:
-                if isinstance(error, RefusedError) or self._next is None:
-                    raise
-                self._next, self._told = None, True
-                raise RefusedSkillError(
-                    Problem(None, f"the engine refuses it: {error}", "correct the trigger or option it names")
-                ) from None
-            self._told = True
-            if self._next is None:
-                return
-            kept = self._tools.ledger.serve(self.stem, wanted.version.sha, wanted.version.path)
-            self._current = Serving(wanted.version, wanted.manifest, wanted.functions, kept.number)
-            self._next, self._problems, self._refused_sha, self._loading = None, (), "", None
-        _log.info("skill %s version %d live, sha256 %s", self.stem, kept.number, kept.sha)
-        self._drop_unused()
-        self._tools.changed()
-
-    def version_for(self, run_id: str) -> Version | None:
-        """The version this run began on, or begins on now; None when the skill is gone."""
-        with self._lock:
-            now = self._current.version if self._current is not None else None
-            sha = self._tools.ledger.pin(run_id, self.stem, now.sha if now else None, self._tools.clock.now())
-            if sha is None or (now is not None and now.sha == sha):
-                return now
-            return self._version(sha, self._source)
+                self._told.tell(serving)
+            except InvalidError as error:
+                # It served before, so it goes on serving: the engine keeps what it knows.
+                self._told.forget(serving)
+                _log.warning("skill %s: the engine refuses it: %s", self.stem, error)
 
     def child(self, version: Version) -> Child:
         """The living process of a version; raises RefusedSkillError or UnavailableError."""
-        return self._brood.child(version)
+        self._used[version.sha] = time.monotonic()
+        code = self._codes.get(version.id)
+        if code is None:
+            with self._tools.reading() as scope:
+                granted = grants.granted(scope, self.stem)
+            path, source = self.path or f"{self.stem}.py", version.source.encode()
+            code = Code(self.stem, version.sha, source, path, version.id, version.manifest, granted)
+            self._codes[version.id] = code
+        return self._brood.child(code)
 
-    def run_ended(self, run_id: str) -> None:
-        self._tools.ledger.unpin(run_id)
-        self._drop_unused()
+    def version_for(self, call: Call) -> Version | Skipped | None:
+        """The version this run began on, or begins on now; None when the skill serves no more."""
+        if (known := self._pins.version_of(call)) is not None:
+            return known
+        with self._turnover:
+            return self._pins.begin(call)
 
-    def keep_alive(self) -> None:
-        """Start the serving version's process again when it died."""
-        with self._lock:
-            current = self._current
-        if current is None or not self._brood.is_dead(current.version.sha):
-            return
-        try:
-            self._brood.child(current.version)
-            _log.warning("skill %s: its process had ended and was started again", self.stem)
-        except UnavailableError:
-            return
-        except RefusedSkillError as error:
-            _log.warning("skill %s does not start again: %s", self.stem, error)
+    def run_ended(
+        self, run_id: str, status: Ended, *, output: Any = None, error: Any = None, attempts: int = 0
+    ) -> None:
+        """How a run ended, as it is told or found out; only the first time counts."""
+        if self._pins.ended(run_id, status, output=output, error=error, attempts=attempts):
+            # A candidate may go further, or a version that served before was needed for the last time.
+            self._again()
+
+    def refused(self, version: Version, run_id: str, what: What, detail: str) -> None:
+        """A run of it wanted something that it may not."""
+        with self._tools.transaction("skill-refusal") as scope:
+            refusals.record(scope, skill_id=self.stem, version_id=version.id, run_id=run_id, what=what, detail=detail)
+
+    def drop_unused(self) -> None:
+        """End the processes of versions that neither serve nor have runs, and of those that nobody called for long."""
+        seen, now = self._seen, time.monotonic()
+        wanted = {version.sha for version in (seen.serving, seen.tried) if version is not None}
+        with self._tools.reading() as scope:
+            pinned = runs.pinned_hashes(scope, self.stem)
+
+        def needed(sha: str) -> bool:
+            if sha == self._loading:
+                return True
+            return sha in wanted | pinned and now - self._used.get(sha, now) < self._tools.rules.idle
+
+        self._brood.keep(needed)
 
     def stop(self) -> None:
         """End every process of it."""
         self._brood.stop()
 
-    def _show_source(self, source: str) -> None:
-        if source != self._source:
-            self._source = source
-            self._tools.changed()
+    def _look(self) -> book.Skill | None:
+        with self._tools.reading() as scope:
+            row = book.find(scope, self.stem)
+            serving = versions.get(scope, row.version_id) if row is not None and row.serves and row.version_id else None
+            candidate = versions.get(scope, row.candidate_id) if row is not None and row.candidate_id else None
+        with self._turnover:
+            if row is None or row.epoch != self.epoch:
+                # What was granted may be more by now.
+                self._codes = {}
+            self._seen = _Seen(row, serving, candidate)
+        return row
 
-    def _back_to_current(self) -> None:
-        """The file holds again what serves."""
-        if self._problems or self._next is not None:
-            self._problems, self._refused_sha, self._next = (), "", None
-            self._tools.changed()
+    def _enter(self, file: SkillFile, *, moved: bool = True) -> book.Skill:
+        """The row, made where there is none, with the place of its file."""
+        row = self._look()
+        place = (file.origin, str(file.path))
+        if row is not None and ((row.origin, row.path) == place or not moved):
+            return row
+        with self._tools.transaction("skill-entered") as scope:
+            entered = book.enter(
+                scope, self.stem, origin=file.origin, path=str(file.path), enabled=file.origin != "shipped"
+            )
+            book.save(scope, replace(entered, origin=file.origin, path=str(file.path)))
+        row = self._look()
+        assert row is not None
+        return row
 
-    def _load(self, version: Version, source: bytes) -> Serving:
-        began = time.monotonic()
-        manifest = read_manifest(source)
-        self._loading = version.sha
+    def _take_in(self, file: SkillFile) -> None:
+        self._loading = file.sha
+        self._used[file.sha] = time.monotonic()
         try:
-            functions = checked(self.child(version).functions(self.url, self.stem), self.app_id, self.url)
+            take_in(self._tools, self._brood, file, self.url)
+            self._look()
+        except RefusedSkillError as error:
+            self._loading = ""
+            self._turn_down(file.sha, error.problems)
+        finally:
+            self._loading = ""
+
+    def _back_to_serving(self) -> None:
+        """The file holds again what serves."""
+        row = self._seen.row
+        if row is not None and (row.problems or row.candidate_id):
+            with self._tools.transaction("skill-as-before") as scope:
+                promotion.as_before(scope, self.stem)
+            self._look()
+            self.drop_unused()
+
+    def _turn_down(self, sha: str, problems: tuple[Problem, ...]) -> None:
+        _log.warning("skill %s refused: %s", self.stem, "; ".join(problem.reason for problem in problems))
+        with self._tools.transaction("skill-refused") as scope:
+            promotion.refuse(scope, self.stem, sha, problems)
+        self._look()
+        self.drop_unused()
+
+    def _advance(self, *, again: bool = True) -> None:
+        """Let the candidate go as far as it may. `again`: what the engine cannot hear now is told later."""
+        while (candidate := self._seen.candidate) is not None and self._move(candidate, again=again):
+            self._look()
+
+    def _move(self, candidate: Version, *, again: bool) -> bool:
+        """One move of the candidate; False when it has to wait."""
+        rules = self._tools.rules
+        with self._tools.reading() as scope:
+            facts = promotion.facts_of(
+                scope,
+                book.get(scope, self.stem),
+                candidate,
+                always_ask=rules.always_ask,
+                canary_runs=rules.canary_runs,
+                shadow_runs=rules.shadow_runs,
+            )
+        match lifecycle.next_move(facts):
+            case "hold":
+                serving = self._seen.serving
+                return candidate.stage == "shadow" and serving is not None and shadow(self._tools, serving, candidate)
+            case "ask":
+                with self._tools.transaction("skill-asks") as scope:
+                    promotion.wait(scope, self.stem, candidate, facts.missing)
+            case "dry_run":
+                assert self._seen.serving is not None
+                dry_run(self._tools, self._seen.serving, candidate)
+            case "shadow":
+                begin_shadow(self._tools, candidate)
+            case "canary":
+                with self._tools.transaction("skill-stage") as scope:
+                    promotion.stage(scope, self.stem, candidate, "canary")
+                _log.info("skill %s version %d: its first runs begin", self.stem, candidate.number)
+            case "refuse":
+                fix = "read its runs, correct it and save it again"
+                self._turn_down(candidate.sha, (Problem(None, lifecycle.why_refused(facts), fix),))
+            case "activate":
+                return self._activate(candidate, again=again)
+        return True
+
+    def _activate(self, candidate: Version, *, again: bool) -> bool:
+        """It takes over once it loads and the engine took it."""
+        try:
+            self.child(candidate)
+        except RefusedSkillError as error:
+            self._turn_down(candidate.sha, error.problems)
+            return True
         except UnavailableError as error:
-            raise RefusedSkillError(Problem(None, str(error), "keep the file from ending its process")) from None
-        _log.info("skill %s checked and loaded in %.0f ms", self.stem, (time.monotonic() - began) * 1000)
-        return Serving(version, manifest, tuple(functions))
+            _log.warning("skill %s waits for its process: %s", self.stem, error)
+            return False
+        with self._turnover:
+            try:
+                self._told.tell(candidate)
+            except InvalidError as error:
+                problem = Problem(None, f"the engine refuses it: {error}", "correct the trigger or option it names")
+                self._turn_down(candidate.sha, (problem,))
+                return True
+            except (UnavailableError, RefusedError) as error:
+                self._held_up = True
+                if not again:
+                    raise
+                _log.warning("skill %s waits to be registered: %s", self.stem, error)
+                return False
+            self._held_up = False
+            with self._tools.transaction("skill-active") as scope:
+                promotion.activate(scope, self.stem, candidate)
+            self._look()
+        if self._seen.serving is not None and self._seen.serving.id == candidate.id:
+            _log.info("skill %s version %d live, sha256 %s", self.stem, candidate.number, candidate.sha)
+        self.drop_unused()
+        return True
 
-    def _refuse(self, error: RefusedSkillError, sha: str) -> None:
-        _log.warning("skill %s refused: %s", self.stem, error)
-        with self._lock:
-            self._problems, self._refused_sha, self._loading = error.problems, sha, None
-        self._drop_unused()
-        self._tools.changed()
+    def _tell(self) -> None:
+        """Tell the engine at once; what it cannot hear is told later."""
+        if not self._told.is_news(self._seen.serving):
+            return
+        try:
+            self.register()
+        except LoopwrightError as error:
+            _log.warning("skill %s waits to be registered: %s", self.stem, error)
 
-    def _drop_unused(self) -> None:
-        """End the processes of versions that neither serve nor have runs."""
-        with self._lock:
-            serving = {one.version.sha for one in (self._current, self._next) if one is not None}
-            needed = serving | {self._loading}
-        self._brood.keep(lambda sha: sha in needed or self._tools.ledger.is_pinned(self.stem, sha))
-
-    def _version(self, sha: str, path: str) -> Version:
-        return Version(self.stem, sha, self._tools.snapshots.path(sha), path or str(Path(f"{self.stem}.py")))
+    def _remove_deleted(self) -> None:
+        """Who deletes a skill deletes its file, if that still holds what was deleted."""
+        row = self._seen.row
+        if row is None or row.status != "retired" or row.origin == "shipped" or not row.refused_sha:
+            return
+        if self._offered == (row.refused_sha, row.path):
+            try:
+                Path(row.path).unlink(missing_ok=True)
+            except OSError as error:
+                _log.warning("the file of skill %s stays: %s", self.stem, error)

@@ -12,10 +12,14 @@ Aftermath = Literal["go_on", "restore", "quarantine"]
 
 @dataclass(frozen=True)
 class Trial:
-    """A rehearsal of a version: of recorded runs (dry run), or of those that begin meanwhile (shadow)."""
+    """A rehearsal of a version: of recorded runs (dry run), or of those that happen meanwhile (shadow).
+
+    `failed` says how, and is empty where it went well; `differences` to what really happened are no failure.
+    """
 
     runs: int = 0
     failed: str = ""
+    differences: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

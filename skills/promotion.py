@@ -67,8 +67,15 @@ def stage(scope: Scope, stem: str, version: Version, to: str, **facts: Any) -> S
 
 
 def activate(scope: Scope, stem: str, version: Version) -> Skill:
-    """It serves from now on."""
+    """The candidate serves from now on, unless it is none any longer or the skill was turned off meanwhile."""
     skill = book.locked(scope, stem)
+    if skill.candidate_id != version.id or not skill.enabled:
+        return skill
+    return point(scope, skill, version)
+
+
+def point(scope: Scope, skill: Skill, version: Version) -> Skill:
+    """This version serves from now on."""
     if skill.version_id not in {None, version.id}:
         _supersede(scope, str(skill.version_id))
     versions.stage(scope, version.id, "active", restored=None, approved=None)
@@ -78,6 +85,14 @@ def activate(scope: Scope, stem: str, version: Version) -> Skill:
             skill, status="active", version_id=version.id, candidate_id=None, problems=(), refused_sha="", failures=0
         ),
     )
+
+
+def as_before(scope: Scope, stem: str) -> Skill:
+    """The file holds again what serves: nothing is on its way, and nothing is wrong."""
+    skill = book.locked(scope, stem)
+    if skill.candidate_id is not None:
+        drop_candidate(scope, skill)
+    return book.save(scope, replace(skill, candidate_id=None, problems=(), refused_sha=""))
 
 
 def refuse(scope: Scope, stem: str, sha: str, problems: tuple[Problem, ...]) -> Skill:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import sqlalchemy as sa
 
 from core.database import Scope
-from skills.tables import skill_runs
+from skills.tables import skill_runs, skill_versions
 
 MAX_KEPT = 64 * 1024
 """Bytes of an event, output or error that are kept whole; of a larger one its beginning."""
@@ -109,6 +109,15 @@ def pinned(scope: Scope, version_id: str) -> bool:
         skill_runs.c.version_id == version_id, skill_runs.c.status == "running"
     )
     return scope.first(query.limit(1)) is not None
+
+
+def pinned_hashes(scope: Scope, stem: str) -> frozenset[str]:
+    """The SHA-256 of each version of a skill that a run goes on with."""
+    going_on = scope.select(skill_runs.c.version_id).where(
+        skill_runs.c.skill_id == stem, skill_runs.c.status == "running"
+    )
+    query = scope.select(skill_versions.c.sha).where(skill_versions.c.id.in_(going_on))
+    return frozenset(row.sha for row in scope.rows(query))
 
 
 def quiet(scope: Scope, before: datetime, limit: int = 100) -> list[SkillRun]:

@@ -58,16 +58,17 @@ def add(
     parent_id: str | None,
     manifest: Manifest,
     functions: Sequence[Mapping[str, Any]],
+    version_id: str | None = None,
 ) -> Version:
     """Keep a checked source as the next version; one that was kept before is answered as it is.
 
-    Call it under the skill's lock (`book.locked`, `book.enter`).
+    Call it under the skill's lock (`book.locked`, `book.enter`). `version_id` is an id made before, for a new one.
     """
     known = by_sha(scope, skill_id, sha)
     if known is not None:
         return known
     highest = scope.select(sa.func.max(skill_versions.c.number).label("n")).where(skill_versions.c.skill_id == skill_id)
-    version_id = scope.ids.new("sv")
+    version_id = version_id or new_id(scope)
     scope.insert(
         skill_versions,
         id=version_id,
@@ -86,6 +87,10 @@ def add(
         created_at=scope.now,
     )
     return get(scope, version_id)
+
+
+def new_id(scope: Scope) -> str:
+    return scope.ids.new("sv")
 
 
 def get(scope: Scope, version_id: str) -> Version:
@@ -112,6 +117,16 @@ def listing(scope: Scope, stem: str, limit: int = 100) -> list[Version]:
     """The newest first."""
     query = scope.select(skill_versions).where(skill_versions.c.skill_id == stem)
     return [_version(row) for row in scope.rows(query.order_by(skill_versions.c.number.desc()).limit(limit))]
+
+
+def served_with(scope: Scope, stem: str, function_id: str) -> Version | None:
+    """The version with this function that served last, whatever became of it."""
+    query = scope.select(skill_versions).where(
+        skill_versions.c.skill_id == stem, skill_versions.c.active_at.is_not(None)
+    )
+    newest = query.order_by(skill_versions.c.active_at.desc(), skill_versions.c.number.desc()).limit(20)
+    found = (_version(row) for row in scope.rows(newest))
+    return next((version for version in found if function_id in version.function_ids), None)
 
 
 def served_before(scope: Scope, stem: str, than: Version) -> Version | None:

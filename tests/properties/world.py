@@ -14,7 +14,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from app.compose import Parts, make_client
+from app.compose import Parts
+from app.engine_client import make_client
 from app.tables import whole
 from core.database import Database, Scope
 from core.errors import BusyError, LoopwrightError, LostError, ModelError, UnavailableError

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import httpx
 
+from app.bootstrap import ensure_home
+from app.migrate import migrate
 from app.supervise.ports import free_ports
+from app.web.presenters.skill import skill_shape
+from core.database import Database, Scope
+from core.identity import HOME_WORKSPACE
 from core.orchestrator.engine import Engine
 from core.orchestrator.run_history import RunHistory
+from core.settings import Settings, load_settings
+from skills import book
 from tests.support.engines import RunningEngine
 from tests.support.environment import without_settings
 from tests.support.waiting import until
@@ -25,7 +32,7 @@ HELLO = '''"""Answers {event} events."""
 import inngest
 from skills.kit import client
 
-MANIFEST = {{"title": "Hello", "purpose": "answers {event}", "permissions": {{}}}}
+MANIFEST = {{"title": "Hello", "purpose": "answers {event}", "permissions": {{"events": {{"listen": ["{event}"]}}}}}}
 VALUE = {value}
 
 @client.create_function(fn_id="hello", trigger=inngest.TriggerEvent(event="{event}"), retries=2)
@@ -59,6 +66,14 @@ class RunningSidecar:
         return (self.home / "sidecar.log").read_text()
 
     @property
+    def settings(self) -> Settings:
+        return load_settings(home=self.home)
+
+    @cached_property
+    def database(self) -> Database:
+        return Database(self.settings.sql_url)
+
+    @property
     def client(self) -> Engine:
         return Engine.at(self.engine.url, self.engine.signing_key, self.engine.event_key)
 
@@ -67,7 +82,7 @@ class RunningSidecar:
         return RunHistory(self.engine.url, self.engine.signing_key)
 
     def start(self) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self.prepare()
         argv = [sys.executable, "-P", "-m", "app.cli", "serve", "sidecar"]
         argv += ["--home", str(self.home), "--port", str(self.port)]
         keyed = self.engine.signing_key is not None
@@ -78,6 +93,12 @@ class RunningSidecar:
         with (self.home / "sidecar.log").open("ab") as log:
             self.process = subprocess.Popen(argv, env={**without_settings(), **env, **self.env}, stdout=log, stderr=log)
         until("the sidecar", self.is_ready, 60)
+
+    def prepare(self) -> None:
+        """What `loopwright up` makes of a home before it starts the sidecar."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        migrate(self.settings)
+        ensure_home(self.settings)
 
     def is_ready(self) -> bool:
         assert self.process is not None
@@ -101,18 +122,28 @@ class RunningSidecar:
                 self.process.wait(5)
             self.kill()
 
+    def close(self) -> None:
+        self.stop()
+        self.database.close()
+
     def save(self, stem: str, text: str) -> None:
         """As most tools do it: write beside it and rename over."""
         unfinished = self.folder / f".{stem}.tmp"
         unfinished.write_text(text)
         os.replace(unfinished, self.folder / f"{stem}.py")
 
+    def reading(self) -> AbstractContextManager[Scope]:
+        return self.database.reading(HOME_WORKSPACE)
+
+    def writing(self) -> AbstractContextManager[Scope]:
+        """As another process moves a skill."""
+        return self.database.transaction(HOME_WORKSPACE)
+
     def skill(self, stem: str) -> dict[str, Any]:
-        try:
-            skills = json.loads((self.home / "sidecar" / "state.json").read_text())["skills"]
-        except FileNotFoundError:
-            return {}
-        return next((one for one in skills if one["id"] == stem), {})
+        """As the API shows it; empty for one that nobody has seen."""
+        with self.reading() as scope:
+            found = book.find(scope, stem)
+            return skill_shape(scope, found) if found is not None else {}
 
     def live(self, stem: str, version: int, seconds: float = 30) -> dict[str, Any]:
         """Wait for a version to serve."""
@@ -167,4 +198,4 @@ def sidecar(engine: RunningEngine, home: Path, env: Mapping[str, str] | None = N
     try:
         yield running
     finally:
-        running.stop()
+        running.close()

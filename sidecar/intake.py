@@ -1,0 +1,114 @@
+"""A save: checked without running it, loaded in its own jail, and kept in the book as a version on its way."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any
+
+from core.database import Scope
+from core.errors import UnavailableError
+from sidecar.brood import Brood
+from sidecar.children import Version as Code
+from sidecar.folders import SkillFile
+from sidecar.registering import checked
+from sidecar.tools import Tools
+from skills import book, drafts, grants, lifecycle, promotion, refusals, versions
+from skills.drafts import Draft
+from skills.manifest import read_manifest
+from skills.problem import Problem, RefusedSkillError
+from skills.versions import Version
+
+_log = logging.getLogger(__name__)
+
+
+def take_in(tools: Tools, brood: Brood, file: SkillFile, url: str) -> Version:
+    """The version that the file is from now on; raises RefusedSkillError with everything that is wrong."""
+    began = time.monotonic()
+    with tools.reading() as scope:
+        known = versions.by_sha(scope, file.stem, file.sha)
+        draft = drafts.find(scope, file.stem, file.sha)
+        _refuse_stale(scope, file.stem, draft)
+        version_id = known.id if known is not None else versions.new_id(scope)
+        granted = grants.granted(scope, file.stem)
+    static = tools.checkers.submit(tools.check, file)
+    try:
+        manifest = read_manifest(file.source)
+        code = Code(file.stem, file.sha, file.source, str(file.path), version_id, manifest, granted)
+        functions = checked(brood.child(code).functions(), f"skill-{file.stem}", url, manifest)
+    except (RefusedSkillError, UnavailableError) as error:
+        # What can be told from the source names the line, and everything at once.
+        raise RefusedSkillError(*(static.result() or _problems(error))) from None
+    if problems := static.result():
+        raise RefusedSkillError(*problems)
+    _log.info("skill %s checked and loaded in %.0f ms", file.stem, (time.monotonic() - began) * 1000)
+    return _keep(tools, file, draft, code, functions)
+
+
+def _registered(tools: Tools, code: Code, said: list[dict[str, Any]], url: str) -> list[dict[str, Any]]:
+    """What the engine will be told; a file that claims what is not its own is remembered for that."""
+    try:
+        return checked(said, code.app_id, url, code.manifest)
+    except RefusedSkillError as error:
+        with tools.transaction("skill-refusal") as scope:
+            refusals.record(
+                scope, skill_id=code.stem, version_id=None, run_id=None, what="registration", detail=str(error)
+            )
+        raise
+
+
+def _keep(tools: Tools, file: SkillFile, draft: Draft | None, code: Code, functions: list[dict[str, Any]]) -> Version:
+    with tools.transaction("skill-version") as scope:
+        skill = book.locked(scope, file.stem)
+        _refuse_stale(scope, file.stem, draft)
+        version = versions.add(
+            scope,
+            skill_id=file.stem,
+            sha=file.sha,
+            source=_text(file.source),
+            author=draft.author if draft is not None else "shipped" if file.origin == "shipped" else "person",
+            author_ref=draft.author_ref if draft is not None else None,
+            reason=draft.reason if draft is not None else "",
+            parent_id=skill.version_id,
+            manifest=code.manifest,
+            functions=functions,
+            version_id=code.version_id,
+        )
+        promotion.offer(scope, file.stem, version)
+        return versions.get(scope, version.id)
+
+
+def _refuse_stale(scope: Scope, stem: str, draft: Draft | None) -> None:
+    """An agent's change of something that no longer serves has lost against another one."""
+    if draft is None or draft.author != "agent":
+        return
+    skill = book.get(scope, stem)
+    candidate = versions.get(scope, skill.candidate_id) if skill.candidate_id is not None else None
+    if not lifecycle.stale_base(
+        draft.base_id,
+        serving_id=skill.version_id if skill.serves else None,
+        candidate_id=skill.candidate_id if candidate is not None and candidate.sha != draft.sha else None,
+        same_author=candidate is not None and candidate.author_ref == draft.author_ref,
+    ):
+        return
+    base = f"version {versions.get(scope, draft.base_id).number}" if draft.base_id is not None else "no version"
+    if skill.version_id is not None and draft.base_id != skill.version_id:
+        now = f"version {versions.get(scope, skill.version_id).number} serves now"
+    else:
+        now = f"version {candidate.number if candidate is not None else '?'}, based on it too, is on its way"
+    raise RefusedSkillError(
+        Problem(None, f"this change is based on {base}, but {now}", "read the newest version and change that one")
+    )
+
+
+def _problems(error: RefusedSkillError | UnavailableError) -> tuple[Problem, ...]:
+    if isinstance(error, RefusedSkillError):
+        return error.problems
+    return (Problem(None, str(error), "keep the file from ending its process"),)
+
+
+def _text(source: bytes) -> str:
+    try:
+        return source.decode("utf-8")
+    except UnicodeDecodeError:
+        raise RefusedSkillError(Problem(None, "the file is no UTF-8 text", "save it as UTF-8 text")) from None

@@ -1,0 +1,182 @@
+"""Which version a run goes on with: the one it began with, whatever serves by now."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from core.database import Scope
+from sidecar.tools import Tools
+from skills import book, lifecycle, promotion, runs, starts, versions
+from skills.runs import Ended, SkillRun
+from skills.versions import Version
+
+_log = logging.getLogger(__name__)
+_TIMER = "inngest/scheduled.timer"
+_FAILED = "inngest/function.failed"
+# A run that is called all the time need not be written down each time.
+_CALLED_SECONDS = 20.0
+_MOST_REMEMBERED = 5000
+
+
+@dataclass(frozen=True)
+class Call:
+    """What the engine asks: a step of this run of this function."""
+
+    run_id: str
+    function_id: str
+    event: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """The run may not begin, and has ended without beginning."""
+
+    why: str
+
+
+class Pins:
+    """The runs of one skill. What began is written down before the skill hears of it."""
+
+    def __init__(self, stem: str, tools: Tools) -> None:
+        self._stem = stem
+        self._tools = tools
+        self._lock = threading.Lock()
+        self._pinned: dict[str, tuple[Version, float]] = {}
+
+    def version_of(self, call: Call) -> Version | None:
+        """The version of a run that is known here to have begun."""
+        with self._lock:
+            found = self._pinned.get(call.run_id)
+        if found is None:
+            return None
+        version, called = found
+        if time.monotonic() - called > _CALLED_SECONDS:
+            self._remember(call.run_id, version)
+            with self._tools.transaction("skill-run") as scope:
+                runs.called(scope, call.run_id)
+        return version
+
+    def begin(self, call: Call) -> Version | Skipped | None:
+        """The version the run began with, or begins with now; None when the skill serves no more."""
+        with self._tools.transaction("skill-run") as scope:
+            run = runs.find(scope, call.run_id)
+            if run is not None:
+                version = versions.get(scope, run.version_id)
+                runs.called(scope, call.run_id)
+                if isinstance(run.output, dict) and (why := run.output.get("skipped")) and run.ended_at:
+                    return Skipped(str(why))
+            else:
+                chosen = self._choose(scope, call)
+                if chosen is None:
+                    return None
+                version, stage = chosen
+                runs.began(
+                    scope,
+                    run_id=call.run_id,
+                    skill_id=self._stem,
+                    function_id=call.function_id,
+                    version_id=version.id,
+                    stage=stage,
+                    event=call.event,
+                )
+                if (why := self._repeated(scope, call)) is not None:
+                    runs.ended(scope, call.run_id, "completed", output={"skipped": why})
+                    return Skipped(why)
+        self._remember(call.run_id, version)
+        return version
+
+    def ended(self, run_id: str, status: Ended, *, output: Any = None, error: Any = None, attempts: int = 0) -> bool:
+        """Write down how it ended, and what follows for its version; False when that was known."""
+        with self._lock:
+            self._pinned.pop(run_id, None)
+        with self._tools.transaction("skill-run") as scope:
+            run = runs.find(scope, run_id)
+            if run is None or not runs.ended(
+                scope, run_id, status, output=output, error=error, attempts=attempts or run.attempts
+            ):
+                return False
+            self._judge(scope, run, status)
+        return True
+
+    def _judge(self, scope: Scope, run: SkillRun, status: Ended) -> None:
+        scope.changed("skill", self._stem)
+        if run.stage != "live" or run.function_id.endswith("-failure"):
+            return
+        version = versions.get(scope, run.version_id)
+        match status:
+            case "completed":
+                promotion.run_completed(scope, self._stem, version)
+            case "failed":
+                most = self._tools.rules.failures
+                promotion.run_failed(scope, self._stem, version, run.function_id, run.run_id, most)
+            case _:
+                pass
+
+    def _choose(self, scope: Scope, call: Call) -> tuple[Version, str] | None:
+        """Read from the book, which may know more than this process does yet."""
+        skill = book.find(scope, self._stem)
+        if (failed := self._handled(scope, call)) is not None:
+            return failed, "live"
+        if skill is None or not skill.serves or skill.version_id is None:
+            return None
+        if skill.candidate_id is not None:
+            candidate = versions.get(scope, skill.candidate_id)
+            counted = runs.counted(scope, candidate.id, "canary")
+            begun = counted.get("running", 0) + counted.get("completed", 0)
+            is_first = lifecycle.begins_on_candidate(candidate.stage, begun, self._tools.rules.canary_runs)
+            if is_first and not counted.get("failed") and call.function_id in candidate.function_ids:
+                return candidate, "canary"
+        serving = versions.get(scope, skill.version_id)
+        if call.function_id not in serving.function_ids:
+            # The engine began it before it heard that the function is gone.
+            older = versions.served_with(scope, self._stem, call.function_id)
+            return (older, "live") if older is not None else (serving, "live")
+        return serving, "live"
+
+    def _handled(self, scope: Scope, call: Call) -> Version | None:
+        """A handler of a failure belongs to the version whose run failed."""
+        data = call.event.get("data")
+        if call.event.get("name") != _FAILED or not isinstance(data, dict):
+            return None
+        failed = runs.find(scope, str(data.get("run_id", "")))
+        if failed is None or failed.skill_id != self._stem:
+            return None
+        version = versions.get(scope, failed.version_id)
+        return version if call.function_id in version.function_ids else None
+
+    def _repeated(self, scope: Scope, call: Call) -> str | None:
+        """Why a daily schedule's run may not begin again on its date."""
+        data = call.event.get("data")
+        if call.event.get("name") != _TIMER or not isinstance(data, dict):
+            return None
+        at = _moment(call.event, data) or scope.now
+        date = starts.local_date(str(data.get("cron", "")), at)
+        if date is None or starts.admit(scope, self._stem, call.function_id, date, call.run_id):
+            return None
+        _log.info("skill %s: %s ran on %s already", self._stem, call.function_id, date)
+        return f"ran on {date} already"
+
+    def _remember(self, run_id: str, version: Version) -> None:
+        with self._lock:
+            self._pinned[run_id] = (version, time.monotonic())
+            while len(self._pinned) > _MOST_REMEMBERED:
+                self._pinned.pop(next(iter(self._pinned)))
+
+
+def _moment(event: Mapping[str, Any], data: Mapping[str, Any]) -> datetime | None:
+    """When the schedule's hour was: as the engine says, which may call late."""
+    for said in (data.get("scheduledAt"), data.get("fireAt")):
+        if isinstance(said, str):
+            try:
+                moment = datetime.fromisoformat(said)
+            except ValueError:
+                continue
+            if moment.tzinfo is not None:
+                return moment
+    return None

@@ -1,0 +1,60 @@
+"""What every skill of a sidecar works with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Executor
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from core.database import Database, Scope
+from core.identity import HOME_WORKSPACE
+from core.orchestrator.engine import Engine
+from sidecar.folders import SkillFile
+from sidecar.nursery import Nursery
+from skills.lifecycle import Trial
+from skills.problem import Problem
+from skills.runs import SkillRun
+from skills.versions import Version
+
+Check = Callable[[SkillFile], list[Problem]]
+"""What is wrong with a file, without running it."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The settings of the life cycle; `idle` seconds without a call stop a process."""
+
+    canary_runs: int = 3
+    shadow_runs: int = 1
+    always_ask: bool = False
+    failures: int = 3
+    idle: float = 600.0
+
+
+class Rehearse(Protocol):
+    """Try a version on runs of the one that serves, with effects faked; `live` reads for real, not from records."""
+
+    def __call__(self, version: Version, runs: list[SkillRun], *, live: bool) -> Trial: ...
+
+
+@dataclass(frozen=True)
+class Tools:
+    """`check` and `rehearse` are handed in; `checkers` run a check while a child loads the file."""
+
+    database: Database
+    engine: Engine
+    url: str
+    nursery: Nursery
+    check: Check
+    rehearse: Rehearse
+    checkers: Executor
+    rules: Rules = field(default_factory=Rules)
+    workspace_id: str = HOME_WORKSPACE
+
+    def reading(self) -> AbstractContextManager[Scope]:
+        return self.database.reading(self.workspace_id)
+
+    def transaction(self, name: str) -> AbstractContextManager[Scope]:
+        return self.database.transaction(self.workspace_id, name)
