@@ -37,10 +37,10 @@ from runtime.tools.asking import AskUser
 from runtime.tools.ending import Finish
 from runtime.tools.looking import CheckCall, ListTasks, ReadBack, ReadTask
 from runtime.tools.planning import CreateChecklist, SetBrief, UpdateChecklist
+from skills import grants
 from skills import outcomes as skill_outcomes
 from skills.review import watching as review_watching
 from skills.review.parts import ReviewParts
-from skills import grants
 from workspace import objects
 from workspace.assets import Assets
 from workspace.reading_tools import ListObjects
