@@ -18,7 +18,7 @@ LATE = facts(20, late=4, real=1)
 
 
 def said(**told: Any) -> ReviewVerdict:
-    base = {"decision": "change", "summary": "Too many false alarms.", "sensitivity": "less_sensitive"}
+    base: dict[str, Any] = {"decision": "change", "summary": "Too many false alarms.", "sensitivity": "less_sensitive"}
     base |= {"numbers": [{"constant": "SENSITIVITY", "value": 0.7}], "evidence": ["card0"], "expected": 0.3}
     return ReviewVerdict.model_validate({**base, **told})
 
@@ -82,7 +82,7 @@ def test_a_skill_that_keeps_failing_may_be_changed_in_words() -> None:
 
     found = proposal(told, unwell)
 
-    assert (found.changes, found.words) == ((), "guard the key")
+    assert (found.changes, found.words) == ((), "guard the missing key")
     assert (found.prediction.measure, found.prediction.expected) == ("success_rate", 0.75)
 
 

@@ -1,0 +1,116 @@
+"""A skill with a past, in rows; and an engine that remembers only what a test tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from core.database import Scope
+from core.model_scripted import ScriptedModel
+from core.orchestrator.run_history import Run, RunPage
+from runtime import cards
+from skills import outcomes, runs
+from skills.outcomes import HANDLERS
+from skills.review import acting, gathering, judging, rows
+from skills.review.parts import ReviewParts
+from skills.review.rows import Review
+from skills.runs import Ended
+from skills.versions import Version
+from tests.skills.saved import live
+from tests.support.databases import Store
+
+SOURCE = "SENSITIVITY = 1.0\n"
+QUESTION = ("real", "real but too late", "false alarm")
+
+
+@dataclass
+class Remembering:
+    """An engine's history; by default it has forgotten everything."""
+
+    kept: Sequence[Run] = ()
+    asked: list[tuple[str | None, str | None]] = field(default_factory=list)
+
+    def page(
+        self,
+        function: str | None = None,
+        status: str | None = None,
+        since: str | None = None,
+        cursor: str | None = None,
+        limit: int = 50,
+    ) -> RunPage:
+        self.asked.append((function, since))
+        assert status is None
+        return RunPage(tuple(self.kept), None)
+
+
+def parts(store: Store, *verdicts: dict[str, object], engine: Remembering | None = None) -> ReviewParts:
+    return ReviewParts(store.database, ScriptedModel(verdicts=verdicts), engine or Remembering())
+
+
+def skill(store: Store, stem: str = "watch", author: str = "agent") -> Version:
+    """A skill whose version serves."""
+    with store.database.transaction(store.workspace_id) as scope:
+        return live(scope, stem, SOURCE, author)
+
+
+def past(
+    store: Store, version: Version, count: int, said: Sequence[str | None] = (), status: Ended = "completed"
+) -> None:
+    """So many runs, half an hour apart; the first ones asked people, who said so (None: nobody answered)."""
+    for n in range(count):
+        with store.database.transaction(store.workspace_id) as scope:
+            begin(scope, version, f"{version.id}-run{n}")
+            if n < len(said):
+                ask(store, scope, version, f"{version.id}-run{n}", said[n])
+            store.clock.advance(timedelta(seconds=2))
+        with store.database.transaction(store.workspace_id) as scope:
+            error = {"name": "KeyError", "message": "'x'"} if status == "failed" else None
+            runs.ended(scope, f"{version.id}-run{n}", status, output={"measured": 1.5}, error=error, attempts=1)
+        store.clock.advance(timedelta(minutes=30))
+
+
+def begin(scope: Scope, version: Version, run_id: str, **inngest: str) -> None:
+    data = {"_inngest": inngest} if inngest else {}
+    runs.began(
+        scope,
+        run_id=run_id,
+        skill_id=version.skill_id,
+        function_id="work",
+        version_id=version.id,
+        stage="live",
+        event={"name": "a/b", "data": data},
+    )
+
+
+def ask(store: Store, scope: Scope, version: Version, run_id: str, said: str | None) -> None:
+    """A question of a run to people, and a person's answer."""
+    card = outcomes.ask_people(
+        scope,
+        skill_id=version.skill_id,
+        version_id=version.id,
+        run_id=run_id,
+        text="something is slow",
+        answers=QUESTION,
+        cause=f"ask:{run_id}",
+    )
+    if said is not None:
+        cards.answer(scope, card.id, said, None, store.person_id, HANDLERS)
+
+
+def review(store: Store, made: ReviewParts, stem: str = "watch") -> Review:
+    """A whole review, step by step as the durable function does it, each step twice."""
+    with store.database.transaction(store.workspace_id) as scope:
+        asked = rows.request(scope, stem, scope.ids.new("cause"))
+    for step in (gathering.gather_facts, judging.judge, acting.act):
+        step(made, store.workspace_id, asked.id)
+        step(made, store.workspace_id, asked.id)
+    with store.database.reading(store.workspace_id) as scope:
+        return rows.get(scope, asked.id)
+
+
+def change(**told: object) -> dict[str, object]:
+    """A verdict that wants less sensitivity, on the evidence of the first run."""
+    base: dict[str, object] = {"decision": "change", "summary": "Too many false alarms.", "measure": "false_alarm_rate"}
+    base |= {"sensitivity": "less_sensitive", "numbers": [{"constant": "SENSITIVITY", "value": 0.7}], "expected": 0.3}
+    return {**base, **told}

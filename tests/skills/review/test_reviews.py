@@ -1,0 +1,270 @@
+"""A review from the rows to the agent's task, each effect once; and the next one says what came of it."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+
+from core.errors import ModelError
+from core.model import Message, Verdict
+from core.model_scripted import ScriptedModel
+from core.orchestrator.run_history import Run
+from runtime import inbox, messages, notices, tasks
+from runtime.tables import calls, turns
+from skills import promotion, runs, versions
+from skills.review import acting, beginning, gathering, judging, rows, watching
+from skills.review.parts import ReviewParts
+from skills.review.rows import Review
+from skills.tables import skill_versions
+from skills.versions import Version
+from tests.skills.review.history import Remembering, ask, begin, change, parts, past, review, skill
+from tests.skills.saved import saved
+from tests.support.databases import Store
+
+NOISY = ["false alarm"] * 4 + ["real"]
+
+
+def _notices(store: Store) -> list[str]:
+    with store.database.reading(store.workspace_id) as scope:
+        return [notice.text for notice in notices.latest(scope)]
+
+
+def _evidence(version: Version) -> list[str]:
+    return [f"{version.id}-run0"]
+
+
+def _order(store: Store, done: Review) -> tuple[str, dict[str, object]]:
+    """What the agent was told: the words and the data."""
+    assert done.task_id is not None
+    with store.database.reading(store.workspace_id) as scope:
+        (item,) = inbox.unread(scope, done.task_id)
+        text = messages.get(scope, item.ref_id).text
+    words, _, rest = text.partition("<data>\n")
+    return words, json.loads(rest.removesuffix("\n</data>"))
+
+
+def test_a_review_gives_the_agent_one_task_with_evidence_and_expected_effect(store: Store) -> None:
+    version = skill(store)
+    past(store, version, 8, NOISY)
+
+    done = review(store, parts(store, change(evidence=_evidence(version))))
+
+    assert (done.state, done.version_id) == ("done", version.id)
+    assert done.facts["facts"]["false_alarm_rate"] == 0.8
+    assert done.prediction == {"measure": "false_alarm_rate", "was": 0.8, "expected": 0.3}
+    words, data = _order(store, done)
+    assert "write_skill upon version 1" in words
+    assert data["changes"] == [{"constant": "SENSITIVITY", "line": 1, "from": 1.0, "to": 0.7}]
+    assert (data["base_version_id"], data["evidence"]) == (version.id, _evidence(version))
+    with store.database.reading(store.workspace_id) as scope:
+        task = tasks.get(scope, done.task_id or "")
+        assert len(tasks.listing(scope)) == 1
+    # What nobody spoke for spends nothing without a card.
+    assert (task.asked_by, task.person_id, task.status) == ("program", store.person_id, "active")
+    assert _notices(store) == [
+        "Review of watch: Too many false alarms. The agent is asked to change SENSITIVITY from 1 to 0.7. "
+        "Expected: false alarm rate from 80% to 30%."
+    ]
+
+
+def test_with_few_runs_the_model_is_not_asked_and_nothing_changes(store: Store) -> None:
+    past(store, skill(store), 4, NOISY[:4])
+
+    done = review(store, parts(store))
+
+    assert done.task_id is None
+    assert done.verdict == {"said": None, "reason": "only 4 runs have ended; 5 are the least to judge by"}
+    assert _notices(store) == []
+
+
+def test_a_verdict_against_the_facts_is_kept_and_does_nothing(store: Store) -> None:
+    version = skill(store)
+    past(store, version, 8, ["real"] * 5)
+
+    done = review(store, parts(store, change(evidence=_evidence(version))))
+
+    assert done.task_id is None
+    assert done.verdict is not None
+    assert done.verdict["said"]["sensitivity"] == "less_sensitive"
+    assert "the outcomes say keep" in done.verdict["reason"]
+
+
+class Confused:
+    """A model whose answers cannot be used."""
+
+    def get_ready(self) -> None:
+        """It never is."""
+
+    decide = ScriptedModel.decide
+
+    def verdict(self, name: str, shape: type[Verdict], messages: list[Message]) -> Verdict:
+        raise ModelError(f"{name} makes no sense")
+
+
+def test_a_model_without_a_usable_verdict_proposes_nothing(store: Store) -> None:
+    version = skill(store)
+    past(store, version, 8, NOISY)
+
+    done = review(store, ReviewParts(store.database, Confused(), Remembering()))  # type: ignore[arg-type]
+
+    assert done.task_id is None
+    assert done.verdict is not None
+    assert "no usable verdict" in done.verdict["reason"]
+
+
+def test_an_alarm_belongs_to_the_skill_that_invoked_the_one_that_asked(store: Store) -> None:
+    watch, triage = skill(store, "watch"), skill(store, "triage")
+    past(store, watch, 6)
+    with store.database.transaction(store.workspace_id) as scope:
+        for n in range(5):
+            begin(scope, triage, f"t{n}", source_app_id="skill-watch", correlation_id=f"{watch.id}-run{n}.abc")
+            ask(store, scope, triage, f"t{n}", "false alarm")
+    past(store, triage, 6)
+
+    of_watch = review(store, parts(store, change(evidence=["t0"])))
+    of_triage = review(store, parts(store, {"decision": "keep"}), "triage")
+
+    assert of_watch.facts["facts"]["false_alarms"] == 5
+    assert of_watch.task_id is not None
+    assert of_triage.facts["facts"]["alarms"] == 0
+
+
+def test_the_engine_has_the_last_word_and_the_ledger_what_it_forgot(store: Store) -> None:
+    version = skill(store)
+    past(store, version, 2)
+    with store.database.transaction(store.workspace_id) as scope:
+        begin(scope, version, "01J00000000000000000000001")
+    began = store.clock.now()
+    told = Run("01J00000000000000000000001", "skill-watch", "work", "failed", began.isoformat(), began.isoformat())
+    alone = Run("01J00000000000000000000002", "skill-watch", "work", "completed", began.isoformat(), began.isoformat())
+    engine = Remembering([told, alone])
+
+    done = review(store, parts(store, engine=engine))
+
+    found = done.facts["facts"]
+    assert (found["runs"], found["completed"], found["failed"]) == (4, 3, 1)
+    assert engine.asked[0] == ("skill-watch/work", "2026-03-02T09:00:00Z")
+
+
+def _written_by(store: Store, task_id: str, text: str) -> Version:
+    """A draft that a call of this task wrote, and that now serves."""
+    with store.database.transaction(store.workspace_id) as scope:
+        row = scope.first(scope.select(turns.c.id).where(turns.c.task_id == task_id))
+        assert row is not None
+        call = {"id": f"{row.id}:1:0", "turn_id": row.id, "step": 1, "seq": 0, "tool": "write_skill", "effect": "write"}
+        scope.insert(calls, **call, arguments="{}", status="done", epoch=1)
+        version = saved(scope, "watch", text, "agent")
+        wrote = scope.update(skill_versions).where(skill_versions.c.id == version.id)
+        scope.change(wrote.values(author_ref=f"{row.id}:1:0"))
+        promotion.activate(scope, "watch", version)
+        tasks.set_fields(scope, task_id, status="done")
+        return versions.get(scope, version.id)
+
+
+def test_the_next_review_compares_the_prediction_with_what_happened(store: Store) -> None:
+    first = skill(store)
+    past(store, first, 8, NOISY)
+    proposed = review(store, parts(store, change(evidence=_evidence(first))))
+    assert proposed.task_id is not None
+    second = _written_by(store, proposed.task_id, "SENSITIVITY = 0.7\n")
+
+    past(store, second, 2, ["real"])
+    too_soon = review(store, parts(store))
+    with store.database.transaction(store.workspace_id) as scope:
+        for n, said in enumerate(["real", "real", "false alarm", "real"]):
+            begin(scope, second, f"later{n}")
+            ask(store, scope, second, f"later{n}", said)
+            runs.ended(scope, f"later{n}", "completed", output={}, attempts=1)
+    compared = review(store, parts(store, {"decision": "keep"}))
+    again = review(store, parts(store, {"decision": "keep"}))
+
+    assert (too_soon.comparison or {})["outcome"] == "too_few"
+    assert compared.comparison == {
+        "review_id": proposed.id,
+        "measure": "false_alarm_rate",
+        "was": 0.8,
+        "expected": 0.3,
+        "happened": 0.2,
+        "outcome": "kept",
+    }
+    assert again.comparison is None
+    assert _notices(store)[1:] == [
+        "Review of watch: After the last change, false alarm rate was 80% and should become 30%; "
+        "it is 20% since: as predicted."
+    ]
+
+
+def test_while_the_agent_is_at_work_on_a_proposal_no_second_one_is_made(store: Store) -> None:
+    version = skill(store)
+    past(store, version, 8, NOISY)
+    first = review(store, parts(store, change(evidence=_evidence(version))))
+
+    second = review(store, parts(store, change(evidence=_evidence(version))))
+
+    assert (first.task_id is None, second.task_id) == (False, None)
+    assert second.verdict is not None
+    assert second.verdict["reason"] == "the agent is still at work on an earlier proposal"
+
+
+def test_a_skill_that_changed_while_it_was_judged_is_left_alone(store: Store) -> None:
+    version = skill(store)
+    past(store, version, 8, NOISY)
+    with store.database.transaction(store.workspace_id) as scope:
+        asked = rows.request(scope, "watch", "cause")
+    made = parts(store, change(evidence=_evidence(version)))
+    gathering.gather_facts(made, store.workspace_id, asked.id)
+    judging.judge(made, store.workspace_id, asked.id)
+    with store.database.transaction(store.workspace_id) as scope:
+        promotion.activate(scope, "watch", saved(scope, "watch", "SENSITIVITY = 2\n"))
+
+    assert acting.act(made, store.workspace_id, asked.id) == "kept"
+    with store.database.reading(store.workspace_id) as scope:
+        assert tasks.listing(scope) == []
+
+
+def test_a_run_takes_up_what_was_asked_for_and_makes_no_second_one(store: Store) -> None:
+    skill(store, "one")
+    skill(store, "two")
+    with store.database.transaction(store.workspace_id) as scope:
+        asked = rows.request(scope, "one", "by hand")
+        assert rows.request(scope, "one", "by hand again").id == asked.id
+        saved(scope, "three", "not serving yet")
+
+    begun = beginning.begin(store.database, store.workspace_id, "run-1")
+
+    assert begun == beginning.begin(store.database, store.workspace_id, "run-1")
+    assert (begun[0], len(begun)) == (asked.id, 2)
+    assert beginning.begin(store.database, store.workspace_id, "run-2", "nobody") == []
+    assert beginning.begin(store.database, "ws_elsewhere", "run-2", "one") == []
+
+
+def test_a_bell_that_comes_again_after_the_review_does_nothing(store: Store) -> None:
+    skill(store)
+    done = review(store, parts(store))
+
+    assert beginning.begin(store.database, store.workspace_id, "run-2", "watch") == []
+    store.clock.advance(timedelta(minutes=2))
+    (fresh,) = beginning.begin(store.database, store.workspace_id, "run-3", "watch")
+    assert fresh != done.id
+
+
+def test_a_lost_bell_is_rung_again_under_new_ids_and_given_up_after_a_day(store: Store) -> None:
+    skill(store)
+    patience = timedelta(seconds=30)
+    with store.database.transaction(store.workspace_id) as scope:
+        asked = rows.request(scope, "watch", "cause")
+    assert watching.pass_over(store.database, store.workspace_id, patience) == 0
+
+    for _ in range(40):
+        store.clock.advance(timedelta(seconds=31))
+        watching.pass_over(store.database, store.workspace_id, patience)
+    rung = [one for one in store.bells.ids() if one.startswith(asked.id)]
+    assert rung[0] == asked.id
+    assert len(set(rung)) == 7
+
+    store.clock.advance(timedelta(days=1))
+    watching.pass_over(store.database, store.workspace_id, patience)
+    assert watching.pass_over(store.database, store.workspace_id, patience) == 0
+    with store.database.reading(store.workspace_id) as scope:
+        assert rows.get(scope, asked.id).state == "done"
+    assert "did not come to an end" in _notices(store)[0]
