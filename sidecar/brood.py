@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable
 
 from core.errors import UnavailableError
-from sidecar.children import Child, Nursery, Version
+from sidecar.children import Child, Version
+from sidecar.nursery import Nursery
 
 # A process that ends this soon after its start will do so again: it is started less and less often.
 _SOON_SECONDS = 10.0
@@ -63,8 +64,7 @@ class Brood:
                 continue
             try:
                 if cot.child is not None and not cot.child.busy:
-                    cot.child.stop()
-                    cot.child = None
+                    self._end(cot)
             finally:
                 cot.lock.release()
 
@@ -73,12 +73,14 @@ class Brood:
             cots = list(self._cots.values())
         for cot in cots:
             with cot.lock:
-                if cot.child is not None:
-                    cot.child.stop()
-                    cot.child = None
+                self._end(cot)
 
-    @staticmethod
-    def _bury(cot: _Cot) -> None:
+    def _end(self, cot: _Cot) -> None:
+        if cot.child is not None:
+            self._nursery.end(cot.child)
+            cot.child = None
+
+    def _bury(self, cot: _Cot) -> None:
         if cot.child is None:
             return
         now = time.monotonic()
@@ -87,5 +89,4 @@ class Brood:
         if early and now - cot.started_at < pause:
             raise UnavailableError("the process of the skill keeps ending; it is started again in a while")
         cot.early_deaths = cot.early_deaths + 1 if early else 0
-        cot.child.stop()
-        cot.child = None
+        self._end(cot)

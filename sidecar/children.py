@@ -1,246 +1,197 @@
-"""Processes that serve skill versions: one is kept awake, so that a saved skill need not wait for imports."""
+"""A process that serves one version of one skill."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
-import secrets
 import select
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import httpx
+from pydantic import ValidationError
 
-from core.clock import Clock
 from core.errors import UnavailableError
-from core.orchestrator.signature import HEADER, canonical, sign
+from sidecar.broker.identity import Identity, Mode
+from sidecar.child.frames import CallHead, FrameError, ReplyHead, receive, send
 from sidecar.child.order import Answer, Order
+from sidecar.child.zygote import CALL
+from sidecar.jail.jail import Inmate, Jail
+from skills.manifest import Manifest
 from skills.problem import Problem, RefusedSkillError
 
+MAX_REPLY = 16 * 1024 * 1024
 _WAKE_SECONDS = 60.0
 _LOAD_SECONDS = 5.0
-# One step of a skill may last as long as an engine waits.
-_CALL_TIMEOUT = httpx.Timeout(7200, connect=5)
-# What a child sees of our environment: where Python and the system's files are, and no key.
-_SHOWN = ("PATH", "LANG", "LC_ALL", "TZ", "HOME", "TMPDIR", "VIRTUAL_ENV", "SSL_CERT_FILE")
+_MAX_LINE = 1024 * 1024
+# How much longer than a run's own limit the sidecar waits: the child ends the run, and says so.
+_GRACE_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
 class Version:
-    """The code to serve: its hash, the snapshot of its source, and the file it was saved as."""
+    """The code to serve, its hash, the file it was saved as, and what it may do once it runs."""
 
     stem: str
     sha: str
-    snapshot: Path
+    source: bytes
     path: str
+    version_id: str
+    manifest: Manifest
+    granted: frozenset[str] = frozenset()
+    mode: Mode = "live"
 
     @property
     def app_id(self) -> str:
         return f"skill-{self.stem}"
 
-
-@dataclass(frozen=True)
-class Reach:
-    """How children reach the engine's event address."""
-
-    engine_url: str
-    events_url: str
-    event_key: str
+    @property
+    def identity(self) -> Identity:
+        """Who asks when this version asks the broker."""
+        return Identity(self.stem, self.version_id, self.sha, self.manifest, self.granted, self.mode)
 
 
 class Child:
-    """One process. Calls to it are signed with a key that only this child knows."""
+    """One process in the jail. `calls` is our end of the socket that only it and we hold."""
 
-    def __init__(self, process: subprocess.Popen[bytes], address: str, listener: socket.socket, clock: Clock) -> None:
-        self._process = process
-        self._address = address
-        self._listener = listener
-        self._clock = clock
-        self._key = secrets.token_hex(32)
+    def __init__(self, inmate: Inmate, calls: socket.socket, jail: Jail) -> None:
+        self.inmate = inmate
+        calls.settimeout(_GRACE_SECONDS)
+        self._calls = calls
+        self._jail = jail
         self._output = bytearray()
-        self._http = httpx.Client(
-            transport=httpx.HTTPTransport(uds=address, verify=False), timeout=_CALL_TIMEOUT, trust_env=False
-        )
-        self._calls = 0
-        self._calls_lock = threading.Lock()
+        self._functions: list[dict[str, Any]] = []
+        self._app_id = ""
+        self._open = 0
+        self._lock = threading.Lock()
 
     @property
     def pid(self) -> int:
-        return self._process.pid
+        return self.inmate.process.pid
 
     @property
     def alive(self) -> bool:
-        return self._process.poll() is None
+        return self.inmate.process.poll() is None
 
     @property
     def busy(self) -> bool:
-        return self._calls > 0
+        return self._open > 0
 
     def awake(self) -> bool:
         """Wait until it can take an order; False when it never will."""
         try:
             return self._answer(_WAKE_SECONDS).state == "awake"
-        except (EOFError, TimeoutError):
+        except (EOFError, TimeoutError, ValueError):
             return False
 
-    def load(self, version: Version, reach: Reach) -> None:
+    def load(self, version: Version) -> None:
         """Have it run and serve a version; raises RefusedSkillError."""
         order = Order(
             stem=version.stem,
             app_id=version.app_id,
-            snapshot=str(version.snapshot),
+            source=version.source,
             path=version.path,
             sha=version.sha,
-            key=self._key,
-            engine_url=reach.engine_url,
-            events_url=reach.events_url,
-            event_key=reach.event_key,
+            broker=self.inmate.broker,
         )
-        assert self._process.stdin is not None
+        assert self.inmate.process.stdin is not None
+        fix = "loading the file must only define functions"
         try:
-            self._process.stdin.write(order.model_dump_json().encode() + b"\n")
-            self._process.stdin.flush()
+            self.inmate.process.stdin.write(order.model_dump_json().encode() + b"\n")
+            self.inmate.process.stdin.flush()
             answer = self._answer(_LOAD_SECONDS)
         except TimeoutError:
             reason = f"loading took more than {_LOAD_SECONDS:.0f} s"
             raise RefusedSkillError(Problem(None, reason, "let the file only define functions")) from None
         except (EOFError, OSError):
-            fix = "loading the file must only define functions"
             raise RefusedSkillError(Problem(None, "the process ended while loading the file", fix)) from None
+        except ValueError:
+            raise RefusedSkillError(Problem(None, "the process answered in a form of its own", fix)) from None
         if answer.problem is not None:
             raise RefusedSkillError(answer.problem)
-        self._listener.close()
+        self._functions, self._app_id = answer.functions, version.app_id
 
-    def functions(self, url: str, stem: str) -> list[dict[str, Any]]:
-        """The functions as the SDK would register them at `url`; raises RefusedSkillError."""
-        body = json.dumps({"url": url}).encode()
-        response = self.call("PUT", f"/api/inngest/{stem}", "", body, {"x-inngest-sync-kind": "in_band"})
-        answer = response.json()
-        if response.status_code != 200 or not isinstance(answer.get("functions"), list):
-            said = str(answer.get("message") or answer)[:500]
-            raise RefusedSkillError(Problem(None, said, "correct the arguments of create_function"))
-        functions: list[dict[str, Any]] = answer["functions"]
-        return functions
+    def functions(self) -> list[dict[str, Any]]:
+        """What it said its functions are; not to be believed."""
+        return self._functions
 
-    def call(self, method: str, path: str, query: str, body: bytes, headers: Mapping[str, str]) -> httpx.Response:
-        """Pass a call on, signed. Raises UnavailableError when the child ended before it answered."""
-        signature = sign(self._key, canonical(body), self._clock.now())
-        url = httpx.URL("http://skill", path=path, query=query.encode())
-        with self._calls_lock:
-            self._calls += 1
+    @property
+    def own_functions(self) -> frozenset[str]:
+        """The full ids of the functions of the version it serves."""
+        ids = (str(one.get("id")) for one in self._functions)
+        return frozenset(one for one in ids if one.startswith(f"{self._app_id}-"))
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        query: str,
+        body: bytes,
+        headers: Mapping[str, str],
+        *,
+        seconds: float | None = None,
+    ) -> httpx.Response:
+        """Have a process of its own answer a call within `seconds`, by default the jail's limit.
+
+        Raises UnavailableError when that process ended, was too slow or answered in no readable form.
+        """
+        allowed = min(seconds, self._jail.limits.seconds) if seconds is not None else self._jail.limits.seconds
+        ours, theirs = socket.socketpair()
+        with self._lock:
+            self._open += 1
         try:
-            return self._http.request(method, url, content=body, headers={**headers, HEADER: signature})
-        except httpx.HTTPError as error:
+            with ours:
+                with theirs, self._lock:
+                    socket.send_fds(self._calls, [CALL.pack(allowed)], [theirs.fileno()])
+                until = time.monotonic() + allowed + _GRACE_SECONDS
+                ours.settimeout(allowed)
+                send(ours, CallHead(method=method, path=path, query=query, headers=dict(headers)), body)
+                head, answer = receive(ours, ReplyHead, until=until, most=MAX_REPLY)
+        except FrameError as error:
+            raise UnavailableError(f"the answer of the skill's process cannot be used: {error}") from None
+        except TimeoutError:
+            # It ends its runs in time, unless it was made to do otherwise.
+            self.inmate.process.kill()
+            raise UnavailableError(f"the run took more than {allowed:g} s") from None
+        except OSError as error:
             raise UnavailableError(f"the process of the skill ended before it answered ({error})") from None
         finally:
-            with self._calls_lock:
-                self._calls -= 1
+            with self._lock:
+                self._open -= 1
+        if head.ended is not None:
+            raise UnavailableError(f"the run ended without an answer: {head.ended[:500]}")
+        return _response(head, answer)
 
     def stop(self) -> None:
-        self._process.kill()
-        self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                pipe.close()
-        self._listener.close()
-        self._http.close()
-        with contextlib.suppress(OSError):
-            os.unlink(self._address)
+        self._jail.end(self.inmate)
+        self._calls.close()
 
     def _answer(self, seconds: float) -> Answer:
-        """The next line of its answers; raises TimeoutError or EOFError."""
-        assert self._process.stdout is not None
+        """The next line of its answers; raises TimeoutError, EOFError or ValueError."""
+        assert self.inmate.process.stdout is not None
         deadline = time.monotonic() + seconds
         poll = select.poll()
-        poll.register(self._process.stdout, select.POLLIN)
+        poll.register(self.inmate.process.stdout, select.POLLIN)
         while b"\n" not in self._output:
             left = deadline - time.monotonic()
             if not poll.poll(max(0.0, left) * 1000):
                 raise TimeoutError
-            read = os.read(self._process.stdout.fileno(), 65536)
+            read = os.read(self.inmate.process.stdout.fileno(), 65536)
             if not read:
                 raise EOFError
             self._output += read
+            if len(self._output) > _MAX_LINE:
+                raise ValueError("a line too long")
         line, _, rest = bytes(self._output).partition(b"\n")
         self._output = bytearray(rest)
         return Answer.model_validate_json(line)
 
 
-class Nursery:
-    """Starts children. `folder` holds their sockets, and is emptied first: one sidecar has a home at a time."""
-
-    def __init__(self, folder: Path, reach: Reach, clock: Clock) -> None:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for left in folder.glob("*.sock"):
-            left.unlink(missing_ok=True)
-        self._folder = folder
-        # A socket's address has some hundred bytes; through the open folder it is short wherever the home is.
-        self._folder_fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        self._reach = reach
-        self._clock = clock
-        self._count = 0
-        self._spare: Child | None = None
-        self._spare_lock = threading.Lock()
-        # A child dies with the thread that started it, so all are started by one that lasts.
-        self._starter = ThreadPoolExecutor(1, thread_name_prefix="nursery")
-
-    def boot(self, version: Version) -> Child:
-        """A child that serves the version; raises RefusedSkillError."""
-        child = self._take()
-        try:
-            if not child.awake():
-                raise RefusedSkillError(Problem(None, "a process for the skill did not start", "see the sidecar's log"))
-            child.load(version, self._reach)
-        except RefusedSkillError:
-            child.stop()
-            raise
-        finally:
-            self.keep_spare()
-        return child
-
-    def keep_spare(self) -> None:
-        self._starter.submit(self._start_spare)
-
-    def stop(self) -> None:
-        self._starter.shutdown(wait=True, cancel_futures=True)
-        with self._spare_lock:
-            if self._spare is not None:
-                self._spare.stop()
-                self._spare = None
-        os.close(self._folder_fd)
-
-    def _take(self) -> Child:
-        with self._spare_lock:
-            spare, self._spare = self._spare, None
-        if spare is not None and spare.alive:
-            return spare
-        return self._starter.submit(self._start).result()
-
-    def _start_spare(self) -> None:
-        with self._spare_lock:
-            if self._spare is None:
-                self._spare = self._start()
-
-    def _start(self) -> Child:
-        self._count += 1
-        name = f"{os.getpid()}-{self._count}.sock"
-        address = f"/proc/self/fd/{self._folder_fd}/{name}"
-        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        listener.bind(address)
-        os.chmod(self._folder / name, 0o600)
-        listener.listen(128)
-        argv = [sys.executable, "-P", "-m", "sidecar.child", str(listener.fileno()), str(os.getpid())]
-        environment = {name: os.environ[name] for name in _SHOWN if name in os.environ}
-        process = subprocess.Popen(
-            argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, pass_fds=[listener.fileno()], env=environment
-        )
-        return Child(process, address, listener, self._clock)
+def _response(head: ReplyHead, body: bytes) -> httpx.Response:
+    with contextlib.suppress(ValidationError, ValueError, UnicodeError, TypeError):
+        return httpx.Response(head.status, headers=head.headers, content=body)
+    raise UnavailableError("the answer of the skill's process cannot be used: its headers are malformed")

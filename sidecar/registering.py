@@ -5,16 +5,41 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
-from urllib.parse import urlencode
+
+from pydantic import ValidationError
 
 from core.errors import InvalidError, UnavailableError
 from core.orchestrator.engine import Engine
+from sidecar.registration import MAX_FUNCTIONS, Said, written
+from skills.manifest import Manifest
 from skills.problem import Problem, RefusedSkillError
 
 
-def checked(functions: Sequence[dict[str, Any]], app_id: str, url: str) -> list[dict[str, Any]]:
-    """The functions with ids of this app only, each called at `url`; raises RefusedSkillError."""
-    return [_checked(function, app_id, url) for function in functions]
+def checked(functions: Sequence[Any], app_id: str, url: str, manifest: Manifest) -> list[dict[str, Any]]:
+    """The functions as they are registered: ids of this app only, each called at `url`, triggers that are declared.
+
+    Raises RefusedSkillError with everything that is wrong.
+    """
+    if len(functions) > MAX_FUNCTIONS:
+        raise RefusedSkillError(
+            Problem(None, f"the file has {len(functions)} functions, more than {MAX_FUNCTIONS}", "make it two skills")
+        )
+    said, problems = [], []
+    for function in functions:
+        try:
+            said.append(Said.model_validate(function))
+        except ValidationError as error:
+            problems += [_problem(function, wrong["loc"], wrong["msg"]) for wrong in error.errors()[:10]]
+    ids = {one.id for one in said}
+    found = []
+    for one in said:
+        problems += one.foreign(app_id, ids, frozenset(manifest.permissions.events.get("listen", ())))
+        found.append(written(one, url))
+    if len(ids) != len(said):
+        problems.append(Problem(None, "two functions have the same id", "give each an fn_id of its own"))
+    if problems:
+        raise RefusedSkillError(*problems)
+    return found
 
 
 def register(engine: Engine, app_id: str, url: str, functions: Sequence[dict[str, Any]], sha: str) -> None:
@@ -40,19 +65,7 @@ def register(engine: Engine, app_id: str, url: str, functions: Sequence[dict[str
         raise InvalidError(str(answer.get("error") or answer))
 
 
-def _checked(function: dict[str, Any], app_id: str, url: str) -> dict[str, Any]:
-    function_id = str(function.get("id", ""))
-    if not function_id.startswith(f"{app_id}-"):
-        raise RefusedSkillError(
-            Problem(None, f"{function_id} is not a function of {app_id}", "make it with skills.kit.client")
-        )
-    step: dict[str, Any] = {
-        "id": "step",
-        "name": "step",
-        "runtime": {"type": "http", "url": f"{url}?{urlencode({'fnId': function_id, 'stepId': 'step'})}"},
-    }
-    steps = function.get("steps")
-    said = steps.get("step") if isinstance(steps, dict) else None
-    if isinstance(said, dict) and isinstance(said.get("retries"), dict):
-        step["retries"] = said["retries"]
-    return {**function, "steps": {"step": step}}
+def _problem(function: Any, where: tuple[int | str, ...], message: str) -> Problem:
+    name = str(function.get("id"))[:100] if isinstance(function, dict) else "a function"
+    field = ".".join(str(part) for part in where) or "it"
+    return Problem(None, f"{name}: {field}: {message}", f"correct {field} in create_function")

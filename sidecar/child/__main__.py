@@ -1,38 +1,31 @@
-"""`python -m sidecar.child FD PARENT`: serve one skill version on the listening socket FD until PARENT is gone."""
+"""`python -m sidecar.child FD CONFINEMENT`: serve one skill version until the other end of the socket FD is closed."""
 
 from __future__ import annotations
 
-import json
+import gc
 import os
 import signal
+import socket
 import sys
-from collections.abc import Iterable
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import IO
 
 import flask
 import inngest.flask
-from werkzeug.serving import WSGIRequestHandler, make_server
 
-from core.parent_death import die_with, load_prctl
-from sidecar.child.loading import load
+from sidecar.child.confine import Confinement, confine
+from sidecar.child.limits import Limits
+from sidecar.child.loading import Loaded, load
 from sidecar.child.order import Answer, Order
+from sidecar.child.running import run_one
+from sidecar.child.zygote import Zygote
+from skills.kit.door import door
 from skills.problem import RefusedSkillError
-
-if TYPE_CHECKING:
-    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
-
-
-class Quiet(WSGIRequestHandler):
-    """Calls are counted where they come from."""
-
-    def log(self, type: str, message: str, *args: Any) -> None:
-        del type, message, args
 
 
 def main() -> None:
-    fd, parent = int(sys.argv[1]), int(sys.argv[2])
-    die_with(parent, load_prctl())
+    calls, asked = socket.socket(fileno=int(sys.argv[1])), Confinement.model_validate_json(sys.argv[2])
+    confine(asked)
     # Ctrl-C goes to everybody at the terminal; when this process ends is the sidecar's decision.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     answers = _own_stdout()
@@ -41,38 +34,34 @@ def main() -> None:
     if not line:
         return
     order = Order.model_validate_json(line)
+    door.open_at(order.broker)
     try:
-        client, functions = load(order, Path(order.snapshot).read_bytes())
-        app = flask.Flask("skill")
-        inngest.flask.serve(app, client, functions, serve_path=f"/api/inngest/{order.stem}")
+        loaded = load(order)
     except RefusedSkillError as error:
         _say(answers, Answer(state="serving", problem=error.problems[0]))
         return
-    server = make_server("unix://skill", 0, shielded(app), threaded=True, request_handler=Quiet, fd=fd)
-    server.daemon_threads = True  # type: ignore[attr-defined] # the threaded server's
-    os.close(fd)
-    _say(answers, Answer(state="serving"))
-    # Nobody asks it to stop: it is killed.
-    server.serve_forever(poll_interval=3600)
+    answer = _server(order, loaded, asked.limits)
+    _say(answers, Answer(state="serving", functions=loaded.configurations))
+    # What was loaded is never collected: a collection in a forked process would copy all of it.
+    gc.collect()
+    gc.freeze()
+    Zygote(calls, answer).serve()
 
 
-def shielded(app: WSGIApplication) -> WSGIApplication:
-    """`SystemExit` in a step passes through the SDK and Flask: it must end neither the answer nor the process."""
+def _server(order: Order, loaded: Loaded, limits: Limits) -> Callable[[socket.socket], None]:
+    app = flask.Flask("skill")
+    inngest.flask.serve(app, loaded.client, loaded.functions, serve_path=f"/api/inngest/{order.stem}")
 
-    def call(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        try:
-            return app(environ, start_response)
-        except BaseException as error:  # noqa: BLE001 - the boundary to foreign code
-            said = {"code": "skill_raised", "name": type(error).__name__, "message": repr(error)[:500], "stack": None}
-            body = json.dumps(said).encode()
-            start_response("500 Internal Server Error", [("Content-Type", "application/json")])
-            return [body]
+    def begin(run_id: str) -> None:
+        door.run_id = run_id
+        # The SDK takes no client of ours: its own would look for a network that is not there.
+        loaded.client._http_client._http_client_sync = door.http()
 
-    return call
+    return lambda connection: run_one(connection, app, begin, limits.cpu_seconds)
 
 
 def _own_stdout() -> IO[str]:
-    """Keep the pipe to the sidecar for our answers; what the skill prints goes to the log."""
+    """Keep the pipe to the sidecar for our answers; what the skill prints goes where its errors go."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     return answers

@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import sys
 import traceback
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
@@ -14,33 +15,62 @@ import skills.kit
 from sidecar.child.order import Order
 from skills.problem import Problem, RefusedSkillError
 
+# Every request of the SDK goes to the broker, which cares for no host name.
+_BROKER = "http://broker:80"
 
-def load(order: Order, source: bytes) -> tuple[inngest.Inngest, list[inngest.Function[Any]]]:
-    """Run the file under a module name of its own and give its client and functions; raises RefusedSkillError.
 
-    The code comes from these bytes: a cached compilation of an older save can have no part in it.
+@dataclass(frozen=True)
+class Loaded:
+    """The client and functions of a file, and the functions' configurations as the SDK writes them."""
+
+    client: inngest.Inngest
+    functions: list[inngest.Function[Any]]
+    configurations: list[dict[str, Any]]
+
+
+def load(order: Order) -> Loaded:
+    """Run the file under a module name of its own and find its functions; raises RefusedSkillError.
+
+    The code comes from the order's bytes: a cached compilation of an older save can have no part in it.
     """
+    # No signature is asked for: only the sidecar holds the other end of the socket that calls come from.
     client = inngest.Inngest(
         app_id=order.app_id,
-        is_production=True,
-        signing_key=order.key,
-        event_key=order.event_key,
-        api_base_url=order.engine_url,
-        event_api_base_url=order.events_url,
+        is_production=False,
+        event_key="skill",
+        api_base_url=_BROKER,
+        event_api_base_url=_BROKER,
     )
     skills.kit.client = client
     module = ModuleType(f"loopwright_skill_{order.stem.replace('-', '_')}_{order.sha[:12]}")
     module.__file__ = order.path
     sys.modules[module.__name__] = module
     # Tracebacks show the lines of this version, whatever the file holds by then.
-    lines = source.decode("utf-8", "replace").splitlines(keepends=True)
-    linecache.cache[order.path] = (len(source), None, lines, order.path)
+    lines = order.source.decode("utf-8", "replace").splitlines(keepends=True)
+    linecache.cache[order.path] = (len(order.source), None, lines, order.path)
     try:
-        exec(compile(source, order.path, "exec"), module.__dict__)
+        exec(compile(order.source, order.path, "exec"), module.__dict__)
+        functions = _functions(module)
+        return Loaded(client, functions, [one for function in functions for one in _configurations(function)])
+    except RefusedSkillError:
+        raise
     # The file may end its process or raise anything at all; each is a fault of the file, with a line.
     except BaseException as error:  # noqa: BLE001 - the boundary to foreign code
         raise RefusedSkillError(_problem(error, order.path)) from None
-    return client, _functions(module)
+
+
+def _configurations(function: inngest.Function[Any]) -> list[dict[str, Any]]:
+    """Of the function, and of its on_failure where it has one."""
+    whole = function.get_config(_BROKER)
+    found = []
+    for one in (whole.main, whole.on_failure):
+        if one is None:
+            continue
+        said = one.to_dict()
+        if isinstance(said, Exception):
+            raise RefusedSkillError(Problem(None, f"{function.id}: {said}", "correct the arguments of create_function"))
+        found.append(said)
+    return found
 
 
 def _functions(module: ModuleType) -> list[inngest.Function[Any]]:

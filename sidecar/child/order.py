@@ -2,34 +2,37 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pydantic import BaseModel, ConfigDict, Field
 
 from skills.problem import Problem
 
 
 class Order(BaseModel):
-    """Serve the version at `snapshot`, written at `path`, as the app `app_id` under `/api/inngest/<stem>`.
+    """Serve `source`, which was saved at `path`, as the app `app_id` under `/api/inngest/<stem>`.
 
-    Calls are signed with `key`, which is this child's alone.
+    `broker` is the unix socket, as the child sees it, that leads to the world.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_bytes="base64", val_json_bytes="base64")
 
     stem: str
     app_id: str
-    snapshot: str
+    source: bytes = Field(repr=False)
     path: str
     sha: str
-    key: str = Field(repr=False)
-    engine_url: str
-    events_url: str
-    event_key: str = Field(repr=False)
+    broker: str
 
 
 class Answer(BaseModel):
-    """`awake`: imports are done, an order is awaited. `serving`: it was carried out, unless `problem` says why not."""
+    """`awake`: imports are done, an order is awaited. `serving`: it was carried out, unless `problem` says why not.
+
+    `functions` are the configurations of the skill's functions as the SDK writes them.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     state: str
     problem: Problem | None = None
+    functions: list[dict[str, Any]] = []

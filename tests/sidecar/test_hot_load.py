@@ -35,7 +35,7 @@ BAD = {
     "no manifest": ("x = 1\n", 1, "MANIFEST"),
     "manifest of calls": ("MANIFEST = dict(title='a')\n", 1, "not a literal"),
     "unknown permission": (
-        GOOD.replace('"permissions": {}', '"permissions": {"root": True}'),
+        GOOD.replace('"permissions": {', '"permissions": {"root": True, '),
         5,
         "root",
     ),

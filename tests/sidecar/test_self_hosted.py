@@ -21,7 +21,7 @@ LARGE = '''"""More state than fits into one call."""
 import inngest
 from skills.kit import client
 
-MANIFEST = {"title": "Large", "purpose": "carries much", "permissions": {}}
+MANIFEST = {"title": "Large", "purpose": "carries much", "permissions": {"events": {"listen": ["large/asked"]}}}
 
 @client.create_function(fn_id="large", trigger=inngest.TriggerEvent(event="large/asked"), retries=0)
 def large(ctx: inngest.ContextSync) -> object:

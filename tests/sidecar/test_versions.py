@@ -20,7 +20,7 @@ from pathlib import Path
 import inngest
 from skills.kit import client
 
-MANIFEST = {{"title": "Sleeper", "purpose": "sleeps", "permissions": {{}}}}
+MANIFEST = {{"title": "Sleeper", "purpose": "sleeps", "permissions": {{"events": {{"listen": ["{event}"]}}}}}}
 VERSION = "{version}"
 
 def note(what: str) -> str:

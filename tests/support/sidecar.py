@@ -175,19 +175,19 @@ class RunningSidecar:
 
     def children(self) -> list[int]:
         """The processes that this sidecar started for skills, the spare one included."""
-        listing = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True, check=True).stdout
-        assert self.process is not None
+        listing = subprocess.run(["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True, check=True).stdout
         return [int(line.split()[0]) for line in listing.splitlines() if self._is_child(line)]
 
     def _is_child(self, line: str) -> bool:
-        args = line.strip().partition(" ")[2]
-        if "-m sidecar.child" not in args:
+        """Whether the sidecar's worker started it; what the jail starts in turn is not counted."""
+        assert self.process is not None
+        if " -m sidecar.child " not in line:
             return False
         try:
-            parents = {int(Path(f"/proc/{args.split()[-1]}/stat").read_text().rsplit(")", 1)[1].split()[1])}
-        except (OSError, ValueError):
+            stat = Path(f"/proc/{line.split()[1]}/stat").read_text()
+        except OSError:
             return False
-        return self.process is not None and self.process.pid in parents
+        return int(stat.rsplit(")", 1)[1].split()[1]) == self.process.pid
 
 
 @contextmanager

@@ -1,0 +1,80 @@
+"""What a child gives up for good before it hears of any skill. Linux; where a thing is not there, it stays as it is."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import resource
+import signal
+import sys
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from sidecar.child.limits import Limits
+
+_CLONE_NEWUTS, _CLONE_NEWIPC, _CLONE_NEWNET = 0x04000000, 0x08000000, 0x40000000
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 1, 4, 36, 38
+
+
+class Confinement(BaseModel):
+    """`user` is the id the child changes to, None when it stays who it is. `own_network`: it leaves the machine's.
+
+    `count_processes`: the limit on processes counts this child's alone, so that it can be set.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    limits: Limits
+    user: int | None
+    own_network: bool
+    count_processes: bool
+
+
+def confine(asked: Confinement) -> None:
+    """Raises OSError when something that was found possible is not."""
+    libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+    _be_first_to_go()
+    if libc is not None and asked.own_network and libc.unshare(_CLONE_NEWNET | _CLONE_NEWIPC | _CLONE_NEWUTS) != 0:
+        raise OSError(ctypes.get_errno(), "the network cannot be left")
+    _limit(asked)
+    if asked.user is not None:
+        os.setgroups([])
+        os.setresgid(asked.user, asked.user, asked.user)
+        os.setresuid(asked.user, asked.user, asked.user)
+        # Python reads many of its files late; a home that only its owner may enter would keep them from this user.
+        for module in (os, sys.modules[Confinement.__module__]):
+            Path(str(module.__file__)).read_bytes()
+    if libc is not None:
+        libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+        # Orphans of a run become ours, so that none outlives it.
+        libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        # No process of this user may read or change another's memory.
+        libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+        # A change of user cleared it.
+        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def _limit(asked: Confinement) -> None:
+    limits = asked.limits
+    wanted = {
+        resource.RLIMIT_AS: limits.memory,
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_FSIZE: limits.file_bytes,
+        resource.RLIMIT_NOFILE: limits.files,
+    }
+    if sys.platform == "linux":
+        wanted[resource.RLIMIT_MSGQUEUE] = 0
+    if asked.count_processes:
+        wanted[resource.RLIMIT_NPROC] = limits.processes
+    for kind, most in wanted.items():
+        hard = resource.getrlimit(kind)[1]
+        allowed = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(kind, (allowed, allowed))
+
+
+def _be_first_to_go() -> None:
+    """When the machine runs out of memory, a skill ends before anybody else."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")

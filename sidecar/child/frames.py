@@ -1,0 +1,85 @@
+"""How a call and its answer pass between the sidecar and a run's process: a head and a body, each with its length."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import time
+from typing import TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+MAX_HEAD = 64 * 1024
+MAX_BODY = 64 * 1024 * 1024
+
+_LENGTHS = struct.Struct("!II")
+_CHUNK = 1024 * 1024
+
+
+class FrameError(Exception):
+    """The other side sent no frame: it ended, said too much, or said it in another form."""
+
+
+class CallHead(BaseModel):
+    """A request of the engine."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    method: str
+    path: str
+    query: str
+    headers: dict[str, str]
+
+
+class ReplyHead(BaseModel):
+    """An answer; `ended` says how the process of the run ended without one, and then nothing else counts."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    status: int = 500
+    headers: dict[str, str] = {}
+    ended: str | None = None
+
+
+Head = TypeVar("Head", bound=BaseModel)
+
+
+def send(connection: socket.socket, head: BaseModel, body: bytes = b"") -> None:
+    """Raises OSError; TimeoutError when the connection has a time limit."""
+    text = head.model_dump_json().encode()
+    connection.sendall(_LENGTHS.pack(len(text), len(body)) + text)
+    connection.sendall(body)
+
+
+def receive(
+    connection: socket.socket, kind: type[Head], *, until: float | None = None, most: int = MAX_BODY
+) -> tuple[Head, bytes]:
+    """The next frame. `until` is a monotonic time; raises TimeoutError after it, and FrameError."""
+    head_size, body_size = _LENGTHS.unpack(_exactly(connection, _LENGTHS.size, until))
+    if head_size > MAX_HEAD:
+        raise FrameError(f"its head has {head_size} bytes, more than {MAX_HEAD}")
+    if body_size > most:
+        raise FrameError(f"it has {body_size} bytes, more than {most}")
+    try:
+        head = kind.model_validate_json(_exactly(connection, head_size, until))
+    except ValidationError:
+        raise FrameError("its head is malformed") from None
+    return head, _exactly(connection, body_size, until)
+
+
+def _exactly(connection: socket.socket, size: int, until: float | None) -> bytes:
+    found = bytearray()
+    while len(found) < size:
+        if until is not None:
+            left = until - time.monotonic()
+            if left <= 0:
+                raise TimeoutError
+            connection.settimeout(left)
+        try:
+            chunk = connection.recv(min(_CHUNK, size - len(found)))
+        except ConnectionError:
+            chunk = b""
+        if not chunk:
+            raise FrameError("it ended before it was whole")
+        found += chunk
+    return bytes(found)

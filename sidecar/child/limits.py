@@ -1,0 +1,24 @@
+"""What a skill's process may use."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+MEBIBYTE = 1024 * 1024
+
+
+class Limits(BaseModel):
+    """Of each process of a skill, except `processes`, which all of a version share, as they share `disk`.
+
+    Seconds are of one call: `seconds` on the wall, `cpu_seconds` of the processor. Memory, file and disk are in bytes.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    seconds: float = Field(900, gt=0)
+    cpu_seconds: int = Field(300, gt=0)
+    memory: int = Field(512 * MEBIBYTE, gt=0)
+    processes: int = Field(64, gt=0)
+    files: int = Field(128, gt=0)
+    file_bytes: int = Field(32 * MEBIBYTE, gt=0)
+    disk: int = Field(64 * MEBIBYTE, gt=0)

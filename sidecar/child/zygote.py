@@ -1,0 +1,180 @@
+"""The process that holds a loaded skill and forks another for each call."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import socket
+import struct
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sidecar.child.descendants import kill_children
+from sidecar.child.frames import ReplyHead, send
+
+# How often, while a run lasts, processes that it cut loose are looked for.
+_SWEEP_SECONDS = 0.5
+_NICENESS = 5
+CALL = struct.Struct("!d")
+"""What comes with a call's connection: the seconds it may take."""
+
+
+@dataclass
+class _Run:
+    connection: socket.socket
+    seconds: float
+    ends_at: float
+    late: bool = False
+    hung_up: bool = False
+
+
+class Zygote:
+    """Takes connections from `calls` until the other side is gone; each is handed to `answer` in a forked process.
+
+    The forked process has a session of its own. When it ends, by itself, by its limits or because the other side hung
+    up, everything that it started ends too, and where it gave no answer this process says why.
+    """
+
+    def __init__(self, calls: socket.socket, answer: Callable[[socket.socket], None]) -> None:
+        self._calls = calls
+        self._answer = answer
+        self._runs: dict[int, _Run] = {}
+        self._poll = select.poll()
+        self._bell_in, self._bell_out = socket.socketpair()
+        self._swept_at = 0.0
+
+    def serve(self) -> None:
+        for end in (self._bell_in, self._bell_out):
+            end.setblocking(False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(self._bell_in.fileno(), warn_on_full_buffer=False)
+        self._poll.register(self._calls, select.POLLIN)
+        self._poll.register(self._bell_out, select.POLLIN)
+        while True:
+            ready = {fd for fd, _ in self._poll.poll(self._pause())}
+            if self._bell_out.fileno() in ready:
+                with contextlib.suppress(BlockingIOError):
+                    self._bell_out.recv(4096)
+            self._reap()
+            self._end_those_over(ready)
+            if self._calls.fileno() in ready and not self._take():
+                return
+            self._sweep()
+
+    def _pause(self) -> float | None:
+        """Milliseconds until something is due; None when nothing runs."""
+        if not self._runs:
+            return None
+        due = min(run.ends_at for run in self._runs.values()) - time.monotonic()
+        return max(0.0, min(due, _SWEEP_SECONDS)) * 1000
+
+    def _take(self) -> bool:
+        """Fork for the next call; False when there will be none."""
+        try:
+            said, fds, _, _ = socket.recv_fds(self._calls, CALL.size, 1)
+        except OSError:
+            return False
+        if not said:
+            return False
+        if len(said) != CALL.size or len(fds) != 1:
+            for fd in fds:
+                os.close(fd)
+            return True
+        connection, seconds = socket.socket(fileno=fds[0]), float(CALL.unpack(said)[0])
+        try:
+            pid = os.fork()
+        except OSError as error:
+            _tell(connection, f"no process could be started for it: {error}")
+            return True
+        if pid == 0:
+            self._become(connection)
+        self._runs[pid] = _Run(connection, seconds, time.monotonic() + seconds)
+        self._poll.register(connection, 0)
+        return True
+
+    def _become(self, connection: socket.socket) -> None:
+        """In the forked process: answer and end."""
+        try:
+            os.setsid()
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            for other in (self._calls, self._bell_in, self._bell_out, *(run.connection for run in self._runs.values())):
+                other.close()
+            with contextlib.suppress(OSError):
+                os.nice(_NICENESS)
+            self._answer(connection)
+        finally:
+            # Whatever threads it left, and without what the interpreter does at its end.
+            os._exit(0)
+
+    def _reap(self) -> None:
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            if (run := self._runs.pop(pid, None)) is not None:
+                self._finish(pid, run, status)
+
+    def _finish(self, pid: int, run: _Run, status: int) -> None:
+        self._unwatch(run)
+        with contextlib.suppress(OSError):
+            os.killpg(pid, signal.SIGKILL)
+        self._clear()
+        _tell(run.connection, _how(status, run))
+
+    def _end_those_over(self, ready: set[int]) -> None:
+        """Runs whose time is up, or whose caller hung up: with the answer, or because it has no use for one."""
+        now = time.monotonic()
+        for pid, run in self._runs.items():
+            hung_up = run.connection.fileno() in ready and not run.hung_up
+            if hung_up or now >= run.ends_at:
+                run.late = not hung_up
+                run.ends_at = now + _SWEEP_SECONDS
+                if hung_up:
+                    self._unwatch(run)
+                with contextlib.suppress(OSError):
+                    os.killpg(pid, signal.SIGKILL)
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
+
+    def _unwatch(self, run: _Run) -> None:
+        if not run.hung_up:
+            run.hung_up = True
+            self._poll.unregister(run.connection)
+
+    def _sweep(self) -> None:
+        now = time.monotonic()
+        if self._runs and now - self._swept_at >= _SWEEP_SECONDS:
+            self._swept_at = now
+            self._clear()
+
+    def _clear(self) -> None:
+        if not kill_children(but=self._runs):
+            # They are ended with us.
+            os._exit(1)
+
+
+def _how(status: int, run: _Run) -> str:
+    if run.late:
+        return f"it took more than {run.seconds:g} s"
+    match os.waitstatus_to_exitcode(status):
+        case code if code >= 0:
+            return f"its process exited with status {code}"
+        case code if code == -signal.SIGXCPU:
+            return "it used up its processor time"
+        case code if code == -signal.SIGKILL:
+            return "its process was killed, by itself or for want of memory"
+        case code:
+            return f"its process was ended by {signal.Signals(-code).name}"
+
+
+def _tell(connection: socket.socket, reason: str) -> None:
+    with contextlib.suppress(OSError), connection:
+        connection.setblocking(False)
+        send(connection, ReplyHead(ended=reason))

@@ -1,0 +1,1 @@
+"""What keeps a skill's process from everything that is not its own."""

@@ -1,0 +1,74 @@
+"""The command that starts a child inside bubblewrap."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from sidecar.jail import exposed
+
+RUN = "/run"
+"""Where the child's own folder, and in it the broker's socket, is seen by the child."""
+_APP = "/app"
+
+
+def found() -> str | None:
+    return shutil.which("bwrap")
+
+
+def command(program: str, folder: Path, disk: int, *, own_user: bool) -> list[str]:
+    """All of the command up to the child's own arguments: `-m …`.
+
+    With `own_user` we are root, and the child keeps the right to become another user just long enough to do so; without
+    it, it lives in a user namespace.
+    """
+    argv = [program, "--die-with-parent", "--new-session", "--unshare-ipc", "--unshare-pid", "--unshare-net"]
+    argv += ["--unshare-uts", "--unshare-cgroup-try", "--hostname", "skill", "--cap-drop", "ALL"]
+    argv += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"] if own_user else ["--unshare-user"]
+    argv += _files(folder, disk)
+    argv += ["--clearenv"]
+    for name, value in environment(_APP, "/tmp").items():
+        argv += ["--setenv", name, value]
+    return [*argv, "--chdir", "/tmp", "--", exposed.interpreter(), "-P", "-s"]
+
+
+def environment(ours: str, home: str) -> dict[str, str]:
+    """All that a child is told by its environment."""
+    told = {
+        "HOME": home,
+        "LANG": "C.UTF-8",
+        "OMP_NUM_THREADS": "1",
+        "PATH": "/usr/bin:/bin",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONPATH": os.pathsep.join([ours, *exposed.libraries()]),
+        "TMPDIR": home,
+    }
+    return told | ({"TZ": os.environ["TZ"]} if "TZ" in os.environ else {})
+
+
+def _files(folder: Path, disk: int) -> list[str]:
+    # Bubblewrap would make the folders above a path as shut as they are outside: a home that only root may enter.
+    bound = (*exposed.system(), *exposed.libraries(), *(f"{_APP}/{name}" for name in exposed.OURS))
+    above = {str(parent) for path in bound for parent in Path(path).parents}
+    argv = [part for name in sorted(above - {"/"}) for part in ("--perms", "0755", "--dir", name)]
+    for path in exposed.system():
+        argv += ["--ro-bind", path, path]
+    for path, target in exposed.links().items():
+        argv += ["--ro-bind", path, path] if target == path else ["--symlink", target, path]
+    ours = exposed.root()
+    for library in exposed.libraries():
+        argv += ["--ro-bind", library, library]
+        if Path(library) == ours:
+            # Installed as a package among the others: what is not exposed below is hidden.
+            argv += [part for name in _our_packages(ours) for part in ("--tmpfs", f"{library}/{name}")]
+    for name in exposed.OURS:
+        argv += ["--ro-bind", str(ours / name), f"{_APP}/{name}"]
+    argv += ["--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev"]
+    argv += ["--perms", "1777", "--size", str(disk), "--tmpfs", "/tmp"]
+    return [*argv, "--ro-bind", str(folder), RUN, "--remount-ro", "/"]
+
+
+def _our_packages(ours: Path) -> list[str]:
+    names = ("app", "core", "engine", "functions", "generation", "memory", "router", "runtime", "sidecar", "skills")
+    return [name for name in (*names, "workspace") if (ours / name).is_dir()]

@@ -1,0 +1,62 @@
+"""The files a child needs in order to run, and no others."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+# Of our own packages: what a child imports. None of it knows the database or a key.
+OURS = (
+    "core/__init__.py",
+    "sidecar/__init__.py",
+    "sidecar/child",
+    "skills/__init__.py",
+    "skills/kit",
+    "skills/problem.py",
+)
+_PACKAGES = ("flask", "httpx", "inngest", "pydantic", "werkzeug")
+_SYSTEM = ("/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libx32", "/usr/local/lib", "/usr/share/zoneinfo")
+_SYSTEM_LINKS = ("/lib", "/lib32", "/lib64", "/libx32")
+_SETTINGS = ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime", "/etc/ssl/certs")
+
+
+def root() -> Path:
+    """The folder our packages are in."""
+    return Path(__file__).resolve().parents[2]
+
+
+def interpreter() -> str:
+    """The interpreter itself, not its name in a virtual environment."""
+    return os.path.realpath(sys.executable)
+
+
+def interpreters() -> list[str]:
+    """Ours and the system's of the same version: ours may be in a home that no other user may enter."""
+    ours, theirs = sys.executable, f"/usr/bin/python{sys.version_info.major}.{sys.version_info.minor}"
+    return [ours, theirs] if os.path.exists(theirs) and theirs != os.path.realpath(ours) else [ours]
+
+
+def libraries() -> list[str]:
+    """The folders that hold the packages a child imports."""
+    found = []
+    for name in _PACKAGES:
+        spec = find_spec(name)
+        if spec is not None and spec.origin is not None:
+            found.append(str(Path(spec.origin).parent.parent))
+    return list(dict.fromkeys(found))
+
+
+def system() -> list[str]:
+    """Folders and files of the system and the interpreter, as they are named here."""
+    wanted = [*_SYSTEM, *_SETTINGS, interpreter()]
+    base = sys.base_prefix
+    if base not in {"/", "/usr"}:
+        wanted.append(base)
+    return [path for path in wanted if os.path.exists(path)]
+
+
+def links() -> dict[str, str]:
+    """Names at the root that point into the system's folders, with where they point; a real folder points to itself."""
+    return {path: os.readlink(path) if os.path.islink(path) else path for path in _SYSTEM_LINKS if os.path.isdir(path)}

@@ -1,0 +1,57 @@
+"""How well a skill's process is kept apart on this machine."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Level(StrEnum):
+    """From the best down. `bubblewrap`: sees only its own files, processes and network. `user`: an unprivileged user
+    of its own for each child, who sees the machine's files as anybody does. `limits`: our own user, with limits."""
+
+    BUBBLEWRAP = "bubblewrap"
+    USER = "user"
+    LIMITS = "limits"
+
+
+@dataclass(frozen=True)
+class Isolation:
+    """What was found to work. `own_user`: each child has a user id of its own; `own_network`: it has no network.
+
+    `counts_processes`: the limit on processes counts a child's alone. `interpreter` runs the child.
+    """
+
+    level: Level
+    own_user: bool
+    own_network: bool
+    counts_processes: bool
+    interpreter: str = sys.executable
+
+    @property
+    def words(self) -> str:
+        match self.level:
+            case Level.BUBBLEWRAP:
+                whose = "a user id of its own" if self.own_user else "our user id"
+                return f"bubblewrap, each child under {whose}"
+            case Level.USER:
+                return "an unprivileged user id for each child, without bubblewrap"
+            case Level.LIMITS:
+                return "limits only"
+
+    @property
+    def gaps(self) -> tuple[str, ...]:
+        """What a hostile skill can still do, each in a few words; the kernel itself is trusted at every level."""
+        found = []
+        if self.level is not Level.BUBBLEWRAP:
+            whose = "that everybody on this machine may read" if self.own_user else "that Loopwright can, keys included"
+            found += [f"read files {whose}", "fill the disk", "see other processes"]
+        if not self.own_network:
+            found.append("use the network")
+        if self.level is Level.LIMITS:
+            found.append("end Loopwright's processes and outlive it")
+        if not self.counts_processes:
+            found.append("start many processes")
+        found.append("use its memory limit once for each of its processes")
+        return tuple(found)

@@ -1,0 +1,111 @@
+"""Starts a child apart from everything else, as well as this machine allows."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+from sidecar.child.confine import Confinement
+from sidecar.child.limits import Limits
+from sidecar.jail import bubblewrap, exposed
+from sidecar.jail.isolation import Isolation, Level
+from sidecar.jail.users import Users, end_processes_of
+
+SOCKET = "broker.sock"
+
+
+@dataclass(frozen=True)
+class Inmate:
+    """A started child with a folder of its own. The broker's socket goes to `address`; it sees it at `broker`."""
+
+    process: subprocess.Popen[bytes]
+    folder: Path
+    user: int | None
+    address: Path
+    broker: str
+
+
+class Jail:
+    """`folder` is emptied first, since one sidecar has it at a time. A child ends with the thread that starts it."""
+
+    def __init__(self, folder: Path, isolation: Isolation, limits: Limits | None = None) -> None:
+        self.isolation = isolation
+        self.limits = limits or Limits()
+        shutil.rmtree(folder, ignore_errors=True)
+        if isolation.level is Level.USER:
+            # A home that only we may enter would shut the child out of its own folder.
+            folder = Path(tempfile.mkdtemp(prefix="loopwright-"))
+            folder.chmod(0o711)
+        else:
+            folder.mkdir(mode=0o700, parents=True)
+        self._folder = folder
+        # A socket's address has some hundred bytes; through the open folder it is short wherever the home is.
+        self._folder_fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        self._users = Users()
+        self._lock = threading.Lock()
+        self._count = 0
+
+    def start(self, calls: int, module: str = "sidecar.child") -> Inmate:
+        """Start the child with the descriptor `calls`; its standard input, output and errors are pipes."""
+        with self._lock:
+            self._count += 1
+            folder = self._folder / str(self._count)
+        folder.mkdir()
+        # Bound into its view it is all the child sees of it; the folder above is shut to everybody else.
+        folder.chmod(0o755)
+        user = self._users.take() if self.isolation.own_user else None
+        argv = [*self._command(folder, user), "-m", module, str(calls), self._confinement(user).model_dump_json()]
+        inside = self.isolation.level is Level.BUBBLEWRAP
+        process = subprocess.Popen(
+            argv,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            pass_fds=[calls],
+            cwd=None if inside else folder,
+            env={} if inside else bubblewrap.environment(str(exposed.root()), str(folder)),
+        )
+        broker = f"{bubblewrap.RUN}/{SOCKET}" if inside else str(folder / SOCKET)
+        address = Path(f"/proc/self/fd/{self._folder_fd}/{folder.name}/{SOCKET}")
+        return Inmate(process, folder, user, address, broker)
+
+    def end(self, inmate: Inmate) -> None:
+        """Kill it and all that it started, and remove its folder."""
+        inmate.process.kill()
+        inmate.process.wait()
+        for pipe in (inmate.process.stdin, inmate.process.stdout, inmate.process.stderr):
+            if pipe is not None:
+                pipe.close()
+        if inmate.user is not None:
+            if self.isolation.level is Level.USER:
+                end_processes_of(inmate.user)
+            self._users.give_back(inmate.user)
+        shutil.rmtree(inmate.folder, ignore_errors=True)
+
+    def close(self) -> None:
+        """When every inmate was ended."""
+        os.close(self._folder_fd)
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _command(self, folder: Path, user: int | None) -> list[str]:
+        if self.isolation.level is not Level.BUBBLEWRAP:
+            if user is not None:
+                os.chown(folder, user, user)
+                folder.chmod(0o700)
+            return [self.isolation.interpreter, "-P", "-s"]
+        program = bubblewrap.found() or "bwrap"
+        return bubblewrap.command(program, folder, self.limits.disk, own_user=user is not None)
+
+    def _confinement(self, user: int | None) -> Confinement:
+        isolation = self.isolation
+        return Confinement(
+            limits=self.limits,
+            user=user,
+            own_network=isolation.own_network and isolation.level is not Level.BUBBLEWRAP,
+            count_processes=isolation.counts_processes,
+        )

@@ -1,0 +1,63 @@
+"""User ids for children, so that the system counts and protects the processes of each by themselves."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import threading
+from pathlib import Path
+
+# Systemd hands these out to services for as long as they live; nobody's files belong to them.
+_FIRST, _LAST = 61184, 65519
+
+
+class Users:
+    """Hands out ids of which no other living child of this sidecar has one."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._taken: set[int] = set()
+        self._next = random.randint(_FIRST, _LAST)
+
+    def take(self) -> int:
+        with self._lock:
+            while self._next in self._taken:
+                self._step()
+            user = self._next
+            self._taken.add(user)
+            self._step()
+            return user
+
+    def give_back(self, user: int) -> None:
+        with self._lock:
+            self._taken.discard(user)
+
+    def _step(self) -> None:
+        self._next = _FIRST if self._next == _LAST else self._next + 1
+
+
+def end_processes_of(user: int) -> None:
+    """Kill whatever still runs under the id; returns when nothing does, or nothing can be done."""
+    for _ in range(100):
+        left = [pid for pid in _pids() if _user_of(pid) == user]
+        if not left:
+            return
+        for pid in left:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def _pids() -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def _user_of(pid: int) -> int | None:
+    """None when it is gone, or a zombie that only waits to be reaped."""
+    with contextlib.suppress(OSError, ValueError, StopIteration):
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+        told = dict(line.split(":", 1) for line in lines if ":" in line)
+        if told["State"].strip()[0] not in "ZX":
+            return int(told["Uid"].split()[0])
+    return None

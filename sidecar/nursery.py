@@ -1,0 +1,116 @@
+"""Starts children. One is kept awake, so that a saved skill need not wait for imports."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Protocol
+
+from sidecar.broker.identity import Identity
+from sidecar.children import Child, Version
+from sidecar.jail.jail import Jail
+from sidecar.voices import Voices
+from skills.problem import Problem, RefusedSkillError
+
+
+class Broker(Protocol):
+    """What a child reaches the world through, over a socket that is its own."""
+
+    def open(self, identity: Identity, address: Path) -> None:
+        """Answer at the unix socket `address`, which is made here, on behalf of `identity`."""
+
+    def close(self, address: Path) -> None:
+        """Answer there no more."""
+
+
+class Shut:
+    """The broker of children who reach nothing."""
+
+    def open(self, identity: Identity, address: Path) -> None:
+        pass
+
+    def close(self, address: Path) -> None:
+        pass
+
+
+class Nursery:
+    """Its children live in `jail` and speak to `broker`."""
+
+    def __init__(self, jail: Jail, broker: Broker) -> None:
+        self._jail = jail
+        self._broker = broker
+        self._voices = Voices()
+        self._spare: Child | None = None
+        self._spare_lock = threading.Lock()
+        # A child dies with the thread that started it, so all are started by one that lasts.
+        self._starter = ThreadPoolExecutor(1, thread_name_prefix="nursery")
+
+    def boot(self, version: Version) -> Child:
+        """A child that serves the version; raises RefusedSkillError."""
+        child = self._take()
+        try:
+            if not child.awake():
+                raise RefusedSkillError(Problem(None, "a process for the skill did not start", "see the sidecar's log"))
+            self._open_door(child, version)
+            self._voices.name(child.pid, version.stem)
+            child.load(version)
+        except RefusedSkillError:
+            self.end(child)
+            raise
+        finally:
+            self.keep_spare()
+        return child
+
+    def end(self, child: Child) -> None:
+        """Kill the child with all that it started, and shut its way to the broker."""
+        self._broker.close(child.inmate.address)
+        self._voices.leave(child.pid)
+        child.stop()
+
+    def keep_spare(self) -> None:
+        self._starter.submit(self._start_spare)
+
+    def stop(self) -> None:
+        """When every child was ended."""
+        self._starter.shutdown(wait=True, cancel_futures=True)
+        with self._spare_lock:
+            if self._spare is not None:
+                self._voices.leave(self._spare.pid)
+                self._spare.stop()
+                self._spare = None
+        self._voices.stop()
+        self._jail.close()
+
+    def _open_door(self, child: Child, version: Version) -> None:
+        address, user = child.inmate.address, child.inmate.user
+        self._broker.open(version.identity, address)
+        if address.exists():
+            os.chmod(address, 0o600)
+            if user is not None:
+                os.chown(address, user, user)
+
+    def _take(self) -> Child:
+        with self._spare_lock:
+            spare, self._spare = self._spare, None
+        if spare is not None and spare.alive:
+            return spare
+        if spare is not None:
+            self._voices.leave(spare.pid)
+            spare.stop()
+        return self._starter.submit(self._start).result()
+
+    def _start_spare(self) -> None:
+        with self._spare_lock:
+            if self._spare is None:
+                self._spare = self._start()
+
+    def _start(self) -> Child:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            inmate = self._jail.start(theirs.fileno())
+        assert inmate.process.stderr is not None
+        self._voices.hear(inmate.process.pid, inmate.process.stderr.fileno())
+        return Child(inmate, ours, self._jail)

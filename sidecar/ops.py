@@ -1,0 +1,179 @@
+"""The ops that a skill's function may answer with, as the Python SDK writes them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+Short = Annotated[str, Field(max_length=1000)]
+_MOST_TEXT = 32_000
+
+
+def _cut(value: object) -> object:
+    return value[:_MOST_TEXT] if isinstance(value, str) else value
+
+
+def _moment(value: str) -> str:
+    return datetime.fromisoformat(value).astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+Long = Annotated[str, BeforeValidator(_cut)]
+
+
+class ErrorSaid(BaseModel):
+    """An error of the skill; texts are cut, not refused."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    code: Long = "unknown"
+    name: Long = "Error"
+    message: Long = ""
+    stack: Long | None = None
+
+    def written(self) -> dict[str, Any]:
+        return self.model_dump()
+
+
+class Userland(BaseModel):
+    """The step's id as its author wrote it, and which of several with that id."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    id: Short
+    index: int | None = None
+
+
+class _Base(BaseModel):
+    """`written` names every field that passes; what is not named there does not."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, populate_by_name=True)
+
+    id: str = Field(pattern=r"^[0-9A-Za-z_-]{1,64}$")
+    display_name: Short = Field(alias="displayName")
+    name: Short | None = None
+    userland: Userland | None = None
+    data: Any = None
+
+    @property
+    def waits_for(self) -> str | None:
+        """The event it waits for."""
+        return None
+
+    @property
+    def invokes(self) -> str | None:
+        """The full id of the function it invokes."""
+        return None
+
+    def written(self) -> dict[str, Any]:
+        told = {"id": self.id, "displayName": self.display_name, "name": self.name or self.display_name}
+        return told | ({"userland": self.userland.model_dump()} if self.userland is not None else {})
+
+
+class Mode(BaseModel):
+    """How a parallel group goes on."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    parallelMode: Literal["race", "wait"] | None = None
+
+    @property
+    def parallel(self) -> dict[str, Any]:
+        return {"parallelMode": self.parallelMode} if self.parallelMode is not None else {}
+
+
+class Done(_Base):
+    op: Literal["StepRun", "Step"]
+    opts: Mode | None = None
+
+    def written(self) -> dict[str, Any]:
+        return super().written() | {"op": self.op, "data": self.data} | _opts(self.opts)
+
+
+class Failed(_Base):
+    op: Literal["StepError", "StepFailed"]
+    opts: Mode | None = None
+    error: ErrorSaid
+
+    def written(self) -> dict[str, Any]:
+        return super().written() | {"op": self.op, "error": self.error.written(), "data": None} | _opts(self.opts)
+
+
+class Planned(_Base):
+    op: Literal["StepPlanned"]
+    opts: Mode | None = None
+
+    def written(self) -> dict[str, Any]:
+        return super().written() | {"op": self.op} | _opts(self.opts)
+
+
+class Sleep(_Base):
+    """Its name is the moment it ends."""
+
+    op: Literal["Sleep"]
+    name: Annotated[str, Field(max_length=64), AfterValidator(_moment)]
+    opts: Mode | None = None
+
+    def written(self) -> dict[str, Any]:
+        return super().written() | {"op": self.op} | _opts(self.opts)
+
+
+class WaitOpts(Mode):
+    if_exp: Short | None = Field(None, alias="if")
+    timeout: Annotated[str, Field(pattern=r"^[0-9a-z]{1,32}$")]
+
+
+class Wait(_Base):
+    """Its name is the event's."""
+
+    op: Literal["WaitForEvent"]
+    name: Annotated[str, Field(min_length=1, max_length=200)]
+    opts: WaitOpts
+
+    @property
+    def waits_for(self) -> str | None:
+        return self.name
+
+    def written(self) -> dict[str, Any]:
+        opts = {"if": self.opts.if_exp, "timeout": self.opts.timeout}
+        return super().written() | {"op": self.op, "opts": opts | self.opts.parallel}
+
+
+class Payload(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    data: dict[str, Any] | None = None
+    v: Short | None = None
+
+
+class InvokeOpts(Mode):
+    function_id: Short
+    payload: Payload
+    timeout: Annotated[str, Field(pattern=r"^[0-9a-z]{1,32}$")] | None = None
+
+
+class Invoke(_Base):
+    op: Literal["InvokeFunction"]
+    opts: InvokeOpts
+
+    @property
+    def invokes(self) -> str | None:
+        return self.opts.function_id
+
+    def written(self) -> dict[str, Any]:
+        # What is under `_inngest` is the engine's: it says which run is answered.
+        data = {key: value for key, value in (self.opts.payload.data or {}).items() if key != "_inngest"}
+        payload = {"data": data, "v": self.opts.payload.v}
+        opts = {"function_id": self.opts.function_id, "payload": payload, "timeout": self.opts.timeout}
+        return super().written() | {"op": self.op, "opts": opts | self.opts.parallel}
+
+
+Op = Annotated[Done | Failed | Planned | Sleep | Wait | Invoke, Field(discriminator="op")]
+KNOWN = frozenset(
+    ("Step", "StepRun", "StepError", "StepFailed", "StepPlanned", "Sleep", "WaitForEvent", "InvokeFunction")
+)
+
+
+def _opts(mode: Mode | None) -> dict[str, Any]:
+    return {"opts": mode.parallel} if mode is not None and mode.parallel else {}

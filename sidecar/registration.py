@@ -1,0 +1,167 @@
+"""The one form in which a skill's function is registered."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Set
+from typing import Annotated, Any, Literal
+from urllib.parse import urlencode
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from skills.problem import Problem
+
+MAX_FUNCTIONS = 20
+FAILED = "inngest/function.failed"
+_FAILURE = "-failure"
+_OWN_ID = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_-]{0,99}")
+
+Expression = Annotated[str, Field(min_length=1, max_length=1000)]
+Duration = Annotated[str, Field(pattern=r"^([0-9]{1,6}(ms|[smhdw])){1,4}$")]
+EventName = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\s\x00-\x1f*]+$")]
+Count = Annotated[int, Field(ge=1, le=10_000)]
+
+
+class Part(BaseModel):
+    """Nothing but what is named; written with the protocol's names and without what was not said."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, populate_by_name=True)
+
+
+class Batch(Part):
+    max_size: int = Field(alias="maxSize", ge=1, le=100)
+    timeout: Duration | None = None
+    key: Expression | None = None
+    if_exp: Expression | None = Field(None, alias="if")
+
+
+class Cancel(Part):
+    event: EventName
+    if_exp: Expression | None = Field(None, alias="if")
+    timeout: Duration | None = None
+
+
+class Concurrency(Part):
+    """Other scopes would let a skill hold up everybody else's functions."""
+
+    key: Expression | None = None
+    limit: int = Field(ge=0, le=1000)
+    scope: Literal["fn"] | None = None
+
+
+class Debounce(Part):
+    key: Expression | None = None
+    period: Duration
+    timeout: Duration | None = None
+
+
+class Priority(Part):
+    run: Expression
+
+
+class Rate(Part):
+    key: Expression | None = None
+    limit: Count
+    period: Duration
+
+
+class Throttle(Rate):
+    burst: Count | None = None
+
+
+class Timeouts(Part):
+    start: Duration | None = None
+    finish: Duration | None = None
+
+
+class Singleton(Part):
+    key: Expression | None = None
+    mode: Literal["skip", "cancel"]
+
+
+class Trigger(Part):
+    """By an event or by a schedule."""
+
+    event: EventName | None = None
+    expression: Expression | None = None
+    cron: str | None = Field(None, min_length=9, max_length=200)
+    jitter: Duration | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> Trigger:
+        by_event, by_cron = self.event is not None, self.cron is not None
+        if by_event == by_cron or (by_cron and self.expression) or (by_event and self.jitter):
+            raise ValueError("a trigger is either an event, perhaps with an expression, or a cron, perhaps with jitter")
+        return self
+
+
+class Retries(Part):
+    attempts: int = Field(ge=0, le=20)
+
+
+class Runtime(Part):
+    """Read and forgotten: where a function is called is ours to say."""
+
+    type: str
+    url: str
+
+
+class Step(Part):
+    id: Literal["step"]
+    name: str
+    retries: Retries | None = None
+    runtime: Runtime
+
+
+class Steps(Part):
+    step: Step
+
+
+class Said(Part):
+    """A function as the child says it is."""
+
+    batch: Batch | None = Field(None, alias="batchEvents")
+    cancel: list[Cancel] | None = Field(None, max_length=5)
+    concurrency: list[Concurrency] | None = Field(None, max_length=2)
+    debounce: Debounce | None = None
+    id: str = Field(min_length=1, max_length=200)
+    idempotency: Expression | None = None
+    name: str | None = Field(None, max_length=200)
+    priority: Priority | None = None
+    rate_limit: Rate | None = Field(None, alias="rateLimit")
+    singleton: Singleton | None = None
+    steps: Steps
+    throttle: Throttle | None = None
+    timeouts: Timeouts | None = None
+    triggers: list[Trigger] = Field(min_length=1, max_length=10)
+
+    def foreign(self, app_id: str, ids: Set[str], listen: Set[str]) -> Iterator[Problem]:
+        """What it claims beyond its own app and the events of the manifest; `ids` are those of the whole file."""
+        if not self.id.startswith(f"{app_id}-") or not _OWN_ID.fullmatch(self.id.removeprefix(f"{app_id}-")):
+            yield Problem(None, f"{self.id} is not a function of {app_id}", "make it with skills.kit.client")
+        if self._handles_a_failure(ids):
+            return
+        wanted = [trigger.event for trigger in self.triggers] + [cancel.event for cancel in self.cancel or ()]
+        for event in dict.fromkeys(name for name in wanted if name is not None):
+            if event not in listen:
+                fix = f'add "{event}" to events.listen of the manifest'
+                yield Problem(None, f"{self.id} listens to {event}, which the manifest does not name", fix)
+
+    def _handles_a_failure(self, ids: Set[str]) -> bool:
+        """Whether it is what the SDK makes of `on_failure`: told of failures of one function of this file, no more."""
+        of = self.id.removesuffix(_FAILURE)
+        expected = Trigger(event=FAILED, expression=f"event.data.function_id == '{of}'")
+        return of != self.id and of in ids and self.triggers == [expected]
+
+
+def written(said: Said, url: str) -> dict[str, Any]:
+    """What the engine is told, with our own address."""
+    told = said.model_dump(by_alias=True, exclude_none=True, exclude={"steps"})
+    step: dict[str, Any] = {
+        "id": "step",
+        "name": "step",
+        "runtime": {"type": "http", "url": f"{url}?{urlencode({'fnId': said.id, 'stepId': 'step'})}"},
+    }
+    if said.steps.step.retries is not None:
+        step["retries"] = {"attempts": said.steps.step.retries.attempts}
+    return {**told, "steps": {"step": step}}

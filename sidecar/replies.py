@@ -1,0 +1,134 @@
+"""What a skill's process answers the engine, read as hostile input and said again in words of our own."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Set
+from dataclasses import dataclass, field
+from importlib.metadata import version as installed
+from typing import Any, NoReturn
+
+import httpx
+from pydantic import TypeAdapter, ValidationError
+
+from sidecar.ops import KNOWN, ErrorSaid, Op
+from skills.manifest import Manifest
+from skills.refusals import What
+
+SDK = f"inngest-py:v{installed('inngest')}"
+_MOST_OPS = 1000
+_MOMENT = re.compile(r"[A-Za-z0-9:.,+ -]{1,64}")
+_OPS = TypeAdapter(list[Op])
+
+Refused = Callable[[What, str], None]
+"""Told of each thing that is refused: one word for its kind, and what it was."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    status: int
+    body: bytes
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+class _Refusal(Exception):
+    def __init__(self, what: What, detail: str) -> None:
+        super().__init__(detail)
+        self.what = what
+
+
+def filtered(response: httpx.Response, manifest: Manifest, own_functions: Set[str], refused: Refused) -> Reply:
+    """The same answer, if a function may give it; else an error that is not tried again, and `refused` is told.
+
+    A function may end, fail, run or plan steps and sleep; it may wait for events that the manifest listens to, and
+    invoke the functions it names and those of its own file, whose full ids are `own_functions`.
+    """
+    try:
+        match response.status_code:
+            case 200:
+                _json(response.content)
+                return _reply(200, response.content, {})
+            case 206:
+                return _steps(response, manifest, own_functions)
+            case status if 400 <= status < 600:
+                return _error(response)
+            case status:
+                raise _Refusal("op", f"the answer has the status {status}")
+    except _Refusal as refusal:
+        refused(refusal.what, str(refusal))
+        return failure(500, "skill_refused", f"refused: {refusal}", retry=False)
+
+
+def failure(status: int, code: str, message: str, *, retry: bool = True) -> Reply:
+    """An error of ours in the SDK's form, which the engine shows as it is."""
+    body = json.dumps({"code": code, "name": code, "message": message, "stack": None}).encode()
+    return _reply(status, body, {"retry-after": "1"} if retry else {"x-inngest-no-retry": "true"})
+
+
+def _steps(response: httpx.Response, manifest: Manifest, own_functions: Set[str]) -> Reply:
+    told = _json(response.content)
+    if not isinstance(told, list) or not 1 <= len(told) <= _MOST_OPS:
+        raise _Refusal("op", f"the answer is no list of 1 to {_MOST_OPS} ops")
+    for one in told:
+        _require_known(one)
+    try:
+        ops = _OPS.validate_python(told)
+    except ValidationError as error:
+        wrong = error.errors()[0]
+        where = ".".join(str(part) for part in wrong["loc"])
+        raise _Refusal("op", f"the answer's op is malformed: {where}: {wrong['msg']}") from None
+    invoke = {name.replace("/", "-", 1) for name in manifest.permissions.invoke} | own_functions
+    listen = manifest.permissions.events.get("listen", [])
+    for op in ops:
+        if (event := op.waits_for) is not None and event not in listen:
+            raise _Refusal("wait", f"it waits for {event}, which the manifest's events.listen does not name")
+        if (function := op.invokes) is not None and function not in invoke:
+            raise _Refusal("invoke", f"it invokes {function}, which the manifest's invoke does not name")
+    body = json.dumps([op.written() for op in ops], separators=(",", ":")).encode()
+    return _reply(206, body, _passed_on(response.headers))
+
+
+def _require_known(told: Any) -> None:
+    """Unknown kinds get their name into the refusal, whatever else is in them."""
+    op = told.get("op") if isinstance(told, dict) else None
+    if op == "AIGateway":
+        raise _Refusal("gateway", "the op AIGateway (step.ai) is not for skills: ask models through skills.kit.llm")
+    if op not in KNOWN:
+        raise _Refusal("op", f"the op {str(op)[:100]!r} is not for skills")
+
+
+def _error(response: httpx.Response) -> Reply:
+    """Whatever it holds, it is an error: what can be read of it is shown."""
+    try:
+        said = ErrorSaid.model_validate(json.loads(response.content))
+    except (ValueError, RecursionError):
+        text = response.content[:500].decode("utf-8", "replace")
+        said = ErrorSaid(message=f"the skill's process answered {response.status_code}: {text}")
+    body = json.dumps(said.written()).encode()
+    return _reply(response.status_code, body, _passed_on(response.headers))
+
+
+def _json(body: bytes) -> Any:
+    try:
+        return json.loads(body, parse_constant=_no_number) if body.strip() else None
+    except (ValueError, RecursionError) as error:
+        raise _Refusal("op", f"the answer is no JSON ({error})") from None
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(f"{text} is no number in JSON")
+
+
+def _passed_on(headers: httpx.Headers) -> dict[str, str]:
+    found = {}
+    if headers.get("x-inngest-no-retry") == "true":
+        found["x-inngest-no-retry"] = "true"
+    if (moment := headers.get("retry-after")) is not None and _MOMENT.fullmatch(moment):
+        found["retry-after"] = moment
+    return found
+
+
+def _reply(status: int, body: bytes, headers: Mapping[str, str]) -> Reply:
+    ours = {"content-type": "application/json", "x-inngest-sdk": SDK, "x-inngest-req-version": "2"}
+    return Reply(status, body, ours | dict(headers))

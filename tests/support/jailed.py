@@ -1,0 +1,102 @@
+"""Children in the real jail, called as the engine would, without engine, checks or book."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sidecar.child.limits import Limits
+from sidecar.children import Child, Version
+from sidecar.jail.isolation import Isolation
+from sidecar.jail.jail import Jail
+from sidecar.nursery import Broker, Nursery, Shut
+from sidecar.registering import checked
+from sidecar.replies import Reply, filtered
+from skills.manifest import read_manifest
+
+URL = "http://sidecar.example/api/inngest/subject"
+
+HEAD = '''"""A subject."""
+import inngest
+from skills.kit import client
+
+MANIFEST = {{"title": "Subject", "purpose": "tries things", "permissions": {permissions}}}
+
+def subject(ctx):
+{body}
+
+main = client.create_function(fn_id="main", trigger=inngest.TriggerEvent(event="subject/asked"), retries=0)(subject)
+'''
+
+
+def subject(body: str, permissions: Mapping[str, Any] | None = None) -> str:
+    """A file whose function `main` does this; it listens to `subject/asked`."""
+    told = {"events": {"listen": ["subject/asked"]}} | dict(permissions or {})
+    lines = "\n".join(f"    {line}" for line in body.strip().splitlines())
+    return HEAD.format(permissions=told, body=lines)
+
+
+@dataclass
+class Jailed:
+    """A nursery; `refused` is what its children's answers were refused for."""
+
+    nursery: Nursery
+    refused: list[tuple[str, str]] = field(default_factory=list)
+    children: list[Child] = field(default_factory=list)
+
+    def boot(self, source: str, stem: str = "subject") -> Child:
+        data = source.encode()
+        sha = hashlib.sha256(data).hexdigest()
+        version = Version(stem, sha, data, f"/skills/{stem}.py", f"version of {stem}", read_manifest(data))
+        child = self.nursery.boot(version)
+        self.children.append(child)
+        self._manifest = version.manifest
+        return child
+
+    def registered(self, source: str, stem: str = "subject") -> list[dict[str, Any]]:
+        """What of it the engine would be told."""
+        child = self.boot(source, stem)
+        url = f"http://sidecar.example/api/inngest/{stem}"
+        return checked(child.functions(), f"skill-{stem}", url, self._manifest)
+
+    def run(self, child: Child, fn: str = "main", *, seconds: float | None = None, **state: Any) -> Reply:
+        """One call of the engine, its answer as the engine would hear it."""
+        response = child.call("POST", *request(fn, **state), {"content-type": "application/json"}, seconds=seconds)
+        return filtered(
+            response, self._manifest, child.own_functions, lambda what, why: self.refused.append((what, why))
+        )
+
+    def output(self, body: str, permissions: Mapping[str, Any] | None = None) -> Any:
+        """What a function that does this returns."""
+        reply = self.run(self.boot(subject(body, permissions)))
+        assert reply.status == 200, reply
+        return json.loads(reply.body)
+
+
+def request(fn: str, **state: Any) -> tuple[str, str, bytes]:
+    """Path, query and body of a call for a function of the file `subject`."""
+    ctx = {"run_id": "run-1", "attempt": 0, "max_attempts": 1, "disable_immediate_execution": False}
+    event = {"name": "subject/asked", "data": {}, "id": "event-1", "ts": 1}
+    ctx |= {"stack": {"stack": [], "current": 0}, **state.get("ctx", {})}
+    body = {"ctx": ctx, "event": event, "events": [event], "steps": state.get("steps", {}), "use_api": False}
+    query = f"fnId=skill-subject-{fn}&stepId={state.get('step', 'step')}"
+    return "/api/inngest/subject", query, json.dumps(body).encode()
+
+
+@contextmanager
+def jailed(
+    folder: Path, isolation: Isolation, limits: Limits | None = None, broker: Broker | None = None
+) -> Iterator[Jailed]:
+    nursery = Nursery(Jail(folder / "run", isolation, limits), broker or Shut())
+    found = Jailed(nursery)
+    try:
+        yield found
+    finally:
+        for child in found.children:
+            nursery.end(child)
+        nursery.stop()
