@@ -27,12 +27,13 @@ def notify(client: inngest.Inngest, database: Database, webhook_of: Callable[[st
     @client.create_function(fn_id="notify", trigger=inngest.TriggerEvent(event=NoticeRequested.name), retries=8)
     def handler(ctx: inngest.ContextSync) -> str:
         asked = heard(NoticeRequested, ctx.event)
-        return str(ctx.step.run("send", stepped(lambda: _send(database, webhook_of, asked))))
+        return str(ctx.step.run("send", stepped(lambda: send(database, webhook_of, asked))))
 
     return handler
 
 
-def _send(database: Database, webhook_of: Callable[[str], str], asked: NoticeRequested) -> str:
+def send(database: Database, webhook_of: Callable[[str], str], asked: NoticeRequested) -> str:
+    """Post a notice and note that it was sent; a post whose note was lost is made again under the same key."""
     try:
         with database.reading(asked.workspace_id) as scope:
             notice = notices.get(scope, asked.notice_id)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from core import crash
 from core.clock import Clock
 from core.errors import InvalidError, UnavailableError
 from generation.provider import Offer, Provider
@@ -62,7 +63,8 @@ class Capabilities:
         if kept is not None and now - kept[0] < FRESH:
             return kept[1]
         try:
-            offers = provider.capabilities()
+            with crash.around("provider.list"):
+                offers = provider.capabilities()
         except UnavailableError:
             if kept is not None and now - kept[0] < USABLE:
                 return kept[1]

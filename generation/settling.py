@@ -78,7 +78,8 @@ def _bring_home(parts: Parts, order: Order, output: Mapping[str, Any]) -> Stored
             data = provider.fetch(announced, MOST_BYTES)
     else:
         data = parts.assets.read(output["sha256"])
-    asset = parts.assets.put(data)
+    with crash.around("assets.put"):
+        asset = parts.assets.put(data)
     if output["sha256"] and asset.sha256 != output["sha256"].lower():
         raise _UnusableError("the provider's output is not the one that it announced: its hash differs")
     fault = fault_of(order.kind, asset.media_type, data)

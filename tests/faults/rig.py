@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import httpx
 import sqlalchemy as sa
@@ -155,18 +156,27 @@ class Rig:
     @contextmanager
     def second_worker(self) -> Iterator[int]:
         """One more worker of the same home, as it is run on another machine; gives its process."""
-        port = free_ports(1)[0]
         log = (self.product.home / "logs" / "worker-2.log").open("ab")
-        env = {**self.product.env, **self._facts(), "LOOPWRIGHT_WORKER_URL": f"http://127.0.0.1:{port}"}
-        argv = [*COMMAND, "serve", "worker", "--home", str(self.product.home), "--port", str(port)]
-        process = subprocess.Popen(argv, env=env, stdout=log, stderr=log)
+        process = self._start_worker(log)
         try:
-            until("the second worker", lambda: _answers(f"http://127.0.0.1:{port}/readyz"), 60)
             yield process.pid
         finally:
             process.terminate()
             process.wait(30)
             log.close()
+
+    def _start_worker(self, log: IO[bytes]) -> subprocess.Popen[bytes]:
+        """Another product on this machine may take the port that was free a moment ago; then another one is tried."""
+        for _ in range(3):
+            port = free_ports(1)[0]
+            env = {**self.product.env, **self._facts(), "LOOPWRIGHT_WORKER_URL": f"http://127.0.0.1:{port}"}
+            argv = [*COMMAND, "serve", "worker", "--home", str(self.product.home), "--port", str(port)]
+            process = subprocess.Popen(argv, env=env, stdout=log, stderr=log)
+            answering = partial(_stands, process, f"http://127.0.0.1:{port}/readyz")
+            until("the second worker", answering, 60)
+            if process.poll() is None:
+                return process
+        raise AssertionError("no second worker starts; see logs/worker-2.log in the home")
 
     def _facts(self) -> dict[str, str]:
         """What the supervisor tells a process."""
@@ -195,6 +205,11 @@ def settings_of(studio: Studio, model: Model, database_url: str) -> dict[str, st
         "OPENAI_API_KEY": MODEL_KEY,
         "OPENAI_BASE_URL": f"{model.url}/v1",
     }
+
+
+def _stands(process: subprocess.Popen[bytes], url: str) -> bool:
+    """Whether it is known what became of a process: it answers, or has ended."""
+    return process.poll() is not None or _answers(url)
 
 
 def _answers(url: str) -> bool:

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.kill
 ASKED_BUT_NOT_STORED = ("model.ask.after", "decide.recorded.before_commit")
 JUDGED_BUT_NOT_STORED = ("verdict.ask.after", "route.recorded.before_commit")
 
-ANYWHERE = ("order.", "provider.", "event.")
+ANYWHERE = ("order.", "provider.", "event.", "watch.")
 """Points of threads that work beside the turn, in the same process."""
 
 
@@ -34,7 +34,7 @@ CASES: dict[str, tuple[str, ...]] = {
     "02_received": _commit("web.post_message"),
     "verdict": _call("verdict.ask"),
     "routed": (*_commit("route.recorded"), *_commit("route.delivered")),
-    "22_event_not_sent": ("event.send.before",),
+    "22_event_not_sent": ("event.send.before", *_commit("watch.repaired")),
     "22b_run_lost_with_its_first_step": _commit("turn.opened"),
     "23_event_sent_but_not_ticked_off": ("event.send.after", "event.send.after#2"),
     "11_read_halfway": _commit("decide.claimed"),
@@ -57,6 +57,7 @@ CASES: dict[str, tuple[str, ...]] = {
     "31_id_stored": ("order.accepted.after_commit",),
     "30_asked_for_news": (*_call("provider.ask"), *_commit("order.news")),
     "30_looked_for_news": _commit("order.followed"),
+    "28_called_back": _commit("order.called_back"),
     "28_fetched": _call("provider.fetch"),
     "28_settled_and_not_stored": ("order.settled.before_commit",),
     "33_settled_and_nobody_woken": ("order.settled.after_commit#2",),

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.faults import test_dying, test_every_point
+from tests.faults.points import every_point
+
 ROOT = Path(__file__).parents[2]
 EVERY_POINT = "tests/faults/test_every_point.py::test_story_survives_a_death"
 TURN, FENCE = "tests/runtime/test_turn.py", "tests/runtime/test_fence.py"
@@ -96,6 +99,14 @@ ON_FUNCTIONS = ("9", "10", "14", "17", "24", "26", "29", "32", "34", "35", "36",
 
 def test_every_boundary_has_its_tests() -> None:
     assert list(SHOWN) == ["2", *(str(n) for n in range(8, 23)), "22b", *(str(n) for n in range(23, 43))]
+
+
+def test_every_point_is_struck_by_a_case() -> None:
+    """A commit or an outside call that is added without a case where a process dies there fails here."""
+    cases = [*test_every_point.CASES.values(), *test_dying.DEATHS.values()]
+    struck = {entry.partition("#")[0] for entries in cases for entry in entries}
+    assert sorted(every_point() - struck) == []
+    assert {point for point in struck - every_point() if not point.startswith("web.")} == set()
 
 
 @pytest.mark.parametrize("number", SHOWN)

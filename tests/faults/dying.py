@@ -1,0 +1,58 @@
+"""Processes of a test's own that die at a point while they work on its database, and one that lives to the end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import traceback
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from pathlib import Path
+
+from core import crash
+from tests.support.databases import Store
+
+FAILED = 3
+_LEASES_ARE_DEAD = timedelta(minutes=1)
+
+
+def survive(store: Store, folder: Path, entries: Sequence[str], act: Callable[[], object]) -> None:
+    """Run `act` in one process after the other, each killed at the next of `entries`, until one ends by itself.
+
+    Every process begins where the last one's rows stand, after so long that no lease of a dead one is left.
+    """
+    for _ in range(len(entries) + 1):
+        store.database.close()
+        died = _run(",".join(entries), folder, act)
+        store.clock.advance(_LEASES_ARE_DEAD)
+        if not died:
+            break
+    struck = [entry for entry in entries if (folder / "crash" / entry).exists()]
+    assert struck == list(entries)
+    assert not died
+
+
+def _run(plan: str, folder: Path, act: Callable[[], object]) -> bool:
+    """Whether the process was killed; one that raises fails the test."""
+    child = os.fork()
+    if child == 0:
+        _live(plan, folder, act)
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status):
+        assert os.WTERMSIG(status) == signal.SIGKILL
+        return True
+    assert os.WEXITSTATUS(status) == 0, "the process failed; its traceback stands in the captured output"
+    return False
+
+
+def _live(plan: str, folder: Path, act: Callable[[], object]) -> None:
+    # Nothing of the test may run on in the child, whatever happens.
+    code = FAILED
+    try:
+        crash.arm(plan, folder)
+        act()
+        code = 0
+    except BaseException:  # noqa: BLE001 - the child ends here and says why
+        traceback.print_exc()
+    finally:
+        os._exit(code)
