@@ -12,14 +12,14 @@ MANIFEST = {
     "purpose": "Reads detailed metrics and recent deploys of the services that are not well, correlates them, posts "
     "a summary with recommended actions and asks whether the incident was real.",
     "permissions": {
-        "hosts": ["metrics.example:9090"],
+        "hosts": ["127.0.0.1:9090"],
         "events": {"listen": ["infra/incident.triage"], "send": []},
         "notify": ["incidents", "ops"],
         "model_budget_per_day": "0.50",
     },
 }
 
-METRICS = "http://metrics.example:9090"
+METRICS = "http://127.0.0.1:9090"
 DETAILS = {
     "requests_per_second": "sum by (service) (rate(http_requests_total[5m]))",
     "errors_by_route": 'topk(5, sum by (service, route) (rate(http_requests_total{status=~"5.."}[5m])))',

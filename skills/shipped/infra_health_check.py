@@ -14,14 +14,14 @@ MANIFEST = {
     "purpose": "Reads error rates, latency and resource use from Prometheus every 30 minutes, has them classified as "
     "normal, degraded or critical, and starts the triage of what is not normal.",
     "permissions": {
-        "hosts": ["metrics.example:9090"],
+        "hosts": ["127.0.0.1:9090"],
         "invoke": ["skill-incident_triage/incident-triage"],
         "notify": ["ops"],
         "model_budget_per_day": "0.50",
     },
 }
 
-METRICS = "http://metrics.example:9090"
+METRICS = "http://127.0.0.1:9090"
 QUERIES = {
     "error_rate": 'sum by (service) (rate(http_requests_total{status=~"5.."}[5m]))'
     " / sum by (service) (rate(http_requests_total[5m]))",

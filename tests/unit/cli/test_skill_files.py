@@ -10,6 +10,7 @@ from click.testing import CliRunner, Result
 
 from app.cli import main
 from skills.checks import check_source
+from skills.manifest import read_manifest
 from skills.template import template
 from tests.skills.files import GOOD
 
@@ -94,3 +95,32 @@ def test_a_name_that_another_folder_has_is_told(home: Path, tmp_path: Path) -> N
 def test_the_help_lists_every_command() -> None:
     words = run("--help").output.split()
     assert {"new", "check", "show", "enable", "disable", "rollback"} <= set(words)
+
+
+def test_a_shipped_skill_is_copied_for_another_machine_and_passes_every_check(home: Path) -> None:
+    first = run("new", "night_triage", "--from", "incident_triage", "--use", "127.0.0.1:9090=metrics.example:9090")
+    second = run(
+        "new", "night_check", "--from", "infra_health_check",
+        "--use", "127.0.0.1:9090=metrics.example:9090", "--use", "incident_triage=night_triage",
+    )  # fmt: skip
+    assert (first.exit_code, second.exit_code) == (0, 0)
+    folder = home / "workspace" / "functions"
+    triage, check = ((folder / f"{stem}.py").read_bytes() for stem in ("night_triage", "night_check"))
+    assert check_source(triage, "night_triage", {}) == check_source(check, "night_check", {}) == []
+    assert read_manifest(check).permissions.hosts == ["metrics.example:9090"]
+    assert read_manifest(check).permissions.invoke == ["skill-night_triage/incident-triage"]
+    assert b'app_id="skill-night_triage"' in check
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--from", "nothing"),
+        ("--from", "incident_triage", "--use", "not-there=x"),
+        ("--from", "incident_triage", "--use", "127.0.0.1:9090"),
+        ("--use", "a=b"),
+    ],
+)
+def test_a_copy_of_what_is_not_there_is_refused(home: Path, words: tuple[str, ...]) -> None:
+    assert run("new", "night_triage", *words).exit_code == 2
+    assert not home.exists()
