@@ -19,6 +19,7 @@ from pydantic import ValidationError
 from sqlalchemy.exc import SQLAlchemyError
 
 from core.database import Database
+from core.model_text import clean_json
 from sidecar.broker import wire
 from sidecar.broker.act import Act, Answer, Asker
 from sidecar.broker.asks import Ask, LlmAsk
@@ -163,7 +164,7 @@ class Broker:
 
 def _read(shape: type[Ask], body: bytes, *, events: bool) -> Ask:
     try:
-        said = json.loads(body)
+        said = json.loads(clean_json(body.decode("utf-8", "replace")))
         if events:
             # The SDK sends its events as they are, one or several.
             said = {"events": said if isinstance(said, list) else [said]}

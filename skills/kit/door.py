@@ -36,12 +36,12 @@ class Door:
     @run_id.setter
     def run_id(self, run_id: str) -> None:
         self._run_id = run_id
-        self._client = None
+        self._hang_up()
 
     def open_at(self, address: str) -> None:
         """Ask the broker that listens at the unix socket `address` from now on."""
         self._address = address
-        self._client = None
+        self._hang_up()
 
     def http(self) -> httpx.Client:
         """A client of this process and run; its every request goes to the broker, whatever host its address names."""
@@ -54,6 +54,11 @@ class Door:
             client = httpx.Client(transport=transport, headers=headers, timeout=_TIMEOUT, trust_env=False)
             self._client = (os.getpid(), client)
         return self._client[1]
+
+    def _hang_up(self) -> None:
+        if self._client is not None and self._client[0] == os.getpid():
+            self._client[1].close()
+        self._client = None
 
     def ask(self, name: str, path: str, body: Mapping[str, Any]) -> Any:
         """Answers the broker's JSON; raises Refused, Unavailable, or OutsideError on behalf of `name`."""

@@ -1,0 +1,225 @@
+"""Each name of the kit, through a real socket to the broker and what is behind it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from pydantic import BaseModel
+
+from core.model import Usage
+from core.model_scripted import says
+from runtime import cards, messages, notices
+from skills import claims, outcomes, runs, spending
+from skills.kit import Refused, Unavailable, ask_agent, claim, http, llm, memory, notify, release, secrets
+from skills.kit import runs as own_runs
+from skills.kit.outside import OutsideError
+from tests.support.databases import Store
+from tests.support.skill_world import RUN, SkillWorld, raw, skill_world, speak_for
+from tests.support.town import Asked, Said, house
+
+
+class Health(BaseModel):
+    state: Literal["normal", "degraded"]
+
+
+def test_a_page_is_fetched_with_its_parameters_and_a_secret_that_the_skill_never_sees(world: SkillWorld) -> None:
+    world.secrets.set("TOKEN", "s3cret-value")
+    with house(lambda asked: Said(body=json.dumps({"you sent": asked.headers["authorization"]}).encode())) as metrics:
+        world.speak_as("watch", hosts=[metrics.place], secrets={"TOKEN": metrics.place})
+
+        headers = {"Authorization": f"Bearer {secrets['TOKEN']}"}
+        answer = http.get(f"{metrics.url}/api?old=1", params={"q": "up", "n": ["1", "2"]}, headers=headers)
+
+    assert metrics.asked[0].path == "/api?q=up&n=1&n=2"
+    assert metrics.asked[0].headers["authorization"] == "Bearer s3cret-value"
+    assert answer.json() == {"you sent": "Bearer {{secret:TOKEN}}"}
+    assert "s3cret" not in _recorded(world, "watch")
+
+
+def test_what_is_posted_arrives_as_it_is_and_a_repeat_carries_the_same_key(world: SkillWorld) -> None:
+    with house(lambda _: Said(201, b"made")) as shop:
+        world.speak_as("watch", hosts=[shop.place])
+        answers = [http.post(f"{shop.url}/orders", json={"n": 1}) for _ in range(2)]
+        other = http.post(f"{shop.url}/orders", json={"n": 2}, headers={"Idempotency-Key": "mine"})
+
+    assert [(one.status, one.text) for one in answers] == [(201, "made"), (201, "made")]
+    assert shop.asked[0].body == b'{"n": 1}'
+    keys = [one.headers["idempotency-key"] for one in shop.asked]
+    assert keys[0] == keys[1]
+    assert keys[2] == "mine"
+    assert other.raise_for_status() is other
+
+
+def test_a_status_says_whether_to_try_again(world: SkillWorld) -> None:
+    with house(lambda asked: Said(int(asked.path[1:]), b"said")) as server:
+        world.speak_as("watch", hosts=[server.place])
+        with pytest.raises(Unavailable, match="503: said"):
+            http.get(f"{server.url}/503").raise_for_status()
+        with pytest.raises(Refused, match="404: said"):
+            http.get(f"{server.url}/404").raise_for_status()
+
+
+def test_a_server_that_is_not_there_may_be_asked_again(world: SkillWorld) -> None:
+    with house() as gone:
+        pass
+    world.speak_as("watch", hosts=[gone.place])
+
+    with pytest.raises(Unavailable, match="could not be asked"):
+        http.get(gone.url)
+
+
+def test_a_redirect_within_the_host_is_followed_as_browsers_do(world: SkillWorld) -> None:
+    def talk(asked: Asked) -> Said:
+        return Said(303, b"", {"location": "/done"}) if asked.path == "/start" else Said(body=asked.method.encode())
+
+    with house(talk) as server:
+        world.speak_as("watch", hosts=[server.place])
+        answer = http.post(f"{server.url}/start", json={})
+
+    assert answer.text == "GET"
+
+
+def test_the_model_answers_in_words_or_in_a_shape_and_its_cost_is_written_down(world: SkillWorld) -> None:
+    world.speak_as("watch", model_budget_per_day="0.50")
+    world.model._verdicts = [{"state": "degraded"}]
+    world.model._script = [says("All is well.")]
+
+    health = llm("How is it?", name="health", schema=Health, facts={"latency": 3})
+    words = llm("In words?", max_tokens=10)
+
+    assert health.state == "degraded"
+    assert words == "All is well."
+    asked = world.model.requests[0][0][-1]["content"]
+    assert asked.endswith('<facts>\n{"latency": 3}\n</facts>')
+    with world.reading() as scope:
+        spent = spending.spent_on(scope, "watch", world.store.clock.now().date())
+    assert Decimal(0) < spent < Decimal("0.01")
+
+
+def test_the_same_question_in_the_same_run_is_asked_once(world: SkillWorld) -> None:
+    world.speak_as("watch", model_budget_per_day="0.50")
+    world.model._script = [says("once")]
+
+    assert [llm("Well?"), llm("Well?")] == ["once", "once"]
+    assert len(world.model.requests) == 1
+
+
+def test_settling_follows_what_the_model_counted(world: SkillWorld) -> None:
+    world.speak_as("watch", model_budget_per_day="0.50")
+    decision = says("counted")
+    world.model._script = [type(decision)(decision.text, (), "m", Usage(3000, 0, 1000, 2000))]
+
+    llm("Count.")
+
+    with world.reading() as scope:
+        assert spending.spent_on(scope, "watch", world.store.clock.now().date()) == Decimal("0.005")
+
+
+def test_a_notice_is_stored_once_for_its_channel_and_a_question_becomes_a_fact(world: SkillWorld) -> None:
+    world.speak_as("watch", notify=["ops"])
+    for _ in range(2):
+        notify("ops", "checkout is slow", ask=("real", "false alarm"))
+    with world.store.database.transaction(world.store.workspace_id) as scope:
+        (notice,) = notices.latest(scope)
+        (card,) = cards.open_cards(scope)
+        cards.answer(scope, card.id, "false alarm", None, world.store.person_id, outcomes.HANDLERS)
+        (fact,) = outcomes.of_skill(scope, "watch")
+
+    assert (notice.channel, notice.audience, notice.text) == ("ops", "ops", "checkout is slow")
+    assert (fact.run_id, fact.kind, fact.value, fact.by) == (RUN, "answer", "false alarm", world.store.person_id)
+
+
+def test_a_key_names_a_notice_in_all_runs_and_no_key_in_this_run(world: SkillWorld) -> None:
+    address = world.speak_as("watch", notify=["ops"])
+    for run_id in ("run1", "run2"):
+        world.begin("watch", run_id)
+        speak_for(address, run_id)
+        notify("ops", "by key", key="today")
+        notify("ops", "by words")
+
+    with world.reading() as scope:
+        assert sorted(one.text for one in notices.latest(scope)) == ["by key", "by words", "by words"]
+
+
+def test_the_agent_is_asked_as_a_program_and_once(world: SkillWorld) -> None:
+    world.speak_as("watch", ask_agent=True)
+
+    ids = {ask_agent("Look at checkout") for _ in range(2)}
+
+    with world.reading() as scope:
+        message = messages.get(scope, ids.pop())
+    assert not ids
+    assert (message.asked_by, message.text) == ("program", "[skill watch] Look at checkout")
+
+
+def test_runs_are_the_skills_own(world: SkillWorld) -> None:
+    world.begin("other", "other-run")
+    world.speak_as("watch")
+    with world.store.database.transaction(world.store.workspace_id) as scope:
+        runs.ended(scope, RUN, "completed", output={"n": 1})
+
+    (run,) = own_runs()
+
+    assert (run.run_id, run.status, run.output) == (RUN, "completed", {"n": 1})
+
+
+def test_one_run_at_a_time_holds_a_claim(world: SkillWorld) -> None:
+    address = world.speak_as("watch", run_id="a")
+    world.begin("watch", "b")
+
+    assert [claim("triage:shop"), claim("triage:shop")] == [True, True]
+    speak_for(address, "b")
+    assert claim("triage:shop") is False
+    assert release("triage:shop") is False
+    assert release("triage:shop", run_id="a") is True
+    assert claim("triage:shop") is True
+    with world.store.database.transaction(world.store.workspace_id) as scope:
+        runs.ended(scope, "b", "failed")
+        assert claims.holder(scope, "watch", "triage:shop") is None
+    speak_for(address, "a")
+    assert claim("triage:shop") is True
+
+
+def test_memory_says_that_there_is_none(world: SkillWorld) -> None:
+    world.speak_as("watch", memory="read")
+
+    with pytest.raises(Refused, match="no memory"):
+        memory.search("anything")
+    assert world.refused("watch") == []
+
+
+def test_the_kit_explains_itself_outside() -> None:
+    with pytest.raises(OutsideError, match=r"skills\.kit\.llm works only while Loopwright runs the skill"):
+        llm("Is anybody there?")
+
+
+@pytest.fixture
+def engine_world(store: Store, tmp_path: Path) -> Iterator[tuple[SkillWorld, list[Asked]]]:
+    with (
+        house(lambda _: Said(body=b'{"ids": ["e1"], "status": 200}')) as engine,
+        skill_world(store, tmp_path / "h", engine_url=engine.url) as made,
+    ):
+        yield made, engine.asked
+
+
+def test_events_go_out_under_ids_of_the_skills_own(engine_world: tuple[SkillWorld, list[Asked]]) -> None:
+    world, sent = engine_world
+    address = world.speak_as("watch", events={"send": ["shop/slow"]})
+    body = [{"name": "shop/slow", "data": {"n": 1, "_inngest": {"fn_id": "x"}}, "id": "", "ts": 0}]
+    with raw(address) as client:
+        answers = [client.post("/e/any-key", json=body, headers={"x-run-id": RUN}).json() for _ in range(2)]
+
+    assert answers == [{"ids": ["e1"], "status": 200}] * 2
+    (first,), (second,) = (json.loads(one.body) for one in sent)
+    assert first == second
+    assert (first["name"], first["data"]) == ("shop/slow", {"n": 1})
+    assert first["id"].startswith("skill:event:")
+
+
+def _recorded(world: SkillWorld, stem: str) -> str:
+    return "".join(file.read_text() for file in (world.home / "sidecar" / "recordings" / stem).iterdir())

@@ -1,0 +1,130 @@
+"""A broker with a database behind it and skills in front of it that speak through the kit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from core.database import Scope
+from core.model_scripted import ScriptedModel
+from core.orchestrator.engine import Engine
+from sidecar.broker.addresses import Addresses, Own
+from sidecar.broker.broker import Broker
+from sidecar.broker.identity import Identity, Mode
+from sidecar.broker.make import make_broker
+from sidecar.broker.thinking import Prices
+from skills import grants, refusals, runs
+from skills.kit.door import door
+from skills.manifest import Manifest, Permissions
+from skills.refusals import Refusal
+from skills.secrets import SecretFiles
+from tests.support.databases import Store
+
+RUN = "01RUN"
+
+
+@dataclass
+class SkillWorld:
+    """`speak_as` opens a socket for a skill and lets the kit speak through it."""
+
+    store: Store
+    home: Path
+    model: ScriptedModel
+    broker: Broker
+    sockets: list[Path] = field(default_factory=list)
+
+    @property
+    def secrets(self) -> SecretFiles:
+        return SecretFiles(self.home)
+
+    def identity(
+        self, stem: str, permissions: Mapping[str, Any], granted: Sequence[str] | None = None, mode: Mode = "live"
+    ) -> Identity:
+        """A skill that was granted all it declares, unless `granted` says what."""
+        manifest = Manifest(title="T", purpose="p", permissions=Permissions.model_validate(permissions))
+        given = grants.wanted(manifest) if granted is None else granted
+        return Identity(stem, f"sv_{stem}", "0" * 64, manifest, frozenset(given), mode)
+
+    def socket(self, identity: Identity) -> Path:
+        address = self.home / f"{len(self.sockets)}.sock"
+        self.broker.open(identity, address)
+        self.sockets.append(address)
+        return address
+
+    def speak_as(
+        self,
+        stem: str,
+        *,
+        run_id: str = RUN,
+        granted: Sequence[str] | None = None,
+        mode: Mode = "live",
+        known: bool = True,
+        **permissions: Any,
+    ) -> Path:
+        if known:
+            self.begin(stem, run_id)
+        address = self.socket(self.identity(stem, permissions, granted, mode))
+        speak_for(address, run_id)
+        return address
+
+    def begin(self, stem: str, run_id: str) -> None:
+        with self.store.database.transaction(self.store.workspace_id) as scope:
+            runs.began(
+                scope,
+                run_id=run_id,
+                skill_id=stem,
+                function_id="fn",
+                version_id=f"sv_{stem}",
+                stage="live",
+                event={"name": "a/b"},
+            )
+
+    def refused(self, stem: str) -> list[Refusal]:
+        with self.reading() as scope:
+            return refusals.of_skill(scope, stem)
+
+    @contextmanager
+    def reading(self) -> Iterator[Scope]:
+        with self.store.database.reading(self.store.workspace_id) as scope:
+            yield scope
+
+
+@contextmanager
+def skill_world(
+    store: Store, home: Path, *, engine_url: str = "http://127.0.0.1:9", own: Sequence[Own] = ()
+) -> Iterator[SkillWorld]:
+    """Prices are a dollar for a million tokens asked and two for a million said."""
+    home.mkdir(parents=True, exist_ok=True)
+    model = ScriptedModel()
+    broker = make_broker(
+        database=store.database,
+        workspace_id=store.workspace_id,
+        model=model,
+        prices=Prices(Decimal(1), Decimal(2)),
+        engine=Engine.at(engine_url),
+        home=home,
+        addresses=Addresses(own, home),
+    )
+    try:
+        yield SkillWorld(store, home, model, broker)
+    finally:
+        broker.stop()
+        door.open_at("")
+        door.run_id = ""
+
+
+def speak_for(address: Path, run_id: str) -> None:
+    """The kit speaks through this socket on behalf of this run from now on."""
+    door.open_at(str(address))
+    door.run_id = run_id
+
+
+def raw(address: Path) -> httpx.Client:
+    """What a skill could do without the kit: any request to its socket."""
+    return httpx.Client(transport=httpx.HTTPTransport(uds=str(address)), base_url="http://broker", timeout=30)
