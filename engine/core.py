@@ -49,7 +49,6 @@ class Core:
         self.caller = caller
         self.owner = owner
         self.writer = Writer(database, clock, settings, owner, self._committed)
-        self._loop: asyncio.AbstractEventLoop | None = None
         self._wake = asyncio.Event()
         self._next_due: int | None = None
         self._in_flight: set[asyncio.Task[None]] = set()
@@ -57,7 +56,6 @@ class Core:
 
     async def start(self) -> None:
         """Take over what dead processes had claimed, then begin to work."""
-        self._loop = asyncio.get_running_loop()
         self.writer.start()
         await self.caller.start()
         await self.writer.submit(self._take_over)
@@ -127,16 +125,10 @@ class Core:
         self._wake.set()
 
     def _committed(self, transactions: list[Transaction]) -> None:
-        assert self._loop is not None
-        calls = [call for tx in transactions if not tx.held_back for call in tx.calls]
-        due = min((tx.next_due for tx in transactions if tx.next_due is not None), default=None)
-        if calls or due is not None:
-            self._loop.call_soon_threadsafe(self._act, calls, due)
+        self.go_out([call for tx in transactions if not tx.held_back for call in tx.calls])
         if self._traces is not None and (ended := [run_id for tx in transactions for run_id in tx.ended]):
-            self._loop.call_soon_threadsafe(self._traces.add, ended, self.writer.registry)
-
-    def _act(self, calls: list[Call], due: int | None) -> None:
-        self.go_out(calls)
+            self._traces.add(ended, self.writer.registry)
+        due = min((tx.next_due for tx in transactions if tx.next_due is not None), default=None)
         if due is not None and (self._next_due is None or due < self._next_due):
             self._next_due = due
             self._wake.set()

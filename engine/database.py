@@ -115,6 +115,12 @@ def _prepare_sqlite(connection: Any, _record: object) -> None:
     connection.isolation_level = None
     cursor = connection.cursor()
     # WAL with NORMAL survives the death of the process at any instruction; only a power cut may take the last commits.
-    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "cache_size=-16384", "mmap_size=268435456"):
+    for pragma in (
+        "journal_mode=WAL",
+        "synchronous=NORMAL",
+        "wal_autocheckpoint=4000",
+        "cache_size=-16384",
+        "mmap_size=268435456",
+    ):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()

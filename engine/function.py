@@ -2,8 +2,9 @@
 
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote_plus, urlencode, urlsplit, urlunsplit
 
 from engine.durations import parse_duration
 from engine.expressions import Expression, compile_expression
@@ -105,10 +106,15 @@ class Function:
         return self.slug.removeprefix(f"{self.app}-")
 
     def call_url(self, step_id: str) -> str:
-        """Where to POST for this step (`step` to discover)."""
+        """Where to POST for this step (`step` to discover, else the hash of its id)."""
+        return f"{self._url_without_step}{quote_plus(step_id)}"
+
+    @cached_property
+    def _url_without_step(self) -> str:
         parts = urlsplit(self.url)
-        query = {**dict(parse_qsl(parts.query, keep_blank_values=True)), "fnId": self.slug, "stepId": step_id}
-        return urlunsplit(parts._replace(query=urlencode(query)))
+        query = {**dict(parse_qsl(parts.query, keep_blank_values=True)), "fnId": self.slug}
+        query.pop("stepId", None)
+        return urlunsplit(parts._replace(query=f"{urlencode(query)}&stepId=", fragment=""))
 
 
 def read_function(app: str, config: dict[str, Any], *, id: str, version: int, archived: bool) -> Function:

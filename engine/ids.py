@@ -4,13 +4,14 @@ import os
 import uuid
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_PAIRS = tuple(first + second for first in _ALPHABET for second in _ALPHABET)
 _NAMESPACE = uuid.UUID("8f7d4f1e-5a63-5c1b-9d0a-6f1f5e0f7a11")
 
 
 def ulid(ms: int, entropy: bytes | None = None) -> str:
     """A ULID of the given millisecond; `entropy` is 10 bytes, random when not given."""
     number = (ms << 80) | int.from_bytes(entropy if entropy is not None else os.urandom(10), "big")
-    return "".join(_ALPHABET[(number >> shift) & 31] for shift in range(125, -5, -5))
+    return "".join([_PAIRS[(number >> shift) & 1023] for shift in range(120, -10, -10)])
 
 
 def seeded_ulid(ms: int, entropy: bytes, index: int) -> str:

@@ -1,8 +1,11 @@
 """The engine's tables. Times are milliseconds since the epoch; JSON is text."""
 
-from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, MetaData, String, Table, Text
+from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, MetaData, String, Table, Text, text
 
 metadata = MetaData()
+
+# Most items lack these, and an index of the others costs those nothing.
+_BLOCKED_ON, _SUBJECT = text("blocked_on IS NOT NULL"), text("subject IS NOT NULL")
 
 apps = Table(
     "engine_apps",
@@ -148,9 +151,10 @@ items = Table(
     Column("created_at", BigInteger, nullable=False),
     Index("engine_items_due", "state", "due_at"),
     Index("engine_items_run", "run_id", "step_id"),
-    Index("engine_items_blocked", "blocked_on", "rank"),
-    Index("engine_items_subject", "subject"),
+    Index("engine_items_blocked", "blocked_on", "rank", sqlite_where=_BLOCKED_ON, postgresql_where=_BLOCKED_ON),
+    Index("engine_items_subject", "subject", sqlite_where=_SUBJECT, postgresql_where=_SUBJECT),
     Index("engine_items_owner", "owner"),
+    sqlite_with_rowid=False,
 )
 """The queue. `state`: 0 waits for its time, 1 is claimed by `owner`, 2 waits for a slot of `blocked_on`."""
 

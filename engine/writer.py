@@ -7,7 +7,6 @@ import queue
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -33,7 +32,7 @@ _DATABASE_PAUSE_S = 0.5
 @dataclass
 class _Work:
     operation: Operation[Any]
-    done: "Future[Any]"
+    done: "asyncio.Future[Any]"
     alone: bool
 
 
@@ -41,7 +40,7 @@ class Writer:
     """Runs operations in the order they are handed in, each atomic, and reports every commit.
 
     Args:
-        committed: called in the writer's thread with each transaction once it is committed.
+        committed: called in the event loop with the transactions of a commit, before who handed them in hears of it.
     """
 
     def __init__(
@@ -59,11 +58,13 @@ class Writer:
         self._committed = committed
         self._ids = Ulids()
         self._work: queue.SimpleQueue[_Work | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._loop, name="engine-writer", daemon=True)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread = threading.Thread(target=self._work_off, name="engine-writer", daemon=True)
         self._connection: Connection | None = None
         self.registry = Registry(-1, {})
 
     def start(self) -> None:
+        self._loop = asyncio.get_running_loop()
         if self._database.is_sqlite:
             event.listen(self._database.engine, "begin", _begin)
         self._connect()
@@ -76,11 +77,12 @@ class Writer:
 
     def submit(self, operation: Operation[T], *, alone: bool = False) -> "asyncio.Future[T]":
         """The operation's result, once committed; `alone` gives it a commit after which the registry is read anew."""
-        done: Future[T] = Future()
+        assert self._loop is not None
+        done: asyncio.Future[T] = self._loop.create_future()
         self._work.put(_Work(operation, done, alone))
-        return asyncio.wrap_future(done)
+        return done
 
-    def _loop(self) -> None:
+    def _work_off(self) -> None:
         while (first := self._work.get()) is not None:
             batch, last = [first], False
             while not first.alone and len(batch) < _TOGETHER:
@@ -94,8 +96,8 @@ class Writer:
                 batch.append(work)
                 if work.alone:
                     break
-            # From here on a work's future cannot be cancelled: whoever waited may go, the operation is carried out.
-            live = [work for work in batch if work.done.set_running_or_notify_cancel()]
+            # From here on whoever waits may go: the operation is carried out.
+            live = [work for work in batch if not work.done.cancelled()]
             if live:
                 self._commit(live)
             if last:
@@ -135,9 +137,22 @@ class Writer:
         return finished
 
     def _publish(self, batch: list[_Work], finished: list[tuple[Transaction, Any]]) -> None:
+        # One call for all of it: each wakes the loop, which then wants the interpreter from this thread.
+        self._call_loop(self._tell, batch, finished)
+
+    def _tell(self, batch: list[_Work], finished: list[tuple[Transaction, Any]]) -> None:
         self._committed([tx for tx, _ in finished])
         for work, (_, result) in zip(batch, finished, strict=True):
-            work.done.set_result(result)
+            if not work.done.done():
+                work.done.set_result(result)
+
+    def _refuse(self, work: _Work, error: Exception) -> None:
+        if not work.done.done():
+            work.done.set_exception(error)
+
+    def _call_loop(self, callback: Callable[..., None], *arguments: Any) -> None:
+        assert self._loop is not None
+        self._loop.call_soon_threadsafe(callback, *arguments)
 
     def _one_by_one(self, batch: list[_Work], error: Exception) -> None:
         if len(batch) > 1:
@@ -145,13 +160,13 @@ class Writer:
                 self._commit([work])
         else:
             _LOG.error("an operation failed: %s", error, exc_info=error)
-            batch[0].done.set_exception(error)
+            self._call_loop(self._refuse, batch[0], error)
 
     def _reconnect(self, batch: list[_Work], error: DBAPIError) -> None:
         """The database went away or refused the whole: try the same again, each operation alone."""
         _LOG.warning("the database failed (%s); trying again", str(error.orig).strip())
         if not error.connection_invalidated and len(batch) == 1 and not _transient(error):
-            batch[0].done.set_exception(error)
+            self._call_loop(self._refuse, batch[0], error)
             return
         while error.connection_invalidated:
             time.sleep(_DATABASE_PAUSE_S)
@@ -176,4 +191,5 @@ def _transient(error: DBAPIError) -> bool:
 
 def _begin(connection: Connection) -> None:
     writes = connection.get_execution_options().get("engine_writes")
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    # Straight to the driver: this comes before every commit of a step.
+    connection.connection.cursor().execute("BEGIN IMMEDIATE" if writes else "BEGIN")

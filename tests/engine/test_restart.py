@@ -227,19 +227,20 @@ def test_a_database_of_another_schema_is_refused_in_one_line(tmp_path: Path) -> 
     assert told.count("\n") == 1
 
 
-def test_a_database_of_before_an_index_gets_it(tmp_path: Path) -> None:
-    # Given a database of this schema without one of its indexes
+def test_a_database_of_before_a_table_and_an_index_gets_them(tmp_path: Path) -> None:
+    # Given a database of this schema without one of its tables and one of its indexes
     path = tmp_path / "engine.db"
     engine = EngineProcess(f"sqlite:///{path}").start()
     assert engine.stop() == 0
-    found = "SELECT count(*) FROM sqlite_master WHERE name = 'engine_runs_status'"
+    found = "SELECT count(*) FROM sqlite_master WHERE name IN ('engine_runs_status', 'engine_missed')"
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("DROP INDEX engine_runs_status")
-    # When an engine starts on it, then the index is there
+        connection.execute("DROP TABLE engine_missed")
+    # When an engine starts on it, then both are there
     engine.start()
     assert engine.stop() == 0
     with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute(found).fetchone() == (1,)
+        assert connection.execute(found).fetchone() == (2,)
 
 
 def test_a_taken_port_is_one_clear_line(lone_engine: EngineProcess, tmp_path: Path) -> None:
