@@ -44,7 +44,7 @@ def judge(parts: ReviewParts, workspace_id: str, review_id: str) -> str:
     if direction.enough(facts):
         try:
             with crash.around("verdict.ask"):
-                said = parts.model.verdict("skill_review", ReviewVerdict, _question(review.facts, facts, known))
+                said = parts.model.verdict("skill_review", ReviewVerdict, question(review.facts, facts, known))
             found = checked(said, facts, known)
         except ModelError as error:
             found = NoProposal(f"the model gave no usable verdict: {error}")
@@ -65,7 +65,8 @@ def _stored(said: ReviewVerdict | None, found: Proposal | NoProposal) -> dict[st
             return {"verdict": {**verdict, "reason": reason}}
 
 
-def _question(stored: Mapping[str, Any], facts: Facts, known: tuple[Tunable, ...]) -> list[Message]:
+def question(stored: Mapping[str, Any], facts: Facts, known: tuple[Tunable, ...]) -> list[Message]:
+    """What the model is asked: the stored facts, and what they bear out by themselves."""
     way = direction.direction(facts)
     measure = measure_of(way)
     told = {

@@ -13,6 +13,8 @@ from app.standins.model.rules.duplicate_check import duplicate_check
 from app.standins.model.rules.main_thread import answer
 from app.standins.model.rules.route import route
 from app.standins.model.rules.shown import read_state
+from app.standins.model.rules.skill_review import skill_review
+from app.standins.model.rules.watching_services import health_assessment, incident_correlation
 from app.standins.model.rules.worker import work
 
 
@@ -31,6 +33,12 @@ def verdict(name: str, schema: Mapping[str, Any], conversation: Conversation) ->
             said: Any = route(conversation.facts)
         case "duplicate_check":
             said = duplicate_check(conversation.facts)
+        case "health_assessment":
+            said = health_assessment(conversation.facts)
+        case "incident_correlation":
+            said = incident_correlation(conversation.facts)
+        case "skill_review":
+            said = skill_review(conversation.facts)
         case _:
             said = blank(schema)
     return Reply(json.dumps(said, ensure_ascii=False))

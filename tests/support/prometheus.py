@@ -1,0 +1,92 @@
+"""A small Prometheus and a Slack-like receiver of webhooks, real servers both, whose world a test sets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from urllib.parse import parse_qs, urlsplit
+
+from tests.support.town import Asked, House, Said, house
+
+WELL = {"error_rate": 0.001, "latency_p95_seconds": 0.2, "cpu_used": 0.3, "memory_used": 0.4}
+
+
+@dataclass
+class Metrics:
+    """`services` are their readings now, `deploys` the last ones as service, version and minutes ago."""
+
+    services: dict[str, dict[str, float]] = field(default_factory=lambda: {"checkout": dict(WELL), "cart": dict(WELL)})
+    deploys: list[tuple[str, str, float]] = field(default_factory=list)
+    down: bool = False
+    place: str = ""
+    queries: list[str] = field(default_factory=list)
+
+    @property
+    def url(self) -> str:
+        return f"http://{self.place}"
+
+    def set(self, service: str, **readings: float) -> None:
+        self.services[service] = {**WELL, **readings}
+
+    def talk(self, asked: Asked) -> Said:
+        address = urlsplit(asked.path)
+        if self.down:
+            return Said(503, b"the storage is not ready")
+        if address.path != "/api/v1/query":
+            return Said(404, b"no such page")
+        query = parse_qs(address.query)["query"][0]
+        self.queries.append(query)
+        rows = [{"metric": labels, "value": [1790000000.0, str(value)]} for labels, value in self._rows(query)]
+        told = {"status": "success", "data": {"resultType": "vector", "result": rows}}
+        return Said(200, json.dumps(told).encode(), {"content-type": "application/json"})
+
+    def _rows(self, query: str) -> list[tuple[dict[str, str], float]]:
+        if "deployed_at_seconds" in query:
+            return [({"service": name, "version": version}, ago * 60) for name, version, ago in self.deploys]
+        if "topk(" in query:
+            return [({"service": name, "route": "/pay"}, read["error_rate"]) for name, read in self.services.items()]
+        measure, factor = _measure(query)
+        return [({"service": name}, read[measure] * factor) for name, read in self.services.items() if measure in read]
+
+
+def _measure(query: str) -> tuple[str, float]:
+    """Which reading a query asks for, told by the metric in it."""
+    if "histogram_quantile" in query:
+        return "latency_p95_seconds", 1.5 if "0.99" in query else 1.0
+    if "status=~" in query:
+        return "error_rate", 1.0
+    for part, measure in (("cpu", "cpu_used"), ("memory", "memory_used"), ("restarts", "restarts")):
+        if part in query:
+            return measure, 1.0
+    return "requests_per_second", 1.0
+
+
+@contextmanager
+def prometheus() -> Iterator[Metrics]:
+    metrics = Metrics()
+    with house(metrics.talk) as built:
+        metrics.place = built.place
+        yield metrics
+
+
+@dataclass
+class Receiver:
+    """What was posted to one address, oldest first."""
+
+    house: House
+
+    @property
+    def url(self) -> str:
+        return self.house.url
+
+    @property
+    def texts(self) -> list[str]:
+        return [str(json.loads(asked.body)["text"]) for asked in list(self.house.asked)]
+
+
+@contextmanager
+def receiver() -> Iterator[Receiver]:
+    with house() as built:
+        yield Receiver(built)
