@@ -41,6 +41,7 @@ from skills import grants
 from skills import outcomes as skill_outcomes
 from skills.review import watching as review_watching
 from skills.review.parts import ReviewParts
+from skills.tools import SkillDesk, on_irreversible_answered, skill_tools
 from workspace import objects
 from workspace.assets import Assets
 from workspace.reading_tools import ListObjects
@@ -79,7 +80,7 @@ class Parts:
             "quote": approve_quote,
             "limit": answer_limit,
             "permission": grants.answer_permission,
-            "irreversible": on_delete_answered,
+            "irreversible": on_irreversible_answered(on_delete_answered),
             "clarify": clarify_handler(RoutableWorks()),
         }
 
@@ -124,7 +125,13 @@ class Parts:
             Finish(),
         )
         desk = Desk(self.capabilities, objects)
-        return (*core, *workspace_tools(self.assets), *generation_tools(desk))
+        skills = SkillDesk(self.settings.home, self.settings.skill_path, self.settings.skill_edits_per_day)
+        return (
+            *core,
+            *workspace_tools(self.assets),
+            *generation_tools(desk),
+            *skill_tools(skills, Engine.of(self.settings)),
+        )
 
 
 def compose(settings: Settings) -> Parts:
@@ -146,4 +153,3 @@ def compose(settings: Settings) -> Parts:
         ),
         providers=make_providers(settings),
     )
-

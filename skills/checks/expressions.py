@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import threading
 from collections.abc import Iterator
 from typing import Any
-
-import lark
-from celpy.celparser import CELParseError, CELParser
 
 ROOTS = frozenset(("event", "async", "vars"))
 _MACROS = frozenset(("all", "exists", "exists_one", "filter", "map", "has"))
@@ -16,16 +14,23 @@ _MOST_CHARACTERS = 2_000
 _parsing = threading.Lock()
 
 
+def _cel() -> Any:
+    """The parser's module: half a second to import, and few processes ever see an expression."""
+    return importlib.import_module("celpy.celparser")
+
+
 def wrong_expression(text: str, *, plain: bool = False) -> str | None:
     """What is wrong with it, or None. `plain` expressions, those that cancel, may only compare."""
     if len(text) > _MOST_CHARACTERS:
         return f"an expression may have {_MOST_CHARACTERS} characters, this one has {len(text)}"
+    with _parsing:
+        cel = _cel()
     try:
         with _parsing:
-            tree = CELParser().parse(text)
+            tree = cel.CELParser().parse(text)
         unknown = sorted(set(_roots(tree, frozenset())) - ROOTS)
         calls = plain and next(_calls(tree), None)
-    except (CELParseError, lark.exceptions.LarkError):
+    except (cel.CELParseError, cel.lark.exceptions.LarkError):
         return f"{text!r} is no expression"
     except RecursionError:
         return "the expression is nested too deeply"
@@ -36,7 +41,7 @@ def wrong_expression(text: str, *, plain: bool = False) -> str | None:
 
 def _roots(node: Any, bound: frozenset[str]) -> Iterator[str]:
     """The names that an expression begins with, but for those that its macros bind."""
-    if not isinstance(node, lark.Tree):
+    if not _is_tree(node):
         return
     children = node.children
     if node.data == "ident":
@@ -53,7 +58,7 @@ def _roots(node: Any, bound: frozenset[str]) -> Iterator[str]:
         yield from _roots(child, bound)
 
 
-def _calls(tree: lark.Tree[Any]) -> Iterator[str]:
+def _calls(tree: Any) -> Iterator[str]:
     for node in tree.iter_subtrees():
         match str(node.data):
             case "member_dot_arg":
@@ -67,6 +72,11 @@ def _calls(tree: lark.Tree[Any]) -> Iterator[str]:
 
 
 def _variable(node: Any) -> str:
-    while isinstance(node, lark.Tree) and node.children:
+    while _is_tree(node) and node.children:
         node = node.children[0]
     return str(node)
+
+
+def _is_tree(node: Any) -> bool:
+    """A rule with its parts; the rest are words."""
+    return hasattr(node, "children")

@@ -1,0 +1,82 @@
+"""Where the agent's skill files lie, and how one is written there."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.errors import InvalidError, RefusedError
+from core.identity import HOME_WORKSPACE
+from skills.places import SHIPPED, agent_folder, files_in, people_folders
+
+_STEM = re.compile(r"[a-z][a-z0-9_-]{0,63}")
+_MOST_NAMES = 50
+
+
+@dataclass(frozen=True)
+class SkillDesk:
+    """The folders of this home, and what the settings say of the agent's changes.
+
+    `patience_seconds` is how long a writer waits for the sidecar's word before it goes on without.
+    """
+
+    home: Path
+    skill_path: str = ""
+    edits_per_day: int = 5
+    patience_seconds: float = 15.0
+
+    @property
+    def folder(self) -> Path:
+        return agent_folder(self.home)
+
+    def elsewhere(self) -> dict[str, Path]:
+        """The files of shipped skills and of people's own folders, by their stems."""
+        return files_in((SHIPPED, *people_folders(self.skill_path)))
+
+    def own(self) -> dict[str, Path]:
+        return files_in((self.folder,))
+
+    def path(self, stem: str) -> Path:
+        return self.folder / f"{stem}.py"
+
+    def free_stem(self, name: str) -> str:
+        """The name as a file's, with a number behind it where a file elsewhere has it; raises InvalidError."""
+        stem = re.sub(r"[^a-z0-9_-]+", "_", name.strip().lower()).strip("_-")
+        if not _STEM.fullmatch(stem):
+            raise InvalidError(f"{name[:80]!r} is no name of a skill: use letters, digits and _, a letter first")
+        taken = self.elsewhere()
+        for number in range(1, _MOST_NAMES):
+            one = stem if number == 1 else f"{stem[:60]}_{number}"
+            if one not in taken:
+                return one
+        raise RefusedError(f"every name like {stem} is taken; choose another")
+
+    def saved_sha(self, stem: str) -> str | None:
+        """The SHA-256 of what the file holds; None when there is none."""
+        try:
+            return sha_of(self.path(stem).read_bytes())
+        except FileNotFoundError:
+            return None
+
+    def write(self, stem: str, source: bytes) -> None:
+        """Save it in one move: nobody ever reads half a file, and a power cut leaves the old or the new one."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        unfinished = self.folder / f".{stem}.{sha_of(source)[:12]}.tmp"
+        with unfinished.open("wb") as file:
+            file.write(source)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(unfinished, self.path(stem))
+
+
+def sha_of(source: bytes) -> str:
+    return hashlib.sha256(source).hexdigest()
+
+
+def only_at_home(workspace_id: str) -> None:
+    """The agent's folder belongs to one workspace; raises RefusedError elsewhere."""
+    if workspace_id != HOME_WORKSPACE:
+        raise RefusedError("skills belong to the workspace of this home, and this is another")

@@ -1,0 +1,148 @@
+"""The tool that writes a skill: checked first, announced, saved, and told what became of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from core.database import Scope
+from core.errors import ConflictError, InvalidError
+from core.tools import CallContext, Effect, ToolResult
+from skills import book, drafts, fate, versions
+from skills.checks import check_source
+from skills.fate import Fate
+from skills.tools.desk import SkillDesk, only_at_home, sha_of
+from skills.tools.shown import problems
+
+_PAUSE_SECONDS = 0.1
+_ON_ITS_WAY = frozenset(("unseen", "checked"))
+_FELL = frozenset(("refused", "quarantined", "retired"))
+_SAYS = {
+    "unseen": "saved; the sidecar has not looked at it yet: see read_skill later",
+    "checked": "checked; it is on its way, or its skill is turned off",
+    "waiting": "checked; it goes live when a person grants on the card what it asks for",
+    "dry_run": "checked; it is tried on recorded runs while the version before it serves",
+    "shadow": "checked; it runs beside the version that serves, without effects",
+    "canary": "checked; the next few runs begin on it, then it serves alone",
+    "active": "live",
+    "superseded": "it was live, and a newer version serves now",
+    "refused": "it does not serve; what served before goes on",
+    "quarantined": "it failed again and again and was taken out; what served before goes on",
+    "retired": "the skill is retired",
+}
+
+
+class WriteSkillArguments(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    name: str = Field(min_length=1, max_length=80, description="the file's name without .py")
+    source: str = Field(min_length=1, max_length=262_144, description="the whole file")
+    reason: str = Field(min_length=1, max_length=2000, description="why, for whoever looks at this version later")
+    base_version: int | None = Field(None, ge=1, le=10**6, description="the version your change is based on")
+
+
+class WriteSkill:
+    """Write a durable skill, or its next version."""
+
+    name = "write_skill"
+    domain = "skills"
+    effect = Effect.WRITE
+    repeatable = True
+    description = (
+        "Write a durable skill, one Python file, or a new version of one: read the guide `writing-skills` first. It is "
+        "checked before it is saved; `problems` name line, reason and fix: correct them all and write again. A good "
+        "file goes live by itself, or waits for a person's card when it asks for new permissions."
+    )
+    arguments: type[BaseModel] = WriteSkillArguments
+
+    def __init__(self, desk: SkillDesk) -> None:
+        self._desk = desk
+
+    def run(self, call: CallContext, arguments: WriteSkillArguments) -> ToolResult:
+        only_at_home(call.workspace_id)
+        stem = self._desk.free_stem(arguments.name)
+        source = arguments.source.encode("utf-8", "surrogatepass")
+        sha = sha_of(source)
+        others = {**self._desk.own(), **self._desk.elsewhere()}
+        others.pop(stem, None)
+        found = check_source(source, stem, others)
+        if found:
+            return ToolResult({"skill_id": stem, "written": False, "problems": problems(found)}, ok=False)
+        with call.transaction("skill.announced") as scope:
+            seen = self._announced(scope, call.call_id, stem, sha, arguments)
+        # Made again after it had come this far: what was saved meanwhile may be newer than this.
+        if seen.state == "unseen":
+            self._desk.write(stem, source)
+        return self._result(stem, self._word(call, stem, sha))
+
+    def _announced(self, scope: Scope, call_id: str, stem: str, sha: str, arguments: WriteSkillArguments) -> Fate:
+        """Say that the save to come is this call's. Raises ConflictError when it would go over another's."""
+        known = drafts.find(scope, stem, sha)
+        seen = fate.of_save(scope, stem, sha)
+        if known is not None and known.author_ref == call_id:
+            return seen
+        drafts.announce(
+            scope,
+            skill_id=stem,
+            sha=sha,
+            author="agent",
+            author_ref=call_id,
+            reason=arguments.reason,
+            base_id=self._base(scope, stem, sha, arguments.base_version),
+            per_day=self._desk.edits_per_day,
+        )
+        # The same content was written before, and turned down or superseded: saving it offers it again.
+        return Fate("unseen", seen.version, ()) if seen.state != "active" else seen
+
+    def _base(self, scope: Scope, stem: str, sha: str, number: int | None) -> str | None:
+        skill = book.find(scope, stem)
+        newest = versions.listing(scope, stem, 1)
+        saved = self._desk.saved_sha(stem)
+        if skill is None or not newest:
+            if saved is not None and not self._is_known(scope, stem, saved, sha, skill.refused_sha if skill else ""):
+                raise ConflictError(f"there is a file {stem}.py that you have not read: read_skill first")
+            return None
+        if number is None:
+            raise InvalidError(f"{stem} has {newest[0].number} versions: read it, and say base_version")
+        base = versions.by_number(scope, stem, number)
+        if saved is not None and saved != base.sha and not self._is_known(scope, stem, saved, sha, skill.refused_sha):
+            raise ConflictError(
+                f"{stem}.py was saved by somebody else after version {number}: read_skill, and base your change on it",
+                current_version=newest[0].number,
+            )
+        return base.id
+
+    @staticmethod
+    def _is_known(scope: Scope, stem: str, saved: str, ours: str, refused: str) -> bool:
+        """Whether what the file holds is a version, this very text, a draft of the agent, or what was turned down."""
+        draft = drafts.find(scope, stem, saved)
+        version = versions.by_sha(scope, stem, saved)
+        return saved in (ours, refused) or draft is not None or version is not None
+
+    def _word(self, call: CallContext, stem: str, sha: str) -> Fate:
+        """What the sidecar says of it, within the desk's patience; no transaction is held meanwhile."""
+        deadline = time.monotonic() + self._desk.patience_seconds
+        while True:
+            with call.reading() as scope:
+                found = fate.of_save(scope, stem, sha)
+                skill = book.find(scope, stem)
+            off = found.state == "checked" and skill is not None and not skill.enabled
+            if found.state not in _ON_ITS_WAY or off or time.monotonic() >= deadline:
+                return found
+            time.sleep(_PAUSE_SECONDS)
+
+    @staticmethod
+    def _result(stem: str, found: Fate) -> ToolResult:
+        content: dict[str, Any] = {"skill_id": stem, "written": True, "status": found.state, "says": _SAYS[found.state]}
+        if found.version is not None:
+            content["version"] = found.version.number
+            content |= _card(found.version.stage_facts) if found.state == "waiting" else {}
+        if found.problems:
+            content["problems"] = problems(found.problems)
+        return ToolResult(content, ok=found.state not in _FELL)
+
+
+def _card(facts: Mapping[str, Any]) -> dict[str, Any]:
+    return {"card_id": facts["card_id"]} if "card_id" in facts else {}
