@@ -14,7 +14,8 @@ from core.database import Database, Scope
 from core.identity import HOME_WORKSPACE, SCOPES, create_key, find_key
 from core.settings import Settings
 from core.tables import persons, roles, workspaces
-from runtime.tables import budgets, entries
+from runtime import credits
+from runtime.tables import budgets
 
 WORKSPACE_ID = HOME_WORKSPACE
 PERSON_ID = "person_local"
@@ -82,15 +83,9 @@ def _make_workspace(database: Database, settings: Settings) -> None:
         scope.insert(
             budgets,
             currency=CURRENCY,
+            balance=credits.ZERO,
+            reserved=credits.ZERO,
             free_per_operation=Decimal(settings.free_per_operation),
             free_per_day=Decimal(settings.free_per_day),
         )
-        scope.insert(
-            entries,
-            id=database.ids.new("entry"),
-            kind="grant",
-            amount=Decimal(settings.opening_balance),
-            currency=CURRENCY,
-            cause="opening",
-            at=now,
-        )
+        credits.grant(scope, Decimal(settings.opening_balance), "opening")

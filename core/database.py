@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection, Row
-from sqlalchemy.sql.dml import Delete, Insert, Update
+from sqlalchemy.sql.dml import Delete, Update
 
-from core import crash
+from core import crash, statements
 from core.bells import Bell, Bells, SilentBells
 from core.clock import Clock, SystemClock
 from core.ids import Ids, RandomIds
 from core.tables import changes, workspaces
 
-_SCOPE = "loopwright_scope"
+_ADVANCE = (
+    sa.update(workspaces)
+    .where(workspaces.c.id == sa.bindparam("workspace"))
+    .values(change_seq=workspaces.c.change_seq + sa.bindparam("count", type_=workspaces.c.change_seq.type))
+    .returning(workspaces.c.change_seq)
+)
 
 
 class UnscopedStatementError(TypeError):
@@ -28,9 +32,9 @@ class UnscopedStatementError(TypeError):
 class Scope:
     """One transaction inside one workspace.
 
-    Statements are begun with `select`, `update` or `delete`, which carry the workspace in them; any other
-    statement is refused. What `changed` and `ring` name is written at the end of the transaction and rung
-    after its commit.
+    Statements are begun with `select`, `update` or `delete` of the scope, which carry the workspace in them, or of
+    `core.statements`, which take it from the scope that runs them together with `values`; any other statement is
+    refused. What `changed` and `ring` name is written at the end of the transaction and rung after its commit.
     """
 
     def __init__(self, connection: Connection, workspace_id: str, now: datetime, ids: Ids) -> None:
@@ -43,46 +47,50 @@ class Scope:
 
     def select(self, *what: sa.Table | sa.ColumnElement[Any] | sa.Label[Any]) -> sa.Select[Any]:
         """Select from the tables named by `what`, every one of them narrowed to this workspace."""
-        statement = sa.select(*what)
-        for table in statement.columns_clause_froms:
-            for narrow in _tables_in(table):
-                statement = statement.where(narrow.c.workspace_id == self.workspace_id)
-        return statement.execution_options(**{_SCOPE: self.workspace_id})
+        statement = statements.narrowed(sa.select(*what), self.workspace_id)
+        return statement.execution_options(**{statements.SCOPE: self.workspace_id})
 
     def update(self, table: sa.Table) -> Update:
         return (
             sa.update(table)
             .where(table.c.workspace_id == self.workspace_id)
-            .execution_options(**{_SCOPE: self.workspace_id})
+            .execution_options(**{statements.SCOPE: self.workspace_id})
         )
 
     def delete(self, table: sa.Table) -> Delete:
         return (
             sa.delete(table)
             .where(table.c.workspace_id == self.workspace_id)
-            .execution_options(**{_SCOPE: self.workspace_id})
+            .execution_options(**{statements.SCOPE: self.workspace_id})
         )
 
     def insert(self, table: sa.Table, **values: Any) -> None:
-        self._connection.execute(sa.insert(table).values(workspace_id=self.workspace_id, **values))
+        self._connection.execute(statements.insert(table), {**values, "workspace_id": self.workspace_id})
+
+    def insert_all(self, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Insert rows that all name the same columns."""
+        if rows:
+            scoped = [{**row, "workspace_id": self.workspace_id} for row in rows]
+            self._connection.execute(statements.insert(table), scoped)
 
     def insert_new(self, table: sa.Table, **values: Any) -> bool:
         """Insert unless a unique constraint says it is there already; tells whether a row was added."""
-        statement = _insert_or_nothing(self._connection, table).values(workspace_id=self.workspace_id, **values)
-        return self._connection.execute(statement).rowcount == 1
+        statement = statements.insert_or_nothing(table, self._connection.dialect.name)
+        return self._connection.execute(statement, {**values, "workspace_id": self.workspace_id}).rowcount == 1
 
-    def rows(self, statement: sa.Select[Any]) -> list[Row[Any]]:
-        return list(self._run(statement).all())
+    def rows(self, statement: sa.Select[Any] | Update, **values: Any) -> list[Row[Any]]:
+        """The rows of a select, or what an update of `core.statements` returns of those it met."""
+        return list(self._run(statement, values).all())
 
-    def first(self, statement: sa.Select[Any]) -> Row[Any] | None:
-        return self._run(statement).first()
+    def first(self, statement: sa.Select[Any] | Update, **values: Any) -> Row[Any] | None:
+        return self._run(statement, values).first()
 
-    def scalar(self, statement: sa.Select[Any]) -> Any:
-        return self._run(statement).scalar()
+    def scalar(self, statement: sa.Select[Any], **values: Any) -> Any:
+        return self._run(statement, values).scalar()
 
-    def change(self, statement: Update | Delete) -> int:
+    def change(self, statement: Update | Delete, **values: Any) -> int:
         """Run an update or delete; answers how many rows it met."""
-        return self._run(statement).rowcount
+        return self._run(statement, values).rowcount
 
     def changed(self, kind: str, thing_id: str) -> None:
         """Note that a thing changed; one entry a thing and transaction, in the order first named."""
@@ -92,41 +100,25 @@ class Scope:
         """Ring after the commit. Nothing depends on its being heard: the watch rings again."""
         self.bells.append(bell)
 
-    def _run(self, statement: sa.Select[Any] | Update | Delete) -> sa.CursorResult[Any]:
-        if statement.get_execution_options().get(_SCOPE) != self.workspace_id:
+    def _run(self, statement: sa.Select[Any] | Update | Delete, values: dict[str, Any]) -> sa.CursorResult[Any]:
+        scope = statement.get_execution_options().get(statements.SCOPE)
+        if scope == statements.ANY:
+            values[statements.WORKSPACE] = self.workspace_id
+        elif scope != self.workspace_id:
             raise UnscopedStatementError(f"begin with scope.select/update/delete: {statement}")
-        return self._connection.execute(statement)
+        return self._connection.execute(statement, values)
 
     def _write_changes(self) -> None:
         if not self._changes:
             return
         count = len(self._changes)
-        statement = (
-            sa.update(workspaces)
-            .where(workspaces.c.id == self.workspace_id)
-            .values(change_seq=workspaces.c.change_seq + count)
-            .returning(workspaces.c.change_seq)
-        )
-        last = self._connection.execute(statement).scalar_one()
+        advanced = self._connection.execute(_ADVANCE, {"workspace": self.workspace_id, "count": count})
+        last = advanced.scalar_one()
         entries = [
             {"workspace_id": self.workspace_id, "seq": last - count + n, "kind": kind, "id": thing_id, "at": self.now}
             for n, (kind, thing_id) in enumerate(self._changes, start=1)
         ]
-        self._connection.execute(sa.insert(changes), entries)
-
-
-def _tables_in(clause: sa.FromClause) -> Iterator[sa.Table]:
-    if isinstance(clause, sa.Table):
-        yield clause
-    elif isinstance(clause, sa.Join):
-        yield from _tables_in(clause.left)
-        yield from _tables_in(clause.right)
-
-
-def _insert_or_nothing(connection: Connection, table: sa.Table) -> Insert:
-    if connection.dialect.name == "postgresql":
-        return postgresql.insert(table).on_conflict_do_nothing()
-    return sqlite.insert(table).on_conflict_do_nothing()
+        self._connection.execute(statements.insert(changes), entries)
 
 
 class Database:
@@ -218,6 +210,7 @@ def _engine(url: str, pool_size: int, *, immediate: bool) -> sa.Engine:
 
     @sa.event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
-        connection.exec_driver_sql(begin)
+        # Through SQLAlchemy it would cost as much as a query.
+        connection.connection.cursor().execute(begin).close()
 
     return engine

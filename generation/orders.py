@@ -10,6 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from core import statements
 from core.database import Scope
 from core.errors import NotFoundError
 from generation.states import OPEN, State
@@ -95,11 +96,17 @@ def by_upstream(scope: Scope, provider: str, upstream_id: str) -> Order | None:
     return None if row is None else order_of(row)
 
 
+_NEWEST_OF_TASK = (
+    statements.select(orders)
+    .where(orders.c.task_id == sa.bindparam("task"))
+    .order_by(orders.c.created_at.desc(), orders.c.call_id.desc())
+    .limit(sa.bindparam("most"))
+)
+
+
 def recent_of_task(scope: Scope, task_id: str, limit: int) -> list[Order]:
     """The task's newest orders, oldest first; calls of one decision in their order."""
-    query = scope.select(orders).where(orders.c.task_id == task_id)
-    newest = scope.rows(query.order_by(orders.c.created_at.desc(), orders.c.call_id.desc()).limit(limit))
-    return [order_of(row) for row in reversed(newest)]
+    return [order_of(row) for row in reversed(scope.rows(_NEWEST_OF_TASK, task=task_id, most=limit))]
 
 
 def open_of_task(scope: Scope, task_id: str) -> list[str]:

@@ -14,9 +14,10 @@ from core.errors import BusyError, LoopwrightError, LostError, UnavailableError
 from core.tools import CallContext, Tool, ToolResult
 from runtime import messages, tasks
 from runtime.parts import RuntimeParts
-from runtime.turns import ledger, repeats, rows
+from runtime.turns import ledger, repeats
 from runtime.turns.lease import TurnFence, claimed, kept
 from runtime.turns.ledger import Call
+from runtime.turns.rows import Turn
 
 _REPEATED = ToolResult(
     {
@@ -26,7 +27,6 @@ _REPEATED = ToolResult(
     },
     ok=False,
 )
-FINISHED = ("done", "failed", "cancelled", "outcome_unknown")
 
 
 @dataclass(frozen=True)
@@ -40,12 +40,16 @@ class Called:
 def run_call(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str, n: int, seq: int) -> Called:
     """Answer the stored result of a call, or make and store it. Raises LostError, BusyError, UnavailableError."""
     call_id = f"{turn_id}:{n}:{seq}"
-    with claimed(parts.database, workspace_id, turn_id, run_id, parts.lease, "call.started") as (scope, fence):
+    with claimed(parts.database, workspace_id, turn_id, run_id, parts.lease, "call.started") as (
+        scope,
+        fence,
+        turn,
+    ):
         call = ledger.get_call(scope, call_id)
-        if call.status in FINISHED:
+        if call.status in ledger.FINISHED:
             fence.release(scope)
             return _called(call)
-        context = _context(scope, parts, fence, workspace_id, call)
+        context = _context(scope, parts, fence, workspace_id, turn, call)
         known = parts.tools_for(context.task_id)
         tool = known.get(call.tool)
         arguments = _arguments(tool, call, known)
@@ -53,7 +57,7 @@ def run_call(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str, 
             assert isinstance(arguments, ToolResult)
             ledger.record_result(scope, fence, call, "failed", arguments)
             return Called("failed", False)
-        if call.status == "proposed" and repeats.made_often(call, ledger.calls_of(scope, [turn_id])):
+        if call.status == "proposed" and repeats.made_often(call.effect, ledger.made_like(scope, call)):
             ledger.record_result(scope, fence, call, "failed", _REPEATED)
             return Called("failed", False)
         if call.status == "started" and not tool.repeatable:
@@ -69,7 +73,6 @@ def run_call(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str, 
             raise
         status = "done" if result.ok else "failed"
         with parts.database.transaction(workspace_id, "call.result") as scope:
-            fence.check(scope)
             ledger.record_result(scope, fence, call, status, result)
     return Called(status, ends=call.tool == "finish" and result.ok)
 
@@ -96,8 +99,9 @@ def _act(tool: Tool, context: CallContext, arguments: BaseModel) -> ToolResult:
         return ToolResult({"error": error.code, "message": str(error), **error.facts()}, ok=False)
 
 
-def _context(scope: Scope, parts: RuntimeParts, fence: TurnFence, workspace_id: str, call: Call) -> CallContext:
-    turn = rows.get(scope, call.turn_id)
+def _context(
+    scope: Scope, parts: RuntimeParts, fence: TurnFence, workspace_id: str, turn: Turn, call: Call
+) -> CallContext:
     if turn.task_id is not None:
         task = tasks.get(scope, turn.task_id)
         person_id, asked_by, language = task.person_id, task.asked_by, task.language

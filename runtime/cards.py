@@ -9,6 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from core import statements
 from core.database import Scope
 from core.errors import ConflictError, InvalidError, NotFoundError
 from runtime import inbox, tasks
@@ -98,8 +99,27 @@ def open_card(
     return get(scope, card_id)
 
 
+_GET = statements.select(cards).where(cards.c.id == sa.bindparam("card"))
+_OPEN_OF_TASK = (
+    statements.select(cards)
+    .where(cards.c.state == "open", cards.c.task_id == sa.bindparam("task"))
+    .order_by(cards.c.created_at, cards.c.id)
+    .limit(sa.bindparam("most"))
+)
+_CLOSE_KINDS = (
+    statements.update(cards)
+    .where(
+        cards.c.task_id == sa.bindparam("task"),
+        cards.c.state == "open",
+        cards.c.kind.in_(sa.bindparam("kinds", expanding=True)),
+    )
+    .values(state=sa.bindparam("becomes"))
+    .returning(cards.c.id)
+)
+
+
 def get(scope: Scope, card_id: str) -> Card:
-    row = scope.first(scope.select(cards).where(cards.c.id == card_id))
+    row = scope.first(_GET, card=card_id)
     if row is None:
         raise NotFoundError(f"no card {card_id} in this workspace")
     return _card(row)
@@ -113,7 +133,9 @@ def was_answered(scope: Scope, card_id: str) -> bool:
 
 def open_cards(scope: Scope, task_id: str | None = None, limit: int = 50) -> list[Card]:
     """Open cards, oldest first; of one task where it is given."""
-    return listing(scope, state="open", task_id=task_id, limit=limit)
+    if task_id is None:
+        return listing(scope, state="open", limit=limit)
+    return [_card(row) for row in scope.rows(_OPEN_OF_TASK, task=task_id, most=limit)]
 
 
 def listing(
@@ -206,7 +228,12 @@ def deliver_answer(scope: Scope, card: Card) -> None:
 
 def close_open(scope: Scope, task_id: str, state: str, kinds: Sequence[str] = ()) -> int:
     """Make the open cards of a task `void` or `superseded`."""
-    closed = [card for card in open_cards(scope, task_id) if not kinds or card.kind in kinds]
+    if kinds:
+        met = scope.rows(_CLOSE_KINDS, task=task_id, kinds=list(kinds), becomes=state)
+        for row in met:
+            _changed(scope, row.id, task_id)
+        return len(met)
+    closed = open_cards(scope, task_id)
     for card in closed:
         close(scope, card, state)
     return len(closed)

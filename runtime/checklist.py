@@ -9,6 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from core import statements
 from core.database import Scope
 from core.errors import InvalidError
 from runtime.tables import cards, checklist_steps
@@ -52,9 +53,15 @@ def _step(row: sa.Row[Any]) -> ChecklistStep:
     return ChecklistStep(**fields)
 
 
+_OF_TASK = (
+    statements.select(checklist_steps)
+    .where(checklist_steps.c.task_id == sa.bindparam("task"))
+    .order_by(checklist_steps.c.n)
+)
+
+
 def of_task(scope: Scope, task_id: str) -> list[ChecklistStep]:
-    query = scope.select(checklist_steps).where(checklist_steps.c.task_id == task_id)
-    return [_step(row) for row in scope.rows(query.order_by(checklist_steps.c.n))]
+    return [_step(row) for row in scope.rows(_OF_TASK, task=task_id)]
 
 
 def create(scope: Scope, task_id: str, new: Sequence[NewStep]) -> list[ChecklistStep]:

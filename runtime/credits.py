@@ -1,7 +1,8 @@
 """Credits: what a workspace may spend. A reservation is held for an order, then settled or released, once.
 
 Entries are only ever added. Whoever reserves or changes money takes the budget's row first (`lock`), so that two
-orders never see the same last unit.
+orders never see the same last unit. That row also holds the sums of the entries and of what is held: they change in
+the transaction that adds an entry, and nowhere else, so that nobody has to add up all that was ever spent.
 """
 
 from __future__ import annotations
@@ -14,12 +15,39 @@ from zoneinfo import ZoneInfo
 
 import sqlalchemy as sa
 
+from core import statements
 from core.database import Scope
 from core.errors import InvalidError, NotFoundError, RefusedError
 from core.tables import workspaces
 from runtime.tables import budgets, entries, reservations, tasks
 
 ZERO = Decimal(0)
+# What a reservation counts for: its charge when settled, its amount while held, nothing when released.
+_WEIGHT: sa.ColumnElement[Decimal] = sa.case(
+    (reservations.c.state == "settled", reservations.c.charge),
+    (reservations.c.state == "held", reservations.c.amount),
+    else_=sa.literal(ZERO, reservations.c.amount.type),
+)
+_ZONE = sa.select(workspaces.c.timezone).where(workspaces.c.id == budgets.c.workspace_id).scalar_subquery()
+_BUDGET = statements.select(budgets, _ZONE.label("zone"))
+_LOCK = statements.select(budgets.c.currency).with_for_update()
+# What belongs to a task with a plan budget counts against the plan, and not a second time against the day.
+_PLANNED = sa.select(tasks.c.id).where(
+    tasks.c.workspace_id == reservations.c.workspace_id,
+    tasks.c.id == reservations.c.task_id,
+    tasks.c.plan_budget.is_not(None),
+)
+_SUM = sa.func.sum(_WEIGHT, type_=reservations.c.amount.type).label("amount")
+_FREE_SPENT = statements.select(_SUM).where(
+    reservations.c.day == sa.bindparam("that_day"), reservations.c.card_id.is_(None), ~sa.exists(_PLANNED)
+)
+_PLAN_USED = statements.select(_SUM, sa.func.count(reservations.c.order_id).label("orders")).where(
+    reservations.c.task_id == sa.bindparam("task"), reservations.c.state != "released"
+)
+_MOVE = statements.update(budgets).values(
+    balance=budgets.c.balance + sa.bindparam("more_balance", type_=budgets.c.balance.type),
+    reserved=budgets.c.reserved + sa.bindparam("more_reserved", type_=budgets.c.reserved.type),
+)
 
 
 @dataclass(frozen=True)
@@ -67,31 +95,33 @@ class Reservation:
 
 def lock(scope: Scope) -> Budget:
     """The budget, with its row locked until the end of the transaction."""
-    query = scope.select(budgets.c.currency).with_for_update()
-    if scope.first(query) is None:
+    if scope.first(_LOCK) is None:
         raise NotFoundError("this workspace has no budget; `loopwright budget` sets one")
     return budget(scope)
 
 
 def budget(scope: Scope) -> Budget:
     """What is there, what is held and what today's free acts cost."""
-    row = scope.first(scope.select(budgets))
+    row = scope.first(_BUDGET)
     if row is None:
         raise NotFoundError("this workspace has no budget; `loopwright budget` sets one")
+    spent = scope.scalar(_FREE_SPENT, that_day=scope.now.astimezone(ZoneInfo(row.zone)).date())
     return Budget(
         currency=row.currency,
-        balance=_balance(scope),
-        reserved=_sum(scope, reservations.c.amount, reservations.c.state == "held"),
+        balance=row.balance,
+        reserved=row.reserved,
         free_per_operation=row.free_per_operation,
         free_per_day=row.free_per_day,
-        spent_today=_free_spent(scope, today(scope)),
+        spent_today=spent if isinstance(spent, Decimal) else ZERO,
     )
 
 
 def zone(scope: Scope) -> ZoneInfo:
     """The workspace's time zone."""
-    name = sa.select(workspaces.c.timezone).where(workspaces.c.id == budgets.c.workspace_id).scalar_subquery()
-    return ZoneInfo(scope.scalar(scope.select(name.label("zone"), budgets.c.currency)))
+    row = scope.first(_BUDGET)
+    if row is None:
+        raise NotFoundError("this workspace has no budget; `loopwright budget` sets one")
+    return ZoneInfo(row.zone)
 
 
 def today(scope: Scope) -> date:
@@ -101,15 +131,14 @@ def today(scope: Scope) -> date:
 
 def plan_used(scope: Scope, task_id: str) -> Used:
     """All that a task has cost or holds, whoever authorised it; what was given back counts no longer."""
-    counted = (reservations.c.task_id == task_id, reservations.c.state != "released")
-    orders = scope.scalar(scope.select(sa.func.count(reservations.c.order_id).label("n")).where(*counted))
-    return Used(_sum(scope, _weight(), *counted), int(orders or 0))
+    row = scope.first(_PLAN_USED, task=task_id)
+    return Used(ZERO, 0) if row is None else Used(row.amount or ZERO, row.orders)
 
 
 def grant(scope: Scope, amount: Decimal, cause: str) -> bool:
     """Add credit (or take it back, below zero), once per cause."""
     currency = lock(scope).currency
-    return _enter(scope, "grant", amount, currency, cause, None)
+    return _enter(scope, "grant", amount, currency, cause, None, balance=amount)
 
 
 def reserve(scope: Scope, order_id: str, amount: Decimal, *, task_id: str | None, card_id: str | None = None) -> bool:
@@ -137,7 +166,7 @@ def reserve(scope: Scope, order_id: str, amount: Decimal, *, task_id: str | None
         day=today(scope),
         created_at=scope.now,
     )
-    return _enter(scope, "reserve", amount, now.currency, order_id, order_id)
+    return _enter(scope, "reserve", amount, now.currency, order_id, order_id, reserved=amount)
 
 
 def settle(scope: Scope, order_id: str, charge: Decimal) -> bool:
@@ -149,9 +178,11 @@ def settle(scope: Scope, order_id: str, charge: Decimal) -> bool:
     if charge < ZERO:
         raise InvalidError(f"an order cannot be charged {charge}")
     currency = lock(scope).currency
-    if not _end(scope, order_id, ("held", "released"), state="settled", charge=charge):
+    before = get(scope, order_id)
+    if before is None or not _end(scope, order_id, ("held", "released"), state="settled", charge=charge):
         return False
-    return _enter(scope, "settle", charge, currency, order_id, order_id)
+    freed = before.amount if before.state == "held" else ZERO
+    return _enter(scope, "settle", charge, currency, order_id, order_id, balance=-charge, reserved=-freed)
 
 
 def release(scope: Scope, order_id: str) -> bool:
@@ -160,7 +191,7 @@ def release(scope: Scope, order_id: str) -> bool:
     held = get(scope, order_id)
     if held is None or not _end(scope, order_id, ("held",), state="released"):
         return False
-    return _enter(scope, "release", held.amount, currency, order_id, order_id)
+    return _enter(scope, "release", held.amount, currency, order_id, order_id, reserved=-held.amount)
 
 
 def get(scope: Scope, order_id: str) -> Reservation | None:
@@ -181,40 +212,6 @@ def _reservation(row: sa.Row[Any]) -> Reservation:
     return Reservation(**fields)
 
 
-def _weight() -> sa.ColumnElement[Decimal]:
-    """What a reservation counts for: its charge when settled, its amount while held, nothing when released."""
-    return sa.case(
-        (reservations.c.state == "settled", reservations.c.charge),
-        (reservations.c.state == "held", reservations.c.amount),
-        else_=sa.literal(ZERO, reservations.c.amount.type),
-    )
-
-
-def _free_spent(scope: Scope, day: date) -> Decimal:
-    # What belongs to a task with a plan budget counts against the plan, and not a second time against the day.
-    planned = sa.select(tasks.c.id).where(
-        tasks.c.workspace_id == scope.workspace_id,
-        tasks.c.id == reservations.c.task_id,
-        tasks.c.plan_budget.is_not(None),
-    )
-    return _sum(scope, _weight(), reservations.c.day == day, reservations.c.card_id.is_(None), ~sa.exists(planned))
-
-
-def _balance(scope: Scope) -> Decimal:
-    signed = sa.case(
-        (entries.c.kind == "grant", entries.c.amount),
-        (entries.c.kind == "settle", -entries.c.amount),
-        else_=sa.literal(ZERO, entries.c.amount.type),
-    )
-    total = scope.scalar(scope.select(sa.func.sum(signed, type_=entries.c.amount.type).label("sum")))
-    return total if isinstance(total, Decimal) else ZERO
-
-
-def _sum(scope: Scope, what: sa.ColumnElement[Any], *where: sa.ColumnElement[bool]) -> Decimal:
-    total = scope.scalar(scope.select(sa.func.sum(what, type_=reservations.c.amount.type).label("sum")).where(*where))
-    return total if isinstance(total, Decimal) else ZERO
-
-
 def _end(scope: Scope, order_id: str, was: tuple[str, ...], **values: object) -> bool:
     ended = (
         scope.update(reservations)
@@ -224,8 +221,19 @@ def _end(scope: Scope, order_id: str, was: tuple[str, ...], **values: object) ->
     return scope.change(ended) == 1
 
 
-def _enter(scope: Scope, kind: str, amount: Decimal, currency: str, cause: str, order_id: str | None) -> bool:
-    return scope.insert_new(
+def _enter(
+    scope: Scope,
+    kind: str,
+    amount: Decimal,
+    currency: str,
+    cause: str,
+    order_id: str | None,
+    *,
+    balance: Decimal = ZERO,
+    reserved: Decimal = ZERO,
+) -> bool:
+    """Add an entry, and what it means for the sums; False, and nothing is changed, when the cause has one already."""
+    added = scope.insert_new(
         entries,
         id=scope.ids.new("entry"),
         kind=kind,
@@ -235,3 +243,6 @@ def _enter(scope: Scope, kind: str, amount: Decimal, currency: str, cause: str, 
         order_id=order_id,
         at=scope.now,
     )
+    if added:
+        scope.change(_MOVE, more_balance=balance, more_reserved=reserved)
+    return added

@@ -13,7 +13,7 @@ from runtime.context import build
 from runtime.inbox import Item
 from runtime.messages import set_state
 from runtime.parts import RuntimeParts
-from runtime.turns import ledger, repeats, rows
+from runtime.turns import ledger, repeats
 from runtime.turns.lease import TurnFence, claimed, kept
 from runtime.turns.rows import Turn
 
@@ -40,11 +40,14 @@ def decide(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str, n:
     a message that was taken back: then nothing is stored and the turn closes. Raises LostError, BusyError, ModelError
     also for a turn that goes round in circles, and the model port's errors.
     """
-    with claimed(parts.database, workspace_id, turn_id, run_id, parts.lease, "decide.claimed") as (scope, fence):
+    with claimed(parts.database, workspace_id, turn_id, run_id, parts.lease, "decide.claimed") as (
+        scope,
+        fence,
+        turn,
+    ):
         if ledger.step(scope, turn_id, n) is not None:
             fence.release(scope)
             return Decided(len(ledger.calls_of_step(scope, turn_id, n)))
-        turn = rows.get(scope, turn_id)
         if _is_over(scope, fence, turn):
             return _NOTHING_MORE
         _check_circles(scope, turn, n)
@@ -87,7 +90,7 @@ def _end_if_taken_back(scope: Scope, fence: TurnFence, turn: Turn) -> bool:
 def _check_circles(scope: Scope, turn: Turn, n: int) -> None:
     if n > MOST_DECISIONS:
         raise ModelError(f"the turn took {MOST_DECISIONS} decisions and came to no end")
-    stuck = repeats.failing_again(ledger.calls_of(scope, [turn.id]))
+    stuck = repeats.failing_again(ledger.failures(scope, turn.id)) if n > repeats.MOST else None
     if stuck is not None:
         raise ModelError(f"the same call of {stuck} failed {repeats.MOST} times")
 
@@ -119,13 +122,13 @@ def _record(
     items: list[Item],
     request: build.Request,
 ) -> bool:
-    fence.check(scope)
     if turn.message_id is not None:
+        fence.check(scope)
         read = set_state(scope, turn.message_id, "consumed", was=("delivered", "routed"), turn_id=turn.id)
         if not read and _end_if_taken_back(scope, fence, turn):
             return False
+    fence.release(scope)
     effects = {name: tool.effect for name, tool in parts.tools_for(turn.task_id).items()}
     ledger.record_decision(scope, fence, n, decision, effects, request.layers)
     inbox.consume(scope, items, turn.id, n)
-    fence.release(scope)
     return True

@@ -11,8 +11,6 @@ from runtime.turns import ledger, rows
 from runtime.turns.lease import enter
 from runtime.turns.rows import Turn
 
-_FINISHED = ("done", "failed", "cancelled", "outcome_unknown")
-
 
 def open_turn(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str) -> int | str:
     """The step that the run goes on from, or, where it is not let in, why.
@@ -32,7 +30,7 @@ def _first_open_step(scope: Scope, turn_id: str) -> int:
     if not taken:
         return 1
     made = ledger.calls_of_step(scope, turn_id, taken[-1].n)
-    complete = bool(made) and all(call.status in _FINISHED for call in made)
+    complete = bool(made) and all(call.status in ledger.FINISHED for call in made)
     finished = any(call.tool == "finish" and call.ok for call in made)
     return taken[-1].n + 1 if complete and not finished else taken[-1].n
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from core import statements
 from core.database import Scope
 from runtime import tasks
 from runtime.messages import set_state
@@ -36,6 +37,29 @@ def _item(row: sa.Row[Any]) -> Item:
     fields = dict(row._mapping)
     fields.pop("workspace_id")
     return Item(**fields)
+
+
+_CLAIM = (
+    statements.update(inbox)
+    .where(inbox.c.task_id == sa.bindparam("task"), inbox.c.state.in_(("delivered", "claimed")))
+    .values(state="claimed", turn_id=sa.bindparam("by_turn"), step=sa.bindparam("by_step"))
+    .returning(*inbox.c)
+)
+_READ_BY_TURNS = (
+    statements.select(inbox)
+    .where(inbox.c.turn_id.in_(sa.bindparam("of_turns", expanding=True)), inbox.c.state == "consumed")
+    .order_by(inbox.c.position)
+)
+_READ_AFTER = (
+    statements.select(inbox)
+    .where(
+        inbox.c.task_id == sa.bindparam("task"),
+        inbox.c.turn_id == sa.bindparam("of_turn"),
+        inbox.c.step > sa.bindparam("of_step"),
+        inbox.c.state == "consumed",
+    )
+    .order_by(inbox.c.position)
+)
 
 
 def put(scope: Scope, task_id: str, kind: str, ref_id: str) -> bool:
@@ -77,13 +101,12 @@ def unread(scope: Scope, task_id: str) -> list[Item]:
 
 
 def claim(scope: Scope, task_id: str, turn_id: str, step: int) -> list[Item]:
-    """Take everything unread for a step. A claim is no reading: what is not consumed can be claimed again."""
-    scope.change(
-        scope.update(inbox)
-        .where(inbox.c.task_id == task_id, inbox.c.state.in_(("delivered", "claimed")))
-        .values(state="claimed", turn_id=turn_id, step=step)
-    )
-    return [item for item in unread(scope, task_id) if item.state == "claimed"]
+    """Take everything unread for a step, oldest first.
+
+    A claim is no reading: what is not consumed can be claimed again.
+    """
+    claimed = [_item(row) for row in scope.rows(_CLAIM, task=task_id, by_turn=turn_id, by_step=step)]
+    return sorted(claimed, key=lambda item: (item.created_at, item.id))
 
 
 def consume(scope: Scope, items: list[Item], turn_id: str, step: int) -> None:
@@ -117,8 +140,12 @@ def unclaim(scope: Scope, task_id: str) -> None:
 
 def read_by_turns(scope: Scope, turn_ids: Sequence[str]) -> list[Item]:
     """What the steps of these turns have read, in the order of reading."""
-    query = scope.select(inbox).where(inbox.c.turn_id.in_(turn_ids), inbox.c.state == "consumed")
-    return [_item(row) for row in scope.rows(query.order_by(inbox.c.position))]
+    return [_item(row) for row in scope.rows(_READ_BY_TURNS, of_turns=list(turn_ids))]
+
+
+def read_after(scope: Scope, task_id: str, turn_id: str, step: int) -> list[Item]:
+    """What the steps of a task's turn after this one have read, in the order of reading."""
+    return [_item(row) for row in scope.rows(_READ_AFTER, task=task_id, of_turn=turn_id, of_step=step)]
 
 
 def last_message_read(scope: Scope, task_id: str) -> str | None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
 from core.database import Database, Scope
 from core.model import Model
 from core.tools import Tool
+from runtime.context.memory import Memory
 from runtime.sources import OpenOrders, StateSource
 
 InputSource = Callable[[Scope, str], Mapping[str, Any]]
@@ -37,6 +38,7 @@ class RuntimeParts:
     pause: timedelta
     most_idle_rounds: int = 3
     most_turns_alone: int = 20
+    memory: Memory = field(default_factory=Memory, compare=False)
 
     def tools_for(self, task_id: str | None) -> Mapping[str, Tool]:
         return {tool.name: tool for tool in (self.main_tools if task_id is None else self.worker_tools)}

@@ -113,6 +113,7 @@ inbox = sa.Table(
     sa.CheckConstraint("state in ('delivered', 'claimed', 'consumed', 'withdrawn', 'replaced', 'moved')", name="state"),
     sa.UniqueConstraint("workspace_id", "task_id", "kind", "ref_id"),
     sa.Index("ix_inbox_unread", "workspace_id", "task_id", "state", "created_at"),
+    sa.Index("ix_inbox_turn", "workspace_id", "turn_id"),
 )
 
 turns = sa.Table(
@@ -181,6 +182,7 @@ calls = sa.Table(
     sa.Column("tool", sa.String(80), nullable=False),
     sa.Column("effect", sa.String(16), nullable=False),
     sa.Column("arguments", sa.Text, nullable=False),
+    sa.Column("wish", sa.String(64), nullable=False),
     sa.Column("status", sa.String(16), nullable=False),
     sa.Column("epoch", sa.Integer, nullable=False),
     sa.Column("ok", sa.Boolean),
@@ -287,6 +289,8 @@ budgets = sa.Table(
     metadata,
     sa.Column("workspace_id", sa.String(64), sa.ForeignKey("workspaces.id"), primary_key=True),
     sa.Column("currency", sa.String(3), nullable=False),
+    sa.Column("balance", Money, nullable=False),
+    sa.Column("reserved", Money, nullable=False),
     sa.Column("free_per_operation", Money, nullable=False),
     sa.Column("free_per_day", Money, nullable=False),
 )

@@ -10,6 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from core import statements
 from core.database import Scope
 from core.errors import NotFoundError
 from runtime.tables import tasks, turns
@@ -101,8 +102,13 @@ def create(
     return get(scope, task_id)
 
 
+_GET = statements.select(tasks).where(tasks.c.id == sa.bindparam("task"))
+# Not the lock of a deletion: rows that refer to the task may be inserted meanwhile, by us before this one too.
+_LOCK = _GET.with_for_update(key_share=True)
+
+
 def get(scope: Scope, task_id: str) -> Task:
-    row = scope.first(scope.select(tasks).where(tasks.c.id == task_id))
+    row = scope.first(_GET, task=task_id)
     if row is None:
         raise NotFoundError(f"no task {task_id} in this workspace")
     return _task(row)
@@ -110,8 +116,7 @@ def get(scope: Scope, task_id: str) -> Task:
 
 def lock(scope: Scope, task_id: str) -> Task:
     """The task, with its row locked until the end of the transaction: what decides about its turns takes this first."""
-    # Not the lock of a deletion: rows that refer to the task may be inserted meanwhile, by us before this one too.
-    row = scope.first(scope.select(tasks).where(tasks.c.id == task_id).with_for_update(key_share=True))
+    row = scope.first(_LOCK, task=task_id)
     if row is None:
         raise NotFoundError(f"no task {task_id} in this workspace")
     return _task(row)

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
+from core import statements
 from core.database import Scope
 from runtime.tables import waits
 
@@ -40,8 +41,11 @@ def _wait(row: sa.Row[Any]) -> Wait:
     return Wait(**fields)
 
 
+_CURRENT = statements.select(waits).where(waits.c.task_id == sa.bindparam("task"), waits.c.ended_at.is_(None))
+
+
 def current(scope: Scope, task_id: str) -> Wait | None:
-    row = scope.first(scope.select(waits).where(waits.c.task_id == task_id, waits.c.ended_at.is_(None)))
+    row = scope.first(_CURRENT, task=task_id)
     return None if row is None else _wait(row)
 
 

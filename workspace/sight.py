@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import sqlalchemy as sa
+
+from core import statements
 from core.database import Scope
 from core.errors import ConflictError
 from workspace.found import Object, by_ids, get
@@ -51,25 +54,29 @@ class Unseen:
     version: int
 
 
+_UNSEEN = (
+    statements.select(objects.c.id, objects.c.title, objects.c.version, object_tasks.c.seen_version)
+    .where(
+        object_tasks.c.task_id == sa.bindparam("task"),
+        object_tasks.c.object_id == objects.c.id,
+        object_tasks.c.seen_version > 0,
+        object_tasks.c.seen_version < objects.c.version,
+        objects.c.deleted_at.is_(None),
+    )
+    .order_by(objects.c.updated_at, objects.c.id)
+)
+_LINKED = statements.select(object_tasks.c.object_id).where(object_tasks.c.task_id == sa.bindparam("task"))
+
+
 def unseen(scope: Scope, task_id: str) -> list[Unseen]:
     """What the task should be told of: objects it knew in an older version, in the order they last changed."""
-    rows = scope.rows(
-        scope.select(objects.c.id, objects.c.title, objects.c.version, object_tasks.c.seen_version)
-        .where(
-            object_tasks.c.task_id == task_id,
-            object_tasks.c.object_id == objects.c.id,
-            object_tasks.c.seen_version > 0,
-            object_tasks.c.seen_version < objects.c.version,
-            objects.c.deleted_at.is_(None),
-        )
-        .order_by(objects.c.updated_at, objects.c.id)
-    )
+    rows = scope.rows(_UNSEEN, task=task_id)
     return [Unseen(row.id, row.title, row.seen_version, row.version) for row in rows]
 
 
 def of_task(scope: Scope, task_id: str) -> list[Object]:
     """The task's objects that are not deleted, in the order they were begun: ids sort by that time."""
-    linked = scope.rows(scope.select(object_tasks.c.object_id).where(object_tasks.c.task_id == task_id))
+    linked = scope.rows(_LINKED, task=task_id)
     found = by_ids(scope, [row.object_id for row in linked])
     return sorted(found.values(), key=lambda work: work.id)
 

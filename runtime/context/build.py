@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 from pydantic import BaseModel
 
@@ -35,16 +34,16 @@ class Request:
 
 def request(scope: Scope, turn: Turn, items: Sequence[Item], parts: RuntimeParts) -> Request:
     """The request for the next step of a turn, which reads `items`."""
-    return _for_main(scope, turn, parts) if turn.task_id is None else _for_task(scope, turn.task_id, items, parts)
+    return _for_main(scope, turn, parts) if turn.task_id is None else _for_task(scope, turn, turn.task_id, items, parts)
 
 
-def _for_task(scope: Scope, task_id: str, items: Sequence[Item], parts: RuntimeParts) -> Request:
+def _for_task(scope: Scope, turn: Turn, task_id: str, items: Sequence[Item], parts: RuntimeParts) -> Request:
     task = tasks.get(scope, task_id)
-    past = history.of_task(scope, task_id, parts.inputs)
+    past = history.of_task(scope, turn, task_id, parts.inputs, parts.memory)
     tail = _state(state.of_task(scope, task, parts.state_sources))
     if items:
         tail += "\n" + inputs.frame(inputs.render(scope, items, parts.inputs))
-    return _request(rules.WORKER, past, tail, parts.tools_for(task_id))
+    return _request(rules.WORKER, past.messages, past.digest, tail, parts.tools_for(task_id))
 
 
 def _for_main(scope: Scope, turn: Turn, parts: RuntimeParts) -> Request:
@@ -70,33 +69,39 @@ def _for_main(scope: Scope, turn: Turn, parts: RuntimeParts) -> Request:
     tail = _state(state.of_main(scope, asked.language or "en", parts.state_sources))
     if not taken:
         tail += "\n" + entry
-    return _request(rules.MAIN, past, tail, parts.tools_for(None))
+    return _request(rules.MAIN, past, _digest(inputs.dump(past)), tail, parts.tools_for(None))
 
 
 def _state(facts: Mapping[str, object]) -> str:
     return f"<state>\n{inputs.dump(facts)}\n</state>"
 
 
-def spec_of(tool: Tool) -> ToolSpec:
-    return ToolSpec(tool.name, tool.description, _schema(tool.arguments))
+@dataclass(frozen=True)
+class _Offer:
+    """A tool as the model is shown it; `text` is the same as JSON."""
+
+    spec: ToolSpec
+    text: str
 
 
 @cache
-def _schema(arguments: type[BaseModel]) -> Mapping[str, Any]:
+def _offer(name: str, description: str, arguments: type[BaseModel]) -> _Offer:
     schema = arguments.model_json_schema()
-    return {key: value for key, value in schema.items() if key not in ("title", "description")}
+    spec = ToolSpec(name, description, {key: schema[key] for key in schema if key not in ("title", "description")})
+    return _Offer(spec, inputs.dump([spec.name, spec.description, spec.parameters]))
 
 
-def _request(prefix: str, past: Sequence[Message], tail: str, tools: Mapping[str, Tool]) -> Request:
-    specs = [spec_of(tool) for tool in tools.values()]
+def _request(prefix: str, past: Sequence[Message], past_digest: str, tail: str, tools: Mapping[str, Tool]) -> Request:
+    offers = [_offer(tool.name, tool.description, tool.arguments) for tool in tools.values()]
     layers = {
-        "prefix": _digest([prefix, [(s.name, s.description, s.parameters) for s in specs]]),
-        "history": _digest(list(past)),
+        "prefix": _digest(prefix, *(offer.text for offer in offers)),
+        "history": past_digest,
         "tail": _digest(tail),
     }
     system: Message = {"role": "system", "content": prefix}
+    specs = [offer.spec for offer in offers]
     return Request([system, *past, {"role": "user", "content": tail}], specs, layers)
 
 
-def _digest(value: object) -> str:
-    return hashlib.sha256(inputs.dump(value).encode()).hexdigest()[:16]
+def _digest(*texts: str) -> str:
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:16]

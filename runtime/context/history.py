@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from core.database import Scope
@@ -12,10 +14,12 @@ from core.model import Message
 from runtime import inbox
 from runtime.context import shortening, window
 from runtime.context.inputs import dump, frame, read_messages, render
+from runtime.context.memory import Memory, Past, Told
 from runtime.inbox import Item
 from runtime.parts import InputSource
 from runtime.turns import ledger
 from runtime.turns.ledger import Call, Step
+from runtime.turns.rows import Turn
 
 MOST_RESULTS = 60_000
 """Characters of all the results of one step."""
@@ -23,31 +27,90 @@ MOST_ARGUMENTS = 40_000
 LONGEST_ARGUMENTS = 10_000
 
 
-def of_task(scope: Scope, task_id: str, inputs: Mapping[str, InputSource]) -> list[Message]:
+@dataclass(frozen=True)
+class History:
+    """`digest` is one of everything in `messages`."""
+
+    messages: Sequence[Message]
+    digest: str
+
+
+def of_task(scope: Scope, turn: Turn, task_id: str, inputs: Mapping[str, InputSource], memory: Memory) -> History:
     """The task's last steps. Inputs stand before the step that read them, each call has exactly one result.
 
-    It grows at its end only, until it is too long: then a block of its oldest steps goes at once.
+    It grows at its end only, until it is too long: then a block of its oldest steps goes at once. What was told in an
+    earlier step of this turn is told in the same words again.
     """
+    known = memory.of(turn.id)
+    past = _whole(scope, turn, task_id, inputs) if known is None else _grown(scope, turn, task_id, inputs, known)
+    memory.keep(turn.id, past.settled)
+    first = window.first_of(past.total)
+    shown = past.told[len(past.told) - (past.total - first) :]
+    left_out = window.first_that_fits([len(one.text) for one in shown], first)
+    shown = shown[left_out - first :]
+    note = [_user(f"[{left_out} earlier steps are left out here]")] if left_out else []
+    digest = hashlib.sha256(str(left_out).encode())
+    for one in shown:
+        digest.update(one.text.encode())
+    return History([*note, *(message for one in shown for message in one.messages)], digest.hexdigest()[:16])
+
+
+@dataclass(frozen=True)
+class _Read:
+    """All of a past, and as much of it as can no longer change."""
+
+    settled: Past
+    total: int
+    told: tuple[Told, ...]
+
+
+def _whole(scope: Scope, turn: Turn, task_id: str, inputs: Mapping[str, InputSource]) -> _Read:
     total = ledger.count_steps_of_task(scope, task_id)
-    first = window.first_of(total)
-    taken = ledger.newest_steps_of_task(scope, task_id, total - first)
+    taken = ledger.newest_steps_of_task(scope, task_id, total - window.first_of(total))
     turn_ids = list(dict.fromkeys(step.turn_id for step in taken))
     items = inbox.read_by_turns(scope, turn_ids)
+    before = Past(0, total - len(taken), ())
+    return _with(scope, turn, inputs, before, taken, items, ledger.calls_of(scope, turn_ids))
+
+
+def _grown(scope: Scope, turn: Turn, task_id: str, inputs: Mapping[str, InputSource], known: Past) -> _Read:
+    taken = ledger.steps_after(scope, turn.id, known.last)
+    if not taken:
+        return _Read(known, known.total, known.told)
+    items = inbox.read_after(scope, task_id, turn.id, known.last)
+    return _with(scope, turn, inputs, known, taken, items, ledger.calls_after(scope, turn.id, known.last))
+
+
+def _with(
+    scope: Scope,
+    turn: Turn,
+    inputs: Mapping[str, InputSource],
+    known: Past,
+    taken: Sequence[Step],
+    items: Sequence[Item],
+    calls: Sequence[Call],
+) -> _Read:
+    """What is known, with these steps after it."""
     said = read_messages(scope, items)
     read: dict[tuple[str, int], list[Item]] = defaultdict(list)
     for item in items:
         read[(item.turn_id or "", item.step or 0)].append(item)
     made: dict[tuple[str, int], list[Call]] = defaultdict(list)
-    for call in ledger.calls_of(scope, turn_ids):
+    for call in calls:
         made[(call.turn_id, call.step)].append(call)
-    told: list[list[Message]] = []
-    for step in taken:
+    told, settled = list(known.told), known
+    for total, step in enumerate(taken, start=known.total + 1):
         key = (step.turn_id, step.n)
         entry = [_user(frame(render(scope, read[key], inputs, said)))] if read[key] else []
-        told.append([*entry, *step_messages(step, made[key])])
-    left_out = window.first_that_fits([len(dump(one)) for one in told], first)
-    note = [_user(f"[{left_out} earlier steps are left out here]")] if left_out else []
-    return [*note, *(message for one in told[left_out - first :] for message in one)]
+        messages = (*entry, *step_messages(step, made[key]))
+        told.append(Told(messages, dump(messages)))
+        mine = step.turn_id == turn.id
+        # A step of this turn with a call that has not ended is told anew the next time, and so is what comes after it.
+        ended = not mine or all(call.status in ledger.FINISHED for call in made[key])
+        if ended and settled.total == total - 1:
+            last = step.n if mine else 0
+            settled = Past(last, total, tuple(told[-window.MOST_STEPS :]))
+    return _Read(settled, known.total + len(taken), tuple(told))
 
 
 def step_messages(step: Step, made: Sequence[Call]) -> list[Message]:

@@ -15,12 +15,39 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 import sqlalchemy as sa
+from sqlalchemy.sql.dml import Update
 
+from core import statements
 from core.database import Database, Scope
 from core.errors import BusyError, LostError
 from runtime import tasks
 from runtime.tables import turns
-from runtime.turns.rows import Turn, get
+from runtime.turns.rows import Turn, get, turn_of
+
+_HELD = (
+    statements.update(turns)
+    .where(
+        turns.c.id == sa.bindparam("turn"),
+        turns.c.status == "running",
+        turns.c.epoch == sa.bindparam("held_epoch"),
+        turns.c.lease_token == sa.bindparam("held_token"),
+    )
+    .values(touched_at=sa.bindparam("now"))
+)
+_RENEWED = _HELD.values(lease_until=sa.bindparam("until"))
+_RELEASED = _HELD.values(lease_token=sa.null(), lease_until=sa.null())
+_CLOSED = _RELEASED.values(status=sa.bindparam("ends"), reason=sa.bindparam("why"), ended_at=sa.bindparam("now"))
+_CLAIM_FREE = (
+    statements.update(turns)
+    .where(
+        turns.c.id == sa.bindparam("turn"),
+        turns.c.status == "running",
+        turns.c.run_id == sa.bindparam("run"),
+        turns.c.lease_token.is_(None),
+    )
+    .values(lease_token=sa.bindparam("token"), lease_until=sa.bindparam("until"), touched_at=sa.bindparam("now"))
+    .returning(*turns.c)
+)
 
 
 @dataclass(frozen=True)
@@ -33,35 +60,23 @@ class TurnFence:
 
     def check(self, scope: Scope) -> None:
         """Raise LostError unless this hold still stands; part of the caller's transaction."""
-        self._write(scope, touched_at=scope.now)
+        self._write(scope, _HELD)
 
     def renew(self, scope: Scope, lease: timedelta) -> None:
-        self._write(scope, lease_until=scope.now + lease, touched_at=scope.now)
+        self._write(scope, _RENEWED, until=scope.now + lease)
 
     def release(self, scope: Scope) -> None:
-        """Free the lease, as the last write of the step's record."""
-        self._write(scope, lease_token=None, lease_until=None, touched_at=scope.now)
+        """Free the lease, in the transaction of the step's record; raises LostError as `check` does."""
+        self._write(scope, _RELEASED)
 
     def close(self, scope: Scope, status: str, reason: str) -> None:
         """End the turn."""
-        self._write(
-            scope, status=status, reason=reason, lease_token=None, lease_until=None, ended_at=scope.now,
-            touched_at=scope.now,
-        )  # fmt: skip
+        self._write(scope, _CLOSED, ends=status, why=reason)
         scope.changed("turn", self.turn_id)
 
-    def _write(self, scope: Scope, **values: object) -> None:
-        changed = scope.change(
-            scope.update(turns)
-            .where(
-                turns.c.id == self.turn_id,
-                turns.c.status == "running",
-                turns.c.epoch == self.epoch,
-                turns.c.lease_token == self.token,
-            )
-            .values(**values)
-        )
-        if changed != 1:
+    def _write(self, scope: Scope, statement: Update, **values: object) -> None:
+        held = {"turn": self.turn_id, "held_epoch": self.epoch, "held_token": self.token}
+        if scope.change(statement, now=scope.now, **held, **values) != 1:
             raise LostError(f"turn {self.turn_id} is no longer held at epoch {self.epoch}")
 
 
@@ -129,20 +144,28 @@ def _enter_handed_over(scope: Scope, turn: Turn, run_id: str) -> bool:
     )
 
 
-def claim(scope: Scope, turn_id: str, run_id: str, lease: timedelta) -> TurnFence:
-    """Claim the lease for one execution of a step of `run_id`.
+def claim(scope: Scope, turn_id: str, run_id: str, lease: timedelta) -> tuple[TurnFence, Turn]:
+    """Claim the lease for one execution of a step of `run_id`; answers it with the turn as it stands then.
 
     Raises LostError when the turn has ended or another run has taken its place, BusyError while another execution
     holds a living lease.
     """
+    token = scope.ids.new("lease")
+    row = scope.first(_CLAIM_FREE, turn=turn_id, run=run_id, token=token, until=scope.now + lease, now=scope.now)
+    if row is not None:
+        turn = turn_of(row)
+        return TurnFence(turn_id, turn.epoch, token), turn
+    return _take_over(scope, turn_id, run_id, token, lease)
+
+
+def _take_over(scope: Scope, turn_id: str, run_id: str, token: str, lease: timedelta) -> tuple[TurnFence, Turn]:
+    """Claim what somebody has held: only once that lease is dead, and with the next epoch."""
     turn = get(scope, turn_id)
     if turn.status != "running" or turn.run_id != run_id:
         raise LostError(f"turn {turn_id} is {turn.status} and held by run {turn.run_id or 'none'}, not by {run_id}")
-    alive = turn.lease_token is not None and turn.lease_until is not None and turn.lease_until > scope.now
-    if alive:
-        raise _busy(turn, turn.lease_until - scope.now if turn.lease_until else lease)
+    if turn.lease_until is not None and turn.lease_until > scope.now:
+        raise _busy(turn, turn.lease_until - scope.now)
     epoch = turn.epoch if turn.lease_token is None else turn.epoch + 1
-    token = scope.ids.new("lease")
     same_token = turns.c.lease_token.is_(None) if turn.lease_token is None else turns.c.lease_token == turn.lease_token
     won = scope.change(
         scope.update(turns)
@@ -160,7 +183,7 @@ def claim(scope: Scope, turn_id: str, run_id: str, lease: timedelta) -> TurnFenc
         raise _busy(turn, lease)
     if epoch != turn.epoch:
         scope.changed("turn", turn_id)
-    return TurnFence(turn_id, epoch, token)
+    return TurnFence(turn_id, epoch, token), get(scope, turn_id)
 
 
 def _busy(turn: Turn, wait: timedelta) -> BusyError:
@@ -170,13 +193,13 @@ def _busy(turn: Turn, wait: timedelta) -> BusyError:
 @contextmanager
 def claimed(
     database: Database, workspace_id: str, turn_id: str, run_id: str, lease: timedelta, name: str
-) -> Iterator[tuple[Scope, TurnFence]]:
+) -> Iterator[tuple[Scope, TurnFence, Turn]]:
     """The first transaction of a step: the lease is claimed in it, and its row is the first one taken.
 
     Raises as `claim` does. Whoever leaves it without `release` goes on inside `kept`.
     """
     with database.transaction(workspace_id, name) as scope:
-        yield scope, claim(scope, turn_id, run_id, lease)
+        yield scope, *claim(scope, turn_id, run_id, lease)
 
 
 @contextmanager
@@ -205,7 +228,7 @@ def kept(database: Database, workspace_id: str, fence: TurnFence, lease: timedel
 @contextmanager
 def hold(database: Database, workspace_id: str, turn_id: str, run_id: str, lease: timedelta) -> Iterator[TurnFence]:
     """Claim the lease in a transaction of its own and keep it alive during a block."""
-    with claimed(database, workspace_id, turn_id, run_id, lease, "turn.claimed") as (_, fence):
+    with claimed(database, workspace_id, turn_id, run_id, lease, "turn.claimed") as (_, fence, _turn):
         pass
     with kept(database, workspace_id, fence, lease):
         yield fence

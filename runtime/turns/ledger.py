@@ -10,13 +10,17 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from core import statements
 from core.database import Scope
 from core.errors import NotFoundError
 from core.model import Decision
 from core.tools import Effect, ToolResult
 from runtime.tables import calls, originals, steps, turns
 from runtime.turns.lease import TurnFence
+from runtime.turns.repeats import Failure, Made, wish_of
 
+FINISHED = ("done", "failed", "cancelled", "outcome_unknown")
+"""What a call's status ends with."""
 LARGEST_RESULT = 16_000
 """Characters of a result that stand in the history; what is larger is stored once and read back by pages."""
 
@@ -41,7 +45,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Call:
-    """One tool call; `id` is `turn:step:seq`, `arguments` the model's text as it came."""
+    """One tool call; `id` is `turn:step:seq`, `arguments` the model's text as it came, `wish` its digest."""
 
     id: str
     turn_id: str
@@ -50,6 +54,7 @@ class Call:
     tool: str
     effect: str
     arguments: str
+    wish: str
     status: str
     epoch: int
     ok: bool | None
@@ -72,52 +77,112 @@ def _call(row: sa.Row[Any]) -> Call:
     return Call(**fields)
 
 
+_TURN: sa.BindParameter[str] = sa.bindparam("turn")
+_STEP: sa.BindParameter[int] = sa.bindparam("of_step")
+_TURNS: sa.BindParameter[Any] = sa.bindparam("of_turns", expanding=True)
+_ONE_STEP = statements.select(steps).where(steps.c.turn_id == _TURN, steps.c.n == _STEP)
+_STEPS_AFTER = statements.select(steps).where(steps.c.turn_id == _TURN, steps.c.n > _STEP).order_by(steps.c.n)
+_STEPS_OF = statements.select(steps).where(steps.c.turn_id.in_(_TURNS)).order_by(steps.c.turn_id, steps.c.n)
+_COUNT = (
+    statements.select(sa.func.count(steps.c.n).label("n"), turns.c.task_id)
+    .where(turns.c.id == steps.c.turn_id, turns.c.task_id == sa.bindparam("task"))
+    .group_by(turns.c.task_id)
+)
+_NEWEST = (
+    statements.select(*steps.c)
+    .where(
+        turns.c.id == steps.c.turn_id,
+        turns.c.workspace_id == steps.c.workspace_id,
+        turns.c.task_id == sa.bindparam("task"),
+    )
+    .order_by(turns.c.created_at.desc(), turns.c.id.desc(), steps.c.n.desc())
+    .limit(sa.bindparam("most"))
+)
+_CALL = statements.select(calls).where(calls.c.id == sa.bindparam("call"))
+_CALLS_OF = (
+    statements.select(calls).where(calls.c.turn_id.in_(_TURNS)).order_by(calls.c.turn_id, calls.c.step, calls.c.seq)
+)
+_CALLS_OF_STEP = statements.select(calls).where(calls.c.turn_id == _TURN, calls.c.step == _STEP).order_by(calls.c.seq)
+_CALLS_AFTER = (
+    statements.select(calls).where(calls.c.turn_id == _TURN, calls.c.step > _STEP).order_by(calls.c.step, calls.c.seq)
+)
+_UNFINISHED = statements.update(calls).where(
+    calls.c.id == sa.bindparam("call"), calls.c.status.in_(("proposed", "started"))
+)
+_START = _UNFINISHED.values(status="started", epoch=sa.bindparam("at_epoch"), started_at=sa.bindparam("now"))
+_RESULT = _UNFINISHED.values(
+    status=sa.bindparam("ends"),
+    ok=sa.bindparam("well"),
+    result=sa.bindparam("content"),
+    result_ref=sa.bindparam("reference"),
+    epoch=sa.bindparam("at_epoch"),
+    finished_at=sa.bindparam("now"),
+)
+_LIKE = (
+    statements.select(calls.c.step, calls.c.result)
+    .where(calls.c.turn_id == _TURN, calls.c.wish == sa.bindparam("wished"), calls.c.step < _STEP, calls.c.ok)
+    .order_by(calls.c.step, calls.c.seq)
+)
+_FAILED = (
+    statements.select(calls.c.step, calls.c.tool, calls.c.wish)
+    .where(calls.c.turn_id == _TURN, calls.c.status == "failed", ~calls.c.ok)
+    .order_by(calls.c.step, calls.c.seq)
+)
+
+
 def step(scope: Scope, turn_id: str, n: int) -> Step | None:
-    row = scope.first(scope.select(steps).where(steps.c.turn_id == turn_id, steps.c.n == n))
+    row = scope.first(_ONE_STEP, turn=turn_id, of_step=n)
     return None if row is None else _step(row)
 
 
 def steps_of(scope: Scope, turn_ids: Sequence[str]) -> list[Step]:
     """The steps of these turns; those of one turn in their order."""
-    query = scope.select(steps).where(steps.c.turn_id.in_(turn_ids)).order_by(steps.c.turn_id, steps.c.n)
-    return [_step(row) for row in scope.rows(query)]
+    return [_step(row) for row in scope.rows(_STEPS_OF, of_turns=list(turn_ids))]
+
+
+def steps_after(scope: Scope, turn_id: str, n: int) -> list[Step]:
+    """The steps of a turn after step `n`, in their order."""
+    return [_step(row) for row in scope.rows(_STEPS_AFTER, turn=turn_id, of_step=n)]
 
 
 def count_steps_of_task(scope: Scope, task_id: str) -> int:
-    query = scope.select(sa.func.count(steps.c.n).label("n"), turns.c.task_id).where(
-        turns.c.id == steps.c.turn_id, turns.c.task_id == task_id
-    )
-    return int(scope.scalar(query.group_by(turns.c.task_id)) or 0)
+    return int(scope.scalar(_COUNT, task=task_id) or 0)
 
 
 def newest_steps_of_task(scope: Scope, task_id: str, limit: int) -> list[Step]:
     """The last steps of a task over all its turns, oldest first."""
-    query = (
-        scope.select(*steps.c)
-        .where(turns.c.id == steps.c.turn_id, turns.c.workspace_id == scope.workspace_id, turns.c.task_id == task_id)
-        .order_by(turns.c.created_at.desc(), turns.c.id.desc(), steps.c.n.desc())
-        .limit(limit)
-    )
-    return [_step(row) for row in reversed(scope.rows(query))]
+    return [_step(row) for row in reversed(scope.rows(_NEWEST, task=task_id, most=limit))]
 
 
 def calls_of(scope: Scope, turn_ids: Sequence[str]) -> list[Call]:
-    query = (
-        scope.select(calls).where(calls.c.turn_id.in_(turn_ids)).order_by(calls.c.turn_id, calls.c.step, calls.c.seq)
-    )
-    return [_call(row) for row in scope.rows(query)]
+    return [_call(row) for row in scope.rows(_CALLS_OF, of_turns=list(turn_ids))]
 
 
 def calls_of_step(scope: Scope, turn_id: str, n: int) -> list[Call]:
-    query = scope.select(calls).where(calls.c.turn_id == turn_id, calls.c.step == n).order_by(calls.c.seq)
-    return [_call(row) for row in scope.rows(query)]
+    return [_call(row) for row in scope.rows(_CALLS_OF_STEP, turn=turn_id, of_step=n)]
+
+
+def calls_after(scope: Scope, turn_id: str, n: int) -> list[Call]:
+    """The calls of the steps of a turn after step `n`, in their order."""
+    return [_call(row) for row in scope.rows(_CALLS_AFTER, turn=turn_id, of_step=n)]
 
 
 def get_call(scope: Scope, call_id: str) -> Call:
-    row = scope.first(scope.select(calls).where(calls.c.id == call_id))
+    row = scope.first(_CALL, call=call_id)
     if row is None:
         raise NotFoundError(f"no call {call_id} in this workspace")
     return _call(row)
+
+
+def made_like(scope: Scope, call: Call) -> list[Made]:
+    """The calls of earlier steps of the turn that asked for the same and succeeded."""
+    rows = scope.rows(_LIKE, turn=call.turn_id, wished=call.wish, of_step=call.step)
+    return [Made(row.step, row.result) for row in rows]
+
+
+def failures(scope: Scope, turn_id: str) -> list[Failure]:
+    """The calls of a turn that have failed, in their order."""
+    return [Failure(row.step, row.tool, row.wish) for row in scope.rows(_FAILED, turn=turn_id)]
 
 
 def record_decision(
@@ -144,29 +209,30 @@ def record_decision(
         refused=decision.refused,
         created_at=scope.now,
     )
-    for seq, proposed in enumerate(decision.calls):
-        scope.insert(
-            calls,
-            id=f"{fence.turn_id}:{n}:{seq}",
-            turn_id=fence.turn_id,
-            step=n,
-            seq=seq,
-            tool=proposed.name[:80],
-            effect=effects.get(proposed.name, Effect.READ).value,
-            arguments=proposed.arguments,
-            status="proposed",
-            epoch=fence.epoch,
-        )
+    scope.insert_all(
+        calls,
+        [
+            {
+                "id": f"{fence.turn_id}:{n}:{seq}",
+                "turn_id": fence.turn_id,
+                "step": n,
+                "seq": seq,
+                "tool": proposed.name[:80],
+                "effect": effects.get(proposed.name, Effect.READ).value,
+                "arguments": proposed.arguments,
+                "wish": wish_of(proposed.name[:80], proposed.arguments),
+                "status": "proposed",
+                "epoch": fence.epoch,
+            }
+            for seq, proposed in enumerate(decision.calls)
+        ],
+    )
     scope.changed("turn", fence.turn_id)
 
 
 def record_start(scope: Scope, fence: TurnFence, call_id: str) -> None:
     """Part of the transaction that has claimed the lease, which is why nothing is checked again."""
-    scope.change(
-        scope.update(calls)
-        .where(calls.c.id == call_id, calls.c.status.in_(("proposed", "started")))
-        .values(status="started", epoch=fence.epoch, started_at=scope.now)
-    )
+    scope.change(_START, call=call_id, now=scope.now, at_epoch=fence.epoch)
     scope.changed("turn", fence.turn_id)
 
 
@@ -181,7 +247,8 @@ def record_no_start(scope: Scope, fence: TurnFence, call_id: str) -> None:
 
 
 def record_result(scope: Scope, fence: TurnFence, call: Call, status: str, result: ToolResult) -> None:
-    """Store a call's only result, once, and free the lease."""
+    """Free the lease and store a call's only result, once. Raises LostError when the lease is no longer held."""
+    fence.release(scope)
     text = json.dumps(result.content, ensure_ascii=False, sort_keys=True)
     content: Mapping[str, Any] = result.content
     reference = None
@@ -189,18 +256,15 @@ def record_result(scope: Scope, fence: TurnFence, call: Call, status: str, resul
         reference = keep_original(scope, call.id, text)
         content = {"stored_as": reference, "characters": len(text), "beginning": text[:2000]}
     scope.change(
-        scope.update(calls)
-        .where(calls.c.id == call.id, calls.c.status.in_(("proposed", "started")))
-        .values(
-            status=status,
-            ok=result.ok,
-            result=dict(content),
-            result_ref=reference,
-            epoch=fence.epoch,
-            finished_at=scope.now,
-        )
+        _RESULT,
+        call=call.id,
+        ends=status,
+        well=result.ok,
+        content=dict(content),
+        reference=reference,
+        at_epoch=fence.epoch,
+        now=scope.now,
     )
-    fence.release(scope)
     scope.changed("turn", fence.turn_id)
 
 

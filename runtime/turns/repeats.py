@@ -2,46 +2,65 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from core.tools import Effect
-from runtime.turns.ledger import Call
 
 MOST = 3
 """In how many steps of one turn the same call may come to the same end."""
 _FREE = (Effect.READ.value, Effect.WRITE.value)
 
 
-def made_often(call: Call, before: Sequence[Call]) -> bool:
-    """Whether the turn has made this very call in `MOST` earlier steps, with one and the same result.
+@dataclass(frozen=True)
+class Made:
+    """An earlier call: in which step, and what came of it."""
+
+    step: int
+    result: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A call that failed; `wish` is what was asked for."""
+
+    step: int
+    tool: str
+    wish: str
+
+
+def wish_of(tool: str, arguments: str) -> str:
+    """The same for two calls that ask for the same: the order and spacing of their arguments is no difference."""
+    try:
+        asked = json.dumps(json.loads(arguments or "{}"), sort_keys=True)
+    except (ValueError, RecursionError):
+        asked = arguments
+    return hashlib.sha256(f"{tool} {asked}".encode("utf-8", "replace")).hexdigest()
+
+
+def made_often(effect: str, same: Sequence[Made]) -> bool:
+    """Whether the turn has made a call in `MOST` earlier steps, with one and the same result; `same` are its likes.
 
     Acts that cost money or destroy are the same by their arguments alone: each answers with an id of its own.
     """
-    same = [one for one in before if one.ok and one.step < call.step and _wish(one) == _wish(call)]
-    if call.effect not in _FREE:
-        return _steps(same) >= MOST
-    results: dict[str, list[Call]] = {}
+    if effect not in _FREE:
+        return _steps([one.step for one in same]) >= MOST
+    results: dict[str, list[int]] = {}
     for one in same:
-        results.setdefault(json.dumps(one.result, sort_keys=True), []).append(one)
+        results.setdefault(json.dumps(one.result, sort_keys=True), []).append(one.step)
     return any(_steps(alike) >= MOST for alike in results.values())
 
 
-def failing_again(made: Sequence[Call]) -> str | None:
+def failing_again(failed: Sequence[Failure]) -> str | None:
     """The tool of a call that has failed alike in `MOST` steps of the turn; None when there is none."""
-    failed: dict[tuple[str, str], list[Call]] = {}
-    for one in made:
-        if one.ok is False and one.status == "failed":
-            failed.setdefault(_wish(one), []).append(one)
-    return next((tool for (tool, _), alike in failed.items() if _steps(alike) >= MOST), None)
+    steps: dict[str, list[int]] = {}
+    for one in failed:
+        steps.setdefault(one.wish, []).append(one.step)
+    return next((one.tool for one in failed if _steps(steps[one.wish]) >= MOST), None)
 
 
-def _wish(call: Call) -> tuple[str, str]:
-    try:
-        return call.tool, json.dumps(json.loads(call.arguments or "{}"), sort_keys=True)
-    except (ValueError, RecursionError):
-        return call.tool, call.arguments
-
-
-def _steps(made: Sequence[Call]) -> int:
-    return len({one.step for one in made})
+def _steps(made: Sequence[int]) -> int:
+    return len(set(made))

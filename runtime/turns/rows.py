@@ -8,6 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from core import statements
 from core.database import Scope
 from core.errors import NotFoundError
 from runtime.tables import turns
@@ -43,8 +44,11 @@ def turn_of(row: sa.Row[Any]) -> Turn:
     return Turn(**fields)
 
 
+_GET = statements.select(turns).where(turns.c.id == sa.bindparam("turn"))
+
+
 def get(scope: Scope, turn_id: str) -> Turn:
-    row = scope.first(scope.select(turns).where(turns.c.id == turn_id))
+    row = scope.first(_GET, turn=turn_id)
     if row is None:
         raise NotFoundError(f"no turn {turn_id} in this workspace")
     return turn_of(row)

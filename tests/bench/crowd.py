@@ -10,9 +10,11 @@ from typing import Any
 import sqlalchemy as sa
 
 from app.bootstrap import PERSON_ID, WORKSPACE_ID
-from runtime.tables import calls, entries, inbox, messages, reservations, steps, tasks, turns
+from runtime.tables import budgets, calls, entries, inbox, messages, reservations, steps, tasks, turns
+from runtime.turns.repeats import wish_of
 
 _AT_ONCE = 1000
+_WISH = wish_of("list_objects", "{}")
 _PRICE = Decimal("0.001")
 _LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -25,6 +27,8 @@ def fill(database_url: str, first: int, last: int) -> None:
         with engine.begin() as connection:
             for table, rows in _rows(numbers):
                 connection.execute(sa.insert(table), rows)
+            spent = _PRICE * len(numbers)
+            connection.execute(sa.update(budgets).values(balance=budgets.c.balance - spent))
     engine.dispose()
 
 
@@ -62,7 +66,7 @@ def _task(n: int) -> dict[sa.Table, dict[str, Any]]:
         },
         calls: {
             "id": f"{turn_id}:1:0", "turn_id": turn_id, "step": 1, "seq": 0, "tool": "list_objects", "effect": "read",
-            "arguments": "{}", "status": "done", "epoch": 1, "ok": True, "result": {}, "started_at": at,
+            "arguments": "{}", "wish": _WISH, "status": "done", "epoch": 1, "ok": True, "result": {}, "started_at": at,
             "finished_at": at,
         },
         reservations: {

@@ -143,7 +143,8 @@ class World:
             turn_id = wake(scope, task.id, f"{cause}:{task.id}")
             assert turn_id is not None
             assert enter(scope, turn_id, "run", timedelta(seconds=30))
-            return claim(scope, turn_id, "run", timedelta(days=30))
+            fence, _turn = claim(scope, turn_id, "run", timedelta(days=30))
+            return fence
 
     def decide(self, fence: TurnFence, n: int, *calls: tuple[str, dict[str, Any]]) -> None:
         """Record a decision that proposes these calls."""

@@ -120,7 +120,9 @@ class World:
     def _fill(self) -> None:
         self.store.fill()
         with self.database.transaction(self.ws) as scope:
-            scope.change(scope.update(budgets).values(free_per_operation=FREE, free_per_day=Decimal(5)))
+            scope.change(
+                scope.update(budgets).values(balance=OPENING, free_per_operation=FREE, free_per_day=Decimal(5))
+            )
             scope.change(scope.update(entries).values(amount=OPENING))
 
     def read(self, look: Callable[[Scope], Any]) -> Any:

@@ -53,7 +53,8 @@ class Store:
             add(sa.insert(persons).values(id=PERSON_ID, name="P", created_at=now))
             add(sa.insert(roles).values(workspace_id=WORKSPACE_ID, person_id=PERSON_ID, role="owner"))
             limits = {"free_per_operation": Decimal("0.30"), "free_per_day": Decimal(2)}
-            add(sa.insert(budgets).values(workspace_id=WORKSPACE_ID, currency="USD", **limits))
+            sums = {"balance": Decimal(100), "reserved": Decimal(0)}
+            add(sa.insert(budgets).values(workspace_id=WORKSPACE_ID, currency="USD", **limits, **sums))
             grant = {"id": "entry_0", "kind": "grant", "amount": Decimal(100), "currency": "USD", "cause": "opening"}
             add(sa.insert(entries).values(workspace_id=WORKSPACE_ID, at=now, **grant))
 

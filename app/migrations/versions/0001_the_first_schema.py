@@ -41,6 +41,8 @@ def upgrade() -> None:
         "budgets",
         sa.Column("workspace_id", sa.String(length=64), nullable=False),
         sa.Column("currency", sa.String(length=3), nullable=False),
+        sa.Column("balance", core.columns.Money(), nullable=False),
+        sa.Column("reserved", core.columns.Money(), nullable=False),
         sa.Column("free_per_operation", core.columns.Money(), nullable=False),
         sa.Column("free_per_day", core.columns.Money(), nullable=False),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspaces.id"], name=op.f("fk_budgets_workspace_id")),
@@ -612,6 +614,7 @@ def upgrade() -> None:
         ),
     )
     with op.batch_alter_table("inbox", schema=None) as batch_op:
+        batch_op.create_index("ix_inbox_turn", ["workspace_id", "turn_id"], unique=False)
         batch_op.create_index("ix_inbox_unread", ["workspace_id", "task_id", "state", "created_at"], unique=False)
 
     op.create_table(
@@ -743,6 +746,7 @@ def upgrade() -> None:
         sa.Column("tool", sa.String(length=80), nullable=False),
         sa.Column("effect", sa.String(length=16), nullable=False),
         sa.Column("arguments", sa.Text(), nullable=False),
+        sa.Column("wish", sa.String(length=64), nullable=False),
         sa.Column("status", sa.String(length=16), nullable=False),
         sa.Column("epoch", sa.Integer(), nullable=False),
         sa.Column("ok", sa.Boolean(), nullable=True),
@@ -811,6 +815,7 @@ def downgrade() -> None:
     op.drop_table("object_tasks")
     with op.batch_alter_table("inbox", schema=None) as batch_op:
         batch_op.drop_index("ix_inbox_unread")
+        batch_op.drop_index("ix_inbox_turn")
 
     op.drop_table("inbox")
     op.drop_table("checklist_steps")
