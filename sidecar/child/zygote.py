@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from core.parent_death import die_with, load_prctl
 from sidecar.child.descendants import kill_children
 from sidecar.child.frames import ReplyHead, send
 
@@ -45,6 +46,7 @@ class Zygote:
         self._poll = select.poll()
         self._bell_in, self._bell_out = socket.socketpair()
         self._swept_at = 0.0
+        self._pid, self._prctl = os.getpid(), load_prctl()
 
     def serve(self) -> None:
         for end in (self._bell_in, self._bell_out):
@@ -98,6 +100,7 @@ class Zygote:
     def _become(self, connection: socket.socket) -> None:
         """In the forked process: answer and end."""
         try:
+            die_with(self._pid, self._prctl)
             os.setsid()
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)

@@ -22,8 +22,8 @@ _WAKE_SECONDS = 60.0
 
 def probe() -> Isolation:
     """The best isolation in which a child really starts; takes about as long as a child does."""
-    candidates = list(_candidates())
-    return next((one for one in candidates[:-1] if works(one)), candidates[-1])
+    *better, last = candidates()
+    return next((one for one in better if works(one)), last)
 
 
 def works(isolation: Isolation) -> bool:
@@ -40,7 +40,7 @@ def works(isolation: Isolation) -> bool:
                 jail.close()
 
 
-def _candidates() -> Iterator[Isolation]:
+def candidates() -> Iterator[Isolation]:
     """From the best down; the last one needs nothing."""
     root = os.geteuid() == 0
     if bubblewrap.found():

@@ -1,0 +1,61 @@
+"""Prisons for hostile skills: the real nursery and real processes, without the checks that would refuse such files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from sidecar.child.limits import MEBIBYTE, Limits
+from sidecar.jail.isolation import Isolation, Level
+from sidecar.jail.probe import candidates, probe, works
+from tests.support.jailed import Jailed, jailed
+
+LIMITS = Limits(seconds=20, cpu_seconds=10, memory=256 * MEBIBYTE, processes=24, disk=16 * MEBIBYTE)
+
+
+@pytest.fixture(scope="session")
+def isolation() -> Isolation:
+    """The one that the sidecar would use on this machine."""
+    found = probe()
+    print(f"isolation: {found.words}; it leaves a hostile skill to {', '.join(found.gaps)}")
+    return found
+
+
+@pytest.fixture(scope="session")
+def without_bubblewrap() -> Isolation:
+    """What the sidecar would use if bubblewrap were not here, as far as it is more than limits."""
+    users = (one for one in candidates() if one.level is Level.USER)
+    found = next((one for one in users if works(one)), None)
+    if found is None:
+        pytest.skip("no unprivileged user can be had here: not root, or no interpreter that others may read")
+    return found
+
+
+@pytest.fixture(scope="session")
+def prison(isolation: Isolation, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jailed]:
+    """The best there is here."""
+    with jailed(tmp_path_factory.mktemp("prison"), isolation, LIMITS) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def sealed(isolation: Isolation, prison: Jailed) -> Jailed:
+    """One whose inmates see only their own files and processes."""
+    if isolation.level is not Level.BUBBLEWRAP:
+        pytest.skip(f"only bubblewrap hides this; this machine has {isolation.words}")
+    return prison
+
+
+@pytest.fixture(scope="session")
+def user_prison(without_bubblewrap: Isolation, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jailed]:
+    """An unprivileged user of its own for each child, and nothing more."""
+    with jailed(tmp_path_factory.mktemp("prison"), without_bubblewrap, LIMITS) as found:
+        yield found
+
+
+@pytest.fixture(params=["prison", "user_prison"])
+def any_prison(request: pytest.FixtureRequest) -> Jailed:
+    found: Jailed = request.getfixturevalue(request.param)
+    found.refused.clear()
+    return found

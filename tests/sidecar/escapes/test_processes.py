@@ -1,0 +1,212 @@
+"""What a run does to its process, or starts beside it, hurts that run only."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from core.errors import UnavailableError
+from sidecar.children import Child
+from tests.support.jailed import Jailed, subject
+
+
+def both(prison: Jailed, body: str) -> tuple[Child, Child]:
+    """The hostile one and a bystander."""
+    return prison.boot(subject(body)), prison.boot(subject("return 'fine'"))
+
+
+def ends(prison: Jailed, child: Child, reason: str, seconds: float | None = None) -> None:
+    """Its run ends without an answer, for a reason that can be read."""
+    with pytest.raises(UnavailableError, match=reason):
+        prison.run(child, seconds=seconds)
+
+
+DEATHS = {
+    "os._exit(3)": "exited with status 3",
+    "os.kill(os.getpid(), 9)": "killed",
+    "os.abort()": "SIGABRT",
+    "ctypes.string_at(0)": "SIGSEGV",
+    "os.execv('/nowhere', ['x']) if False else os._exit(0)": "exited with status 0",
+}
+
+
+@pytest.mark.parametrize("death", DEATHS)
+def test_a_run_that_ends_its_process_is_told_and_the_next_one_runs(prison: Jailed, death: str) -> None:
+    child = prison.boot(
+        subject(f"import ctypes, os\nif ctx.event.data == {{}} and ctx.attempt == 0:\n    {death}\nreturn 'fine'")
+    )
+    ends(prison, child, DEATHS[death])
+    assert prison.run(child, ctx={"attempt": 1}).body == b'"fine"'
+    assert child.alive
+
+
+def test_what_it_raises_is_an_answer(prison: Jailed) -> None:
+    for raised in ("SystemExit(1)", "KeyboardInterrupt()", "BaseException('odd')", "RecursionError()"):
+        reply = prison.run(prison.boot(subject(f"raise {raised}")))
+        assert (reply.status, reply.headers["x-inngest-sdk"][:10]) == (500, "inngest-py")
+        assert raised.partition("(")[0] in json.loads(reply.body)["name"]
+
+
+@pytest.mark.parametrize(
+    "spin",
+    ["while True:\n    pass", "import re\nre.match(r'(a+)+$', 'a' * 64 + 'b')", "import time\ntime.sleep(600)"],
+    ids=["loop", "holding the interpreter", "sleep"],
+)
+def test_a_run_that_does_not_end_is_ended(prison: Jailed, spin: str) -> None:
+    child = prison.boot(subject("if ctx.attempt:\n    return 'fine'\n" + spin))
+    with ThreadPoolExecutor(1) as threads:
+        spinning = threads.submit(ends, prison, child, "took more than 1 s", 1)
+        assert prison.run(child, ctx={"attempt": 1}).body == b'"fine"'
+        assert not spinning.done()
+        spinning.result()
+
+
+def test_processor_time_is_limited_too(any_prison: Jailed) -> None:
+    body = "import resource\nreturn resource.getrlimit(resource.RLIMIT_CPU)"
+    assert any_prison.output(body) == [10, 11]
+
+
+BOMB = """
+import os
+if ctx.attempt:
+    return "fine"
+while True:
+    try:
+        os.fork()
+    except OSError:
+        pass
+"""
+
+
+def test_a_fork_bomb_ends_with_its_run(any_prison: Jailed) -> None:
+    child, bystander = both(any_prison, BOMB)
+    with ThreadPoolExecutor(1) as threads:
+        exploding = threads.submit(ends, any_prison, child, "took more than 1 s", 1)
+        assert any_prison.run(bystander).body == b'"fine"'
+        exploding.result()
+    deadline = time.monotonic() + 10
+    while True:
+        try:
+            assert any_prison.run(child, ctx={"attempt": 1}).body == b'"fine"'
+            break
+        except UnavailableError:
+            assert time.monotonic() < deadline
+
+
+DAEMON = """
+import ctypes, os, time
+libc = ctypes.CDLL(None)
+if ctx.attempt:
+    names = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            names.append(open(f"/proc/{pid}/comm").read().strip())
+        except OSError:
+            pass
+    return names.count("daemon")
+for _ in range(3):
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork():
+            os._exit(0)
+        libc.prctl(15, b"daemon", 0, 0, 0)
+        time.sleep(600)
+time.sleep(0.2)
+return "left"
+"""
+
+
+def test_daemons_do_not_outlive_their_run(any_prison: Jailed) -> None:
+    child = any_prison.boot(subject(DAEMON))
+    assert any_prison.run(child).body == b'"left"'
+    deadline = time.monotonic() + 5
+    while (left := json.loads(any_prison.run(child, ctx={"attempt": 1}).body)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert left == 0
+
+
+def test_memory_is_limited(any_prison: Jailed) -> None:
+    reply = any_prison.run(any_prison.boot(subject("return len(bytearray(2 * 1024 ** 3))")))
+    assert (reply.status, json.loads(reply.body)["name"]) == (500, "MemoryError")
+
+
+def test_disk_is_limited(sealed: Jailed) -> None:
+    body = """
+import os
+total = 0
+try:
+    for number in range(100):
+        with open(f"/tmp/{number}", "wb") as file:
+            for _ in range(64):
+                total += file.write(bytes(64 * 1024))
+except OSError:
+    pass
+for name in os.listdir("/tmp"):
+    os.unlink("/tmp/" + name)
+return total
+"""
+    assert 8 * 1024**2 < sealed.output(body) <= 16 * 1024**2
+
+
+def test_a_file_is_limited(any_prison: Jailed) -> None:
+    body = """
+import os, tempfile
+with tempfile.TemporaryFile() as file:
+    try:
+        os.posix_fallocate(file.fileno(), 0, 64 * 1024 ** 2)
+    except OSError as error:
+        return error.errno
+"""
+    assert any_prison.output(body) in {27, 28}
+
+
+def test_nobody_else_can_be_killed(any_prison: Jailed) -> None:
+    body = f"""
+import os, signal
+killed = []
+for pid in [1, {os.getpid()}, *(int(name) for name in os.listdir("/proc") if name.isdigit())]:
+    if pid in (os.getpid(), os.getppid()):
+        continue
+    try:
+        os.kill(pid, signal.SIGKILL)
+        killed.append(pid)
+    except OSError:
+        pass
+return killed
+"""
+    child, bystander = both(any_prison, body)
+    killed = json.loads(any_prison.run(child).body)
+    # The signal to the first process of its own namespace is allowed, and is lost.
+    assert set(killed) <= {1}
+    assert any_prison.run(bystander).body == b'"fine"'
+    assert child.alive
+
+
+def test_a_skill_that_kills_the_process_it_came_from_hurts_its_own_version_only(any_prison: Jailed) -> None:
+    child, bystander = both(any_prison, "import os, time\nos.kill(os.getppid(), 9)\ntime.sleep(5)")
+    with pytest.raises(UnavailableError):
+        any_prison.run(child)
+    assert any_prison.run(bystander).body == b'"fine"'
+    child.inmate.process.wait(5)
+    assert not child.alive
+
+
+def test_no_process_can_be_traced(any_prison: Jailed) -> None:
+    body = """
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+traced = [pid for pid in (1, os.getppid()) if libc.ptrace(16, pid, None, None) == 0]
+for pid in (1, os.getppid()):
+    for name in ("mem", "environ"):
+        try:
+            open(f"/proc/{pid}/{name}", "rb").read(1)
+            traced.append(name)
+        except OSError:
+            pass
+return traced
+"""
+    assert any_prison.output(body) == []
