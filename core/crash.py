@@ -14,7 +14,7 @@ import signal
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,6 +41,48 @@ def _entries(plan: str) -> list[_Entry]:
     return entries
 
 
+class _Gate:
+    """A frozen process must not hold the database for another of its threads: it is frozen between two writes."""
+
+    def __init__(self) -> None:
+        self._moved = threading.Condition()
+        self._inside = 0
+        self._shut = False
+        self._mine = threading.local()
+
+    @contextmanager
+    def passed(self) -> Iterator[None]:
+        with self._moved:
+            self._moved.wait_for(lambda: not self._shut)
+            self._inside += 1
+        self._mine.writes = True
+        try:
+            yield
+        finally:
+            self._mine.writes = False
+            with self._moved:
+                self._inside -= 1
+                self._moved.notify_all()
+
+    @contextmanager
+    def closed(self) -> Iterator[None]:
+        if getattr(self._mine, "writes", False):
+            # Frozen inside its own transaction: that is what was asked for.
+            yield
+            return
+        with self._moved:
+            self._shut = True
+            self._moved.wait_for(lambda: self._inside == 0)
+        yield
+        with self._moved:
+            self._shut = False
+            self._moved.notify_all()
+
+
+_gate = _Gate()
+_UNARMED = nullcontext()
+
+
 class _Armed:
     """The plan of one process, with how often it has come by each entry's point."""
 
@@ -55,7 +97,8 @@ class _Armed:
         made, entries = self._now()
         for entry in entries:
             if entry.point == name and self._comes_by(made, entry) and self._is_first(entry):
-                os.kill(os.getpid(), entry.signal)
+                with _gate.closed() if entry.signal is signal.SIGSTOP else nullcontext():
+                    os.kill(os.getpid(), entry.signal)
 
     def _now(self) -> tuple[int, list[_Entry]]:
         """The entries, and when they were written: the counting begins anew with a new plan."""
@@ -98,6 +141,11 @@ def point(*name: str) -> None:
     """A place with a name, given in parts that dots join."""
     for armed in _armed:
         armed.reached(".".join(name))
+
+
+def writing() -> AbstractContextManager[None]:
+    """Around a write transaction, so that no other thread's freeze falls into it."""
+    return _gate.passed() if _armed else _UNARMED
 
 
 @contextmanager

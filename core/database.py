@@ -156,7 +156,7 @@ class Database:
     @contextmanager
     def transaction(self, workspace_id: str, name: str = "transaction") -> Iterator[Scope]:
         """A write transaction; commits at the end of the block, then rings its bells. Tests crash it by its name."""
-        with self._writer.begin() as connection:
+        with crash.writing(), self._writer.begin() as connection:
             scope = Scope(connection, workspace_id, self._clock.now(), self._ids)
             yield scope
             scope._write_changes()
@@ -174,7 +174,7 @@ class Database:
     @contextmanager
     def unscoped(self) -> Iterator[Connection]:
         """A write transaction outside any workspace: identity, leases and migrations only; a test lists the callers."""
-        with self._writer.begin() as connection:
+        with crash.writing(), self._writer.begin() as connection:
             yield connection
 
     @contextmanager

@@ -61,3 +61,46 @@ def _lost_runs(rig: Rig, turn: str) -> bool:
     return (
         len(ours) == 2 and {run["status"] for run in ours} == {"completed"} and any("lost" in str(run) for run in ours)
     )
+
+
+def test_19_frozen_worker_and_its_successor_place_the_same_order_once(rig: Rig) -> None:
+    """Frozen with the order admitted and the call still open; the successor makes the same call again."""
+    point = "freeze:order.admitted.after_commit"
+    rig.strike(point)
+    _, message = rig.posters()
+    frozen = rig.victim(point)
+    task = story.task_of(rig.product, message)
+    try:
+        with rig.second_worker():
+            rig.ended(message)
+            turn = rig.rows.one("select id from turns where task_id = :task order by created_at", task=task)
+            os.kill(frozen, signal.SIGCONT)
+            rig.product.until("the late result is refused", lambda: _lost_runs(rig, turn))
+
+            assert asked_again(rig, task) == 0
+            assert_nothing_lost_or_doubled(rig, task, works=2)
+    finally:
+        rig.product.kill("worker")
+    assert rig.ended(rig.posters()[1])
+
+
+def test_19_frozen_worker_and_its_successor_send_the_same_job_once(rig: Rig) -> None:
+    """Frozen just before it sends; the successor sends; then the first one wakes and sends as well, under one key."""
+    point, late = "freeze:provider.submit.before", "provider.submit.after"
+    rig.strike(point)
+    _, message = rig.posters()
+    frozen = rig.victim(point)
+    task = story.task_of(rig.product, message)
+    try:
+        with rig.second_worker():
+            rig.ended(message)
+            rig.strike(late)
+            os.kill(frozen, signal.SIGCONT)
+
+            assert rig.victim(late) == frozen
+            assert_nothing_lost_or_doubled(rig, task, works=2)
+            epochs = rig.rows.ask("select epoch from orders where task_id = :task", task=task)
+            assert max(epoch for (epoch,) in epochs) == 2
+    finally:
+        rig.product.kill("worker")
+    assert rig.ended(rig.posters()[1])
