@@ -34,15 +34,20 @@ def act(parts: ReviewParts, workspace_id: str, review_id: str) -> str:
         told = _compared(review)
         values: dict[str, Any] = {}
         if proposal is not None and obstacle is None:
-            values["task_id"] = _ask_for_a_draft(scope, review, proposal)
             told.append(_proposed(proposal))
+            if book.get(scope, review.skill_id).origin == "agent":
+                values["task_id"] = _ask_for_a_draft(scope, review, proposal)
+                told.append("The agent is asked to write it.")
+            else:
+                values["verdict"] = {**verdict, "told": "people"}
+                told.append("Its file is not the agent's: whoever owns it decides.")
         elif obstacle is not None:
             values["verdict"] = {**verdict, "reason": obstacle}
         if told:
             text = f"Review of {review.skill_id}: {' '.join(told)}"
             notices.tell(scope, "ops", text, f"review:{review.id}", values.get("task_id"))
         rows.move(scope, review_id, "done", was="judged", **values)
-        return "proposed" if "task_id" in values else "kept"
+        return "proposed" if proposal is not None and obstacle is None else "kept"
 
 
 def _obstacle(scope: Scope, review: Review) -> str | None:
@@ -94,6 +99,6 @@ def _proposed(proposal: Mapping[str, Any]) -> str:
     expected = proposal["prediction"]
     measure = str(expected["measure"]).replace("_", " ")
     return (
-        f"{proposal['summary']} The agent is asked to change {what}. "
+        f"{proposal['summary']} Proposed: {what}. "
         f"Expected: {measure} from {expected['was']:.0%} to {expected['expected']:.0%}."
     )

@@ -119,7 +119,7 @@ def test_a_repair_that_fails_is_not_repaired_again(store: Store) -> None:
         row = scope.first(scope.select(turns.c.id).where(turns.c.task_id == task.id))
         assert row is not None
         call = {"id": f"{row.id}:1:0", "turn_id": row.id, "step": 1, "seq": 0, "tool": "write_skill", "effect": "write"}
-        scope.insert(calls, **call, arguments="{}", status="done", epoch=1)
+        scope.insert(calls, **call, arguments="{}", wish="", status="done", epoch=1)
         second = saved(scope, "watch", "SENSITIVITY = 9\n", "agent")
         wrote = scope.update(skill_versions).where(skill_versions.c.id == second.id)
         scope.change(wrote.values(author_ref=f"{row.id}:1:0"))

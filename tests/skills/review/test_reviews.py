@@ -16,9 +16,10 @@ from skills.review import acting, beginning, gathering, judging, rows, watching
 from skills.review.parts import ReviewParts
 from skills.review.rows import Review
 from skills.tables import skill_versions
+from skills.tables import skills as skill_rows
 from skills.versions import Version
 from tests.skills.review.history import Remembering, ask, begin, change, parts, past, review, skill
-from tests.skills.saved import saved
+from tests.skills.saved import live, saved
 from tests.support.databases import Store
 
 NOISY = ["false alarm"] * 4 + ["real"]
@@ -62,8 +63,8 @@ def test_a_review_gives_the_agent_one_task_with_evidence_and_expected_effect(sto
     # What nobody spoke for spends nothing without a card.
     assert (task.asked_by, task.person_id, task.status) == ("program", store.person_id, "active")
     assert _notices(store) == [
-        "Review of watch: Too many false alarms. The agent is asked to change SENSITIVITY from 1 to 0.7. "
-        "Expected: false alarm rate from 80% to 30%."
+        "Review of watch: Too many false alarms. Proposed: SENSITIVITY from 1 to 0.7. "
+        "Expected: false alarm rate from 80% to 30%. The agent is asked to write it."
     ]
 
 
@@ -152,7 +153,7 @@ def _written_by(store: Store, task_id: str, text: str) -> Version:
         row = scope.first(scope.select(turns.c.id).where(turns.c.task_id == task_id))
         assert row is not None
         call = {"id": f"{row.id}:1:0", "turn_id": row.id, "step": 1, "seq": 0, "tool": "write_skill", "effect": "write"}
-        scope.insert(calls, **call, arguments="{}", status="done", epoch=1)
+        scope.insert(calls, **call, arguments="{}", wish="", status="done", epoch=1)
         version = saved(scope, "watch", text, "agent")
         wrote = scope.update(skill_versions).where(skill_versions.c.id == version.id)
         scope.change(wrote.values(author_ref=f"{row.id}:1:0"))
@@ -192,6 +193,23 @@ def test_the_next_review_compares_the_prediction_with_what_happened(store: Store
         "Review of watch: After the last change, false alarm rate was 80% and should become 30%; "
         "it is 20% since: as predicted."
     ]
+
+
+def test_a_proposal_for_a_persons_file_is_told_to_people_and_compared_all_the_same(store: Store) -> None:
+    version = skill(store)
+    past(store, version, 8, NOISY)
+    with store.database.transaction(store.workspace_id) as scope:
+        scope.change(scope.update(skill_rows).where(skill_rows.c.id == "watch").values(origin="person"))
+    proposed = review(store, parts(store, change(evidence=_evidence(version))))
+    with store.database.transaction(store.workspace_id) as scope:
+        own = live(scope, "watch", "SENSITIVITY = 0.5\n")
+        assert tasks.listing(scope) == []
+    past(store, own, 6)
+
+    compared = review(store, parts(store, {"decision": "keep"}))
+
+    assert _notices(store)[0].endswith("Its file is not the agent's: whoever owns it decides.")
+    assert (proposed.task_id, (compared.comparison or {})["outcome"]) == (None, "kept")
 
 
 def test_while_the_agent_is_at_work_on_a_proposal_no_second_one_is_made(store: Store) -> None:
