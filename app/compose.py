@@ -10,11 +10,11 @@ from functools import cached_property
 import inngest
 
 from app.engine_client import make_client, open_database
+from app.model_client import make_model
 from app.providers import make_providers
 from core.clock import Clock
 from core.database import Database
 from core.model import Model
-from core.model_openai import OpenAIModel
 from core.orchestrator.engine import Engine
 from core.orchestrator.run_history import RunHistory
 from core.settings import Settings
@@ -30,7 +30,7 @@ from generation.provider import Provider
 from generation.state import budget_state, is_order, orders_state, outcome_input
 from generation.tools import ListModels, generation_tools
 from router.clarify import clarify_handler
-from runtime import answers
+from runtime import answers, pruning
 from runtime.cards import AnswerHandler
 from runtime.parts import RuntimeParts
 from runtime.tools.asking import AskUser
@@ -47,8 +47,6 @@ from workspace.assets import Assets
 from workspace.reading_tools import ListObjects
 from workspace.state import is_object, object_input, objects_state
 from workspace.tools import on_delete_answered, workspace_tools
-
-STANDIN_KEY = "offline"
 
 
 @dataclass(frozen=True)
@@ -107,6 +105,7 @@ class Parts:
         return (
             lambda workspace_id: generation_watching.pass_over(self.database, workspace_id, first_pause, patience),
             lambda workspace_id: review_watching.pass_over(self.database, workspace_id, patience),
+            lambda workspace_id: pruning.pass_over(self.database, workspace_id),
         )
 
     @cached_property
@@ -144,12 +143,6 @@ def compose(settings: Settings) -> Parts:
         inngest=client,
         database=database,
         assets=Assets(settings.assets_url or f"file://{settings.home.resolve() / 'assets'}"),
-        model=OpenAIModel(
-            model=settings.model,
-            api_key=settings.openai_api_key.get_secret_value() or STANDIN_KEY,
-            base_url=settings.openai_base_url,
-            fallback_model=settings.fallback_model,
-            timeout_seconds=settings.model_timeout_seconds,
-        ),
+        model=make_model(settings),
         providers=make_providers(settings),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,11 +26,16 @@ if TYPE_CHECKING:
 
 
 def serve(
-    settings: Settings, database: Database, broker: Broker, rehearse: Rehearse, own_url: str = ""
+    settings: Settings,
+    database: Database,
+    broker: Broker,
+    rehearsing: Callable[[Nursery], Rehearse],
+    own_url: str = "",
 ) -> WSGIApplication:
     """Build the application and start watching; called once the process has forked.
 
-    `own_url` is where it listens, for a setup in which the engine reaches it there.
+    `rehearsing` makes what tries a change, in children of the nursery it is given. `own_url` is where the sidecar
+    listens, for a setup in which the engine reaches it there.
     """
     url = (settings.sidecar_url or own_url).rstrip("/")
     if not url:
@@ -37,14 +43,15 @@ def serve(
     home = settings.home.resolve()
     engine = Engine.of(settings)
     folders = folders_of(settings, home)
+    nursery = Nursery(Jail(home / "sidecar" / "run", probe()), broker)
     tools = Tools(
         database=database,
         engine=engine,
         url=url,
-        nursery=Nursery(Jail(home / "sidecar" / "run", probe()), broker),
+        nursery=nursery,
         check=Checking(folders),
-        rehearse=rehearse,
-        checkers=ThreadPoolExecutor(4, thread_name_prefix="checker"),
+        rehearse=rehearsing(nursery),
+        checkers=ThreadPoolExecutor(8, thread_name_prefix="checker"),
         rules=rules_of(settings),
     )
     shelf = Shelf(folders, tools)

@@ -2,22 +2,44 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from app.engine_client import make_client, open_database
+from app.model_client import make_model
 from app.serving.ask import Ask
 from app.serving.gunicorn_server import run_wsgi
-from sidecar.nursery import Shut
+from core.identity import HOME_WORKSPACE
+from core.orchestrator.engine import Engine
+from sidecar.broker.addresses import Addresses, own_addresses
+from sidecar.broker.make import make_broker
+from sidecar.broker.thinking import Prices
+from sidecar.nursery import Nursery
 from sidecar.process import serve
-from sidecar.untried import untried
+from sidecar.rehearsal.trying import Trying
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
 
 
 def run(ask: Ask) -> None:
-    def build() -> WSGIApplication:
-        database = open_database(ask.settings, make_client(ask.settings))
-        return serve(ask.settings, database, Shut(), untried, ask.url)
+    run_wsgi(ask, 32, partial(_build, ask))
 
-    run_wsgi(ask, 32, build)
+
+def _build(ask: Ask) -> WSGIApplication:
+    settings, home, engine = ask.settings, ask.settings.home.resolve(), Engine.of(ask.settings)
+    database = open_database(settings, make_client(settings))
+    broker = make_broker(
+        database=database,
+        workspace_id=HOME_WORKSPACE,
+        model=make_model(settings),
+        prices=Prices(settings.model_price_input, settings.model_price_output),
+        engine=engine,
+        home=home,
+        addresses=Addresses(own_addresses(settings, ask.url, engine.api_url, engine.events_url), home),
+    )
+
+    def rehearsing(nursery: Nursery) -> Trying:
+        return Trying(nursery, broker, partial(database.reading, HOME_WORKSPACE), database.ids)
+
+    return serve(settings, database, broker, rehearsing, ask.url)

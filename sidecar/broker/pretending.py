@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sidecar.broker.act import Act, Answer, Asker
-from sidecar.broker.asks import Ask, HttpAsk
+from sidecar.broker.asks import Ask, HttpAsk, LlmAsk
 from sidecar.broker.denied import Failed
 from sidecar.broker.recordings import Exchange, exactly, nearly
 
@@ -32,6 +32,7 @@ class Pretence:
     reads_for_real: bool
     effects: list[Effect] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
+    unrecorded: list[str] = field(default_factory=list)
     _taken: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -47,14 +48,19 @@ class Pretence:
         found = self._found(path, ask)
         if found is not None:
             return found
-        if isinstance(ask, HttpAsk) and not has_effect:
-            raise Failed(f"the recorded run did not ask {ask.method} {ask.url}", retriable=False)
+        if isinstance(ask, HttpAsk | LlmAsk) and not has_effect:
+            what = f"{ask.method} {ask.url}" if isinstance(ask, HttpAsk) else f"the model for `{ask.name}`"
+            self._note(self.unrecorded, what)
+            raise Failed(f"the recorded run did not ask {what}", retriable=False)
         return act.pretend(asker, ask)
 
     def note_refusal(self, detail: str) -> None:
+        self._note(self.refused, detail)
+
+    def _note(self, notes: list[str], text: str) -> None:
         with self._lock:
-            if len(self.refused) < _MOST_EFFECTS:
-                self.refused.append(detail)
+            if len(notes) < _MOST_EFFECTS:
+                notes.append(text)
 
     def _found(self, path: str, ask: Ask) -> Answer | None:
         """The recorded answers to the same request in their order, the last again and again; else to a similar one."""

@@ -53,14 +53,15 @@ class Recordings:
             "answer": answer,
         }
         line = json.dumps(entry, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
-        file = self._file(stem, run_id)
-        if file is None:
-            return
-        try:
-            with self._lock:
-                self._append(file, line)
-        except OSError as error:
-            _log.warning("the recording of a run of %s is not kept: %s", stem, error)
+        self._write(stem, run_id, line)
+
+    def keep_memos(self, stem: str, run_id: str, memos: Mapping[str, Any]) -> None:
+        """Add what the engine remembers of the run's steps, by their ids: told once, when the run has ended."""
+        self._write(stem, run_id, json.dumps({"memos": memos}, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+
+    def memos(self, stem: str, run_id: str) -> Mapping[str, Any] | None:
+        """The memos of a run, where they were kept."""
+        return next((one["memos"] for one in self._lines(stem, run_id) if "memos" in one), None)
 
     def read(self, stem: str, run_id: str) -> tuple[Exchange, ...]:
         """What was recorded of a run; nothing when it is forgotten."""
@@ -72,15 +73,32 @@ class Recordings:
         return next((one.answer for one in self._exchanges(stem, run_id) if one.exactly == name), None)
 
     def _exchanges(self, stem: str, run_id: str) -> Iterator[Exchange]:
+        for said in self._lines(stem, run_id):
+            if "path" in said:
+                yield Exchange(**said)
+
+    def _lines(self, stem: str, run_id: str) -> Iterator[dict[str, Any]]:
         file = self._file(stem, run_id)
         if file is None or not file.is_file():
             return
         for line in file.read_bytes().splitlines():
             try:
-                yield Exchange(**json.loads(line))
-            except (ValueError, TypeError):
+                said = json.loads(line)
+            except ValueError:
                 # A process that was killed leaves half a line.
                 continue
+            if isinstance(said, dict):
+                yield said
+
+    def _write(self, stem: str, run_id: str, line: bytes) -> None:
+        file = self._file(stem, run_id)
+        if file is None:
+            return
+        try:
+            with self._lock:
+                self._append(file, line)
+        except OSError as error:
+            _log.warning("the recording of a run of %s is not kept: %s", stem, error)
 
     def _append(self, file: Path, line: bytes) -> None:
         fresh = not file.exists()

@@ -1,0 +1,20 @@
+"""Our client of the configured model, or of the offline stand-in."""
+
+from __future__ import annotations
+
+from core.model import Model
+from core.model_openai import OpenAIModel
+from core.settings import Settings
+
+STANDIN_KEY = "offline"
+
+
+def make_model(settings: Settings) -> Model:
+    """Opens nothing: the client behind it is loaded at the first question."""
+    return OpenAIModel(
+        model=settings.model,
+        api_key=settings.openai_api_key.get_secret_value() or STANDIN_KEY,
+        base_url=settings.openai_base_url,
+        fallback_model=settings.fallback_model,
+        timeout_seconds=settings.model_timeout_seconds,
+    )

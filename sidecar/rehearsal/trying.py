@@ -1,0 +1,95 @@
+"""Tries a candidate on recorded runs of the version that serves, in a process of its own."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+from core.database import Scope
+from core.ids import Ids
+from sidecar import children
+from sidecar.broker.broker import Broker
+from sidecar.children import Child
+from sidecar.nursery import Nursery
+from sidecar.rehearsal.driving import Part
+from sidecar.rehearsal.recording import Recording, recording_of
+from sidecar.rehearsal.rehearsal import Rehearsal, rehearse
+from skills import grants
+from skills.lifecycle import Trial
+from skills.problem import RefusedSkillError
+from skills.runs import SkillRun
+from skills.versions import Version
+
+_log = logging.getLogger(__name__)
+_MOST_DIFFERENCES = 30
+
+
+class Trying:
+    """Callable as the life cycle wants it. A run that fails for want of a recorded answer counts as tried: it has
+    shown nothing against the candidate, and the shadow will ask for real."""
+
+    def __init__(
+        self, nursery: Nursery, broker: Broker, reading: Callable[[], AbstractContextManager[Scope]], ids: Ids
+    ) -> None:
+        self._nursery = nursery
+        self._broker = broker
+        self._reading = reading
+        self._ids = ids
+
+    def __call__(self, version: Version, runs: list[SkillRun], *, live: bool) -> Trial:
+        found = [recording_of(run, self._broker.recordings) for run in runs]
+        fit = [one for one in found if one is not None and one.function_id in version.function_ids]
+        if not fit:
+            return Trial()
+        try:
+            child = self._nursery.boot(self._code(version, live))
+        except RefusedSkillError as error:
+            return Trial(0, f"it does not load: {error}")
+        try:
+            return self._tried(version, child, fit, live)
+        finally:
+            self._nursery.end(child)
+
+    def _tried(self, version: Version, child: Child, recordings: list[Recording], live: bool) -> Trial:
+        noted: list[str] = []
+        for n, recording in enumerate(recordings, start=1):
+            rehearsal = rehearse(
+                self._part(version, recording), child, recording, self._broker.pretences, reads_for_real=live
+            )
+            how = rehearsal.error or "well"
+            _log.info("skill %s %d rehearsed on %s: %s", version.skill_id, version.number, recording.run_id, how)
+            if not rehearsal.ok and not rehearsal.unrecorded:
+                return Trial(n, f"run {recording.run_id}: {rehearsal.error}", tuple(noted[:_MOST_DIFFERENCES]))
+            noted += [f"run {recording.run_id}: {one}" for one in _noted(rehearsal)]
+        return Trial(len(recordings), "", tuple(noted[:_MOST_DIFFERENCES]))
+
+    def _part(self, version: Version, recording: Recording) -> Part:
+        return Part(
+            stem=version.skill_id,
+            function_id=recording.function_id,
+            manifest=version.manifest,
+            own_functions=frozenset(str(function["id"]) for function in version.functions),
+            run_id=self._ids.new("try"),
+            event=recording.event,
+        )
+
+    def _code(self, version: Version, live: bool) -> children.Version:
+        with self._reading() as scope:
+            granted = grants.granted(scope, version.skill_id)
+        return children.Version(
+            stem=version.skill_id,
+            sha=version.sha,
+            source=version.source.encode(),
+            path=f"{version.skill_id}.py",
+            version_id=version.id,
+            manifest=version.manifest,
+            granted=granted,
+            mode="shadow" if live else "rehearsal",
+        )
+
+
+def _noted(rehearsal: Rehearsal) -> list[str]:
+    noted = [f"it asks what was not recorded: {one}" for one in dict.fromkeys(rehearsal.unrecorded)]
+    noted += [f"it was refused: {one}" for one in dict.fromkeys(rehearsal.refused)]
+    return noted + list(rehearsal.differences)
