@@ -1,0 +1,184 @@
+"""Review and failures as durable functions on real engines: their history, bells, and the weekly schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import httpx
+import inngest
+
+from app.supervise.ports import free_ports
+from app.tables import whole
+from app.worker.application import create_app
+from core.clock import Clock, SystemClock
+from core.database import Database
+from core.errors import LoopwrightError
+from core.model_scripted import ScriptedModel
+from core.orchestrator.bells import InngestBells
+from core.orchestrator.engine import Engine, bearer
+from core.orchestrator.engine_clock import EngineClock
+from core.orchestrator.run_history import RunHistory
+from functions.on_run_failed import on_run_failed
+from functions.review_skills import review_skills
+from runtime import notices, tasks
+from skills.review import rows
+from skills.review.parts import ReviewParts
+from skills.review.rows import Review
+from skills.versions import Version
+from tests.skills.saved import live
+from tests.support.databases import Store
+from tests.support.engines import RunningEngine, any_engine, moved_by_tests, running
+from tests.support.waiting import until
+from tests.support.wsgi import serving
+
+__all__ = ["any_engine"]
+
+
+@dataclass
+class World:
+    store: Store
+    engine: Engine
+    version: Version
+
+    def send(self, name: str, data: dict[str, Any]) -> None:
+        self.engine.send(name, data)
+
+    def reviews(self) -> list[Review]:
+        with self.store.database.reading(self.store.workspace_id) as scope:
+            return rows.of_skill(scope, "watch")
+
+    def notices(self) -> list[str]:
+        with self.store.database.reading(self.store.workspace_id) as scope:
+            return [notice.text for notice in notices.latest(scope)]
+
+    def tasks(self) -> list[tasks.Task]:
+        with self.store.database.reading(self.store.workspace_id) as scope:
+            return tasks.listing(scope)
+
+
+def watch_skill(client: inngest.Inngest) -> inngest.Function[Any]:
+    """What a sidecar would serve for the skill `watch`."""
+
+    @client.create_function(fn_id="work", trigger=inngest.TriggerEvent(event="watch/asked"), retries=0)
+    def work(ctx: inngest.ContextSync) -> str:
+        if ctx.event.data.get("fails"):
+            raise inngest.NonRetriableError("the metrics are nonsense")
+        return "well"
+
+    return work
+
+
+@contextmanager
+def world(engine_of: RunningEngine, folder: Path, clock: Clock) -> Iterator[World]:
+    engine = Engine.at(engine_of.url, engine_of.signing_key, engine_of.event_key)
+    own, foreign = (_client(engine_of, app) for app in ("loopwright", "skill-watch"))
+    store = Store(f"sqlite:///{folder / 'live.sqlite'}")
+    with store.database.unscoped() as connection:
+        whole().create_all(connection)
+    store.fill()
+    store.database.close()
+    store.database = Database(store.database.url, clock=clock, bells=InngestBells(own))
+    with store.database.transaction(store.workspace_id) as scope:
+        version = live(scope, "watch", "SENSITIVITY = 1.0\n", "agent")
+    model = ScriptedModel(verdicts=[{"decision": "keep", "summary": "it does well"}])
+    parts = ReviewParts(store.database, model, RunHistory.of(engine))
+    with ExitStack() as stack:
+        stack.callback(store.database.close)
+        functions: list[inngest.Function[Any]] = [review_skills(own, parts, "Europe/Paris"), on_run_failed(own, parts)]
+        stack.enter_context(served(own, functions, engine, clock))
+        stack.enter_context(served(foreign, [watch_skill(foreign)], engine, clock))
+        yield World(store, engine, version)
+
+
+@contextmanager
+def served(
+    client: inngest.Inngest, functions: Sequence[inngest.Function[Any]], engine: Engine, clock: Clock
+) -> Iterator[None]:
+    port = free_ports(1)[0]
+    app, registration = create_app(client, functions, engine, f"http://127.0.0.1:{port}", clock, pause=0.3)
+    with serving(app, port):
+        registration.start()
+        try:
+            until(f"{client.app_id} registered", lambda: _registered(engine, client.app_id), 20)
+            yield
+        finally:
+            registration.stop()
+            client._http_client._http_client_sync.close()
+
+
+def _client(engine: RunningEngine, app_id: str) -> inngest.Inngest:
+    return inngest.Inngest(
+        app_id=app_id,
+        is_production=engine.signing_key is not None,
+        signing_key=engine.signing_key,
+        event_key=engine.event_key,
+        api_base_url=engine.url,
+        event_api_base_url=engine.url,
+    )
+
+
+def _registered(engine: Engine, app_id: str) -> bool:
+    try:
+        return bool(engine.get(f"/v1/apps/{app_id}/functions"))
+    except LoopwrightError:
+        return False
+
+
+def test_runs_are_read_from_the_engine_and_a_failed_one_becomes_a_repair(
+    any_engine: RunningEngine, tmp_path: Path
+) -> None:
+    with world(any_engine, tmp_path, SystemClock()) as here:
+        for n in range(6):
+            here.send("watch/asked", {"n": n})
+        here.send("watch/asked", {"fails": True})
+
+        until("the repair", here.tasks, 40)
+        (task,) = here.tasks()
+        assert (task.goal.startswith("Repair the skill watch"), task.asked_by) == (True, "program")
+        (told,) = here.notices()
+        assert "skill-watch-work failed: NonRetriableError: the metrics are nonsense" in told
+        assert '"fails": true' in told
+
+        with here.store.database.transaction(here.store.workspace_id) as scope:
+            asked = rows.request(scope, "watch", "by hand")
+        until("the review", lambda: here.reviews()[0].state == "done", 40)
+        done = here.reviews()[0]
+        found = done.facts["facts"]
+        assert (done.id, done.cause) == (asked.id, "by hand")
+        assert (found["ended"], found["completed"], found["failed"]) == (7, 6, 1)
+        assert found["median_seconds"] is not None
+        assert (done.verdict or {})["reason"] == "it does well"
+
+
+def _friday_at_ten(after: datetime) -> datetime:
+    """The next one in Paris, told in UTC."""
+    there = after.astimezone(ZoneInfo("Europe/Paris")).replace(hour=10, minute=0, second=0, microsecond=0)
+    while there.weekday() != 4 or there <= after:
+        there += timedelta(days=1)
+    return there.astimezone(UTC)
+
+
+def test_the_review_comes_on_fridays_at_ten_in_the_workspaces_zone(tmp_path: Path) -> None:
+    with running(moved_by_tests(tmp_path)) as engine:
+        shown = {"authorization": bearer(str(engine.signing_key))}
+        address = f"{engine.url}/test/clock"
+        clock = EngineClock(address, str(engine.signing_key))
+
+        def move(to: datetime) -> None:
+            httpx.post(address, json={"now": to.isoformat()}, headers=shown, timeout=60).raise_for_status()
+
+        with world(engine, tmp_path, clock) as here:
+            first = _friday_at_ten(clock.now())
+            move(first - timedelta(seconds=1))
+            assert here.reviews() == []
+            move(first + timedelta(seconds=1))
+            until("the first Friday's review", lambda: [one.state for one in here.reviews()] == ["done"], 30)
+            move(_friday_at_ten(clock.now()) + timedelta(seconds=1))
+            until("the next Friday's review", lambda: [one.state for one in here.reviews()] == ["done", "done"], 30)
+        assert all("only 0 runs" in (one.verdict or {})["reason"] for one in here.reviews())
