@@ -17,13 +17,14 @@ from core import leases
 from core.errors import UnavailableError
 from core.events import NoticeRequested
 from core.model_scripted import ScriptedModel, says
+from core.tables import replies
 from core.tools import CallContext
 from functions import notify
 from generation import watching as order_watching
 from generation.following import ring_for_next_run
 from generation.orders import Order
 from router import deciding
-from runtime import calling, cards, closing, entering, notices, tasks, watching
+from runtime import calling, cards, closing, entering, notices, pruning, tasks, watching
 from runtime import deciding as steps
 from runtime.tables import inbox
 from runtime.tasks import Task
@@ -91,6 +92,7 @@ DEATHS: dict[str, tuple[str, ...]] = {
     "watch_of_the_runtime": _commit("watch.repaired"),
     "watch_of_the_orders": _commit("watch.repaired"),
     "watcher": (*_commit("lease.taken"), *_commit("lease.freed")),
+    "pruned": _commit("pruned"),
     "order_handed_over": _commit("order.handed_over"),
     "order_ended": _commit("order.ended"),
     "order_renewed": _commit("order.renewed"),
@@ -294,6 +296,23 @@ def test_15_watcher_that_dies_with_its_lease_is_followed(stage: Stage) -> None:
     stage.die("watcher", watch_once)
 
     assert leases.take(database, "watch", "another", timedelta(seconds=25))
+
+
+def test_pruning_that_died_is_done_an_hour_later(stage: Stage) -> None:
+    database, ws = stage.store.database, stage.store.workspace_id
+
+    def prune() -> None:
+        deaths = len(list((stage.folder / "crash").iterdir()))
+        stage.store.clock.advance(2 * pruning.PAUSE * (deaths + 1))
+        pruning.pass_over(database, ws)
+        with database.reading(ws) as scope:
+            assert scope.rows(scope.select(replies)) == []
+
+    with database.transaction(ws) as scope:
+        long_ago = scope.now - timedelta(days=9)
+        scope.insert(replies, key="old", endpoint="POST /", digest="", created_at=long_ago)
+
+    stage.die("pruned", prune)
 
 
 def test_30_order_whose_run_is_long_is_handed_to_the_next(stage: Stage) -> None:

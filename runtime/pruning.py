@@ -1,0 +1,52 @@
+"""Old rows that nobody asks for any more: kept answers to repeated requests, and changes that streams have read.
+
+A stream that comes back with a number older than what is kept is told to load everything anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+from core import leases
+from core.database import Database, Scope
+from core.tables import changes, replies
+
+REPLIES_KEPT = timedelta(days=2)
+CHANGES_KEPT = timedelta(days=7)
+PAUSE = timedelta(hours=1)
+BATCH = 500
+"""Rows of one transaction; a statement takes no more parameters than that everywhere."""
+
+
+def pass_over(database: Database, workspace_id: str) -> int:
+    """Prune a workspace, at most once an hour whoever asks; answers how many rows went."""
+    if not leases.take(database, f"prune:{workspace_id}"[:64], database.ids.new("prune"), PAUSE):
+        return 0
+    return _all(database, workspace_id, _replies) + _all(database, workspace_id, _changes)
+
+
+def _all(database: Database, workspace_id: str, prune: Callable[[Scope], int]) -> int:
+    """Batch by batch, so that no transaction is long."""
+    gone = 0
+    while True:
+        with database.transaction(workspace_id, "pruned") as scope:
+            batch = prune(scope)
+        gone += batch
+        if batch < BATCH:
+            return gone
+
+
+def _replies(scope: Scope) -> int:
+    old = scope.select(replies.c.key).where(replies.c.created_at < scope.now - REPLIES_KEPT).limit(BATCH)
+    keys = [row.key for row in scope.rows(old)]
+    return scope.change(scope.delete(replies).where(replies.c.key.in_(keys))) if keys else 0
+
+
+def _changes(scope: Scope) -> int:
+    """The newest change stays, whatever its age: its number is where every stream stands."""
+    newest = scope.scalar(scope.select(changes.c.seq).order_by(changes.c.seq.desc()).limit(1)) or 0
+    before = scope.now - CHANGES_KEPT
+    oldest = scope.rows(scope.select(changes.c.seq, changes.c.at).order_by(changes.c.seq).limit(BATCH))
+    last = max((row.seq for row in oldest if row.at < before and row.seq < newest), default=0)
+    return scope.change(scope.delete(changes).where(changes.c.seq <= last)) if last else 0

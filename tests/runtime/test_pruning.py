@@ -1,0 +1,62 @@
+"""What is pruned and what is kept."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from app.web.stream.frames import newest_seq, oldest_seq
+from core.tables import replies
+from runtime import pruning
+from tests.runtime.driving import new_task
+from tests.support.databases import Store
+
+
+def reply(store: Store, key: str) -> None:
+    with store.database.transaction(store.workspace_id) as scope:
+        scope.insert(replies, key=key, endpoint="POST /", digest="", status=200, body={}, created_at=scope.now)
+
+
+def prune(store: Store) -> int:
+    return pruning.pass_over(store.database, store.workspace_id)
+
+
+def seqs(store: Store) -> tuple[int | None, int]:
+    with store.database.reading(store.workspace_id) as scope:
+        return oldest_seq(scope), newest_seq(scope)
+
+
+def test_answers_are_kept_for_two_days(store: Store) -> None:
+    reply(store, "old")
+    store.clock.advance(timedelta(days=1))
+    reply(store, "young")
+    assert prune(store) == 0
+    store.clock.advance(timedelta(days=1, hours=2))
+
+    assert prune(store) == 1
+
+    with store.database.reading(store.workspace_id) as scope:
+        assert [row.key for row in scope.rows(scope.select(replies))] == ["young"]
+
+
+def test_changes_go_batch_by_batch_and_the_newest_stays_a_place_to_stand(store: Store) -> None:
+    with store.database.transaction(store.workspace_id) as scope:
+        for n in range(pruning.BATCH + 10):
+            scope.changed("task", f"task_{n}")
+    store.clock.advance(timedelta(days=6))
+    new_task(store)
+    young = seqs(store)[1]
+    store.clock.advance(timedelta(days=2))
+
+    assert prune(store) == pruning.BATCH + 10
+    assert seqs(store) == (young, young)
+
+    store.clock.advance(timedelta(days=30))
+    assert prune(store) == 0
+    assert seqs(store) == (young, young)
+
+
+def test_it_is_done_once_an_hour_however_many_watch(store: Store) -> None:
+    assert prune(store) == 0
+    reply(store, "old")
+    store.clock.advance(pruning.REPLIES_KEPT + timedelta(hours=2))
+    assert (prune(store), prune(store)) == (1, 0)
