@@ -85,7 +85,10 @@ def _steps(response: httpx.Response, manifest: Manifest, own_functions: Set[str]
             raise _Refusal("wait", f"it waits for {event}, which the manifest's events.listen does not name")
         if (function := op.invokes) is not None and function not in invoke:
             raise _Refusal("invoke", f"it invokes {function}, which the manifest's invoke does not name")
-    body = json.dumps([op.written() for op in ops], separators=(",", ":")).encode()
+    try:
+        body = json.dumps([op.written() for op in ops], separators=(",", ":")).encode()
+    except RecursionError:
+        raise _Refusal("op", "what a step gives back is nested too deep") from None
     return _reply(206, body, _passed_on(response.headers))
 
 
@@ -94,7 +97,7 @@ def _require_known(told: Any) -> None:
     op = told.get("op") if isinstance(told, dict) else None
     if op == "AIGateway":
         raise _Refusal("gateway", "the op AIGateway (step.ai) is not for skills: ask models through skills.kit.llm")
-    if op not in KNOWN:
+    if not isinstance(op, str) or op not in KNOWN:
         raise _Refusal("op", f"the op {str(op)[:100]!r} is not for skills")
 
 

@@ -17,7 +17,7 @@ from sidecar.jail.jail import Jail
 from sidecar.nursery import Broker, Nursery, Shut
 from sidecar.registering import checked
 from sidecar.replies import Reply, filtered
-from skills.manifest import read_manifest
+from skills.manifest import Manifest, read_manifest
 
 URL = "http://sidecar.example/api/inngest/subject"
 
@@ -41,11 +41,21 @@ def subject(body: str, permissions: Mapping[str, Any] | None = None) -> str:
     return HEAD.format(permissions=told, body=lines)
 
 
-WILLING = subject("""
-scope = {"inngest": inngest}
+WILLING = subject(
+    """
+scope = dict(globals())
 exec(ctx.event.data["code"], scope)
 return scope["act"](ctx)
-""")
+""",
+    {"events": {"listen": ["subject/asked", "door/opened"]}, "invoke": ["skill-other/work"]},
+)
+LOADING = """
+from sidecar.child.loading import load
+from sidecar.child.order import Order
+source = {source!r}.encode()
+order = Order(stem="subject", app_id="skill-subject", source=source, path="/subject.py", sha="0" * 64, broker="")
+return load(order).configurations
+"""
 
 
 @dataclass
@@ -55,6 +65,7 @@ class Jailed:
     nursery: Nursery
     refused: list[tuple[str, str]] = field(default_factory=list)
     children: list[Child] = field(default_factory=list)
+    _manifests: dict[int, Manifest] = field(default_factory=dict)
     _willing: Child | None = None
 
     def boot(self, source: str, stem: str = "subject") -> Child:
@@ -63,28 +74,33 @@ class Jailed:
         version = Version(stem, sha, data, f"/skills/{stem}.py", f"version of {stem}", read_manifest(data))
         child = self.nursery.boot(version)
         self.children.append(child)
-        self._manifest = version.manifest
+        self._manifests[child.pid] = version.manifest
         return child
 
-    def registered(self, source: str, stem: str = "subject") -> list[dict[str, Any]]:
-        """What of it the engine would be told."""
-        child = self.boot(source, stem)
-        url = f"http://sidecar.example/api/inngest/{stem}"
-        return checked(child.functions(), f"skill-{stem}", url, self._manifest)
+    def registered(self, source: str) -> list[dict[str, Any]]:
+        """What the engine would be told of a file, loaded in the jail; raises RefusedSkillError."""
+        functions = self.output(LOADING.format(source=source))
+        return checked(functions, "skill-subject", URL, read_manifest(source.encode()))
 
     def run(self, child: Child, fn: str = "main", *, seconds: float | None = None, **state: Any) -> Reply:
         """One call of the engine, its answer as the engine would hear it."""
         response = child.call("POST", *request(fn, **state), {"content-type": "application/json"}, seconds=seconds)
-        return filtered(
-            response, self._manifest, child.own_functions, lambda what, why: self.refused.append((what, why))
-        )
+        manifest = self._manifests[child.pid]
+        return filtered(response, manifest, child.own_functions, lambda *told: self.refused.append(told))
 
-    def output(self, body: str) -> Any:
-        """What a function that does this returns. One child answers all of these, each in a process of its own."""
+    def reply(self, body: str) -> Reply:
+        """The answer of a function that does this, and may wait and invoke as `WILLING` says.
+
+        One child answers all of these, each in a process of its own.
+        """
         if self._willing is None or not self._willing.alive:
             self._willing = self.boot(WILLING)
         code = "def act(ctx):\n" + "\n".join(f"    {line}" for line in body.strip().splitlines())
-        reply = self.run(self._willing, data={"code": code})
+        return self.run(self._willing, data={"code": code})
+
+    def output(self, body: str) -> Any:
+        """What a function that does this returns."""
+        reply = self.reply(body)
         assert reply.status == 200, reply
         return json.loads(reply.body)
 

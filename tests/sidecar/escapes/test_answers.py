@@ -1,0 +1,156 @@
+"""What a skill answers the engine does no more than its manifest allows, whoever wrote the answer."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from core.errors import UnavailableError
+from sidecar.replies import Reply
+from tests.support.jailed import Jailed
+
+
+def answer(prison: Jailed, body: str) -> Reply:
+    prison.refused.clear()
+    return prison.reply(body)
+
+
+def is_refused(prison: Jailed, reply: Reply, what: str, detail: str) -> None:
+    """It is an error that is not tried again, it names the thing, and it is on record."""
+    assert (reply.status, reply.headers["x-inngest-no-retry"]) == (500, "true")
+    assert detail in json.loads(reply.body)["message"]
+    assert [(kind, detail in said) for kind, said in prison.refused] == [(what, True)]
+
+
+def test_the_ai_gateway_is_refused(prison: Jailed) -> None:
+    body = """
+from inngest.experimental import ai
+adapter = ai.openai.Adapter(auth_key="key", model="m")
+return ctx.step.ai.infer("ask", adapter=adapter, body={})
+"""
+    is_refused(prison, answer(prison, body), "gateway", "AIGateway")
+
+
+def test_a_wait_for_an_event_it_does_not_listen_to_is_refused(prison: Jailed) -> None:
+    reply = answer(prison, 'ctx.step.wait_for_event("wait", event="card/answered", timeout=60_000)')
+    is_refused(prison, reply, "wait", "card/answered")
+
+
+@pytest.mark.parametrize("target", ["skill-other/secret", "loopwright/generate", "skill-subject2/main"])
+def test_an_invocation_of_a_function_it_does_not_name_is_refused(prison: Jailed, target: str) -> None:
+    app, function = target.split("/")
+    reply = answer(prison, f'ctx.step.invoke_by_id("call", app_id={app!r}, function_id={function!r})')
+    is_refused(prison, reply, "invoke", f"{app}-{function}")
+
+
+def test_what_is_declared_passes(prison: Jailed) -> None:
+    body = """
+import datetime
+event = lambda: ctx.step.wait_for_event("wait", event="door/opened", if_exp="async.data.a == 1", timeout=60_000)
+other = lambda: ctx.step.invoke_by_id("call", app_id="skill-other", function_id="work", data={"a": 1, "_inngest": 2})
+own = lambda: ctx.step.invoke("own", function=main, data={"b": 2}, timeout=60_000)
+nap = lambda: ctx.step.sleep_until("nap", datetime.datetime(2030, 1, 2, 3, 4, 5, tzinfo=datetime.timezone.utc))
+ctx.group.parallel((event, other, own, nap, lambda: ctx.step.run("plan", print)))
+"""
+    reply = answer(prison, body)
+    told = {op["displayName"]: op for op in json.loads(reply.body)}
+    assert (reply.status, prison.refused) == (206, [])
+    assert (told["wait"]["op"], told["wait"]["name"]) == ("WaitForEvent", "door/opened")
+    assert told["wait"]["opts"] == {"if": "async.data.a == 1", "timeout": "1m"}
+    assert told["call"]["opts"]["function_id"] == "skill-other-work"
+    assert told["call"]["opts"]["payload"] == {"data": {"a": 1}, "v": None}
+    assert (told["own"]["opts"]["function_id"], told["own"]["opts"]["timeout"]) == ("skill-subject-main", "1m")
+    assert (told["nap"]["op"], told["nap"]["name"]) == ("Sleep", "2030-01-02T03:04:05.000Z")
+    assert (told["plan"]["op"], "data" in told["plan"]) == ("StepPlanned", False)
+
+
+FORGE = """
+import os, socket, stat, struct
+def send(status, headers, body):
+    import json
+    head = json.dumps({"status": status, "headers": headers}).encode()
+    for fd in range(3, 100):
+        try:
+            if stat.S_ISSOCK(os.fstat(fd).st_mode):
+                os.write(fd, struct.pack("!II", len(head), len(body)) + head + body)
+        except OSError:
+            pass
+    os._exit(0)
+"""
+ID = "0" * 40
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "what"),
+    [
+        (206, {"op": "AIGateway", "id": ID, "displayName": "a", "opts": {"url": "http://x"}}, "gateway"),
+        (206, {"op": "WaitForSignal", "id": ID, "displayName": "a", "opts": {"signal": "s"}}, "op"),
+        (206, {"op": "RunComplete", "id": ID, "displayName": "a", "data": 1}, "op"),
+        (206, {"op": "StepRun", "id": ID, "displayName": "a", "data": 1, "extra": 1}, "op"),
+        (206, {"op": "StepRun", "id": "../..", "displayName": "a", "data": 1}, "op"),
+        (206, {"op": ["StepRun"], "id": ID, "displayName": "a"}, "op"),
+        (206, {"op": "Sleep", "id": ID, "displayName": "a", "name": "never"}, "op"),
+        (
+            206,
+            {
+                "op": "WaitForEvent",
+                "id": ID,
+                "displayName": "a",
+                "name": "door/opened",
+                "opts": {"timeout": "1m", "event": "x"},
+            },
+            "op",
+        ),
+        (201, {"status": 206, "headers": {}, "body": [{"op": "AIGateway", "id": ID}]}, "op"),
+        (302, {}, "op"),
+    ],
+)
+def test_a_forged_answer_is_refused(prison: Jailed, status: int, said: object, what: str) -> None:
+    told = json.dumps([said] if status == 206 else said)
+    reply = answer(prison, FORGE + f"send({status}, {{}}, {told!r}.encode())")
+    assert (reply.status, reply.headers["x-inngest-no-retry"]) == (500, "true")
+    assert [kind for kind, _ in prison.refused] == [what]
+
+
+def test_headers_are_ours(prison: Jailed) -> None:
+    forged = {"x-inngest-signature": "t=1&s=2", "set-cookie": "a=b", "location": "http://x", "x-inngest-sdk": "mine"}
+    forged |= {"x-inngest-no-retry": "true", "retry-after": "1\\r\\nx: y", "server-timing": "a"}
+    reply = answer(prison, FORGE + f"send(500, {forged!r}, b'{{}}')")
+    assert set(reply.headers) == {"content-type", "x-inngest-sdk", "x-inngest-req-version", "x-inngest-no-retry"}
+    assert reply.headers["x-inngest-sdk"].startswith("inngest-py:")
+
+
+NOISE = """
+import os
+for fd in range(3, 100):
+    try:
+        os.write(fd, b"GET / HTTP/1.1" * 9)
+    except OSError:
+        pass
+os._exit(0)
+"""
+FORMLESS = {
+    "a status that is none": FORGE + "send('a lot', {}, b'')",
+    "headers that are none": FORGE + "send(200, {'a': {'b': 1}}, b'')",
+    "another protocol": NOISE,
+    "without end": "return 'x' * (20 * 1024 * 1024)",
+}
+
+
+@pytest.mark.parametrize("name", FORMLESS)
+def test_an_answer_in_no_form_is_none(prison: Jailed, name: str) -> None:
+    with pytest.raises(UnavailableError, match="cannot be used"):
+        answer(prison, FORMLESS[name])
+
+
+def test_a_status_that_is_none_is_refused(prison: Jailed) -> None:
+    reply = answer(prison, FORGE + "send(-5, {'a b': 'x'}, b'')")
+    assert (reply.status, reply.headers["x-inngest-no-retry"]) == (500, "true")
+
+
+def test_output_that_is_no_json_is_refused(prison: Jailed) -> None:
+    for said in (b"{", b"[" * 5000, b"NaN", b'{"a": Infinity}'):
+        reply = answer(prison, FORGE + f"send(200, {{}}, {said!r})")
+        assert [kind for kind, _ in prison.refused] == ["op"]
+        assert reply.status == 500

@@ -1,0 +1,115 @@
+"""A skill registers as itself, with what it declared, and holds up nobody else."""
+
+from __future__ import annotations
+
+import pytest
+
+from skills.problem import RefusedSkillError
+from tests.support.jailed import Jailed, subject
+
+CLEAN = subject("return 1")
+OTHER = """
+import inngest as other
+@other.Inngest(app_id={app!r}, is_production=False).create_function(
+    fn_id={fn!r}, trigger=inngest.TriggerEvent(event="subject/asked"))
+def foreign(ctx):
+    return 1
+"""
+FUNCTION = """
+@client.create_function(fn_id="more", trigger={trigger}{options})
+def more(ctx):
+    return 1
+"""
+
+
+def more(options: str = "", trigger: str = 'inngest.TriggerEvent(event="subject/asked")') -> str:
+    return CLEAN + FUNCTION.format(trigger=trigger, options=f", {options}" if options else "")
+
+
+MADE_UP = """
+class Forged:
+    on_failure = None
+    def __init__(self, url):
+        self.main = self
+    def to_dict(self):
+        runtime = {"type": "http", "url": "http://elsewhere.example"}
+        step = {"id": "step", "name": "step", "runtime": runtime}
+        told = {"id": "skill-subject-more", "steps": {"step": step}, "triggers": [{"event": "subject/asked"}]}
+        return {**told, "url": "http://elsewhere.example"}
+
+more.get_config = Forged
+"""
+
+HOSTILE = {
+    "another app": (CLEAN + OTHER.format(app="loopwright", fn="main"), "loopwright-main is not a function of"),
+    "another skill": (CLEAN + OTHER.format(app="skill-other", fn="main"), "skill-other-main is not a function of"),
+    "an app that begins alike": (CLEAN + OTHER.format(app="skill-subject2", fn="a"), "not a function of skill-subject"),
+    "an odd id": (CLEAN.replace('fn_id="main"', 'fn_id="../main"'), "is not a function of skill-subject"),
+    "the account's concurrency": (
+        more('concurrency=[inngest.Concurrency(limit=1, scope="account", key="1")]'),
+        "concurrency.0.scope",
+    ),
+    "the environment's concurrency": (
+        more('concurrency=[inngest.Concurrency(limit=1, scope="env", key="1")]'),
+        "concurrency.0.scope",
+    ),
+    "retries without end": (more("retries=21"), "steps.step.retries.attempts"),
+    "an undeclared event": (more(trigger='inngest.TriggerEvent(event="card/answered")'), "listens to card/answered"),
+    "every event": (more(trigger='inngest.TriggerEvent(event="card/*")'), "triggers.0.event"),
+    "failures of others": (
+        more(trigger='inngest.TriggerEvent(event="inngest/function.failed")'),
+        "listens to inngest/function.failed",
+    ),
+    "cancelled by an undeclared event": (more('cancel=[inngest.Cancel(event="a/b")]'), "listens to a/b"),
+    "a long expression": (more('idempotency="1+" * 1000'), "idempotency"),
+    "a priority of text without end": (more('priority=inngest.Priority(run="1+" * 1000)'), "priority.run"),
+    "too many functions": (
+        CLEAN
+        + "".join(
+            FUNCTION.format(trigger='inngest.TriggerEvent(event="subject/asked")', options="").replace(
+                "more", f"more{n}"
+            )
+            for n in range(20)
+        ),
+        "21 functions",
+    ),
+    "a made up configuration": (more() + MADE_UP, "url"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_it_is_refused_with_the_field_named(prison: Jailed, name: str) -> None:
+    source, reason = HOSTILE[name]
+    with pytest.raises(RefusedSkillError) as caught:
+        prison.registered(source)
+    assert any(reason in problem.reason for problem in caught.value.problems), caught.value.problems
+    assert all(problem.fix for problem in caught.value.problems)
+
+
+def test_an_honest_one_is_written_anew(prison: Jailed) -> None:
+    options = """retries=3, on_failure=lambda ctx: None, concurrency=[inngest.Concurrency(limit=2, scope="fn")],
+        debounce=inngest.Debounce(period=2000), throttle=inngest.Throttle(limit=1, period=1000),
+        rate_limit=inngest.RateLimit(limit=1, period=60_000), timeouts=inngest.Timeouts(start=1000),
+        cancel=[inngest.Cancel(event="subject/asked", timeout=3000)], priority=inngest.Priority(run="1"),
+        singleton=inngest.Singleton(mode="skip"), idempotency="event.data.x", name="More of it\""""
+    trigger = '[inngest.TriggerEvent(event="subject/asked"), inngest.TriggerCron(cron="TZ=Europe/Paris */5 * * * *")]'
+    found = {one["id"]: one for one in prison.registered(more(options.replace('it\\"', 'it"'), trigger))}
+    assert set(found) == {"skill-subject-main", "skill-subject-more", "skill-subject-more-failure"}
+    one = found["skill-subject-more"]
+    assert one["steps"] == {
+        "step": {
+            "id": "step",
+            "name": "step",
+            "retries": {"attempts": 3},
+            "runtime": {
+                "type": "http",
+                "url": "http://sidecar.example/api/inngest/subject?fnId=skill-subject-more&stepId=step",
+            },
+        }
+    }
+    assert one["triggers"] == [{"event": "subject/asked"}, {"cron": "TZ=Europe/Paris */5 * * * *"}]
+    assert one["concurrency"] == [{"limit": 2, "scope": "fn"}]
+    assert (one["debounce"], one["rateLimit"]) == ({"period": "2s"}, {"limit": 1, "period": "1m"})
+    assert found["skill-subject-more-failure"]["triggers"] == [
+        {"event": "inngest/function.failed", "expression": "event.data.function_id == 'skill-subject-more'"}
+    ]
