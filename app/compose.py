@@ -106,7 +106,6 @@ class Parts:
             lambda workspace_id: generation_watching.pass_over(self.database, workspace_id, first_pause, patience),
             lambda workspace_id: review_watching.pass_over(self.database, workspace_id, patience),
             lambda workspace_id: pruning.pass_over(self.database, workspace_id),
-            lambda workspace_id: pruning.pass_over(self.database, workspace_id),
         )
 
     @cached_property

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 from core.database import Scope
 from core.errors import ConflictError, RefusedError
 from core.tables import roles
@@ -32,7 +34,8 @@ def approve_quote(scope: Scope, card: Card) -> None:
 def answer_limit(scope: Scope, card: Card) -> None:
     """The AnswerHandler of limit cards: `raise` orders what waits for credit, `stop` stops the task.
 
-    Raises RefusedError, so that the card stays open, while the balance still does not cover what it shows.
+    An owner's `raise` adds to the balance what is missing of the amount on the card, once. Raises RefusedError, so that
+    the card stays open, where somebody else answers while the balance does not cover it.
     """
     if card.answer_option == "stop" and card.task_id is not None:
         control.stop(scope, card.task_id)
@@ -41,12 +44,24 @@ def answer_limit(scope: Scope, card: Card) -> None:
     else:
         drafts = _authorised(scope, card)
         budget = _lock(scope, card)
-        if quotes.total(drafts) > budget.available:
-            raise RefusedError(
-                f"needs {quotes.total(drafts)} {budget.currency} but only {budget.available} is free; "
-                "add credit to the budget first, then answer again"
-            )
+        missing = quotes.total(drafts) - budget.available
+        if missing > 0:
+            _add_credit(scope, card, missing, budget)
         _admit_all(scope, card, drafts)
+
+
+def _add_credit(scope: Scope, card: Card, missing: Decimal, budget: credits.Budget) -> None:
+    if _role(scope, card) != "owner":
+        raise RefusedError(
+            f"{missing} {budget.currency} are missing, and only an owner of the workspace adds credit; "
+            "answer again when that is done"
+        )
+    credits.grant(scope, missing, f"{card.id}:raise")
+
+
+def _role(scope: Scope, card: Card) -> str | None:
+    role: str | None = scope.scalar(scope.select(roles.c.role).where(roles.c.person_id == card.answered_by))
+    return role
 
 
 def _lock(scope: Scope, card: Card) -> credits.Budget:
@@ -56,8 +71,7 @@ def _lock(scope: Scope, card: Card) -> credits.Budget:
 
 
 def _authorised(scope: Scope, card: Card) -> list[Draft]:
-    role = scope.scalar(scope.select(roles.c.role).where(roles.c.person_id == card.answered_by))
-    if role not in ("owner", "member"):
+    if _role(scope, card) not in ("owner", "member"):
         raise RefusedError("only an owner or a member of the workspace may approve spending")
     if credits.authorised_by(scope, card.id):
         raise ConflictError(f"card {card.id} has been used; it authorises its orders once")
@@ -90,7 +104,8 @@ def _ask_for_credit(scope: Scope, card: Card, drafts: list[Draft], budget: credi
         scope,
         kind="limit",
         title=f"Not enough credit: {quotes.heading(drafts)}",
-        body=f"{quotes.total(drafts)} {budget.currency} is approved, but only {budget.available} is free.",
+        body=f"{quotes.total(drafts)} {budget.currency} is approved, but only {budget.available} is free. "
+        + quotes.RAISING,
         options=cards.LIMIT_OPTIONS,
         cause=f"{card.id}:limit",
         task_id=card.task_id,

@@ -71,7 +71,7 @@ def _open(
         title=f"Approve {quotes.heading(drafts)}?"
         if kind == "quote"
         else f"Not enough credit: {quotes.heading(drafts)}",
-        body=verdict.reason,
+        body=verdict.reason if kind == "quote" else f"{verdict.reason}. {quotes.RAISING}",
         options=cards.QUOTE_OPTIONS if kind == "quote" else cards.LIMIT_OPTIONS,
         cause=cause,
         task_id=call.task_id,

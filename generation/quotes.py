@@ -11,6 +11,7 @@ from generation.drafts import Draft
 from generation.wishes import digest_of
 from runtime.cards import Card
 
+RAISING = "Raising the limit adds what is missing to the balance."
 _NAMES = {"image": "picture", "video": "film", "audio": "sound", "model3d": "3D model"}
 
 

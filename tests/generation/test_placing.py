@@ -306,7 +306,9 @@ def test_without_enough_credit_there_is_a_limit_card_that_waits_for_it(world: Wo
     (card,) = world.cards(task)
     assert (card.kind, [option["id"] for option in card.options]) == ("limit", ["raise", "stop"])
 
-    with pytest.raises(RefusedError, match=r"needs 0\.08 USD but only 0\.02"):
+    with world.scope() as scope:
+        scope.change(scope.update(roles).values(role="member"))
+    with pytest.raises(RefusedError, match=r"0\.06 USD are missing, and only an owner"):
         world.answer(card, "raise")
     assert world.cards(task)[0].state == "open"
 
@@ -350,6 +352,27 @@ def test_a_quote_that_the_balance_no_longer_covers_becomes_a_limit_card(world: W
         waiting = waits.current(scope, task.id)
     assert waiting is not None
     assert (waiting.kind, waiting.refs) == ("generation", (world.orders()[0].id,))
+
+
+def test_an_owner_raises_the_limit_on_the_card_by_what_is_missing(world: World) -> None:
+    with world.scope() as scope:
+        credits.grant(scope, Decimal("-99.98"), "spent")
+    task = world.task()
+    fence = world.turn(task)
+    world.decide(fence, 1, PICTURE, PICTURE)
+    for seq in (0, 1):
+        world.call(task, fence, 1, seq)
+    (card,) = world.cards(task)
+    assert "adds what is missing" in card.body
+
+    world.answer(card, "raise")
+
+    assert len(world.orders()) == 2
+    assert world.money("grant")[-1] == Decimal("0.06")
+    with world.scope() as scope:
+        assert credits.budget(scope).available == 0
+    with pytest.raises(ConflictError):
+        world.answer(card, "raise")
 
 
 def test_33_a_task_that_waited_for_the_card_waits_for_the_orders_then(world: World) -> None:
