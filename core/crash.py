@@ -97,8 +97,7 @@ class _Armed:
         made, entries = self._now()
         for entry in entries:
             if entry.point == name and self._comes_by(made, entry) and self._is_first(entry):
-                with _gate.closed() if entry.signal is signal.SIGSTOP else nullcontext():
-                    os.kill(os.getpid(), entry.signal)
+                _strike(entry.signal)
 
     def _now(self) -> tuple[int, list[_Entry]]:
         """The entries, and when they were written: the counting begins anew with a new plan."""
@@ -122,6 +121,15 @@ class _Armed:
         except FileExistsError:
             return False
         return True
+
+
+def _strike(how: signal.Signals) -> None:
+    if how is signal.SIGSTOP:
+        with _gate.closed():
+            # Sent to this thread, it takes effect before the call returns; else the gate might open first.
+            signal.pthread_kill(threading.get_ident(), how)
+    else:
+        os.kill(os.getpid(), how)
 
 
 _armed: list[_Armed] = []
