@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 from typing import Any
 
 from core.database import Scope
@@ -22,8 +23,11 @@ from skills.versions import Version
 _log = logging.getLogger(__name__)
 
 
-def take_in(tools: Tools, brood: Brood, file: SkillFile, url: str) -> Version:
-    """The version that the file is from now on; raises RefusedSkillError with everything that is wrong."""
+def take_in(tools: Tools, brood: Brood, file: SkillFile, url: str, abandoned: Callable[[], None]) -> Version:
+    """The version that the file is from now on; raises RefusedSkillError with everything that is wrong.
+
+    `abandoned` is called when a process has loaded in vain.
+    """
     began = time.monotonic()
     with tools.reading() as scope:
         known = versions.by_sha(scope, file.stem, file.sha)
@@ -31,16 +35,21 @@ def take_in(tools: Tools, brood: Brood, file: SkillFile, url: str) -> Version:
         _refuse_stale(scope, file.stem, draft)
         version_id = known.id if known is not None else versions.new_id(scope)
         granted = grants.granted(scope, file.stem)
-    static = tools.checkers.submit(tools.check, file)
     try:
         manifest = read_manifest(file.source)
-        code = Code(file.stem, file.sha, file.source, str(file.path), version_id, manifest, granted)
-        functions = checked(brood.child(code).functions(), f"skill-{file.stem}", url, manifest)
-    except (RefusedSkillError, UnavailableError) as error:
-        # What can be told from the source names the line, and everything at once.
-        raise RefusedSkillError(*(static.result() or _problems(error))) from None
-    if problems := static.result():
+    except RefusedSkillError as error:
+        raise RefusedSkillError(*(tools.check(file) or error.problems)) from None
+    code = Code(file.stem, file.sha, file.source, str(file.path), version_id, manifest, granted)
+    # While it is checked, a process loads it.
+    loading = tools.checkers.submit(brood.child, code)
+    if problems := tools.check(file):
+        # What can be told from the source names the line; the process is not waited for.
+        loading.add_done_callback(lambda _: abandoned())
         raise RefusedSkillError(*problems)
+    try:
+        functions = _registered(tools, code, loading.result().functions(), url)
+    except UnavailableError as error:
+        raise RefusedSkillError(Problem(None, str(error), "keep the file from ending its process")) from None
     _log.info("skill %s checked and loaded in %.0f ms", file.stem, (time.monotonic() - began) * 1000)
     return _keep(tools, file, draft, code, functions)
 
@@ -99,12 +108,6 @@ def _refuse_stale(scope: Scope, stem: str, draft: Draft | None) -> None:
     raise RefusedSkillError(
         Problem(None, f"this change is based on {base}, but {now}", "read the newest version and change that one")
     )
-
-
-def _problems(error: RefusedSkillError | UnavailableError) -> tuple[Problem, ...]:
-    if isinstance(error, RefusedSkillError):
-        return error.problems
-    return (Problem(None, str(error), "keep the file from ending its process"),)
 
 
 def _text(source: bytes) -> str:

@@ -116,6 +116,7 @@ class Skill:
             if self._seen.candidate is None or self._seen.candidate.sha != file.sha:
                 self._take_in(file)
             self._advance()
+        self.drop_unused()
 
     def clash(self, files: list[SkillFile]) -> None:
         """Several files bear the name: none of them is taken, and whatever serves goes on."""
@@ -247,7 +248,7 @@ class Skill:
         self._loading = file.sha
         self._used[file.sha] = time.monotonic()
         try:
-            take_in(self._tools, self._brood, file, self.url)
+            take_in(self._tools, self._brood, file, self.url, self.drop_unused)
             self._look()
         except RefusedSkillError as error:
             self._loading = ""

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from skills import book
 from tests.support.sidecar import RunningSidecar, hello
 from tests.support.waiting import until
 
@@ -99,13 +100,18 @@ def test_same_size_and_same_second_is_still_new_code(skills: RunningSidecar) -> 
     assert skills.outputs("skill-stale/hello", 1) == [2]
 
 
+def mark(skills: RunningSidecar) -> int:
+    with skills.reading() as scope:
+        return book.mark(scope)
+
+
 def test_reading_and_compiling_reload_nothing(skills: RunningSidecar) -> None:
     for number in range(5):
         skills.save(f"skill_{number}", hello(number, f"asked/{number}"))
     for number in range(5):
         skills.live(f"skill_{number}", 1)
     time.sleep(1)
-    before, state = skills.log, (skills.home / "sidecar" / "state.json").stat().st_mtime_ns
+    before, state = skills.log, mark(skills)
     shutil.copytree(skills.folder, skills.home / "copy")
     for _ in range(3):
         for file in skills.folder.iterdir():
@@ -117,5 +123,5 @@ def test_reading_and_compiling_reload_nothing(skills: RunningSidecar) -> None:
         time.sleep(0.3)
     time.sleep(1)
     assert skills.log == before
-    assert (skills.home / "sidecar" / "state.json").stat().st_mtime_ns == state
+    assert mark(skills) == state
     assert not skills.skill("noise")

@@ -145,14 +145,17 @@ class RunningSidecar:
             found = book.find(scope, stem)
             return skill_shape(scope, found) if found is not None else {}
 
-    def live(self, stem: str, version: int, seconds: float = 30) -> dict[str, Any]:
+    def live(self, stem: str, version: int, seconds: float = 60) -> dict[str, Any]:
         """Wait for a version to serve."""
 
         def look() -> dict[str, Any]:
             skill = self.skill(stem)
             return skill if (skill.get("status"), skill.get("version")) == ("active", version) else {}
 
-        return until(f"version {version} of {stem}", look, seconds, 0.02)
+        try:
+            return until(f"version {version} of {stem}", look, seconds, 0.02)
+        except AssertionError as error:
+            raise AssertionError(f"{error}: {self.skill(stem)}") from None
 
     def ask(self, event: str, **data: Any) -> None:
         self.client.send(event, data)
@@ -174,20 +177,14 @@ class RunningSidecar:
         return until(f"{count} runs of {function}", look, seconds, 0.2)
 
     def children(self) -> list[int]:
-        """The processes that this sidecar started for skills, the spare one included."""
-        listing = subprocess.run(["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True, check=True).stdout
-        return [int(line.split()[0]) for line in listing.splitlines() if self._is_child(line)]
-
-    def _is_child(self, line: str) -> bool:
-        """Whether the sidecar's worker started it; what the jail starts in turn is not counted."""
+        """The processes that this sidecar started for skills, the spare one included; not what those started."""
         assert self.process is not None
-        if " -m sidecar.child " not in line:
-            return False
-        try:
-            stat = Path(f"/proc/{line.split()[1]}/stat").read_text()
-        except OSError:
-            return False
-        return int(stat.rsplit(")", 1)[1].split()[1]) == self.process.pid
+        listing = subprocess.run(
+            ["ps", "-eww", "-o", "pid,ppid,args"], capture_output=True, text=True, check=True
+        ).stdout
+        found = [line.split(None, 2) for line in listing.splitlines()[1:]]
+        workers = {pid for pid, parent, _ in found if parent == str(self.process.pid)}
+        return [int(pid) for pid, parent, args in found if parent in workers and "-m sidecar.child" in args]
 
 
 @contextmanager

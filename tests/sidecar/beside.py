@@ -1,0 +1,67 @@
+"""The sidecar's shelf in this process, so that a test can choose its rules, its gate and its pauses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+from app.supervise.ports import free_ports
+from core.database import Database
+from core.orchestrator.engine import Engine
+from sidecar.application import create_app
+from sidecar.folders import Folder, SkillFile
+from sidecar.jail.jail import Jail
+from sidecar.jail.probe import probe
+from sidecar.nursery import Nursery, Shut
+from sidecar.shelf import Pauses, Shelf
+from sidecar.tools import Check, Rehearse, Rules, Tools
+from sidecar.untried import untried
+from skills.problem import Problem
+from tests.support.engines import RunningEngine
+from tests.support.sidecar import RunningSidecar
+from tests.support.wsgi import serving
+
+
+def open_gate(file: SkillFile) -> list[Problem]:
+    """A gate with a hole: what is wrong is found by running the file in its jail, or not at all."""
+    del file
+    return []
+
+
+@contextmanager
+def shelf_beside(
+    engine: RunningEngine,
+    home: Path,
+    *,
+    rules: Rules | None = None,
+    check: Check = open_gate,
+    rehearse: Rehearse = untried,
+    pauses: Pauses | None = None,
+    folders: Sequence[Folder] = (),
+) -> Iterator[RunningSidecar]:
+    port = free_ports(1)[0]
+    client = Engine.at(engine.url, engine.signing_key, engine.event_key)
+    running = RunningSidecar(engine, home, port=port)
+    running.prepare()
+    database = Database(running.settings.sql_url)
+    tools = Tools(
+        database=database,
+        engine=client,
+        url=f"http://127.0.0.1:{port}",
+        nursery=Nursery(Jail(home / "sidecar" / "run", probe()), Shut()),
+        check=check,
+        rehearse=rehearse,
+        checkers=ThreadPoolExecutor(4),
+        rules=rules or Rules(),
+    )
+    shelf = Shelf([*folders, Folder(running.folder, "agent")], tools, pauses or Pauses(quiet=1, poll=0.2))
+    with serving(create_app(shelf, client, database.clock), port):
+        shelf.start()
+        try:
+            yield running
+        finally:
+            shelf.stop()
+            database.close()
+            running.database.close()

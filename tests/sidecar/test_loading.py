@@ -1,0 +1,84 @@
+"""What only shows when a file is loaded or run is found in its jail, and costs nobody else anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.sidecar.beside import shelf_beside
+from tests.support.engines import RunningEngine
+from tests.support.sidecar import RunningSidecar, hello
+from tests.support.waiting import until
+
+pytestmark = pytest.mark.parametrize("any_engine", ["embedded"], indirect=True)
+
+GOOD = hello(3, "steady/asked")
+BAD = {
+    "import": (GOOD + "\nimport no_such_thing\n", 12, "no_such_thing"),
+    "raises": (GOOD + "\n1 / 0\n", 12, "ZeroDivisionError"),
+    "exits": (GOOD + "\nraise SystemExit\n", 12, "SystemExit"),
+    "dies": (GOOD + "\nimport os\nos._exit(0)\n", None, "ended while loading"),
+    "no function": ('MANIFEST = {"title": "a", "purpose": "b"}\n', None, "no function"),
+    "async": (GOOD.replace("def hello", "async def hello").replace("ContextSync", "Context"), None, "async"),
+    "another app": (
+        GOOD.replace("@client", "@inngest.Inngest(app_id='other', is_production=False)"),
+        None,
+        "not a function of skill-steady",
+    ),
+    "refused by the engine": (
+        GOOD.replace('inngest.TriggerEvent(event="steady/asked")', 'inngest.TriggerCron(cron="now and then")'),
+        None,
+        "the engine refuses it",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def loose(any_engine: RunningEngine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSidecar]:
+    """A sidecar whose gate lets everything in."""
+    with shelf_beside(any_engine, tmp_path_factory.mktemp("home")) as running:
+        yield running
+
+
+def test_60_a_bad_edit_leaves_the_good_version_serving_and_its_author_is_told(loose: RunningSidecar) -> None:
+    loose.save("steady", hello(1, "steady/asked"))
+    good = loose.live("steady", 1)
+    for name, (text, line, reason) in BAD.items():
+        loose.save("steady", text)
+
+        def told(reason: str = reason) -> bool:
+            return any(reason in problem["reason"] for problem in loose.skill("steady")["problems"])
+
+        until(f"the reason for {name!r}: {reason}", told, 30)
+        kept = loose.skill("steady")
+        assert (kept["status"], kept["version"], kept["hash"]) == ("active", 1, good["hash"])
+        assert kept["problems"][0]["line"] == line, name
+        assert kept["problems"][0]["fix"]
+    loose.ask("steady/asked")
+    assert loose.outputs("skill-steady/hello", 1) == [1]
+
+    loose.save("steady", hello(1, "steady/asked"))
+    until("no problem once the file is good again", lambda: loose.skill("steady")["problems"] == [])
+    assert loose.skill("steady")["version"] == 1
+
+
+def test_a_file_that_never_loads_holds_up_nobody(loose: RunningSidecar) -> None:
+    loose.save("endless", hello(1, "endless/asked") + "\nwhile True:\n    pass\n")
+    loose.save("patient", hello(1, "patient/asked"))
+    loose.live("patient", 1)
+    assert loose.skill("endless")["status"] == "checking"
+    until("the endless one refused", lambda: loose.skill("endless")["status"] == "refused", 30)
+    assert "more than 5 s" in loose.skill("endless")["problems"][0]["reason"]
+
+
+def test_a_skill_that_exits_in_a_step_ends_only_its_run(loose: RunningSidecar) -> None:
+    text = hello(1, "exits/asked").replace("lambda: VALUE", "lambda: exec('raise SystemExit')").replace("=2", "=0")
+    loose.save("exits", text)
+    loose.save("survivor", hello(1, "survives/asked"))
+    loose.live("exits", 1)
+    loose.live("survivor", 1)
+    loose.ask("exits/asked")
+    until("the run failed", lambda: [r["status"] for r in loose.runs("skill-exits/hello")] == ["failed"], 30)
+    loose.ask("survives/asked")
+    assert loose.outputs("skill-survivor/hello", 1) == [1]
