@@ -11,7 +11,7 @@ from typing import Any
 from sidecar.broker.act import Act, Answer, Asker
 from sidecar.broker.asks import Ask, HttpAsk, LlmAsk
 from sidecar.broker.denied import Failed
-from sidecar.broker.recordings import Exchange, exactly, nearly
+from sidecar.broker.recordings import Exchange, exactly, nearly, words
 
 _MOST_EFFECTS = 500
 
@@ -42,7 +42,7 @@ class Pretence:
         if has_effect:
             with self._lock:
                 if len(self.effects) < _MOST_EFFECTS:
-                    self.effects.append(Effect(path, ask.model_dump(mode="json", by_alias=True)))
+                    self.effects.append(Effect(path, words(ask)))
         elif self.reads_for_real:
             return act.do(asker, ask)
         found = self._found(path, ask)

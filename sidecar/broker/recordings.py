@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sidecar.broker.act import Answer, digest
-from sidecar.broker.asks import Ask, HttpAsk, LlmAsk
+from sidecar.broker.asks import Ask, EventsAsk, HttpAsk, LlmAsk
 
 _log = logging.getLogger(__name__)
 MAX_RUN = 1024 * 1024
@@ -49,7 +49,7 @@ class Recordings:
             "exactly": exactly(path, ask),
             "nearly": nearly(path, ask),
             "has_effect": has_effect,
-            "ask": ask.model_dump(mode="json", by_alias=True),
+            "ask": words(ask),
             "answer": answer,
         }
         line = json.dumps(entry, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
@@ -117,10 +117,21 @@ class Recordings:
         return self._folder / stem / f"{run_id}.jsonl"
 
 
+def words(ask: Ask) -> dict[str, Any]:
+    """What is asked, without what only says how or when."""
+    match ask:
+        case HttpAsk():
+            return ask.model_dump(mode="json", exclude={"headers", "timeout"})
+        case EventsAsk():
+            # The SDK dates each event when it is sent.
+            return ask.model_dump(mode="json", exclude={"events": {"__all__": {"ts"}}})
+        case _:
+            return ask.model_dump(mode="json", by_alias=True)
+
+
 def exactly(path: str, ask: Ask) -> str:
-    """The request's name: the same words are the same request, however long they may take."""
-    leave_out = {"headers", "timeout"} if isinstance(ask, HttpAsk) else set()
-    return digest([path, ask.model_dump(mode="json", by_alias=True, exclude=leave_out)])
+    """The request's name: the same words are the same request."""
+    return digest([path, words(ask)])
 
 
 def nearly(path: str, ask: Ask) -> str:

@@ -46,6 +46,7 @@ class SendEvents:
 def _event(asker: Asker, event: EventAsk, n: int) -> dict[str, Any]:
     # What begins with `_inngest` the engine reads as its own word about an event.
     data = {name: value for name, value in (event.data or {}).items() if not name.startswith("_inngest")}
-    words = {"name": event.name, "data": event.data, "ts": event.ts, "n": n}
+    # Not by its time: the SDK dates an event anew whenever a step is repeated.
+    words = {"name": event.name, "data": event.data, "n": n}
     sent = {"name": event.name, "data": data, "id": effect_key(asker, "event", event.id or None, words)}
     return {**sent, "ts": event.ts} if event.ts else sent

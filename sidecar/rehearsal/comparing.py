@@ -35,7 +35,7 @@ def differences(
 
 def _named(path: str, ask: Mapping[str, Any]) -> str:
     # A claim's or a notice's key may be made from the run's id.
-    said = {name: value for name, value in ask.items() if name not in ("headers", "timeout", "key", "run_id") and value}
+    said = {name: value for name, value in ask.items() if name not in ("key", "run_id") and value}
     return f"{path[1:]} {_short(said)}"
 
 

@@ -50,10 +50,14 @@ class Door:
         # A forked process must not read another's answers from a connection they share.
         if self._client is None or self._client[0] != os.getpid():
             transport = httpx.HTTPTransport(uds=self._address, verify=False)
-            headers = {RUN_HEADER: self._run_id}
-            client = httpx.Client(transport=transport, headers=headers, timeout=_TIMEOUT, trust_env=False)
+            # Not as the client's own header: the SDK sends requests that another client built.
+            hooks = {"request": [self._say_run]}
+            client = httpx.Client(transport=transport, event_hooks=hooks, timeout=_TIMEOUT, trust_env=False)
             self._client = (os.getpid(), client)
         return self._client[1]
+
+    def _say_run(self, request: httpx.Request) -> None:
+        request.headers[RUN_HEADER] = self._run_id
 
     def _hang_up(self) -> None:
         if self._client is not None and self._client[0] == os.getpid():
