@@ -44,10 +44,12 @@ class SkillDesk:
 
     def free_stem(self, name: str) -> str:
         """The name as a file's, with a number behind it where a file elsewhere has it; raises InvalidError."""
+        taken = self.elsewhere()
+        if name in self.own() and name not in taken:
+            return name
         stem = re.sub(r"[^a-z0-9_-]+", "_", name.strip().lower()).strip("_-")
         if not _STEM.fullmatch(stem):
             raise InvalidError(f"{name[:80]!r} is no name of a skill: use letters, digits and _, a letter first")
-        taken = self.elsewhere()
         for number in range(1, _MOST_NAMES):
             one = stem if number == 1 else f"{stem[:60]}_{number}"
             if one not in taken:

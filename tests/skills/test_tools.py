@@ -5,69 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
 from core.clock import StoppedClock
-from core.database import Database, Scope
+from core.database import Database
 from core.errors import ConflictError, InvalidError, LostError, NotFoundError, RefusedError, UnavailableError
 from core.identity import HOME_WORKSPACE
 from core.orchestrator.engine import Engine
 from core.tables import metadata, workspaces
-from core.tools import CallContext, Tool, ToolResult
 from runtime import cards
 from skills import book, drafts, promotion, runs, versions
-from skills.manifest import read_manifest
 from skills.problem import Problem
 from skills.tools import SkillDesk, on_irreversible_answered, skill_tools
 from skills.tools.desk import sha_of
+from tests.skills.agent import Agent, takes
 from tests.skills.files import GOOD, allowed
 
 CHANGED = GOOD.replace("retries=2", "retries=3")
-
-
-class Hold:
-    """The right to act for a turn, until it is lost."""
-
-    def __init__(self) -> None:
-        self.lost = False
-
-    def check(self, scope: Scope) -> None:
-        if self.lost:
-            raise LostError("another execution holds the turn")
-
-
-class Agent:
-    """Makes calls as the ledger does: each has a new id, unless one is made again."""
-
-    def __init__(self, database: Database, tools: tuple[Tool, ...], workspace_id: str = HOME_WORKSPACE) -> None:
-        self.hold = Hold()
-        self.database = database
-        self.workspace_id = workspace_id
-        self._tools = {tool.name: tool for tool in tools}
-        self._calls = 0
-
-    def call(self, tool_name: str, /, again: int | None = None, **arguments: Any) -> ToolResult:
-        if again is None:
-            self._calls += 1
-        context = CallContext(
-            database=self.database,
-            fence=self.hold,
-            workspace_id=self.workspace_id,
-            person_id="ann",
-            asked_by="person",
-            task_id=None,
-            turn_id="turn_1",
-            call_id=f"turn_1:1:{again or self._calls}",
-            language="en",
-        )
-        tool = self._tools[tool_name]
-        return tool.run(context, tool.arguments.model_validate(arguments))
-
-    def write(self, source: str, name: str = "words", again: int | None = None, **more: Any) -> ToolResult:
-        return self.call("write_skill", again, name=name, source=source, reason="wanted", **more)
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
@@ -95,29 +51,6 @@ def desk(tmp_path: Path) -> SkillDesk:
 @pytest.fixture
 def agent(database: Database, desk: SkillDesk) -> Agent:
     return Agent(database, skill_tools(desk, Engine.at("http://127.0.0.1:9")))
-
-
-def takes(database: Database, desk: SkillDesk, stem: str = "words", *, live: bool = True) -> None:
-    """What the sidecar does with a saved file that is good."""
-    source = desk.path(stem).read_bytes()
-    with database.transaction(HOME_WORKSPACE) as scope:
-        skill = book.enter(scope, stem, origin="agent", path=str(desk.path(stem)))
-        draft = drafts.find(scope, stem, sha_of(source))
-        version = versions.add(
-            scope,
-            skill_id=stem,
-            sha=sha_of(source),
-            source=source.decode(),
-            author=draft.author if draft else "person",
-            author_ref=draft.author_ref if draft else None,
-            reason=draft.reason if draft else "",
-            parent_id=skill.version_id,
-            manifest=read_manifest(source),
-            functions=[{"id": f"skill-{stem}-count", "triggers": [{"event": "text/written"}]}],
-        )
-        promotion.offer(scope, stem, version)
-        if live:
-            promotion.activate(scope, stem, version)
 
 
 def test_a_bad_file_is_answered_with_its_problems_and_not_written(agent: Agent, desk: SkillDesk) -> None:

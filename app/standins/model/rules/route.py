@@ -22,6 +22,7 @@ from app.standins.model.rules.vocabulary import (
     stem,
     words,
 )
+from app.standins.model.rules.watch_wish import names_metrics, wants_watching
 from app.standins.model.rules.wish import INTO, Wish, wish
 
 CLEAR_LEAD = 0.2
@@ -37,6 +38,8 @@ def route(facts: Mapping[str, Any]) -> dict[str, Any]:
     tasks = [row for name in ("tasks", "older") for row in _rows(facts, name)]
     wanted = wish(text)
     intent = intent_of(text, first=True)
+    if intent is not Intent.FORBIDDEN and (about_watching := _watching(text, tasks)) is not None:
+        return about_watching
     if intent in {Intent.TALK, Intent.ASK, Intent.FORBIDDEN}:
         return _verdict("main", ["it asks for words, not for work"])
     if _derives(text, wanted):
@@ -44,6 +47,16 @@ def route(facts: Mapping[str, Any]) -> dict[str, Any]:
     if wants_new(text):
         return _fresh(text, wanted)
     return _followup(text, wanted, facts, tasks)
+
+
+def _watching(text: str, tasks: list[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """Something is to be watched, or a task that has it watched is told where the metrics are."""
+    if wants_watching(text):
+        return _verdict("new", ["something is to be watched while nobody looks"], goal=text.strip())
+    watching = [task for task in tasks if wants_watching(str(task.get("goal") or ""))] if names_metrics(text) else []
+    if not watching:
+        return None
+    return _verdict("existing", ["it says where the metrics are"], task_id=str(watching[0].get("id")))
 
 
 def _derives(text: str, wanted: Wish) -> bool:

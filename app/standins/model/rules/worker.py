@@ -11,6 +11,7 @@ from app.standins.model.rules.intent import Intent
 from app.standins.model.rules.main_thread import answer
 from app.standins.model.rules.phrases import phrase
 from app.standins.model.rules.shown import State
+from app.standins.model.rules.skill_work import skill_work
 from app.standins.model.rules.story import Request, all_made, requests
 from app.standins.model.rules.wish import wish
 
@@ -28,7 +29,11 @@ def work(conversation: Conversation, state: State, tools: Set[str]) -> Reply:
         return Reply(refusal=phrase(state.language, "decline"))
     if newest.intent is Intent.CANCEL:
         return _call_off(newest, state, tools)
-    return _held_up(conversation, state, tools) or _go_on(conversation, state, tools, asked)
+    return (
+        _held_up(conversation, state, tools)
+        or skill_work(conversation, asked, state, tools)
+        or _go_on(conversation, state, tools, asked)
+    )
 
 
 def _held_up(conversation: Conversation, state: State, tools: Set[str]) -> Reply | None:

@@ -1,0 +1,252 @@
+"""The stand-in writes skills: it decides over real HTTP, and its calls are made by the real tools on a real book."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from app.standins.model.rules.route import route
+from core.clock import StoppedClock
+from core.database import Database
+from core.errors import LoopwrightError
+from core.identity import HOME_WORKSPACE
+from core.model import Decision
+from core.model_openai import OpenAIModel
+from core.orchestrator.engine import Engine
+from core.tables import metadata, workspaces
+from skills import book, drafts, versions
+from skills.places import SHIPPED
+from skills.review.handover import as_data
+from skills.review.tunables import tunables
+from skills.tools import SkillDesk, skill_tools
+from skills.tools.desk import sha_of
+from tests.model.standin import Worker, names, told
+from tests.skills.agent import Agent, takes
+
+NEED = "Checkout turns slow after midnight and we only hear of it at breakfast."
+TOOLS: tuple[str, ...] = (
+    "set_brief",
+    "create_checklist",
+    "finish",
+    "generate_image",
+    "read_guide",
+    "list_skills",
+    "read_skill",
+)
+TOOLS += ("write_skill", "test_skill", "invoke_skill", "skill_runs", "retire_skill")
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    clock = StoppedClock(datetime(2026, 7, 1, 12, tzinfo=UTC))
+    database = Database(f"sqlite:///{tmp_path / 'book.sqlite'}", clock=clock)
+    with database.unscoped() as connection:
+        metadata.create_all(connection)
+        row = {"id": HOME_WORKSPACE, "name": "home", "timezone": "UTC", "change_seq": 0, "created_at": clock.now()}
+        connection.execute(sa.insert(workspaces).values(**row))
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> SkillDesk:
+    return SkillDesk(home=tmp_path / "home", patience_seconds=0)
+
+
+class Author:
+    """A task whose calls about skills are made for real; the sidecar takes what is good."""
+
+    def __init__(self, model: OpenAIModel, database: Database, desk: SkillDesk, goal: str) -> None:
+        self.worker = Worker(model, tools=TOOLS, goal=goal)
+        self.agent = Agent(database, skill_tools(desk, Engine.at("http://127.0.0.1:9")))
+        self.database, self.desk = database, desk
+        self.calls: list[str] = []
+        self.summary = ""
+
+    def work(self, text: str) -> str:
+        """Until it answers without calls, at most twenty decisions."""
+        self.worker.hear(text)
+        for _ in range(20):
+            decision = self.worker.decide()
+            if not decision.calls:
+                return decision.text
+            self.calls += names(decision)
+            self.worker.result(decision, *(self._result(decision, n) for n in range(len(decision.calls))))
+        raise AssertionError(f"it never ends: {self.calls}")
+
+    def _result(self, decision: Decision, n: int) -> dict[str, Any]:
+        call = decision.calls[n]
+        arguments = told(call.arguments)
+        match call.name:
+            case "set_brief":
+                self.worker.brief = arguments["brief"]
+                return {"brief": "stored"}
+            case "finish":
+                self.summary = arguments["summary"]
+                return {"summary": self.summary}
+        try:
+            said = self.agent.call(call.name, **arguments)
+        except LoopwrightError as error:
+            return {"error": error.code, "message": str(error)}
+        if call.name == "write_skill" and said.content["written"]:
+            takes(self.database, self.desk, said.content["skill_id"])
+            said = self.agent.call(call.name, self.agent.calls, **arguments)
+        return dict(said.content)
+
+    def source(self, stem: str) -> str:
+        return self.desk.path(stem).read_text()
+
+
+@pytest.fixture
+def author(model: OpenAIModel, database: Database, desk: SkillDesk) -> Author:
+    return Author(model, database, desk, NEED)
+
+
+def test_a_need_in_plain_words_becomes_two_live_skills(author: Author, database: Database) -> None:
+    author.work(NEED + " Our Prometheus is at http://metrics.shop.example:9091, look every 15 minutes.")
+    assert author.calls[:3] == ["set_brief", "read_guide", "list_skills"]
+    assert author.calls.count("write_skill") == 2
+    assert author.calls[-1] == "finish"
+    with database.reading(HOME_WORKSPACE) as scope:
+        live = {skill.id: versions.get(scope, skill.version_id or "") for skill in book.listing(scope) if skill.serves}
+        draft = drafts.find(scope, "checkout_health_check", sha_of(author.source("checkout_health_check").encode()))
+    assert sorted(live) == ["checkout_health_check", "checkout_incident_triage"]
+    check = author.source("checkout_health_check")
+    assert 'fn_id="infra-health-check"' in check
+    assert 'fn_id="incident-triage"' in author.source("checkout_incident_triage")
+    assert live["checkout_health_check"].manifest.permissions.hosts == ["metrics.shop.example:9091"]
+    assert live["checkout_health_check"].manifest.permissions.invoke == [
+        "skill-checkout_incident_triage/incident-triage"
+    ]
+    assert 'app_id="skill-checkout_incident_triage"' in check
+    assert "http://metrics.shop.example:9091" in check
+    assert 'cron="*/15 * * * *"' in check
+    assert draft is not None
+    assert "breakfast" in draft.reason
+    assert "checkout_health_check (version 1): live" in author.summary
+
+
+def test_what_it_does_not_know_it_asks_for_and_changes_then(author: Author) -> None:
+    author.work(NEED)
+    assert "metrics.example:9090" in author.summary
+    author.work("The metrics are at http://10.0.0.7:9090/graph")
+    for stem in ("checkout_incident_triage", "checkout_health_check"):
+        assert "metrics.example" not in author.source(stem)
+        assert '"hosts": ["10.0.0.7:9090"]' in author.source(stem)
+    assert "version 2" in author.summary
+
+
+def test_a_person_can_ask_for_fewer_alarms(author: Author) -> None:
+    author.work(NEED)
+    author.work("It is too sensitive, please make it less sensitive.")
+    found = {one.name: one.value for one in tunables(author.source("checkout_health_check"))}
+    assert found["SENSITIVITY"] == 0.8
+
+
+def shipped_as(desk: SkillDesk, database: Database, stem: str) -> None:
+    """The shipped check, saved as a skill of the agent's."""
+    desk.write(stem, (SHIPPED / "infra_health_check.py").read_bytes())
+    takes(database, desk, stem)
+
+
+@pytest.mark.parametrize(
+    ("constant", "to"), [("SENSITIVITY", 0.71), ("SENSITIVITY", 1.6), ("DEGRADED_ABOVE.cpu_used", 0.9)]
+)
+def test_a_review_moves_exactly_the_number_it_names(
+    model: OpenAIModel, database: Database, desk: SkillDesk, constant: str, to: float
+) -> None:
+    shipped_as(desk, database, "night_check")
+    before = {one.name: one.value for one in tunables(desk.path("night_check").read_text())}
+    data = {
+        "kind": "skill_review",
+        "skill_id": "night_check",
+        "base_version": 1,
+        "summary": "Six of eight alarms were false.",
+        "prediction": {"measure": "false_alarm_rate", "was": 0.75, "expected": 0.375},
+        "changes": [{"constant": constant, "line": 3, "from": before[constant], "to": to}],
+    }
+    reviewer = Author(model, database, desk, "Change the skill night_check as its review proposes")
+    reviewer.work(f"A review of the skill `night_check` asks for a change.\n\n{as_data(data)}")
+    after = {one.name: one.value for one in tunables(reviewer.source("night_check"))}
+    assert after == {**before, constant: to}
+    assert reviewer.calls == ["read_skill", "read_skill", "write_skill", "finish"]
+    with database.reading(HOME_WORKSPACE) as scope:
+        second = versions.by_number(scope, "night_check", 2)
+    assert "false_alarm_rate" in second.reason
+    assert second.author == "agent"
+
+
+def test_problems_are_repaired_and_what_cannot_be_is_told(model: OpenAIModel) -> None:
+    worker = Worker(model, tools=TOOLS, goal=NEED, brief="there")
+    worker.hear(NEED)
+    decision = worker.decide()
+    worker.result(decision, {"text": "guide"}, {"skills": []})
+    decision = worker.decide()
+    assert names(decision) == ["read_skill", "read_skill"]
+    page = {"page": 1, "pages": 1, "source": 'import os\nMANIFEST = {"permissions": {}}\n'}
+    worker.result(decision, *[{"skill_id": told(c.arguments)["name"], **page} for c in decision.calls])
+    decision = worker.decide()
+    assert names(decision) == ["write_skill"]
+    problems = [
+        {"line": 1, "reason": "a skill may not import os", "fix": "…"},
+        {"line": 9, "reason": "the file waits for a/b, which its manifest does not name", "fix": "…"},
+    ]
+    worker.result(decision, {"written": False, "problems": problems})
+    again = worker.decide()
+    source = told(again.calls[0].arguments)["source"]
+    assert "import os" not in source
+    assert '"listen": ["a/b"]' in source
+    hopeless = [{"line": 2, "reason": "nobody understands this", "fix": "…"}]
+    worker.result(again, {"written": False, "problems": hopeless})
+    said = worker.decide()
+    assert said.calls == ()
+    assert "line 2: nobody understands this" in said.text
+
+
+def test_a_repair_that_rules_cannot_make_changes_nothing(
+    model: OpenAIModel, database: Database, desk: SkillDesk
+) -> None:
+    shipped_as(desk, database, "night_check")
+    before = desk.path("night_check").read_text()
+    data = {"kind": "skill_repair", "skill_id": "night_check", "error": {"message": "KeyError: 'x'"}}
+    mender = Author(model, database, desk, "Repair the skill night_check: its run r_1 failed")
+    mender.work(f"A run of the skill `night_check` failed for good.\n\n{as_data(data)}")
+    assert mender.source("night_check") == before
+    assert "KeyError" in mender.summary
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        NEED,
+        "Our services have latency spikes at night and nobody notices before morning.",
+        "Can you watch the payments API? It goes down at weekends and nobody tells us.",
+        "Nos services ont des pics de latence la nuit et personne ne le remarque avant le matin.",
+    ],
+)
+def test_a_need_is_routed_to_a_task_of_its_own(text: str) -> None:
+    assert route({"message": {"text": text}})["outcome"] == "new"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Make me a set of three retro posters for the Harbour Festival, navy and cream.",
+        "Make a poster about our slow shop that nobody notices at night",
+        "Which video lengths can you do?",
+    ],
+)
+def test_other_wishes_are_no_need(text: str) -> None:
+    said = route({"message": {"text": text}})
+    assert "watched" not in str(said["reasons"])
+
+
+def test_where_the_metrics_are_belongs_to_the_task_that_watches() -> None:
+    tasks = [{"id": "t_1", "goal": "Make posters", "status": "active"}, {"id": "t_2", "goal": NEED, "status": "done"}]
+    said = route({"message": {"text": "Our Prometheus is at http://10.0.0.7:9090"}, "tasks": tasks})
+    assert (said["outcome"], said["task_id"]) == ("existing", "t_2")
