@@ -14,7 +14,7 @@ def wrong_event(name: str) -> str | None:
     """Why a skill may not have to do with an event of this name, or None."""
     if name.startswith("inngest/"):
         return f"{name} is the engine's own"
-    if name in {event.name for event in _ours(Event)}:
+    if name.startswith("skill/") or name in {event.name for event in _ours(Event)}:
         return f"{name} is Loopwright's own"
     if not _NAME.fullmatch(name):
         return f"{name!r} is no name of an event, such as shop/order.placed"

@@ -11,15 +11,24 @@ from app.web.endpoints import Answer, Door
 from app.web.parts import WebParts
 from app.web.presenters.skill import skill_by_id, skill_shape, version_shape
 from core.database import Scope
-from core.errors import InvalidError, RefusedError
+from core.errors import ConflictError, InvalidError, RefusedError
 from core.identity import Speaker
+from core.orchestrator.engine import Engine
 from skills import book, control, versions
+from skills.invoking import chosen, event_name
 
 
 class Rollback(Body):
     """`version` is the number to go back to; left out, the version that served before."""
 
     version: int | None = Field(None, ge=1)
+
+
+class Invoke(Body):
+    """`data` becomes the event's data; `function` is needed where the skill has several."""
+
+    data: dict[str, Any] = Field(default_factory=dict)
+    function: str | None = Field(None, max_length=128)
 
 
 def skills_api(parts: WebParts) -> Door:
@@ -45,6 +54,7 @@ def skills_api(parts: WebParts) -> Door:
         return {**version_shape(version), "source": version.source, "diff": versions.diff(parent, version)}
 
     _commands(door)
+    _invoke(door, Engine.of(parts.settings))
     return door
 
 
@@ -66,6 +76,28 @@ def _commands(door: Door) -> None:
     @door.acts(path, "Take it away for good, with its file", method="DELETE")
     def delete_skill(scope: Scope, speaker: Speaker, body: object, skill_id: str) -> dict[str, Any]:
         return skill_shape(scope, control.delete(scope, skill_id, _person(speaker)))
+
+
+def _invoke(door: Door, engine: Engine) -> None:
+    def send(speaker: Speaker, body: Invoke, skill_id: str) -> str:
+        with door.parts.database.reading(speaker.workspace_id) as scope:
+            skill = book.get(scope, skill_id)
+            if not skill.serves or skill.version_id is None:
+                raise ConflictError(f"{skill_id} is {skill.status}: no run of it can begin", status=skill.status)
+            function = chosen(versions.get(scope, skill.version_id), body.function)
+        # The engine names an event that we do not; a key that is sent again is answered before this.
+        [event_id] = engine.send_all([{"name": event_name(skill_id, function), "data": body.data}])
+        return event_id
+
+    @door.acts(
+        "/api/v1/skills/<skill_id>/invoke",
+        "Begin a run of it now, whatever its triggers",
+        body=Invoke,
+        prepare=send,
+        status=202,
+    )
+    def invoke_skill(scope: Scope, speaker: Speaker, sent: str, skill_id: str) -> dict[str, Any]:
+        return {"event_id": sent}
 
 
 def _person(speaker: Speaker) -> str:
