@@ -39,7 +39,8 @@ class SecretFiles:
             raise InvalidError(
                 f"a secret is one line of 1 to {LONGEST} printable ASCII characters without blanks at its ends"
             )
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._folder.mkdir(mode=0o700, exist_ok=True)
         os.chmod(self._folder, 0o700)
         unfinished = self._folder / f".{name}.{os.getpid()}"
         handle = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
@@ -54,9 +55,13 @@ class SecretFiles:
         except FileNotFoundError:
             raise NotFoundError(f"there is no secret {name}") from None
 
-    def _path(self, name: str) -> Path:
+    def check(self, name: str) -> None:
+        """Raises InvalidError unless a secret can have this name."""
         if not NAME.fullmatch(name):
             raise InvalidError(
                 f"{name[:80]!r} is no name of a secret: capital letters, digits and underscores, as in METRICS_TOKEN"
             )
+
+    def _path(self, name: str) -> Path:
+        self.check(name)
         return self._folder / name

@@ -24,6 +24,7 @@ COMMANDS = {
     "runs": ("app.cli.runs:runs", "List function runs, newest first."),
     "run": ("app.cli.runs:run", "Show one run with its steps."),
     "keys": ("app.cli.keys:keys", "List, create and revoke keys."),
+    "secrets": ("app.cli.secrets:secrets", "List, store and delete the secrets of skills."),
     "budget": ("app.cli.budget:budget", "Show the budget, or set parts of it."),
     "doctor": ("app.cli.doctor:doctor", "Check settings, home, database, processes and engine."),
     "migrate": ("app.cli.migrate:migrate_database", "Bring the database to this release's schema."),
