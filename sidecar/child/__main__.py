@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import IO
 
 import flask
+import httpx
 import inngest.flask
 
 from sidecar.child.confine import Confinement, confine
@@ -18,6 +19,7 @@ from sidecar.child.limits import Limits
 from sidecar.child.loading import Loaded, load
 from sidecar.child.order import Answer, Order
 from sidecar.child.running import run_one
+from sidecar.child.warming import warm_client
 from sidecar.child.zygote import Zygote
 from skills.kit.door import door
 from skills.problem import RefusedSkillError
@@ -28,7 +30,7 @@ def main() -> None:
     confine(asked)
     # Ctrl-C goes to everybody at the terminal; when this process ends is the sidecar's decision.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    answers = _own_stdout()
+    answers, client = _own_stdout(), warm_client()
     _say(answers, Answer(state="awake"))
     line = sys.stdin.readline()
     if not line:
@@ -36,7 +38,7 @@ def main() -> None:
     order = Order.model_validate_json(line)
     door.open_at(order.broker)
     try:
-        loaded = load(order)
+        loaded = load(order, client)
     except RefusedSkillError as error:
         _say(answers, Answer(state="serving", problem=error.problems[0]))
         return
@@ -48,14 +50,20 @@ def main() -> None:
     Zygote(calls, answer).serve()
 
 
+class _ByDoor:
+    """In place of the SDK's HTTP client, which would look for a network that is not there; it takes no other."""
+
+    def send(self, request: httpx.Request) -> httpx.Response:
+        return door.http().send(request)
+
+
 def _server(order: Order, loaded: Loaded, limits: Limits) -> Callable[[socket.socket], None]:
     app = flask.Flask("skill")
     inngest.flask.serve(app, loaded.client, loaded.functions, serve_path=f"/api/inngest/{order.stem}")
+    loaded.client._http_client._http_client_sync = _ByDoor()  # type: ignore[assignment]
 
     def begin(run_id: str) -> None:
         door.run_id = run_id
-        # The SDK takes no client of ours: its own would look for a network that is not there.
-        loaded.client._http_client._http_client_sync = door.http()
 
     return lambda connection: run_one(connection, app, begin, limits.cpu_seconds)
 

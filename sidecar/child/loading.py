@@ -13,10 +13,8 @@ import inngest
 
 import skills.kit
 from sidecar.child.order import Order
+from sidecar.child.warming import BROKER
 from skills.problem import Problem, RefusedSkillError
-
-# Every request of the SDK goes to the broker, which cares for no host name.
-_BROKER = "http://broker:80"
 
 
 @dataclass(frozen=True)
@@ -28,19 +26,12 @@ class Loaded:
     configurations: list[dict[str, Any]]
 
 
-def load(order: Order) -> Loaded:
+def load(order: Order, client: inngest.Inngest) -> Loaded:
     """Run the file under a module name of its own and find its functions; raises RefusedSkillError.
 
     The code comes from the order's bytes: a cached compilation of an older save can have no part in it.
     """
-    # No signature is asked for: only the sidecar holds the other end of the socket that calls come from.
-    client = inngest.Inngest(
-        app_id=order.app_id,
-        is_production=False,
-        event_key="skill",
-        api_base_url=_BROKER,
-        event_api_base_url=_BROKER,
-    )
+    client.app_id = order.app_id
     skills.kit.client = client
     module = ModuleType(f"loopwright_skill_{order.stem.replace('-', '_')}_{order.sha[:12]}")
     module.__file__ = order.path
@@ -61,7 +52,7 @@ def load(order: Order) -> Loaded:
 
 def _configurations(function: inngest.Function[Any]) -> list[dict[str, Any]]:
     """Of the function, and of its on_failure where it has one."""
-    whole = function.get_config(_BROKER)
+    whole = function.get_config(BROKER)
     found = []
     for one in (whole.main, whole.on_failure):
         if one is None:

@@ -24,7 +24,7 @@ def run_one(connection: socket.socket, app: WSGIApplication, begin: Callable[[st
     resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 1))
     head, body = receive(connection, CallHead)
     begin(_run_id(body))
-    status, headers, answer = _asked(app, _environ(head, body))
+    status, headers, answer = asked(app, head, body)
     send(connection, ReplyHead(status=status, headers=headers), answer)
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
@@ -37,7 +37,8 @@ def _run_id(body: bytes) -> str:
         return ""
 
 
-def _asked(app: WSGIApplication, environ: WSGIEnvironment) -> tuple[int, dict[str, str], bytes]:
+def asked(app: WSGIApplication, head: CallHead, body: bytes) -> tuple[int, dict[str, str], bytes]:
+    """Status, headers with lower-case names and body of the app's answer, which is an error when it raises anything."""
     told: list[tuple[str, list[tuple[str, str]]]] = []
 
     def start(status: str, headers: list[tuple[str, str]], *_: object) -> Callable[[bytes], object]:
@@ -45,7 +46,7 @@ def _asked(app: WSGIApplication, environ: WSGIEnvironment) -> tuple[int, dict[st
         return lambda _: None
 
     try:
-        parts: Iterable[bytes] = app(environ, start)
+        parts: Iterable[bytes] = app(_environ(head, body), start)
         answer = b"".join(parts)
         status, headers = told[-1]
         return int(status.split()[0]), {name.lower(): value for name, value in headers}, answer

@@ -52,9 +52,10 @@ return scope["act"](ctx)
 LOADING = """
 from sidecar.child.loading import load
 from sidecar.child.order import Order
+from sidecar.child.warming import warm_client
 source = {source!r}.encode()
 order = Order(stem="subject", app_id="skill-subject", source=source, path="/subject.py", sha="0" * 64, broker="")
-return load(order).configurations
+return load(order, warm_client()).configurations
 """
 
 

@@ -14,11 +14,6 @@ from sidecar.children import Child
 from tests.support.jailed import Jailed, subject
 
 
-def both(prison: Jailed, body: str) -> tuple[Child, Child]:
-    """The hostile one and a bystander."""
-    return prison.boot(subject(body)), prison.boot(subject("return 'fine'"))
-
-
 def ends(prison: Jailed, child: Child, reason: str, seconds: float | None = None) -> None:
     """Its run ends without an answer, for a reason that can be read."""
     with pytest.raises(UnavailableError, match=reason):
@@ -46,7 +41,7 @@ def test_a_run_that_ends_its_process_is_told_and_the_next_one_runs(prison: Jaile
 
 def test_what_it_raises_is_an_answer(prison: Jailed) -> None:
     for raised in ("SystemExit(1)", "KeyboardInterrupt()", "BaseException('odd')", "RecursionError()"):
-        reply = prison.run(prison.boot(subject(f"raise {raised}")))
+        reply = prison.reply(f"raise {raised}")
         assert (reply.status, reply.headers["x-inngest-sdk"][:10]) == (500, "inngest-py")
         assert raised.partition("(")[0] in json.loads(reply.body)["name"]
 
@@ -83,10 +78,10 @@ while True:
 
 
 def test_a_fork_bomb_ends_with_its_run(any_prison: Jailed) -> None:
-    child, bystander = both(any_prison, BOMB)
+    child = any_prison.boot(subject(BOMB))
     with ThreadPoolExecutor(1) as threads:
         exploding = threads.submit(ends, any_prison, child, "took more than 1 s", 1)
-        assert any_prison.run(bystander).body == b'"fine"'
+        assert any_prison.output("return 'fine'") == "fine"
         exploding.result()
     deadline = time.monotonic() + 10
     while True:
@@ -130,7 +125,7 @@ def test_daemons_do_not_outlive_their_run(any_prison: Jailed) -> None:
 
 
 def test_memory_is_limited(any_prison: Jailed) -> None:
-    reply = any_prison.run(any_prison.boot(subject("return len(bytearray(2 * 1024 ** 3))")))
+    reply = any_prison.reply("return len(bytearray(2 * 1024 ** 3))")
     assert (reply.status, json.loads(reply.body)["name"]) == (500, "MemoryError")
 
 
@@ -178,19 +173,19 @@ for pid in [1, {os.getpid()}, *(int(name) for name in os.listdir("/proc") if nam
         pass
 return killed
 """
-    child, bystander = both(any_prison, body)
+    child = any_prison.boot(subject(body))
     killed = json.loads(any_prison.run(child).body)
     # The signal to the first process of its own namespace is allowed, and is lost.
     assert set(killed) <= {1}
-    assert any_prison.run(bystander).body == b'"fine"'
+    assert any_prison.output("return 'fine'") == "fine"
     assert child.alive
 
 
 def test_a_skill_that_kills_the_process_it_came_from_hurts_its_own_version_only(any_prison: Jailed) -> None:
-    child, bystander = both(any_prison, "import os, time\nos.kill(os.getppid(), 9)\ntime.sleep(5)")
+    child = any_prison.boot(subject("import os, time\nos.kill(os.getppid(), 9)\ntime.sleep(5)"))
     with pytest.raises(UnavailableError):
         any_prison.run(child)
-    assert any_prison.run(bystander).body == b'"fine"'
+    assert any_prison.output("return 'fine'") == "fine"
     child.inmate.process.wait(5)
     assert not child.alive
 
