@@ -31,6 +31,7 @@ class _Asked:
 
     call: Call
     body: bytes
+    memos: Mapping[str, Any]
     attempt: int
     max_attempts: int | None
 
@@ -86,6 +87,7 @@ def _note_end(skill: Skill, asked: _Asked, reply: Reply) -> None:
     run_id, attempts = asked.call.run_id, asked.attempt + 1
     try:
         if reply.status == 200:
+            skill.remember(run_id, asked.memos)
             skill.run_ended(run_id, "completed", output=_read(reply.body), attempts=attempts)
         elif reply.status >= 400:
             last = asked.max_attempts is not None and attempts >= asked.max_attempts
@@ -105,10 +107,11 @@ def _asked(stem: str, engine: Engine, query: str, body: bytes) -> _Asked:
         body = json.dumps(call).encode()
     most = ctx.get("max_attempts")
     function_id = parse_qs(query)["fnId"][0].removeprefix(f"skill-{stem}-")
-    event = call.get("event")
+    event, memos = call.get("event"), call.get("steps")
     return _Asked(
         call=Call(run_id, function_id, event if isinstance(event, dict) else {}),
         body=body,
+        memos=memos if isinstance(memos, dict) else {},
         attempt=int(ctx.get("attempt") or 0),
         max_attempts=int(most) if most is not None else None,
     )

@@ -19,7 +19,7 @@ from sidecar.jail.jail import Jail
 from sidecar.jail.probe import probe
 from sidecar.nursery import Broker, Nursery
 from sidecar.shelf import Shelf
-from sidecar.tools import Rehearse, Rules, Tools
+from sidecar.tools import KeepMemos, Rehearse, Rules, Tools
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
@@ -30,6 +30,7 @@ def serve(
     database: Database,
     broker: Broker,
     rehearsing: Callable[[Nursery], Rehearse],
+    keep_memos: KeepMemos,
     own_url: str = "",
 ) -> WSGIApplication:
     """Build the application and start watching; called once the process has forked.
@@ -53,6 +54,7 @@ def serve(
         rehearse=rehearsing(nursery),
         checkers=ThreadPoolExecutor(8, thread_name_prefix="checker"),
         rules=rules_of(settings),
+        keep_memos=keep_memos,
     )
     shelf = Shelf(folders, tools)
     shelf.start()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -193,6 +193,10 @@ class Skill:
         if self._pins.ended(run_id, status, output=output, error=error, attempts=attempts):
             # A candidate may go further, or a version that served before was needed for the last time.
             self._again()
+
+    def remember(self, run_id: str, memos: Mapping[str, Any]) -> None:
+        """What the engine knows of the steps of a run that completed: a change is rehearsed on it."""
+        self._tools.keep_memos(self.stem, run_id, memos)
 
     def refused(self, version: Version, run_id: str, what: What, detail: str) -> None:
         """A run of it wanted something that it may not."""

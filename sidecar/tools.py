@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from core.database import Database, Scope
 from core.identity import HOME_WORKSPACE
@@ -39,9 +39,21 @@ class Rehearse(Protocol):
     def __call__(self, version: Version, runs: list[SkillRun], *, live: bool) -> Trial: ...
 
 
+KeepMemos = Callable[[str, str, Mapping[str, Any]], None]
+"""Told a skill's stem, a run of it that completed, and what the engine remembers of its steps."""
+
+
+def forget(stem: str, run_id: str, memos: Mapping[str, Any]) -> None:
+    """Keep nothing."""
+    del stem, run_id, memos
+
+
 @dataclass(frozen=True)
 class Tools:
-    """`check` and `rehearse` are handed in; `checkers` run a check while a child loads the file."""
+    """`check` and `rehearse` are handed in; `checkers` run a check while a child loads the file.
+
+    `keep_memos` adds to the recording that a later version is rehearsed on.
+    """
 
     database: Database
     engine: Engine
@@ -51,6 +63,7 @@ class Tools:
     rehearse: Rehearse
     checkers: Executor
     rules: Rules = field(default_factory=Rules)
+    keep_memos: KeepMemos = forget
     workspace_id: str = HOME_WORKSPACE
 
     def reading(self) -> AbstractContextManager[Scope]:

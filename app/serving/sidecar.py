@@ -42,4 +42,4 @@ def _build(ask: Ask) -> WSGIApplication:
     def rehearsing(nursery: Nursery) -> Trying:
         return Trying(nursery, broker, partial(database.reading, HOME_WORKSPACE), database.ids)
 
-    return serve(settings, database, broker, rehearsing, ask.url)
+    return serve(settings, database, broker, rehearsing, broker.recordings.keep_memos, ask.url)
