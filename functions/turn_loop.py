@@ -13,7 +13,7 @@ from functions.shell import stepped
 from runtime import calling, closing, deciding, entering
 from runtime.parts import RuntimeParts
 
-MOST_DECISIONS = 50
+MOST_DECISIONS = 20
 """Decisions of one run; a longer turn goes on in the next run, so that no run outgrows the engine's limits."""
 
 

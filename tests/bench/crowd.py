@@ -45,7 +45,7 @@ def _task(n: int) -> dict[sa.Table, dict[str, Any]]:
     return {
         tasks: {
             "id": task_id, "kind": "persistent", "goal": f"Old work {n}", "brief": "", "status": "done", "reason": "",
-            "autonomy": "checkpoint", "language": "en", "person_id": PERSON_ID, "asked_by": "person",
+            "autonomy": "checkpoint", "plan_kinds": [], "language": "en", "person_id": PERSON_ID, "asked_by": "person",
             "cause": f"bench:{n}", "idle_rounds": 0, "created_at": at, "updated_at": at,
         },
         messages: {

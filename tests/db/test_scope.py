@@ -9,11 +9,13 @@ from collections.abc import Callable
 import pytest
 import sqlalchemy as sa
 
+from core import statements
 from core.bells import Bell
 from core.database import Scope, UnscopedStatementError
 from core.events import TurnRequested
 from core.tables import changes, workspaces
-from runtime.tables import tasks
+from runtime.tables import tasks, turns
+from runtime.wake import wake
 from tests.runtime.driving import new_task
 from tests.support.databases import Store
 
@@ -47,6 +49,41 @@ def test_row_of_another_workspace_is_neither_seen_nor_changed(store: Store) -> N
         assert scope.rows(scope.select(tasks)) == []
         assert scope.change(scope.update(tasks).where(tasks.c.id == mine.id).values(goal="stolen")) == 0
         assert scope.change(scope.delete(tasks).where(tasks.c.id == mine.id)) == 0
+
+
+def test_a_statement_built_once_keeps_to_the_workspace_of_each_run(store: Store) -> None:
+    mine = new_task(store)
+    other = _other_workspace(store)
+    look = statements.select(tasks).where(tasks.c.id == sa.bindparam("task"))
+    spoil = statements.update(tasks).where(tasks.c.id == sa.bindparam("task")).values(goal=sa.bindparam("now"))
+    spill = statements.delete(tasks).where(tasks.c.id == sa.bindparam("task"))
+
+    with store.database.transaction(other) as scope:
+        assert scope.first(look, task=mine.id) is None
+        assert scope.rows(spoil.returning(tasks.c.id), task=mine.id, now="stolen") == []
+        assert scope.change(spill, task=mine.id) == 0
+        # Naming the workspace among the values is no way into it.
+        assert scope.first(look, task=mine.id, scope_workspace_id=store.workspace_id) is None
+    with store.database.transaction(store.workspace_id) as scope:
+        assert scope.change(spoil, task=mine.id, now="mine") == 1
+        found = scope.first(look, task=mine.id)
+    assert found is not None
+    assert found.goal == "mine"
+
+
+def test_a_statement_built_once_narrows_every_table_it_names(store: Store) -> None:
+    other = _other_workspace(store)
+    mine = new_task(store)
+    with store.database.transaction(store.workspace_id) as scope:
+        assert wake(scope, mine.id, "cause") is not None
+    both = statements.select(tasks.c.id, turns.c.id.label("turn_id")).where(turns.c.task_id == tasks.c.id)
+    joined = statements.select(tasks.c.id).select_from(tasks.join(turns, turns.c.task_id == tasks.c.id))
+
+    for statement in (both, joined):
+        with store.database.reading(store.workspace_id) as scope:
+            assert [row.id for row in scope.rows(statement)] == [mine.id]
+        with store.database.reading(other) as scope:
+            assert scope.rows(statement) == []
 
 
 def _rolled_back(store: Store, act: Callable[[Scope], None]) -> None:

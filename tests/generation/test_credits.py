@@ -14,7 +14,7 @@ from core.errors import InvalidError, RefusedError
 from core.tables import workspaces
 from runtime import credits
 from runtime.credits import Budget
-from runtime.tables import entries
+from runtime.tables import entries, reservations
 from tests.support.databases import Store
 
 
@@ -49,6 +49,25 @@ def test_a_reservation_is_held_then_settled_once(store: Store) -> None:
 
     after = budget(store)
     assert (after.balance, after.reserved, after.spent_today) == (Decimal("99.80"), Decimal(0), Decimal("0.20"))
+
+
+def test_the_sums_are_those_of_the_rows(store: Store) -> None:
+    reserve(store, "order_1", "0.25")
+    reserve(store, "order_2", "0.5")
+    reserve(store, "order_3", "1")
+    settle(store, "order_1", "0.125")
+    release(store, "order_2")
+    settle(store, "order_2", "0.75")
+    with store.database.transaction(store.workspace_id) as scope:
+        assert credits.grant(scope, Decimal(7), "gift")
+        assert not credits.grant(scope, Decimal(7), "gift")
+    with store.database.reading(store.workspace_id) as scope:
+        booked = scope.rows(scope.select(entries))
+        held = scope.rows(scope.select(reservations).where(reservations.c.state == "held"))
+    signs = {"grant": 1, "settle": -1}
+    now = budget(store)
+    assert now.balance == sum(row.amount * signs.get(row.kind, 0) for row in booked) == Decimal("106.125")
+    assert now.reserved == sum(row.amount for row in held) == Decimal(1)
 
 
 def test_a_released_reservation_costs_nothing(store: Store) -> None:

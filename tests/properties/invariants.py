@@ -29,6 +29,8 @@ def check_money(world: World) -> None:
     assert budget.reserved == sum((row.amount for row in held), Decimal(0))
     assert budget.reserved >= 0
     assert budget.available >= 0
+    signs = {"grant": 1, "settle": -1}
+    assert budget.balance == sum((row.amount * signs.get(row.kind, 0) for row in world.rows(entries)), Decimal(0))
     by_id = {row.id: row for row in world.rows(orders)}
     answered = {row.id: row for row in world.rows(cards) if row.state == "answered"}
     for row in world.rows(reservations):

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
 
 from core.model_scripted import ScriptedModel, says
 from core.tools import CallContext, Effect
-from runtime import inbox, tasks
-from runtime.context import window
+from runtime import calling, closing, deciding, entering, inbox, tasks
+from runtime.context import build, window
+from runtime.context.memory import Memory
 from runtime.tables import inbox as inbox_rows
 from runtime.tables import messages as message_rows
+from runtime.turns import rows
 from tests.runtime.driving import Note, main_turn, new_task, newest_turn, parts, run, statements, tell
 from tests.support.databases import Store
 
@@ -152,6 +156,32 @@ def test_history_is_read_in_as_many_queries_for_many_turns_as_for_few(store: Sto
         store.clock.advance(timedelta(seconds=1))
 
     assert counts[-1] == counts[1]
+
+
+def test_what_a_process_remembers_is_what_a_fresh_one_reads(store: Store) -> None:
+    made_for = new_task(store)
+    model = ScriptedModel(*[says("", ("note", json.dumps({"text": str(n)}))) for n in range(70)])
+    made = parts(store, model, Note())
+    for run_id, length in (("run-1", 25), ("run-2", 45)):
+        tell(store, made_for.id, f"go, {run_id}")
+        turn_id = newest_turn(store, made_for.id).id
+        entering.open_turn(made, store.workspace_id, turn_id, run_id)
+        for n in range(1, length):
+            if n % 7 == 0:
+                tell(store, made_for.id, f"by the way, {n}")
+            deciding.decide(made, store.workspace_id, turn_id, run_id, n)
+            # With the call of the newest step open, and with all of them ended.
+            for act in (lambda: None, partial(calling.run_call, made, store.workspace_id, turn_id, run_id, n, 0)):
+                act()
+                if n % 4:
+                    continue
+                with store.database.reading(store.workspace_id) as scope:
+                    turn = rows.get(scope, turn_id)
+                    remembered = build.request(scope, turn, [], made)
+                    assert remembered == build.request(scope, turn, [], replace(made, memory=Memory()))
+        closing.fail(made, store.workspace_id, turn_id, run_id, "enough")
+        store.clock.advance(timedelta(seconds=1))
+    assert any("left out" in str(one["content"]) for one in remembered.messages)
 
 
 def test_first_step_that_fits() -> None:
