@@ -79,6 +79,14 @@ class Used:
 
 
 @dataclass(frozen=True)
+class Overcharge:
+    """What an order was quoted at, and the larger amount that it was charged."""
+
+    quote: Decimal
+    charge: Decimal
+
+
+@dataclass(frozen=True)
 class Reservation:
     """`state` is held, settled or released; `card_id` is the card that authorised the amount, where one did."""
 
@@ -133,6 +141,20 @@ def plan_used(scope: Scope, task_id: str) -> Used:
     """All that a task has cost or holds, whoever authorised it; what was given back counts no longer."""
     row = scope.first(_PLAN_USED, task=task_id)
     return Used(ZERO, 0) if row is None else Used(row.amount or ZERO, row.orders)
+
+
+def overcharge(scope: Scope, task_id: str) -> Overcharge | None:
+    """The task's last charge above its quote, until a person has approved something of the task since."""
+    mine = scope.select(reservations).where(reservations.c.task_id == task_id)
+    over = scope.first(
+        mine.where(reservations.c.state == "settled", reservations.c.charge > reservations.c.amount)
+        .order_by(reservations.c.ended_at.desc())
+        .limit(1)
+    )
+    if over is None:
+        return None
+    since = mine.where(reservations.c.card_id.is_not(None), reservations.c.created_at >= over.ended_at)
+    return None if scope.first(since.limit(1)) is not None else Overcharge(over.amount, over.charge)
 
 
 def grant(scope: Scope, amount: Decimal, cause: str) -> bool:

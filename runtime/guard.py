@@ -15,12 +15,12 @@ from core.errors import NotFoundError
 from core.tables import roles
 from core.tools import Effect
 from runtime import credits, tasks
-from runtime.credits import Budget, Used
+from runtime.credits import Budget, Overcharge, Used
 from runtime.tables import cards
 from runtime.tasks import Plan, Task
 
 Rule = Literal["permission", "task", "autonomy", "currency"]
-Limit = Literal["program", "operation", "day", "plan", "balance"]
+Limit = Literal["program", "overcharge", "operation", "day", "plan", "balance"]
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,7 @@ class Facts:
     plan: Plan | None
     plan_spent: Decimal
     plan_orders: int
+    overcharge: Overcharge | None
     kind: str
     now: datetime
 
@@ -125,6 +126,12 @@ def _paid(facts: Facts) -> Verdict:
         return Refused("currency", f"the price is in {unit} and the budget in {budget.currency}; nothing converts them")
     if facts.asked_by == "program":
         return NeedsQuote("program", "a program asked for this work, so each paid act is confirmed by a person")
+    if facts.overcharge is not None:
+        over = facts.overcharge
+        reason = (
+            f"the last order cost {over.charge} {unit} where {over.quote} was quoted, so the next one is asked about"
+        )
+        return NeedsQuote("overcharge", reason)
     if above := _allowance(facts):
         return above
     if amount > budget.available:
@@ -189,6 +196,7 @@ def gather_facts(
         plan=None if task is None else task.plan,
         plan_spent=used.amount,
         plan_orders=used.orders,
+        overcharge=None if task is None else credits.overcharge(scope, task.id),
         kind=kind,
         now=scope.now,
     )

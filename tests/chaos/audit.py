@@ -23,6 +23,7 @@ class Audit:
 
     messages: int
     tasks: int
+    generating: int
     decisions: int
     model_calls: int
     repeated_before: int
@@ -47,6 +48,7 @@ def audit(seen: Seen) -> Audit:
     return Audit(
         messages=len(seen.posted),
         tasks=len(seen.tasks),
+        generating=sum(bool(task["generations"]) for task in seen.tasks),
         decisions=sum(len(turn["steps"]) for turn in seen.turns),
         model_calls=asked.calls,
         repeated_before=asked.before,

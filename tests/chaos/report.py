@@ -13,6 +13,7 @@ def table(chaos: Chaos) -> str:
     rows = [
         ("messages", found.messages),
         ("tasks", found.tasks),
+        ("  with generations", found.generating),
         ("decisions", found.decisions),
         ("model calls", found.model_calls),
         ("repeated before stored", found.repeated_before),

@@ -9,7 +9,7 @@ from decimal import Decimal
 import pytest
 
 from core.tools import Effect
-from runtime.credits import Budget
+from runtime.credits import Budget, Overcharge
 from runtime.guard import Allowed, Facts, NeedsConfirmation, NeedsQuote, Refused, decide
 from runtime.tasks import Plan
 
@@ -27,6 +27,7 @@ PAID = Facts(
     plan=None,
     plan_spent=Decimal(0),
     plan_orders=0,
+    overcharge=None,
     kind="image",
     now=NOW,
 )
@@ -87,6 +88,7 @@ def test_refusals(given: Facts, rule: str) -> None:
         (facts(balance=Decimal("0.10"), reserved=Decimal("0.07")), "balance"),
         (facts(balance=Decimal("0.10"), reserved=Decimal("0.06")), None),
         (facts(asked_by="program", amount=Decimal("0.01")), "program"),
+        (facts(plan=Plan(Decimal(20)), overcharge=Overcharge(Decimal("0.04"), Decimal("0.09"))), "overcharge"),
         (facts(asked_by="program", plan=Plan(Decimal(20))), "program"),
         (facts(asked_by="agent"), None),
     ],

@@ -475,6 +475,27 @@ def test_38_after_a_charge_above_the_plan_the_next_act_is_asked_about(world: Wor
     assert "card_id" in world.call(task, fence, 1, 0).content
 
 
+def test_38_a_charge_above_the_quote_stops_the_next_until_a_person_has_approved_one(world: World) -> None:
+    """Within every limit still, but the provider's word is not what it was; other tasks go by the limits alone."""
+    world.limits(free_per_day=Decimal(20))
+    task, other = world.task("one"), world.task("other")
+    fence, others = world.turn(task), world.turn(other)
+    with world.scope() as scope:
+        credits.reserve(scope, "order_before", Decimal("0.04"), task_id=task.id)
+        credits.settle(scope, "order_before", Decimal("0.09"))
+    world.decide(fence, 1, PICTURE)
+    world.decide(others, 1, PICTURE)
+    assert "order_id" in world.call(other, others, 1, 0).content
+    assert "card_id" in world.call(task, fence, 1, 0).content
+    (card,) = world.cards(task)
+    assert card.body.startswith("the last order cost 0.09 USD where 0.04 was quoted")
+
+    world.answer(card, "approve")
+
+    world.decide(fence, 2, PICTURE)
+    assert "order_id" in world.call(task, fence, 2, 0).content
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments", "says"),
     [
