@@ -10,6 +10,7 @@ from typing import Any
 
 import aiohttp
 
+from engine.calls.bodies import read_limited
 from engine.calls.gateway import call_gateway
 from engine.calls.old_http import TolerantConnector
 from engine.calls.request import RequestIds, build_body
@@ -19,12 +20,11 @@ from engine.function import Function
 from engine.ids import ulid
 from engine.json_text import canonical
 from engine.outcome import Failed, Outcome
-from engine.settings import MIB, Settings
+from engine.settings import Settings
 from engine.signing import sign, verify
 from engine.transaction import Call
 
 USER_AGENT = "Inngest"
-_MAX_ANSWER = 64 * MIB
 # Less than servers keep an idle connection for (gunicorn two seconds): the app must not be the one to close.
 _KEEP_ALIVE_S = 1.0
 _STALE_S = 0.25
@@ -151,23 +151,12 @@ async def _exchange(
 ) -> tuple[aiohttp.ClientResponse, bytes | None]:
     request = session.post(url, data=body.encode(), headers=headers, allow_redirects=False, trace_request_ctx=used)
     async with request as response:
-        return response, await _read_limited(response)
+        return response, await read_limited(response)
 
 
 async def _note_kept(_session: aiohttp.ClientSession, context: Any, _told: object) -> None:
     if isinstance(context.trace_request_ctx, UsedConnection):
         context.trace_request_ctx.kept = True
-
-
-async def _read_limited(response: aiohttp.ClientResponse) -> bytes | None:
-    parts: list[bytes] = []
-    size = 0
-    async for chunk in response.content.iter_any():
-        size += len(chunk)
-        if size > _MAX_ANSWER:
-            return None
-        parts.append(chunk)
-    return b"".join(parts)
 
 
 def _unreachable(url: str, reason: str, started_at: int) -> Outcome:

@@ -5,6 +5,7 @@ from typing import Any
 
 import aiohttp
 
+from engine.calls.bodies import read_limited
 from engine.json_text import dumps, loads
 from engine.outcome import Opcode, Outcome, Stepped
 from engine.transaction import Call
@@ -22,10 +23,12 @@ async def call_gateway(session: aiohttp.ClientSession, call: Call, started_at: i
         url += f"{'&' if '?' in url else '?'}key={opts['auth_key']}"
     try:
         async with session.post(url, data=dumps(opts.get("body")).encode(), headers=headers) as response:
-            text = await response.read()
+            text = await read_limited(response)
             status = response.status
     except (aiohttp.ClientError, OSError, ValueError) as error:
         return _error(call, f"the provider cannot be reached: {type(error).__name__}", started_at)
+    if text is None:
+        return _error(call, "the provider's answer is larger than 64 MiB", started_at)
     if status >= 400:
         return _error(call, f"the provider answered HTTP {status}: {text[:1000].decode(errors='replace')}", started_at)
     try:

@@ -127,7 +127,7 @@ def test_limits_name_the_size(engine: EngineProcess) -> None:
     assert "5001" in too_many["error"]
 
 
-def test_text_that_cannot_be_signed_is_cleaned(engine: EngineProcess, serve: ServeApp) -> None:
+def test_b62_text_that_cannot_be_signed_is_cleaned(engine: EngineProcess, serve: ServeApp) -> None:
     # Given a function
     client = make_client(engine)
     serve(engine, client, [echo(client)])
@@ -150,7 +150,7 @@ def test_text_that_cannot_be_signed_is_cleaned(engine: EngineProcess, serve: Ser
         b"[" * 100_000,
     ],
 )
-def test_a_body_that_is_no_json_is_refused(engine: EngineProcess, body: bytes) -> None:
+def test_b62_a_body_that_is_no_json_is_refused(engine: EngineProcess, body: bytes) -> None:
     request = urllib.request.Request(f"{engine.url}/e/key", data=body, method="POST")
     with pytest.raises(urllib.error.HTTPError) as caught:
         urllib.request.urlopen(request, timeout=30)

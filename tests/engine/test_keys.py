@@ -5,6 +5,7 @@ import http.client
 import logging
 import urllib.error
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import inngest
@@ -52,7 +53,7 @@ def status_of(engine: EngineProcess, method: str, path: str, headers: dict[str, 
         connection.close()
 
 
-def test_calls_are_signed_both_ways(keyed_engine: EngineProcess, serve: ServeApp) -> None:
+def test_b62_ordinary_text_is_signed_both_ways(keyed_engine: EngineProcess, serve: ServeApp) -> None:
     # Given an app in production mode with the engine's key
     client = make_keyed_client(keyed_engine)
 
@@ -102,6 +103,40 @@ def test_an_answer_without_the_right_signature_is_not_believed(keyed_engine: Eng
         close_client(client)
 
 
+def test_keys_are_changed_through_the_fallback(
+    tmp_path: Path, serve: ServeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given an engine that signs with a new key and still knows the old one
+    old, new = KEY, KEY[::-1]
+    flags = ("--signing-key", new, "--signing-key-fallback", old, "--event-key", EVENT_KEY)
+    engine = EngineProcess(f"sqlite:///{tmp_path / 'engine.db'}", *flags).start()
+    engine.headers = {"authorization": f"Bearer {old}"}
+    try:
+        # When apps that know both, whichever they sign with, register, send and run
+        for first, second in ((old, new), (new, old)):
+            monkeypatch.setenv("INNGEST_SIGNING_KEY_FALLBACK", f"signkey-prod-{second}")
+            client = inngest.Inngest(
+                app_id=f"turning{first[:4]}",
+                api_base_url=engine.url,
+                event_api_base_url=engine.url,
+                event_key=EVENT_KEY,
+                is_production=True,
+                logger=logging.getLogger("tests.engine.app"),
+                signing_key=f"signkey-prod-{first}",
+            )
+
+            @client.create_function(fn_id="fn", trigger=inngest.TriggerEvent(event=f"{client.app_id}/go"), retries=0)
+            def fn(ctx: inngest.ContextSync) -> str:
+                return ctx.step.run("work", lambda: "done")
+
+            serve(engine, client, [fn])
+            (event_id,) = client.send_sync(inngest.Event(name=f"{client.app_id}/go"))
+            # Then each side believes the other
+            assert engine.ended_run(event_id)["output"] == "done"
+    finally:
+        engine.close()
+
+
 @pytest.mark.parametrize("path", ["/v1/events", "/v2/runs", "/v0/runs/x/batch", "/v2/apps"])
 def test_the_api_wants_the_key(keyed_engine: EngineProcess, path: str) -> None:
     for token in ("", "Bearer wrong", "Bearer é", f"Basic {KEY}", f"Bearer {KEY[:-2]}"):
@@ -149,7 +184,7 @@ def test_wrong_use_is_one_clear_line(capsys: pytest.CaptureFixture[str], flags: 
     assert error.count("\n") == 1
 
 
-def test_signatures_are_over_the_canonical_form() -> None:
+def test_b62_signatures_are_over_the_canonical_form() -> None:
     # Given a body whose canonical form differs from how it is sent
     text = dumps({"b": 1.0, "a": [1e21, 9007199254740993], "é": "\u2028"})
     assert canonical(text) == '{"a":[1e+21,9007199254740992],"b":1,"é":"\u2028"}'.encode()

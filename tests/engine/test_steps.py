@@ -1,11 +1,13 @@
 """Every kind of step, through the real SDK."""
 
+import re
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import inngest
+import pytest
 
 from tests.engine.clients import make_client
 from tests.engine.conftest import ServeApp
@@ -239,6 +241,24 @@ def test_a_step_output_over_the_limit_fails_the_run_and_names_its_size(engine: E
     assert run["status"] == "Failed"
     assert "5000002 bytes" in run["output"]["message"]
     assert "'big'" in run["output"]["message"]
+
+
+@pytest.mark.load
+def test_a_run_whose_state_is_over_the_limit_fails_and_names_its_size(engine: EngineProcess, serve: ServeApp) -> None:
+    # Given steps whose outputs are each allowed, and together more than 32 MiB
+    client = make_client(engine)
+
+    @client.create_function(fn_id="fn", trigger=inngest.TriggerEvent(event=f"{client.app_id}/go"), retries=0)
+    def fn(ctx: inngest.ContextSync) -> None:
+        for number in range(10):
+            ctx.step.run(f"part {number}", lambda: "x" * 4_000_000)
+
+    serve(engine, client, [fn])
+    # When it runs, then the ninth is one too many
+    run = engine.ended_run(send(engine, client), within=60)
+    assert run["status"] == "Failed"
+    assert run["output"]["name"] == "InngestErrStateOverflowed"
+    assert re.search(r"the run's state has 36000\d{3} bytes; at most 33554432 \(32 MiB\)", run["output"]["message"])
 
 
 def test_a_run_with_too_many_steps_fails_and_names_the_limit(engine: EngineProcess, serve: ServeApp) -> None:
