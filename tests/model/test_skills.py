@@ -20,6 +20,7 @@ from core.model_openai import OpenAIModel
 from core.orchestrator.engine import Engine
 from core.tables import metadata, workspaces
 from skills import book, drafts, versions
+from skills.manifest import read_manifest
 from skills.places import SHIPPED
 from skills.review.handover import as_data
 from skills.review.tunables import tunables
@@ -133,10 +134,11 @@ def test_a_need_in_plain_words_becomes_two_live_skills(author: Author, database:
 
 def test_what_it_does_not_know_it_asks_for_and_changes_then(author: Author) -> None:
     author.work(NEED)
-    assert "metrics.example:9090" in author.summary
+    (assumed,) = read_manifest(author.source("checkout_health_check").encode()).permissions.hosts
+    assert assumed in author.summary
     author.work("The metrics are at http://10.0.0.7:9090/graph")
     for stem in ("checkout_incident_triage", "checkout_health_check"):
-        assert "metrics.example" not in author.source(stem)
+        assert assumed not in author.source(stem)
         assert '"hosts": ["10.0.0.7:9090"]' in author.source(stem)
     assert "version 2" in author.summary
 

@@ -41,6 +41,12 @@ def moved_to(source: str, address: str) -> str:
     return re.sub(rf"(?:https?://)?{old}(?![\w.:-])", lambda match: _as_before(match[0], scheme, host), source)
 
 
+def host_of(source: str) -> str:
+    """The first host that it declares: where its metrics are."""
+    found = _HOSTS.search(source)
+    return found[1] if found else ""
+
+
 def with_numbers(source: str, changes: Sequence[Mapping[str, Any]]) -> str:
     """Each constant (`NAME`, or `NAME.key` for a number in a dict) set to its new value."""
     for change in changes:

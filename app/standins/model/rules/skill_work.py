@@ -90,7 +90,7 @@ def _wished(wish: WatchWish, sentence: str, made: Sequence[Made], state: State, 
         return _write(_Draft(names[1], source, f"Asked for by: {sentence[:400]}", _base(made, names[1])), made)
     said = _report([skill_calls.written(made, name) or {} for name in names])
     if not wish.address:
-        said += " I do not know where your metrics are: they ask metrics.example:9090. Tell me the address."
+        said += f" I do not know where your metrics are: they ask {skill_source.host_of(check)}. Tell me the address."
     return _end(said, made, tools)
 
 
