@@ -89,7 +89,7 @@ class Jailed:
         manifest = self._manifests[child.pid]
         return filtered(response, manifest, child.own_functions, lambda *told: self.refused.append(told))
 
-    def reply(self, body: str) -> Reply:
+    def reply(self, body: str, *, seconds: float | None = None) -> Reply:
         """The answer of a function that does this, and may wait and invoke as `WILLING` says.
 
         One child answers all of these, each in a process of its own.
@@ -97,7 +97,7 @@ class Jailed:
         if self._willing is None or not self._willing.alive:
             self._willing = self.boot(WILLING)
         code = "def act(ctx):\n" + "\n".join(f"    {line}" for line in body.strip().splitlines())
-        return self.run(self._willing, data={"code": code})
+        return self.run(self._willing, data={"code": code}, seconds=seconds)
 
     def output(self, body: str) -> Any:
         """What a function that does this returns."""

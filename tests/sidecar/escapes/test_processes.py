@@ -10,33 +10,36 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from core.errors import UnavailableError
-from sidecar.children import Child
 from tests.support.jailed import Jailed, subject
 
 
-def ends(prison: Jailed, child: Child, reason: str, seconds: float | None = None) -> None:
-    """Its run ends without an answer, for a reason that can be read."""
+def ends(prison: Jailed, body: str, reason: str, seconds: float | None = None) -> None:
+    """The run of a function that does this ends without an answer, for a reason that can be read."""
     with pytest.raises(UnavailableError, match=reason):
-        prison.run(child, seconds=seconds)
+        prison.reply(body, seconds=seconds)
+
+
+def others_go_on(prison: Jailed) -> None:
+    """Another run of the same child."""
+    assert prison.output("return 'fine'") == "fine"
 
 
 DEATHS = {
     "os._exit(3)": "exited with status 3",
+    "os._exit(0)": "exited with status 0",
     "os.kill(os.getpid(), 9)": "killed",
     "os.abort()": "SIGABRT",
     "ctypes.string_at(0)": "SIGSEGV",
-    "os.execv('/nowhere', ['x']) if False else os._exit(0)": "exited with status 0",
 }
 
 
 @pytest.mark.parametrize("death", DEATHS)
 def test_a_run_that_ends_its_process_is_told_and_the_next_one_runs(prison: Jailed, death: str) -> None:
-    child = prison.boot(
-        subject(f"import ctypes, os\nif ctx.event.data == {{}} and ctx.attempt == 0:\n    {death}\nreturn 'fine'")
-    )
-    ends(prison, child, DEATHS[death])
-    assert prison.run(child, ctx={"attempt": 1}).body == b'"fine"'
-    assert child.alive
+    others_go_on(prison)
+    child = prison.children[-1]
+    ends(prison, f"import ctypes, os\n{death}", DEATHS[death])
+    others_go_on(prison)
+    assert prison.children[-1] is child
 
 
 def test_what_it_raises_is_an_answer(prison: Jailed) -> None:
@@ -52,11 +55,10 @@ def test_what_it_raises_is_an_answer(prison: Jailed) -> None:
     ids=["loop", "holding the interpreter", "sleep"],
 )
 def test_a_run_that_does_not_end_is_ended(prison: Jailed, spin: str) -> None:
-    child = prison.boot(subject("if ctx.attempt:\n    return 'fine'\n" + spin))
+    others_go_on(prison)
     with ThreadPoolExecutor(1) as threads:
-        spinning = threads.submit(ends, prison, child, "took more than 1 s", 1)
-        assert prison.run(child, ctx={"attempt": 1}).body == b'"fine"'
-        assert not spinning.done()
+        spinning = threads.submit(ends, prison, spin, "took more than 2 s", 2)
+        others_go_on(prison)
         spinning.result()
 
 
@@ -80,9 +82,10 @@ while True:
 def test_a_fork_bomb_ends_with_its_run(any_prison: Jailed) -> None:
     child = any_prison.boot(subject(BOMB))
     with ThreadPoolExecutor(1) as threads:
-        exploding = threads.submit(ends, any_prison, child, "took more than 1 s", 1)
-        assert any_prison.output("return 'fine'") == "fine"
-        exploding.result()
+        exploding = threads.submit(any_prison.run, child, seconds=1)
+        others_go_on(any_prison)
+        with pytest.raises(UnavailableError, match="took more than 1 s"):
+            exploding.result()
     deadline = time.monotonic() + 10
     while True:
         try:
@@ -177,7 +180,7 @@ return killed
     killed = json.loads(any_prison.run(child).body)
     # The signal to the first process of its own namespace is allowed, and is lost.
     assert set(killed) <= {1}
-    assert any_prison.output("return 'fine'") == "fine"
+    others_go_on(any_prison)
     assert child.alive
 
 
@@ -185,7 +188,7 @@ def test_a_skill_that_kills_the_process_it_came_from_hurts_its_own_version_only(
     child = any_prison.boot(subject("import os, time\nos.kill(os.getppid(), 9)\ntime.sleep(5)"))
     with pytest.raises(UnavailableError):
         any_prison.run(child)
-    assert any_prison.output("return 'fine'") == "fine"
+    others_go_on(any_prison)
     child.inmate.process.wait(5)
     assert not child.alive
 
