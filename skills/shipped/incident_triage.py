@@ -157,6 +157,6 @@ def incident_triage(ctx: inngest.ContextSync) -> dict[str, object]:
     facts = {"services": services, "status": status, "readings": data.get("metrics"), "details": details}
     found = ctx.step.run("correlate-incident", lambda: correlate(status, {**facts, "deploys": deploys}, deploys))
     text = summary(services, status, reasoning, found)
-    ctx.step.run("post-triage-summary", lambda: notify("incidents", text, key="summary", ask=FEEDBACK))
+    ctx.step.run("post-triage-summary", lambda: notify("incidents", text, ask=FEEDBACK))
     ctx.step.run("release-services", lambda: [release(one) for one in services])
     return {**found, "services": services, "measured": data.get("measured")}

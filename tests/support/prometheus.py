@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -10,16 +11,27 @@ from urllib.parse import parse_qs, urlsplit
 
 from tests.support.town import Asked, House, Said, house
 
-WELL = {"error_rate": 0.001, "latency_p95_seconds": 0.2, "cpu_used": 0.3, "memory_used": 0.4}
+WELL = {
+    "requests_per_second": 40.0,
+    "restarts": 0.0,
+    "error_rate": 0.001,
+    "latency_p95_seconds": 0.2,
+    "cpu_used": 0.3,
+    "memory_used": 0.4,
+}
 
 
 @dataclass
 class Metrics:
-    """`services` are their readings now, `deploys` the last ones as service, version and minutes ago."""
+    """`services` are their readings now, `deploys` the last ones as service, version and minutes ago.
+
+    While it is `held` no answer comes.
+    """
 
     services: dict[str, dict[str, float]] = field(default_factory=lambda: {"checkout": dict(WELL), "cart": dict(WELL)})
     deploys: list[tuple[str, str, float]] = field(default_factory=list)
     down: bool = False
+    held: threading.Event | None = None
     place: str = ""
     queries: list[str] = field(default_factory=list)
 
@@ -36,6 +48,8 @@ class Metrics:
             return Said(503, b"the storage is not ready")
         if address.path != "/api/v1/query":
             return Said(404, b"no such page")
+        if self.held is not None:
+            self.held.wait(30)
         query = parse_qs(address.query)["query"][0]
         self.queries.append(query)
         rows = [{"metric": labels, "value": [1790000000.0, str(value)]} for labels, value in self._rows(query)]

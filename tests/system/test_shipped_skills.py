@@ -1,0 +1,196 @@
+"""The shipped skills on a real product: metrics and webhooks over HTTP, a model that fails, a triage that fails."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+import httpx
+import pytest
+
+from app.standins.model.config import ModelConfig
+from app.standins.model.server import create_app
+from tests.support.product import Product
+from tests.support.prometheus import Metrics, Receiver, prometheus, receiver
+from tests.support.skilled import Skilled
+from tests.support.wsgi import serving
+
+pytestmark = pytest.mark.load
+
+KEY = "a-key-of-this-test"
+CHECK, TRIAGE = "night_check", "night_triage"
+
+
+@dataclass
+class House:
+    """A product that watches services, with everything around it."""
+
+    skills: Skilled
+    metrics: Metrics
+    incidents: Receiver
+    ops: Receiver
+    model_url: str
+
+    @property
+    def product(self) -> Product:
+        return self.skills.product
+
+    def check(self) -> dict[str, object]:
+        """What one health check answers."""
+        run = self.skills.run(self.skills.start(CHECK, "infra-health-check"))
+        assert run["status"] == "completed", run
+        return dict(run["output"])
+
+    def model_fails(self, verdict: str, times: int) -> None:
+        fault = {"next": "error:500", "times": times, "match": {"thread": verdict}}
+        httpx.post(f"{self.model_url}/faults", json=fault).raise_for_status()
+
+
+@pytest.fixture(scope="module")
+def house(products: Callable[..., Product], tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    with ExitStack() as stack:
+        metrics = stack.enter_context(prometheus())
+        incidents, ops = stack.enter_context(receiver()), stack.enter_context(receiver())
+        standin = create_app(ModelConfig(tmp_path_factory.mktemp("model"), key=KEY, faults=True))
+        model_url = stack.enter_context(serving(standin))
+        product = products(
+            OPENAI_API_KEY=KEY,
+            OPENAI_BASE_URL=f"{model_url}/v1",
+            LOOPWRIGHT_NOTIFY_INCIDENTS=incidents.url,
+            LOOPWRIGHT_NOTIFY_OPS=ops.url,
+        )
+        skills = Skilled(product)
+        for words in (
+            ("enable", "infra_health_check"),
+            ("new", TRIAGE, "--from", "incident_triage", "--use", f"127.0.0.1:9090={metrics.place}"),
+        ):
+            done = product.command("skills", *words)
+            assert done.status == 0, done.err
+        short = {"127.0.0.1:9090": metrics.place, "incident_triage": TRIAGE, "minutes=5": "seconds=2"}
+        skills.copy("infra_health_check", CHECK, short)
+        skills.grant(TRIAGE, CHECK)
+        yield House(skills, metrics, incidents, ops, model_url)
+
+
+@pytest.fixture(autouse=True)
+def well(house: House) -> None:
+    """Each test begins with services that are well."""
+    house.metrics.services.clear()
+    house.metrics.set("checkout")
+    house.metrics.set("cart")
+    house.metrics.deploys.clear()
+    house.metrics.down, house.metrics.held = False, None
+
+
+def test_the_shipped_file_itself_is_off_and_asks_before_it_serves(house: House) -> None:
+    found = house.product.until("its card", lambda: house.skills.skill("infra_health_check")["status"] == "waiting")
+    (card,) = [one for one in house.skills.cards("permission") if "infra_health_check" in one["title"]]
+
+    assert found
+    assert "reach 127.0.0.1:9090" in card["body"]
+    assert house.skills.skill("incident_triage")["status"] == "disabled"
+
+
+def test_while_all_is_well_nobody_is_told(house: House) -> None:
+    told = len(house.incidents.texts)
+
+    said = house.check()
+
+    assert (said["status"], said["by"]) == ("normal", "model")
+    assert len(house.incidents.texts) == told
+
+
+def test_an_incident_is_triaged_posted_once_and_people_are_asked(house: House) -> None:
+    house.metrics.set("checkout", latency_p95_seconds=2.0)
+    house.metrics.deploys = [("checkout", "v42", 12), ("checkout", "v41", 110), ("cart", "v7", 1)]
+
+    said = house.check()
+
+    assert (said["status"], said["services"], said["measured"]) == ("degraded", ["checkout"], 2.5)
+    text = house.product.until("the summary", lambda: next((t for t in house.incidents.texts if "v42" in t), ""))
+    assert text.startswith("Incident (degraded, medium): checkout\n")
+    assert "Likely cause: checkout v42 was deployed 12 minutes ago" in text
+    assert "• Roll back checkout v42" in text
+    (card,) = [one for one in house.skills.cards("choice") if "v42" in one["body"]]
+    assert [option["id"] for option in card["options"]] == ["real", "real but too late", "false alarm"]
+    assert house.incidents.texts.count(text) == 1
+
+
+def test_when_the_model_fails_rules_classify_and_correlate(house: House) -> None:
+    house.metrics.set("cart", error_rate=0.3)
+    house.metrics.deploys = [("cart", "v9", 4)]
+    house.model_fails("health_assessment", 1)
+    house.model_fails("incident_correlation", 1)
+
+    said = house.check()
+
+    assert (said["status"], said["services"], said["by"]) == ("critical", ["cart"], "rules")
+    triage = said["triage"]
+    assert isinstance(triage, dict)
+    assert (triage["by"], triage["severity"]) == ("rules", "high")
+    assert "cart v9 was deployed 4 minutes ago" in triage["cause"]
+
+
+def test_while_the_metrics_are_down_it_waits_and_asks_again(house: House) -> None:
+    house.metrics.down = True
+    run_id = house.skills.start(CHECK, "infra-health-check")
+
+    def waits() -> bool:
+        return "wait-for-metrics" in [step["name"] for step in house.product.get(f"/api/v1/runs/{run_id}")["steps"]]
+
+    house.product.until("the wait", waits, 60)
+    house.metrics.down = False
+
+    assert house.skills.run(run_id)["output"]["status"] == "normal"
+
+
+def test_one_triage_a_service_at_a_time_by_a_row_whatever_the_engines_key_says(house: House) -> None:
+    house.metrics.set("checkout", latency_p95_seconds=2.0)
+    house.metrics.held = threading.Event()
+    before = len(house.incidents.texts)
+    runs = f"skill-{TRIAGE}/incident-triage"
+    known = {run["id"] for run in house.skills.runs(runs)}
+    data = {"services": ["checkout"], "status": "degraded", "reasoning": "slow"}
+    house.skills.engine.send("infra/incident.triage", {**data, "service": "one key"})
+
+    def claimed() -> bool:
+        new = [run for run in house.skills.runs(runs) if run["id"] not in known]
+        return any(step["name"] == "claim-services" and step["output"] for run in new for step in run["steps"])
+
+    house.product.until("the first one's claim", claimed)
+    house.skills.engine.send("infra/incident.triage", {**data, "service": "another key"})
+
+    def skipped() -> bool:
+        new = [run for run in house.skills.runs(runs) if run["id"] not in known]
+        return any("skipped" in (run["output"] or {}) for run in new)
+
+    house.product.until("the second one to stand back", skipped)
+    assert len(house.incidents.texts) == before
+    house.metrics.held.set()
+    house.product.until("the first one's summary", lambda: len(house.incidents.texts) == before + 1)
+    # What was given back is free again.
+    house.skills.engine.send("infra/incident.triage", {**data, "service": "a third"})
+    house.product.until("the next one's summary", lambda: len(house.incidents.texts) == before + 2)
+
+
+def test_a_triage_that_fails_tells_ops_and_its_event_is_kept(house: House) -> None:
+    house.metrics.down = True
+    data = {"services": ["checkout"], "service": "checkout", "status": "critical", "reasoning": "down"}
+    known = {run["id"] for run in house.skills.runs(f"skill-{TRIAGE}/incident-triage")}
+    house.skills.engine.send("infra/incident.triage", data)
+
+    told = house.product.until(
+        "the handler's words", lambda: next((t for t in house.ops.texts if t.startswith("Incident triage failed")), "")
+    )
+    ours = house.product.until(
+        "the product's own words", lambda: next((t for t in house.ops.texts if "incident-triage failed" in t), ""), 60
+    )
+
+    (run,) = [one for one in house.skills.runs(f"skill-{TRIAGE}/incident-triage") if one["id"] not in known]
+    assert f"kept with run {run['id']}" in told
+    assert "Services: checkout" in told
+    assert run["event"]["data"]["services"] == ["checkout"]
+    assert "Prometheus answered 503" in ours
+    assert '"services": ["checkout"]' in ours
