@@ -103,6 +103,7 @@ class Settings(BaseSettings):
     )
     skill_edits_per_day: int = Field(5, ge=1, description="how often the agent may change one skill a day")
     skill_idle_seconds: float = Field(600, gt=0, description="after so long without a call a skill's process is stopped")
+    skill_call_seconds: float = Field(900, gt=0, description="time limit of one call of a skill")
     shadow_runs: int = Field(1, ge=0, description="runs beside which an agent's change of a skill is tried first")
     canary_runs: int = Field(3, ge=0, description="runs that such a change must complete before it serves all")
     skill_repairs_per_day: int = Field(3, ge=0, description="how often a day the agent is asked to repair one skill")

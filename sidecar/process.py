@@ -14,6 +14,7 @@ from core.orchestrator.engine import Engine
 from core.settings import Settings, SettingsError
 from sidecar.application import create_app
 from sidecar.checking import Checking
+from sidecar.child.limits import Limits
 from sidecar.folders import Folder
 from sidecar.jail.jail import Jail
 from sidecar.jail.probe import probe
@@ -44,7 +45,7 @@ def serve(
     home = settings.home.resolve()
     engine = Engine.of(settings)
     folders = folders_of(settings, home)
-    nursery = Nursery(Jail(home / "sidecar" / "run", probe()), broker)
+    nursery = Nursery(Jail(home / "sidecar" / "run", probe(), Limits(seconds=settings.skill_call_seconds)), broker)
     tools = Tools(
         database=database,
         engine=engine,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 
 from app.doctor.engine import look_at_engine
 from app.doctor.finding import Finding, Verdict
+from app.doctor.jail import look_at_jail
 from app.reaching import require_schema
 from app.supervise.preflight import home_problems
 from app.supervise.probe import is_ready
@@ -21,7 +21,7 @@ def look(settings: Settings) -> Iterator[Finding]:
     yield _home(settings)
     yield _database(settings)
     yield _model(settings)
-    yield _sandbox()
+    yield look_at_jail()
     rows = read_rows(settings.home)
     if rows is None:
         yield Finding("processes", Verdict.NOTE, "not running: start it with `loopwright up`")
@@ -50,12 +50,6 @@ def _model(settings: Settings) -> Finding:
     if settings.offline_model:
         return Finding("model", Verdict.NOTE, "the offline stand-in answers: set OPENAI_API_KEY for a real one")
     return Finding("model", Verdict.OK, f"{settings.model} at {settings.openai_base_url or 'its own address'}")
-
-
-def _sandbox() -> Finding:
-    if shutil.which("bwrap"):
-        return Finding("sandbox", Verdict.OK, "bubblewrap is installed")
-    return Finding("sandbox", Verdict.NOTE, "bubblewrap is not installed: skill files run with weaker isolation")
 
 
 def _process(row: ProcessRow) -> Finding:
