@@ -26,13 +26,14 @@ _log = logging.getLogger(__name__)
 class Pauses:
     """In seconds. A file that vanished counts as gone after `grace`: some editors move the old one away first.
 
-    The book is looked at every `poll`, the engine asked for its list every `registration`, and for runs that nobody
-    called for within `quiet`.
+    What is shipped is first looked at after `shipped`. The book is looked at every `poll`, the engine asked for its
+    list every `registration`, and for runs that nobody called for within `quiet`.
     """
 
     settle: float = 0.05
     grace: float = 0.3
     poll: float = 0.5
+    shipped: float = 5.0
     registration: float = 10.0
     quiet: float = 60.0
 
@@ -101,9 +102,18 @@ class Shelf:
         if (gone := self._gone.pop(stem, None)) is not None:
             gone.cancel()
         if len(files) == 1:
-            self._put(skill, "file", partial(skill.offer, files[0]))
+            self._put(skill, "file", partial(self._offer, skill, files[0]))
         else:
             self._put(skill, "file", partial(skill.clash, files))
+
+    def _offer(self, skill: Skill, file: SkillFile) -> None:
+        """A shipped skill is off at first: it is looked at when those that serve are no longer waited for."""
+        if file.origin == "shipped" and not skill.note(file):
+            timer = threading.Timer(self._pauses.shipped, self._put, (skill, "file", partial(skill.offer, file)))
+            timer.daemon = True
+            timer.start()
+        else:
+            skill.offer(file)
 
     def _missed(self, skill: Skill) -> None:
         if skill.stem in self._gone:

@@ -118,6 +118,14 @@ class Skill:
             self._advance()
         self.drop_unused()
 
+    def note(self, file: SkillFile) -> bool:
+        """Enter the file in the book, unread; whether there is a version of it, or one is wanted."""
+        if self._offered == (file.sha, str(file.path)):
+            return True
+        with self._work:
+            row = self._enter(file)
+        return row.enabled or row.version_id is not None or row.candidate_id is not None
+
     def clash(self, files: list[SkillFile]) -> None:
         """Several files bear the name: none of them is taken, and whatever serves goes on."""
         places = " and ".join(str(file.path) for file in files)

@@ -58,6 +58,11 @@ class RunningSidecar:
         return f"http://127.0.0.1:{self.port}"
 
     @property
+    def pid(self) -> int:
+        assert self.process is not None
+        return self.process.pid
+
+    @property
     def folder(self) -> Path:
         return self.home / "workspace" / "functions"
 
