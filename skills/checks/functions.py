@@ -8,20 +8,20 @@ from collections.abc import Iterator
 
 from skills.checks.declared import Declared
 from skills.checks.expressions import wrong_expression
-from skills.checks.source import Source
+from skills.checks.source import MOST_FUNCTIONS, Source
 from skills.problem import Problem
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 _FAILURE = "-failure"
-_MOST_FUNCTIONS, _MOST_RETRIES, _MOST_CONCURRENCY, _MOST_CANCELS = 20, 20, 2, 5
+_MOST_RETRIES, _MOST_CONCURRENCY, _MOST_CANCELS = 20, 2, 5
 _EXPRESSIONS = frozenset(("key", "run", "if_exp", "expression"))
 
 
 def check_functions(source: Source) -> Iterator[Problem]:
     if not source.declared:
         yield Problem(None, "the file has no function", "decorate one with @client.create_function(…)")
-    for extra in source.declared[_MOST_FUNCTIONS:]:
-        yield Problem(extra.call.lineno, f"the file has more than {_MOST_FUNCTIONS} functions", "make it two files")
+    for extra in source.too_many[:1]:
+        yield Problem(extra.call.lineno, f"the file has more than {MOST_FUNCTIONS} functions", "make it two files")
     for declared in source.declared:
         yield from _identity(declared)
         yield from _handlers(source, declared)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 
 from skills.checks.forbidden import check_forbidden
@@ -25,6 +26,7 @@ from skills.problem import Problem, RefusedSkillError
 
 MOST_PROBLEMS = 50
 """More than these nobody reads; a check that finds more has said enough."""
+_LONGEST = 500
 
 CHECKS: tuple[Check, ...] = (
     check_stems,
@@ -47,7 +49,7 @@ def check_source(source: bytes, stem: str, others: Mapping[str, Path]) -> list[P
     try:
         text, tree = parse(source)
     except RefusedSkillError as refused:
-        return list(refused.problems)
+        return _ordered(list(refused.problems))
     with tempfile.TemporaryDirectory(prefix="loopwright-check-") as folder:
         file = Path(folder) / "skill_file.py"
         file.write_bytes(source)
@@ -81,7 +83,9 @@ def tree_problems(text: str, tree: ast.Module, stem: str, others: Mapping[str, P
     try:
         source = read_source(text, tree, stem, manifest, others)
         for check in CHECKS:
-            problems += check(source)
+            problems += islice(check(source), MOST_PROBLEMS)
+    except RefusedSkillError as refused:
+        problems += refused.problems
     except RecursionError:
         problems.append(Problem(None, "the file is nested too deeply", "write it flatter"))
     return problems
@@ -94,5 +98,11 @@ def _found(tool: Tool | None, problems: Callable[[Tool], Iterator[Problem]]) -> 
 
 def _ordered(problems: list[Problem]) -> list[Problem]:
     """Each once, by line; what has no line comes last."""
-    unique = dict.fromkeys(problems)
+    unique = dict.fromkeys(Problem(one.line, _readable(one.reason), _readable(one.fix)) for one in problems)
     return sorted(unique, key=lambda one: (one.line is None, one.line or 0))[:MOST_PROBLEMS]
+
+
+def _readable(text: str) -> str:
+    """One line of what may hold an author's own words: they are shown to people and to the model."""
+    kept = "".join(char if char.isprintable() else " " for char in text[: 2 * _LONGEST])
+    return kept if len(kept) <= _LONGEST else kept[: _LONGEST - 1] + "…"

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 
 from skills.checks.declared import CREATE
-from skills.checks.source import Source, shown
+from skills.checks.source import Source
 from skills.checks.word_list import words
 from skills.problem import Problem
 
@@ -74,7 +74,7 @@ class _Loading:
             case ast.Expr(value=ast.Call(func=ast.Call() as create, args=[_])) if self._dotted(create.func) == CREATE:
                 yield from self._value(create)
             case _:
-                yield Problem(node.lineno, _what_runs(node), _FIX)
+                yield Problem(node.lineno, self._what_runs(node), _FIX)
 
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Problem]:
         for decorator in node.decorator_list:
@@ -93,7 +93,7 @@ class _Loading:
         if isinstance(called, ast.Attribute) and called.attr in {"setter", "getter", "deleter"}:
             return
         if not self._is_known(called):
-            yield Problem(node.lineno, f"the decorator {shown(called)} runs while the file is loaded", _FIX)
+            yield Problem(node.lineno, f"the decorator {self._shown(called)} runs while the file is loaded", _FIX)
         elif isinstance(node, ast.Call):
             yield from self._arguments(node)
 
@@ -102,9 +102,9 @@ class _Loading:
             case ast.Call():
                 yield from self._called(node)
             case ast.BinOp(op=ast.Pow(), right=right) if not self._is_small(right):
-                yield Problem(node.lineno, f"this is worked out while the file is loaded: {shown(node)}", _FIX)
+                yield Problem(node.lineno, f"this is worked out while the file is loaded: {self._shown(node)}", _FIX)
             case ast.Await() | ast.Yield() | ast.YieldFrom() | ast.NamedExpr():
-                yield Problem(node.lineno, f"this runs while the file is loaded: {shown(node)}", _FIX)
+                yield Problem(node.lineno, f"this runs while the file is loaded: {self._shown(node)}", _FIX)
             case ast.Lambda(args=arguments):
                 yield from self._defaults(arguments)
             case ast.ListComp(generators=loops) | ast.SetComp(generators=loops) | ast.DictComp(generators=loops):
@@ -126,7 +126,7 @@ class _Loading:
         else:
             known = self._is_known(func)
         if not known:
-            yield Problem(node.lineno, f"{shown(func)} is called while the file is loaded", _FIX)
+            yield Problem(node.lineno, f"{self._shown(func)} is called while the file is loaded", _FIX)
         yield from self._arguments(node)
 
     def _defaults(self, arguments: ast.arguments) -> Iterator[Problem]:
@@ -136,7 +136,7 @@ class _Loading:
 
     def _comprehension(self, node: ast.expr, loops: list[ast.comprehension]) -> Iterator[Problem]:
         if len(loops) > 1 or any(self._counts(loop.iter) for loop in loops):
-            yield Problem(node.lineno, f"this is worked out while the file is loaded: {shown(node)}", _FIX)
+            yield Problem(node.lineno, f"this is worked out while the file is loaded: {self._shown(node)}", _FIX)
             return
         for loop in loops:
             for part in (loop.iter, *loop.ifs):
@@ -177,16 +177,18 @@ class _Loading:
     def _is_type_checking(self, test: ast.expr) -> bool:
         return self._dotted(test) in {"typing.TYPE_CHECKING", "typing_extensions.TYPE_CHECKING"}
 
+    def _what_runs(self, node: ast.stmt) -> str:
+        match node:
+            case ast.While() | ast.For() | ast.AsyncFor():
+                return "a loop runs while the file is loaded"
+            case ast.Raise():
+                return "the file raises while it is loaded"
+            case ast.Expr(value=value):
+                return f"this runs while the file is loaded: {self._shown(value)}"
+            case ast.If() | ast.Try() | ast.TryStar() | ast.Match():
+                return "the file decides something while it is loaded"
+            case _:
+                return f"{type(node).__name__} runs while the file is loaded"
 
-def _what_runs(node: ast.stmt) -> str:
-    match node:
-        case ast.While() | ast.For() | ast.AsyncFor():
-            return "a loop runs while the file is loaded"
-        case ast.Raise():
-            return "the file raises while it is loaded"
-        case ast.Expr(value=value):
-            return f"this runs while the file is loaded: {shown(value)}"
-        case ast.If() | ast.Try() | ast.TryStar() | ast.Match():
-            return "the file decides something while it is loaded"
-        case _:
-            return f"{type(node).__name__} runs while the file is loaded"
+    def _shown(self, node: ast.expr) -> str:
+        return self._source.shown(node)

@@ -6,9 +6,11 @@ import ast
 import builtins
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 _BUILTINS = frozenset(dir(builtins))
+# No name that any check knows is longer.
+_LONGEST = 120
 
 
 @dataclass(frozen=True)
@@ -18,9 +20,17 @@ class Names:
     aliases: Mapping[str, str]
     bound: frozenset[str]
     constants: Mapping[str, ast.expr]
+    _known: dict[int, str | None] = field(default_factory=dict, compare=False, repr=False)
 
     def dotted(self, expression: ast.expr) -> str | None:
         """`skills.kit.http.get`, `builtins.open`; None for what the file itself made or what is no plain name."""
+        if not isinstance(expression, ast.Name | ast.Attribute):
+            return None
+        if (key := id(expression)) not in self._known:
+            self._known[key] = self._read(expression)
+        return self._known[key]
+
+    def _read(self, expression: ast.expr) -> str | None:
         match expression:
             case ast.Name(id=name) if name in self.aliases:
                 return self.aliases[name]
@@ -28,7 +38,7 @@ class Names:
                 return f"builtins.{name}"
             case ast.Attribute(value=whole, attr=attr):
                 before = self.dotted(whole)
-                return f"{before}.{attr}" if before is not None else None
+                return f"{before}.{attr}" if before is not None and len(before) + len(attr) < _LONGEST else None
             case _:
                 return None
 

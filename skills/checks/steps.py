@@ -26,7 +26,7 @@ class StepCall:
 
 def step_calls(source: Source, within: Iterable[ast.AST]) -> Iterator[StepCall]:
     """Every use of a step there, also by `functools.partial(ctx.step.run, "id", …)`."""
-    steps = _step_names(source)
+    steps = source.steps
     for node in within:
         if not isinstance(node, ast.Call):
             continue
@@ -114,7 +114,7 @@ def _gateway(source: Source) -> Iterator[Problem]:
 
 def _roundabout(source: Source) -> Iterator[Problem]:
     """A step method that is not called where it is named: nobody can say which ids it gets."""
-    steps = _step_names(source)
+    steps = source.steps
     direct: set[int] = set()
     for node in source.nodes:
         if isinstance(node, ast.Call):
@@ -160,28 +160,6 @@ def _directly(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
             continue
         yield node
         waiting += ast.iter_child_nodes(node)
-
-
-def _step_names(source: Source) -> frozenset[str]:
-    """Names that stand for `ctx.step`: set to it, or a parameter that is called or typed so."""
-    found: set[str] = set()
-    for node in source.nodes:
-        match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Attribute(attr="step")):
-                found.add(name)
-            case ast.arg(arg=name, annotation=annotation) if name == "step" or _is_step_type(annotation):
-                found.add(name)
-            case _:
-                continue
-    return frozenset(found)
-
-
-def _is_step_type(annotation: ast.expr | None) -> bool:
-    match annotation:
-        case ast.Attribute(attr=name) | ast.Name(id=name) | ast.Constant(value=str(name)):
-            return name.rpartition(".")[2] in {"StepSync", "Step"}
-        case _:
-            return False
 
 
 def _method(func: ast.expr, steps: frozenset[str]) -> str | None:

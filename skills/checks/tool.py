@@ -15,6 +15,7 @@ from typing import Any
 
 _MEMORY = 4 << 30
 _SECONDS = 10
+_MOST_SAID = 4 << 20
 
 
 class ToolError(Exception):
@@ -35,20 +36,23 @@ class Tool:
         env = {"HOME": str(folder), "XDG_CONFIG_HOME": str(folder), "XDG_CACHE_HOME": str(folder), "PATH": os.defpath}
         # One file is too little for threads to share.
         env |= {"TY_MAX_PARALLELISM": "1", "RAYON_NUM_THREADS": "1"}
-        self._process = subprocess.Popen(
-            argv, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        )
+        self._said = folder / f"{Path(argv[0]).name}.json"
+        with self._said.open("wb") as said:
+            self._process = subprocess.Popen(
+                argv, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.DEVNULL
+            )
         if hasattr(resource, "prlimit"):
             # It may have ended already.
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 resource.prlimit(self._process.pid, resource.RLIMIT_AS, (_MEMORY, _MEMORY))
                 resource.prlimit(self._process.pid, resource.RLIMIT_CPU, (_SECONDS, _SECONDS))
+                resource.prlimit(self._process.pid, resource.RLIMIT_FSIZE, (_MOST_SAID, _MOST_SAID))
 
     def answer(self) -> list[dict[str, Any]]:
         """Its findings; raises ToolError."""
         try:
-            output, _ = self._process.communicate(timeout=_SECONDS)
-            found = json.loads(output or "[]")
+            self._process.wait(_SECONDS)
+            found = json.loads(self._said.read_bytes() or "[]")
         except subprocess.TimeoutExpired:
             raise ToolError(f"took more than {_SECONDS} s") from None
         except ValueError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import islice
 
 from skills.checks.cron import wrong_cron, wrong_jitter
 from skills.checks.events import wrong_event
@@ -12,7 +13,7 @@ from skills.checks.source import Source
 from skills.checks.steps import step_calls
 from skills.problem import Problem
 
-_MOST = 10
+_MOST, _MOST_WAITS = 10, 100
 _EXPRESSION_FIX = "compare fields of the event: event.data.level == 'critical'"
 
 
@@ -27,7 +28,7 @@ def check_triggers(source: Source) -> Iterator[Problem]:
         if not 1 <= len(listed) <= _MOST:
             yield Problem(trigger.lineno, f"a function has 1 to {_MOST} triggers", "write them as a list")
         seen: set[str] = set()
-        for one in listed:
+        for one in listed[:_MOST]:
             yield from _trigger(source, source.names.resolved(one))
             text = ast.dump(one)
             if text in seen:
@@ -70,9 +71,8 @@ def _cron(source: Source, node: ast.Call, options: dict[str | None, ast.expr]) -
 
 
 def _waits(source: Source) -> Iterator[Problem]:
-    for one in step_calls(source, source.nodes):
-        if one.method != "wait_for_event":
-            continue
+    waits = (one for one in step_calls(source, source.nodes) if one.method == "wait_for_event")
+    for one in islice(waits, _MOST_WAITS):
         options = {option.arg: option.value for option in one.call.keywords}
         yield from _event(source, one.line, options.get("event"), "waits for")
         if (expression := options.get("if_exp")) is not None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from skills.checks import check_source
 from skills.checks.gate import tree_problems
 from skills.checks.parsing import parse
 from skills.problem import Problem, RefusedSkillError
@@ -360,3 +362,33 @@ def test_ids_that_an_engine_would_take_for_each_other_are_refused(tmp_path: Path
 
 def test_a_stem_is_a_plain_name() -> None:
     assert problems_of(GOOD, stem="../words") != []
+
+
+_HEAD = 'MANIFEST = {"title": "a", "purpose": "b"}\nimport inngest\nfrom skills.kit import client\n'
+LARGE = {
+    "long chains": _HEAD + ("x = inngest" + ".b" * 900 + "\n") * 130,
+    "calls of calls": _HEAD + ("x = inngest" + "()" * 900 + "\n") * 130,
+    "many tries": _HEAD + "def f(ctx):\n" + " try: ctx.step.run('a', f)\n except: pass\n" * 5000,
+    "functions that name each other": _HEAD
+    + "".join(f"@client.create_function(fn_id='f{n}')\ndef f{n}(ctx): f{n - 1}\n" for n in range(3000)),
+    "many schedules": _HEAD
+    + "@client.create_function(fn_id='f', trigger=["
+    + "inngest.TriggerCron(cron='0 0 29 2 *'),\n" * 4000
+    + "])\ndef f(ctx): pass\n",
+    "a long schedule": GOOD.replace("[]", "").replace(
+        'TriggerEvent(event="text/written")', 'TriggerCron(cron="' + "1," * 100_000 + '1 0 1 1 *")'
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_a_large_file_takes_no_minutes(name: str) -> None:
+    began = time.process_time()
+    assert problems_of(LARGE[name]) != []
+    assert time.process_time() - began < 20
+
+
+def test_a_problem_is_one_short_line() -> None:
+    found = check_source(GOOD.replace("text/written", "x\\n" + "y" * 10_000).encode(), "words", {})
+    assert found
+    assert all(len(one.reason) <= 500 and one.reason.isprintable() for one in found)
