@@ -22,7 +22,7 @@ from core.tools import Tool
 from functions.routable_works import RoutableWorks
 from functions.watch import Pass
 from generation import watching as generation_watching
-from generation.approving import answer_limit, approve_quote
+from generation.approving import limit_handler, quote_handler
 from generation.capabilities import Capabilities
 from generation.orders import open_of_task
 from generation.placing import Desk
@@ -45,7 +45,7 @@ from skills.tools import SkillDesk, on_irreversible_answered, skill_tools
 from workspace import objects
 from workspace.assets import Assets
 from workspace.reading_tools import ListObjects
-from workspace.state import is_object, object_input, objects_state
+from workspace.state import is_object, object_input, objects_state, version_of
 from workspace.tools import on_delete_answered, workspace_tools
 
 
@@ -75,8 +75,8 @@ class Parts:
         return {
             **answers.HANDLERS,
             **skill_outcomes.HANDLERS,
-            "quote": approve_quote,
-            "limit": answer_limit,
+            "quote": quote_handler(version_of),
+            "limit": limit_handler(version_of),
             "permission": grants.answer_permission,
             "irreversible": on_irreversible_answered(on_delete_answered),
             "clarify": clarify_handler(RoutableWorks()),

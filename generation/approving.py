@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
 
 from core.database import Scope
@@ -12,42 +13,73 @@ from generation.admitting import admit
 from generation.drafts import Draft
 from generation.orders import open_of_task
 from runtime import cards, control, credits, tasks, waits
-from runtime.cards import Card, open_card
+from runtime.cards import AnswerHandler, Card, open_card
+
+VersionOf = Callable[[Scope, str], int | None]
+"""The version at which a work stands; None when it is gone."""
 
 
-def approve_quote(scope: Scope, card: Card) -> None:
-    """The AnswerHandler of quote cards: `approve` orders exactly what the card shows, `refuse` tells the task.
+def quote_handler(version_of: VersionOf) -> AnswerHandler:
+    """For quote cards: `approve` orders exactly what the card shows, `refuse` tells the task.
 
-    Raises ConflictError when the card has authorised its orders already, RefusedError when its facts do not hold.
+    A quote for works that have moved since orders nothing: its card is superseded and the task told, which may ask
+    afresh. Raises ConflictError when the card has authorised its orders already, RefusedError when its facts do not
+    hold.
     """
-    if card.answer_option != "approve" or not card.subject.get("orders"):
-        cards.deliver_answer(scope, card)
-        return
+
+    def approve(scope: Scope, card: Card) -> None:
+        if card.answer_option != "approve" or not card.subject.get("orders"):
+            cards.deliver_answer(scope, card)
+            return
+        drafts = _authorised(scope, card)
+        if _moved(scope, drafts, version_of):
+            cards.outdate(scope, card)
+            return
+        budget = _lock(scope, card)
+        if quotes.total(drafts) > budget.available:
+            _ask_for_credit(scope, card, drafts, budget)
+            return
+        _admit_all(scope, card, drafts)
+
+    return approve
+
+
+def limit_handler(version_of: VersionOf) -> AnswerHandler:
+    """For limit cards: `raise` orders what waits for credit, `stop` stops the task.
+
+    An owner's `raise` adds to the balance what is missing of the amount on the card, once. Raises RefusedError, so that
+    the card stays open, where somebody else answers while the balance does not cover it. Works that have moved since
+    are treated as on a quote card.
+    """
+
+    def answer(scope: Scope, card: Card) -> None:
+        if card.answer_option == "stop" and card.task_id is not None:
+            control.stop(scope, card.task_id)
+        elif card.answer_option != "raise" or not card.subject.get("orders"):
+            cards.deliver_answer(scope, card)
+        else:
+            _raise(scope, card, version_of)
+
+    return answer
+
+
+def _raise(scope: Scope, card: Card, version_of: VersionOf) -> None:
     drafts = _authorised(scope, card)
-    budget = _lock(scope, card)
-    if quotes.total(drafts) > budget.available:
-        _ask_for_credit(scope, card, drafts, budget)
+    if _moved(scope, drafts, version_of):
+        cards.outdate(scope, card)
         return
+    budget = _lock(scope, card)
+    missing = quotes.total(drafts) - budget.available
+    if missing > 0:
+        _add_credit(scope, card, missing, budget)
     _admit_all(scope, card, drafts)
 
 
-def answer_limit(scope: Scope, card: Card) -> None:
-    """The AnswerHandler of limit cards: `raise` orders what waits for credit, `stop` stops the task.
-
-    An owner's `raise` adds to the balance what is missing of the amount on the card, once. Raises RefusedError, so that
-    the card stays open, where somebody else answers while the balance does not cover it.
-    """
-    if card.answer_option == "stop" and card.task_id is not None:
-        control.stop(scope, card.task_id)
-    elif card.answer_option != "raise" or not card.subject.get("orders"):
-        cards.deliver_answer(scope, card)
-    else:
-        drafts = _authorised(scope, card)
-        budget = _lock(scope, card)
-        missing = quotes.total(drafts) - budget.available
-        if missing > 0:
-            _add_credit(scope, card, missing, budget)
-        _admit_all(scope, card, drafts)
+def _moved(scope: Scope, drafts: list[Draft], version_of: VersionOf) -> bool:
+    """Whether a work that was to be made from, or made a next version of, is no longer as it was priced."""
+    named = {(str(one["object_id"]), int(one["version"])) for draft in drafts for one in draft.inputs}
+    named |= {(draft.object_id, draft.base_version or 0) for draft in drafts if draft.object_id is not None}
+    return any(version_of(scope, object_id) != version for object_id, version in named)
 
 
 def _add_credit(scope: Scope, card: Card, missing: Decimal, budget: credits.Budget) -> None:
@@ -112,6 +144,7 @@ def _ask_for_credit(scope: Scope, card: Card, drafts: list[Draft], budget: credi
         turn_id=card.turn_id,
         quote=quotes.quote(drafts),
         subject=card.subject,
+        expires_at=scope.now + quotes.LAST,
     )
     wait = None if card.task_id is None else waits.current(scope, card.task_id)
     if card.task_id is not None and wait is not None and card.id in wait.refs:

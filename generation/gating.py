@@ -78,6 +78,7 @@ def _open(
         turn_id=call.turn_id,
         quote=quotes.quote(drafts),
         subject=quotes.subject(drafts, call.turn_id),
+        expires_at=scope.now + quotes.LAST,
     )
     mine = drafts[0]
     if cause == _cause(kind, mine.call_id) and not quotes.holds(card.subject, mine.call_id, mine.digest):

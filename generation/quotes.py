@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -11,6 +12,8 @@ from generation.drafts import Draft
 from generation.wishes import digest_of
 from runtime.cards import Card
 
+LAST = timedelta(days=7)
+"""How long a price stands on a card; then the card expires, and the task may ask for a fresh one."""
 RAISING = "Raising the limit adds what is missing to the balance."
 _NAMES = {"image": "picture", "video": "film", "audio": "sound", "model3d": "3D model"}
 

@@ -191,9 +191,8 @@ def answer(
     if not won:
         raise _not_open(get(scope, card_id))
     _changed(scope, card_id, card.task_id)
-    answered = get(scope, card_id)
-    handlers.get(card.kind, deliver_answer)(scope, answered)
-    return answered
+    handlers.get(card.kind, deliver_answer)(scope, get(scope, card_id))
+    return get(scope, card_id)
 
 
 def answer_in_words(scope: Scope, card: Card, option: str | None, text: str, person_id: str) -> bool:
@@ -243,6 +242,17 @@ def close(scope: Scope, card: Card, state: str) -> None:
     """Make one card `void` or `superseded`, unless it is no longer open."""
     if scope.change(scope.update(cards).where(cards.c.id == card.id, cards.c.state == "open").values(state=state)):
         _changed(scope, card.id, card.task_id)
+
+
+def outdate(scope: Scope, card: Card) -> None:
+    """Take back the answer that was just given to a card whose facts no longer hold, and tell its task."""
+    scope.change(
+        scope.update(cards)
+        .where(cards.c.id == card.id)
+        .values(state="superseded", answer_option=None, answer_text=None, answered_by=None, answered_at=None)
+    )
+    _changed(scope, card.id, card.task_id)
+    deliver_answer(scope, card)
 
 
 def overdue(scope: Scope, limit: int = 100) -> list[Card]:

@@ -38,6 +38,12 @@ def is_object(scope: Scope, thing_id: str) -> bool:
     return True
 
 
+def version_of(scope: Scope, object_id: str) -> int | None:
+    """The version at which an object stands; None when it is gone."""
+    found = objects.by_ids(scope, [object_id]).get(object_id)
+    return None if found is None else found.version
+
+
 def object_input(scope: Scope, ref_id: str) -> dict[str, Any]:
     """An object that was handed to a task as an input; `ref_id` is its id, or `id:version`."""
     object_id, _, version = ref_id.partition(":")

@@ -17,7 +17,7 @@ from app.supervise.ports import free_ports
 from core.errors import ConflictError, InvalidError, LostError, NotFoundError, RefusedError, UnavailableError
 from core.tables import persons, roles
 from core.tools import ToolResult
-from generation.approving import approve_quote
+from generation.approving import quote_handler
 from generation.providers.jobs import JobsProvider
 from generation.states import State
 from runtime import cards, control, credits, inbox, tasks, waits
@@ -25,6 +25,7 @@ from runtime.tables import cards as cards_table
 from runtime.tasks import Plan
 from tests.generation.world import FILM_5, FILM_8, PICTURE, Studio, World, world_of
 from tests.support.databases import Store
+from workspace.state import version_of
 
 
 def viewer(world: World) -> str:
@@ -186,7 +187,7 @@ def test_40_an_approval_is_used_once(world: World) -> None:
     with pytest.raises(ConflictError):
         world.answer(card, "approve")
     with world.scope() as scope, pytest.raises(ConflictError, match="has been used"):
-        approve_quote(scope, card)
+        quote_handler(version_of)(scope, card)
 
     assert len(world.orders()) == 1
     assert world.money("reserve") == [Decimal("0.40")]
@@ -352,6 +353,52 @@ def test_a_quote_that_the_balance_no_longer_covers_becomes_a_limit_card(world: W
         waiting = waits.current(scope, task.id)
     assert waiting is not None
     assert (waiting.kind, waiting.refs) == ("generation", (world.orders()[0].id,))
+
+
+@pytest.mark.parametrize("change", ["moved", "deleted"])
+def test_a_quote_for_a_work_that_has_moved_since_authorises_nothing(world: World, change: str) -> None:
+    """The card is superseded and the task told, which may order afresh from what is there now."""
+    task = world.task()
+    fence = world.turn(task)
+    picture = world.follow(world.order(task, fence, 1, "generate_image")).object_ids[0]
+    world.decide(fence, 2, ("generate_video", {**FILM_8[1], "references": [picture]}))
+    world.call(task, fence, 2, 0)
+    (card,) = world.cards(task)
+    with world.scope() as scope:
+        if change == "moved":
+            workspace.objects.add_version(
+                scope,
+                picture,
+                base_version=1,
+                media_type="image/png",
+                size=1,
+                sha256="0" * 64,
+                created_by="p",
+                cause="c",
+            )
+        else:
+            workspace.objects.delete(scope, picture, version=1)
+
+    answered = world.answer(card, "approve")
+
+    assert (answered.state, answered.answer_option) == ("superseded", None)
+    assert [order.kind for order in world.orders()] == ["image"]
+    with world.scope() as scope:
+        assert [(item.kind, item.ref_id) for item in inbox.unread(scope, task.id)][-1] == ("answer", card.id)
+    with pytest.raises(ConflictError):
+        world.answer(card, "approve")
+
+
+def test_a_quote_lasts_a_week(world: World) -> None:
+    task = world.task()
+    fence = world.turn(task)
+    world.decide(fence, 1, FILM_8)
+    world.call(task, fence, 1, 0)
+    (card,) = world.cards(task)
+    world.store.clock.advance(timedelta(days=7))
+    with pytest.raises(ConflictError, match="expired"):
+        world.answer(card, "approve")
+    assert world.orders() == []
 
 
 def test_an_owner_raises_the_limit_on_the_card_by_what_is_missing(world: World) -> None:

@@ -24,7 +24,7 @@ from core.database import Database, Scope
 from core.model import Decision, ProposedCall, Usage
 from core.settings import Settings
 from core.tools import CallContext, Effect, Tool, ToolResult
-from generation.approving import answer_limit, approve_quote
+from generation.approving import limit_handler, quote_handler
 from generation.capabilities import Capabilities
 from generation.orders import Order, get, listing
 from generation.placing import Desk
@@ -45,6 +45,7 @@ from runtime.wake import wake
 from tests.support.databases import Store
 from tests.support.wsgi import serving
 from workspace.assets import Assets
+from workspace.state import version_of
 from workspace.works import file_output
 
 KEY = "jobs-key-of-the-tests"
@@ -184,7 +185,7 @@ class World:
         return self.get(str(self.call(task, fence, n, 0).content["order_id"]))
 
     def answer(self, card: Card, option: str, person_id: str | None = None) -> Card:
-        handlers = {"quote": approve_quote, "limit": answer_limit}
+        handlers = {"quote": quote_handler(version_of), "limit": limit_handler(version_of)}
         with self.database.transaction(self.workspace_id) as scope:
             return answer(scope, card.id, option, None, person_id or self.store.person_id, handlers)
 
