@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -17,6 +18,8 @@ from core.clock import Clock, SystemClock
 from core.ids import Ids, RandomIds
 from core.tables import changes, workspaces
 
+_LONG_REST = 1.0
+"""Seconds after which a connection is tried before it is used."""
 _ADVANCE = (
     sa.update(workspaces)
     .where(workspaces.c.id == sa.bindparam("workspace"))
@@ -193,9 +196,30 @@ class Database:
         self._reader.dispose()
 
 
+def _ask_after_rest(engine: sa.Engine) -> None:
+    """Try a connection that has rested before it is used: the server may have closed it. A busy one costs nothing."""
+
+    @sa.event.listens_for(engine, "checkin")
+    def _rests(_connection: Any, record: Any) -> None:
+        record.info["rests_since"] = time.monotonic()
+
+    @sa.event.listens_for(engine, "checkout")
+    def _works(connection: Any, record: Any, _proxy: Any) -> None:
+        rests_since = record.info.get("rests_since")
+        if rests_since is None or time.monotonic() - rests_since < _LONG_REST:
+            return
+        try:
+            engine.dialect.do_ping(connection)
+        except engine.dialect.loaded_dbapi.Error as error:
+            # The pool opens another one.
+            raise sa.exc.DisconnectionError(f"the connection is lost: {type(error).__name__}") from None
+
+
 def _engine(url: str, pool_size: int, *, immediate: bool) -> sa.Engine:
     if not url.startswith("sqlite"):
-        return sa.create_engine(url, pool_size=pool_size, max_overflow=pool_size, pool_pre_ping=True)
+        engine = sa.create_engine(url, pool_size=pool_size, max_overflow=pool_size)
+        _ask_after_rest(engine)
+        return engine
     engine = sa.create_engine(url, pool_size=pool_size, max_overflow=pool_size, connect_args={"timeout": 30})
     begin = "BEGIN IMMEDIATE" if immediate else "BEGIN"
 

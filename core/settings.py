@@ -97,12 +97,18 @@ class Settings(BaseSettings):
     watch_seconds: float = Field(10, gt=0, description="pause between two passes of the watch")
     poll_seconds: float = Field(2, gt=0, description="first pause before a provider is asked for news")
     order_deadline_seconds: float = Field(3600, gt=0, description="how long a job may take before it counts as lost")
-    skill_failures: int = Field(3, ge=1, description="failed runs in a row after which a skill's version is quarantined")
+    skill_failures: int = Field(
+        3, ge=1, description="failed runs in a row after which a skill's version is quarantined"
+    )
     skill_cards: str = Field(
-        "new", pattern="^(new|always)$", description="`always`: a card for each change by the agent, else for what is new"
+        "new",
+        pattern="^(new|always)$",
+        description="`always`: a card for each change by the agent, else for what is new",
     )
     skill_edits_per_day: int = Field(5, ge=1, description="how often the agent may change one skill a day")
-    skill_idle_seconds: float = Field(600, gt=0, description="after so long without a call a skill's process is stopped")
+    skill_idle_seconds: float = Field(
+        600, gt=0, description="after so long without a call a skill's process is stopped"
+    )
     skill_call_seconds: float = Field(900, gt=0, description="time limit of one call of a skill")
     shadow_runs: int = Field(1, ge=0, description="runs beside which an agent's change of a skill is tried first")
     canary_runs: int = Field(3, ge=0, description="runs that such a change must complete before it serves all")

@@ -14,7 +14,11 @@ from runtime import calling, closing, deciding, entering
 from runtime.parts import RuntimeParts
 
 MOST_DECISIONS = 20
-"""Decisions of one run; a longer turn goes on in the next run, so that no run outgrows the engine's limits."""
+"""Decisions of one run; a longer turn goes on in the next run.
+
+Each call of a run brings the results of all its steps so far, to be checked and read anew: after some twenty decisions
+that costs more than another run does.
+"""
 
 
 def work(ctx: inngest.ContextSync, parts: RuntimeParts, workspace_id: str, turn_id: str) -> str:

