@@ -11,8 +11,8 @@ from pydantic import BaseModel, ValidationError
 from core import crash
 from core.database import Scope
 from core.errors import BusyError, LoopwrightError, LostError, UnavailableError
-from core.tools import CallContext, Tool, ToolResult
-from runtime import messages, tasks
+from core.tools import CallContext, Effect, Tool, ToolResult
+from runtime import guard, messages, tasks
 from runtime.parts import RuntimeParts
 from runtime.turns import ledger, repeats
 from runtime.turns.lease import TurnFence, claimed, kept
@@ -60,6 +60,9 @@ def run_call(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str, 
         if call.status == "proposed" and repeats.made_often(call.effect, ledger.made_like(scope, call)):
             ledger.record_result(scope, fence, call, "failed", _REPEATED)
             return Called("failed", False)
+        if refused := _refused(scope, tool, context):
+            ledger.record_result(scope, fence, call, "failed", refused)
+            return Called("failed", False)
         if call.status == "started" and not tool.repeatable:
             unknown = ToolResult({"status": "outcome_unknown", "call_id": call.id}, ok=False)
             ledger.record_result(scope, fence, call, "outcome_unknown", unknown)
@@ -75,6 +78,14 @@ def run_call(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str, 
         with parts.database.transaction(workspace_id, "call.result") as scope:
             ledger.record_result(scope, fence, call, status, result)
     return Called(status, ends=call.tool == "finish" and result.ok)
+
+
+def _refused(scope: Scope, tool: Tool, context: CallContext) -> ToolResult | None:
+    """What the person whose task it is may no longer do, the task may not either; paid tools ask the whole guard."""
+    if tool.effect not in (Effect.WRITE, Effect.IRREVERSIBLE):
+        return None
+    refused = guard.allowed_to(tool.effect, guard.role_of(scope, context.person_id))
+    return None if refused is None else ToolResult({"error": refused.rule, "message": refused.reason}, ok=False)
 
 
 def _take_back_start(parts: RuntimeParts, workspace_id: str, fence: TurnFence, call_id: str) -> None:

@@ -88,13 +88,25 @@ def decide(facts: Facts) -> Verdict:
     return _permission(facts) or _autonomy(facts) or _budget(facts)
 
 
-def _permission(facts: Facts) -> Refused | None:
-    if facts.role is None:
+def allowed_to(effect: Effect, role: str | None) -> Refused | None:
+    """The first rule by itself: what a role may do at all; None when it may."""
+    if role is None:
         return Refused("permission", "the person has no role in this workspace")
+    if effect is not Effect.READ and role == "viewer":
+        return Refused("permission", "a viewer may look but not change or order anything")
+    return None
+
+
+def role_of(scope: Scope, person_id: str) -> str | None:
+    role: str | None = scope.scalar(scope.select(roles.c.role).where(roles.c.person_id == person_id))
+    return role
+
+
+def _permission(facts: Facts) -> Refused | None:
+    if refused := allowed_to(facts.effect, facts.role):
+        return refused
     if facts.effect is Effect.READ:
         return None
-    if facts.role == "viewer":
-        return Refused("permission", "a viewer may look but not change or order anything")
     if facts.task_status in ("stopped", "archived", "paused"):
         return Refused("task", f"the task is {facts.task_status}; nothing new is started in it")
     if facts.effect is Effect.PAID and facts.task_status is None:
@@ -186,7 +198,7 @@ def gather_facts(
     used = Used(Decimal(0), 0) if task is None else credits.plan_used(scope, task.id)
     return Facts(
         effect=effect,
-        role=scope.scalar(scope.select(roles.c.role).where(roles.c.person_id == person_id)),
+        role=role_of(scope, person_id),
         asked_by="program" if task is not None and task.asked_by == "program" else asked_by,
         task_status=None if task is None else task.status,
         at_checkpoint=task is not None and _at_checkpoint(scope, task.id),

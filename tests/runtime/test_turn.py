@@ -10,6 +10,7 @@ import pytest
 
 from core.errors import ConflictError, UnavailableError
 from core.model_scripted import ScriptedModel, says
+from core.tables import roles
 from core.tools import Effect
 from runtime import calling, cards, checklist, closing, deciding, entering, inbox, messages
 from runtime.turns import ledger
@@ -287,6 +288,26 @@ def _let_pass(store: Store, task_id: str) -> None:
     with store.database.transaction(store.workspace_id) as scope:
         (card,) = cards.open_cards(scope, task_id)
         cards.answer(scope, card.id, "continue", None, store.person_id, {})
+
+
+@pytest.mark.parametrize("role", ["viewer", None])
+@pytest.mark.parametrize("effect", [Effect.WRITE, Effect.IRREVERSIBLE])
+def test_task_of_a_person_who_may_only_look_now_changes_nothing(store: Store, role: str | None, effect: Effect) -> None:
+    made_for = new_task(store)
+    tell(store, made_for.id, "go")
+    note = Note(effect=effect)
+    made = parts(store, ScriptedModel(says("", ("note", "{}")), says("It cannot be.")), note)
+    with store.database.transaction(store.workspace_id) as scope:
+        mine = roles.c.person_id == store.person_id
+        scope.change(scope.delete(roles).where(mine) if role is None else scope.update(roles).values(role=role))
+
+    turn_id = newest_turn(store, made_for.id).id
+    run(made, store, turn_id)
+
+    assert note.ran == []
+    with store.database.reading(store.workspace_id) as scope:
+        (call,) = ledger.calls_of(scope, [turn_id])
+    assert (call.status, call.result["error"] if call.result else None) == ("failed", "permission")
 
 
 def test_closing_twice_says_the_answer_once(store: Store) -> None:
