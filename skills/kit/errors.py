@@ -8,12 +8,16 @@ import inngest
 class Refused(inngest.NonRetriableError):
     """The broker will not do it, now or at a retry: not declared, not granted, past a limit, or malformed.
 
-    Uncaught it fails the run at once, and the skill's page says why. Catch it where there is another way:
+    Uncaught it fails the run at once, and the skill's page says why. Where there is another way, catch it inside the
+    step, so that the engine remembers which way was taken:
 
-        try:
-            verdict = llm(prompt, schema=Verdict)
-        except (Refused, Unavailable):
-            verdict = by_rules(metrics)
+        def assess() -> str:
+            try:
+                return llm(prompt, name="health", schema=Health, facts=metrics).state
+            except (Refused, Unavailable):
+                return by_rules(metrics)
+
+        state = ctx.step.run("assess", assess)
     """
 
 
