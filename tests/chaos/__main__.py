@@ -14,6 +14,10 @@ from tests.chaos import report
 from tests.chaos.run import run
 
 
+FULL, FORTY = 5, 40
+"""Minutes from which on a run must have had so many tasks with generations, or it has shown too little."""
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__)
     parser.add_argument("--minutes", type=float, default=5.0)
@@ -27,6 +31,9 @@ def main() -> int:
     found = run(home, seed, asked.minutes * 60, _say, asked.engine)
     report.write(found, asked.report)
     print(json.dumps(report.as_json(found)) if asked.json else report.table(found))
+    if asked.minutes >= FULL and found.audit.generating < FORTY:
+        print(f"only {found.audit.generating} tasks had something made", file=sys.stderr)
+        return 1
     if not found.audit.good:
         print(f"kept for a look: {home}", file=sys.stderr)
         return 1

@@ -15,11 +15,11 @@ FAULTS = (
     "duplicate_callbacks", "no_callbacks", "late_progress_after_done", "failed_after_done",
 )  # fmt: skip
 _WISHES = (
-    ("Make me a retro poster for the {name} Festival, navy and cream.", 24),
+    ("Make me a retro poster for the {name} Festival, navy and cream.", 30),
     ("Make a set of two posters for the {name} {event}, {colours}.", 8),
-    ("Make a four-second sound of the {name} bells.", 8),
-    ("Write a short poem about the {name} lighthouse.", 4),
-    ("Make a three-second film of the {name} regatta.", 4),
+    ("Make a four-second sound of the {name} bells.", 10),
+    ("Write a short poem about the {name} lighthouse.", 2),
+    ("Make a three-second film of the {name} regatta.", 8),
 )
 _EVENTS = ("Market", "Concert", "Regatta", "Carnival", "Marathon", "Exhibition", "Auction", "Parade")
 _COLOURS = ("red and white", "green and gold", "black and pink", "blue and orange", "grey and yellow")
@@ -47,8 +47,8 @@ class Act:
     what: str = ""
 
 
-def timeline(seed: int, seconds: float, tasks: int = 48) -> list[Act]:
-    """The acts of a run of so many seconds, in their order. All but four of the tasks have something made elsewhere."""
+def timeline(seed: int, seconds: float, tasks: int = 58) -> list[Act]:
+    """The acts of a run of so many seconds, in their order. All but two of the tasks have something made elsewhere."""
     chance = random.Random(seed)
     texts = _texts(chance, tasks)
     # The later part is left to what has been asked for, so that it is hit in all its stages.
