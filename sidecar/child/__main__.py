@@ -8,6 +8,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import IO
 
 import flask
@@ -19,6 +20,7 @@ from sidecar.child.limits import Limits
 from sidecar.child.loading import Loaded, load
 from sidecar.child.order import Answer, Order
 from sidecar.child.running import run_one
+from sidecar.child.scratch import Scratch
 from sidecar.child.warming import warm_client
 from sidecar.child.zygote import Zygote
 from skills.kit.door import door
@@ -47,7 +49,7 @@ def main() -> None:
     # What was loaded is never collected: a collection in a forked process would copy all of it.
     gc.collect()
     gc.freeze()
-    Zygote(calls, answer).serve()
+    Zygote(calls, answer, Scratch(Path(asked.scratch), own=asked.own_scratch), asked.limits.memory).serve()
 
 
 class _ByDoor:

@@ -13,6 +13,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict
 
 from sidecar.child.limits import Limits
+from sidecar.child.system_calls import refuse_system_calls
 
 _CLONE_NEWUTS, _CLONE_NEWIPC, _CLONE_NEWNET = 0x04000000, 0x08000000, 0x40000000
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 1, 4, 36, 38
@@ -21,7 +22,8 @@ _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRI
 class Confinement(BaseModel):
     """`user` is the id the child changes to, None when it stays who it is. `own_network`: it leaves the machine's.
 
-    `count_processes`: the limit on processes counts this child's alone, so that it can be set.
+    `count_processes`: the limit on processes counts this child's alone, so that it can be set. `scratch` is where it
+    may write, which is a file system by itself when `own_scratch`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -30,6 +32,8 @@ class Confinement(BaseModel):
     user: int | None
     own_network: bool
     count_processes: bool
+    scratch: str
+    own_scratch: bool
 
 
 def confine(asked: Confinement) -> None:
@@ -54,6 +58,7 @@ def confine(asked: Confinement) -> None:
         libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
         # A change of user cleared it.
         libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        refuse_system_calls(libc)
 
 
 def _limit(asked: Confinement) -> None:

@@ -15,8 +15,11 @@ from dataclasses import dataclass
 from core.parent_death import die_with, load_prctl
 from sidecar.child.descendants import kill_children
 from sidecar.child.frames import ReplyHead, send
+from sidecar.child.limits import MEBIBYTE
+from sidecar.child.scratch import Scratch
+from sidecar.child.usage import memory_of_family
 
-# How often, while a run lasts, processes that it cut loose are looked for.
+# How often, while a run lasts, it is looked after.
 _SWEEP_SECONDS = 0.5
 _NICENESS = 5
 CALL = struct.Struct("!d")
@@ -28,7 +31,7 @@ class _Run:
     connection: socket.socket
     seconds: float
     ends_at: float
-    late: bool = False
+    ended_for: str = ""
     hung_up: bool = False
 
 
@@ -39,13 +42,17 @@ class Zygote:
     up, everything that it started ends too, and where it gave no answer this process says why.
     """
 
-    def __init__(self, calls: socket.socket, answer: Callable[[socket.socket], None]) -> None:
+    def __init__(
+        self, calls: socket.socket, answer: Callable[[socket.socket], None], scratch: Scratch, memory: int
+    ) -> None:
         self._calls = calls
         self._answer = answer
+        self._scratch = scratch
+        self._memory = memory
         self._runs: dict[int, _Run] = {}
         self._poll = select.poll()
         self._bell_in, self._bell_out = socket.socketpair()
-        self._swept_at = 0.0
+        self._looked_at = 0.0
         self._pid, self._prctl = os.getpid(), load_prctl()
 
     def serve(self) -> None:
@@ -62,9 +69,9 @@ class Zygote:
                     self._bell_out.recv(4096)
             self._reap()
             self._end_those_over(ready)
+            self._look()
             if self._calls.fileno() in ready and not self._take():
                 return
-            self._sweep()
 
     def _pause(self) -> float | None:
         """Milliseconds until something is due; None when nothing runs."""
@@ -108,6 +115,7 @@ class Zygote:
                 other.close()
             with contextlib.suppress(OSError):
                 os.nice(_NICENESS)
+            self._scratch.enter()
             self._answer(connection)
         finally:
             # Whatever threads it left, and without what the interpreter does at its end.
@@ -129,33 +137,54 @@ class Zygote:
         with contextlib.suppress(OSError):
             os.killpg(pid, signal.SIGKILL)
         self._clear()
-        _tell(run.connection, _how(status, run))
+        self._tidy(pid)
+        _tell(run.connection, run.ended_for or _how(status))
 
     def _end_those_over(self, ready: set[int]) -> None:
         """Runs whose time is up, or whose caller hung up: with the answer, or because it has no use for one."""
         now = time.monotonic()
         for pid, run in self._runs.items():
-            hung_up = run.connection.fileno() in ready and not run.hung_up
-            if hung_up or now >= run.ends_at:
-                run.late = not hung_up
-                run.ends_at = now + _SWEEP_SECONDS
-                if hung_up:
-                    self._unwatch(run)
-                with contextlib.suppress(OSError):
-                    os.killpg(pid, signal.SIGKILL)
-                with contextlib.suppress(OSError):
-                    os.kill(pid, signal.SIGKILL)
+            if run.connection.fileno() in ready and not run.hung_up:
+                self._unwatch(run)
+                self._end(pid, run, "nobody waits for it")
+            elif now >= run.ends_at:
+                self._end(pid, run, f"it took more than {run.seconds:g} s")
+
+    def _end(self, pid: int, run: _Run, reason: str) -> None:
+        run.ended_for = run.ended_for or reason
+        # Should it not be gone by then, it is tried again.
+        run.ends_at = time.monotonic() + _SWEEP_SECONDS
+        for kill in (os.killpg, os.kill):
+            with contextlib.suppress(OSError):
+                kill(pid, signal.SIGKILL)
 
     def _unwatch(self, run: _Run) -> None:
         if not run.hung_up:
             run.hung_up = True
             self._poll.unregister(run.connection)
 
-    def _sweep(self) -> None:
+    def _look(self) -> None:
+        """From time to time, at what runs have cut loose and at what they hold together."""
         now = time.monotonic()
-        if self._runs and now - self._swept_at >= _SWEEP_SECONDS:
-            self._swept_at = now
-            self._clear()
+        if not self._runs or now - self._looked_at < _SWEEP_SECONDS:
+            return
+        self._looked_at = now
+        self._clear()
+        crowded = self._scratch.crowded
+        for pid, run in self._runs.items():
+            if memory_of_family(pid) > self._memory:
+                self._end(pid, run, f"it used more than {self._memory // MEBIBYTE} MiB of memory")
+            elif crowded:
+                self._end(pid, run, "too many files were made")
+
+    def _tidy(self, pid: int) -> None:
+        try:
+            self._scratch.forget(pid)
+            if not self._runs:
+                self._scratch.clear()
+        except OSError:
+            # The folder goes with us.
+            os._exit(1)
 
     def _clear(self) -> None:
         if not kill_children(but=self._runs):
@@ -163,9 +192,7 @@ class Zygote:
             os._exit(1)
 
 
-def _how(status: int, run: _Run) -> str:
-    if run.late:
-        return f"it took more than {run.seconds:g} s"
+def _how(status: int) -> str:
     match os.waitstatus_to_exitcode(status):
         case code if code >= 0:
             return f"its process exited with status {code}"

@@ -10,6 +10,7 @@ from sidecar.jail import exposed
 
 RUN = "/run"
 """Where the child's own folder, and in it the broker's socket, is seen by the child."""
+SCRATCH = "/tmp"
 _APP = "/app"
 
 
@@ -28,9 +29,9 @@ def command(program: str, folder: Path, disk: int, *, own_user: bool) -> list[st
     argv += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"] if own_user else ["--unshare-user"]
     argv += _files(folder, disk)
     argv += ["--clearenv"]
-    for name, value in environment(_APP, "/tmp").items():
+    for name, value in environment(_APP, SCRATCH).items():
         argv += ["--setenv", name, value]
-    return [*argv, "--chdir", "/tmp", "--", exposed.interpreter(), "-P", "-s"]
+    return [*argv, "--chdir", SCRATCH, "--", exposed.interpreter(), "-P", "-s"]
 
 
 def environment(ours: str, home: str) -> dict[str, str]:
@@ -65,7 +66,7 @@ def _files(folder: Path, disk: int) -> list[str]:
     for name in exposed.OURS:
         argv += ["--ro-bind", str(ours / name), f"{_APP}/{name}"]
     argv += ["--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev"]
-    argv += ["--perms", "1777", "--size", str(disk), "--tmpfs", "/tmp"]
+    argv += ["--perms", "1777", "--size", str(disk), "--tmpfs", SCRATCH]
     return [*argv, "--ro-bind", str(folder), RUN, "--remount-ro", "/"]
 
 

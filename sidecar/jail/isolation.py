@@ -6,6 +6,8 @@ import sys
 from dataclasses import dataclass
 from enum import StrEnum
 
+from sidecar.child.system_calls import can_refuse_system_calls
+
 
 class Level(StrEnum):
     """From the best down. `bubblewrap`: sees only its own files, processes and network. `user`: an unprivileged user
@@ -46,12 +48,12 @@ class Isolation:
         found = []
         if self.level is not Level.BUBBLEWRAP:
             whose = "that everybody on this machine may read" if self.own_user else "that Loopwright can, keys included"
-            found += [f"read files {whose}", "fill the disk", "see other processes"]
-        if not self.own_network:
+            found += [f"read files {whose}", "fill the disk", "see other processes", "talk to unix sockets of others"]
+        if not self.own_network and not can_refuse_system_calls():
             found.append("use the network")
         if self.level is Level.LIMITS:
             found.append("end Loopwright's processes and outlive it")
         if not self.counts_processes:
-            found.append("start many processes")
-        found.append("use its memory limit once for each of its processes")
+            found.append("start many processes for a moment")
+        found.append("end other runs of its own version")
         return tuple(found)

@@ -59,16 +59,18 @@ class Jail:
         # Bound into its view it is all the child sees of it; the folder above is shut to everybody else.
         folder.chmod(0o755)
         user = self._users.take() if self.isolation.own_user else None
-        argv = [*self._command(folder, user), "-m", module, str(calls), self._confinement(user).model_dump_json()]
         inside = self.isolation.level is Level.BUBBLEWRAP
+        scratch = Path(bubblewrap.SCRATCH) if inside else folder / "tmp"
+        confinement = self._confinement(user, scratch)
+        argv = [*self._command(folder, user), "-m", module, str(calls), confinement.model_dump_json()]
         process = subprocess.Popen(
             argv,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             pass_fds=[calls],
-            cwd=None if inside else folder,
-            env={} if inside else bubblewrap.environment(str(exposed.root()), str(folder)),
+            cwd=None if inside else scratch,
+            env={} if inside else bubblewrap.environment(str(exposed.root()), str(scratch)),
         )
         broker = f"{bubblewrap.RUN}/{SOCKET}" if inside else str(folder / SOCKET)
         address = Path(f"/proc/self/fd/{self._folder_fd}/{folder.name}/{SOCKET}")
@@ -94,18 +96,23 @@ class Jail:
 
     def _command(self, folder: Path, user: int | None) -> list[str]:
         if self.isolation.level is not Level.BUBBLEWRAP:
+            scratch = folder / "tmp"
+            scratch.mkdir(mode=0o700)
             if user is not None:
+                os.chown(scratch, user, user)
                 os.chown(folder, user, user)
-                folder.chmod(0o700)
+                folder.chmod(0o500)
             return [self.isolation.interpreter, "-P", "-s"]
         program = bubblewrap.found() or "bwrap"
         return bubblewrap.command(program, folder, self.limits.disk, own_user=user is not None)
 
-    def _confinement(self, user: int | None) -> Confinement:
+    def _confinement(self, user: int | None, scratch: Path) -> Confinement:
         isolation = self.isolation
         return Confinement(
             limits=self.limits,
             user=user,
             own_network=isolation.own_network and isolation.level is not Level.BUBBLEWRAP,
             count_processes=isolation.counts_processes,
+            scratch=str(scratch),
+            own_scratch=isolation.level is Level.BUBBLEWRAP,
         )

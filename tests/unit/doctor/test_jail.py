@@ -15,9 +15,9 @@ LAST = Isolation(Level.LIMITS, own_user=False, own_network=False, counts_process
 @pytest.mark.parametrize(
     ("isolation", "root", "verdict", "said", "unsaid"),
     [
-        (BEST, True, Verdict.OK, "memory limit", "read files"),
+        (BEST, True, Verdict.OK, "other runs of its own version", "read files"),
         (SHARED, False, Verdict.OK, "start many processes", "use the network"),
-        (USER, True, Verdict.NOTE, "use the network", "keys included"),
+        (USER, True, Verdict.NOTE, "unix sockets", "keys included"),
         (LAST, False, Verdict.NOTE, "keys included", "as root"),
         (LAST, True, Verdict.PROBLEM, "as root", "own user id"),
     ],

@@ -1,0 +1,104 @@
+"""System calls that no skill needs and that lead out of its limits: the kernel refuses them from now on, for good.
+
+Namespaces of its own would give a process rights to mount and to fill memory that no limit counts; files in memory are
+counted by none either; sockets of other families than unix lead past the broker. Everything else is allowed: this is
+the second wall, not the first.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import platform
+import struct
+import sys
+from pathlib import Path
+
+_PR_SET_SECCOMP, _FILTER_MODE = 22, 2
+_ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
+_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+# Where `struct seccomp_data` holds the number, the architecture and the lower half of the first argument.
+_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16
+_X32 = 0x40000000
+_CLONE_NEW = 0x7E020000
+_AF_UNIX = 1
+
+# Name to number on x86-64 and on arm64.
+_REFUSED = {
+    "add_key": (248, 217),
+    "bpf": (321, 280),
+    "chroot": (161, 51),
+    "delete_module": (176, 106),
+    "fanotify_init": (300, 262),
+    "finit_module": (313, 273),
+    "fsmount": (432, 432),
+    "fsopen": (430, 430),
+    "init_module": (175, 105),
+    "io_uring_setup": (425, 425),
+    "kcmp": (312, 272),
+    "kexec_load": (246, 104),
+    "keyctl": (250, 219),
+    "memfd_secret": (447, 447),
+    "mount": (165, 40),
+    "move_mount": (429, 429),
+    "mq_open": (240, 180),
+    "msgget": (68, 186),
+    "name_to_handle_at": (303, 264),
+    "open_by_handle_at": (304, 265),
+    "open_tree": (428, 428),
+    "perf_event_open": (298, 241),
+    "pidfd_getfd": (438, 438),
+    "pivot_root": (155, 41),
+    "process_vm_readv": (310, 270),
+    "process_vm_writev": (311, 271),
+    "ptrace": (101, 117),
+    "request_key": (249, 218),
+    "semget": (64, 190),
+    "setns": (308, 268),
+    "shmget": (29, 194),
+    "umount2": (166, 39),
+    "unshare": (272, 97),
+    "userfaultfd": (323, 282),
+}
+# Their callers know what to do without them.
+_ABSENT = {"clone3": (435, 435), "memfd_create": (319, 279)}
+_CLONE, _SOCKET = (56, 220), (41, 198)
+_MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
+
+
+class _Program(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_char_p))
+
+
+def can_refuse_system_calls() -> bool:
+    """Whether the kernel and the machine have such a thing."""
+    return platform.machine() in _MACHINES and sys.maxsize > 2**32 and Path("/proc/sys/kernel/seccomp").exists()
+
+
+def refuse_system_calls(libc: ctypes.CDLL) -> bool:
+    """For this process and all that come from it; False where there is no such thing."""
+    if not can_refuse_system_calls():
+        return False
+    code = b"".join(_instructions(*_MACHINES[platform.machine()]))
+    program = _Program(len(code) // 8, code)
+    return int(libc.prctl(_PR_SET_SECCOMP, _FILTER_MODE, ctypes.byref(program), 0, 0)) == 0
+
+
+def _instructions(column: int, architecture: int) -> list[bytes]:
+    """A classic BPF program; jumps count the instructions they skip, when the test holds and when it does not."""
+    found = [_op(_LOAD, _ARCHITECTURE), _op(_EQUAL, architecture, 1, 0), _op(_RETURN, _KILL), _op(_LOAD, _NUMBER)]
+    if column == 0:
+        # The same calls once more, under other numbers.
+        found += [_op(_AT_LEAST, _X32, 0, 1), _op(_RETURN, _ERRNO | errno.ENOSYS)]
+    for names, error in ((_REFUSED, errno.EPERM), (_ABSENT, errno.ENOSYS)):
+        for numbers in names.values():
+            found += [_op(_EQUAL, numbers[column], 0, 1), _op(_RETURN, _ERRNO | error)]
+    # With namespaces of its own.
+    found += [_op(_EQUAL, _CLONE[column], 0, 4), _op(_LOAD, _FIRST_ARGUMENT), _op(_ANY_BIT, _CLONE_NEW, 0, 1)]
+    found += [_op(_RETURN, _ERRNO | errno.EPERM), _op(_RETURN, _ALLOW)]
+    found += [_op(_EQUAL, _SOCKET[column], 0, 3), _op(_LOAD, _FIRST_ARGUMENT), _op(_EQUAL, _AF_UNIX, 1, 0)]
+    return [*found, _op(_RETURN, _ERRNO | errno.EAFNOSUPPORT), _op(_RETURN, _ALLOW)]
+
+
+def _op(code: int, value: int, then: int = 0, otherwise: int = 0) -> bytes:
+    return struct.pack("=HBBI", code, then, otherwise, value)
