@@ -13,7 +13,6 @@ from pathlib import Path
 from tests.chaos import report
 from tests.chaos.run import run
 
-
 FULL, FORTY = 5, 40
 """Minutes from which on a run must have had so many tasks with generations, or it has shown too little."""
 
