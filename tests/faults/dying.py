@@ -32,17 +32,32 @@ def survive(store: Store, folder: Path, entries: Sequence[str], act: Callable[[]
     assert not died
 
 
+def at_once(store: Store, acts: Sequence[Callable[[], object]]) -> None:
+    """Run each act in a process of its own, all at the same time."""
+    store.database.close()
+    children = [_fork("", Path(os.devnull), act) for act in acts]
+    for child in children:
+        _, status = os.waitpid(child, 0)
+        assert os.WIFEXITED(status)
+        assert os.WEXITSTATUS(status) == 0, "a process failed; its traceback stands in the captured output"
+
+
 def _run(plan: str, folder: Path, act: Callable[[], object]) -> bool:
     """Whether the process was killed; one that raises fails the test."""
-    child = os.fork()
-    if child == 0:
-        _live(plan, folder, act)
+    child = _fork(plan, folder, act)
     _, status = os.waitpid(child, 0)
     if os.WIFSIGNALED(status):
         assert os.WTERMSIG(status) == signal.SIGKILL
         return True
     assert os.WEXITSTATUS(status) == 0, "the process failed; its traceback stands in the captured output"
     return False
+
+
+def _fork(plan: str, folder: Path, act: Callable[[], object]) -> int:
+    child = os.fork()
+    if child == 0:
+        _live(plan, folder, act)
+    return child
 
 
 def _live(plan: str, folder: Path, act: Callable[[], object]) -> None:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,24 +20,26 @@ from core.errors import UnavailableError
 from core.events import NoticeRequested
 from core.model_scripted import ScriptedModel, says
 from core.tables import replies
-from core.tools import CallContext
+from core.tools import CallContext, Effect
 from functions import notify
 from generation import watching as order_watching
 from generation.following import ring_for_next_run
 from generation.orders import Order
+from generation.tables import orders
 from router import deciding
-from runtime import calling, cards, closing, entering, notices, pruning, tasks, watching
+from runtime import calling, cards, closing, entering, guard, notices, pruning, tasks, watching
 from runtime import deciding as steps
 from runtime.tables import inbox
 from runtime.tasks import Task
 from runtime.turns import ledger
-from runtime.turns.lease import hold
-from tests.faults.dying import survive
-from tests.generation.world import Studio, World, studio, studio_provider, world_of
+from runtime.turns.lease import TurnFence, hold
+from tests.faults.dying import at_once, survive
+from tests.generation.world import FILM_5, Studio, World, studio, studio_provider, world_of
 from tests.router.world import scripted, verdict
 from tests.runtime import driving
 from tests.runtime.driving import LEASE, Note, new_task, newest_turn, parts, tell
 from tests.support.databases import Store
+from tests.support.waiting import until
 from tests.support.wsgi import serving
 
 pytestmark = pytest.mark.kill
@@ -96,6 +100,7 @@ DEATHS: dict[str, tuple[str, ...]] = {
     "order_handed_over": _commit("order.handed_over"),
     "order_ended": _commit("order.ended"),
     "order_renewed": _commit("order.renewed"),
+    "overcharged": _commit("order.settled"),
     "put_back": _commit("order.put_back"),
     "unclear": _commit("order.noted"),
     "looked_up": ("provider.look_up.before", "provider.look_up.after"),
@@ -331,6 +336,52 @@ def test_34_order_that_fails_gives_its_money_back_once(stage: Stage) -> None:
     stage.die("order_ended", lambda: stage.world().follow(order))
 
     _assert_ended(stage, task, order, "failed", released=1)
+
+
+def test_38_charge_above_the_quote_is_booked_once_and_the_next_act_is_asked_about(stage: Stage) -> None:
+    task, order = stage.ordered()
+    stage.world().poll(order)
+
+    def follow() -> None:
+        world = stage.world()
+        until("made", lambda: world.poll(order).next == "settle", 30)
+        with world.scope() as scope:
+            scope.change(scope.update(orders).where(orders.c.id == order.id).values(charge=order.quote * 3))
+        world.settle(order)
+
+    stage.die("overcharged", follow)
+
+    world = stage.world()
+    assert world.money("settle") == [order.quote * 3]
+    assert "held" not in world.reservation_states()
+    with world.scope() as scope:
+        facts = guard.gather_facts(
+            scope,
+            effect=Effect.PAID,
+            person_id=stage.store.person_id,
+            asked_by="person",
+            task_id=task.id,
+            amount=order.quote,
+        )
+    verdict = guard.decide(facts)
+    assert isinstance(verdict, guard.NeedsQuote)
+    assert verdict.limit == "overcharge"
+
+
+def test_37_two_processes_that_want_the_last_of_the_day_get_it_once(stage: Stage) -> None:
+    world = stage.world()
+    world.limits(free_per_day=Decimal("0.25"))
+    pairs = [(task, world.turn(task)) for task in (world.task("one"), world.task("other"))]
+    for _, fence in pairs:
+        world.decide(fence, 1, FILM_5)
+
+    def place(task: Task, fence: TurnFence) -> None:
+        stage.world().call(task, fence, 1, 0)
+
+    at_once(stage.store, [partial(place, *pair) for pair in pairs])
+
+    after = stage.world()
+    assert (len(after.orders()), len(after.cards())) == (1, 1)
 
 
 def test_18_heart_that_stops_while_a_job_is_sent_leaves_it_to_the_next(stage: Stage) -> None:

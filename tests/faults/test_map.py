@@ -15,13 +15,22 @@ EVERY_POINT = "tests/faults/test_every_point.py::test_story_survives_a_death"
 TURN, FENCE = "tests/runtime/test_turn.py", "tests/runtime/test_fence.py"
 PLACING, SETTLING = "tests/generation/test_placing.py", "tests/generation/test_settling.py"
 SUBMITTING, PEOPLE = "tests/generation/test_submitting.py", "tests/faults/test_people_meanwhile.py"
+DYING, COMMANDS = "tests/faults/test_dying.py", "tests/faults/test_commands.py"
+PROMISES = "tests/faults/test_promises.py"
 FROZEN = "tests/faults/test_frozen_worker.py::test_18_frozen_worker_is_replaced_at_epoch_2_and_its_late_write_refused"
 
 SHOWN: dict[str, tuple[str, ...]] = {
     "2": (f"{EVERY_POINT}[02_received]", "tests/web/test_messages.py::test_the_same_client_id_is_one_message"),
     "8": (f"{PEOPLE}::test_08_message_that_comes_while_the_model_thinks_is_read_by_a_later_step",),
-    "9": (f"{TURN}::test_9_message_can_be_taken_back_until_a_step_has_read_it",),
-    "10": (f"{FENCE}::test_10_withdrawing_and_claiming_have_one_winner",),
+    "9": (
+        f"{COMMANDS}::test_09_words_taken_back_put_in_place_and_moved_are_so_once",
+        f"{TURN}::test_9_message_can_be_taken_back_until_a_step_has_read_it",
+    ),
+    "10": (
+        f"{PROMISES}::test_10_words_that_a_frozen_step_has_claimed_are_read_and_the_person_is_told",
+        f"{PROMISES}::test_10_words_taken_back_before_the_claim_of_a_frozen_worker_are_read_by_nobody",
+        f"{FENCE}::test_10_withdrawing_and_claiming_have_one_winner",
+    ),
     "11": (f"{EVERY_POINT}[11_read_halfway]", f"{EVERY_POINT}[11_read_and_not_stored]"),
     "12": (
         f"{EVERY_POINT}[12_decision_stored]",
@@ -29,12 +38,17 @@ SHOWN: dict[str, tuple[str, ...]] = {
     ),
     "13": (f"{EVERY_POINT}[13_started]", f"{EVERY_POINT}[13_acted]", f"{EVERY_POINT}[13_result_not_stored]"),
     # Every tool of the product is repeatable, so that only a tool of a test can be left in doubt.
-    "14": (f"{TURN}::test_13_14_call_that_started_is_replayed_only_where_that_has_one_effect",),
+    "14": (
+        f"{DYING}::test_14_call_that_began_nothing_is_run_again_though_it_is_not_repeatable",
+        f"{TURN}::test_13_14_call_that_started_is_replayed_only_where_that_has_one_effect",
+    ),
     "15": (f"{EVERY_POINT}[15_result_stored]", f"{TURN}::test_15_result_that_was_saved_is_used_again"),
     "16": (f"{EVERY_POINT}[16_about_to_ask]", f"{EVERY_POINT}[16_answered_and_not_stored]"),
     "17": (f"{TURN}::test_17_large_result_is_stored_once_and_read_back_by_pages",),
     "18": (FROZEN, f"{FENCE}::test_18_frozen_execution_is_taken_over_once_and_its_late_result_refused"),
     "19": (
+        "tests/faults/test_frozen_worker.py::test_19_frozen_worker_and_its_successor_place_the_same_order_once",
+        "tests/faults/test_frozen_worker.py::test_19_frozen_worker_and_its_successor_send_the_same_job_once",
         f"{EVERY_POINT}[19_order_admitted_and_call_open]",
         f"{PLACING}::test_19_the_same_call_at_once_and_again_is_one_order",
     ),
@@ -55,12 +69,18 @@ SHOWN: dict[str, tuple[str, ...]] = {
         f"{FENCE}::test_22b_run_that_was_lost_is_replaced_and_its_steps_stop",
     ),
     "23": (f"{EVERY_POINT}[23_event_sent_but_not_ticked_off]", f"{FENCE}::test_23_second_bell_of_a_turn_is_not_let_in"),
-    "24": (f"{FENCE}::test_24_unread_message_without_a_turn_gets_one_from_the_watch",),
+    "24": (
+        f"{DYING}::test_24_watcher_that_dies_in_a_repair_is_followed",
+        f"{FENCE}::test_24_unread_message_without_a_turn_gets_one_from_the_watch",
+    ),
     "25": (
         "tests/faults/test_engine_away.py"
         "::test_25_messages_that_come_while_the_engine_is_away_are_kept_and_read_in_their_order",
     ),
-    "26": ("tests/faults/test_database_away.py::test_26_database_that_is_away_at_the_commit_leaves_nothing_done",),
+    "26": (
+        f"{COMMANDS}::test_26_commands_to_a_task_are_done_once",
+        "tests/faults/test_database_away.py::test_26_database_that_is_away_at_the_commit_leaves_nothing_done",
+    ),
     "27": (
         f"{EVERY_POINT}[27_about_to_be_sent]",
         f"{SUBMITTING}::test_27_b01_an_unclear_submission_is_found_by_its_key",
@@ -69,31 +89,55 @@ SHOWN: dict[str, tuple[str, ...]] = {
         f"{EVERY_POINT}[28_settled_and_not_stored]",
         f"{SETTLING}::test_28_completion_at_the_same_time_is_one_work_one_charge_one_wake_up",
     ),
-    "29": ("tests/generation/test_callbacks.py::test_29_b47_what_is_done_stays_done",),
+    "29": (
+        f"{PROMISES}::test_29_late_and_doubled_callbacks_change_nothing_that_is_done",
+        "tests/generation/test_callbacks.py::test_29_b47_what_is_done_stays_done",
+    ),
     "30": (
         f"{EVERY_POINT}[30_asked_for_news]",
         "tests/generation/test_with_engine.py::test_30_without_callbacks_asking_finishes_the_job",
     ),
     "31": (f"{EVERY_POINT}[31_sent_and_id_not_known]", f"{EVERY_POINT}[31_id_known_and_not_stored]"),
-    "32": (f"{SETTLING}::test_32_a_light_task_is_done_without_a_turn",),
+    "32": (
+        f"{PROMISES}::test_32_single_picture_is_shown_without_a_further_inference",
+        f"{SETTLING}::test_32_a_light_task_is_done_without_a_turn",
+    ),
     "33": (
         f"{EVERY_POINT}[33_settled_and_nobody_woken]",
         f"{PLACING}::test_33_a_task_that_waited_for_the_card_waits_for_the_orders_then",
     ),
-    "34": (f"{SETTLING}::test_34_one_that_fails_leaves_the_others_alone",),
+    "34": (
+        f"{DYING}::test_34_order_that_fails_gives_its_money_back_once",
+        f"{SETTLING}::test_34_one_that_fails_leaves_the_others_alone",
+    ),
     "35": (f"{SETTLING}::test_35_a_result_for_an_overtaken_version_is_kept_stale_and_not_placed",),
-    "36": (f"{PLACING}::test_36_above_the_free_amount_there_is_a_card_and_no_job",),
-    "37": (f"{PLACING}::test_37_two_tasks_that_want_the_last_of_the_day_get_it_once",),
-    "38": (f"{PLACING}::test_38_after_a_charge_above_the_plan_the_next_act_is_asked_about",),
-    "39": (f"{PLACING}::test_39_a_model_that_says_the_user_approved_changes_nothing",),
+    "36": (
+        f"{PROMISES}::test_36_39_above_the_allowance_there_is_one_card_and_no_job_whatever_the_model_says[36_nothing]",
+        f"{PLACING}::test_36_above_the_free_amount_there_is_a_card_and_no_job",
+    ),
+    "37": (
+        f"{DYING}::test_37_two_processes_that_want_the_last_of_the_day_get_it_once",
+        f"{PLACING}::test_37_two_tasks_that_want_the_last_of_the_day_get_it_once",
+    ),
+    "38": (
+        f"{DYING}::test_38_charge_above_the_quote_is_booked_once_and_the_next_act_is_asked_about",
+        f"{PLACING}::test_38_after_a_charge_above_the_plan_the_next_act_is_asked_about",
+    ),
+    "39": (
+        f"{PROMISES}::test_36_39_above_the_allowance_there_is_one_card_and_no_job_whatever_the_model_says[39_the_users_consent]",
+        f"{PLACING}::test_39_a_model_that_says_the_user_approved_changes_nothing",
+    ),
     "40": (
         f"{PEOPLE}::test_40_approval_whose_answer_was_lost_orders_once",
         f"{PLACING}::test_40_two_presses_at_once_order_once",
     ),
-    "41": (f"{PLACING}::test_41_each_paid_act_of_a_program_has_a_card_of_its_own",),
+    "41": (
+        f"{PROMISES}::test_41_each_paid_act_of_a_program_has_a_card_of_its_own",
+        f"{PLACING}::test_41_each_paid_act_of_a_program_has_a_card_of_its_own",
+    ),
     "42": ("tests/generation/test_guard.py::test_42_what_cannot_be_undone_is_always_confirmed",),
 }
-ON_FUNCTIONS = ("9", "10", "14", "17", "24", "26", "29", "32", "34", "35", "36", "37", "38", "39", "41", "42")
+ON_FUNCTIONS = ("17", "35", "42")
 """Those that functions on a real database show as honestly; the others have a test in which processes die."""
 
 
