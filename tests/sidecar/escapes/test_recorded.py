@@ -1,0 +1,54 @@
+"""Through the whole sidecar, with a gate that lets everything in: what was refused fails its run and is on record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from skills import refusals
+from tests.sidecar.beside import shelf_beside
+from tests.support.engines import RunningEngine
+from tests.support.sidecar import RunningSidecar, hello
+from tests.support.waiting import until
+
+pytestmark = pytest.mark.parametrize("any_engine", ["embedded"], indirect=True)
+
+HOSTILE = {
+    "gateway": (
+        "from inngest.experimental import ai\n"
+        '    ctx.step.ai.infer("ask", adapter=ai.openai.Adapter(auth_key="k", model="m"), body={})',
+        "AIGateway",
+    ),
+    "wait": ('ctx.step.wait_for_event("wait", event="card/answered", timeout=60_000)', "card/answered"),
+    "invoke": ('ctx.step.invoke_by_id("call", app_id="loopwright", function_id="generate")', "loopwright-generate"),
+}
+
+
+@pytest.fixture(scope="module")
+def loose(any_engine: RunningEngine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSidecar]:
+    with shelf_beside(any_engine, tmp_path_factory.mktemp("home")) as running:
+        yield running
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_an_op_it_may_not_answer_with_fails_the_run_at_once_and_is_on_record(loose: RunningSidecar, what: str) -> None:
+    act, detail = HOSTILE[what]
+    loose.save(what, hello(1, f"{what}/asked").replace("    return", f"    {act}\n    return"))
+    loose.live(what, 1)
+    loose.ask(f"{what}/asked")
+    run = until(
+        "the failed run", lambda: [run for run in loose.runs(f"skill-{what}/hello") if run["status"] == "failed"]
+    )
+    assert detail in str(run[0]["error"])
+    with loose.reading() as scope:
+        kept = refusals.of_skill(scope, what)
+    assert [(one.what, one.run_id, detail in one.detail) for one in kept] == [(what, run[0]["id"], True)]
+
+
+def test_an_account_wide_key_does_not_register(loose: RunningSidecar) -> None:
+    option = 'concurrency=[inngest.Concurrency(limit=1, scope="account", key="1")], retries=2'
+    loose.save("greedy", hello(1, "greedy/asked").replace("retries=2", option))
+    problems = until("the reason", lambda: list(loose.skill("greedy").get("problems", [])))
+    assert "concurrency.0.scope" in problems[0]["reason"]
+    assert loose.skill("greedy")["status"] == "refused"
