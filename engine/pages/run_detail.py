@@ -91,11 +91,11 @@ def _attempts(connection: Connection, run_id: str, most: int) -> list[Row]:
 
 
 def _invoked_run(connection: Connection, step: Row) -> str | None:
-    """The run that a step invoked: it was queued in the same millisecond and its event names the step."""
+    """The run that a step invoked: the first one queued in the same millisecond whose event names the step."""
     since, until = ulid(step.queued_at, _NONE), ulid(step.queued_at + 1, _NONE)
     names_step = runs.c.events.contains(f'"correlation_id":"{step.run_id}.{step.step_id}"', autoescape=True)
     statement = select(runs.c.id).where(runs.c.id >= since, runs.c.id < until, runs.c.event_name == INVOKED, names_step)
-    return connection.execute(statement.limit(1)).scalar()
+    return connection.execute(statement.order_by(runs.c.id).limit(1)).scalar()
 
 
 def _start(column: ColumnElement[Any], most: int) -> ColumnElement[Any]:

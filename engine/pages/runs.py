@@ -7,6 +7,7 @@ from aiohttp import web
 from sqlalchemy import Connection
 
 from engine.api.state import state_of
+from engine.function import Function
 from engine.history.missed import late_runs
 from engine.json_text import Json, loads
 from engine.pages.asked import known_functions, moment, now_of, number, run_cursor
@@ -64,6 +65,7 @@ async def get_run(request: web.Request) -> web.Response:
     if detail is None:
         raise web.HTTPNotFound(text="There is no such run. The engine forgets old ones.")
     run, now = detail.run, now_of(request)
+    function = state.core.writer.registry.by_id.get(run.function_id)
     context = {
         "run": run,
         "detail": detail,
@@ -72,8 +74,8 @@ async def get_run(request: web.Request) -> web.Response:
         "over": run.status in ENDED,
         "output": None if run.output_text is None else _output(run),
         "events": excerpt(run.events_text, run.events_whole, layout=_events_laid_out),
-        "function": state.core.writer.registry.by_id.get(run.function_id),
-        "invoked_by": _invoked_by(detail),
+        "function": function,
+        "invoked_by": None if function is None else _invoked_by(detail, function),
         "was_due": late.get(run_id),
         "last": min(detail.first + STEPS, detail.count),
         "page_size": STEPS,
@@ -99,8 +101,10 @@ def _data(detail: RunDetail) -> dict[str, Any]:
     return found
 
 
-def _invoked_by(detail: RunDetail) -> str | None:
-    """The run whose step invoked this one."""
+def _invoked_by(detail: RunDetail, function: Function) -> str | None:
+    """The run whose step invoked this one; None too when the function only listens for what others invoke."""
     origin = _data(detail).get("_inngest")
-    correlation = origin.get("correlation_id") if isinstance(origin, dict) else None
+    if not isinstance(origin, dict) or origin.get("fn_id") != function.slug:
+        return None
+    correlation = origin.get("correlation_id")
     return str(correlation).partition(".")[0] if correlation else None

@@ -2,7 +2,7 @@
 
 from sqlalchemy import insert
 
-from engine.event import Event
+from engine.event import INVOKED, Event
 from engine.function import Function
 from engine.queue import drop_step
 from engine.rows import Row
@@ -28,7 +28,7 @@ def deliver(tx: Transaction, event: Event) -> None:
         _end_pause(tx, row, event)
     if "correlation_id" in event.data and event.name == "inngest/function.finished":
         finish_invoke(tx, event)
-    started: set[str] = set()
+    started = _invoked(tx, event)
     for function, trigger in tx.registry.triggered_by(event.name):
         if function.id not in started and (
             trigger.expression is None or trigger.expression.is_true({"event": event.body})
@@ -53,6 +53,14 @@ def store_event(tx: Transaction, event: Event) -> None:
         "received_at": tx.now,
     }
     tx.run(_INSERT, row)
+
+
+def _invoked(tx: Transaction, event: Event) -> set[str]:
+    """The id of the function that this event was made for, which was started with it."""
+    if event.name != INVOKED:
+        return set()
+    function = tx.registry.by_slug.get(event.data["_inngest"]["fn_id"])
+    return set() if function is None else {function.id}
 
 
 def _trigger(tx: Transaction, function: Function, event: Event) -> None:

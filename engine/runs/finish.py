@@ -55,7 +55,9 @@ def _end(tx: Transaction, run: Row, status: str, output: str, told: dict[str, An
     function = tx.registry.by_id[run.function_id]
     triggers = json.loads(run.events)
     for index, trigger in enumerate(triggers):
-        correlation = (trigger["data"].get("_inngest") or {}).get("correlation_id")
+        origin = trigger["data"].get("_inngest") or {}
+        # Others may have been started by the same event; only the one it was made for answers the step.
+        correlation = origin.get("correlation_id") if origin.get("fn_id") == function.slug else None
         if trigger["name"] in {names.FINISHED, names.FAILED} or (index > 0 and correlation is None):
             continue
         data = {

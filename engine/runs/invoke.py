@@ -2,8 +2,6 @@
 
 from typing import Any
 
-from sqlalchemy import insert
-
 from engine.event import INVOKED, Event, make_event
 from engine.json_text import dumps
 from engine.queue import INVOKE_TIMEOUT, Item, drop_step, put
@@ -13,7 +11,6 @@ from engine.runs.gates import within_rate
 from engine.runs.start import start_run
 from engine.runs.state import lock_run
 from engine.runs.steps import BROKEN, DONE, Step, complete_step, error_memo, find_step
-from engine.tables import events
 from engine.transaction import Transaction
 
 TIMEOUT_NAME = "InngestInvokeTimeoutError"
@@ -40,15 +37,8 @@ def begin_invoke(tx: Transaction, run: Row, step: Step, slug: str, data: dict[st
     if not within_rate(tx, function, event):
         _fail(tx, run, step, "Error", "invoked function is rate limited")
         return
-    row = {
-        "id": event.id,
-        "name": event.name,
-        "internal": True,
-        "body": event.text,
-        "ts": event.ts,
-        "received_at": tx.now,
-    }
-    tx.run(insert(events), row)
+    # It is an event like any other too: whoever waits or listens for it hears of it.
+    tx.outbox.append(event)
     if start_run(tx, function, [event]) is None:
         _fail(tx, run, step, "Error", "invoked function was skipped: another run of it holds its singleton key")
         return

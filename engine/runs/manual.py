@@ -4,7 +4,6 @@ from typing import Any
 
 from engine.event import INVOKED, make_event
 from engine.function import Function
-from engine.runs.deliver import store_event
 from engine.runs.start import start_run
 from engine.transaction import Transaction
 
@@ -14,5 +13,5 @@ def invoke(tx: Transaction, function: Function, data: dict[str, Any]) -> tuple[s
     given = {key: value for key, value in data.items() if key != "_inngest"}
     origin = {"fn_id": function.slug, "invoke_type": "api", "name": INVOKED}
     event = make_event(tx.new_id(), INVOKED, {**given, "_inngest": origin}, tx.now)
-    store_event(tx, event)
+    tx.outbox.append(event)
     return event.id, start_run(tx, function, [event])

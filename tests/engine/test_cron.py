@@ -89,6 +89,30 @@ def test_jitter_is_the_same_for_a_tick_and_within_its_bounds() -> None:
     assert jitter_of("app-fn", 60_000, 0) == 0
 
 
+def test_jitter_delays_a_tick_and_the_event_tells_both_times(tmp_path: Path, serve: ServeApp) -> None:
+    # Given a schedule of every minute with up to thirty seconds of jitter
+    engine = EngineProcess(f"sqlite:///{tmp_path / 'engine.db'}", "--test-clock").start()
+    client = make_client(engine)
+    told: list[tuple[datetime, datetime]] = []
+
+    @client.create_function(fn_id="fn", trigger=inngest.TriggerCron(cron="* * * * *", jitter="30s"))
+    def fn(ctx: inngest.ContextSync) -> None:
+        planned, fired = (datetime.fromisoformat(str(ctx.event.data[key])) for key in ("scheduledAt", "fireAt"))
+        told.append((planned, fired))
+
+    try:
+        serve(engine, client, [fn])
+        # When ten minutes pass, then each tick came once, one to thirty seconds late, by different times
+        engine.request("POST", "/test/clock", {"advance": "10m"})
+        assert len({planned for planned, _ in told}) == len(told)
+        assert len(told) in {9, 10}
+        delays = {(fired - planned).total_seconds() for planned, fired in told}
+        assert all(1 <= delay < 30 for delay in delays)
+        assert len(delays) > 3
+    finally:
+        engine.close()
+
+
 def test_a_week_of_schedules_through_the_test_clock(tmp_path: Path, serve: ServeApp) -> None:
     # Given an hourly and a daily function
     engine = EngineProcess(f"sqlite:///{tmp_path / 'engine.db'}", "--test-clock").start()

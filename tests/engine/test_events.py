@@ -182,5 +182,55 @@ def test_names_and_ids_that_no_database_takes_are_cleaned(engine: EngineProcess,
     assert {run["status"] for run in engine.runs_of(event_id)} == {"Completed"}
 
 
+def test_what_becomes_of_runs_is_told_in_events(engine: EngineProcess, serve: ServeApp) -> None:
+    # Given functions that end well, fail, are cancelled and invoke another, and one that hears the engine's own events
+    client = make_client(engine)
+    app = client.app_id
+    heard: set[tuple[str, str]] = set()
+
+    def named(name: str) -> inngest.TriggerEvent:
+        return inngest.TriggerEvent(event=f"{app}/{name}")
+
+    @client.create_function(fn_id="child", trigger=named("never"))
+    def child(ctx: inngest.ContextSync) -> str:
+        return "done"
+
+    @client.create_function(fn_id="good", trigger=named("good"))
+    def good(ctx: inngest.ContextSync) -> str:
+        return ctx.step.invoke("call", function=child)
+
+    @client.create_function(fn_id="bad", trigger=named("bad"), retries=0)
+    def bad(ctx: inngest.ContextSync) -> None:
+        raise inngest.NonRetriableError("no")
+
+    @client.create_function(fn_id="long", trigger=named("long"), cancel=[inngest.Cancel(event=f"{app}/stop")])
+    def long(ctx: inngest.ContextSync) -> None:
+        ctx.step.sleep("nap", timedelta(seconds=60))
+
+    kinds = ("finished", "failed", "cancelled", "invoked")
+
+    @client.create_function(
+        fn_id="hears", trigger=[inngest.TriggerEvent(event=f"inngest/function.{kind}") for kind in kinds]
+    )
+    def hears(ctx: inngest.ContextSync) -> None:
+        data: Any = ctx.event.data
+        about = data.get("function_id") or data["_inngest"]["fn_id"]
+        heard.add((ctx.event.name.rpartition(".")[2], about.removeprefix(f"{app}-")))
+
+    serve(engine, client, [child, good, bad, long, hears])
+    # When each of them runs
+    good_one, _, sleeping = engine.send({"name": f"{app}/good"}, {"name": f"{app}/bad"}, {"name": f"{app}/long"})
+    eventually(lambda: engine.runs_of(sleeping) and engine.runs_of(sleeping)[0]["status"] == "Running")
+    engine.send({"name": f"{app}/stop"})
+    # Then every end is told as such, a failure and a cancelling besides, and so is the invoking
+    expected = {("invoked", "child"), ("failed", "bad"), ("cancelled", "long")}
+    expected |= {("finished", name) for name in ("child", "good", "bad", "long")}
+    eventually(lambda: expected <= heard)
+    # And the step that invoked got the result of the function it named, not of the one that listened
+    assert engine.ended_run(good_one)["output"] == "done"
+    # Whoever listens to everything leaves before the other tests of this engine
+    engine.request("POST", "/fn/register", {"appname": app, "functions": []})
+
+
 def test_no_events_is_no_error(engine: EngineProcess) -> None:
     assert engine.request("POST", "/e/key", []) == {"ids": [""], "status": 200}

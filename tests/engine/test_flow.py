@@ -78,6 +78,26 @@ def test_batches_by_size_and_by_time(engine: EngineProcess, serve: ServeApp) -> 
     assert len({engine.ended_run(event_id)["run_id"] for event_id in ids}) == 2
 
 
+def test_batches_by_key_and_only_of_events_that_are_meant(engine: EngineProcess, serve: ServeApp) -> None:
+    # Given batches of two events of one user, from which urgent events are left out
+    client = make_client(engine)
+    batches: list[list[str]] = []
+    together = inngest.Batch(max_size=2, timeout=60 * SECOND, key="event.data.user", if_exp="event.data.urgent != true")
+
+    @client.create_function(fn_id="fn", trigger=trigger(client), batch_events=together)
+    def fn(ctx: inngest.ContextSync) -> None:
+        batches.append(sorted(str(event.data["name"]) for event in ctx.events))
+
+    serve(engine, client, [fn])
+    # When events of two users come, among them an urgent one
+    names = ["a1", "b1", "a-urgent", "b2", "a2"]
+    ids = send(engine, client, *({"name": n, "user": n[0], "urgent": n.endswith("urgent")} for n in names))
+    # Then each user's run together, and the urgent one by itself
+    for event_id in ids:
+        engine.ended_run(event_id)
+    assert sorted(batches) == [["a-urgent"], ["a1", "a2"], ["b1", "b2"]]
+
+
 def test_a_rate_limit_drops_and_a_throttle_delays(engine: EngineProcess, serve: ServeApp) -> None:
     # Given one function limited to one run a minute for each key, another throttled to two a second
     client = make_client(engine)
