@@ -24,7 +24,7 @@ _UNSEEN = re.compile(
     r"health ?checks?|keep an eye|on call|personne|matin|la nuit|minuit|surveill\w*|préven\w+|alert\w*)\b",
     re.IGNORECASE,
 )
-_ADDRESS = re.compile(r"\b(https?)://([A-Za-z0-9.\-]+(?::\d{1,5})?)(?![\w.])", re.IGNORECASE)
+_ADDRESS = re.compile(r"\b(https?)://([A-Za-z0-9.\-]+(?::\d{1,5})?)(?!\w|\.\w|:\d)", re.IGNORECASE)
 _MINUTES = re.compile(r"\b(?:every|toutes les) (\d{1,2}) (?:minutes?|min)\b", re.IGNORECASE)
 _GENERAL = frozenset(("service", "services", "server", "servers", "infrastructure", "latency", "latence", "serveurs"))
 _ONLY_ASKS = frozenset(
@@ -66,7 +66,7 @@ def watch_wish(text: str) -> WatchWish:
 def address_in(text: str) -> str:
     """The first address, without its path; empty when there is none."""
     found = _ADDRESS.search(text)
-    return f"{found[1].lower()}://{found[2]}" if found else ""
+    return f"{found[1].lower()}://{found[2].rstrip('.')}" if found else ""
 
 
 def _minutes(text: str) -> int | None:
