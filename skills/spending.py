@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from core.database import Scope
 from core.errors import RefusedError
 from runtime import credits
-from skills.tables import skill_spending, skills
+from skills.tables import skill_spending
 
 
 class BudgetReachedError(RefusedError):
@@ -22,8 +22,8 @@ def reserve(scope: Scope, *, key: str, stem: str, run_id: str, amount: Decimal, 
 
     What was reserved and never settled goes on counting: nobody knows what became of it.
     """
-    # Whoever reserves for this skill does so one after the other.
-    scope.first(scope.select(skills.c.id).where(skills.c.id == stem).with_for_update())
+    # Money is set aside one after the other.
+    credits.lock(scope)
     day = credits.today(scope)
     spent = spent_on(scope, stem, day)
     if spent + amount > budget:
