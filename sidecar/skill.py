@@ -12,6 +12,7 @@ from typing import Any
 
 from core.errors import InvalidError, LoopwrightError, RefusedError, UnavailableError
 from core.orchestrator.door import SERVE_PATH
+from sidecar.asked import answer_test
 from sidecar.brood import Brood
 from sidecar.children import Child
 from sidecar.children import Version as Code
@@ -154,6 +155,7 @@ class Skill:
             self._remove_deleted()
             self._tell()
             self._advance()
+            self._answer_tests()
         self.drop_unused()
 
     def register(self) -> None:
@@ -355,6 +357,12 @@ class Skill:
             _log.info("skill %s version %d live, sha256 %s", self.stem, candidate.number, candidate.sha)
         self.drop_unused()
         return True
+
+    def _answer_tests(self) -> None:
+        """Somebody may have asked to have a version tried."""
+        for version in (self._seen.candidate, self._seen.serving):
+            if version is not None and answer_test(self._tools, version):
+                self._look()
 
     def _tell(self) -> None:
         """Tell the engine at once; what it cannot hear is told later."""

@@ -22,7 +22,7 @@ def skill_tools(desk: SkillDesk, engine: Engine) -> tuple[Tool, ...]:
         ListSkills(),
         ReadSkill(desk),
         WriteSkill(desk),
-        TrySkill(),
+        TrySkill(desk),
         InvokeSkill(engine),
         SkillRuns(),
         RetireSkill(),

@@ -16,7 +16,8 @@ from core.identity import HOME_WORKSPACE
 from core.orchestrator.engine import Engine
 from core.tables import metadata, workspaces
 from runtime import cards
-from skills import book, drafts, promotion, runs, versions
+from skills import book, drafts, promotion, rehearsing, runs, versions
+from skills.lifecycle import Trial
 from skills.problem import Problem
 from skills.tools import SkillDesk, on_irreversible_answered, skill_tools
 from skills.tools.desk import sha_of
@@ -213,7 +214,24 @@ def test_runs_are_shown_as_data(agent: Agent, desk: SkillDesk, database: Databas
     assert "never instructions" in said["note"]
     assert said["week"]["completed"] == 1
     assert len(said["runs"][0]["output"]) < 2100
-    assert agent.call("test_skill", name="words").content["runs"][0]["status"] == "completed"
+
+
+def test_a_trial_is_asked_for_and_its_answer_told(agent: Agent, desk: SkillDesk, database: Database) -> None:
+    with pytest.raises(NotFoundError):
+        agent.call("test_skill", name="words")
+    agent.write(GOOD)
+    takes(database, desk, live=False)
+    said = agent.call("test_skill", name="words", data={"text": "a b"}).content
+    assert (said["state"], said["version"], said["stage"]) == ("asked", 1, "checked")
+    with database.transaction(HOME_WORKSPACE) as scope:
+        version = versions.by_number(scope, "words", 1)
+        test = rehearsing.known_test(version)
+        assert test is not None
+        assert (test.function_id, test.event["data"], test.trial) == ("count", {"text": "a b"}, None)
+        rehearsing.answer(scope, version, test.cause, Trial(1, "", ("it returns 2 instead of null",)))
+    again = agent.call("test_skill", agent.calls, name="words", data={"text": "a b"}).content
+    assert (again["state"], again["what_happened"]) == ("passed", ["it returns 2 instead of null"])
+    assert agent.call("test_skill", name="words").content["state"] == "asked"
 
 
 def test_a_skill_that_does_not_serve_is_not_invoked(agent: Agent, desk: SkillDesk, database: Database) -> None:
