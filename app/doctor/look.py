@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from app.doctor.checks import look_at_checks
 from app.doctor.engine import look_at_engine
 from app.doctor.finding import Finding, Verdict
 from app.doctor.jail import look_at_jail
@@ -22,6 +23,7 @@ def look(settings: Settings) -> Iterator[Finding]:
     yield _database(settings)
     yield _model(settings)
     yield look_at_jail()
+    yield look_at_checks()
     rows = read_rows(settings.home)
     if rows is None:
         yield Finding("processes", Verdict.NOTE, "not running: start it with `loopwright up`")
