@@ -185,6 +185,16 @@ def test_another_skills_claims_and_runs(world: SkillWorld) -> None:
         assert claims.holder(scope, "good", "triage") == "good-run"
 
 
+def test_many_runs_at_once_get_one_claim(world: SkillWorld) -> None:
+    address = world.speak_as("bad", run_id="run-0")
+    for n in range(1, 8):
+        world.begin("bad", f"run-{n}")
+    with ThreadPoolExecutor(8) as pool:
+        held = list(pool.map(lambda n: post(address, "/claim", {"key": "k"}, f"run-{n}").json()["held"], range(8)))
+
+    assert held.count(True) == 1
+
+
 @pytest.mark.parametrize("run_id", ["good-run", "", "nobody", "../../x", "x" * 300])
 def test_speaking_for_a_run_that_is_not_its_own(world: SkillWorld, run_id: str) -> None:
     world.begin("good", "good-run")
