@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -140,10 +141,10 @@ class Database:
         self._clock = clock or SystemClock()
         self._ids = ids or RandomIds()
         self._bells = bells or SilentBells()
-        self._writer = _engine(url, pool_size, immediate=True)
+        self._writer = _engine(url, pool_size)
         # On PostgreSQL a transaction sees one state from its beginning to its end only at this level.
         self._reader = (
-            _engine(url, pool_size, immediate=False)
+            _engine(url, pool_size)
             if url.startswith("sqlite")
             else self._writer.execution_options(isolation_level="REPEATABLE READ")
         )
@@ -159,7 +160,8 @@ class Database:
     @contextmanager
     def transaction(self, workspace_id: str, name: str = "transaction") -> Iterator[Scope]:
         """A write transaction; commits at the end of the block, then rings its bells. Tests crash it by its name."""
-        with crash.writing(), self._writer.begin() as connection:
+        with self._writer.begin() as connection:
+            _begin(connection, "BEGIN IMMEDIATE")
             scope = Scope(connection, workspace_id, self._clock.now(), self._ids)
             yield scope
             scope._write_changes()
@@ -171,29 +173,45 @@ class Database:
     @contextmanager
     def reading(self, workspace_id: str) -> Iterator[Scope]:
         """A read transaction: one consistent view, never waits for a writer on SQLite."""
-        with self._reader.connect() as connection:
+        with self.reading_unscoped() as connection:
             yield Scope(connection, workspace_id, self._clock.now(), self._ids)
 
     @contextmanager
     def unscoped(self) -> Iterator[Connection]:
         """A write transaction outside any workspace: identity, leases and migrations only; a test lists the callers."""
-        with crash.writing(), self._writer.begin() as connection:
+        with self._writer.begin() as connection:
+            _begin(connection, "BEGIN IMMEDIATE")
             yield connection
 
     @contextmanager
     def reading_unscoped(self) -> Iterator[Connection]:
         """Like `unscoped`, but only for looking: it waits for no writer on SQLite."""
         with self._reader.connect() as connection:
+            _begin(connection, "BEGIN")
             yield connection
 
     def workspace_ids(self) -> list[str]:
         """Every workspace, for a pass that then opens each one's scope."""
-        with self._reader.connect() as connection:
+        with self.reading_unscoped() as connection:
             return list(connection.execute(sa.select(workspaces.c.id).order_by(workspaces.c.id)).scalars())
 
     def close(self) -> None:
         self._writer.dispose()
         self._reader.dispose()
+
+
+def _begin(connection: Connection, statement: str) -> None:
+    """Begin on SQLite, where the driver leaves it to us; PostgreSQL's begins by itself.
+
+    A listener to the engine's own event would cost every statement a look for listeners.
+    """
+    if connection.dialect.name != "sqlite":
+        return
+    driver: Any = connection.connection.dbapi_connection
+    try:
+        driver.execute(statement).close()
+    except sqlite3.Error as error:
+        raise sa.exc.OperationalError(statement, None, error) from error
 
 
 def _ask_after_rest(engine: sa.Engine) -> None:
@@ -215,13 +233,12 @@ def _ask_after_rest(engine: sa.Engine) -> None:
             raise sa.exc.DisconnectionError(f"the connection is lost: {type(error).__name__}") from None
 
 
-def _engine(url: str, pool_size: int, *, immediate: bool) -> sa.Engine:
+def _engine(url: str, pool_size: int) -> sa.Engine:
     if not url.startswith("sqlite"):
         engine = sa.create_engine(url, pool_size=pool_size, max_overflow=pool_size)
         _ask_after_rest(engine)
         return engine
     engine = sa.create_engine(url, pool_size=pool_size, max_overflow=pool_size, connect_args={"timeout": 30})
-    begin = "BEGIN IMMEDIATE" if immediate else "BEGIN"
 
     @sa.event.listens_for(engine, "connect")
     def _prepare(connection: Any, _record: Any) -> None:
@@ -231,10 +248,5 @@ def _engine(url: str, pool_size: int, *, immediate: bool) -> sa.Engine:
         for pragma in ("journal_mode=WAL", "synchronous=FULL", "busy_timeout=30000", "foreign_keys=ON"):
             cursor.execute(f"PRAGMA {pragma}")
         cursor.close()
-
-    @sa.event.listens_for(engine, "begin")
-    def _begin(connection: Connection) -> None:
-        # Through SQLAlchemy it would cost as much as a query.
-        connection.connection.cursor().execute(begin).close()
 
     return engine
