@@ -5,19 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from decimal import Decimal
+from functools import partial
 from pathlib import Path
 
 from app.supervise.ports import free_ports
 from core.database import Database
+from core.identity import HOME_WORKSPACE
+from core.model_scripted import ScriptedModel
 from core.orchestrator.engine import Engine
 from sidecar.application import create_app
+from sidecar.broker.addresses import Addresses
+from sidecar.broker.make import make_broker
+from sidecar.broker.thinking import Prices
 from sidecar.folders import Folder, SkillFile
 from sidecar.jail.jail import Jail
 from sidecar.jail.probe import probe
-from sidecar.nursery import Nursery, Shut
+from sidecar.nursery import Nursery
+from sidecar.rehearsal.trying import Trying
 from sidecar.shelf import Pauses, Shelf
-from sidecar.tools import Check, Rehearse, Rules, Tools
-from sidecar.untried import untried
+from sidecar.tools import Check, Rules, Tools
 from skills.problem import Problem
 from tests.support.engines import RunningEngine
 from tests.support.sidecar import RunningSidecar
@@ -37,7 +44,6 @@ def shelf_beside(
     *,
     rules: Rules | None = None,
     check: Check = open_gate,
-    rehearse: Rehearse = untried,
     pauses: Pauses | None = None,
     folders: Sequence[Folder] = (),
 ) -> Iterator[RunningSidecar]:
@@ -46,13 +52,23 @@ def shelf_beside(
     running = RunningSidecar(engine, home, port=port)
     running.prepare()
     database = Database(running.settings.sql_url)
+    broker = make_broker(
+        database=database,
+        workspace_id=HOME_WORKSPACE,
+        model=ScriptedModel(),
+        prices=Prices(Decimal(0), Decimal(0)),
+        engine=client,
+        home=home,
+        addresses=Addresses((), home),
+    )
+    nursery = Nursery(Jail(home / "sidecar" / "run", probe()), broker)
     tools = Tools(
         database=database,
         engine=client,
         url=f"http://127.0.0.1:{port}",
-        nursery=Nursery(Jail(home / "sidecar" / "run", probe()), Shut()),
+        nursery=nursery,
         check=check,
-        rehearse=rehearse,
+        rehearse=Trying(nursery, broker, partial(database.reading, HOME_WORKSPACE), database.ids),
         checkers=ThreadPoolExecutor(4),
         rules=rules or Rules(),
     )
@@ -63,5 +79,6 @@ def shelf_beside(
             yield running
         finally:
             shelf.stop()
+            broker.stop()
             database.close()
             running.database.close()
