@@ -38,11 +38,11 @@ class Pace:
         self._lock = threading.Lock()
         self._seen: dict[tuple[str, str], deque[float]] = {}
 
-    def check(self, stem: str, path: str) -> None:
+    def check(self, who: str, path: str) -> None:
         """Count one request; raises Denied when there were too many."""
         limit, now = LIMITS[path], time.monotonic()
         with self._lock:
-            seen = self._seen.setdefault((stem, path), deque())
+            seen = self._seen.setdefault((who, path), deque())
             while seen and seen[0] <= now - limit.seconds:
                 seen.popleft()
             if len(seen) >= limit.most:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -47,7 +48,7 @@ class House:
 
 
 @contextmanager
-def house(talk: Talk = lambda _: Said(), *, drip: float = 0) -> Iterator[House]:
+def house(talk: Talk = lambda _: Said(), *, drip: float = 0, tls: ssl.SSLContext | None = None) -> Iterator[House]:
     """A server on a free port of this machine."""
     built = House(0)
     gone = threading.Event()
@@ -88,6 +89,9 @@ def house(talk: Talk = lambda _: Said(), *, drip: float = 0) -> Iterator[House]:
 
     with Server(("127.0.0.1", 0), Handler) as server:
         built.port = server.server_address[1]
+        if tls is not None:
+            # The handshake is made by the thread that answers: one that fails must not hold up the door.
+            server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
         thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
         thread.start()
         yield built
