@@ -85,7 +85,10 @@ class Skilled:
             there = run["status"] == "failed" or (run["status"] == "completed" and run["output"] is not None)
             return run if there else {}
 
-        return self.product.until(f"the end of run {run_id}", ended, seconds)
+        try:
+            return self.product.until(f"the end of run {run_id}", ended, seconds)
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self.product.get(f'/api/v1/runs/{run_id}')}") from None
 
     def runs(self, function: str) -> list[dict[str, Any]]:
         """Its runs with their details, oldest first; `function` is `<app>/<fn_id>`."""

@@ -1,0 +1,194 @@
+"""The loop article's five steps: a sentence, two durable functions, runs that nobody starts, feedback, and the review
+that changes a number by it; with the opposite feedback it goes the other way, with little of it nothing changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from skills.review.tunables import tunables
+from tests.support import story
+from tests.support.product import Product
+from tests.support.prometheus import Metrics, Receiver, prometheus, receiver
+from tests.support.skilled import Skilled
+
+pytestmark = pytest.mark.load
+
+SENTENCE = "{service} turns slow after midnight and we only hear of it at breakfast. Our Prometheus is at {url}."
+SLOW = 0.9
+"""Seconds; a little above the limit that the skills begin with."""
+
+
+@dataclass
+class Loop:
+    """What one sentence became."""
+
+    skills: Skilled
+    metrics: Metrics
+    incidents: Receiver
+    ops: Receiver
+    service: str
+
+    @property
+    def product(self) -> Product:
+        return self.skills.product
+
+    @property
+    def check(self) -> str:
+        return f"{self.service}_health_check"
+
+    @property
+    def triage(self) -> str:
+        return f"{self.service}_incident_triage"
+
+    @property
+    def sensitivity(self) -> float:
+        """As it stands in the agent's file."""
+        return next(one.value for one in tunables(self.skills.text(self.check)) if one.name == "SENSITIVITY")
+
+    def begin(self) -> None:
+        """Steps one to three: a person says what is missing, and two functions are live once the cards are answered."""
+        said = self.product.say(SENTENCE.format(service=self.service, url=self.metrics.url))
+        task_id = story.task_of(self.product, said)
+        self.skills.grant(self.triage, self.check)
+        story.ended(self.product, task_id, seconds=180)
+
+    def look(self, latency: float) -> dict[str, Any]:
+        """Step four: a run reads the metrics and, if something is wrong, has it triaged."""
+        self.metrics.services.clear()
+        self.metrics.set(self.service, latency_p95_seconds=latency)
+        run = self.skills.run(self.skills.start(self.check, "infra-health-check"))
+        assert run["status"] == "completed", run
+        return dict(run["output"])
+
+    def alarm(self, answer: str | None, latency: float = SLOW) -> None:
+        """A run that alarms, and what a person says of it."""
+        before = {card["id"] for card in self.skills.cards("choice")}
+        assert self.look(latency)["status"] == "degraded"
+        fresh = [card for card in self.skills.cards("choice") if card["id"] not in before]
+        (card,) = [card for card in fresh if card["title"] == f"{self.triage} asks"]
+        if answer is not None:
+            self.skills.answer(card, answer)
+
+    def review(self) -> list[str]:
+        """Step five: the review, on demand; what its run answers."""
+        known = {run["id"] for run in self.skills.runs("loopwright/review-skills")}
+        self.skills.engine.send("skill/review.requested", {"workspace_id": "ws_local", "skill_id": self.check})
+
+        def done() -> list[Any]:
+            new = [run for run in self.skills.runs("loopwright/review-skills") if run["id"] not in known]
+            return [run["output"] for run in new if run["status"] == "completed" and run["output"] is not None]
+
+        return list(self.product.until("the review", done, 90)[0])
+
+    def runs_until(self, version: int, latency: float) -> None:
+        """The gate: the new version is tried beside the old one and on a first run of its own, then it serves."""
+
+        def serves() -> bool:
+            skill = self.skills.skill(self.check)
+            if (skill["status"], skill["version"]) == ("active", version):
+                return True
+            self.look(latency)
+            return False
+
+        self.product.until(f"version {version} of {self.check}", serves, 180)
+
+    def told(self, beginning: str) -> str:
+        """What ops hears of the review."""
+        head = f"Review of {self.check}: {beginning}"
+        return self.product.until(head, lambda: next((t for t in self.ops.texts if t.startswith(head)), ""), 60)
+
+
+@pytest.fixture(scope="module")
+def loop_of(products: Callable[..., Product]) -> Iterator[Callable[[str], Loop]]:
+    with ExitStack() as stack:
+        metrics = stack.enter_context(prometheus())
+        incidents, ops = stack.enter_context(receiver()), stack.enter_context(receiver())
+        product = products(
+            LOOPWRIGHT_NOTIFY_INCIDENTS=incidents.url,
+            LOOPWRIGHT_NOTIFY_OPS=ops.url,
+            LOOPWRIGHT_CANARY_RUNS="1",
+        )
+        yield lambda service: Loop(Skilled(product), metrics, incidents, ops, service)
+
+
+@pytest.fixture(scope="module")
+def checkout(loop_of: Callable[[str], Loop]) -> Loop:
+    found = loop_of("checkout")
+    found.begin()
+    return found
+
+
+def test_a_sentence_becomes_two_functions_that_run_and_alarm(checkout: Loop) -> None:
+    check, triage = checkout.skills.skill(checkout.check), checkout.skills.skill(checkout.triage)
+
+    assert (check["status"], check["version"], triage["status"]) == ("active", 1, "active")
+    assert check["triggers"][0]["cron"] == "*/30 * * * *"
+    assert len(check["next_runs"]) > 0
+    checkout.metrics.deploys = [("checkout", "v42", 12)]
+    said = checkout.look(2.0)
+    assert (said["status"], said["by"], said["triage"]["by"]) == ("degraded", "model", "model")
+    summary = checkout.product.until("the summary", lambda: next((t for t in checkout.incidents.texts), ""))
+    assert "Likely cause: checkout v42 was deployed 12 minutes ago" in summary
+    checkout.metrics.deploys = []
+    assert checkout.look(0.2)["status"] == "normal"
+
+
+def test_false_alarms_make_it_less_sensitive_and_the_new_version_runs(checkout: Loop) -> None:
+    for answer in ("false alarm", "false alarm", "real", "false alarm", "false alarm"):
+        checkout.alarm(answer)
+
+    assert checkout.review() == ["proposed"]
+
+    assert "Proposed: SENSITIVITY from 1 to" in checkout.told("4 of")
+    checkout.runs_until(2, SLOW)
+    assert checkout.sensitivity == pytest.approx(0.6, abs=0.05)
+    version = checkout.skills.skill(checkout.check)
+    assert version["version"] == 2
+    # What alarmed before is no alarm any more, and what is worse still is.
+    assert checkout.look(SLOW)["status"] == "normal"
+    assert checkout.look(2.0)["status"] == "degraded"
+
+
+def test_alarms_that_come_too_late_make_it_more_sensitive(loop_of: Callable[[str], Loop]) -> None:
+    payments = loop_of("payments")
+    payments.begin()
+    assert payments.look(0.6)["status"] == "normal"
+    for answer in ("real but too late", "real but too late", "real", "real but too late", "real but too late"):
+        payments.alarm(answer)
+
+    assert payments.review() == ["proposed"]
+
+    payments.told("4 of")
+    payments.runs_until(2, 0.6)
+    assert payments.sensitivity == pytest.approx(1.67, abs=0.1)
+    assert payments.look(0.6)["status"] == "degraded"
+
+
+def test_with_few_runs_nothing_changes(loop_of: Callable[[str], Loop]) -> None:
+    search = loop_of("search")
+    search.begin()
+    for _ in range(3):
+        search.alarm("false alarm")
+
+    assert search.review() == ["kept"]
+
+    assert search.sensitivity == 1.0
+    assert search.skills.skill(search.check)["version"] == 1
+    assert not [text for text in search.ops.texts if search.check in text]
+
+
+def test_the_next_review_says_whether_the_change_did_what_was_predicted(checkout: Loop) -> None:
+    for n in range(5):
+        checkout.alarm("real", 2.0 + n / 10)
+
+    assert checkout.review() == ["kept"]
+
+    told = checkout.told("After the last change")
+    assert "false alarm rate was" in told
+    assert told.endswith("it is 0% since: as predicted.")
