@@ -8,10 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from core.database import Scope
-from core.errors import UnavailableError
-from sidecar.brood import Brood
 from sidecar.children import Version as Code
 from sidecar.folders import SkillFile
+from sidecar.processes import Processes
 from sidecar.registering import checked
 from sidecar.tools import Tools
 from skills import book, drafts, grants, lifecycle, promotion, refusals, versions
@@ -23,8 +22,9 @@ from skills.versions import Version
 _log = logging.getLogger(__name__)
 
 
-def take_in(tools: Tools, brood: Brood, file: SkillFile, url: str, abandoned: Callable[[], None]) -> Version:
-    """The version that the file is from now on; raises RefusedSkillError with everything that is wrong.
+def take_in(tools: Tools, processes: Processes, file: SkillFile, url: str, abandoned: Callable[[], None]) -> Version:
+    """The version that the file is from now on; raises RefusedSkillError with everything that is wrong, or
+    UnavailableError where no process can be started for it.
 
     `abandoned` is called when a process has loaded in vain.
     """
@@ -41,15 +41,12 @@ def take_in(tools: Tools, brood: Brood, file: SkillFile, url: str, abandoned: Ca
         raise RefusedSkillError(*(tools.check(file) or error.problems)) from None
     code = Code(file.stem, file.sha, file.source, str(file.path), version_id, manifest, granted)
     # While it is checked, a process loads it.
-    loading = tools.checkers.submit(brood.child, code)
+    loading = tools.checkers.submit(processes.load, code)
     if problems := tools.check(file):
         # What can be told from the source names the line; the process is not waited for.
         loading.add_done_callback(lambda _: abandoned())
         raise RefusedSkillError(*problems)
-    try:
-        functions = _registered(tools, code, loading.result().functions(), url)
-    except UnavailableError as error:
-        raise RefusedSkillError(Problem(None, str(error), "keep the file from ending its process")) from None
+    functions = _registered(tools, code, loading.result().functions(), url)
     _log.info("skill %s checked and loaded in %.0f ms", file.stem, (time.monotonic() - began) * 1000)
     return _keep(tools, file, draft, code, functions)
 

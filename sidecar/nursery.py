@@ -9,11 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Protocol
 
+from core.errors import UnavailableError
 from sidecar.broker.identity import Identity
 from sidecar.children import Child, Version
 from sidecar.jail.jail import Jail
 from sidecar.voices import Voices
-from skills.problem import Problem, RefusedSkillError
+from skills.problem import RefusedSkillError
 
 
 class Broker(Protocol):
@@ -49,15 +50,15 @@ class Nursery:
         self._starter = ThreadPoolExecutor(1, thread_name_prefix="nursery")
 
     def boot(self, version: Version) -> Child:
-        """A child that serves the version; raises RefusedSkillError."""
+        """A child that serves the version; raises RefusedSkillError, or UnavailableError where none can be started."""
         child = self._take()
         try:
             if not child.awake():
-                raise RefusedSkillError(Problem(None, "a process for the skill did not start", "see the sidecar's log"))
+                raise UnavailableError("a process for the skill did not start; the sidecar's log may say why")
             self._open_door(child, version)
             self._voices.name(child.pid, version.stem)
             child.load(version)
-        except RefusedSkillError:
+        except (RefusedSkillError, UnavailableError):
             self.end(child)
             raise
         finally:

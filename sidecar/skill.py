@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,16 +12,15 @@ from typing import Any
 from core.errors import InvalidError, LoopwrightError, RefusedError, UnavailableError
 from core.orchestrator.door import SERVE_PATH
 from sidecar.asked import answer_test
-from sidecar.brood import Brood
 from sidecar.children import Child
-from sidecar.children import Version as Code
 from sidecar.folders import SkillFile
 from sidecar.intake import take_in
 from sidecar.pins import Call, Pins, Skipped
+from sidecar.processes import Processes
 from sidecar.told import Told
 from sidecar.tools import Tools
 from sidecar.trials import begin_shadow, dry_run, shadow
-from skills import book, control, grants, lifecycle, promotion, refusals, runs, versions
+from skills import book, control, lifecycle, promotion, refusals, versions
 from skills.problem import Problem, RefusedSkillError
 from skills.refusals import What
 from skills.runs import Ended
@@ -61,10 +59,7 @@ class Skill:
         self._told = Told(stem, self.url, tools)
         self._offered: tuple[str, str] | None = None
         self._held_up = False
-        self._loading = ""
-        self._used: dict[str, float] = {}
-        self._codes: dict[str, Code] = {}
-        self._brood = Brood(tools.nursery)
+        self._processes = Processes(stem, tools)
         self._pins = Pins(stem, tools)
 
     @property
@@ -103,20 +98,17 @@ class Skill:
         return self._seen.serving is not None or self.pending
 
     def offer(self, file: SkillFile) -> None:
-        """The file holds this now: let it take over, or say why not and keep what serves."""
-        if self._offered == (file.sha, str(file.path)):
+        """The file holds this now: let it take over, or say why not and keep what serves.
+
+        Raises UnavailableError where no process can be started for it; then it may be offered again.
+        """
+        place = (file.sha, str(file.path))
+        if self._offered == place:
             return
         with self._work:
-            row = self._enter(file)
-            self._offered = (file.sha, str(file.path))
-            if row.refused_sha == file.sha:
-                return
-            if self._seen.serving is not None and self._seen.serving.sha == file.sha:
-                self._back_to_serving()
-                return
-            if self._seen.candidate is None or self._seen.candidate.sha != file.sha:
-                self._take_in(file)
-            self._advance()
+            self._consider(file)
+            self._offered = place
+            self._remove_deleted()
         self.drop_unused()
 
     def note(self, file: SkillFile) -> bool:
@@ -149,7 +141,10 @@ class Skill:
         self.drop_unused()
 
     def follow(self) -> None:
-        """Somebody moved the skill in the book, or a run of it ended: go where that leads."""
+        """Somebody moved the skill in the book, or a run of it ended: go where that leads.
+
+        Raises UnavailableError where no process can be started; it may be followed again.
+        """
         with self._work:
             self._look()
             self._remove_deleted()
@@ -179,15 +174,7 @@ class Skill:
 
     def child(self, version: Version) -> Child:
         """The living process of a version; raises RefusedSkillError or UnavailableError."""
-        self._used[version.sha] = time.monotonic()
-        code = self._codes.get(version.id)
-        if code is None:
-            with self._tools.reading() as scope:
-                granted = grants.granted(scope, self.stem)
-            path, source = self.path or f"{self.stem}.py", version.source.encode()
-            code = Code(self.stem, version.sha, source, path, version.id, version.manifest, granted)
-            self._codes[version.id] = code
-        return self._brood.child(code)
+        return self._processes.child(version, self.path or f"{self.stem}.py")
 
     def version_for(self, call: Call) -> Version | Skipped | None:
         """The version this run began on, or begins on now; None when the skill serves no more."""
@@ -214,22 +201,13 @@ class Skill:
             refusals.record(scope, skill_id=self.stem, version_id=version.id, run_id=run_id, what=what, detail=detail)
 
     def drop_unused(self) -> None:
-        """End the processes of versions that neither serve nor have runs, and of those that nobody called for long."""
-        seen, now = self._seen, time.monotonic()
-        wanted = {version.sha for version in (seen.serving, seen.tried) if version is not None}
-        with self._tools.reading() as scope:
-            pinned = runs.pinned_hashes(scope, self.stem)
-
-        def needed(sha: str) -> bool:
-            if sha == self._loading:
-                return True
-            return sha in wanted | pinned and now - self._used.get(sha, now) < self._tools.rules.idle
-
-        self._brood.keep(needed)
+        """End the processes that nobody needs."""
+        seen = self._seen
+        self._processes.drop_unused({version.sha for version in (seen.serving, seen.tried) if version is not None})
 
     def stop(self) -> None:
         """End every process of it."""
-        self._brood.stop()
+        self._processes.stop()
 
     def _look(self) -> book.Skill | None:
         with self._tools.reading() as scope:
@@ -238,10 +216,20 @@ class Skill:
             candidate = versions.get(scope, row.candidate_id) if row is not None and row.candidate_id else None
         with self._turnover:
             if row is None or row.epoch != self.epoch:
-                # What was granted may be more by now.
-                self._codes = {}
+                self._processes.forget_grants()
             self._seen = _Seen(row, serving, candidate)
         return row
+
+    def _consider(self, file: SkillFile) -> None:
+        row, serving = self._enter(file), self._seen.serving
+        if row.refused_sha == file.sha:
+            return
+        if serving is not None and serving.sha == file.sha:
+            self._back_to_serving()
+            return
+        if self._seen.candidate is None or self._seen.candidate.sha != file.sha:
+            self._take_in(file)
+        self._advance()
 
     def _enter(self, file: SkillFile, *, moved: bool = True) -> book.Skill:
         """The row, made where there is none, with the place of its file."""
@@ -259,16 +247,15 @@ class Skill:
         return row
 
     def _take_in(self, file: SkillFile) -> None:
-        self._loading = file.sha
-        self._used[file.sha] = time.monotonic()
+        self._processes.loading(file.sha)
         try:
-            take_in(self._tools, self._brood, file, self.url, self.drop_unused)
+            take_in(self._tools, self._processes, file, self.url, self.drop_unused)
             self._look()
         except RefusedSkillError as error:
-            self._loading = ""
+            self._processes.loading("")
             self._turn_down(file.sha, error.problems)
         finally:
-            self._loading = ""
+            self._processes.loading("")
 
     def _back_to_serving(self) -> None:
         """The file holds again what serves."""
@@ -333,9 +320,6 @@ class Skill:
         except RefusedSkillError as error:
             self._turn_down(candidate.sha, error.problems)
             return True
-        except UnavailableError as error:
-            _log.warning("skill %s waits for its process: %s", self.stem, error)
-            return False
         with self._turnover:
             try:
                 self._told.tell(candidate)

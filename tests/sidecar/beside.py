@@ -37,6 +37,11 @@ def open_gate(file: SkillFile) -> list[Problem]:
     return []
 
 
+def jail_folders(running: RunningSidecar) -> list[Path]:
+    """One for each process of a skill that is there, the spare one included."""
+    return list((running.home / "sidecar" / "run").iterdir())
+
+
 @contextmanager
 def shelf_beside(
     engine: RunningEngine,

@@ -63,6 +63,7 @@ def test_60_a_bad_edit_leaves_the_good_version_serving_and_its_author_is_told(lo
     assert loose.skill("steady")["version"] == 1
 
 
+@pytest.mark.load
 def test_a_file_that_never_loads_holds_up_nobody(loose: RunningSidecar) -> None:
     loose.save("endless", hello(1, "endless/asked") + "\nwhile True:\n    pass\n")
     loose.save("patient", hello(1, "patient/asked"))

@@ -1,0 +1,67 @@
+"""The processes of one skill: which versions have one, and for how long."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Set
+
+from sidecar.brood import Brood
+from sidecar.children import Child
+from sidecar.children import Version as Code
+from sidecar.tools import Tools
+from skills import grants, runs
+from skills.versions import Version
+
+
+class Processes:
+    """A version has one while it is wanted, or a run goes on with it, and somebody called within the idle time."""
+
+    def __init__(self, stem: str, tools: Tools) -> None:
+        self._stem = stem
+        self._tools = tools
+        self._brood = Brood(tools.nursery)
+        self._used: dict[str, float] = {}
+        self._codes: dict[str, Code] = {}
+        self._loading = ""
+
+    def child(self, version: Version, path: str) -> Child:
+        """The living process of a version; raises RefusedSkillError or UnavailableError."""
+        self._used[version.sha] = time.monotonic()
+        code = self._codes.get(version.id)
+        if code is None:
+            with self._tools.reading() as scope:
+                granted = grants.granted(scope, self._stem)
+            source = version.source.encode()
+            code = Code(self._stem, version.sha, source, path, version.id, version.manifest, granted)
+            self._codes[version.id] = code
+        return self._brood.child(code)
+
+    def load(self, code: Code) -> Child:
+        """The process of code that is no version yet; it is kept until `loaded`. Raises as `child` does."""
+        self._used[code.sha] = time.monotonic()
+        return self._brood.child(code)
+
+    def loading(self, sha: str) -> None:
+        """From now on this code is being looked at; with an empty name, none is."""
+        self._loading = sha
+
+    def forget_grants(self) -> None:
+        """What was granted may be more by now: a process that is started from now on is told so."""
+        self._codes = {}
+
+    def drop_unused(self, wanted: Set[str]) -> None:
+        """End those of versions that are neither wanted, by their hash, nor have runs, and the idle ones."""
+        with self._tools.reading() as scope:
+            pinned = runs.pinned_hashes(scope, self._stem)
+        now = time.monotonic()
+
+        def needed(sha: str) -> bool:
+            if sha == self._loading:
+                return True
+            return sha in wanted | pinned and now - self._used.get(sha, now) < self._tools.rules.idle
+
+        self._brood.keep(needed)
+
+    def stop(self) -> None:
+        """End all of them."""
+        self._brood.stop()
