@@ -14,6 +14,17 @@ from tests.support.jailed import Jailed, jailed
 LIMITS = Limits(seconds=20, cpu_seconds=10, memory=256 * MEBIBYTE, processes=24, disk=16 * MEBIBYTE)
 
 
+PLANTED = "a-key-of-the-sidecar"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def planted() -> Iterator[None]:
+    """Something in the sidecar's own environment that no skill may see."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENAI_API_KEY", PLANTED)
+        yield
+
+
 @pytest.fixture(scope="session")
 def isolation() -> Isolation:
     """The one that the sidecar would use on this machine."""

@@ -199,8 +199,8 @@ traced = [pid for pid in (1, os.getppid()) if libc.ptrace(16, pid, None, None) =
 for pid in (1, os.getppid()):
     for name in ("mem", "environ"):
         try:
-            open(f"/proc/{pid}/{name}", "rb").read(1)
-            traced.append(name)
+            if open(f"/proc/{pid}/{name}", "rb").read(1):
+                traced.append(name)
         except OSError:
             pass
 return traced
