@@ -1,4 +1,4 @@
-"""`loopwright skills`, `skills show`, `enable`, `disable`, `rollback`, `invoke`, `delete`."""
+"""`loopwright skills`, `skills show`, `enable`, `disable`, `rollback`, `invoke`, `review`, `reviews`, `delete`."""
 
 from __future__ import annotations
 
@@ -93,6 +93,35 @@ def invoke(api: Api, skill_id: str, function_id: str | None, data: str) -> None:
     body = {"data": event, **({"function": function_id} if function_id else {})}
     answer = api.post(f"/api/v1/skills/{skill_id}/invoke", body)
     click.echo(f"sent as event {answer['event_id']}")
+
+
+@skills.command()
+@click.argument("skill_id", metavar="ID")
+@client_command
+def review(api: Api, skill_id: str) -> None:
+    """Review it now: how its runs went, what people said of its alarms, and what should change."""
+    asked = api.post(f"/api/v1/skills/{skill_id}/review")
+    click.echo(f"review {asked['review_id']} is {asked['state']}; `loopwright skills reviews {skill_id}` shows it")
+
+
+@skills.command()
+@click.argument("skill_id", metavar="ID")
+@json_option
+@client_command
+def reviews(api: Api, skill_id: str, json_wanted: bool) -> None:
+    """Show what its reviews found and proposed, newest first."""
+    items = api.items(f"/api/v1/skills/{skill_id}/reviews")
+    if json_wanted:
+        as_json({"items": items, "next": None})
+        return
+    for one in items:
+        proposal = one.get("proposal")
+        said = proposal["summary"] if proposal else one.get("reason") or one["state"]
+        click.echo(f"{one['at']}  {plain(said)}")
+        for change in proposal["changes"] if proposal else ():
+            click.echo(f"    {plain(change['constant'])}: {change['from']:g} to {change['to']:g}")
+        if before := one.get("before"):
+            click.echo(f"    after the last change: {plain(before['words'])}")
 
 
 @skills.command()

@@ -20,6 +20,7 @@ from app.web.api.messages import messages_api
 from app.web.api.objects import objects_api
 from app.web.api.open_doors import open_doors
 from app.web.api.runs import runs_api
+from app.web.api.skill_reviews import skill_reviews_api
 from app.web.api.skills import skills_api
 from app.web.api.tasks import tasks_api
 from app.web.bodies import JSON_LIMIT
@@ -80,6 +81,7 @@ def _doors(parts: WebParts, hub: Hub) -> Sequence[Door]:
         generations_api(parts),
         runs_api(parts),
         skills_api(parts),
+        skill_reviews_api(parts),
         budget_api(parts),
         keys_api(parts),
         events_api(parts, hub),

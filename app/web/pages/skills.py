@@ -12,15 +12,17 @@ from app.web.pages.view import page
 from app.web.parts import WebParts
 from app.web.presenters.card import card_shape
 from app.web.presenters.skill import run_shape, skill_shape, version_shape
+from app.web.presenters.skill_review import review_shape
 from app.web.presenters.values import moment
 from core.database import Scope
 from core.identity import Speaker
 from runtime import cards, credits
 from skills import book, daily, grants, refusals, runs, versions
 from skills.book import Skill
+from skills.review import rows as reviews
 from skills.versions import Version
 
-_RUNS, _REFUSALS = 8, 10
+_RUNS, _REFUSALS, _REVIEWS = 8, 10, 4
 
 
 def skills_pages(parts: WebParts) -> Door:
@@ -53,6 +55,7 @@ def _one(scope: Scope, speaker: Speaker, skill_id: str) -> dict[str, Any]:
             {"what": one.what, "detail": one.detail, "at": moment(one.at)}
             for one in refusals.of_skill(scope, skill_id, _REFUSALS)
         ],
+        "reviews": [review_shape(one) for one in reviews.of_skill(scope, skill_id, _REVIEWS)],
         "cards": [card_shape(card) for card in cards.open_cards(scope) if card.subject.get("skill_id") == skill_id],
     }
 
