@@ -19,6 +19,8 @@ from skills.tools.shown import problems
 
 _PAUSE_SECONDS = 0.1
 _ON_ITS_WAY = frozenset(("unseen", "checked"))
+# The same text served before; the save that was just made brings it back.
+_OLD = frozenset(("superseded",))
 _FELL = frozenset(("refused", "quarantined", "retired"))
 _SAYS = {
     "unseen": "saved; the sidecar has not looked at it yet: see read_skill later",
@@ -73,9 +75,10 @@ class WriteSkill:
         with call.transaction("skill.announced") as scope:
             seen = self._announced(scope, call.call_id, stem, sha, arguments)
         # Made again after it had come this far: what was saved meanwhile may be newer than this.
-        if seen.state == "unseen":
+        fresh = seen.state == "unseen"
+        if fresh:
             self._desk.write(stem, source)
-        return self._result(stem, self._word(call, stem, sha))
+        return self._result(stem, self._word(call, stem, sha, _ON_ITS_WAY | _OLD if fresh else _ON_ITS_WAY))
 
     def _announced(self, scope: Scope, call_id: str, stem: str, sha: str, arguments: WriteSkillArguments) -> Fate:
         """Say that the save to come is this call's. Raises ConflictError when it would go over another's."""
@@ -121,15 +124,18 @@ class WriteSkill:
         version = versions.by_sha(scope, stem, saved)
         return saved in (ours, refused) or draft is not None or version is not None
 
-    def _word(self, call: CallContext, stem: str, sha: str) -> Fate:
-        """What the sidecar says of it, within the desk's patience; no transaction is held meanwhile."""
+    def _word(self, call: CallContext, stem: str, sha: str, passing: frozenset[str]) -> Fate:
+        """What the sidecar says of it, once it is none of the `passing` states or the desk's patience is at its end.
+
+        No transaction is held meanwhile.
+        """
         deadline = time.monotonic() + self._desk.patience_seconds
         while True:
             with call.reading() as scope:
                 found = fate.of_save(scope, stem, sha)
                 skill = book.find(scope, stem)
             off = found.state == "checked" and skill is not None and not skill.enabled
-            if found.state not in _ON_ITS_WAY or off or time.monotonic() >= deadline:
+            if found.state not in passing or off or time.monotonic() >= deadline:
                 return found
             time.sleep(_PAUSE_SECONDS)
 

@@ -129,7 +129,7 @@ def test_a_need_in_plain_words_becomes_two_live_skills(author: Author, database:
     assert 'cron="*/15 * * * *"' in check
     assert draft is not None
     assert "breakfast" in draft.reason
-    assert "checkout_health_check (version 1): live" in author.summary
+    assert "checkout_health_check (version 1) is live" in author.summary
 
 
 def test_what_it_does_not_know_it_asks_for_and_changes_then(author: Author) -> None:

@@ -201,6 +201,11 @@ BROKEN: dict[str, tuple[str | bytes, int | None, str]] = {
     "jitter in hours": (trigger('inngest.TriggerCron(cron="0 8 * * *", jitter="2h")'), 7, "jitter"),
     "listens to the engine": (trigger('inngest.TriggerEvent(event="inngest/function.failed")'), 7, "engine's own"),
     "listens to the core": (trigger('inngest.TriggerEvent(event="message/received")'), 7, "Loopwright's own"),
+    "listens to another's invocation": (
+        trigger('inngest.TriggerEvent(event="skill/invoked.words.count")'),
+        7,
+        "Loopwright's own",
+    ),
     "listens undeclared": (trigger('inngest.TriggerEvent(event="text/read")'), 7, "does not name"),
     "unknown root in an expression": (
         trigger('inngest.TriggerEvent(event="text/written", expression="data.size > 3")'),

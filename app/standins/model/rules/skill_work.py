@@ -12,6 +12,7 @@ from app.standins.model.conversation import Conversation, Made
 from app.standins.model.reply import Call, Reply
 from app.standins.model.rules import skill_calls, skill_source
 from app.standins.model.rules.shown import State
+from app.standins.model.rules.skill_words import report, say
 from app.standins.model.rules.story import Request, all_made
 from app.standins.model.rules.watch_wish import WatchWish, address_in, wants_watching, watch_wish
 
@@ -44,7 +45,7 @@ def skill_work(conversation: Conversation, asked: Sequence[Request], state: Stat
     newest = asked[-1]
     order = order_in(newest.text)
     if order is not None:
-        return _ordered(order, newest, tools)
+        return _ordered(order, newest, state.language, tools)
     first = next((one for one in asked if wants_watching(one.text)), None)
     if first is None:
         return None
@@ -74,23 +75,24 @@ def _wished(wish: WatchWish, sentence: str, made: Sequence[Made], state: State, 
     if looks:
         return Reply(calls=looks)
     subject = wish.service.replace("_", " ").capitalize() or "Infrastructure"
+    reason = f"Asked for by: {sentence[:400]}"
     prefix = f"{wish.service}_" if wish.service else ""
     names = (f"{prefix}{TRIAGE}", f"{prefix}health_check" if prefix else CHECK)
     triage, read = skill_calls.source_of(made, TRIAGE)
     check, more = skill_calls.source_of(made, CHECK)
     if triage is None or check is None:
-        return _reading([call for call in (read, more) if call is not None], made)
+        return _reading([call for call in (read, more) if call is not None], made, state.language)
     # The check invokes the triage by the name that it really got.
     done = skill_calls.written(made, names[0])
     if done is None:
         source = skill_source.adapted(triage, wish, f"{subject}: incident triage", TRIAGE)
-        return _write(_Draft(names[0], source, f"Asked for by: {sentence[:400]}", _base(made, names[0])), made)
+        return _write(_Draft(names[0], source, reason, _base(made, names[0])), made, state.language)
     if skill_calls.written(made, names[1]) is None:
         source = skill_source.adapted(check, wish, f"{subject}: health check", str(done.get("skill_id")))
-        return _write(_Draft(names[1], source, f"Asked for by: {sentence[:400]}", _base(made, names[1])), made)
-    said = _report([skill_calls.written(made, name) or {} for name in names])
+        return _write(_Draft(names[1], source, reason, _base(made, names[1])), made, state.language)
+    said = report(state.language, [skill_calls.written(made, name) or {} for name in names])
     if not wish.address:
-        said += f" I do not know where your metrics are: they ask {skill_source.host_of(check)}. Tell me the address."
+        said += " " + say(state.language, "address", host=skill_source.host_of(check))
     return _end(said, made, tools)
 
 
@@ -99,46 +101,46 @@ def _changed(conversation: Conversation, request: Request, state: State, tools: 
     address = address_in(request.text)
     factor = 0.8 if _LESS.search(request.text) else 1.25 if _MORE.search(request.text) else None
     if not address and factor is None:
-        return Reply("I wrote these skills by a pattern: I can move them to another metrics address, or make them more"
-                     " or less sensitive.")  # fmt: skip
+        return Reply(say(state.language, "only"))
     stems = _stems(all_made(conversation))
     for stem in stems if address else stems[-1:]:
         if skill_calls.written(request.made, stem) is not None:
             continue
         source, read = skill_calls.source_of(request.made, stem)
         if source is None:
-            return _reading([read] if read is not None else [], request.made)
+            return _reading([read] if read is not None else [], request.made, state.language)
         new = skill_source.moved_to(source, address) if address else _tuned(source, factor or 1.0)
         if new == source:
             continue
         base = skill_calls.version_of(request.made, stem)
-        return _write(_Draft(stem, new, f"Asked for by: {request.text[:400]}", base), request.made)
+        return _write(_Draft(stem, new, f"Asked for by: {request.text[:400]}", base), request.made, state.language)
     saved = [found for stem in stems if (found := skill_calls.written(request.made, stem)) is not None]
-    return _end(_report(saved) if saved else "Nothing had to change.", request.made, tools)
+    said = report(state.language, saved) if saved else say(state.language, "unchanged")
+    return _end(said, request.made, tools)
 
 
-def _ordered(order: Mapping[str, Any], request: Request, tools: Set[str]) -> Reply:
+def _ordered(order: Mapping[str, Any], request: Request, language: str, tools: Set[str]) -> Reply:
     stem = str(order.get("skill_id"))
     source, read = skill_calls.source_of(request.made, stem)
     if source is None:
-        return _reading([read] if read is not None else [], request.made)
+        return _reading([read] if read is not None else [], request.made, language)
     if order.get("kind") == "skill_repair":
         error = order.get("error")
         said = error.get("message") if isinstance(error, Mapping) else None
-        return _end(f"I read {stem} and see no fault that my rules could repair: {said}.", request.made, tools)
+        return _end(say(language, "no_fault", skill=stem, error=said), request.made, tools)
     done = skill_calls.written(request.made, stem)
     if done is not None:
-        return _end(_report([done]), request.made, tools)
+        return _end(report(language, [done]), request.made, tools)
     changes = order.get("changes")
     new = skill_source.with_numbers(source, changes if isinstance(changes, list) else [])
     if new == source:
-        return _end(f"Nothing in {stem} had to change.", request.made, tools)
+        return _end(say(language, "unchanged"), request.made, tools)
     base = order.get("base_version")
     reason = f"{order.get('summary')} Expected: {json.dumps(order.get('prediction'), sort_keys=True)}"
-    return _write(_Draft(stem, new, reason[:1900], base if isinstance(base, int) else None), request.made)
+    return _write(_Draft(stem, new, reason[:1900], base if isinstance(base, int) else None), request.made, language)
 
 
-def _write(draft: _Draft, made: Sequence[Made]) -> Reply:
+def _write(draft: _Draft, made: Sequence[Made], language: str) -> Reply:
     """Write it, or write it again with what the checks found repaired."""
     before = skill_calls.writes(made, draft.name)
     if not before:
@@ -148,25 +150,19 @@ def _write(draft: _Draft, made: Sequence[Made]) -> Reply:
     source = skill_source.repaired(str(last.arguments.get("source") or draft.source), problems)
     if len(before) >= MOST_TRIES or source == last.arguments.get("source"):
         told = "; ".join(f"line {one.get('line')}: {one.get('reason')}" for one in problems[:3])
-        return Reply(f"I could not write {draft.name}: {told or skill_calls.error_of(last)}")
+        return Reply(say(language, "not_written", skill=draft.name, why=told or skill_calls.error_of(last)))
     return Reply(calls=[draft.call(source)])
 
 
-def _reading(calls: Sequence[Call], made: Sequence[Made]) -> Reply:
+def _reading(calls: Sequence[Call], made: Sequence[Made], language: str) -> Reply:
     left = [call for call in calls if skill_calls.tries(made, "read_skill", **call.arguments) < MOST_TRIES]
-    return Reply(calls=left) if left else Reply("I cannot read the skills that I would take as a pattern.")
+    return Reply(calls=left) if left else Reply(say(language, "no_pattern"))
 
 
 def _end(said: str, made: Sequence[Made], tools: Set[str]) -> Reply:
     if "finish" in tools and not skill_calls.tries(made, "finish"):
         return Reply(calls=[Call("finish", {"summary": said})])
     return Reply(said)
-
-
-def _report(saved: Sequence[Mapping[str, Any]]) -> str:
-    lines = [f"{one.get('skill_id')} (version {one.get('version', '?')}): {one.get('says')}" for one in saved]
-    waits = any(one.get("status") == "waiting" for one in saved)
-    return ". ".join(lines) + "." + (" Please look at the open cards: they say what is asked for." if waits else "")
 
 
 def _stems(made: Sequence[Made]) -> list[str]:
