@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import base64
 import json
+import socket
+import threading
 import time
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
 
@@ -307,3 +310,45 @@ def test_a_body_that_is_too_large(world: SkillWorld) -> None:
 
     assert good.asked == []
     assert whats(world) == ["limit", "limit"]
+
+
+def test_headers_that_drip_and_servers_that_say_nothing_are_cut_off(world: SkillWorld) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        place = f"127.0.0.1:{listener.getsockname()[1]}"
+        world.speak_as("bad", hosts=[place])
+        over = threading.Event()
+
+        def drip() -> None:
+            connection, _ = listener.accept()
+            with connection, suppress(OSError):
+                for byte in b"HTTP/1.1 200 OK\r\nx-long: " + b"x" * 10_000:
+                    connection.sendall(bytes([byte]))
+                    if over.wait(0.05):
+                        return
+
+        thread = threading.Thread(target=drip, daemon=True)
+        thread.start()
+        for _ in ("drips", "silent"):
+            with pytest.raises(Unavailable, match="within 1 s"):
+                http.get(f"http://{place}/", timeout=1)
+        over.set()
+        thread.join(5)
+
+
+@pytest.mark.parametrize("answer", [b"nonsense\r\n\r\n", b"", b"HTTP/1.1 200 OK\r\nx: " + b"y" * 200_000 + b"\r\n\r\n"])
+def test_answers_that_are_no_http(world: SkillWorld, answer: bytes) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        place = f"127.0.0.1:{listener.getsockname()[1]}"
+        world.speak_as("bad", hosts=[place])
+
+        def talk() -> None:
+            connection, _ = listener.accept()
+            with connection, suppress(OSError):
+                connection.recv(65536)
+                connection.sendall(answer)
+
+        thread = threading.Thread(target=talk, daemon=True)
+        thread.start()
+        with pytest.raises(Unavailable, match="could not be asked"):
+            http.get(f"http://{place}/", timeout=5)
+        thread.join(5)
