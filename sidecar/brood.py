@@ -21,6 +21,7 @@ class _Cot:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.child: Child | None = None
+        self.granted: frozenset[str] = frozenset()
         self.started_at = 0.0
         self.early_deaths = 0
 
@@ -42,9 +43,13 @@ class Brood:
             cot = self._cots.setdefault(version.sha, _Cot())
         with cot.lock:
             if cot.child is not None and cot.child.alive:
-                return cot.child
+                # What it may do was settled at its start: with other grants it starts anew, between two calls.
+                if cot.granted == version.granted or cot.child.busy:
+                    return cot.child
+                self._end(cot)
             self._bury(cot)
             cot.child = self._nursery.boot(version)
+            cot.granted = version.granted
             cot.started_at = time.monotonic()
             return cot.child
 

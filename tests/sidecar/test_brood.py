@@ -1,0 +1,43 @@
+"""A version has one process, which may do what was granted when it started."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sidecar.brood import Brood
+from sidecar.children import Version
+from sidecar.jail.probe import probe
+from skills.manifest import read_manifest
+from tests.support.jailed import jailed
+from tests.support.sidecar import hello
+
+SOURCE = hello(1, "kept/asked").encode()
+
+
+@pytest.fixture
+def brood(tmp_path: Path) -> Iterator[Brood]:
+    with jailed(tmp_path, probe()) as world:
+        made = Brood(world.nursery)
+        try:
+            yield made
+        finally:
+            made.stop()
+
+
+def _version(*granted: str) -> Version:
+    sha = hashlib.sha256(SOURCE).hexdigest()
+    return Version("kept", sha, SOURCE, "/kept.py", "sv_1", read_manifest(SOURCE), frozenset(granted))
+
+
+def test_a_process_starts_anew_when_more_was_granted_since_it_started(brood: Brood) -> None:
+    before = brood.child(_version())
+
+    after = brood.child(_version("host:metrics.example:9090"))
+
+    assert after.pid != before.pid
+    assert not before.alive
+    assert brood.child(_version("host:metrics.example:9090")) is after
