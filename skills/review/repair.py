@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Facts:
-    """`newest_is_repair`: the newest version was written by a repair task within a day. `was_current`: the failed run
-    ran on the newest version. `today` counts the repairs of this skill on this date of the workspace.
+    """`by_agent`: the agent wrote the version that failed, in its own folder. `was_current`: the failed run ran on the
+    newest version. `newest_is_repair`: that version was written by a repair task within a day. `today` counts the
+    repairs of this skill on this date of the workspace.
     """
 
-    origin: str
+    by_agent: bool
     retired: bool
     was_current: bool
     newest_is_repair: bool
@@ -22,8 +23,8 @@ class Facts:
 
 def why_not(facts: Facts) -> str | None:
     """None when a repair may be asked for."""
-    if facts.origin != "agent":
-        return "its file is a person's, or is shipped: a person corrects it"
+    if not facts.by_agent:
+        return "a person wrote it, or it is shipped: a person corrects it"
     if facts.retired:
         return "it is retired"
     if not facts.was_current:

@@ -91,8 +91,9 @@ def test_a_file_of_others_is_not_repaired_by_the_agent(store: Store, author: str
         scope.change(scope.update(skill_rows).where(skill_rows.c.id == "watch").values(origin=author))
 
     assert "a person corrects it" in tell(parts(store), failed(store, version))
+    assert "a person corrects it" in tell(parts(store), failed(store, skill(store, "own", "person"), "run2"))
     assert _tasks(store) == []
-    assert len(_notices(store)) == 1
+    assert len(_notices(store)) == 2
 
 
 def test_at_most_so_many_repairs_a_day_and_skill(store: Store) -> None:
@@ -155,20 +156,20 @@ def test_a_skill_whose_name_holds_a_dash_is_found(store: Store) -> None:
     assert version.skill_id in task.goal
 
 
-FINE = repair.Facts("agent", False, True, False, False, 0, 3)
+FINE = repair.Facts(True, False, True, False, False, 0, 3)
 
 
 @pytest.mark.parametrize(
     ("facts", "reason"),
     [
         (FINE, None),
-        (repair.Facts("person", False, True, False, False, 0, 3), "a person corrects it"),
-        (repair.Facts("agent", True, True, False, False, 0, 3), "retired"),
-        (repair.Facts("agent", False, False, False, False, 0, 3), "newer version"),
-        (repair.Facts("agent", False, True, True, False, 0, 3), "itself a repair"),
-        (repair.Facts("agent", False, True, False, True, 0, 3), "under way"),
-        (repair.Facts("agent", False, True, False, False, 3, 3), "3 are allowed"),
-        (repair.Facts("agent", False, True, False, False, 0, 0), "0 are allowed"),
+        (repair.Facts(False, False, True, False, False, 0, 3), "a person corrects it"),
+        (repair.Facts(True, True, True, False, False, 0, 3), "retired"),
+        (repair.Facts(True, False, False, False, False, 0, 3), "newer version"),
+        (repair.Facts(True, False, True, True, False, 0, 3), "itself a repair"),
+        (repair.Facts(True, False, True, False, True, 0, 3), "under way"),
+        (repair.Facts(True, False, True, False, False, 3, 3), "3 are allowed"),
+        (repair.Facts(True, False, True, False, False, 0, 0), "0 are allowed"),
     ],
 )
 def test_the_first_fact_against_a_repair_is_the_answer(facts: repair.Facts, reason: str | None) -> None:
