@@ -23,7 +23,7 @@ class Confinement(BaseModel):
     """`user` is the id the child changes to, None when it stays who it is. `own_network`: it leaves the machine's.
 
     `count_processes`: the limit on processes counts this child's alone, so that it can be set. `scratch` is where it
-    may write, which is a file system by itself when `own_scratch`.
+    may write, which is a file system by itself when `own_scratch`. `refuse_calls`: see `system_calls`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -32,6 +32,7 @@ class Confinement(BaseModel):
     user: int | None
     own_network: bool
     count_processes: bool
+    refuse_calls: bool
     scratch: str
     own_scratch: bool
 
@@ -58,7 +59,8 @@ def confine(asked: Confinement) -> None:
         libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
         # A change of user cleared it.
         libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        refuse_system_calls(libc)
+        if asked.refuse_calls and not refuse_system_calls(libc):
+            raise OSError(ctypes.get_errno(), "system calls cannot be refused")
 
 
 def _limit(asked: Confinement) -> None:

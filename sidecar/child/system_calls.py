@@ -76,9 +76,10 @@ def can_refuse_system_calls() -> bool:
 
 
 def refuse_system_calls(libc: ctypes.CDLL) -> bool:
-    """For this process and all that come from it; False where there is no such thing."""
-    if not can_refuse_system_calls():
-        return False
+    """For this process and all that come from it; False when the kernel will not.
+
+    Asked for only where `can_refuse_system_calls`.
+    """
     code = b"".join(_instructions(*_MACHINES[platform.machine()]))
     program = _Program(len(code) // 8, code)
     return int(libc.prctl(_PR_SET_SECCOMP, _FILTER_MODE, ctypes.byref(program), 0, 0)) == 0

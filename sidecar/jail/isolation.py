@@ -6,8 +6,6 @@ import sys
 from dataclasses import dataclass
 from enum import StrEnum
 
-from sidecar.child.system_calls import can_refuse_system_calls
-
 
 class Level(StrEnum):
     """From the best down. `bubblewrap`: sees only its own files, processes and network. `user`: an unprivileged user
@@ -22,13 +20,15 @@ class Level(StrEnum):
 class Isolation:
     """What was found to work. `own_user`: each child has a user id of its own; `own_network`: it has no network.
 
-    `counts_processes`: the limit on processes counts a child's alone. `interpreter` runs the child.
+    `counts_processes`: the limit on processes counts a child's alone. `refuses_calls`: the kernel refuses a child's
+    system calls that lead around its limits. `interpreter` runs the child.
     """
 
     level: Level
     own_user: bool
     own_network: bool
     counts_processes: bool
+    refuses_calls: bool = True
     interpreter: str = sys.executable
 
     @property
@@ -49,11 +49,13 @@ class Isolation:
         if self.level is not Level.BUBBLEWRAP:
             whose = "that everybody on this machine may read" if self.own_user else "that Loopwright can, keys included"
             found += [f"read files {whose}", "fill the disk", "see other processes", "talk to unix sockets of others"]
-        if not self.own_network and not can_refuse_system_calls():
+        if not self.own_network and not self.refuses_calls:
             found.append("use the network")
         if self.level is Level.LIMITS:
             found.append("end Loopwright's processes and outlive it")
         if not self.counts_processes:
             found.append("start many processes for a moment")
+        if not self.refuses_calls:
+            found.append("hold memory that no limit counts")
         found.append("end other runs of its own version")
         return tuple(found)

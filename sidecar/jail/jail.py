@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -14,7 +15,7 @@ from sidecar.child.confine import Confinement
 from sidecar.child.limits import Limits
 from sidecar.jail import bubblewrap, exposed
 from sidecar.jail.isolation import Isolation, Level
-from sidecar.jail.users import Users, end_processes_of
+from sidecar.jail.users import Users, end_processes_of, is_for_children
 
 SOCKET = "broker.sock"
 
@@ -36,13 +37,12 @@ class Jail:
     def __init__(self, folder: Path, isolation: Isolation, limits: Limits | None = None) -> None:
         self.isolation = isolation
         self.limits = limits or Limits()
-        shutil.rmtree(folder, ignore_errors=True)
         if isolation.level is Level.USER:
-            # A home that only we may enter would shut the child out of its own folder.
-            folder = Path(tempfile.mkdtemp(prefix="loopwright-"))
-            folder.chmod(0o711)
-        else:
-            folder.mkdir(mode=0o700, parents=True)
+            folder = _open_to_others(folder)
+        _end_left_overs(folder)
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(mode=0o700, parents=True)
+        folder.chmod(0o711 if isolation.level is Level.USER else 0o700)
         self._folder = folder
         # A socket's address has some hundred bytes; through the open folder it is short wherever the home is.
         self._folder_fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -113,6 +113,29 @@ class Jail:
             user=user,
             own_network=isolation.own_network and isolation.level is not Level.BUBBLEWRAP,
             count_processes=isolation.counts_processes,
+            refuse_calls=isolation.refuses_calls,
             scratch=str(scratch),
             own_scratch=isolation.level is Level.BUBBLEWRAP,
         )
+
+
+def _open_to_others(folder: Path) -> Path:
+    """In place of `folder`: a home that only we may enter would shut a child out of what is its own.
+
+    The same one each time, so that what a killed sidecar left is found, unless somebody else has it.
+    """
+    name = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:16]
+    place = Path(tempfile.gettempdir()) / f"loopwright-{name}"
+    try:
+        theirs = place.lstat().st_uid != os.geteuid() or place.is_symlink()
+    except FileNotFoundError:
+        return place
+    return Path(tempfile.mkdtemp(prefix="loopwright-")) if theirs else place
+
+
+def _end_left_overs(folder: Path) -> None:
+    """End what a killed sidecar's children may have left: each had a folder, which was its user's."""
+    if folder.is_dir():
+        for user in {entry.stat(follow_symlinks=False).st_uid for entry in os.scandir(folder)}:
+            if is_for_children(user):
+                end_processes_of(user)

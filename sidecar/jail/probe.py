@@ -10,9 +10,11 @@ import socket
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from sidecar.child.order import Answer
+from sidecar.child.system_calls import can_refuse_system_calls
 from sidecar.jail import bubblewrap, exposed
 from sidecar.jail.isolation import Isolation, Level
 from sidecar.jail.jail import Jail
@@ -42,7 +44,13 @@ def works(isolation: Isolation) -> bool:
 
 def candidates() -> Iterator[Isolation]:
     """From the best down; the last one needs nothing."""
-    root = os.geteuid() == 0
+    refuses = can_refuse_system_calls()
+    found = [replace(one, refuses_calls=refuses) for one in _levels(root=os.geteuid() == 0)]
+    yield from found
+    yield replace(found[-1], refuses_calls=False)
+
+
+def _levels(*, root: bool) -> Iterator[Isolation]:
     if bubblewrap.found():
         if root:
             yield Isolation(Level.BUBBLEWRAP, own_user=True, own_network=True, counts_processes=True)
@@ -52,7 +60,8 @@ def candidates() -> Iterator[Isolation]:
     if root and sys.platform == "linux":
         for own_network in (True, False):
             for interpreter in exposed.interpreters():
-                yield Isolation(Level.USER, True, own_network, True, interpreter)
+                user = Isolation(Level.USER, own_user=True, own_network=own_network, counts_processes=True)
+                yield replace(user, interpreter=interpreter)
         yield Isolation(Level.LIMITS, own_user=False, own_network=True, counts_processes=False)
     yield Isolation(Level.LIMITS, own_user=False, own_network=False, counts_processes=False)
 

@@ -38,6 +38,10 @@ class Users:
         self._next = _FIRST if self._next == _LAST else self._next + 1
 
 
+def is_for_children(user: int) -> bool:
+    return _FIRST <= user <= _LAST
+
+
 def end_processes_of(user: int) -> None:
     """Kill whatever still runs under the id; returns when nothing does, or nothing can be done."""
     for _ in range(100):

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 from sidecar.jail.isolation import Isolation, Level
+from sidecar.jail.jail import Jail
 
 # A sidecar of a few lines: one child with daemons and a run that neither listens nor ends, and a spare.
 SIDECAR = """
-import sys, threading, time
+import json, sys, threading, time
 from pathlib import Path
 from sidecar.jail.isolation import Isolation, Level
 from tests.support.jailed import jailed, subject
@@ -34,8 +37,8 @@ while True:
     pass
 '''
 AT_LOAD = "\\nimport ctypes\\nctypes.CDLL(None).prctl(1, 0, 0, 0, 0)\\n"
-level, own_user, own_network, counts, interpreter = sys.argv[2:]
-isolation = Isolation(Level(level), own_user == "1", own_network == "1", counts == "1", interpreter)
+told = json.loads(sys.argv[2])
+isolation = Isolation(Level(told.pop("level")), **told)
 with jailed(Path(sys.argv[1]), isolation) as prison:
     child = prison.boot(subject(SOURCE) + AT_LOAD)
     threading.Thread(target=prison.run, args=[child], daemon=True).start()
@@ -66,16 +69,33 @@ def parents() -> dict[int, int]:
     return told
 
 
-def test_nothing_outlives_a_killed_sidecar(isolation: Isolation, tmp_path: Path) -> None:
-    flags = [str(int(flag)) for flag in (isolation.own_user, isolation.own_network, isolation.counts_processes)]
-    argv = [sys.executable, "-c", SIDECAR, str(tmp_path), isolation.level.value, *flags, isolation.interpreter]
+def killed(isolation: Isolation, folder: Path) -> set[int]:
+    """The processes that there were below a sidecar when it was killed."""
+    argv = [sys.executable, "-c", SIDECAR, str(folder), json.dumps(asdict(isolation))]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, cwd=Path(__file__).parents[3]) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"running\n"
         family = descendants(process.pid)
         process.kill()
     assert len(family) >= (8 if isolation.level is Level.BUBBLEWRAP else 5)
+    return family
+
+
+def left_of(family: set[int]) -> set[int]:
+    """Those that are there after a while."""
     deadline = time.monotonic() + 10
     while (left := family & set(parents())) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert left == set()
+    return left
+
+
+def test_nothing_outlives_a_killed_sidecar(isolation: Isolation, tmp_path: Path) -> None:
+    assert left_of(killed(isolation, tmp_path)) == set()
+
+
+def test_without_bubblewrap_what_outlives_it_ends_when_the_next_one_starts(
+    without_bubblewrap: Isolation, tmp_path: Path
+) -> None:
+    family = killed(without_bubblewrap, tmp_path)
+    Jail(tmp_path / "run", without_bubblewrap).close()
+    assert left_of(family) == set()
