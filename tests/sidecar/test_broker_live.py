@@ -48,7 +48,7 @@ def hear(ctx: inngest.ContextSync) -> object:
 def test_a_skill_reaches_what_it_was_granted_and_nothing_else(skills: RunningSidecar) -> None:
     with house(lambda _: Said(body=b'{"state": "open"}')) as shop:
         skills.save("shop", SKILL.format(place=shop.place, other=skills.port))
-        _grant(skills, "shop")
+        grant(skills, "shop")
         skills.live("shop", 1)
         skills.ask("shop/asked")
         (answer,) = skills.outputs("skill-shop/ask", 1)
@@ -67,7 +67,7 @@ def test_a_skill_reaches_what_it_was_granted_and_nothing_else(skills: RunningSid
     assert len(lines[-1]["memos"]) == 4
 
 
-def _grant(skills: RunningSidecar, stem: str) -> None:
+def grant(skills: RunningSidecar, stem: str) -> None:
     """A person answers the card that the skill's first version waits for."""
 
     def waiting() -> str:
