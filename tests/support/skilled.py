@@ -20,6 +20,8 @@ class Skilled:
 
     @cached_property
     def engine(self) -> Engine:
+        if self.product.engine != "embedded":
+            return Engine.at(self.product.engine)
         keys = self.product.home / "keys"
         port = self.product.row("engine").port
         return Engine.at(

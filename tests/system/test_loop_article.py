@@ -17,7 +17,7 @@ from tests.support.product import Product
 from tests.support.prometheus import Metrics, Receiver, prometheus, receiver
 from tests.support.skilled import Skilled
 
-pytestmark = pytest.mark.load
+pytestmark = pytest.mark.long
 
 SENTENCE = "{service} turns slow after midnight and we only hear of it at breakfast. Our Prometheus is at {url}."
 SLOW = 0.9

@@ -17,7 +17,7 @@ from tests.support.prometheus import Metrics, Receiver, prometheus, receiver
 from tests.support.skilled import Skilled
 from tests.support.wsgi import serving
 
-pytestmark = pytest.mark.load
+pytestmark = pytest.mark.long
 
 KEY = "a-key-of-this-test"
 CHECK, TRIAGE = "night_check", "night_triage"
