@@ -9,7 +9,8 @@ from pathlib import Path
 from core.errors import InvalidError, NotFoundError
 
 NAME = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
-LONGEST = 8192
+SHORTEST, LONGEST = 4, 8192
+"""A shorter one could not be masked: too much looks like it."""
 
 
 class SecretFiles:
@@ -35,9 +36,9 @@ class SecretFiles:
         """Store or replace it; the file appears whole. Raises InvalidError, which never shows the value."""
         path = self._path(name)
         fit = value.isascii() and value.isprintable() and value == value.strip()
-        if not fit or not 0 < len(value) <= LONGEST:
+        if not fit or not SHORTEST <= len(value) <= LONGEST:
             raise InvalidError(
-                f"a secret is one line of 1 to {LONGEST} printable ASCII characters without blanks at its ends"
+                f"a secret is one line of {SHORTEST} to {LONGEST} printable ASCII characters without blanks at its ends"
             )
         self._folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._folder.mkdir(mode=0o700, exist_ok=True)

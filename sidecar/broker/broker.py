@@ -19,6 +19,7 @@ from pydantic import ValidationError
 from sqlalchemy.exc import SQLAlchemyError
 
 from core.database import Database
+from core.errors import LoopwrightError
 from core.model_text import clean_json
 from sidecar.broker import wire
 from sidecar.broker.act import Act, Answer, Asker
@@ -89,6 +90,8 @@ class Broker:
             return _refused(403, str(denied), retriable=False)
         except Failed as failed:
             return _refused(503 if failed.retriable else 422, str(failed), retriable=failed.retriable)
+        except LoopwrightError as error:
+            return _refused(503 if error.retriable else 422, str(error), retriable=error.retriable)
         except SQLAlchemyError as error:
             _log.warning("the broker's database did not answer: %s", type(error).__name__)
             return _refused(503, "the database did not answer", retriable=True)

@@ -7,8 +7,7 @@ import json
 from collections.abc import Iterable, Mapping
 from urllib.parse import quote, quote_plus
 
-_SHORTEST = 4
-"""A secret shorter than this would mask what only happens to look like it."""
+from skills.secrets import SHORTEST
 
 
 class Masks:
@@ -18,7 +17,7 @@ class Masks:
         found = {
             looks: f"{{{{secret:{name}}}}}"
             for name, value in secrets.items()
-            if len(value) >= _SHORTEST
+            if len(value) >= SHORTEST
             for looks in _looks(value)
         }
         # The longest first: one secret may be the beginning of another.

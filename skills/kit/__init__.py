@@ -18,6 +18,9 @@
 | `runs` | the skill's own runs | nothing |
 | `claim`, `release` | one at a time, by a row | nothing |
 
+An event goes out once for each `id` that it was given, in all of the skill's runs; without one, once for each run, name
+and data: give those an id that are meant to go out twice.
+
 Call each of them inside `ctx.step.run(…)`: what a step answered is remembered, so it is not done again when the
 function goes on. Each goes through the broker, which knows the skill, checks what was granted, and raises `Refused`
 (asking again is no use) or `Unavailable` (a retry may help).
