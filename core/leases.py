@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 
 import sqlalchemy as sa
@@ -46,3 +49,31 @@ def free(database: Database, name: str, holder: str) -> None:
         connection.execute(sa.delete(leases).where(leases.c.name == name, leases.c.holder == holder))
         crash.point("lease.freed", "before_commit")
     crash.point("lease.freed", "after_commit")
+
+
+@contextmanager
+def held(database: Database, name: str, holder: str, length: timedelta) -> Iterator[bool]:
+    """Hold a lease during a block and keep it alive; gives False, with nothing held, while another holder's lives."""
+    if not take(database, name, holder, length):
+        yield False
+        return
+    done = threading.Event()
+    keeper = threading.Thread(
+        target=_keep_alive, args=(database, name, holder, length, done), name=f"lease-{name}", daemon=True
+    )
+    keeper.start()
+    try:
+        yield True
+    finally:
+        done.set()
+        keeper.join()
+        free(database, name, holder)
+
+
+def _keep_alive(database: Database, name: str, holder: str, length: timedelta, done: threading.Event) -> None:
+    while not done.wait(length.total_seconds() / 3):
+        try:
+            take(database, name, holder, length)
+        except sa.exc.SQLAlchemyError:
+            # A database that is away for a moment: the next beat tries again.
+            continue

@@ -28,7 +28,7 @@ class Parts(Protocol):
 
 def route_message(client: inngest.Inngest, parts: Parts) -> inngest.Function[str]:
     """Trigger `message/received`. Steps: `pick`, `verdict` (where the model has to judge), `deliver`."""
-    router = RouterParts(parts.database, parts.runtime.model, RoutableWorks())
+    router = RouterParts(parts.database, parts.runtime.model, RoutableWorks(), parts.runtime.lease)
 
     @client.create_function(
         fn_id="route-message",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from typing import Any
 
-from core import crash
+from core import crash, leases
 from core.database import Scope
-from core.errors import ModelError, NotFoundError
+from core.errors import BusyError, ModelError, NotFoundError
 from core.model import Message as ModelMessage
 from router import duplicates, index, recording, replying
 from router.decided import Decided
@@ -67,7 +68,18 @@ def pick(parts: RouterParts, workspace_id: str, message_id: str) -> dict[str, An
 
 
 def judge(parts: RouterParts, workspace_id: str, message_id: str) -> str:
-    """Ask the model and store its verdict; answers the outcome. A stored verdict is never asked for again."""
+    """Ask the model and store its verdict; answers the outcome. A stored verdict is never asked for again.
+
+    Raises BusyError while another execution judges the same message.
+    """
+    database = parts.database
+    with leases.held(database, f"judge:{message_id}", database.ids.new("judge"), parts.lease) as mine:
+        if not mine:
+            raise BusyError(f"message {message_id} is being judged", max(parts.lease / 4, timedelta(seconds=1)))
+        return _judge(parts, workspace_id, message_id)
+
+
+def _judge(parts: RouterParts, workspace_id: str, message_id: str) -> str:
     with parts.database.reading(workspace_id) as scope:
         decided, message = recording.stored(scope, message_id), messages.get(scope, message_id)
         if decided is not None:

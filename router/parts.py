@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Protocol
 
 from core.database import Database, Scope
@@ -44,3 +45,5 @@ class RouterParts:
     database: Database
     model: Model
     works: Works
+    lease: timedelta = timedelta(seconds=30)
+    """How long a judgement that has died keeps others from judging the same message."""

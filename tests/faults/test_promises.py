@@ -60,7 +60,7 @@ def test_29_late_and_doubled_callbacks_change_nothing_that_is_done(rig: Rig) -> 
 
 def test_32_single_picture_is_shown_without_a_further_inference(rig: Rig) -> None:
     rig.strike("order.settled.before_commit", "order.settled.after_commit")
-    message = rig.say(f"Make me one retro poster for the {next(TOWNS)} Festival, navy and cream.")
+    message = rig.say(f"Make me a retro poster for the {next(TOWNS)} Festival, navy and cream.")
     task = story.task_of(rig.product, message)
     rig.product.until("both deaths", lambda: len(rig.struck()) == 2 or None, 60)
     story.ended(rig.product, task)

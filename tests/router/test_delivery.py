@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
+import pytest
+
+from core.errors import BusyError
 from core.model import Message as ModelMessage
 from core.model import Verdict
 from core.model_scripted import ScriptedModel
@@ -92,3 +98,33 @@ def test_one_persons_words_do_not_route_anothers(store: Store) -> None:
     mine = world.say("two", to_task_id=task.id)
     assert world.route(mine).id == mine.id
     assert world.message(other.id).state == "received"
+
+
+class Slow(ScriptedModel):
+    """Answers a verdict when it is told to."""
+
+    def __init__(self, *verdicts: dict[str, Any]) -> None:
+        super().__init__(verdicts=verdicts)
+        self.asked, self.may_answer = threading.Event(), threading.Event()
+
+    def verdict(self, name: str, shape: type[Verdict], messages: Sequence[ModelMessage]) -> Verdict:
+        self.asked.set()
+        assert self.may_answer.wait(30)
+        return super().verdict(name, shape, messages)
+
+
+def test_a_message_is_judged_by_one_execution_at_a_time(store: Store) -> None:
+    """Without this the second one, having looked before the verdict was stored, would ask for it just after."""
+    model = Slow(verdict("main"))
+    world = World(store, model)
+    message = world.say("Which video lengths can you do?")
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(deciding.judge, world.parts, world.workspace_id, message.id)
+        assert model.asked.wait(30)
+        with pytest.raises(BusyError):
+            deciding.judge(world.parts, world.workspace_id, message.id)
+        model.may_answer.set()
+        assert first.result(30) == "main"
+
+    assert deciding.judge(world.parts, world.workspace_id, message.id) == "main"
+    assert len(model.requests) == 1
