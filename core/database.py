@@ -74,8 +74,7 @@ class Scope:
     def insert_all(self, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
         """Insert rows that all name the same columns."""
         if rows:
-            scoped = [{**row, "workspace_id": self.workspace_id} for row in rows]
-            self._connection.execute(statements.insert(table), scoped)
+            self._insert_each(table, [{**row, "workspace_id": self.workspace_id} for row in rows])
 
     def insert_new(self, table: sa.Table, **values: Any) -> bool:
         """Insert unless a unique constraint says it is there already; tells whether a row was added."""
@@ -122,7 +121,11 @@ class Scope:
             {"workspace_id": self.workspace_id, "seq": last - count + n, "kind": kind, "id": thing_id, "at": self.now}
             for n, (kind, thing_id) in enumerate(self._changes, start=1)
         ]
-        self._connection.execute(statements.insert(changes), entries)
+        self._insert_each(changes, entries)
+
+    def _insert_each(self, table: sa.Table, rows: list[dict[str, Any]]) -> None:
+        # For a list the statement is made up anew each time.
+        self._connection.execute(statements.insert(table), rows[0] if len(rows) == 1 else rows)
 
 
 class Database:

@@ -44,6 +44,11 @@ def narrowed(statement: sa.Select[Any], workspace: Any) -> sa.Select[Any]:
     return statement
 
 
+def one_of(column: sa.ColumnElement[str], *values: str) -> sa.ColumnElement[bool]:
+    """Whether a column holds one of some fixed values; `in_` would put its list together anew at each run."""
+    return sa.or_(*(column == value for value in values))
+
+
 @cache
 def insert(table: sa.Table) -> Insert:
     return sa.insert(table)

@@ -41,7 +41,7 @@ def _item(row: sa.Row[Any]) -> Item:
 
 _CLAIM = (
     statements.update(inbox)
-    .where(inbox.c.task_id == sa.bindparam("task"), inbox.c.state.in_(("delivered", "claimed")))
+    .where(inbox.c.task_id == sa.bindparam("task"), statements.one_of(inbox.c.state, "delivered", "claimed"))
     .values(state="claimed", turn_id=sa.bindparam("by_turn"), step=sa.bindparam("by_step"))
     .returning(*inbox.c)
 )

@@ -107,7 +107,7 @@ _CALLS_AFTER = (
     statements.select(calls).where(calls.c.turn_id == _TURN, calls.c.step > _STEP).order_by(calls.c.step, calls.c.seq)
 )
 _UNFINISHED = statements.update(calls).where(
-    calls.c.id == sa.bindparam("call"), calls.c.status.in_(("proposed", "started"))
+    calls.c.id == sa.bindparam("call"), statements.one_of(calls.c.status, "proposed", "started")
 )
 _START = _UNFINISHED.values(status="started", epoch=sa.bindparam("at_epoch"), started_at=sa.bindparam("now"))
 _RESULT = _UNFINISHED.values(
