@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import json
 from collections.abc import Iterable, Mapping
 from urllib.parse import quote, quote_plus
@@ -11,7 +12,7 @@ from skills.secrets import SHORTEST
 
 
 class Masks:
-    """Replaces each secret, also as it looks in URLs, in JSON and in base64, by its name: `{{secret:NAME}}`."""
+    """Replaces each secret, also as it looks in URLs, JSON, HTML and base64, by its name: `{{secret:NAME}}`."""
 
     def __init__(self, secrets: Mapping[str, str]) -> None:
         found = {
@@ -37,7 +38,9 @@ class Masks:
 
 def _looks(value: str) -> Iterable[str]:
     encoded = base64.b64encode(value.encode()).decode().rstrip("=")
-    yield from {value, quote(value, safe=""), quote_plus(value), json.dumps(value)[1:-1], encoded}
+    in_json = json.dumps(value)[1:-1]
+    yield from {value, quote(value), quote(value, safe=""), quote_plus(value), encoded}
+    yield from {in_json, in_json.replace("/", "\\/"), html.escape(value)}
     # Inside a longer text base64 looks otherwise at each of three offsets; what is common to all that hold it is kept.
     for before in (1, 2):
         shifted = base64.b64encode(b"\0" * before + value.encode()).decode()[before + 1 :].rstrip("=")
