@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from core.database import Scope
 from core.errors import ConflictError, InvalidError
 from core.tools import CallContext, Effect, ToolResult
+from runtime.turns.ledger import keep_original
 from skills import book, drafts, fate, versions
 from skills.checks import check_source
 from skills.fate import Fate
@@ -18,6 +19,8 @@ from skills.tools.desk import SkillDesk, only_at_home, sha_of
 from skills.tools.shown import problems
 
 _PAUSE_SECONDS = 0.1
+# The history keeps shorter arguments as they were.
+_SEEN_WHOLE = 5_000
 _ON_ITS_WAY = frozenset(("unseen", "checked"))
 # The same text served before; the save that was just made brings it back.
 _OLD = frozenset(("superseded",))
@@ -71,7 +74,8 @@ class WriteSkill:
         others.pop(stem, None)
         found = check_source(source, stem, others)
         if found:
-            return ToolResult({"skill_id": stem, "written": False, "problems": problems(found)}, ok=False)
+            content = {"skill_id": stem, "written": False, "problems": problems(found), **_kept(call, arguments.source)}
+            return ToolResult(content, ok=False)
         with call.transaction("skill.announced") as scope:
             seen = self._announced(scope, call.call_id, stem, sha, arguments)
         # Made again after it had come this far: what was saved meanwhile may be newer than this.
@@ -148,6 +152,14 @@ class WriteSkill:
         if found.problems:
             content["problems"] = problems(found.problems)
         return ToolResult(content, ok=found.state not in _FELL)
+
+
+def _kept(call: CallContext, source: str) -> dict[str, Any]:
+    """A long text that was not saved is kept for `read_back`: its author no longer sees all of what it wrote."""
+    if len(source) <= _SEEN_WHOLE:
+        return {}
+    with call.transaction("skill.kept") as scope:
+        return {"source_is_kept": keep_original(scope, call.call_id, source)}
 
 
 def _card(facts: Mapping[str, Any]) -> dict[str, Any]:

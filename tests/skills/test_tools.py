@@ -16,6 +16,7 @@ from core.identity import HOME_WORKSPACE
 from core.orchestrator.engine import Engine
 from core.tables import metadata, workspaces
 from runtime import cards
+from runtime.tables import originals
 from skills import book, drafts, promotion, rehearsing, runs, versions
 from skills.lifecycle import Trial
 from skills.problem import Problem
@@ -62,6 +63,16 @@ def test_a_bad_file_is_answered_with_its_problems_and_not_written(agent: Agent, 
         (10, True, True)
     ]
     assert not desk.path("words").exists()
+
+
+def test_a_long_text_that_was_not_saved_can_be_read_back(agent: Agent, database: Database) -> None:
+    text = GOOD + "# a long remark\n" * 1000 + "import os\n" * 40
+    said = agent.write(text).content
+    assert len(said["problems"]) == 20
+    with database.reading(HOME_WORKSPACE) as scope:
+        kept = scope.first(scope.select(originals).where(originals.c.id == said["source_is_kept"]))
+    assert kept is not None
+    assert kept.text == text
 
 
 def test_a_good_file_is_saved_and_announced_as_the_agents(agent: Agent, desk: SkillDesk, database: Database) -> None:
