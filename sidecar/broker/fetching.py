@@ -57,7 +57,7 @@ class Fetch:
         masks = Masks(self._known(asker.identity))
         sent = Sent(ask.method, place, url, self._filled(headers, place), ask.content)
         try:
-            return _answer(self._outbound.send(sent, ask.timeout), masks)
+            return _answer(self._outbound.send(sent, ask.timeout, asker.stem), masks)
         except Failed as error:
             raise Failed(masks.text(str(error)), retriable=error.retriable) from None
         except Denied as error:

@@ -19,6 +19,7 @@ from sidecar.broker.place import Place, read_url
 
 MAX_ANSWER = 8 * 1024 * 1024
 MOST_SECONDS = 120.0
+MOST_AT_ONCE = 4
 _MOST_REDIRECTS = 5
 _GONE = frozenset({"transfer-encoding", "connection", "content-encoding", "content-length"})
 
@@ -48,10 +49,24 @@ class Outbound:
         self._addresses = addresses
         self._lock = threading.Lock()
         self._context: ssl.SSLContext | None = None
+        self._places: dict[str, threading.BoundedSemaphore] = {}
 
-    def send(self, request: Sent, seconds: float) -> Received:
-        """Raises Denied when it would lead elsewhere, Failed when it does not work."""
+    def send(self, request: Sent, seconds: float, who: str) -> Received:
+        """Raises Denied when it would lead elsewhere, Failed when it does not work.
+
+        Of each `who` only so many go out at a time: answers are held in the memory of all.
+        """
         until = time.monotonic() + min(seconds, MOST_SECONDS)
+        with self._lock:
+            places = self._places.setdefault(who, threading.BoundedSemaphore(MOST_AT_ONCE))
+        if not places.acquire(timeout=min(seconds, MOST_SECONDS)):
+            raise Failed(f"{MOST_AT_ONCE} other requests of this skill took all the time", retriable=True)
+        try:
+            return self._followed(request, until, seconds)
+        finally:
+            places.release()
+
+    def _followed(self, request: Sent, until: float, seconds: float) -> Received:
         for _ in range(_MOST_REDIRECTS + 1):
             received = self._once(request, until, seconds)
             onward = _redirected(request, received)

@@ -38,31 +38,40 @@ class Trying:
         self._ids = ids
 
     def __call__(self, version: Version, runs: list[SkillRun], *, live: bool) -> Trial:
-        found = [recording_of(run, self._broker.recordings) for run in runs]
-        fit = [one for one in found if one is not None and one.function_id in version.function_ids]
+        fit: list[Recording] = []
+        noted: list[str] = []
+        for run in runs:
+            recording = recording_of(run, self._broker.recordings)
+            if recording is None:
+                noted.append(f"run {run.run_id} cannot be tried: its event was too large to be kept")
+            elif recording.function_id not in version.function_ids:
+                noted.append(f"it has no function {recording.function_id} any more")
+            else:
+                fit.append(recording)
         if not fit:
-            return Trial()
+            return Trial(len(runs), "", tuple(dict.fromkeys(noted)))
         try:
             child = self._nursery.boot(self._code(version, live))
         except RefusedSkillError as error:
             return Trial(0, f"it does not load: {error}")
         try:
-            return self._tried(version, child, fit, live)
+            failed = self._tried(version, child, fit, live, noted)
         finally:
             self._nursery.end(child)
+        return Trial(len(runs), failed, tuple(dict.fromkeys(noted))[:_MOST_DIFFERENCES])
 
-    def _tried(self, version: Version, child: Child, recordings: list[Recording], live: bool) -> Trial:
-        noted: list[str] = []
-        for n, recording in enumerate(recordings, start=1):
+    def _tried(self, version: Version, child: Child, recordings: list[Recording], live: bool, noted: list[str]) -> str:
+        """How the first run that failed did, or nothing; what is worth a word is added to `noted`."""
+        for recording in recordings:
             rehearsal = rehearse(
                 self._part(version, recording), child, recording, self._broker.pretences, reads_for_real=live
             )
             how = rehearsal.error or "well"
             _log.info("skill %s %d rehearsed on %s: %s", version.skill_id, version.number, recording.run_id, how)
             if not rehearsal.ok and not rehearsal.unrecorded:
-                return Trial(n, f"run {recording.run_id}: {rehearsal.error}", tuple(noted[:_MOST_DIFFERENCES]))
+                return f"run {recording.run_id}: {rehearsal.error}"
             noted += [f"run {recording.run_id}: {one}" for one in _noted(rehearsal)]
-        return Trial(len(recordings), "", tuple(noted[:_MOST_DIFFERENCES]))
+        return ""
 
     def _part(self, version: Version, recording: Recording) -> Part:
         return Part(

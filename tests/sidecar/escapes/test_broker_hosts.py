@@ -9,6 +9,7 @@ import threading
 import time
 import zlib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
@@ -17,9 +18,10 @@ import pytest
 
 from core.settings import load_settings
 from sidecar.broker.addresses import Own, own_addresses
+from sidecar.broker.outbound import MOST_AT_ONCE
 from skills.kit import Refused, Unavailable, http, secrets
 from tests.support.databases import Store
-from tests.support.skill_world import SkillWorld, raw, skill_world
+from tests.support.skill_world import RUN, SkillWorld, raw, skill_world
 from tests.support.town import Asked, House, Said, house
 
 SECRET = "hunter2-hunter2"
@@ -255,6 +257,33 @@ def test_a_secret_that_comes_back_is_masked_however_it_looks(world: SkillWorld) 
     kept = "".join(file.read_text() for file in (world.home / "sidecar" / "recordings" / "bad").iterdir())
     assert value not in kept
     assert json.dumps(value)[1:-1] not in kept
+
+
+def test_many_requests_at_once_go_out_a_few_at_a_time(world: SkillWorld) -> None:
+    now, most, lock = 0, 0, threading.Lock()
+
+    def talk(_: Asked) -> Said:
+        nonlocal now, most
+        with lock:
+            now += 1
+            most = max(most, now)
+        time.sleep(0.1)
+        with lock:
+            now -= 1
+        return Said()
+
+    with house(talk) as good:
+        address = world.speak_as("bad", hosts=[good.place])
+
+        def ask(n: int) -> int:
+            with raw(address) as client:
+                body = {"method": "GET", "url": f"{good.url}/{n}"}
+                return client.post("/http", json=body, headers={"x-run-id": RUN}).status_code
+
+        with ThreadPoolExecutor(12) as pool:
+            assert set(pool.map(ask, range(12))) == {200}
+
+    assert 1 < most <= MOST_AT_ONCE
 
 
 def test_a_server_that_drips_is_cut_off(world: SkillWorld) -> None:

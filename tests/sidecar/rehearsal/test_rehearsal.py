@@ -295,11 +295,16 @@ def test_the_life_cycle_gets_its_verdict(theatre: Theatre) -> None:
     trying = Trying(theatre.nursery, theatre.world.broker, theatre.world.reading, theatre.world.store.database.ids)
 
     verdicts = [trying(version, [run], live=False) for version in (good, bad, curious)]
+    gone = trying(
+        good, [replace(run, function_id="other"), replace(run, event={"cut": True, "beginning": ""})], live=True
+    )
 
     assert [(one.runs, bool(one.failed)) for one in verdicts] == [(1, False), (1, True), (1, False)]
     assert verdicts[0].differences == ()
     assert "ValueError: broken" in verdicts[1].failed
     assert "asks what was not recorded" in verdicts[2].differences[0]
+    assert (gone.runs, gone.failed) == (2, "")
+    assert "it has no function other any more" in gone.differences
 
 
 def _in_the_book(theatre: Theatre, body: str) -> tuple[SkillRun, Version]:
