@@ -5,15 +5,14 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
 from app.bootstrap import PERSON_ID
 from core.orchestrator.engine import Engine
-from runtime import cards, notices
+from runtime import notices
 from sidecar.tools import Rules
-from skills import book, control, drafts, fate, grants, runs, versions
+from skills import book, control, drafts, fate, runs, versions
 from skills.fate import Fate
 from skills.invoking import event_name
 from tests.sidecar.beside import shelf_beside
@@ -64,25 +63,12 @@ def ran(skills: RunningSidecar, stem: str, count: int, status: str = "completed"
     until(f"{count} runs of {stem} {status}", enough, 60)
 
 
-def answer_card(skills: RunningSidecar, stem: str, option: str) -> dict[str, Any]:
-    """Answer the one open card about a skill; its subject."""
-
-    def open_one() -> list[cards.Card]:
-        with skills.reading() as scope:
-            return [card for card in cards.open_cards(scope) if card.subject.get("skill_id") == stem]
-
-    (card,) = until(f"a card about {stem}", open_one, 60)
-    with skills.writing() as scope:
-        cards.answer(scope, card.id, option, None, PERSON_ID, {"permission": grants.answer_permission})
-    return dict(card.subject)
-
-
 def test_a_first_version_waits_for_what_it_asks_and_later_ones_ask_for_what_is_new(skills: RunningSidecar) -> None:
     text = hello(1, "asks/asked").replace('"permissions": {', '"permissions": {"hosts": ["a.example:1"], ')
     skills.save("asks", text)
     until("it waits", lambda: skills.skill("asks").get("status") == "waiting", 60)
     skills.ask("asks/asked")
-    assert answer_card(skills, "asks", "grant")["permissions"] == ["host:a.example:1"]
+    assert skills.answer("asks", "grant")["permissions"] == ["host:a.example:1"]
     assert skills.live("asks", 1)["granted"] == ["host:a.example:1"]
     assert skills.history.list(function="skill-asks/hello")["items"] == []
     # Nothing new, so nobody is asked.
@@ -91,7 +77,7 @@ def test_a_first_version_waits_for_what_it_asks_and_later_ones_ask_for_what_is_n
     # Something new: the old one goes on while a person thinks, and after a refusal.
     more = text.replace('"hosts": [', '"spend": True, "hosts": [').replace("VALUE = 1", "VALUE = 3")
     skills.save("asks", more)
-    assert answer_card(skills, "asks", "refuse")["permissions"] == ["spend"]
+    assert skills.answer("asks", "refuse")["permissions"] == ["spend"]
     refused = until("the refusal", lambda: skills.skill("asks")["problems"], 60)
     assert "a person refused" in refused[0]["reason"]
     assert (skills.skill("asks")["status"], skills.skill("asks")["version"]) == ("active", 2)

@@ -62,7 +62,7 @@ WAYS: tuple[Callable[[Path, str, str], None], ...] = (
 )
 
 
-def test_five_ways_to_save(skills: RunningSidecar) -> None:
+def test_b19_five_ways_to_save(skills: RunningSidecar) -> None:
     skills.save("five", hello(0, "five/asked"))
     skills.live("five", 1)
     for turn, save in enumerate((*WAYS, *reversed(WAYS)), start=1):
@@ -87,7 +87,7 @@ def test_the_newest_of_many_quick_saves_is_live(skills: RunningSidecar) -> None:
     assert skills.skill("quick")["version"] < 10
 
 
-def test_same_size_and_same_second_is_still_new_code(skills: RunningSidecar) -> None:
+def test_b18_same_size_and_same_second_is_still_new_code(skills: RunningSidecar) -> None:
     file = skills.folder / "stale.py"
     file.write_text(hello(1, "stale/asked"))
     skills.live("stale", 1)
@@ -96,8 +96,14 @@ def test_same_size_and_same_second_is_still_new_code(skills: RunningSidecar) -> 
     file.write_text(hello(2, "stale/asked"))
     os.utime(file, ns=(stat.st_atime_ns, stat.st_mtime_ns))
     skills.live("stale", 2)
+    assert skills.skill("stale")["hash"] == hashlib.sha256(file.read_bytes()).hexdigest()
     skills.ask("stale/asked")
     assert skills.outputs("skill-stale/hello", 1) == [2]
+    # A fresh process has no older memory of it either.
+    skills.stop()
+    skills.start()
+    skills.ask("stale/asked")
+    assert skills.outputs("skill-stale/hello", 2) == [2, 2]
 
 
 def mark(skills: RunningSidecar) -> int:
@@ -105,7 +111,7 @@ def mark(skills: RunningSidecar) -> int:
         return book.mark(scope)
 
 
-def test_reading_and_compiling_reload_nothing(skills: RunningSidecar) -> None:
+def test_b20_reading_and_compiling_reload_nothing(skills: RunningSidecar) -> None:
     for number in range(5):
         skills.save(f"skill_{number}", hello(number, f"asked/{number}"))
     for number in range(5):

@@ -25,7 +25,7 @@ MANIFEST = {"title": "Large", "purpose": "carries much", "permissions": {"events
 
 @client.create_function(fn_id="large", trigger=inngest.TriggerEvent(event="large/asked"), retries=0)
 def large(ctx: inngest.ContextSync) -> object:
-    parts = [ctx.step.run(f"part-{n}", lambda: "x" * 2_500_000) for n in range(3)]
+    parts = [ctx.step.run("part", lambda: "x" * 2_500_000) for n in range(3)]
     return [len(part) for part in parts] + [ctx.event.data["word"]]
 '''
 
@@ -54,36 +54,28 @@ def test_state_that_is_too_large_for_a_call_is_fetched(skills: RunningSidecar) -
     assert skills.outputs("skill-large/large", 1, 90) == [[2_500_000] * 3 + ["ünder"]]
 
 
-def test_a_skill_sends_events_and_hides_our_keys(skills: RunningSidecar) -> None:
-    text = hello(1, "nosy/asked").replace("lambda: VALUE", "lambda: dict(__import__('os').environ)")
-    skills.save("nosy", text)
-    skills.live("nosy", 1)
-    skills.ask("nosy/asked")
-    seen = skills.outputs("skill-nosy/hello", 1)[0]
-    assert "PATH" in seen
-    assert not [name for name in seen if name.startswith(("INNGEST_", "LOOPWRIGHT_", "OPENAI_"))]
-
+def test_a_skill_sends_the_events_that_it_was_granted(skills: RunningSidecar) -> None:
     sends = 'ctx.step.send_event("send", inngest.Event(name="sent/asked", data={"from": "skill"}))\n    return '
-    skills.save("sender", hello(1, "sender/asked").replace("return ", sends, 1))
+    text = hello(1, "sender/asked").replace("return ", sends, 1)
+    skills.save("sender", text.replace('"events": {', '"events": {"send": ["sent/asked"], '))
     skills.save("receiver", hello(2, "sent/asked"))
+    assert skills.answer("sender", "grant")["permissions"] == ["send:sent/asked"]
     skills.live("sender", 1)
     skills.live("receiver", 1)
     skills.ask("sender/asked")
     assert skills.outputs("skill-receiver/hello", 1) == [2]
 
 
-def test_people_outrank_the_agent(any_engine: RunningEngine, tmp_path: Path) -> None:
+def test_peoples_folders_and_a_clash_with_the_agents(any_engine: RunningEngine, tmp_path: Path) -> None:
     own = tmp_path / "own"
     own.mkdir()
     (own / "rank.py").write_text(hello(1, "rank/asked"))
     with sidecar(any_engine, tmp_path / "home", {"LOOPWRIGHT_SKILL_PATH": str(own)}) as skills:
         first = skills.live("rank", 1)
-        assert first["source"] == str(own / "rank.py")
+        assert (first["origin"], first["source"]) == ("person", str(own / "rank.py"))
         skills.save("rank", hello(2, "rank/asked"))
-        skills.save("other", hello(3, "other/asked"))
-        skills.live("other", 1)
-        assert skills.skill("rank") == first
+        until("both files named", lambda: "both called rank" in str(skills.skill("rank")["problems"]), 60)
+        assert skills.skill("rank")["hash"] == first["hash"]
         os.unlink(own / "rank.py")
         second = skills.live("rank", 2)
-        assert second["source"] == str(skills.folder / "rank.py")
-        until("its hash", lambda: skills.skill("rank")["hash"] != first["hash"])
+        assert (second["origin"], second["source"]) == ("agent", str(skills.folder / "rank.py"))

@@ -14,7 +14,7 @@ from typing import Any
 
 import httpx
 
-from app.bootstrap import ensure_home
+from app.bootstrap import PERSON_ID, ensure_home
 from app.migrate import migrate
 from app.supervise.ports import free_ports
 from app.web.presenters.skill import skill_shape
@@ -23,7 +23,8 @@ from core.identity import HOME_WORKSPACE
 from core.orchestrator.engine import Engine
 from core.orchestrator.run_history import RunHistory
 from core.settings import Settings, load_settings
-from skills import book
+from runtime import cards
+from skills import book, grants
 from tests.support.engines import RunningEngine
 from tests.support.environment import without_settings
 from tests.support.waiting import until
@@ -161,6 +162,18 @@ class RunningSidecar:
             return until(f"version {version} of {stem}", look, seconds, 0.02)
         except AssertionError as error:
             raise AssertionError(f"{error}: {self.skill(stem)}") from None
+
+    def answer(self, stem: str, option: str) -> dict[str, Any]:
+        """Answer the one open card about a skill, which is waited for; its subject."""
+
+        def open_ones() -> list[cards.Card]:
+            with self.reading() as scope:
+                return [card for card in cards.open_cards(scope) if card.subject.get("skill_id") == stem]
+
+        (card,) = until(f"a card about {stem}", open_ones, 60)
+        with self.writing() as scope:
+            cards.answer(scope, card.id, option, None, PERSON_ID, {"permission": grants.answer_permission})
+        return dict(card.subject)
 
     def ask(self, event: str, **data: Any) -> None:
         self.client.send(event, data)
