@@ -34,8 +34,8 @@ class Tool:
     def __init__(self, argv: Sequence[str], folder: Path) -> None:
         # Nothing of ours is in its environment, and no file outside the folder tells it what to do.
         env = {"HOME": str(folder), "XDG_CONFIG_HOME": str(folder), "XDG_CACHE_HOME": str(folder), "PATH": os.defpath}
-        # One file is too little for threads to share.
-        env |= {"TY_MAX_PARALLELISM": "1", "RAYON_NUM_THREADS": "1"}
+        # One file is too little work for more threads to share.
+        env |= {"TY_MAX_PARALLELISM": "2", "RAYON_NUM_THREADS": "2"}
         self._said = folder / f"{Path(argv[0]).name}.json"
         with self._said.open("wb") as said:
             self._process = subprocess.Popen(
