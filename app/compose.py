@@ -39,6 +39,7 @@ from runtime.tools.looking import CheckCall, ListTasks, ReadBack, ReadTask
 from runtime.tools.planning import CreateChecklist, SetBrief, UpdateChecklist
 from skills import grants
 from skills import outcomes as skill_outcomes
+from skills import pruning as skill_pruning
 from skills.review import watching as review_watching
 from skills.review.parts import ReviewParts
 from skills.tools import SkillDesk, on_irreversible_answered, skill_tools
@@ -106,6 +107,7 @@ class Parts:
             lambda workspace_id: generation_watching.pass_over(self.database, workspace_id, first_pause, patience),
             lambda workspace_id: review_watching.pass_over(self.database, workspace_id, patience),
             lambda workspace_id: pruning.pass_over(self.database, workspace_id),
+            lambda workspace_id: skill_pruning.pass_over(self.database, workspace_id),
         )
 
     @cached_property

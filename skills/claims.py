@@ -51,11 +51,6 @@ def holder(scope: Scope, stem: str, key: str) -> str | None:
     return str(row.run_id)
 
 
-def forget_old(scope: Scope) -> int:
-    """Drop the claims whose time is over."""
-    return scope.change(scope.delete(skill_claims).where(skill_claims.c.until <= scope.now))
-
-
 def _goes_on(scope: Scope, run_id: str) -> bool:
     """Whether the run may still be at it: one that the book does not know counts until its time is over."""
     status = scope.scalar(scope.select(skill_runs.c.status).where(skill_runs.c.run_id == run_id))
