@@ -61,10 +61,9 @@ def _raised_by(scope: Scope, run_id: object, stem: str, version_id: str) -> Skil
     if asked is None:
         return None
     by = invoker(asked.event)
-    if by is not None and by[0] != asked.skill_id:
-        first = runs.find(scope, by[1])
-        is_its_own = by[0] == stem and (first is None or first.version_id == version_id)
-        return asked if is_its_own else None
+    first = runs.find(scope, by) if by is not None else None
+    if first is not None and first.skill_id != asked.skill_id:
+        return asked if first.skill_id == stem and first.version_id == version_id else None
     return asked if asked.skill_id == stem and asked.version_id == version_id else None
 
 

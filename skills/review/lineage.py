@@ -1,4 +1,4 @@
-"""Which run of which skill invoked a run, as its event tells it."""
+"""Which run invoked a run, as its event tells it."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 from skills.review.words import text_in
 
 APP = "skill-"
+"""What the engine-wide ids of every skill's app begin with."""
 
 
-def invoker(event: Mapping[str, Any]) -> tuple[str, str] | None:
-    """The skill and the run behind an invoked run; None for one that an event or a schedule began."""
+def invoker(event: Mapping[str, Any]) -> str | None:
+    """The run behind an invoked run; None for one that an event or a schedule began.
+
+    Its function is not told in the same words by every engine, so the run's own row says whose it is.
+    """
     data = event.get("data")
     told = data.get("_inngest") if isinstance(data, Mapping) else None
-    if not isinstance(told, Mapping):
-        return None
-    app, correlation = text_in(told, "source_app_id"), text_in(told, "correlation_id")
-    run_id = correlation.partition(".")[0]
-    return (app.removeprefix(APP), run_id) if app.startswith(APP) and run_id else None
+    return text_in(told, "correlation_id").partition(".")[0] or None

@@ -75,8 +75,8 @@ class Loop:
         if answer is not None:
             self.skills.answer(card, answer)
 
-    def review(self) -> list[str]:
-        """Step five: the review, on demand; what its run answers."""
+    def review(self) -> tuple[list[str], Any]:
+        """Step five: the review, on demand; what its run answers, and what the review says of itself."""
         known = {run["id"] for run in self.skills.runs("loopwright/review-skills")}
         self.skills.engine.send("skill/review.requested", {"workspace_id": "ws_local", "skill_id": self.check})
 
@@ -84,7 +84,8 @@ class Loop:
             new = [run for run in self.skills.runs("loopwright/review-skills") if run["id"] not in known]
             return [run["output"] for run in new if run["status"] == "completed" and run["output"] is not None]
 
-        return list(self.product.until("the review", done, 90)[0])
+        found = list(self.product.until("the review", done, 90)[0])
+        return found, self.product.items(f"/api/v1/skills/{self.check}/reviews")[0]
 
     def runs_until(self, version: int, latency: float) -> None:
         """The gate: the new version is tried beside the old one and on a first run of its own, then it serves."""
@@ -143,7 +144,8 @@ def test_false_alarms_make_it_less_sensitive_and_the_new_version_runs(checkout: 
     for answer in ("false alarm", "false alarm", "real", "false alarm", "false alarm"):
         checkout.alarm(answer)
 
-    assert checkout.review() == ["proposed"]
+    became, review = checkout.review()
+    assert became == ["proposed"], review
 
     assert "Proposed: SENSITIVITY from 1 to" in checkout.told("4 of")
     checkout.runs_until(2, SLOW)
@@ -162,7 +164,8 @@ def test_alarms_that_come_too_late_make_it_more_sensitive(loop_of: Callable[[str
     for answer in ("real but too late", "real but too late", "real", "real but too late", "real but too late"):
         payments.alarm(answer)
 
-    assert payments.review() == ["proposed"]
+    became, review = payments.review()
+    assert became == ["proposed"], review
 
     payments.told("4 of")
     payments.runs_until(2, 0.6)
@@ -176,7 +179,8 @@ def test_with_few_runs_nothing_changes(loop_of: Callable[[str], Loop]) -> None:
     for _ in range(3):
         search.alarm("false alarm")
 
-    assert search.review() == ["kept"]
+    became, review = search.review()
+    assert became == ["kept"], review
 
     assert search.sensitivity == 1.0
     assert search.skills.skill(search.check)["version"] == 1
@@ -187,7 +191,8 @@ def test_the_next_review_says_whether_the_change_did_what_was_predicted(checkout
     for n in range(5):
         checkout.alarm("real", 2.0 + n / 10)
 
-    assert checkout.review() == ["kept"]
+    became, review = checkout.review()
+    assert became == ["kept"], review
 
     told = checkout.told("After the last change")
     assert "false alarm rate was" in told

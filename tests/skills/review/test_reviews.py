@@ -118,7 +118,13 @@ def test_an_alarm_belongs_to_the_skill_that_invoked_the_one_that_asked(store: St
     past(store, watch, 6)
     with store.database.transaction(store.workspace_id) as scope:
         for n in range(5):
-            begin(scope, triage, f"t{n}", source_app_id="skill-watch", correlation_id=f"{watch.id}-run{n}.abc")
+            begin(
+                scope,
+                triage,
+                f"t{n}",
+                source_app_id="34f937e0-c44b-56fe-a589-bcf922e3c151",
+                correlation_id=f"{watch.id}-run{n}.abc",
+            )
             ask(store, scope, triage, f"t{n}", "false alarm")
     past(store, triage, 6)
 
