@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from skills.checks.events import wrong_event
 from skills.problem import Problem
 
 MAX_FUNCTIONS = 20
@@ -143,7 +144,9 @@ class Said(Part):
             return
         wanted = [trigger.event for trigger in self.triggers] + [cancel.event for cancel in self.cancel or ()]
         for event in dict.fromkeys(name for name in wanted if name is not None):
-            if event not in listen:
+            if (why := wrong_event(event)) is not None:
+                yield Problem(None, f"{self.id} listens to {event}: {why}", "have it triggered by an event of your own")
+            elif event not in listen:
                 fix = f'add "{event}" to events.listen of the manifest'
                 yield Problem(None, f"{self.id} listens to {event}, which the manifest does not name", fix)
 

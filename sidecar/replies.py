@@ -13,6 +13,7 @@ import httpx
 from pydantic import TypeAdapter, ValidationError
 
 from sidecar.ops import KNOWN, ErrorSaid, Op
+from skills.checks.events import wrong_event
 from skills.manifest import Manifest
 from skills.refusals import What
 
@@ -81,8 +82,8 @@ def _steps(response: httpx.Response, manifest: Manifest, own_functions: Set[str]
     invoke = {name.replace("/", "-", 1) for name in manifest.permissions.invoke} | own_functions
     listen = manifest.permissions.events.get("listen", [])
     for op in ops:
-        if (event := op.waits_for) is not None and event not in listen:
-            raise _Refusal("wait", f"it waits for {event}, which the manifest's events.listen does not name")
+        if (event := op.waits_for) is not None and (event not in listen or wrong_event(event) is not None):
+            raise _Refusal("wait", f"it waits for {event}, which events.listen does not name or may not")
         if (function := op.invokes) is not None and function not in invoke:
             raise _Refusal("invoke", f"it invokes {function}, which the manifest's invoke does not name")
     try:

@@ -61,6 +61,18 @@ HOSTILE = {
         "listens to inngest/function.failed",
     ),
     "cancelled by an undeclared event": (more('cancel=[inngest.Cancel(event="a/b")]'), "listens to a/b"),
+    "the engine's events, declared": (
+        more(trigger='inngest.TriggerEvent(event="inngest/function.failed")').replace(
+            "'listen': [", "'listen': ['inngest/function.failed', "
+        ),
+        "inngest/function.failed is the engine's own",
+    ),
+    "our events, declared": (
+        more(trigger='inngest.TriggerEvent(event="turn/requested")').replace(
+            "'listen': [", "'listen': ['turn/requested', "
+        ),
+        "turn/requested is Loopwright's own",
+    ),
     "a long expression": (more('idempotency="1+" * 1000'), "idempotency"),
     "a priority of text without end": (more('priority=inngest.Priority(run="1+" * 1000)'), "priority.run"),
     "too many functions": (
