@@ -10,8 +10,8 @@ from typing import Any
 from core.database import Database, Scope
 from core.model import Model
 from core.tools import Tool
-from runtime.context.memory import Memory
 from runtime.sources import OpenOrders, StateSource
+from runtime.told import Memory
 
 InputSource = Callable[[Scope, str], Mapping[str, Any]]
 """Renders one input of a kind from its id, as JSON for the model."""

@@ -14,9 +14,9 @@ from core.model import Message
 from runtime import inbox
 from runtime.context import shortening, window
 from runtime.context.inputs import dump, frame, read_messages, render
-from runtime.context.memory import Memory, Past, Told
 from runtime.inbox import Item
 from runtime.parts import InputSource
+from runtime.told import Memory, Past, Told
 from runtime.turns import ledger
 from runtime.turns.ledger import Call, Step
 from runtime.turns.rows import Turn

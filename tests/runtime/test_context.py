@@ -15,9 +15,9 @@ from core.model_scripted import ScriptedModel, says
 from core.tools import CallContext, Effect
 from runtime import calling, closing, deciding, entering, inbox, tasks
 from runtime.context import build, window
-from runtime.context.memory import Memory
 from runtime.tables import inbox as inbox_rows
 from runtime.tables import messages as message_rows
+from runtime.told import Memory
 from runtime.turns import rows
 from tests.runtime.driving import Note, main_turn, new_task, newest_turn, parts, run, statements, tell
 from tests.support.databases import Store
