@@ -49,7 +49,7 @@ class Door:
             raise OutsideError("client")
         # A forked process must not read another's answers from a connection they share.
         if self._client is None or self._client[0] != os.getpid():
-            transport = httpx.HTTPTransport(uds=self._address, verify=False)
+            transport = httpx.HTTPTransport(uds=_short(self._address), verify=False)
             # Not as the client's own header: the SDK sends requests that another client built.
             hooks = {"request": [self._say_run]}
             client = httpx.Client(transport=transport, event_hooks=hooks, timeout=_TIMEOUT, trust_env=False)
@@ -84,6 +84,15 @@ class Door:
         if isinstance(said, dict) and said.get("retriable"):
             raise Unavailable(text)
         raise Refused(text)
+
+
+def _short(address: str) -> str:
+    """A socket's address has some hundred bytes; through its opened folder it is short wherever that is."""
+    if len(os.fsencode(address)) < 100:
+        return address
+    # It stays open as long as the process, which has one such folder.
+    folder = os.open(os.path.dirname(address), os.O_PATH | os.O_DIRECTORY)
+    return f"/proc/self/fd/{folder}/{os.path.basename(address)}"
 
 
 door = Door()

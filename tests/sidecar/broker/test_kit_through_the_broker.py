@@ -193,6 +193,13 @@ def test_memory_says_that_there_is_none(world: SkillWorld) -> None:
     assert world.refused("watch") == []
 
 
+def test_a_home_may_be_far_down(store: Store, tmp_path: Path) -> None:
+    with skill_world(store, tmp_path / ("deep" * 20) / ("deeper" * 20)) as world:
+        world.speak_as("watch")
+
+        assert [one.run_id for one in own_runs()] == [RUN]
+
+
 def test_the_kit_explains_itself_outside() -> None:
     with pytest.raises(OutsideError, match=r"skills\.kit\.llm works only while Loopwright runs the skill"):
         llm("Is anybody there?")
