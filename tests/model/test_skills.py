@@ -19,9 +19,10 @@ from core.model import Decision
 from core.model_openai import OpenAIModel
 from core.orchestrator.engine import Engine
 from core.tables import metadata, workspaces
-from skills import book, drafts, versions
+from skills import book, drafts, promotion, versions
 from skills.manifest import read_manifest
 from skills.places import SHIPPED
+from skills.problem import Problem
 from skills.review.handover import as_data
 from skills.review.tunables import tunables
 from skills.tools import SkillDesk, skill_tools
@@ -183,6 +184,42 @@ def test_a_review_moves_exactly_the_number_it_names(
     assert second.author == "agent"
 
 
+def test_a_person_names_a_skill_that_is_broken_and_it_is_repaired(
+    model: OpenAIModel, database: Database, desk: SkillDesk
+) -> None:
+    shipped_as(desk, database, "night_check")
+    good = desk.path("night_check").read_text()
+    broken = "import os\n" + good
+    desk.path("night_check").write_text(broken)
+    with database.transaction(HOME_WORKSPACE) as scope:
+        problem = Problem(1, "a skill may not import os", "do without it")
+        promotion.refuse(scope, "night_check", sha_of(broken.encode()), (problem,))
+    text = "The skill night_check has a problem: a skill may not import os. Please fix it."
+    assert route({"message": {"text": text}})["outcome"] == "new"
+    mender = Author(model, database, desk, text)
+    mender.work(text)
+    assert mender.source("night_check").strip() == good.strip()
+    assert "night_check (version 2) is live" in mender.summary
+
+
+def test_a_person_names_a_skill_and_how_it_should_alarm(
+    model: OpenAIModel, database: Database, desk: SkillDesk
+) -> None:
+    shipped_as(desk, database, "night_check")
+    text = "Make night_check more sensitive, it comes too late."
+    mender = Author(model, database, desk, text)
+    mender.work(text)
+    assert {one.name: one.value for one in tunables(mender.source("night_check"))}["SENSITIVITY"] == 1.25
+
+
+def test_a_person_names_a_skill_whose_run_failed(model: OpenAIModel, database: Database, desk: SkillDesk) -> None:
+    shipped_as(desk, database, "night_check")
+    text = "The last run of the skill night_check failed (r_1). Please find out why and fix it."
+    mender = Author(model, database, desk, text)
+    mender.work(text)
+    assert mender.calls == ["read_skill", "read_skill", "skill_runs", "finish"]
+
+
 def test_problems_are_repaired_and_what_cannot_be_is_told(model: OpenAIModel) -> None:
     worker = Worker(model, tools=TOOLS, goal=NEED, brief="there")
     worker.hear(NEED)
@@ -241,11 +278,12 @@ def test_a_need_is_routed_to_a_task_of_its_own(text: str) -> None:
         "Make me a set of three retro posters for the Harbour Festival, navy and cream.",
         "Make a poster about our slow shop that nobody notices at night",
         "Which video lengths can you do?",
+        "Change the file poster_final.png into a film",
     ],
 )
 def test_other_wishes_are_no_need(text: str) -> None:
     said = route({"message": {"text": text}})
-    assert "watched" not in str(said["reasons"])
+    assert not {"watched", "skill"} & set(" ".join(said["reasons"]).split())
 
 
 def test_where_the_metrics_are_belongs_to_the_task_that_watches() -> None:

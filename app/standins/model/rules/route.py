@@ -9,6 +9,7 @@ from typing import Any
 from app.standins.model.rules.intent import Intent, changes, intent_of, points_back, wants_new
 from app.standins.model.rules.ordering import pick
 from app.standins.model.rules.shown import Work
+from app.standins.model.rules.skill_named import named_skill
 from app.standins.model.rules.vocabulary import (
     CHANGING,
     KIND_OF,
@@ -53,6 +54,8 @@ def _watching(text: str, tasks: list[Mapping[str, Any]]) -> dict[str, Any] | Non
     """Something is to be watched, or a task that has it watched is told where the metrics are."""
     if wants_watching(text):
         return _verdict("new", ["something is to be watched while nobody looks"], goal=text.strip())
+    if named_skill(text) is not None:
+        return _verdict("new", ["a skill is to be changed"], goal=text.strip())
     watching = [task for task in tasks if wants_watching(str(task.get("goal") or ""))] if names_metrics(text) else []
     if not watching:
         return None
