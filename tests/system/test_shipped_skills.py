@@ -185,7 +185,9 @@ def test_a_triage_that_fails_tells_ops_and_its_event_is_kept(house: House) -> No
         "the handler's words", lambda: next((t for t in house.ops.texts if t.startswith("Incident triage failed")), "")
     )
     ours = house.product.until(
-        "the product's own words", lambda: next((t for t in house.ops.texts if "incident-triage failed" in t), ""), 60
+        "the product's own words",
+        lambda: next((t for t in house.ops.texts if t.startswith(f"skill-{TRIAGE}-")), ""),
+        60,
     )
 
     (run,) = [one for one in house.skills.runs(f"skill-{TRIAGE}/incident-triage") if one["id"] not in known]
