@@ -64,6 +64,7 @@ class Jailed:
     """A nursery; `refused` is what its children's answers were refused for."""
 
     nursery: Nursery
+    isolation: Isolation
     refused: list[tuple[str, str]] = field(default_factory=list)
     children: list[Child] = field(default_factory=list)
     _manifests: dict[int, Manifest] = field(default_factory=dict)
@@ -121,7 +122,7 @@ def jailed(
     folder: Path, isolation: Isolation, limits: Limits | None = None, broker: Broker | None = None
 ) -> Iterator[Jailed]:
     nursery = Nursery(Jail(folder / "run", isolation, limits), broker or Shut())
-    found = Jailed(nursery)
+    found = Jailed(nursery, isolation)
     try:
         yield found
     finally:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from sidecar.child.limits import MEBIBYTE, Limits
+from sidecar.child.system_calls import can_refuse_system_calls
 from sidecar.jail.isolation import Isolation, Level
 from sidecar.jail.probe import candidates, probe, works
 from tests.support.jailed import Jailed, jailed
@@ -65,8 +67,29 @@ def user_prison(without_bubblewrap: Isolation, tmp_path_factory: pytest.TempPath
         yield found
 
 
-@pytest.fixture(params=["prison", "user_prison"])
+@pytest.fixture(scope="session")
+def limits_prison(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jailed]:
+    """Our own user, with limits: what is left without bubblewrap and without root."""
+    last = replace(list(candidates())[-1], refuses_calls=can_refuse_system_calls())
+    with jailed(tmp_path_factory.mktemp("prison"), last, LIMITS) as found:
+        yield found
+
+
+SECOND_BEST = pytest.param("user_prison", marks=pytest.mark.load)
+
+
+@pytest.fixture(params=["prison", SECOND_BEST, pytest.param("limits_prison", marks=pytest.mark.load)])
 def any_prison(request: pytest.FixtureRequest) -> Jailed:
+    """For what holds however little there is."""
     found: Jailed = request.getfixturevalue(request.param)
     found.refused.clear()
+    return found
+
+
+@pytest.fixture(params=["prison", SECOND_BEST])
+def walled(request: pytest.FixtureRequest) -> Jailed:
+    """One whose inmates are somebody else to the system, so that they may be let at our own files and processes."""
+    found: Jailed = request.getfixturevalue(request.param)
+    if found.isolation.level is Level.LIMITS:
+        pytest.skip(f"nothing keeps a skill from this; this machine has {found.isolation.words}")
     return found

@@ -61,7 +61,7 @@ def prison_with_broker(folder: Path, isolation: Isolation) -> Iterator[tuple[Jai
         yield found, broker
 
 
-@pytest.mark.parametrize("level", ["isolation", "without_bubblewrap"])
+@pytest.mark.parametrize("level", ["isolation", pytest.param("without_bubblewrap", marks=pytest.mark.load)])
 def test_a_child_has_a_door_of_its_own(level: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     with prison_with_broker(tmp_path, request.getfixturevalue(level)) as (prison, broker):
         body = 'from skills.kit.door import door\nreturn door.ask("kit", "/say", {"a": 1})'

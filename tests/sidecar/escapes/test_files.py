@@ -33,9 +33,9 @@ def secrets(folder: Path) -> list[str]:
     return [str(file) for file in files]
 
 
-def test_secrets_cannot_be_read(any_prison: Jailed, tmp_path: Path) -> None:
+def test_secrets_cannot_be_read(walled: Jailed, tmp_path: Path) -> None:
     paths = ["/etc/shadow", "/etc/gshadow", "/proc/1/environ", "/proc/1/mem", *secrets(tmp_path)]
-    assert any_prison.output(READ.format(paths=paths)) == []
+    assert walled.output(READ.format(paths=paths)) == []
 
 
 def test_the_machines_own_files_are_not_there(sealed: Jailed) -> None:
@@ -70,7 +70,7 @@ def test_nothing_can_be_written_but_its_own_scratch(sealed: Jailed) -> None:
     assert sealed.output("\n".join(line[4:] for line in body.splitlines())) == ["/tmp"]
 
 
-def test_the_source_it_was_loaded_from_cannot_be_changed(any_prison: Jailed, tmp_path: Path) -> None:
+def test_the_source_it_was_loaded_from_cannot_be_changed(walled: Jailed, tmp_path: Path) -> None:
     snapshot = tmp_path / "subject.py"
     snapshot.write_text("the code")
     body = f"""
@@ -79,11 +79,11 @@ try:
 except OSError as error:
     return type(error).__name__
 """
-    assert any_prison.output(body) in {"FileNotFoundError", "PermissionError"}
+    assert walled.output(body) in {"FileNotFoundError", "PermissionError"}
     assert snapshot.read_text() == "the code"
 
 
-def test_mounts_and_users_cannot_be_changed(any_prison: Jailed) -> None:
+def test_mounts_and_users_cannot_be_changed(walled: Jailed) -> None:
     body = """
 import ctypes, os
 libc = ctypes.CDLL(None)
@@ -102,11 +102,11 @@ for change in (os.setuid, os.setgid):
         pass
 return done
 """
-    assert [one for one in any_prison.output(body) if one not in {"setuid", "setgid"}] == []
+    assert [one for one in walled.output(body) if one not in {"setuid", "setgid"}] == []
 
 
 def test_environment_and_arguments_tell_no_secret(
-    any_prison: Jailed,
+    walled: Jailed,
 ) -> None:
     body = """
 import glob, os
@@ -118,6 +118,6 @@ for path in glob.glob("/proc/[0-9]*/environ") + glob.glob("/proc/[0-9]*/cmdline"
         pass
 return " ".join(texts)
 """
-    seen = any_prison.output(body)
+    seen = walled.output(body)
     assert "HOME" in seen
     assert not [name for name in ("INNGEST_", "LOOPWRIGHT_", "OPENAI_", PLANTED) if name in seen]

@@ -47,7 +47,7 @@ return reached
         listener.accept()
 
 
-def test_no_unix_socket_of_others_can_be_reached(any_prison: Jailed, tmp_path: Path) -> None:
+def test_no_unix_socket_of_others_can_be_reached(walled: Jailed, tmp_path: Path) -> None:
     named, hidden = socket.socket(socket.AF_UNIX), socket.socket(socket.AF_UNIX)
     with named, hidden:
         named.bind(str(tmp_path / "other.sock"))
@@ -65,7 +65,7 @@ for address in ({str(tmp_path / "other.sock")!r}, chr(0) + "loopwright-test"):
         pass
 return reached
 """
-        assert any_prison.output(body) == []
+        assert walled.output(body) == []
 
 
 def test_no_inherited_descriptor_leads_out(any_prison: Jailed) -> None:
