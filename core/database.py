@@ -176,7 +176,7 @@ class Database:
     @contextmanager
     def reading(self, workspace_id: str) -> Iterator[Scope]:
         """A read transaction: one consistent view, never waits for a writer on SQLite."""
-        with self.reading_unscoped() as connection:
+        with self._reading() as connection:
             yield Scope(connection, workspace_id, self._clock.now(), self._ids)
 
     @contextmanager
@@ -189,13 +189,18 @@ class Database:
     @contextmanager
     def reading_unscoped(self) -> Iterator[Connection]:
         """Like `unscoped`, but only for looking: it waits for no writer on SQLite."""
+        with self._reading() as connection:
+            yield connection
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
         with self._reader.connect() as connection:
             _begin(connection, "BEGIN")
             yield connection
 
     def workspace_ids(self) -> list[str]:
         """Every workspace, for a pass that then opens each one's scope."""
-        with self.reading_unscoped() as connection:
+        with self._reading() as connection:
             return list(connection.execute(sa.select(workspaces.c.id).order_by(workspaces.c.id)).scalars())
 
     def close(self) -> None:
