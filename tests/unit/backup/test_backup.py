@@ -192,6 +192,7 @@ def test_a_cut_file_changes_nothing(home: Path, backup: Path, kept: int) -> None
     ("name", "ours"),
     [
         ("keys/token", True),
+        ("keys/secrets/METRICS_TOKEN", True),
         ("assets/a/b", True),
         ("session.key", True),
         ("keys", False),

@@ -1,0 +1,51 @@
+"""Facts about what skills did, as people's answers give them."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.database import Scope
+from core.errors import ConflictError, InvalidError
+from runtime import cards
+from runtime.cards import Card
+from skills import outcomes
+from tests.support.databases import Store
+
+
+def test_an_answer_becomes_one_fact_of_its_run(store: Store) -> None:
+    def ask(scope: Scope) -> Card:
+        facts = {"skill_id": "watch", "version_id": "sv_1", "run_id": "run", "text": "slow?", "cause": "c"}
+        return outcomes.ask_people(scope, answers=("yes", "no"), **facts)
+
+    with store.database.transaction(store.workspace_id) as scope:
+        card, again = ask(scope), ask(scope)
+        cards.answer(scope, card.id, "no", "it was fine", store.person_id, outcomes.HANDLERS)
+        with pytest.raises(ConflictError):
+            cards.answer(scope, card.id, "yes", None, store.person_id, outcomes.HANDLERS)
+        (fact,) = outcomes.of_skill(scope, "watch")
+
+    assert again.id == card.id
+    assert (card.title, card.body) == ("watch asks", "slow?")
+    assert (fact.run_id, fact.kind, fact.value, fact.by) == ("run", outcomes.ANSWER, "no", store.person_id)
+    assert fact.facts == {"card_id": card.id, "version_id": "sv_1", "text": "it was fine"}
+
+
+def test_a_choice_of_a_task_is_no_fact(store: Store) -> None:
+    with store.database.transaction(store.workspace_id) as scope:
+        options = [{"id": "a", "label": "A"}]
+        card = cards.open_card(scope, kind="choice", title="t", body="b", options=options, cause="c")
+        cards.answer(scope, card.id, "a", None, store.person_id, outcomes.HANDLERS)
+
+        assert outcomes.of_skill(scope, "watch") == []
+
+
+def test_a_cause_is_one_fact_and_a_value_is_short(store: Store) -> None:
+    def record(value: str, cause: str) -> bool:
+        with store.database.transaction(store.workspace_id) as scope:
+            return outcomes.record(
+                scope, skill_id="watch", run_id=None, kind="feedback", value=value, by=None, cause=cause, facts={}
+            )
+
+    assert [record("good", "a"), record("good", "a"), record("bad", "b")] == [True, False, True]
+    with pytest.raises(InvalidError, match="1 to 32 characters"):
+        record("x" * 33, "c")
