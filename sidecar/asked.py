@@ -11,6 +11,12 @@ from skills.runs import SkillRun
 from skills.versions import Version
 
 
+def is_asked(version: Version) -> bool:
+    """Whether somebody waits for it to be tried."""
+    asked = rehearsing.known_test(version)
+    return asked is not None and asked.trial is None
+
+
 def answer_test(tools: Tools, version: Version) -> bool:
     """Try the version as it was asked, and write down how that went; False when nobody waits for it."""
     asked = rehearsing.known_test(version)

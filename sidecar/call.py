@@ -45,7 +45,7 @@ def answer(skill: Skill, engine: Engine, path: str, query: str, body: bytes, hea
     except LoopwrightError as error:
         return failure(500, "state_missing", f"{skill.stem}: {error}")
     try:
-        version = skill.version_for(asked.call)
+        version = skill.runs.version_for(asked.call)
     except SQLAlchemyError as error:
         _log.warning("skill %s: the database does not answer: %s", skill.stem, error)
         return failure(500, "database_away", f"{skill.stem}: the database does not answer")
@@ -66,8 +66,10 @@ def refusal(status: int, code: str, message: str) -> Reply:
 
 def _answered(skill: Skill, version: Version, asked: _Asked, path: str, query: str, passed: Mapping[str, str]) -> Reply:
     def refused(what: What, detail: str) -> None:
-        _log.warning("skill %s refused: %s: %s", skill.stem, what, detail)
-        skill.refused(version, asked.call.run_id, what, detail)
+        try:
+            skill.runs.refused(version, asked.call.run_id, what, detail)
+        except SQLAlchemyError as error:
+            _log.warning("skill %s: a refusal is not written down: %s", skill.stem, error)
 
     try:
         response = skill.child(version).call("POST", path, query, asked.body, passed)
@@ -87,12 +89,12 @@ def _note_end(skill: Skill, asked: _Asked, reply: Reply) -> None:
     run_id, attempts = asked.call.run_id, asked.attempt + 1
     try:
         if reply.status == 200:
-            skill.remember(run_id, asked.memos)
-            skill.run_ended(run_id, "completed", output=_read(reply.body), attempts=attempts)
+            skill.runs.remember(run_id, asked.memos)
+            skill.runs.ended(run_id, "completed", output=_read(reply.body), attempts=attempts)
         elif reply.status >= 400:
             last = asked.max_attempts is not None and attempts >= asked.max_attempts
             if last or reply.headers.get("x-inngest-no-retry") == "true":
-                skill.run_ended(run_id, "failed", error=_read(reply.body), attempts=attempts)
+                skill.runs.ended(run_id, "failed", error=_read(reply.body), attempts=attempts)
     except SQLAlchemyError as error:
         # The engine knows how it ended; it is asked when nobody has called for a while.
         _log.warning("skill %s: the end of run %s is not written down: %s", skill.stem, run_id, error)

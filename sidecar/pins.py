@@ -5,14 +5,16 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from core.database import Scope
 from sidecar.tools import Tools
-from skills import book, lifecycle, promotion, runs, starts, versions
+from skills import book, lifecycle, promotion, refusals, runs, starts, versions
+from skills.refusals import What
 from skills.runs import Ended, SkillRun
 from skills.versions import Version
 
@@ -41,15 +43,53 @@ class Skipped:
 
 
 class Pins:
-    """The runs of one skill. What began is written down before the skill hears of it."""
+    """The runs of one skill. What began is written down before the skill hears of it.
 
-    def __init__(self, stem: str, tools: Tools) -> None:
+    `turnover` is held while another version takes over; `again` has the skill followed, which a run's end may move.
+    """
+
+    def __init__(
+        self, stem: str, tools: Tools, turnover: AbstractContextManager[object], again: Callable[[], None]
+    ) -> None:
         self._stem = stem
         self._tools = tools
+        self._turnover = turnover
+        self._again = again
         self._lock = threading.Lock()
         self._pinned: dict[str, tuple[Version, float]] = {}
 
-    def version_of(self, call: Call) -> Version | None:
+    def version_for(self, call: Call) -> Version | Skipped | None:
+        """The version this run began with, or begins with now; None when the skill serves no more."""
+        if (known := self._known(call)) is not None:
+            return known
+        with self._turnover:
+            return self._begin(call)
+
+    def ended(self, run_id: str, status: Ended, *, output: Any = None, error: Any = None, attempts: int = 0) -> None:
+        """Write down how it ended, and what follows for its version; only the first time counts."""
+        with self._lock:
+            self._pinned.pop(run_id, None)
+        with self._tools.transaction("skill-run") as scope:
+            run = runs.find(scope, run_id)
+            if run is None or not runs.ended(
+                scope, run_id, status, output=output, error=error, attempts=attempts or run.attempts
+            ):
+                return
+            self._judge(scope, run, status)
+        # A candidate may go further, or a version that served before was needed for the last time.
+        self._again()
+
+    def remember(self, run_id: str, memos: Mapping[str, Any]) -> None:
+        """What the engine knows of the steps of a run that completed: a change is rehearsed on it."""
+        self._tools.keep_memos(self._stem, run_id, memos)
+
+    def refused(self, version: Version, run_id: str, what: What, detail: str) -> None:
+        """A run of it wanted something that it may not."""
+        _log.warning("skill %s refused: %s: %s", self._stem, what, detail)
+        with self._tools.transaction("skill-refusal") as scope:
+            refusals.record(scope, skill_id=self._stem, version_id=version.id, run_id=run_id, what=what, detail=detail)
+
+    def _known(self, call: Call) -> Version | None:
         """The version of a run that is known here to have begun."""
         with self._lock:
             found = self._pinned.get(call.run_id)
@@ -62,8 +102,7 @@ class Pins:
                 runs.called(scope, call.run_id)
         return version
 
-    def begin(self, call: Call) -> Version | Skipped | None:
-        """The version the run began with, or begins with now; None when the skill serves no more."""
+    def _begin(self, call: Call) -> Version | Skipped | None:
         with self._tools.transaction("skill-run") as scope:
             run = runs.find(scope, call.run_id)
             if run is not None:
@@ -90,19 +129,6 @@ class Pins:
                     return Skipped(why)
         self._remember(call.run_id, version)
         return version
-
-    def ended(self, run_id: str, status: Ended, *, output: Any = None, error: Any = None, attempts: int = 0) -> bool:
-        """Write down how it ended, and what follows for its version; False when that was known."""
-        with self._lock:
-            self._pinned.pop(run_id, None)
-        with self._tools.transaction("skill-run") as scope:
-            run = runs.find(scope, run_id)
-            if run is None or not runs.ended(
-                scope, run_id, status, output=output, error=error, attempts=attempts or run.attempts
-            ):
-                return False
-            self._judge(scope, run, status)
-        return True
 
     def _judge(self, scope: Scope, run: SkillRun, status: Ended) -> None:
         scope.changed("skill", self._stem)

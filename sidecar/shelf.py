@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import random
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -20,6 +21,8 @@ from sidecar.watching import FolderWatch
 from skills import book
 
 _log = logging.getLogger(__name__)
+# Of how many skills the engine is asked each time whether it still knows them.
+_SAMPLE = 3
 
 
 @dataclass(frozen=True)
@@ -139,7 +142,7 @@ class Shelf:
         with self._lock:
             if stem not in self._skills:
                 self._desks[stem] = Desk(self._loaders)
-                self._skills[stem] = Skill(stem, self._tools, partial(self._again, stem))
+                self._skills[stem] = Skill(stem, self._tools, partial(self._again, stem), self._forgotten)
             return self._skills[stem]
 
     def _again(self, stem: str) -> None:
@@ -152,7 +155,16 @@ class Shelf:
             return [self._skills[stem] for stem in sorted(self._skills)]
 
     def _registered(self) -> Sequence[Skill]:
-        return [skill for skill in self._all() if skill.known_to_engine]
+        """Those that have something to tell, and some of the others: an engine that lost its state lost all of them."""
+        known = [skill for skill in self._all() if skill.known_to_engine]
+        quiet = [skill for skill in known if not skill.pending]
+        sample = random.sample(quiet, min(_SAMPLE, len(quiet)))
+        return [skill for skill in known if skill.pending] + sample
+
+    def _forgotten(self) -> None:
+        for skill in self._all():
+            skill.tell_anew()
+        self.registration.soon()
 
     def _follow_book(self) -> None:
         mark, tidied = -1, time.monotonic()

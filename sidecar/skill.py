@@ -4,63 +4,49 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from core.errors import InvalidError, LoopwrightError, RefusedError, UnavailableError
 from core.orchestrator.door import SERVE_PATH
-from sidecar.asked import answer_test
+from sidecar.aside import Aside
+from sidecar.asked import answer_test, is_asked
 from sidecar.children import Child
 from sidecar.folders import SkillFile
 from sidecar.intake import take_in
-from sidecar.pins import Call, Pins, Skipped
+from sidecar.pins import Pins
 from sidecar.processes import Processes
+from sidecar.seen import Seen, look
 from sidecar.told import Told
 from sidecar.tools import Tools
-from sidecar.trials import begin_shadow, dry_run, shadow
-from skills import book, control, lifecycle, promotion, refusals, versions
+from sidecar.trials import begin_shadow, dry_run, fresh_runs, shadow
+from skills import book, control, lifecycle, promotion
 from skills.problem import Problem, RefusedSkillError
-from skills.refusals import What
-from skills.runs import Ended
 from skills.versions import Version
 
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class _Seen:
-    """The skill's row with the versions that it names; `serving` only while one serves."""
-
-    row: book.Skill | None = None
-    serving: Version | None = None
-    candidate: Version | None = None
-
-    @property
-    def tried(self) -> Version | None:
-        """The candidate, if it may run: what waits for a person starts anew with what it was granted."""
-        if self.row is None or not self.row.enabled or self.candidate is None or self.candidate.stage == "waiting":
-            return None
-        return self.candidate
-
-
 class Skill:
     """Saves and moves come one at a time; calls come whenever they like."""
 
-    def __init__(self, stem: str, tools: Tools, again: Callable[[], None]) -> None:
+    def __init__(self, stem: str, tools: Tools, again: Callable[[], None], forgotten: Callable[[], None]) -> None:
+        """`again` has it followed soon; `forgotten` is called when the engine lost what it was told."""
         self.stem = stem
         self._tools = tools
-        self._again = again
+        self._forgotten = forgotten
         self._work = threading.Lock()
         # Held while a version is registered and takes over: a call that begins a run waits for the outcome.
         self._turnover = threading.RLock()
-        self._seen = _Seen()
+        self._seen = Seen()
         self._told = Told(stem, self.url, tools)
         self._offered: tuple[str, str] | None = None
         self._held_up = False
         self._processes = Processes(stem, tools)
-        self._pins = Pins(stem, tools)
+        self.runs = Pins(stem, tools, self._turnover, again)
+        self._aside = Aside(stem, again)
 
     @property
     def app_id(self) -> str:
@@ -153,6 +139,10 @@ class Skill:
             self._answer_tests()
         self.drop_unused()
 
+    def tell_anew(self) -> None:
+        """The engine may have forgotten it."""
+        self._told.tell_anew()
+
     def register(self) -> None:
         """Tell the engine what serves; raises UnavailableError, or RefusedError."""
         if self._held_up:
@@ -163,6 +153,9 @@ class Skill:
                 finally:
                     self._work.release()
             return
+        if not self.pending:
+            # We are asked again, so the engine has forgotten, and not this skill alone.
+            self._forgotten()
         with self._turnover:
             serving = self._seen.serving
             try:
@@ -176,30 +169,6 @@ class Skill:
         """The living process of a version; raises RefusedSkillError or UnavailableError."""
         return self._processes.child(version, self.path or f"{self.stem}.py")
 
-    def version_for(self, call: Call) -> Version | Skipped | None:
-        """The version this run began on, or begins on now; None when the skill serves no more."""
-        if (known := self._pins.version_of(call)) is not None:
-            return known
-        with self._turnover:
-            return self._pins.begin(call)
-
-    def run_ended(
-        self, run_id: str, status: Ended, *, output: Any = None, error: Any = None, attempts: int = 0
-    ) -> None:
-        """How a run ended, as it is told or found out; only the first time counts."""
-        if self._pins.ended(run_id, status, output=output, error=error, attempts=attempts):
-            # A candidate may go further, or a version that served before was needed for the last time.
-            self._again()
-
-    def remember(self, run_id: str, memos: Mapping[str, Any]) -> None:
-        """What the engine knows of the steps of a run that completed: a change is rehearsed on it."""
-        self._tools.keep_memos(self.stem, run_id, memos)
-
-    def refused(self, version: Version, run_id: str, what: What, detail: str) -> None:
-        """A run of it wanted something that it may not."""
-        with self._tools.transaction("skill-refusal") as scope:
-            refusals.record(scope, skill_id=self.stem, version_id=version.id, run_id=run_id, what=what, detail=detail)
-
     def drop_unused(self) -> None:
         """End the processes that nobody needs."""
         seen = self._seen
@@ -210,15 +179,12 @@ class Skill:
         self._processes.stop()
 
     def _look(self) -> book.Skill | None:
-        with self._tools.reading() as scope:
-            row = book.find(scope, self.stem)
-            serving = versions.get(scope, row.version_id) if row is not None and row.serves and row.version_id else None
-            candidate = versions.get(scope, row.candidate_id) if row is not None and row.candidate_id else None
+        seen = look(self._tools, self.stem)
         with self._turnover:
-            if row is None or row.epoch != self.epoch:
+            if seen.row is None or seen.row.epoch != self.epoch:
                 self._processes.forget_grants()
-            self._seen = _Seen(row, serving, candidate)
-        return row
+            self._seen = seen
+        return seen.row
 
     def _consider(self, file: SkillFile) -> None:
         row, serving = self._enter(file), self._seen.serving
@@ -292,14 +258,15 @@ class Skill:
             )
         match lifecycle.next_move(facts):
             case "hold":
-                serving = self._seen.serving
-                return candidate.stage == "shadow" and serving is not None and shadow(self._tools, serving, candidate)
+                self._shadow(candidate)
+                return False
             case "ask":
                 with self._tools.transaction("skill-asks") as scope:
                     promotion.wait(scope, self.stem, candidate, facts.missing)
             case "dry_run":
                 assert self._seen.serving is not None
-                dry_run(self._tools, self._seen.serving, candidate)
+                self._aside.begin(partial(dry_run, self._tools, self._seen.serving, candidate))
+                return False
             case "shadow":
                 begin_shadow(self._tools, candidate)
             case "canary":
@@ -342,11 +309,21 @@ class Skill:
         self.drop_unused()
         return True
 
+    def _shadow(self, candidate: Version) -> None:
+        """Where runs ended beside a candidate in its shadow, try it on them."""
+        serving = self._seen.serving
+        if (
+            candidate.stage == "shadow"
+            and serving is not None
+            and (fresh := fresh_runs(self._tools, serving, candidate))
+        ):
+            self._aside.begin(partial(shadow, self._tools, candidate, fresh))
+
     def _answer_tests(self) -> None:
         """Somebody may have asked to have a version tried."""
         for version in (self._seen.candidate, self._seen.serving):
-            if version is not None and answer_test(self._tools, version):
-                self._look()
+            if version is not None and is_asked(version):
+                self._aside.begin(partial(answer_test, self._tools, version))
 
     def _tell(self) -> None:
         """Tell the engine at once; what it cannot hear is told later."""

@@ -45,7 +45,7 @@ class Sweep:
         try:
             found = (self._tools.engine.get(f"/v1/runs/{run.run_id}") or {}).get("data", {})
         except NotFoundError:
-            skill.run_ended(run.run_id, "lost")
+            skill.runs.ended(run.run_id, "lost")
             return
         except LoopwrightError:
             return
@@ -53,7 +53,7 @@ class Sweep:
         if status is None:
             return
         told: Any = found.get("output")
-        skill.run_ended(
+        skill.runs.ended(
             run.run_id,
             status,
             output=told if status == "completed" else None,

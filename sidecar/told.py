@@ -36,6 +36,10 @@ class Told:
                 )
             self._told = _name(version)
 
+    def tell_anew(self) -> None:
+        """What was told counts as untold."""
+        self._told = None
+
     def forget(self, version: Version | None) -> None:
         """The engine refuses it, and keeps what it knows: there is nothing more to tell."""
         self._told = _name(version)

@@ -8,6 +8,7 @@ from typing import Any
 from sidecar.tools import Tools
 from skills import promotion, runs
 from skills.lifecycle import Trial
+from skills.runs import SkillRun
 from skills.versions import Version
 
 PAST_RUNS = 5
@@ -32,21 +33,23 @@ def begin_shadow(tools: Tools, candidate: Version) -> None:
         promotion.stage(scope, candidate.skill_id, candidate, "shadow", shadow=shadow)
 
 
-def shadow(tools: Tools, serving: Version, candidate: Version) -> bool:
-    """Try it on the runs that ended since; False when there are none to try it on yet."""
-    so_far = candidate.stage_facts["shadow"]
-    since = datetime.fromisoformat(so_far["since"])
+def fresh_runs(tools: Tools, serving: Version, candidate: Version) -> list[SkillRun]:
+    """The runs that ended well since its shadow began, or since it was last tried; the oldest first."""
+    since = datetime.fromisoformat(candidate.stage_facts["shadow"]["since"])
     with tools.reading() as scope:
-        fresh = [run for run in runs.completed(scope, serving.id, PAST_RUNS) if run.ended_at and run.ended_at > since]
-    if not fresh:
-        return False
-    trial = tools.rehearse(candidate, fresh[::-1], live=True)
+        ended = runs.completed(scope, serving.id, PAST_RUNS)
+    return [run for run in reversed(ended) if run.ended_at is not None and run.ended_at > since]
+
+
+def shadow(tools: Tools, candidate: Version, fresh: list[SkillRun]) -> None:
+    """Try it on runs that ended meanwhile."""
+    so_far = candidate.stage_facts["shadow"]
+    trial = tools.rehearse(candidate, fresh, live=True)
+    total = Trial(int(so_far["runs"]) + trial.runs, trial.failed, trial.differences)
+    last = max(run.ended_at for run in fresh if run.ended_at is not None)
+    facts = {**_known(total), "since": last.isoformat()}
     with tools.transaction("skill-stage") as scope:
-        total = Trial(int(so_far["runs"]) + trial.runs, trial.failed, trial.differences)
-        ended = max(run.ended_at for run in fresh if run.ended_at is not None)
-        facts = {**_known(total), "since": ended.isoformat()}
         promotion.stage(scope, candidate.skill_id, candidate, "shadow", shadow=facts)
-    return trial.runs > 0
 
 
 def _known(trial: Trial) -> dict[str, Any]:

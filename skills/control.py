@@ -20,7 +20,7 @@ def enable(scope: Scope, stem: str, by: str) -> Skill:
     if skill.enabled and skill.status != "quarantined":
         return skill
     if skill.version_id is None:
-        return book.save(scope, replace(skill, enabled=True, status="checking"))
+        return book.save(scope, replace(skill, enabled=True, status=_before_service(scope, skill)))
     versions.stage(scope, skill.version_id, "active", restored=None)
     return book.save(scope, replace(skill, enabled=True, status="active", failures=0, problems=()))
 
@@ -84,6 +84,13 @@ def retire(scope: Scope, stem: str, *, file_gone: bool = False) -> Skill:
     return book.save(
         scope, replace(skill, status="retired", candidate_id=None, problems=(), refused_sha=held, failures=0)
     )
+
+
+def _before_service(scope: Scope, skill: Skill) -> str:
+    """The status of one that never served."""
+    if skill.candidate_id is not None:
+        return "waiting" if versions.get(scope, skill.candidate_id).stage == "waiting" else "checking"
+    return "refused" if skill.problems else "checking"
 
 
 def _target(scope: Scope, skill: Skill, current: Version, to: int | None) -> Version:

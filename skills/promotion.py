@@ -60,8 +60,10 @@ def wait(scope: Scope, stem: str, version: Version, missing: tuple[str, ...]) ->
 
 
 def stage(scope: Scope, stem: str, version: Version, to: str, **facts: Any) -> Skill:
-    """It is tried: `dry_run`, `shadow` or `canary`, with what is known so far."""
+    """It is tried: `dry_run`, `shadow` or `canary`, with what is known so far; unless something newer came."""
     skill = book.locked(scope, stem)
+    if skill.candidate_id != version.id:
+        return skill
     versions.stage(scope, version.id, to, **facts)
     return book.touch(scope, skill)
 
