@@ -26,7 +26,7 @@ class Repeats:
 
 def repeats(seen: Seen) -> Repeats:
     asked: dict[Decision, list[datetime]] = defaultdict(list)
-    for row in seen.log:
+    for row in filter(_is_decision, seen.log):
         asked[decision_of(row["request"])].append(datetime.fromisoformat(row["at"]))
     stored = _stored(seen)
     before, after = 0, []
@@ -36,6 +36,15 @@ def repeats(seen: Seen) -> Repeats:
         after += [f"{decision} asked at {time}, stored at {at[-1]}" for time in late]
         before += max(0, len(times) - len(late) - max(1, len(at)))
     return Repeats(len(seen.log), before, after)
+
+
+def _is_decision(row: Json) -> bool:
+    """Whether a request asks for a step or a route; vectors and what memory asks for decide nothing that is done."""
+    request = row["request"]
+    shape = request.get("response_format", {}).get("json_schema", {}).get("name")
+    if "messages" not in request or shape not in (None, "route", "duplicate_check"):
+        return False
+    return shape is not None or "<state>" in str(request["messages"][-1]["content"])
 
 
 def decision_of(request: Mapping[str, Any]) -> Decision:
