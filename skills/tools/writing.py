@@ -88,7 +88,7 @@ class WriteSkill:
         """Say that the save to come is this call's. Raises ConflictError when it would go over another's."""
         known = drafts.find(scope, stem, sha)
         seen = fate.of_save(scope, stem, sha)
-        if known is not None and known.author_ref == call_id:
+        if known is not None and known.author_ref == call_id and seen.state != "unseen":
             return seen
         drafts.announce(
             scope,

@@ -95,6 +95,15 @@ def test_the_call_made_again_tells_what_became_of_it(agent: Agent, desk: SkillDe
     assert desk.path("words").read_text() == "newer"
 
 
+def test_the_call_made_again_goes_over_nobodys_save(agent: Agent, desk: SkillDesk) -> None:
+    agent.write(GOOD)
+    assert agent.write(GOOD, again=1).content["status"] == "unseen"
+    desk.path("words").write_text("# mine, half done\n")
+    with pytest.raises(ConflictError, match="have not read"):
+        agent.write(GOOD, again=1)
+    assert desk.path("words").read_text() == "# mine, half done\n"
+
+
 def test_a_change_names_the_version_it_is_based_on(agent: Agent, desk: SkillDesk, database: Database) -> None:
     agent.write(GOOD)
     takes(database, desk)
