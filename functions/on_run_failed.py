@@ -15,7 +15,7 @@ from skills.review.parts import ReviewParts
 
 
 def on_run_failed(client: inngest.Inngest, parts: ReviewParts) -> inngest.Function[str]:
-    """Trigger `inngest/function.failed`. Step: `tell`. Answers `repair`, `told`, or why no repair is asked for.
+    """Trigger `inngest/function.failed`. Step: `tell`. Answers `repair`, `told`, `not ours`, or why there is no repair.
 
     A failure of `notify` is told nobody: the notice about it would go the way that is broken.
     """
@@ -30,6 +30,6 @@ def on_run_failed(client: inngest.Inngest, parts: ReviewParts) -> inngest.Functi
         if told.function_id == deaf:
             return "the notices themselves fail"
         failed = Failed(told.function_id, told.run_id, told.error, told.event)
-        return str(ctx.step.run("tell", stepped(partial(failures.tell, parts, failed))))
+        return str(ctx.step.run("tell", stepped(partial(failures.tell, parts, failed, client.app_id))))
 
     return handler

@@ -37,13 +37,19 @@ class Failed:
     event: Any
 
 
-def tell(parts: ReviewParts, failed: Failed) -> str:
-    """Tell of a failed run, once; answers what follows: `repair`, or why there is none."""
+def tell(parts: ReviewParts, failed: Failed, app_id: str) -> str:
+    """Tell of a failed run, once; answers what follows: `repair`, or why there is none.
+
+    `app_id` is the app of our own functions. A function that is neither of it nor of a skill in the book belongs to
+    somebody else who uses the same engine: nothing is said of it.
+    """
     workspace_id = HOME_WORKSPACE if failed.function.startswith(APP) else _workspace(parts.database, failed)
     with parts.database.transaction(workspace_id, "run_failed.told") as scope:
         run = runs.find(scope, failed.run_id)
         stem = run.skill_id if run is not None else _stem(scope, failed.function)
-        skill = book.locked(scope, stem) if stem else None
+        if stem is None and not failed.function.startswith(f"{app_id}-"):
+            return "not ours"
+        skill = book.locked(scope, stem) if stem is not None else None
         version = _version(scope, run, skill)
         verdict = None if skill is None else _why_not(scope, parts, skill, version)
         text = _notice(failed, run)
