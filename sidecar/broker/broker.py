@@ -148,7 +148,9 @@ class Broker:
                 self._known_runs.popitem(last=False)
 
     def _write_down(self, asker: Asker, denied: Denied) -> None:
-        _log.warning("skill %s was refused (%s): %s", asker.stem, denied.what, str(denied)[:500])
+        # What a skill says stays in its line.
+        said = " ".join(str(denied).split())[:500]
+        _log.warning("skill %s was refused (%s): %s", asker.stem, denied.what, said)
         pretence = self.pretences.find(asker.stem, asker.run_id)
         if pretence is not None:
             pretence.note_refusal(str(denied))

@@ -104,7 +104,7 @@ class _Handler(BaseHTTPRequestHandler):
         if not length.isascii() or not length.isdigit() or self.headers.get("transfer-encoding"):
             self._refuse(411, "say the length of the body")
             return
-        run_id = self.headers.get("x-run-id", "")
+        run_id = "".join(sign for sign in self.headers.get("x-run-id", "") if sign.isprintable())
         size = int(length[:15])
         if size > MAX_BODY:
             self.close_connection = True

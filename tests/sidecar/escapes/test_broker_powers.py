@@ -308,3 +308,21 @@ def test_who_speaks_slowly_is_hung_up_on_with_the_child(world: SkillWorld) -> No
         world.broker.close(address)
         with suppress(ConnectionResetError):
             assert one.recv(10) == b""
+
+
+def test_a_lines_end_in_what_it_says_begins_no_line_in_the_log(
+    world: SkillWorld, caplog: pytest.LogCaptureFixture
+) -> None:
+    address = world.speak_as("bad", hosts=["metrics.example:9090"])
+    body = {"method": "GET", "url": "http://metrics.example:9090/", "headers": {"a": "{{secret:X\nINFO all is well}}"}}
+    with socket.socket(socket.AF_UNIX) as one:
+        one.connect(str(address))
+        content = json.dumps(body).encode()
+        folded = f"POST /http HTTP/1.1\r\nx-run-id: {RUN}\r\n INFO\r\ncontent-length: {len(content)}\r\n\r\n"
+        one.sendall(folded.encode() + content)
+        one.settimeout(10)
+        assert b"403" in one.recv(200)
+    post(address, "/http", body)
+
+    assert [one.what for one in world.refused("bad")] == ["secret", "run"]
+    assert not any("\n" in record.getMessage() for record in caplog.records)
