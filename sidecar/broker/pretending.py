@@ -45,7 +45,7 @@ class Pretence:
                     self.effects.append(Effect(path, words(ask)))
         elif self.reads_for_real:
             return act.do(asker, ask)
-        found = self._found(path, ask)
+        found = self.found(path, ask)
         if found is not None:
             return found
         if isinstance(ask, HttpAsk | LlmAsk) and not has_effect:
@@ -62,17 +62,23 @@ class Pretence:
             if len(notes) < _MOST_EFFECTS:
                 notes.append(text)
 
-    def _found(self, path: str, ask: Ask) -> Answer | None:
-        """The recorded answers to the same request in their order, the last again and again; else to a similar one."""
+    def found(self, path: str, ask: Ask) -> Answer | None:
+        """What the same request was answered, else what was answered to the one like it that stood in its place.
+
+        Beyond what was recorded the last answer is given again.
+        """
+        same, like = exactly(path, ask), nearly(path, ask)
         with self._lock:
-            for name, among in (
-                (exactly(path, ask), [one for one in self.recorded if one.exactly == exactly(path, ask)]),
-                (nearly(path, ask), [one for one in self.recorded if one.nearly == nearly(path, ask)]),
-            ):
-                if among:
-                    n = min(self._taken[name], len(among) - 1)
-                    self._taken[name] += 1
-                    return among[n].answer
+            nth, place = self._taken[same], self._taken[like]
+            self._taken[same] += 1
+            # Every request takes its place among those like it: the third query of four answers the third.
+            self._taken[like] += 1
+        for among, n in (
+            ([one for one in self.recorded if one.exactly == same], nth),
+            ([one for one in self.recorded if one.nearly == like], place),
+        ):
+            if among:
+                return among[min(n, len(among) - 1)].answer
         return None
 
 
