@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from core.database import Scope
 from core.errors import ConflictError, InvalidError
@@ -16,6 +16,7 @@ from skills import book, drafts, fate, versions
 from skills.checks import check_source
 from skills.fate import Fate
 from skills.tools.desk import SkillDesk, only_at_home, sha_of
+from skills.tools.edits import Edit, edited
 from skills.tools.shown import problems
 
 _PAUSE_SECONDS = 0.1
@@ -43,9 +44,20 @@ _SAYS = {
 class WriteSkillArguments(BaseModel):
     model_config = ConfigDict(extra="forbid")
     name: str = Field(min_length=1, max_length=80, description="the file's name without .py")
-    source: str = Field(min_length=1, max_length=262_144, description="the whole file")
+    source: str | None = Field(None, min_length=1, max_length=262_144, description="the whole file")
+    edits: list[Edit] = Field(
+        default_factory=list, max_length=30, description="or what to change in base_version; each `find` stands once"
+    )
     reason: str = Field(min_length=1, max_length=2000, description="why, for whoever looks at this version later")
     base_version: int | None = Field(None, ge=1, le=10**6, description="the version your change is based on")
+
+    @model_validator(mode="after")
+    def _says_what_to_write(self) -> Self:
+        if (self.source is None) == (not self.edits):
+            raise ValueError("give the whole source, or edits of base_version")
+        if self.edits and self.base_version is None:
+            raise ValueError("edits need base_version")
+        return self
 
 
 class WriteSkill:
@@ -68,13 +80,14 @@ class WriteSkill:
     def run(self, call: CallContext, arguments: WriteSkillArguments) -> ToolResult:
         only_at_home(call.workspace_id)
         stem = self._desk.free_stem(arguments.name)
-        source = arguments.source.encode("utf-8", "surrogatepass")
+        text = self._text(call, stem, arguments)
+        source = text.encode("utf-8", "surrogatepass")
         sha = sha_of(source)
         others = {**self._desk.own(), **self._desk.elsewhere()}
         others.pop(stem, None)
         found = check_source(source, stem, others)
         if found:
-            content = {"skill_id": stem, "written": False, "problems": problems(found), **_kept(call, arguments.source)}
+            content = {"skill_id": stem, "written": False, "problems": problems(found), **_kept(call, text)}
             return ToolResult(content, ok=False)
         with call.transaction("skill.announced") as scope:
             seen = self._announced(scope, call.call_id, stem, sha, arguments)
@@ -83,6 +96,13 @@ class WriteSkill:
         if fresh:
             self._desk.write(stem, source)
         return self._result(stem, self._word(call, stem, sha, _ON_ITS_WAY | _OLD if fresh else _ON_ITS_WAY))
+
+    @staticmethod
+    def _text(call: CallContext, stem: str, arguments: WriteSkillArguments) -> str:
+        if arguments.source is not None:
+            return arguments.source
+        with call.reading() as scope:
+            return edited(versions.by_number(scope, stem, arguments.base_version or 0).source, arguments.edits)
 
     def _announced(self, scope: Scope, call_id: str, stem: str, sha: str, arguments: WriteSkillArguments) -> Fate:
         """Say that the save to come is this call's. Raises ConflictError when it would go over another's."""

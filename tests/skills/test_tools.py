@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from pydantic import ValidationError
 
 from core.clock import StoppedClock
 from core.database import Database
@@ -116,6 +118,21 @@ def test_a_change_names_the_version_it_is_based_on(agent: Agent, desk: SkillDesk
         first = versions.by_number(scope, "words", 1)
     assert draft is not None
     assert draft.base_id == first.id
+
+
+def test_a_change_may_be_said_by_its_places(agent: Agent, desk: SkillDesk, database: Database) -> None:
+    agent.write(GOOD)
+    takes(database, desk)
+    change: dict[str, Any] = {"name": "words", "reason": "more tries", "base_version": 1}
+    agent.call("write_skill", edits=[{"find": "retries=2", "replace": "retries=3"}], **change)
+    assert desk.path("words").read_text() == CHANGED
+    for find in ("nowhere", "count"):
+        with pytest.raises(InvalidError, match="nothing was changed"):
+            agent.call("write_skill", edits=[{"find": find, "replace": "x"}], **change)
+    with pytest.raises(ValidationError, match="base_version"):
+        agent.call("write_skill", name="words", reason="x", edits=[{"find": "a", "replace": "b"}])
+    with pytest.raises(ValidationError, match="whole source"):
+        agent.call("write_skill", name="words", reason="x")
 
 
 def test_a_file_that_a_person_saved_meanwhile_is_not_written_over(
