@@ -7,16 +7,19 @@ import ctypes
 import os
 import resource
 import signal
+import struct
 import sys
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
+from sidecar.child.landlock import fence_in
 from sidecar.child.limits import Limits
 from sidecar.child.system_calls import refuse_system_calls
 
 _CLONE_NEWUTS, _CLONE_NEWIPC, _CLONE_NEWNET = 0x04000000, 0x08000000, 0x40000000
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 1, 4, 36, 38
+_CAPABILITIES_VERSION = 0x20080522
 
 
 class Confinement(BaseModel):
@@ -24,6 +27,7 @@ class Confinement(BaseModel):
 
     `count_processes`: the limit on processes counts this child's alone, so that it can be set. `scratch` is where it
     may write, which is a file system by itself when `own_scratch`. `refuse_calls`: see `system_calls`.
+    What is not `readable` or `writable` is fenced off, see `landlock`; with nothing `readable` there is no fence.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -33,6 +37,8 @@ class Confinement(BaseModel):
     own_network: bool
     count_processes: bool
     refuse_calls: bool
+    readable: list[str]
+    writable: list[str]
     scratch: str
     own_scratch: bool
 
@@ -53,12 +59,16 @@ def confine(asked: Confinement) -> None:
             Path(str(module.__file__)).read_bytes()
     if libc is not None:
         libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+        # Root that stays root keeps no power beyond its files.
+        libc.capset(struct.pack("=Ii", _CAPABILITIES_VERSION, 0), bytes(24))
         # Orphans of a run become ours, so that none outlives it.
         libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         # No process of this user may read or change another's memory.
         libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
         # A change of user cleared it.
         libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if asked.readable:
+            fence_in(libc, asked.readable, asked.writable)
         if asked.refuse_calls and not refuse_system_calls(libc):
             raise OSError(ctypes.get_errno(), "system calls cannot be refused")
 

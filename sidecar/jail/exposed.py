@@ -61,3 +61,9 @@ def system() -> list[str]:
 def links() -> dict[str, str]:
     """Names at the root that point into the system's folders, with where they point; a real folder points to itself."""
     return {path: os.readlink(path) if os.path.islink(path) else path for path in _SYSTEM_LINKS if os.path.isdir(path)}
+
+
+def readable() -> list[str]:
+    """All that a child may read where it has no view of its own."""
+    ours = [str(root() / name) for name in OURS]
+    return [*system(), *libraries(), *ours, "/proc", "/dev/random", "/dev/urandom", "/dev/zero"]

@@ -6,6 +6,8 @@ import sys
 from dataclasses import dataclass
 from enum import StrEnum
 
+from sidecar.child.landlock import SIGNALS_SINCE
+
 
 class Level(StrEnum):
     """From the best down. `bubblewrap`: sees only its own files, processes and network. `user`: an unprivileged user
@@ -21,7 +23,8 @@ class Isolation:
     """What was found to work. `own_user`: each child has a user id of its own; `own_network`: it has no network.
 
     `counts_processes`: the limit on processes counts a child's alone. `refuses_calls`: the kernel refuses a child's
-    system calls that lead around its limits. `interpreter` runs the child.
+    system calls that lead around its limits. `fence`: the version of Landlock that stands in for a view of its own.
+    `interpreter` runs the child.
     """
 
     level: Level
@@ -29,6 +32,7 @@ class Isolation:
     own_network: bool
     counts_processes: bool
     refuses_calls: bool = True
+    fence: int = 0
     interpreter: str = sys.executable
 
     @property
@@ -47,12 +51,18 @@ class Isolation:
         """What a hostile skill can still do, each in a few words; the kernel itself is trusted at every level."""
         found = []
         if self.level is not Level.BUBBLEWRAP:
-            whose = "that everybody on this machine may read" if self.own_user else "that Loopwright can, keys included"
-            found += [f"read files {whose}", "fill the disk", "see other processes", "talk to unix sockets of others"]
+            if not self.fence:
+                whose = (
+                    "that everybody on this machine may read" if self.own_user else "that Loopwright can, keys included"
+                )
+                found.append(f"read files {whose}")
+            found += ["fill the disk", "see other processes", "talk to unix sockets of others"]
         if not self.own_network and not self.refuses_calls:
             found.append("use the network")
         if self.level is Level.LIMITS:
-            found.append("end Loopwright's processes and outlive it")
+            found.append(
+                "outlive Loopwright" if self.fence >= SIGNALS_SINCE else "end Loopwright's processes and outlive it"
+            )
         if not self.counts_processes:
             found.append("start many processes for a moment")
         if not self.refuses_calls:

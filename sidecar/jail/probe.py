@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from sidecar.child import landlock
 from sidecar.child.order import Answer
 from sidecar.child.system_calls import can_refuse_system_calls
 from sidecar.jail import bubblewrap, exposed
@@ -44,9 +45,10 @@ def works(isolation: Isolation) -> bool:
 
 def candidates() -> Iterator[Isolation]:
     """From the best down; the last one needs nothing."""
-    refuses = can_refuse_system_calls()
+    refuses, fence = can_refuse_system_calls(), landlock.version()
     found = [replace(one, refuses_calls=refuses) for one in _levels(root=os.geteuid() == 0)]
-    yield from found
+    for one in found:
+        yield one if one.level is Level.BUBBLEWRAP else replace(one, fence=fence)
     yield replace(found[-1], refuses_calls=False)
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 
+from sidecar.child.landlock import SIGNALS_SINCE
 from sidecar.child.limits import MEBIBYTE, Limits
-from sidecar.child.system_calls import can_refuse_system_calls
 from sidecar.jail.isolation import Isolation, Level
 from sidecar.jail.probe import candidates, probe, works
 from tests.support.jailed import Jailed, jailed
@@ -70,7 +69,7 @@ def user_prison(without_bubblewrap: Isolation, tmp_path_factory: pytest.TempPath
 @pytest.fixture(scope="session")
 def limits_prison(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jailed]:
     """Our own user, with limits: what is left without bubblewrap and without root."""
-    last = replace(list(candidates())[-1], refuses_calls=can_refuse_system_calls())
+    last = next(one for one in candidates() if one.level is Level.LIMITS and not one.own_network)
     with jailed(tmp_path_factory.mktemp("prison"), last, LIMITS) as found:
         yield found
 
@@ -78,7 +77,10 @@ def limits_prison(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jailed]:
 SECOND_BEST = pytest.param("user_prison", marks=pytest.mark.load)
 
 
-@pytest.fixture(params=["prison", SECOND_BEST, pytest.param("limits_prison", marks=pytest.mark.load)])
+THIRD_BEST = pytest.param("limits_prison", marks=pytest.mark.load)
+
+
+@pytest.fixture(params=["prison", SECOND_BEST, THIRD_BEST])
 def any_prison(request: pytest.FixtureRequest) -> Jailed:
     """For what holds however little there is."""
     found: Jailed = request.getfixturevalue(request.param)
@@ -86,10 +88,10 @@ def any_prison(request: pytest.FixtureRequest) -> Jailed:
     return found
 
 
-@pytest.fixture(params=["prison", SECOND_BEST])
+@pytest.fixture(params=["prison", SECOND_BEST, THIRD_BEST])
 def walled(request: pytest.FixtureRequest) -> Jailed:
-    """One whose inmates are somebody else to the system, so that they may be let at our own files and processes."""
+    """One behind walls, so that its inmates may be let at our own files and processes."""
     found: Jailed = request.getfixturevalue(request.param)
-    if found.isolation.level is Level.LIMITS:
+    if found.isolation.level is Level.LIMITS and found.isolation.fence < SIGNALS_SINCE:
         pytest.skip(f"nothing keeps a skill from this; this machine has {found.isolation.words}")
     return found

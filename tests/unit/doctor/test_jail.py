@@ -9,7 +9,8 @@ from sidecar.jail.isolation import Isolation, Level
 BEST = Isolation(Level.BUBBLEWRAP, own_user=True, own_network=True, counts_processes=True)
 SHARED = Isolation(Level.BUBBLEWRAP, own_user=False, own_network=True, counts_processes=False)
 USER = Isolation(Level.USER, own_user=True, own_network=False, counts_processes=True)
-LAST = Isolation(Level.LIMITS, own_user=False, own_network=False, counts_processes=False)
+LAST = Isolation(Level.LIMITS, own_user=False, own_network=False, counts_processes=False, refuses_calls=False)
+FENCED = Isolation(Level.LIMITS, own_user=False, own_network=False, counts_processes=False, fence=7)
 
 
 @pytest.mark.parametrize(
@@ -19,6 +20,9 @@ LAST = Isolation(Level.LIMITS, own_user=False, own_network=False, counts_process
         (SHARED, False, Verdict.OK, "start many processes", "use the network"),
         (USER, True, Verdict.NOTE, "unix sockets", "keys included"),
         (LAST, False, Verdict.NOTE, "keys included", "as root"),
+        (LAST, False, Verdict.NOTE, "use the network", "as root"),
+        (FENCED, False, Verdict.NOTE, "outlive Loopwright", "keys included"),
+        (FENCED, False, Verdict.NOTE, "unix sockets", "use the network"),
         (LAST, True, Verdict.PROBLEM, "as root", "own user id"),
     ],
 )
