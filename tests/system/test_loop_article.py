@@ -197,3 +197,20 @@ def test_the_next_review_says_whether_the_change_did_what_was_predicted(checkout
     told = checkout.told("After the last change")
     assert "false alarm rate was" in told
     assert told.endswith("it is 0% since: as predicted.")
+
+
+def test_a_failed_run_is_told_and_the_agent_looks_at_it(checkout: Loop) -> None:
+    checkout.metrics.down = True
+    data = {"services": [checkout.service], "service": checkout.service, "status": "critical", "reasoning": "down"}
+
+    checkout.skills.engine.send("infra/incident.triage", data)
+
+    head = f"skill-{checkout.triage}-incident-triage failed"
+    told = checkout.product.until(head, lambda: next((t for t in checkout.ops.texts if t.startswith(head)), ""), 120)
+    assert "Prometheus answered 503" in told
+    assert told.endswith("The agent is asked to repair it.")
+    goal = f"Repair the skill {checkout.triage}"
+    asked = [one for one in checkout.product.items("/api/v1/tasks") if one["goal"].startswith(goal)]
+    assert len(asked) == 1
+    story.ended(checkout.product, asked[0]["id"], seconds=120)
+    assert checkout.skills.skill(checkout.triage)["version"] == 1
