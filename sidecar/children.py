@@ -30,6 +30,8 @@ _LOAD_SECONDS = 5.0
 _MAX_LINE = 1024 * 1024
 # How much longer than a run's own limit the sidecar waits: the child ends the run, and says so.
 _GRACE_SECONDS = 5.0
+# How long a child may be too busy to take a call on.
+_HANDOVER_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class Child:
 
     def __init__(self, inmate: Inmate, calls: socket.socket, jail: Jail) -> None:
         self.inmate = inmate
-        calls.settimeout(_GRACE_SECONDS)
+        calls.settimeout(_HANDOVER_SECONDS)
         self._calls = calls
         self._jail = jail
         self._output = bytearray()

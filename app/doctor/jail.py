@@ -21,7 +21,7 @@ def judge_isolation(isolation: Isolation, *, root: bool) -> Finding:
     match isolation.level:
         case Level.BUBBLEWRAP:
             return Finding(_SUBJECT, Verdict.OK, words)
-        case Level.LIMITS if root:
+        case Level.LIMITS if root and not isolation.fence:
             return Finding(
                 _SUBJECT, Verdict.PROBLEM, f"{words}, as root: install bubblewrap, or run Loopwright as a user"
             )

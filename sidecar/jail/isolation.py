@@ -42,9 +42,16 @@ class Isolation:
                 whose = "a user id of its own" if self.own_user else "our user id"
                 return f"bubblewrap, each child under {whose}"
             case Level.USER:
-                return "an unprivileged user id for each child, without bubblewrap"
+                return f"an unprivileged user id for each child{self._fences}, without bubblewrap"
             case Level.LIMITS:
-                return "limits only"
+                return f"limits only, under our user id{self._fences}"
+
+    @property
+    def _fences(self) -> str:
+        named = [
+            name for name, there in (("Landlock", self.fence), ("a system-call filter", self.refuses_calls)) if there
+        ]
+        return f" with {' and '.join(named)}" if named else ""
 
     @property
     def gaps(self) -> tuple[str, ...]:
