@@ -10,7 +10,7 @@ from core.database import Scope
 from core.errors import NotFoundError
 from runtime import notices, tasks
 from skills import book, versions
-from skills.review import rows
+from skills.review import changes, rows
 from skills.review.comparison import Comparison, prediction_of
 from skills.review.handover import hand_over
 from skills.review.parts import ReviewParts
@@ -57,6 +57,8 @@ def _obstacle(scope: Scope, review: Review) -> str | None:
         return "the skill has changed meanwhile"
     if skill.candidate_id is not None:
         return "another change of it is being tried"
+    if changes.go_in_circles(review.facts.get("changes") or []):
+        return "its last changes did not hold: a person looks at it now"
     for earlier in rows.of_skill(scope, review.skill_id):
         if earlier.task_id is None or earlier.id == review.id or earlier.at < scope.now - PATIENCE:
             continue

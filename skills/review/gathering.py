@@ -9,7 +9,7 @@ from core.database import Scope
 from core.errors import NotFoundError
 from runtime import tasks
 from skills import book, runs, versions
-from skills.review import alarms, rows
+from skills.review import alarms, changes, rows
 from skills.review.comparison import Comparison, compare, prediction_of
 from skills.review.facts import Facts, gather
 from skills.review.handover import task_behind
@@ -33,6 +33,7 @@ def gather_facts(parts: ReviewParts, workspace_id: str, review_id: str) -> str:
             return review.state
         version, before = _serving(scope, review.skill_id), rows.unproven(scope, review.skill_id)
         changed = _change_of(scope, before, version) if before is not None else None
+        lately = changes.since(scope, review.skill_id, scope.now - WINDOW)
     if version is None:
         return _nothing_serves(parts, workspace_id, review_id)
     facts = _facts(parts, workspace_id, version)
@@ -46,6 +47,7 @@ def gather_facts(parts: ReviewParts, workspace_id: str, review_id: str) -> str:
             {"constant": one.name, "value": one.value, "line": one.line, "higher_means": one.higher}
             for one in tunables(version.source)
         ],
+        "changes": lately,
     }
     told: dict[str, Any] = {} if comparison is None else {"comparison": comparison.as_json()}
     with parts.database.transaction(workspace_id, "review.gathered") as scope:

@@ -146,6 +146,17 @@ def test_while_the_metrics_are_down_it_waits_and_asks_again(house: House) -> Non
     assert house.skills.run(run_id)["output"]["status"] == "normal"
 
 
+def test_a_check_that_finds_no_metrics_at_all_gives_up_and_tells_ops(house: House) -> None:
+    house.metrics.down = True
+
+    run = house.skills.run(house.skills.start(CHECK, "infra-health-check"), 180)
+
+    assert run["status"] == "failed"
+    assert [step["name"] for step in run["steps"]].count("wait-for-metrics") == 3
+    head = "The health check could not look at the services: Prometheus answered 503"
+    house.product.until("the handler's words", lambda: any(text.startswith(head) for text in house.ops.texts), 60)
+
+
 def test_one_triage_a_service_at_a_time_by_a_row_whatever_the_engines_key_says(house: House) -> None:
     house.metrics.set("checkout", latency_p95_seconds=2.0)
     house.metrics.held = threading.Event()

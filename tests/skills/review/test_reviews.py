@@ -12,6 +12,7 @@ from core.orchestrator.run_history import Run
 from runtime import inbox, messages, notices, tasks
 from runtime.tables import calls, turns
 from skills import promotion, runs, versions
+from skills.problem import Problem
 from skills.review import acting, beginning, gathering, judging, rows, watching
 from skills.review.parts import ReviewParts
 from skills.review.rows import Review
@@ -228,6 +229,23 @@ def test_while_the_agent_is_at_work_on_a_proposal_no_second_one_is_made(store: S
     assert (first.task_id is None, second.task_id) == (False, None)
     assert second.verdict is not None
     assert second.verdict["reason"] == "the agent is still at work on an earlier proposal"
+
+
+def test_a_skill_whose_last_changes_did_not_hold_is_left_to_a_person(store: Store) -> None:
+    version = skill(store)
+    past(store, version, 8, NOISY)
+    with store.database.transaction(store.workspace_id) as scope:
+        for n in (2, 3):
+            tried = saved(scope, "watch", f"SENSITIVITY = {n}\n", "agent")
+            promotion.refuse(scope, "watch", tried.sha, (Problem(None, "it failed", "mend it"),))
+
+    done = review(store, parts(store, change(evidence=_evidence(version))))
+
+    assert [one["stage"] for one in done.facts["changes"]] == ["refused", "refused", "active"]
+    assert (done.task_id, (done.verdict or {})["reason"]) == (
+        None,
+        "its last changes did not hold: a person looks at it now",
+    )
 
 
 def test_a_skill_that_changed_while_it_was_judged_is_left_alone(store: Store) -> None:
