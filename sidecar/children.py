@@ -29,7 +29,7 @@ _WAKE_SECONDS = 60.0
 _LOAD_SECONDS = 5.0
 _MAX_LINE = 1024 * 1024
 # How much longer than a run's own limit the sidecar waits: the child ends the run, and says so.
-_GRACE_SECONDS = 5.0
+_GRACE_SECONDS = 15.0
 # How long a child may be too busy to take a call on.
 _HANDOVER_SECONDS = 30.0
 
@@ -147,7 +147,7 @@ class Child:
             self._open += 1
         try:
             with ours:
-                with theirs, self._lock:
+                with theirs:
                     socket.send_fds(self._calls, [CALL.pack(allowed)], [theirs.fileno()])
                 until = time.monotonic() + allowed + _GRACE_SECONDS
                 ours.settimeout(allowed)
