@@ -43,7 +43,7 @@ class Pretence:
             with self._lock:
                 if len(self.effects) < _MOST_EFFECTS:
                     self.effects.append(Effect(path, words(ask)))
-        elif self.reads_for_real:
+        elif self.reads_for_real and not self._costs_again(path, ask):
             return act.do(asker, ask)
         found = self.found(path, ask)
         if found is not None:
@@ -53,6 +53,10 @@ class Pretence:
             self._note(self.unrecorded, what)
             raise Failed(f"the recorded run did not ask {what}", retriable=False)
         return act.pretend(asker, ask)
+
+    def _costs_again(self, path: str, ask: Ask) -> bool:
+        """The very question that the model has answered is not paid for twice."""
+        return isinstance(ask, LlmAsk) and any(one.exactly == exactly(path, ask) for one in self.recorded)
 
     def note_refusal(self, detail: str) -> None:
         self._note(self.refused, detail)

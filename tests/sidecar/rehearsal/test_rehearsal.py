@@ -181,6 +181,7 @@ def test_what_was_not_recorded_is_refused_politely_and_asked_for_real_in_the_sha
     unasked = theatre.rehearse(FIRST.replace('name="health"', 'name="other"'), recording)
     theatre.world.model._verdicts = [{"state": "normal"}]
     real = theatre.rehearse(changed, recording, "shadow")
+    same = theatre.rehearse(FIRST, recording, "shadow")
 
     assert not dry.ok
     assert dry.unrecorded == (f"GET {theatre.shop.url}/other",)
@@ -188,6 +189,8 @@ def test_what_was_not_recorded_is_refused_politely_and_asked_for_real_in_the_sha
     assert unasked.unrecorded == ("the model for `other`",)
     assert real.ok
     assert real.output["health"] == "normal"
+    # The very same question to the model is answered from the record: it would cost again.
+    assert same.output["health"] == "degraded"
     assert theatre.effects() == (1, 1, 1)
 
 
