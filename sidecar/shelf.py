@@ -78,8 +78,13 @@ class Shelf:
         self._tools.nursery.stop()
 
     def skill(self, stem: str) -> Skill | None:
+        """Also one that this process has not come to yet: a run of it may be called for as soon as we listen."""
         with self._lock:
-            return self._skills.get(stem)
+            found = self._skills.get(stem)
+        if found is not None:
+            return found
+        with self._tools.reading() as scope:
+            return self._make(stem) if book.find(scope, stem) is not None else None
 
     def look(self) -> None:
         """Read the folders and bring what serves in step with them."""

@@ -153,6 +153,8 @@ class Skill:
                 finally:
                     self._work.release()
             return
+        if self._seen.row is None:
+            self._look()
         if not self.pending:
             # We are asked again, so the engine has forgotten, and not this skill alone.
             self._forgotten()

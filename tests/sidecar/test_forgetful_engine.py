@@ -1,0 +1,49 @@
+"""An engine that lost its state hears of every skill again."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from core.errors import UnavailableError
+from core.orchestrator.registration import lists
+from sidecar.shelf import Pauses
+from tests.sidecar.beside import shelf_beside
+from tests.support.engines import embedded, running
+from tests.support.sidecar import RunningSidecar, hello
+from tests.support.waiting import until
+
+SKILLS = 6
+
+
+@pytest.mark.load
+def test_an_engine_that_forgot_is_told_of_every_skill(tmp_path: Path) -> None:
+    folder = tmp_path / "engine"
+    folder.mkdir()
+    with (
+        running(embedded(folder)) as engine,
+        shelf_beside(engine, tmp_path / "home", pauses=Pauses(registration=1)) as skills,
+    ):
+        for number in range(SKILLS):
+            skills.save(f"known_{number}", hello(number, f"known/{number}"))
+        for number in range(SKILLS):
+            skills.live(f"known_{number}", 1)
+        engine.kill()
+        for file in folder.glob("engine.sqlite*"):
+            file.unlink()
+        engine.start()
+
+        for number in range(SKILLS):
+            until(f"known_{number} known again", partial(_is_listed, skills, f"skill-known_{number}"), 60)
+        for number in range(SKILLS):
+            skills.ask(f"known/{number}")
+            assert skills.outputs(f"skill-known_{number}/hello", 1) == [number]
+
+
+def _is_listed(skills: RunningSidecar, app_id: str) -> bool:
+    try:
+        return lists(skills.client, app_id)
+    except UnavailableError:
+        return False
