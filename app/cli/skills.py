@@ -1,4 +1,4 @@
-"""`loopwright skills`, `skills show`, `enable`, `disable`, `rollback`, `invoke`, `review`, `reviews`, `delete`."""
+"""`loopwright skills` and what a person may do to one: look at it, move it, run it, have it reviewed, delete it."""
 
 from __future__ import annotations
 
@@ -122,6 +122,17 @@ def reviews(api: Api, skill_id: str, json_wanted: bool) -> None:
             click.echo(f"    {plain(change['constant'])}: {change['from']:g} to {change['to']:g}")
         if before := one.get("before"):
             click.echo(f"    after the last change: {plain(before['words'])}")
+
+
+@skills.command()
+@click.argument("skill_id", metavar="ID")
+@click.argument("outcome")
+@click.option("--run", "run_id", help="The run that alarmed; without it, something that no run saw.")
+@client_command
+def tell(api: Api, skill_id: str, outcome: str, run_id: str | None) -> None:
+    """Tell what came of an alarm (`real`, `false alarm`, `too late`), or that one was `missed`: reviews judge by it."""
+    told = api.post(f"/api/v1/skills/{skill_id}/outcomes", {"value": outcome, "run_id": run_id})
+    click.echo(f"{told['skill_id']}: {plain(told['value'])}")
 
 
 @skills.command()

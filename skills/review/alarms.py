@@ -36,10 +36,14 @@ def of_skill(scope: Scope, stem: str, version_id: str, since: datetime) -> list[
         if run is not None:
             found.append(_alarm(card_id, run, row.created_at, answers.get(card_id), scope.now))
     for one in told:
-        if str(one.facts.get("card_id")) not in asked:
-            run = _raised_by(scope, one.run_id, stem, version_id)
-            if run is not None:
-                found.append(_alarm(one.id, run, one.at, one, scope.now))
+        if str(one.facts.get("card_id")) in asked:
+            continue
+        run = _raised_by(scope, one.run_id, stem, version_id)
+        if run is not None:
+            found.append(_alarm(one.id, run, one.at, one, scope.now))
+        elif one.run_id is None and one.skill_id == stem:
+            # Of an incident that no run saw, somebody told us afterwards.
+            found.append(Alarm(ref=one.id, run_id="", at=one.at, said=one.value, meaning=meaning(one.value)))
     return sorted(found, key=lambda alarm: alarm.at, reverse=True)
 
 

@@ -76,7 +76,8 @@ class Facts(BaseModel):
     def refs(self) -> frozenset[str]:
         """What a verdict may name as evidence."""
         runs = [run_id for failure in self.repeated_failures for run_id in failure.run_ids]
-        return frozenset([*runs, *(one.ref for one in self.judged), *(one.run_id for one in self.judged)])
+        told = [name for one in self.judged for name in (one.ref, one.run_id) if name]
+        return frozenset([*runs, *told])
 
 
 def gather(

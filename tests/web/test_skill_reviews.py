@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from skills.review import rows
+from datetime import timedelta
+
+from skills.review import alarms, rows
 from tests.skills.review.observing import facts
-from tests.skills.saved import live
+from tests.skills.saved import live, run
 from tests.web.site.site import Site
 
 PROPOSAL = {
@@ -56,3 +58,20 @@ def test_a_proposal_that_came_to_nothing_says_why(site: Site) -> None:
 def test_nobody_elses_and_no_unknown_skill_is_reviewed(site: Site) -> None:
     assert site.client.post("/api/v1/skills/nobody/review", json={}).status_code == 404
     assert site.client.get("/api/v1/skills/nobody/reviews").status_code == 404
+
+
+def test_what_came_of_an_alarm_or_never_came_is_told_and_counts(site: Site) -> None:
+    with site.writing() as scope:
+        version = live(scope, "watch", "SENSITIVITY = 1.0\n")
+        run(scope, version, "run1", "completed")
+
+    told = [{"value": "missed"}, {"value": "false alarm", "run_id": "run1", "text": "a deploy"}]
+    assert [site.post("/api/v1/skills/watch/outcomes", one).status_code for one in told] == [200, 200]
+
+    with site.writing() as scope:
+        found = alarms.of_skill(scope, "watch", version.id, scope.now - timedelta(hours=1))
+    assert {(one.run_id, one.meaning) for one in found} == {("", "late"), ("run1", "false_alarm")}
+    for wrong in ({"value": "perhaps"}, {"value": ""}, {"value": "x" * 40}):
+        assert site.post("/api/v1/skills/watch/outcomes", wrong).status_code in {400, 422}
+    assert site.post("/api/v1/skills/watch/outcomes", {"value": "real", "run_id": "run9"}).status_code == 404
+    assert site.post("/api/v1/skills/nobody/outcomes", {"value": "real"}).status_code == 404

@@ -1,16 +1,34 @@
-"""Reviews of skills: asking for one, and what they found."""
+"""Reviews of skills: asking for one, what they found, and telling them what came of an alarm."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from pydantic import Field
+
+from app.web.bodies import Body
 from app.web.endpoints import Answer, Door
 from app.web.parts import WebParts
 from app.web.presenters.skill_review import review_shape
 from core.database import Scope
+from core.errors import InvalidError, NotFoundError
 from core.identity import Speaker
-from skills import book
+from skills import book, outcomes, runs
 from skills.review import rows
+from skills.review.meaning import meaning
+
+TOLD = "told"
+"""The kind of an outcome that somebody told by themselves, without being asked on a card."""
+
+
+class Outcome(Body):
+    """`value` says what came of it, such as `real`, `false alarm` or `missed`; `run_id` names the run that alarmed,
+    and is left out for what no run saw.
+    """
+
+    value: str = Field(min_length=1, max_length=outcomes.LONGEST_VALUE)
+    run_id: str | None = Field(None, min_length=1, max_length=64)
+    text: str = Field("", max_length=2000)
 
 
 def skill_reviews_api(parts: WebParts) -> Door:
@@ -25,5 +43,28 @@ def skill_reviews_api(parts: WebParts) -> Door:
     def review_skill(scope: Scope, speaker: Speaker, body: object, skill_id: str) -> dict[str, Any]:
         asked = rows.request(scope, skill_id, f"asked:{scope.ids.new('review')}")
         return {"review_id": asked.id, "state": asked.state}
+
+    @door.acts(
+        "/api/v1/skills/<skill_id>/outcomes", "Tell what came of an alarm, or of one that never came", body=Outcome
+    )
+    def tell_outcome(scope: Scope, speaker: Speaker, body: Outcome, skill_id: str) -> dict[str, Any]:
+        book.get(scope, skill_id)
+        if meaning(body.value) == "other":
+            raise InvalidError("say `real`, `false alarm`, `too late` or `missed`, or words with one of these in them")
+        if body.run_id is not None:
+            run = runs.find(scope, body.run_id)
+            if run is None or run.skill_id != skill_id:
+                raise NotFoundError(f"{skill_id} has no run {body.run_id}")
+        outcomes.record(
+            scope,
+            skill_id=skill_id,
+            run_id=body.run_id,
+            kind=TOLD,
+            value=body.value,
+            by=speaker.person_id,
+            cause=f"told:{scope.ids.new('outcome')}",
+            facts={"text": body.text},
+        )
+        return {"skill_id": skill_id, "run_id": body.run_id, "value": body.value}
 
     return door
