@@ -43,6 +43,9 @@ def offer(scope: Scope, stem: str, version: Version) -> Skill:
     skill = book.locked(scope, stem)
     if skill.candidate_id not in {None, version.id}:
         drop_candidate(scope, skill)
+    if skill.status == "retired" and version.id != skill.version_id:
+        # Only the name is the same: what a person granted was for what is gone.
+        grants.forget(scope, stem)
     facts = dict.fromkeys(("dry_run", "shadow", "approved", "card_id"))
     versions.stage(scope, version.id, "checked", **facts)
     status = "checking" if skill.status in {"refused", "waiting", "retired"} else skill.status

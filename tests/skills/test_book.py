@@ -88,6 +88,24 @@ def test_granted_once_and_asked_only_for_what_is_new(store: Store) -> None:
         assert grants.missing(scope, "y", missing) == missing
 
 
+def test_another_skill_of_an_old_name_inherits_no_grants(store: Store) -> None:
+    # Given a skill that was granted a host and then taken away
+    with store.database.transaction(store.workspace_id) as scope:
+        first = saved(scope, "x", "1", hosts=["a:1"])
+        promotion.wait(scope, "x", first, ("host:a:1",))
+        _answer(scope, store, "grant")
+        promotion.activate(scope, "x", first)
+        control.retire(scope, "x")
+    with store.database.transaction(store.workspace_id) as scope:
+        # When the same file comes back, then it may do what it might
+        promotion.offer(scope, "x", first)
+        assert grants.granted(scope, "x") == {"host:a:1"}
+        # When another one bears its name, then that asks anew
+        control.retire(scope, "x")
+        saved(scope, "x", "2", author="agent", hosts=["a:1"])
+        assert grants.granted(scope, "x") == frozenset()
+
+
 def test_refused_is_refused_and_may_be_asked_again_by_a_new_save(store: Store) -> None:
     with store.database.transaction(store.workspace_id) as scope:
         version = saved(scope, "x", "1", spend=True)
