@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
@@ -18,6 +18,8 @@ from skills.tables import skill_outcomes
 ANSWER = "answer"
 """The kind of a fact that a person gave by answering the question of a notice."""
 LONGEST_VALUE = 32
+STANDS = timedelta(days=7)
+"""So long a question waits for its answer; a skill that alarms often must not leave a heap of them behind."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,7 @@ def ask_people(
         options=[{"id": answer, "label": answer} for answer in answers],
         cause=cause,
         subject={"skill_id": skill_id, "version_id": version_id, "run_id": run_id},
+        expires_at=scope.now + STANDS,
     )
 
 

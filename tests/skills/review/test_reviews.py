@@ -9,7 +9,8 @@ from core.errors import ModelError
 from core.model import Message, Verdict
 from core.model_scripted import ScriptedModel
 from core.orchestrator.run_history import Run
-from runtime import inbox, messages, notices, tasks
+from runtime import cards, inbox, messages, notices, tasks
+from runtime import watching as runtime_watching
 from runtime.tables import calls, turns
 from skills import promotion, runs, versions
 from skills.problem import Problem
@@ -43,6 +44,21 @@ def _order(store: Store, done: Review) -> tuple[str, dict[str, object]]:
         text = messages.get(scope, item.ref_id).text
     words, _, rest = text.partition("<data>\n")
     return words, json.loads(rest.removesuffix("\n</data>"))
+
+
+def test_questions_that_nobody_answers_close_after_a_week_and_count_as_ignored(store: Store) -> None:
+    version = skill(store)
+    past(store, version, 6, [None] * 6)
+    store.clock.advance(timedelta(days=8))
+    runtime_watching.pass_over(store.database, store.workspace_id, timedelta(seconds=10), timedelta(seconds=30))
+
+    done = review(store, parts(store, change(evidence=_evidence(version))))
+
+    with store.database.reading(store.workspace_id) as scope:
+        assert cards.open_cards(scope) == []
+    found = done.facts["facts"]
+    assert (found["answered"], found["ignored"], found["false_alarm_rate"]) == (0, 6, 1.0)
+    assert done.task_id is not None
 
 
 def test_a_review_gives_the_agent_one_task_with_evidence_and_expected_effect(store: Store) -> None:
