@@ -63,6 +63,8 @@ def _files(folder: Path, disk: int) -> list[str]:
         if Path(library) == ours:
             # Installed as a package among the others: what is not exposed below is hidden.
             argv += [part for name in _our_packages(ours) for part in ("--tmpfs", f"{library}/{name}")]
+    for path in exposed.unwanted():
+        argv += ["--ro-bind", os.devnull, path]
     for name in exposed.OURS:
         argv += ["--ro-bind", str(ours / name), f"{_APP}/{name}"]
     argv += ["--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev"]
