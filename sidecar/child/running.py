@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import resource
@@ -25,9 +26,12 @@ def run_one(connection: socket.socket, app: WSGIApplication, begin: Callable[[st
     head, body = receive(connection, CallHead)
     begin(_run_id(body))
     status, headers, answer = asked(app, head, body)
-    send(connection, ReplyHead(status=status, headers=headers), answer)
+    # Who has the answer hangs up, and that ends this process.
     for stream in (sys.stdout, sys.stderr):
-        stream.flush()
+        # A skill may have closed it, or put anything in its place.
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    send(connection, ReplyHead(status=status, headers=headers), answer)
 
 
 def _run_id(body: bytes) -> str:
