@@ -69,6 +69,8 @@ class Child:
         self._functions: list[dict[str, Any]] = []
         self._app_id = ""
         self._open = 0
+        self._awake = False
+        self._waking = threading.Lock()
         self._lock = threading.Lock()
 
     @property
@@ -83,12 +85,15 @@ class Child:
     def busy(self) -> bool:
         return self._open > 0
 
-    def awake(self) -> bool:
-        """Wait until it can take an order; False when it never will."""
-        try:
-            return self._answer(_WAKE_SECONDS).state == "awake"
-        except (EOFError, TimeoutError, ValueError):
-            return False
+    def awake(self, seconds: float = _WAKE_SECONDS) -> bool:
+        """Wait until it can take an order; False when it cannot within `seconds`, or never will."""
+        with self._waking:
+            if not self._awake:
+                try:
+                    self._awake = self._answer(seconds).state == "awake"
+                except (EOFError, TimeoutError, ValueError):
+                    return False
+            return self._awake
 
     def load(self, version: Version) -> None:
         """Have it run and serve a version; raises RefusedSkillError."""

@@ -74,6 +74,14 @@ class Nursery:
     def keep_spare(self) -> None:
         self._starter.submit(self._start_spare)
 
+    def warm(self, seconds: float) -> None:
+        """Wait until the spare could take an order, but not longer than so many seconds."""
+        self._starter.submit(self._start_spare).result()
+        with self._spare_lock:
+            spare = self._spare
+        if spare is not None:
+            spare.awake(seconds)
+
     def stop(self) -> None:
         """When every child was ended."""
         self._starter.shutdown(wait=True, cancel_futures=True)

@@ -23,6 +23,7 @@ from skills import book
 _log = logging.getLogger(__name__)
 # Of how many skills the engine is asked each time whether it still knows them.
 _SAMPLE = 3
+_WARM_SECONDS = 3.0
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Pauses:
     settle: float = 0.05
     grace: float = 0.3
     poll: float = 0.5
-    shipped: float = 5.0
+    shipped: float = 15.0
     registration: float = 10.0
     quiet: float = 60.0
 
@@ -54,6 +55,8 @@ class Shelf:
         self._gone: dict[str, threading.Timer] = {}
         # A file that loads for ever holds one of them for seconds.
         self._loaders = ThreadPoolExecutor(8, thread_name_prefix="loader")
+        # Those that nobody waits for are looked at one after the other.
+        self._later = Desk(self._loaders)
         paths = [folder.path for folder in self._folders]
         self._watch = FolderWatch(paths, self.look, settle=self._pauses.settle)
         self.registration = Registration(tools.engine, self._registered, pause=self._pauses.registration)
@@ -102,6 +105,8 @@ class Shelf:
         for row in known:
             _logged(self._make(row.id).follow)
         self.look()
+        # Who is told that we are ready saves a skill at once.
+        self._tools.nursery.warm(_WARM_SECONDS)
         self.registration.start()
         self._follow_book()
 
@@ -117,7 +122,7 @@ class Shelf:
     def _offer(self, skill: Skill, file: SkillFile) -> None:
         """A shipped skill is off at first: it is looked at when those that serve are no longer waited for."""
         if file.origin == "shipped" and not skill.note(file):
-            timer = threading.Timer(self._pauses.shipped, self._put, (skill, "file", partial(skill.offer, file)))
+            timer = threading.Timer(self._pauses.shipped, self._later.put, (file.stem, partial(skill.offer, file)))
             timer.daemon = True
             timer.start()
         else:

@@ -43,6 +43,7 @@ class Skill:
         self._seen = Seen()
         self._told = Told(stem, self.url, tools)
         self._offered: tuple[str, str] | None = None
+        self._noted: SkillFile | None = None
         self._held_up = False
         self._processes = Processes(stem, tools)
         self.runs = Pins(stem, tools, self._turnover, again)
@@ -93,7 +94,7 @@ class Skill:
             return
         with self._work:
             self._consider(file)
-            self._offered = place
+            self._offered, self._noted = place, None
             self._remove_deleted()
         self.drop_unused()
 
@@ -102,7 +103,7 @@ class Skill:
         if self._offered == (file.sha, str(file.path)):
             return True
         with self._work:
-            row = self._enter(file)
+            row, self._noted = self._enter(file), file
         return row.enabled or row.version_id is not None or row.candidate_id is not None
 
     def clash(self, files: list[SkillFile]) -> None:
@@ -132,9 +133,12 @@ class Skill:
         Raises UnavailableError where no process can be started; it may be followed again.
         """
         with self._work:
-            self._look()
+            row = self._look()
             self._remove_deleted()
             self._tell()
+            if (noted := self._noted) is not None and row is not None and row.enabled:
+                self._consider(noted)
+                self._offered, self._noted = (noted.sha, str(noted.path)), None
             self._advance()
             self._answer_tests()
         self.drop_unused()
