@@ -80,7 +80,7 @@ class ReadSkill:
                 raise NotFoundError(f"there is no skill {stem}; there are {', '.join(sorted(files)) or 'none'}")
             return {"skill_id": stem, "status": "checking"}, path.read_text(encoding="utf-8", errors="replace")
         version = versions.by_number(scope, stem, number) if number is not None else shown_version(scope, skill)
-        saved = self._saved(files, stem, version if number is None else None)
+        saved = self._saved(files, stem, version) if number is None else None
         facts: dict[str, Any] = {"skill_id": stem, "status": skill.status, "origin": skill.origin}
         if version is not None:
             facts |= _version_facts(scope, version)
@@ -94,13 +94,15 @@ class ReadSkill:
     @staticmethod
     def _saved(files: dict[str, Any], stem: str, version: Version | None) -> str | None:
         """What the file holds, where that is no version yet."""
-        if stem not in files or version is None:
+        if stem not in files:
             return None
         try:
             source: bytes = files[stem].read_bytes()
         except OSError:
             return None
-        return None if sha_of(source) == version.sha else source.decode("utf-8", "replace")
+        if version is not None and sha_of(source) == version.sha:
+            return None
+        return source.decode("utf-8", "replace")
 
 
 class SkillRunsArguments(Arguments):

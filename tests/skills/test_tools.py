@@ -232,6 +232,16 @@ def test_a_source_is_read_by_pages(agent: Agent, desk: SkillDesk, database: Data
     assert (first["version"], first["author"], first["reason"]) == (1, "agent", "wanted")
 
 
+def test_a_skill_that_is_just_being_checked_is_read_from_its_file(agent: Agent, database: Database) -> None:
+    with database.transaction(HOME_WORKSPACE) as scope:
+        book.enter(scope, "incident_triage", origin="shipped", path="/shipped/incident_triage.py", enabled=False)
+
+    read = agent.call("read_skill", name="incident_triage").content
+
+    assert "MANIFEST" in read["source"]
+    assert read["source_is"] == "what the file holds now, which is not what serves"
+
+
 def test_a_shipped_skill_that_nobody_turned_on_can_be_read(agent: Agent) -> None:
     assert "MANIFEST" in agent.call("read_skill", name="infra_health_check").content["source"]
     with pytest.raises(NotFoundError, match="infra_health_check"):
