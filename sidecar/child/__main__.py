@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO
@@ -16,6 +17,7 @@ import httpx
 import inngest.flask
 
 from sidecar.child.confine import Confinement, confine
+from sidecar.child.descendants import children
 from sidecar.child.limits import Limits
 from sidecar.child.loading import Loaded, load
 from sidecar.child.order import Answer, Order
@@ -24,7 +26,7 @@ from sidecar.child.scratch import Scratch
 from sidecar.child.warming import warm_client
 from sidecar.child.zygote import Zygote
 from skills.kit.door import door
-from skills.problem import RefusedSkillError
+from skills.problem import Problem, RefusedSkillError
 
 
 def main() -> None:
@@ -41,6 +43,7 @@ def main() -> None:
     door.open_at(order.broker)
     try:
         loaded = load(order, client)
+        _refuse_strays()
     except RefusedSkillError as error:
         _say(answers, Answer(state="serving", problem=error.problems[0]))
         return
@@ -50,6 +53,20 @@ def main() -> None:
     gc.collect()
     gc.freeze()
     Zygote(calls, answer, Scratch(Path(asked.scratch), own=asked.own_scratch), asked.limits.memory).serve()
+
+
+def _refuse_strays() -> None:
+    """What runs beside the functions would run for ever, and nobody would know."""
+    if children() or _threads() > 1:
+        problem = Problem(None, "loading the file started a thread or a process", "start nothing outside of a function")
+        raise RefusedSkillError(problem)
+
+
+def _threads() -> int:
+    try:
+        return len(os.listdir("/proc/self/task"))
+    except FileNotFoundError:
+        return threading.active_count()
 
 
 class _ByDoor:

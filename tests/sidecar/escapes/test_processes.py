@@ -11,6 +11,7 @@ import pytest
 
 from core.errors import UnavailableError
 from sidecar.jail.isolation import Level
+from skills.problem import RefusedSkillError
 from tests.support.jailed import Jailed, subject
 
 
@@ -260,3 +261,12 @@ def test_what_a_run_leaves_in_its_folder_is_gone_with_it(any_prison: Jailed) -> 
 def test_files_without_end_are_ended(sealed: Jailed) -> None:
     ends(sealed, "number = 0\nwhile True:\n    number += 1\n    open(str(number), 'w').close()", "too many files")
     others_go_on(sealed)
+
+
+@pytest.mark.parametrize(
+    "stray",
+    ["threading.Thread(target=time.sleep, args=(600,), daemon=True).start()", "os.fork() or time.sleep(600)"],
+)
+def test_nothing_runs_beside_the_functions(prison: Jailed, stray: str) -> None:
+    with pytest.raises(RefusedSkillError, match="started a thread or a process"):
+        prison.boot(subject("return 1") + f"\nimport os, threading, time\n{stray}\n")
