@@ -11,7 +11,7 @@ from skills.review import rows
 
 MOST = 40
 """Reviews of one run; it takes four steps for each."""
-RECENT = timedelta(minutes=1)
+RECENT = timedelta(seconds=10)
 """A bell that comes so soon after a review was asked for is that one's."""
 
 
