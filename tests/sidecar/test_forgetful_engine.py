@@ -18,7 +18,7 @@ from tests.support.waiting import until
 SKILLS = 6
 
 
-@pytest.mark.load
+@pytest.mark.long
 def test_an_engine_that_forgot_is_told_of_every_skill(tmp_path: Path) -> None:
     folder = tmp_path / "engine"
     folder.mkdir()

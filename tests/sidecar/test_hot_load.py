@@ -48,7 +48,7 @@ BAD = {
 }
 
 
-def test_a_bad_edit_leaves_the_good_version_serving(skills: RunningSidecar) -> None:
+def test_60_a_bad_edit_leaves_the_good_version_serving_and_its_author_is_told(skills: RunningSidecar) -> None:
     skills.save("steady", hello(1, "steady/asked"))
     good = skills.live("steady", 1)
     for name, (text, line, reason) in BAD.items():

@@ -11,7 +11,7 @@ from tests.support.engines import RunningEngine
 from tests.support.sidecar import RunningSidecar, hello
 from tests.support.waiting import until
 
-pytestmark = pytest.mark.parametrize("any_engine", ["embedded"], indirect=True)
+pytestmark = [pytest.mark.long, pytest.mark.parametrize("any_engine", ["embedded"], indirect=True)]
 
 GOOD = hello(3, "steady/asked")
 BAD = {
@@ -41,7 +41,7 @@ def loose(any_engine: RunningEngine, tmp_path_factory: pytest.TempPathFactory) -
         yield running
 
 
-def test_60_a_bad_edit_leaves_the_good_version_serving_and_its_author_is_told(loose: RunningSidecar) -> None:
+def test_60_what_only_loading_shows_leaves_the_good_version_serving(loose: RunningSidecar) -> None:
     loose.save("steady", hello(1, "steady/asked"))
     good = loose.live("steady", 1)
     for name, (text, line, reason) in BAD.items():
@@ -63,7 +63,6 @@ def test_60_a_bad_edit_leaves_the_good_version_serving_and_its_author_is_told(lo
     assert loose.skill("steady")["version"] == 1
 
 
-@pytest.mark.load
 def test_a_file_that_never_loads_holds_up_nobody(loose: RunningSidecar) -> None:
     loose.save("endless", hello(1, "endless/asked") + "\nwhile True:\n    pass\n")
     loose.save("patient", hello(1, "patient/asked"))

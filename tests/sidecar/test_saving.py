@@ -99,11 +99,18 @@ def test_b18_same_size_and_same_second_is_still_new_code(skills: RunningSidecar)
     assert skills.skill("stale")["hash"] == hashlib.sha256(file.read_bytes()).hexdigest()
     skills.ask("stale/asked")
     assert skills.outputs("skill-stale/hello", 1) == [2]
-    # A fresh process has no older memory of it either.
+
+
+@pytest.mark.long
+def test_b18_a_fresh_process_has_no_older_memory_of_a_file(skills: RunningSidecar) -> None:
+    skills.save("fresh", hello(1, "fresh/asked"))
+    skills.live("fresh", 1)
+    skills.save("fresh", hello(2, "fresh/asked"))
+    skills.live("fresh", 2)
     skills.stop()
     skills.start()
-    skills.ask("stale/asked")
-    assert skills.outputs("skill-stale/hello", 2) == [2, 2]
+    skills.ask("fresh/asked")
+    assert skills.outputs("skill-fresh/hello", 1) == [2]
 
 
 def mark(skills: RunningSidecar) -> int:

@@ -18,7 +18,7 @@ from tests.support.engines import SIGNING_KEY, RunningEngine, moved_by_tests, ru
 from tests.support.sidecar import RunningSidecar, hello, sidecar
 from tests.support.waiting import until
 
-pytestmark = pytest.mark.load
+pytestmark = pytest.mark.long
 
 SCHEDULED = '''"""Says when it was scheduled."""
 import inngest
