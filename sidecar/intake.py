@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from core.database import Scope
@@ -53,14 +53,25 @@ def take_in(tools: Tools, processes: Processes, file: SkillFile, url: str, aband
 
 def _registered(tools: Tools, code: Code, said: list[dict[str, Any]], url: str) -> list[dict[str, Any]]:
     """What the engine will be told; a file that claims what is not its own is remembered for that."""
+    with tools.reading() as scope:
+        taken = frozenset(_ids_of_others(scope, code.stem))
     try:
-        return checked(said, code.app_id, url, code.manifest)
+        return checked(said, code.app_id, url, code.manifest, taken)
     except RefusedSkillError as error:
         with tools.transaction("skill-refusal") as scope:
             refusals.record(
                 scope, skill_id=code.stem, version_id=None, run_id=None, what="registration", detail=str(error)
             )
         raise
+
+
+def _ids_of_others(scope: Scope, stem: str) -> Iterator[str]:
+    """Full ids of functions with which those of `stem` could be confused."""
+    for skill in book.listing(scope):
+        if skill.id.startswith(f"{stem}-") or stem.startswith(f"{skill.id}-"):
+            for version_id in (skill.version_id, skill.candidate_id):
+                if version_id is not None:
+                    yield from (str(function["id"]) for function in versions.get(scope, version_id).functions)
 
 
 def _keep(tools: Tools, file: SkillFile, draft: Draft | None, code: Code, functions: list[dict[str, Any]]) -> Version:

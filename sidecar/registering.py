@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from importlib.metadata import version
 from typing import Any
 
@@ -15,8 +15,12 @@ from skills.manifest import Manifest
 from skills.problem import Problem, RefusedSkillError
 
 
-def checked(functions: Sequence[Any], app_id: str, url: str, manifest: Manifest) -> list[dict[str, Any]]:
+def checked(
+    functions: Sequence[Any], app_id: str, url: str, manifest: Manifest, taken: Set[str] = frozenset()
+) -> list[dict[str, Any]]:
     """The functions as they are registered: ids of this app only, each called at `url`, triggers that are declared.
+
+    `taken` are full ids of other apps' functions: `a` with `b-c` and `a-b` with `c` would come to the same.
 
     Raises RefusedSkillError with everything that is wrong.
     """
@@ -34,6 +38,8 @@ def checked(functions: Sequence[Any], app_id: str, url: str, manifest: Manifest)
     found = []
     for one in said:
         problems += one.foreign(app_id, ids, frozenset(manifest.permissions.events.get("listen", ())))
+        if one.id in taken:
+            problems.append(Problem(None, f"{one.id} is a function of another skill", "give it another fn_id"))
         found.append(written(one, url))
     if len(ids) != len(said):
         problems.append(Problem(None, "two functions have the same id", "give each an fn_id of its own"))

@@ -52,3 +52,14 @@ def test_an_account_wide_key_does_not_register(loose: RunningSidecar) -> None:
     problems = until("the reason", lambda: list(loose.skill("greedy").get("problems", [])))
     assert "concurrency.0.scope" in problems[0]["reason"]
     assert loose.skill("greedy")["status"] == "refused"
+
+
+def test_another_skills_function_is_not_taken_over(loose: RunningSidecar) -> None:
+    """An engine writes app and function with a hyphen between them, so that two pairs can come to one id."""
+    loose.save("twin", hello(1, "twin/asked").replace('fn_id="hello"', 'fn_id="b-hello"'))
+    loose.live("twin", 1)
+    loose.save("twin-b", hello(2, "twin/asked"))
+    problems = until("the reason", lambda: list(loose.skill("twin-b").get("problems", [])))
+    assert "skill-twin-b-hello is a function of another skill" in problems[0]["reason"]
+    with loose.reading() as scope:
+        assert [one.what for one in refusals.of_skill(scope, "twin-b")] == ["registration"]
