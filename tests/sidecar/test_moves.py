@@ -12,7 +12,7 @@ from app.bootstrap import PERSON_ID
 from core.orchestrator.engine import Engine
 from runtime import notices
 from sidecar.tools import Rules
-from skills import book, control, drafts, fate, runs, versions
+from skills import book, control, drafts, fate, refusals, runs, versions
 from skills.fate import Fate
 from skills.invoking import event_name
 from tests.sidecar.beside import shelf_beside
@@ -176,6 +176,18 @@ def test_63_of_two_changes_of_one_version_one_wins(skills: RunningSidecar) -> No
     assert skills.skill("raced")["version"] == 2
     won = announced(skills, "raced", hello(4, "raced/asked"), serving_id(skills, "raced"), "review_2")
     until("the newer change serves", lambda: fate_of(skills, "raced", won).state == "active", 60)
+
+
+def test_64_what_nobody_granted_is_refused_when_it_is_done(skills: RunningSidecar) -> None:
+    text = hello(1, "greedy/asked").replace("import client", "import client, notify").replace("=2", "=0")
+    skills.save("greedy", text.replace("lambda: VALUE", 'lambda: notify("ops", "hello")'))
+    skills.live("greedy", 1)
+    ran(skills, "greedy", 1, "failed")
+    with skills.reading() as scope:
+        refused = refusals.of_skill(scope, "greedy")
+        assert [one.text for one in notices.latest(scope) if one.text == "hello"] == []
+    assert [one.what for one in refused] == ["notify"]
+    assert refused[0].version_id == serving_id(skills, "greedy")
 
 
 def test_a_persons_moves_are_followed(skills: RunningSidecar) -> None:

@@ -120,6 +120,25 @@ def test_refused_is_refused_and_may_be_asked_again_by_a_new_save(store: Store) -
         assert len(cards.open_cards(scope)) == 1
 
 
+def test_where_each_change_needs_a_card_the_agents_does_and_a_persons_does_not(store: Store) -> None:
+    with store.database.transaction(store.workspace_id) as scope:
+
+        def must_ask(stem: str, version: Version) -> bool:
+            fresh, skill = versions.get(scope, version.id), book.get(scope, stem)
+            facts = promotion.facts_of(scope, skill, fresh, always_ask=True, canary_runs=3, shadow_runs=1)
+            return facts.must_ask
+
+        assert not must_ask("mine", saved(scope, "mine", "1"))
+        change = saved(scope, "its", "1", author="agent")
+        assert must_ask("its", change)
+        promotion.wait(scope, "its", change, ())
+        (card,) = cards.open_cards(scope)
+        assert card.title == "May the skill its go live?"
+        assert "The agent wrote /functions/its.py" in card.body
+        _answer(scope, store, "grant")
+        assert not must_ask("its", change)
+
+
 def test_an_answer_to_a_version_that_was_overtaken_moves_nothing(store: Store) -> None:
     with store.database.transaction(store.workspace_id) as scope:
         version = saved(scope, "x", "1", spend=True)
