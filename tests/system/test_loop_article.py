@@ -197,6 +197,9 @@ def test_the_next_review_says_whether_the_change_did_what_was_predicted(checkout
     told = checkout.told("After the last change")
     assert "false alarm rate was" in told
     assert told.endswith("it is 0% since: as predicted.")
+    shown = checkout.product.command("skills", "reviews", checkout.check)
+    assert "SENSITIVITY: 1 to 0." in shown.out
+    assert "as predicted." in shown.out
 
 
 def test_a_failed_run_is_told_and_the_agent_looks_at_it(checkout: Loop) -> None:
