@@ -77,26 +77,24 @@ def ask(scope: Scope, skill: Skill, version: Version, asked: Sequence[str], caus
 
 
 def answer_permission(scope: Scope, card: Card) -> None:
-    """Act on an answered permission card: what was granted is written down, and the version goes on or is refused."""
+    """Act on an answered permission card: what was granted is written down, and the version goes on or is refused.
+
+    An answer about a version that something newer overtook moves nothing.
+    """
     stem, version_id = str(card.subject["skill_id"]), str(card.subject["version_id"])
     skill = book.locked(scope, stem)
     version = versions.get(scope, version_id)
-    is_candidate = skill.candidate_id == version_id and version.stage == "waiting"
+    if skill.candidate_id != version_id or version.stage != "waiting":
+        return
     if card.answer_option == "grant":
         for permission in card.subject["permissions"]:
             _grant(scope, stem, str(permission), card)
-        if is_candidate:
-            versions.stage(scope, version_id, "checked", approved=True)
-            book.touch(scope, skill)
-    elif is_candidate:
-        versions.stage(scope, version_id, "refused")
-        told = Problem(None, "a person refused what it asks for", "ask for less in its permissions, or ask the person")
-        book.turn_down(scope, skill, version.sha, (told,))
-
-
-def forget(scope: Scope, stem: str) -> None:
-    """Nothing is granted to this skill any longer."""
-    scope.change(scope.delete(skill_grants).where(skill_grants.c.skill_id == stem))
+        versions.stage(scope, version_id, "checked", approved=True)
+        book.touch(scope, skill)
+        return
+    versions.stage(scope, version_id, "refused")
+    told = Problem(None, "a person refused what it asks for", "ask for less in its permissions, or ask the person")
+    book.turn_down(scope, skill, version.sha, (told,))
 
 
 def says(permission: str) -> str:
