@@ -97,6 +97,11 @@ def answer_permission(scope: Scope, card: Card) -> None:
     book.turn_down(scope, skill, version.sha, (told,))
 
 
+def forget(scope: Scope, stem: str) -> None:
+    """Nothing is granted to this skill any longer."""
+    scope.change(scope.delete(skill_grants).where(skill_grants.c.skill_id == stem))
+
+
 def says(permission: str) -> str:
     """A permission in words for people: what the skill may then do."""
     kind, _, of = permission.partition(":")
