@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import threading
@@ -15,6 +16,8 @@ from sidecar.children import Child, Version
 from sidecar.jail.jail import Jail
 from sidecar.voices import Voices
 from skills.problem import RefusedSkillError
+
+_SPARE_AFTER = 0.2
 
 
 class Broker(Protocol):
@@ -62,7 +65,10 @@ class Nursery:
             self.end(child)
             raise
         finally:
-            self.keep_spare()
+            # Not at once: its imports would hold up the save that this child is for.
+            later = threading.Timer(_SPARE_AFTER, self.keep_spare)
+            later.daemon = True
+            later.start()
         return child
 
     def end(self, child: Child) -> None:
@@ -72,7 +78,9 @@ class Nursery:
         child.stop()
 
     def keep_spare(self) -> None:
-        self._starter.submit(self._start_spare)
+        # The sidecar may be stopping.
+        with contextlib.suppress(RuntimeError):
+            self._starter.submit(self._start_spare)
 
     def warm(self, seconds: float) -> None:
         """Wait until the spare could take an order, but not longer than so many seconds."""
