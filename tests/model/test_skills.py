@@ -220,6 +220,13 @@ def test_a_person_names_a_skill_whose_run_failed(model: OpenAIModel, database: D
     assert mender.calls == ["read_skill", "read_skill", "skill_runs", "finish"]
 
 
+def test_a_person_names_a_skill_that_is_not_there(model: OpenAIModel, database: Database, desk: SkillDesk) -> None:
+    text = "Please fix night_check."
+    mender = Author(model, database, desk, text)
+    mender.work(text)
+    assert mender.calls == ["read_skill", "finish"]
+
+
 def test_problems_are_repaired_and_what_cannot_be_is_told(model: OpenAIModel) -> None:
     worker = Worker(model, tools=TOOLS, goal=NEED, brief="there")
     worker.hear(NEED)
@@ -279,6 +286,7 @@ def test_a_need_is_routed_to_a_task_of_its_own(text: str) -> None:
         "Make a poster about our slow shop that nobody notices at night",
         "Which video lengths can you do?",
         "Change the file poster_final.png into a film",
+        "Make me a set of two posters for the Bad_Arguments Fair, teal and coral.",
     ],
 )
 def test_other_wishes_are_no_need(text: str) -> None:

@@ -68,6 +68,7 @@ def worked_turn(scope: Scope, task_id: str, message_id: str) -> str:
                 tool=name,
                 effect="paid" if name == "generate_image" else "write",
                 arguments="{}",
+                wish="",
                 status="done",
                 epoch=1,
                 ok=True,

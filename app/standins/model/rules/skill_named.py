@@ -10,6 +10,7 @@ from app.standins.model.rules import skill_calls, skill_source
 from app.standins.model.rules.skill_words import report, say
 from app.standins.model.rules.skill_writing import Draft, end, reading, sensitivity_wanted, tuned, write
 from app.standins.model.rules.story import Request
+from app.standins.model.rules.vocabulary import kinds_named
 from app.standins.model.rules.watch_wish import address_in
 
 _SAID = re.compile(
@@ -23,8 +24,9 @@ _ACTS = re.compile(
 
 
 def named_skill(text: str) -> str | None:
-    """The skill that something is to be done to; a name with `_` in it, or one that is called a skill."""
-    found = _SAID.search(text) or _STEM.search(text)
+    """The skill that something is to be done to: one that is called a skill, or else, where no kind of work is named,
+    a name with `_` in it."""
+    found = _SAID.search(text) or (None if kinds_named(text) else _STEM.search(text))
     return found[1] if found and _ACTS.search(text) else None
 
 
@@ -33,6 +35,8 @@ def named_work(stem: str, request: Request, language: str, tools: Set[str]) -> R
     made = request.made
     source, read = skill_calls.source_of(made, stem)
     if source is None:
+        if skill_calls.tries(made, "read_skill", name=stem) and skill_calls.answered(made, "read_skill") is None:
+            return end(say(language, "no_skill", skill=stem), made, tools)
         return reading([read] if read is not None else [], made, language)
     done = skill_calls.written(made, stem)
     if done is not None:

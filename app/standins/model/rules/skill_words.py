@@ -18,6 +18,7 @@ _EN = {
     "only": "I wrote these skills by a pattern: I can move them to another metrics address, or make them more or less"
     " sensitive.",
     "no_pattern": "I cannot read the skills that I would take as a pattern.",
+    "no_skill": "I could not read a skill called {skill}: say its name as the list of skills has it.",
     "no_fault": "I read {skill} and see no fault that my rules could repair: {error}",
     "not_written": "I could not write {skill}: {why}",
 }
@@ -34,6 +35,7 @@ _FR = {
     "only": "J'ai écrit ces fonctions d'après un modèle : je peux les tourner vers une autre adresse de métriques, ou"
     " les rendre plus ou moins sensibles.",
     "no_pattern": "Je ne peux pas lire les fonctions que je prendrais pour modèle.",
+    "no_skill": "Je n'ai pas pu lire de compétence nommée {skill} : dites son nom tel que la liste le donne.",
     "no_fault": "J'ai lu {skill} et n'y vois aucune faute que mes règles sachent réparer : {error}",
     "not_written": "Je n'ai pas pu écrire {skill} : {why}",
 }
