@@ -17,6 +17,8 @@ from tests.engine.engine_process import EngineProcess
 from tests.engine.sending import trigger
 from tests.engine.waiting import eventually
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def clocked(tmp_path: Path) -> Iterator[EngineProcess]:

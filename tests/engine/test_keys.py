@@ -103,6 +103,7 @@ def test_an_answer_without_the_right_signature_is_not_believed(keyed_engine: Eng
         close_client(client)
 
 
+@pytest.mark.long
 def test_keys_are_changed_through_the_fallback(
     tmp_path: Path, serve: ServeApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -213,6 +213,7 @@ def test_a_second_engine_cannot_take_a_file_in_use(lone_engine: EngineProcess, t
     assert told.count("\n") == 1
 
 
+@pytest.mark.long
 def test_a_database_of_another_schema_is_refused_in_one_line(tmp_path: Path) -> None:
     # Given a database that a later engine wrote
     path = tmp_path / "engine.db"
@@ -227,6 +228,7 @@ def test_a_database_of_another_schema_is_refused_in_one_line(tmp_path: Path) -> 
     assert told.count("\n") == 1
 
 
+@pytest.mark.long
 def test_a_database_of_before_a_table_and_an_index_gets_them(tmp_path: Path) -> None:
     # Given a database of this schema without one of its tables and one of its indexes
     path = tmp_path / "engine.db"

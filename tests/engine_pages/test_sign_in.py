@@ -115,6 +115,7 @@ def test_signing_out(visitor: Visitor) -> None:
     assert visitor.get("/ui").status_code == 303
 
 
+@pytest.mark.long
 def test_a_session_outlives_a_restart_and_a_change_of_keys(tmp_path: Path) -> None:
     # Given a session under the old key
     engine = keyed(tmp_path, OLD_KEY).start()

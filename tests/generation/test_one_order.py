@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+import pytest
+
 import workspace.objects
 from generation.states import State
 from runtime import credits, inbox
@@ -60,6 +62,7 @@ def test_each_kind_is_made_checked_and_filed(world: World) -> None:
             assert workspace.objects.get(scope, ended.object_ids[0]).media_type == media_type
 
 
+@pytest.mark.long
 def test_a_picture_becomes_a_film_and_its_own_next_version(world: World) -> None:
     task = world.task()
     fence = world.turn(task)

@@ -13,6 +13,8 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from tests.properties.machine import Workspace
 
+pytestmark = pytest.mark.long
+
 # Shrinking a failure takes long and is worth it; slow examples and a deadline say nothing on a shared machine.
 _EITHER = settings(deadline=None, database=None, suppress_health_check=list(HealthCheck), print_blob=True)
 

@@ -33,6 +33,7 @@ def test_an_engine_that_comes_later_is_waited_for(tmp_path: Path, caplog: pytest
             assert app.registration.settled.wait(20)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", [embedded, inngest_dev])
 def test_an_engine_that_forgot_is_told_again_and_the_watch_is_asked(
     kind: Callable[[Path], RunningEngine], tmp_path: Path

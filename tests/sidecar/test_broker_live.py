@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from core.identity import HOME_WORKSPACE
 from runtime import cards, notices
 from skills import refusals
@@ -11,6 +13,8 @@ from skills.grants import answer_permission
 from tests.support.sidecar import RunningSidecar
 from tests.support.town import Said, house
 from tests.support.waiting import until
+
+pytestmark = pytest.mark.long
 
 SKILL = '''"""Asks a shop how it is doing."""
 import inngest

@@ -75,6 +75,7 @@ def seen_at(studio: Studio, jobs: Mapping[str, str], least: float) -> dict[str, 
     return seen
 
 
+@pytest.mark.long
 def test_news_not_taken_and_faults_to_come_outlive_the_studio(tmp_path: Path) -> None:
     studio = Studio(tmp_path, faults=True)
     with running(studio), listening(refusals=10_000) as listener:

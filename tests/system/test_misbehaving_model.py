@@ -68,6 +68,7 @@ def test_call_in_flight_when_the_worker_dies_is_made_again_and_only_that_one(mis
 _MORE = [pytest.param(how, marks=pytest.mark.load) for how in ("error:500", "drop", "html")]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", ["bad_arguments:cut", *_MORE])
 def test_broken_answer_does_not_stop_the_work(misled: Product, model: Model, how: str) -> None:
     model.misbehave(how)

@@ -116,6 +116,7 @@ def test_what_the_api_refuses_is_said_in_its_words(product: Product, words: tupl
     assert said in done.err
 
 
+@pytest.mark.long
 def test_a_home_comes_back_from_its_backup(
     products: Callable[..., Product], product: Product, poster: str, tmp_path: Path
 ) -> None:

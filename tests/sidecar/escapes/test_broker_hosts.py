@@ -24,6 +24,8 @@ from tests.support.databases import Store
 from tests.support.skill_world import RUN, SkillWorld, raw, skill_world
 from tests.support.town import Asked, House, Said, house
 
+pytestmark = pytest.mark.long
+
 SECRET = "hunter2-hunter2"
 
 

@@ -28,6 +28,8 @@ from tests.support.databases import Store
 from tests.support.skill_world import RUN, SkillWorld, raw, skill_world, speak_for
 from tests.support.town import Asked, House, Said, house
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def engine() -> Iterator[House]:

@@ -16,6 +16,8 @@ from tests.support.databases import Store
 from tests.support.jailed import WILLING, Jailed, jailed, subject
 from tests.support.skill_world import SkillWorld, skill_world
 
+pytestmark = pytest.mark.long
+
 LIMITS = Limits(seconds=20, cpu_seconds=10, memory=256 * MEBIBYTE, processes=24, disk=16 * MEBIBYTE)
 
 ASK = '''

@@ -17,6 +17,8 @@ from sidecar.jail.isolation import Isolation
 from tests.sidecar.escapes.conftest import LIMITS
 from tests.support.jailed import Jailed, jailed
 
+pytestmark = pytest.mark.long
+
 
 class NamingBroker:
     """Answers each request with who is asking, for which run, and what was asked."""

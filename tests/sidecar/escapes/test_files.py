@@ -5,8 +5,12 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
+import pytest
+
 from tests.sidecar.escapes.conftest import PLANTED
 from tests.support.jailed import Jailed
+
+pytestmark = pytest.mark.long
 
 READ = """
 found = []

@@ -14,6 +14,8 @@ import pytest
 from sidecar.jail.isolation import Isolation, Level
 from sidecar.jail.jail import Jail
 
+pytestmark = pytest.mark.long
+
 # A sidecar of a few lines: one child with daemons and a run that neither listens nor ends, and a spare.
 SIDECAR = """
 import json, sys, threading, time

@@ -11,6 +11,8 @@ import pytest
 from sidecar.jail.isolation import Level
 from tests.support.jailed import Jailed
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def listener() -> Iterator[socket.socket]:

@@ -12,6 +12,8 @@ from tests.sidecar.escapes.conftest import LIMITS
 from tests.support.jailed import jailed
 from tests.support.waiting import until
 
+pytestmark = pytest.mark.long
+
 
 def test_it_is_printable_and_not_without_end(
     isolation: Isolation, tmp_path: Path, caplog: pytest.LogCaptureFixture

@@ -14,6 +14,8 @@ from sidecar.jail.isolation import Level
 from skills.problem import RefusedSkillError
 from tests.support.jailed import Jailed, subject
 
+pytestmark = pytest.mark.long
+
 
 def ends(prison: Jailed, body: str, reason: str, seconds: float | None = None) -> None:
     """The run of a function that does this ends without an answer, for a reason that can be read."""

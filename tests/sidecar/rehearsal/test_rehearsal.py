@@ -30,6 +30,8 @@ from tests.support.databases import Store
 from tests.support.skill_world import SkillWorld, skill_world
 from tests.support.town import Asked, House, Said, house
 
+pytestmark = pytest.mark.long
+
 STEM = "watch"
 
 HEAD = '''"""Watches."""
