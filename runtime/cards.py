@@ -238,6 +238,11 @@ def close_open(scope: Scope, task_id: str, state: str, kinds: Sequence[str] = ()
     return len(closed)
 
 
+def lock(scope: Scope, card_id: str) -> None:
+    """Nobody answers or closes the card until the transaction ends."""
+    scope.first(scope.select(cards.c.id).where(cards.c.id == card_id).with_for_update())
+
+
 def close(scope: Scope, card: Card, state: str) -> None:
     """Make one card `void` or `superseded`, unless it is no longer open."""
     if scope.change(scope.update(cards).where(cards.c.id == card.id, cards.c.state == "open").values(state=state)):

@@ -76,7 +76,7 @@ def _ids_of_others(scope: Scope, stem: str) -> Iterator[str]:
 
 def _keep(tools: Tools, file: SkillFile, draft: Draft | None, code: Code, functions: list[dict[str, Any]]) -> Version:
     with tools.transaction("skill-version") as scope:
-        skill = book.locked(scope, file.stem)
+        skill = promotion.locked(scope, file.stem)
         _refuse_stale(scope, file.stem, draft)
         version = versions.add(
             scope,

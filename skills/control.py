@@ -41,7 +41,7 @@ def rollback(scope: Scope, stem: str, by: str, to: int | None = None) -> Skill:
     served before, RefusedError for a version that was never live.
     """
     del by
-    skill = book.locked(scope, stem)
+    skill = promotion.locked(scope, stem)
     if skill.version_id is None:
         raise ConflictError(f"{stem} never served, so there is nothing to go back to", state=skill.status)
     if skill.status == "retired":
@@ -61,7 +61,7 @@ def rollback(scope: Scope, stem: str, by: str, to: int | None = None) -> Skill:
 def delete(scope: Scope, stem: str, by: str) -> Skill:
     """Take it away for good: no new runs, and its file goes. Raises RefusedError for a shipped one."""
     del by
-    skill = book.locked(scope, stem)
+    skill = book.get(scope, stem)
     if skill.origin == "shipped":
         raise RefusedError(f"{stem} is shipped with Loopwright: disable it")
     return retire(scope, stem)
@@ -72,7 +72,7 @@ def retire(scope: Scope, stem: str, *, file_gone: bool = False) -> Skill:
 
     A file that appears under its name later is a new version of it.
     """
-    skill = book.locked(scope, stem)
+    skill = promotion.locked(scope, stem)
     held = ""
     if not file_gone:
         newest = skill.candidate_id or skill.version_id

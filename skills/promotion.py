@@ -38,9 +38,21 @@ def facts_of(
     )
 
 
+def locked(scope: Scope, stem: str) -> Skill:
+    """The skill under its lock, for a change that may take its candidate away; raises NotFoundError.
+
+    The card that asks for the candidate is locked first: an answer takes the two in this order.
+    """
+    skill = book.get(scope, stem)
+    asked = versions.get(scope, skill.candidate_id).stage_facts.get("card_id") if skill.candidate_id else None
+    if asked:
+        cards.lock(scope, str(asked))
+    return book.locked(scope, stem)
+
+
 def offer(scope: Scope, stem: str, version: Version) -> Skill:
     """A checked version is on its way from now on; another one that was is on its way no longer."""
-    skill = book.locked(scope, stem)
+    skill = locked(scope, stem)
     if skill.candidate_id not in {None, version.id}:
         drop_candidate(scope, skill)
     if skill.status == "retired" and version.id != skill.version_id:
@@ -94,7 +106,7 @@ def point(scope: Scope, skill: Skill, version: Version) -> Skill:
 
 def as_before(scope: Scope, stem: str) -> Skill:
     """The file holds again what serves: nothing is on its way, and nothing is wrong."""
-    skill = book.locked(scope, stem)
+    skill = locked(scope, stem)
     if skill.candidate_id is not None:
         drop_candidate(scope, skill)
     return book.save(scope, replace(skill, candidate_id=None, problems=(), refused_sha=""))
@@ -102,7 +114,7 @@ def as_before(scope: Scope, stem: str) -> Skill:
 
 def refuse(scope: Scope, stem: str, sha: str, problems: tuple[Problem, ...]) -> Skill:
     """The file, as it was saved with this hash, does not serve; so neither does a version that was made of it."""
-    skill = book.locked(scope, stem)
+    skill = locked(scope, stem)
     if skill.candidate_id is not None:
         candidate = versions.get(scope, skill.candidate_id)
         if candidate.sha == sha:
