@@ -10,9 +10,8 @@ from core.events import MessageReceived
 from router import recording, replying
 from router.asking import ask
 from router.decided import Decided
-from router.handing import obstacle, to_new, to_task
+from router.handing import obstacle, say_why, to_new, to_task
 from router.parts import RouterParts, Works
-from router.sentences import sentence
 from runtime import messages, tasks
 from runtime.messages import Message, set_state
 from runtime.wake import queue_main
@@ -57,13 +56,4 @@ def _to_existing(scope: Scope, works: Works, message: Message, decided: Decided)
         to_task(scope, works, message, decided, tasks.get(scope, decided.task_id))
         return
     name, goal = wrong or ("unknown", "")
-    messages.say(
-        scope,
-        person_id=message.person_id,
-        text=sentence(message.language, name, goal),
-        task_id=None,
-        reply_to=message.id,
-        cause=f"route:{message.id}",
-        language=message.language,
-    )
-    set_state(scope, message.id, "answered", was=("routed",))
+    say_why(scope, message, name, goal)

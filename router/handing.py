@@ -1,4 +1,4 @@
-"""Handing a routed message to a task: one of its own, or one that was there before."""
+"""Handing a routed message to a task, its own or one that was there before, or saying why it reaches none."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from router import recording
 from router.decided import Decided
 from router.index import LIVING
 from router.parts import Works
-from router.sentences import Name
-from runtime import inbox, tasks
+from router.sentences import Name, sentence
+from runtime import inbox, messages, tasks
 from runtime.messages import Message, set_state
 from runtime.tables import messages as message_rows
 from runtime.tasks import Task
@@ -64,3 +64,17 @@ def _hand_over(scope: Scope, works: Works, message: Message, decided: Decided, t
     set_state(scope, message.id, "delivered", was=("routed",))
     inbox.put(scope, task.id, "message", message.id)
     wake(scope, task.id, cause or f"message:{message.id}")
+
+
+def say_why(scope: Scope, message: Message, name: Name, goal: str = "") -> None:
+    """Answer a message that reaches no task with the sentence of this name."""
+    messages.say(
+        scope,
+        person_id=message.person_id,
+        text=sentence(message.language, name, goal),
+        task_id=None,
+        reply_to=message.id,
+        cause=f"route:{message.id}",
+        language=message.language,
+    )
+    set_state(scope, message.id, "answered", was=("routed",))

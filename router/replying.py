@@ -10,10 +10,9 @@ from router import clarify, index
 from router.asking import NEW
 from router.choosing import described, named
 from router.decided import Decided
-from router.handing import obstacle, to_task
+from router.handing import obstacle, say_why, to_task
 from router.index import Index
 from router.parts import Works
-from router.sentences import Name, sentence
 from runtime import cards, messages, tasks
 from runtime.cards import Card
 from runtime.messages import Message, set_state
@@ -94,11 +93,11 @@ def answered(scope: Scope, works: Works, message: Message, verdict: Decided) -> 
 def _answer(scope: Scope, works: Works, message: Message, card: Card, verdict: Decided) -> None:
     option = NEW if verdict.outcome in ("new", "light") else verdict.task_id
     if option not in {str(one["id"]) for one in card.options}:
-        _say(scope, message, "which")
+        say_why(scope, message, "which")
         return
     wrong = None if option == NEW else obstacle(scope, option)
     if wrong is not None:
-        _say(scope, message, *wrong)
+        say_why(scope, message, *wrong)
         return
     handlers = {"clarify": clarify.clarify_handler(works)}
     cards.answer(scope, card.id, str(option), message.text, message.person_id, handlers)
@@ -110,19 +109,6 @@ def _answer(scope: Scope, works: Works, message: Message, card: Card, verdict: D
         set_state(scope, message.id, "answered", was=("routed",), task_id=task_id)
     else:
         to_task(scope, works, message, verdict, tasks.get(scope, task_id))
-
-
-def _say(scope: Scope, message: Message, name: Name, goal: str = "") -> None:
-    messages.say(
-        scope,
-        person_id=message.person_id,
-        text=sentence(message.language, name, goal),
-        task_id=None,
-        reply_to=message.id,
-        cause=f"route:{message.id}",
-        language=message.language,
-    )
-    set_state(scope, message.id, "answered", was=("routed",))
 
 
 def _named_card(scope: Scope, card_id: str) -> Card | None:
