@@ -52,6 +52,8 @@ def decide(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str, n:
             return _NOTHING_MORE
         _check_circles(scope, turn, n)
         items = _claim(scope, turn, n)
+        if not items and _end_if_all_taken_back(scope, fence, turn):
+            return _NOTHING_MORE
     with kept(parts.database, workspace_id, fence, parts.lease):
         try:
             with parts.database.reading(workspace_id) as scope:
@@ -84,6 +86,16 @@ def _end_if_taken_back(scope: Scope, fence: TurnFence, turn: Turn) -> bool:
     if state not in ("withdrawn", "replaced"):
         return False
     fence.close(scope, "stopped", f"the message was {state}")
+    return True
+
+
+def _end_if_all_taken_back(scope: Scope, fence: TurnFence, turn: Turn) -> bool:
+    """A task that was made for words which a person took back in time has nothing to do."""
+    if turn.task_id is None or not inbox.all_taken_back(scope, turn.task_id):
+        return False
+    reason = "what it was made for was taken back"
+    fence.close(scope, "stopped", reason)
+    tasks.set_fields(scope, turn.task_id, status="stopped", reason=reason)
     return True
 
 

@@ -160,3 +160,9 @@ def last_message_read(scope: Scope, task_id: str) -> str | None:
 def read_by(scope: Scope, turn_id: str) -> list[Item]:
     """What the steps of a turn have read, in the order of reading."""
     return read_by_turns(scope, [turn_id])
+
+
+def all_taken_back(scope: Scope, task_id: str) -> bool:
+    """Whether a person took back all that this task was ever given, before any of it was read."""
+    states = scope.rows(scope.select(inbox.c.state).where(inbox.c.task_id == task_id).distinct())
+    return [row.state for row in states] == ["withdrawn"]

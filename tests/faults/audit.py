@@ -35,7 +35,7 @@ def assert_nothing_lost_or_doubled(rig: Rig, task: str, works: int) -> None:
         "and o.kind = 'image'",
         task=task,
     )
-    assert made == [(1,)] * works
+    assert made == [(1,)] * works, made
     keys = [key for (key,) in ask("select key from orders where task_id = :task and state = 'succeeded'", task=task)]
     billed = [row["idempotency_key"] for row in rig.studio.bill() if row["idempotency_key"] in keys]
     assert len(keys) == works

@@ -185,6 +185,19 @@ def test_9_message_can_be_taken_back_until_a_step_has_read_it(store: Store) -> N
     assert message(store, early).state == "withdrawn"
 
 
+def test_9_task_whose_only_words_were_taken_back_asks_no_model(store: Store) -> None:
+    made_for = new_task(store)
+    only = tell(store, made_for.id, "Make me two posters.")
+    with store.database.transaction(store.workspace_id) as scope:
+        messages.withdraw(scope, only)
+    turn_id = newest_turn(store, made_for.id).id
+
+    run(parts(store, ScriptedModel()), store, turn_id)
+
+    assert (turn(store, turn_id).status, task(store, made_for.id).status) == ("stopped", "stopped")
+    assert newest_turn(store, made_for.id).id == turn_id
+
+
 def test_plan_goes_on_by_itself_until_evidence_is_there(store: Store) -> None:
     made_for = new_task(store)
     asked = tell(store, made_for.id, "go")
