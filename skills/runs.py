@@ -144,7 +144,8 @@ def completed(scope: Scope, version_id: str, limit: int) -> list[SkillRun]:
     query = scope.select(skill_runs).where(
         skill_runs.c.version_id == version_id, skill_runs.c.status == "completed", _is_no_handler()
     )
-    return [_run(row) for row in scope.rows(query.order_by(skill_runs.c.ended_at.desc(), skill_runs.c.run_id.desc()).limit(limit))]
+    newest = query.order_by(skill_runs.c.ended_at.desc(), skill_runs.c.run_id.desc()).limit(limit)
+    return [_run(row) for row in scope.rows(newest)]
 
 
 def has_ended(scope: Scope, version_id: str) -> bool:
@@ -172,7 +173,8 @@ def failed_in_a_row(scope: Scope, version_id: str, function_id: str, most: int) 
         skill_runs.c.function_id == function_id,
         skill_runs.c.status.in_(("completed", "failed")),
     )
-    newest = [row.status for row in scope.rows(query.order_by(skill_runs.c.ended_at.desc(), skill_runs.c.run_id.desc()).limit(most))]
+    newest_first = query.order_by(skill_runs.c.ended_at.desc(), skill_runs.c.run_id.desc())
+    newest = [row.status for row in scope.rows(newest_first.limit(most))]
     return newest.index("completed") if "completed" in newest else len(newest)
 
 

@@ -257,7 +257,7 @@ def test_62_too_many_failures_restore_the_previous_version_once(store: Store) ->
     with store.database.transaction(store.workspace_id) as scope:
         bad = live(scope, "x", "2")
         assert _fails(scope, bad, "r1", "r2").failures == 2
-        run(scope, bad, "fine", "completed")
+        run(scope, bad, "r2b", "completed")
         promotion.run_completed(scope, "x", bad)
         assert book.get(scope, "x").failures == 0
     for name in ("r3", "r4"):
