@@ -89,6 +89,7 @@ def test_jitter_is_the_same_for_a_tick_and_within_its_bounds() -> None:
     assert jitter_of("app-fn", 60_000, 0) == 0
 
 
+@pytest.mark.long
 def test_jitter_delays_a_tick_and_the_event_tells_both_times(tmp_path: Path, serve: ServeApp) -> None:
     # Given a schedule of every minute with up to thirty seconds of jitter
     engine = EngineProcess(f"sqlite:///{tmp_path / 'engine.db'}", "--test-clock").start()

@@ -70,6 +70,7 @@ def test_60_a_bad_edit_leaves_the_good_version_serving_and_its_author_is_told(sk
     assert skills.skill("steady")["version"] == 1
 
 
+@pytest.mark.long
 def test_a_deleted_skill_starts_no_runs_and_may_come_back(skills: RunningSidecar) -> None:
     skills.save("leaver", hello(1, "leaver/asked"))
     skills.live("leaver", 1)

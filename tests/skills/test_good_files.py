@@ -181,6 +181,7 @@ def test_a_file_is_never_run_by_its_checks(tmp_path: Path) -> None:
     assert not trace.exists()
 
 
+@pytest.mark.long
 def test_a_large_and_hostile_file_is_answered_soon() -> None:
     began = time.monotonic()
     assert check_source(("x = [" + "[]," * 80_000 + "]\n").encode(), "thing", {})

@@ -24,6 +24,7 @@ def decoded(data: bytes) -> tuple[av.VideoStream, list[npt.NDArray[np.uint8]], f
         return stream, frames, float((film.duration or 0) / av.time_base)
 
 
+@pytest.mark.long
 def test_a_film_from_a_portrait_poster_lasts_five_seconds(studio: Studio) -> None:
     buffer = io.BytesIO()
     Image.linear_gradient("L").resize((400, 600)).convert("RGB").save(buffer, "PNG")

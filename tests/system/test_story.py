@@ -135,6 +135,7 @@ def test_reply_in_a_task_and_press_on_a_card_reach_it_without_a_routing_call(
     assert verdicts() == before
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("option", "films"), [("refuse", 0), ("approve", 1)])
 def test_film_above_the_allowance_asks_first(product: Product, posters: Posters, option: str, films: int) -> None:
     before = len([row for row in story.bill(product) if row["kind"] == "video"])

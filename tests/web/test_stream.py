@@ -178,6 +178,7 @@ def test_there_is_a_most_number_of_streams_and_a_place_is_freed(fresh_home: tupl
     parts.database.close()
 
 
+@pytest.mark.long
 def test_a_silent_stream_says_that_it_lives(site: Site) -> None:
     with site.client.stream("GET", "/api/v1/events") as answer:
         said = next(line for line in answer.iter_lines() if line.startswith(":"))
