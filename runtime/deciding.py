@@ -52,7 +52,7 @@ def decide(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str, n:
             return _NOTHING_MORE
         _check_circles(scope, turn, n)
         items = _claim(scope, turn, n)
-        if not items and _end_if_all_taken_back(scope, fence, turn):
+        if n == 1 and not items and _end_if_all_taken_back(scope, fence, turn):
             return _NOTHING_MORE
     with kept(parts.database, workspace_id, fence, parts.lease):
         try:
@@ -91,7 +91,11 @@ def _end_if_taken_back(scope: Scope, fence: TurnFence, turn: Turn) -> bool:
 
 def _end_if_all_taken_back(scope: Scope, fence: TurnFence, turn: Turn) -> bool:
     """A task that was made for words which a person took back in time has nothing to do."""
-    if turn.task_id is None or not inbox.all_taken_back(scope, turn.task_id):
+    if turn.task_id is None:
+        return False
+    # Who delivers to the task waits here, or has delivered before the look.
+    tasks.lock(scope, turn.task_id)
+    if not inbox.all_taken_back(scope, turn.task_id):
         return False
     reason = "what it was made for was taken back"
     fence.close(scope, "stopped", reason)
