@@ -64,12 +64,14 @@ CASES: dict[str, tuple[str, ...]] = {
     "turn_closed": _commit("turn.closed"),
     "turn_closed_at_the_end": ("turn.closed.after_commit#2",),
 }
-IN_A_ROW = [[name for n, name in enumerate(CASES) if n % 4 == part] for part in range(4)]
+ALONE = "turn_closed_at_the_end"
+"""Passes are counted in one process: a death between the first closing and the second begins the count anew."""
+IN_A_ROW = [[name for n, name in enumerate(CASES) if n % 4 == part and name != ALONE] for part in range(4)]
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_story_survives_a_death(rig: Rig, case: str) -> None:
-    if rig.database_url:
+    if rig.database_url and case != ALONE:
         pytest.skip("on PostgreSQL the deaths come in a row")
     _play(rig, CASES[case])
 
