@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from core.database import Scope
-from runtime.cards import Card, open_card
+from runtime.cards import Card, deliver_answer, open_card
 from skills import book, versions
 from skills.book import Skill
 from skills.manifest import Manifest
@@ -61,8 +61,13 @@ def missing(scope: Scope, stem: str, asked: Iterable[str]) -> tuple[str, ...]:
     return tuple(permission for permission in asked if not _covered(permission, has))
 
 
-def ask(scope: Scope, skill: Skill, version: Version, asked: Sequence[str], cause: str) -> Card:
-    """Open the card that asks a person for these permissions; with none, for the change itself."""
+def ask(
+    scope: Scope, skill: Skill, version: Version, asked: Sequence[str], cause: str, task_id: str | None = None
+) -> Card:
+    """Open the card that asks a person for these permissions; with none, for the change itself.
+
+    `task_id` is the task that wrote the version: it waits for the answer.
+    """
     what = f"version {version.number} of {skill.id}" if skill.serves else f"the skill {skill.id}"
     title = f"May {what} do this?" if asked else f"May {what} go live?"
     return open_card(
@@ -73,14 +78,32 @@ def ask(scope: Scope, skill: Skill, version: Version, asked: Sequence[str], caus
         options=GRANT_OPTIONS,
         subject={"skill_id": skill.id, "version_id": version.id, "permissions": list(asked)},
         cause=cause,
+        task_id=task_id,
     )
 
 
 def answer_permission(scope: Scope, card: Card) -> None:
     """Act on an answered permission card: what was granted is written down, and the version goes on or is refused.
 
-    An answer about a version that something newer overtook moves nothing.
+    An answer about a version that something newer overtook moves nothing. The task that wrote the version is woken
+    with the answer in any case.
     """
+    _act(scope, card)
+    deliver_answer(scope, card)
+
+
+def forget(scope: Scope, stem: str) -> None:
+    """Nothing is granted to this skill any longer."""
+    scope.change(scope.delete(skill_grants).where(skill_grants.c.skill_id == stem))
+
+
+def says(permission: str) -> str:
+    """A permission in words for people: what the skill may then do."""
+    kind, _, of = permission.partition(":")
+    return _SAYS.get(kind, "{}").format(of or kind)
+
+
+def _act(scope: Scope, card: Card) -> None:
     stem, version_id = str(card.subject["skill_id"]), str(card.subject["version_id"])
     skill = book.locked(scope, stem)
     version = versions.get(scope, version_id)
@@ -95,17 +118,6 @@ def answer_permission(scope: Scope, card: Card) -> None:
     versions.stage(scope, version_id, "refused")
     told = Problem(None, "a person refused what it asks for", "ask for less in its permissions, or ask the person")
     book.turn_down(scope, skill, version.sha, (told,))
-
-
-def forget(scope: Scope, stem: str) -> None:
-    """Nothing is granted to this skill any longer."""
-    scope.change(scope.delete(skill_grants).where(skill_grants.c.skill_id == stem))
-
-
-def says(permission: str) -> str:
-    """A permission in words for people: what the skill may then do."""
-    kind, _, of = permission.partition(":")
-    return _SAYS.get(kind, "{}").format(of or kind)
 
 
 def _covered(permission: str, has: frozenset[str]) -> bool:

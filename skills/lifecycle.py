@@ -27,8 +27,8 @@ class Facts:
     """What is known of a version that passed the checks.
 
     `missing` are permissions that nobody granted; `must_ask`: this change needs a person's word in any case, and has
-    not got it. `has_history`: a run has ended on the version that serves. `begun`, `completed` and `failed` count its
-    canary runs.
+    not got it. `unanswerable`: the card that asked can be answered no more. `has_history`: a run has ended on the
+    version that serves. `begun`, `completed` and `failed` count its canary runs.
     """
 
     author: str
@@ -36,6 +36,7 @@ class Facts:
     enabled: bool
     missing: tuple[str, ...] = ()
     must_ask: bool = False
+    unanswerable: bool = False
     has_history: bool = False
     dry_run: Trial | None = None
     shadow: Trial = Trial()
@@ -50,7 +51,7 @@ def next_move(facts: Facts) -> Move:
     if not facts.enabled:
         return "hold"
     if facts.missing or facts.must_ask:
-        return "hold" if facts.stage == "waiting" else "ask"
+        return "hold" if facts.stage == "waiting" and not facts.unanswerable else "ask"
     if facts.author != "agent" or not facts.has_history:
         return "activate"
     if facts.dry_run is None:

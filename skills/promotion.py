@@ -9,7 +9,7 @@ from core.bells import Bell
 from core.database import Scope
 from core.events import SkillQuarantined
 from runtime import cards, notices
-from skills import book, grants, lifecycle, runs, versions
+from skills import authors, book, grants, lifecycle, runs, versions
 from skills.book import Skill
 from skills.lifecycle import Facts, Trial
 from skills.problem import Problem
@@ -35,18 +35,19 @@ def facts_of(
         completed=counted.get("completed", 0),
         failed=counted.get("failed", 0),
         canary_runs=canary_runs,
+        unanswerable=_unanswerable(scope, version),
     )
 
 
 def locked(scope: Scope, stem: str) -> Skill:
     """The skill under its lock, for a change that may take its candidate away; raises NotFoundError.
 
-    The card that asks for the candidate is locked first: an answer takes the two in this order.
+    The card that asks for the candidate is locked first, and its task before: an answer takes them in this order.
     """
     skill = book.get(scope, stem)
     asked = versions.get(scope, skill.candidate_id).stage_facts.get("card_id") if skill.candidate_id else None
     if asked:
-        cards.lock(scope, str(asked))
+        authors.lock_card(scope, str(asked))
     return book.locked(scope, stem)
 
 
@@ -65,10 +66,11 @@ def offer(scope: Scope, stem: str, version: Version) -> Skill:
 
 
 def wait(scope: Scope, stem: str, version: Version, missing: tuple[str, ...]) -> Skill:
-    """It asks for what nobody granted: a card asks a person."""
+    """It asks for what nobody granted: a card asks a person, and the task that wrote it waits for the answer."""
+    task_id = authors.lock_task(scope, version)
     skill = book.locked(scope, stem)
     asked = int(version.stage_facts.get("asked", 0)) + 1
-    card = grants.ask(scope, skill, version, missing, f"permission:{version.id}:{asked}")
+    card = grants.ask(scope, skill, version, missing, f"permission:{version.id}:{asked}", task_id)
     versions.stage(scope, version.id, "waiting", asked=asked, card_id=card.id)
     status = "waiting" if skill.status in {"checking", "refused", "retired"} else skill.status
     return book.touch(scope, book.save(scope, replace(skill, status=status)))
@@ -170,9 +172,15 @@ def drop_candidate(scope: Scope, skill: Skill) -> None:
     """A newer save takes its place; a card that asked for it asks no more."""
     candidate = versions.get(scope, str(skill.candidate_id))
     if candidate.stage_facts.get("card_id"):
-        cards.supersede(scope, str(candidate.stage_facts["card_id"]))
+        authors.ask_no_more(scope, str(candidate.stage_facts["card_id"]))
     if candidate.stage in {"checked", "waiting", "dry_run", "shadow", "canary"}:
         versions.stage(scope, candidate.id, "superseded")
+
+
+def _unanswerable(scope: Scope, version: Version) -> bool:
+    """Whether the card that asks for it can be answered no more: its task was stopped."""
+    card_id = version.stage_facts.get("card_id")
+    return version.stage == "waiting" and card_id is not None and cards.get(scope, str(card_id)).state != "open"
 
 
 def _supersede(scope: Scope, version_id: str) -> None:

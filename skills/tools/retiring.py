@@ -9,7 +9,7 @@ from core.errors import ConflictError, RefusedError
 from core.tools import CallContext, Effect, ToolResult
 from runtime import cards
 from runtime.cards import AnswerHandler, Card
-from skills import book, control, runs, versions
+from skills import book, control, promotion, runs, versions
 from skills.book import Skill
 
 ACT = "retire_skill"
@@ -60,7 +60,7 @@ def on_irreversible_answered(others: AnswerHandler) -> AnswerHandler:
 
     def answered(scope: Scope, card: Card) -> None:
         if card.subject.get("act") == ACT and card.answer_option == "confirm":
-            skill = book.locked(scope, str(card.subject["skill_id"]))
+            skill = promotion.locked(scope, str(card.subject["skill_id"]))
             if skill.version_id != card.subject["version_id"]:
                 raise ConflictError(
                     f"another version of {skill.id} serves since the question was asked: keep it, or ask again"

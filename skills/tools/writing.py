@@ -29,7 +29,7 @@ _FELL = frozenset(("refused", "quarantined", "retired"))
 _SAYS = {
     "unseen": "saved; the sidecar has not looked at it yet: see read_skill later",
     "checked": "checked; it is on its way, or its skill is turned off",
-    "waiting": "checked; it goes live when a person grants on the card what it asks for",
+    "waiting": "checked; it goes live when a person grants on the card what it asks for: the answer is brought to you",
     "dry_run": "checked; it is tried on recorded runs while the version before it serves",
     "shadow": "checked; it runs beside the version that serves, without effects",
     "canary": "checked; the next few runs begin on it, then it serves alone",

@@ -157,6 +157,23 @@ def shipped_as(desk: SkillDesk, database: Database, stem: str) -> None:
     takes(database, desk, stem)
 
 
+def test_the_answers_to_the_cards_are_heard(model: OpenAIModel, database: Database, desk: SkillDesk) -> None:
+    class Waiting(Author):
+        def _result(self, decision: Decision, n: int) -> dict[str, Any]:
+            told = super()._result(decision, n)
+            return {**told, "status": "waiting", "card_id": f"card_{told['skill_id']}"} if "written" in told else told
+
+    author = Waiting(model, database, desk, NEED)
+    author.work(NEED)
+    assert "checkout_health_check (version 1) waits for your permission" in author.summary
+    for stem, option in (("checkout_incident_triage", "grant"), ("checkout_health_check", "refuse")):
+        author.worker.inputs.append({"kind": "answer", "card_id": f"card_{stem}", "option": option, "text": ""})
+    said = author.worker.decide()
+    assert said.calls == ()
+    assert "checkout_incident_triage (version 1) has your permission and goes live" in said.text
+    assert "checkout_health_check (version 1) stays off" in said.text
+
+
 @pytest.mark.parametrize(
     ("constant", "to"), [("SENSITIVITY", 0.71), ("SENSITIVITY", 1.6), ("DEGRADED_ABOVE.cpu_used", 0.9)]
 )

@@ -16,7 +16,9 @@ def manifest(**permissions: Any) -> Manifest:
     return Manifest.model_validate({"title": "T", "purpose": "P", "permissions": permissions})
 
 
-def saved(scope: Scope, stem: str, text: str, author: str = "person", **permissions: Any) -> Version:
+def saved(
+    scope: Scope, stem: str, text: str, author: str = "person", author_ref: str | None = None, **permissions: Any
+) -> Version:
     """A checked version of the skill, on its way."""
     skill = book.enter(scope, stem, origin="agent", path=f"/functions/{stem}.py")
     version = versions.add(
@@ -25,7 +27,7 @@ def saved(scope: Scope, stem: str, text: str, author: str = "person", **permissi
         sha=hashlib.sha256(text.encode()).hexdigest(),
         source=text,
         author=author,
-        author_ref=None,
+        author_ref=author_ref,
         reason="because",
         parent_id=skill.version_id,
         manifest=manifest(**permissions),

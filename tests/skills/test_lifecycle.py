@@ -36,6 +36,7 @@ SHADOWED = TRIED | {"shadow": Trial(1)}
         (AGENT | {"has_history": False}, "activate"),
         (AGENT | {"has_history": False, "must_ask": True}, "ask"),
         (AGENT | {"stage": "waiting", "must_ask": True}, "hold"),
+        (AGENT | {"stage": "waiting", "must_ask": True, "unanswerable": True}, "ask"),
         (AGENT, "dry_run"),
         (AGENT | {"missing": ("host:a",)}, "ask"),
         (AGENT | {"dry_run": Trial(1, "it raised")}, "refuse"),

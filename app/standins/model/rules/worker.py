@@ -11,18 +11,20 @@ from app.standins.model.rules.intent import Intent
 from app.standins.model.rules.main_thread import answer
 from app.standins.model.rules.phrases import phrase
 from app.standins.model.rules.shown import State
+from app.standins.model.rules.skill_answers import heard
 from app.standins.model.rules.skill_work import skill_work
 from app.standins.model.rules.story import Request, all_made, requests
 from app.standins.model.rules.wish import wish
 
 MOST_TRIES = 3
-_BLOCKING = frozenset({"quote", "limit", "permission", "irreversible", "checkpoint", "choice", "clarify"})
+_BLOCKING = frozenset({"quote", "limit", "irreversible", "checkpoint", "choice", "clarify"})
 _MAKERS = frozenset(ordering.TOOL_OF.values())
 _ACTING = (Intent.MAKE, Intent.CHANGE, Intent.ADD)
 
 
 def work(conversation: Conversation, state: State, tools: Set[str]) -> Reply:
     """The next decision of a task's worker."""
+    conversation = heard(conversation)
     asked = requests(conversation) or [_from_goal(state)]
     newest = asked[-1]
     if newest.intent is Intent.FORBIDDEN:

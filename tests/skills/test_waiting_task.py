@@ -1,0 +1,124 @@
+"""A task whose skill asks for permissions waits for the card, and an answer takes the task up again."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.model_scripted import ScriptedModel, says
+from core.tools import CallContext
+from runtime import cards, control, inbox, tasks, waits
+from runtime.cards import Card
+from skills import book, grants, promotion, versions
+from tests.runtime.driving import Note, new_task, newest_turn, parts, run, task, tell
+from tests.skills.saved import saved
+from tests.support.databases import Store
+
+HANDLERS = {"permission": grants.answer_permission}
+
+
+def waiting(store: Store) -> str:
+    """A task whose turn wrote a skill that wants to spend, and ended."""
+
+    def write(call: CallContext) -> None:
+        with store.database.transaction(store.workspace_id) as scope:
+            version = saved(scope, "x", "1", "agent", call.call_id, spend=True)
+            promotion.wait(scope, "x", version, ("spend",))
+
+    made_for = new_task(store, "Watch the checkout")
+    tell(store, made_for.id, "watch it")
+    model = ScriptedModel(says("", ("write_skill", "{}")), says("It waits for you."))
+    made = parts(store, model, Note("write_skill", during=write))
+    assert run(made, store, newest_turn(store, made_for.id).id) == "gated"
+    return made_for.id
+
+
+def the_card(store: Store) -> Card:
+    with store.database.reading(store.workspace_id) as scope:
+        (card,) = cards.open_cards(scope)
+    return card
+
+
+def answer(store: Store, card: Card, option: str) -> None:
+    with store.database.transaction(store.workspace_id) as scope:
+        cards.answer(scope, card.id, option, None, store.person_id, HANDLERS)
+
+
+def stage(store: Store) -> str:
+    with store.database.reading(store.workspace_id) as scope:
+        return versions.by_number(scope, "x", 1).stage
+
+
+def test_the_task_says_for_which_card_it_waits(store: Store) -> None:
+    task_id = waiting(store)
+
+    card = the_card(store)
+    assert (card.kind, card.task_id, task(store, task_id).status) == ("permission", task_id, "waiting")
+    with store.database.reading(store.workspace_id) as scope:
+        wait = waits.current(scope, task_id)
+    assert wait is not None
+    assert (wait.kind, wait.refs) == ("card", (card.id,))
+
+
+@pytest.mark.parametrize(("option", "became"), [("grant", "checked"), ("refuse", "refused")])
+def test_an_answer_takes_the_task_up_and_it_reads_what_was_said(store: Store, option: str, became: str) -> None:
+    task_id = waiting(store)
+
+    answer(store, the_card(store), option)
+
+    assert stage(store) == became
+    turn = newest_turn(store, task_id)
+    assert turn.status == "queued"
+    model = ScriptedModel(says("Thank you."))
+    assert run(parts(store, model), store, turn.id) == "completed"
+    assert f'"option": "{option}"' in str(model.requests[0][0])
+    assert task(store, task_id).status == "done"
+
+
+def test_the_answer_and_the_turn_it_queues_are_one_transaction(store: Store) -> None:
+    task_id, card = waiting(store), the_card(store)
+    before = newest_turn(store, task_id)
+
+    def dies() -> None:
+        with store.database.transaction(store.workspace_id) as scope:
+            cards.answer(scope, card.id, "grant", None, store.person_id, HANDLERS)
+            raise KeyError("the process dies before the commit")
+
+    with pytest.raises(KeyError):
+        dies()
+    assert (the_card(store).id, newest_turn(store, task_id).id, stage(store)) == (card.id, before.id, "waiting")
+    answer(store, card, "grant")
+    assert newest_turn(store, task_id).status == "queued"
+
+
+def test_a_newer_save_tells_the_task_that_the_answer_will_not_come(store: Store) -> None:
+    task_id, card = waiting(store), the_card(store)
+
+    with store.database.transaction(store.workspace_id) as scope:
+        saved(scope, "x", "2")
+
+    turn = newest_turn(store, task_id)
+    assert turn.status == "queued"
+    with store.database.reading(store.workspace_id) as scope:
+        (unread,) = inbox.unread(scope, task_id)
+        assert cards.get(scope, card.id).state == "superseded"
+    assert (unread.kind, unread.ref_id) == ("answer", card.id)
+
+
+def test_a_task_that_was_stopped_takes_its_question_along_and_the_skill_asks_by_itself(store: Store) -> None:
+    task_id, card = waiting(store), the_card(store)
+    with store.database.transaction(store.workspace_id) as scope:
+        control.stop(scope, task_id)
+
+    with store.database.transaction(store.workspace_id) as scope:
+        assert cards.get(scope, card.id).state == "void"
+        version = versions.by_number(scope, "x", 1)
+        facts = promotion.facts_of(scope, book.get(scope, "x"), version, always_ask=False, canary_runs=1, shadow_runs=1)
+        assert facts.unanswerable
+        promotion.wait(scope, "x", version, facts.missing)
+
+    asked = the_card(store)
+    assert asked.task_id is None
+    answer(store, asked, "grant")
+    assert stage(store) == "checked"
+    with store.database.reading(store.workspace_id) as scope:
+        assert tasks.get(scope, task_id).status == "stopped"
