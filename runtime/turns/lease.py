@@ -8,7 +8,6 @@ nothing.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from sqlalchemy.sql.dml import Update
 from core import statements
 from core.database import Database, Scope
 from core.errors import BusyError, LostError
+from core.heartbeat import beating
 from runtime import tasks
 from runtime.tables import turns
 from runtime.turns.rows import Turn, get, turn_of
@@ -205,24 +205,14 @@ def claimed(
 @contextmanager
 def kept(database: Database, workspace_id: str, fence: TurnFence, lease: timedelta) -> Iterator[None]:
     """Keep a claimed lease alive during a block; the block's last transaction releases it."""
-    done = threading.Event()
-    keeper = threading.Thread(
-        target=_keep_alive,
-        args=(database, workspace_id, fence, lease, done),
-        name=f"lease-{fence.turn_id}",
-        daemon=True,
-    )
-    keeper.start()
     try:
-        yield
+        with beating(
+            f"lease-{fence.turn_id}", lease.total_seconds() / 3, lambda: _renew(database, workspace_id, fence, lease)
+        ):
+            yield
     except BaseException:
-        done.set()
-        keeper.join()
         _let_go(database, workspace_id, fence)
         raise
-    finally:
-        done.set()
-        keeper.join()
 
 
 @contextmanager
@@ -243,15 +233,13 @@ def _let_go(database: Database, workspace_id: str, fence: TurnFence) -> None:
         return
 
 
-def _keep_alive(
-    database: Database, workspace_id: str, fence: TurnFence, lease: timedelta, done: threading.Event
-) -> None:
-    while not done.wait(lease.total_seconds() / 3):
-        try:
-            with database.transaction(workspace_id, "turn.renewed") as scope:
-                fence.renew(scope, lease)
-        except LostError:
-            return
-        except sa.exc.SQLAlchemyError:
-            # A database that is away for a moment: the next beat tries again, and the lease decides who is right.
-            continue
+def _renew(database: Database, workspace_id: str, fence: TurnFence, lease: timedelta) -> bool:
+    try:
+        with database.transaction(workspace_id, "turn.renewed") as scope:
+            fence.renew(scope, lease)
+    except LostError:
+        return False
+    except sa.exc.SQLAlchemyError:
+        # A database that is away for a moment: the next beat tries again, and the lease decides who is right.
+        return True
+    return True

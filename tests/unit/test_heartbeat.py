@@ -1,0 +1,92 @@
+"""Signs of life of work that takes long, and none of work that is over soon."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from core.heartbeat import beating
+
+AT_LEAST = 20.0
+
+
+def test_work_that_is_over_before_the_first_beat_has_none_and_no_thread() -> None:
+    beats: list[str] = []
+
+    def beat() -> bool:
+        beats.append("beat")
+        return True
+
+    with beating("short", 0.2, beat):
+        assert "short" not in {thread.name for thread in threading.enumerate()}
+    # Another one, whose first beat is due later, has its beat; by then the one of the first would have come.
+    later = threading.Event()
+    with beating("later", 0.3, lambda: later.set() is None):
+        assert later.wait(AT_LEAST)
+    assert beats == []
+
+
+def test_work_that_lasts_beats_until_it_is_over() -> None:
+    came = threading.Semaphore(0)
+
+    def beat() -> bool:
+        came.release()
+        return True
+
+    with beating("long", 0.01, beat):
+        for _ in range(3):
+            assert came.acquire(timeout=AT_LEAST)
+    assert "long" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_beat_that_says_no_is_the_last() -> None:
+    beats: list[str] = []
+    came = threading.Event()
+
+    def beat() -> bool:
+        beats.append("beat")
+        came.set()
+        return False
+
+    with beating("refused", 0.01, beat):
+        assert came.wait(AT_LEAST)
+        others = threading.Semaphore(0)
+        with beating("other", 0.01, lambda: others.release() is None):
+            for _ in range(3):
+                assert others.acquire(timeout=AT_LEAST)
+    assert beats == ["beat"]
+
+
+def test_beat_that_hangs_holds_up_no_other() -> None:
+    hangs, free = threading.Event(), threading.Event()
+
+    def hang() -> bool:
+        hangs.set()
+        return free.wait(AT_LEAST) and False
+
+    other = threading.Event()
+    with beating("hanging", 0.01, hang):
+        assert hangs.wait(AT_LEAST)
+        with beating("other", 0.01, lambda: other.set() is None):
+            assert other.wait(AT_LEAST)
+        free.set()
+
+
+def test_no_beat_is_under_way_after_the_block() -> None:
+    begun, over = threading.Event(), threading.Event()
+
+    def beat() -> bool:
+        begun.set()
+        threading.Event().wait(0.05)
+        over.set()
+        return True
+
+    def work() -> None:
+        with beating("broken", 0.01, beat):
+            assert begun.wait(AT_LEAST)
+            raise ValueError("lost")
+
+    with pytest.raises(ValueError, match="lost"):
+        work()
+    assert over.is_set()
