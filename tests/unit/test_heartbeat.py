@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 import pytest
 
 from core.heartbeat import beating
 
 AT_LEAST = 20.0
+
+
+def _says_yes(act: Callable[[], None]) -> Callable[[], bool]:
+    def beat() -> bool:
+        act()
+        return True
+
+    return beat
 
 
 def test_work_that_is_over_before_the_first_beat_has_none_and_no_thread() -> None:
@@ -22,7 +31,7 @@ def test_work_that_is_over_before_the_first_beat_has_none_and_no_thread() -> Non
         assert "short" not in {thread.name for thread in threading.enumerate()}
     # Another one, whose first beat is due later, has its beat; by then the one of the first would have come.
     later = threading.Event()
-    with beating("later", 0.3, lambda: later.set() is None):
+    with beating("later", 0.3, _says_yes(later.set)):
         assert later.wait(AT_LEAST)
     assert beats == []
 
@@ -52,7 +61,7 @@ def test_beat_that_says_no_is_the_last() -> None:
     with beating("refused", 0.01, beat):
         assert came.wait(AT_LEAST)
         others = threading.Semaphore(0)
-        with beating("other", 0.01, lambda: others.release() is None):
+        with beating("other", 0.01, _says_yes(others.release)):
             for _ in range(3):
                 assert others.acquire(timeout=AT_LEAST)
     assert beats == ["beat"]
@@ -68,7 +77,7 @@ def test_beat_that_hangs_holds_up_no_other() -> None:
     other = threading.Event()
     with beating("hanging", 0.01, hang):
         assert hangs.wait(AT_LEAST)
-        with beating("other", 0.01, lambda: other.set() is None):
+        with beating("other", 0.01, _says_yes(other.set)):
             assert other.wait(AT_LEAST)
         free.set()
 
