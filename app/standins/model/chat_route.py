@@ -8,11 +8,11 @@ from typing import Any
 
 from flask import Blueprint, Response, jsonify, request
 
+from app.standins.fault import Fault
 from app.standins.model import faults, replay, request_log
 from app.standins.model.asked import Asked, read_request
 from app.standins.model.config import MODEL, ModelConfig
 from app.standins.model.door import require_key
-from app.standins.model.faults import Fault
 from app.standins.model.misbehaviour import spoilt
 from app.standins.model.problems import Problem
 from app.standins.model.reply import Reply, chunks, completion

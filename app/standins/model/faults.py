@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from dataclasses import dataclass
 from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from app.standins.fault import Fault
+
 BAD_ARGUMENTS = ("cut", "empty", "single_quotes", "list", "number", "glued")
 WITHOUT_ARGUMENT = ("refuse", "claim_consent", "cut", "drop", "html", "no_choices", "prose", "spin", "repeat")
 NEED_CALLS = ("bad_arguments", "cut", "prose")
-
-
-@dataclass(frozen=True)
-class Fault:
-    name: str
-    argument: str
-
-    def __str__(self) -> str:
-        return f"{self.name}:{self.argument}" if self.argument else self.name
 
 
 class FaultMatch(BaseModel):
@@ -64,8 +56,7 @@ class FaultOrder(BaseModel):
         return self
 
     def fault(self) -> Fault:
-        name, _, argument = self.next.partition(":")
-        return Fault(name.strip(), argument.strip())
+        return Fault.parse(self.next)
 
 
 def order(db: sqlite3.Connection, wanted: FaultOrder) -> None:

@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from app.standins.fault import Fault
 from app.standins.model.conversation import Conversation, Made
-from app.standins.model.faults import Fault
 from app.standins.model.reply import Call, Reply
 
 

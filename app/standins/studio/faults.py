@@ -2,25 +2,17 @@
 
 import re
 import sqlite3
-from dataclasses import dataclass
 from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from app.standins.fault import Fault
 
 AT_SUBMIT = ("busy", "drop_after_store", "delay_reply", "error_after_store")
 AT_STATUS = ("html_status", "unknown_state", "error_status", "delay_status", "error_body_status", "lost_job")
 IN_JOB = ("fail_job", "content_refused", "wrong_type_output", "empty_output")
 IN_CALLBACKS = ("duplicate_callbacks", "no_callbacks", "late_progress_after_done", "failed_after_done")
 WITH_NUMBER = ("delay_reply", "error_after_store", "error_status", "delay_status")
-
-
-@dataclass(frozen=True)
-class Fault:
-    name: str
-    argument: str
-
-    def __str__(self) -> str:
-        return f"{self.name}:{self.argument}" if self.argument else self.name
 
 
 class FaultMatch(BaseModel):
@@ -50,8 +42,7 @@ class FaultOrder(BaseModel):
         return self
 
     def fault(self) -> Fault:
-        name, _, argument = self.next.partition(":")
-        return Fault(name.strip(), argument.strip())
+        return Fault.parse(self.next)
 
 
 def order(db: sqlite3.Connection, wanted: FaultOrder) -> None:

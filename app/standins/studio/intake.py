@@ -3,11 +3,11 @@
 import json
 from dataclasses import dataclass
 
+from app.standins.fault import Fault
 from app.standins.store import Store
 from app.standins.studio import faults, ledger, misbehaviour
 from app.standins.studio.blobs import Blobs
 from app.standins.studio.config import StudioConfig
-from app.standins.studio.faults import Fault
 from app.standins.studio.inputs import keep_data
 from app.standins.studio.job import Job
 from app.standins.studio.problems import Problem

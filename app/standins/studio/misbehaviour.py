@@ -7,8 +7,8 @@ import time
 
 from flask import Request, Response
 
+from app.standins.fault import Fault
 from app.standins.studio import faults
-from app.standins.studio.faults import Fault
 from app.standins.studio.problems import Problem
 
 
