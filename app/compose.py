@@ -103,11 +103,12 @@ class Parts:
     def watch_passes(self) -> tuple[Pass, ...]:
         """The rooms' own parts of the watch."""
         first_pause, patience = self.settings.poll_seconds, timedelta(seconds=self.settings.lease_seconds)
+        kept = timedelta(days=self.settings.retention_days)
         return (
             lambda workspace_id: generation_watching.pass_over(self.database, workspace_id, first_pause, patience),
             lambda workspace_id: review_watching.pass_over(self.database, workspace_id, patience),
-            lambda workspace_id: pruning.pass_over(self.database, workspace_id),
-            lambda workspace_id: skill_pruning.pass_over(self.database, workspace_id),
+            lambda workspace_id: pruning.pass_over(self.database, workspace_id, kept),
+            lambda workspace_id: skill_pruning.pass_over(self.database, workspace_id, kept),
         )
 
     @cached_property

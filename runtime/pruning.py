@@ -1,4 +1,5 @@
-"""Old rows that nobody asks for any more: kept answers to repeated requests, and changes that streams have read.
+"""Old rows that nobody asks for any more: kept answers to repeated requests, changes that streams have read, and
+notices that ops was sent.
 
 A stream that comes back with a number older than what is kept is told to load everything anew.
 """
@@ -7,23 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 
 from core import leases
 from core.database import Database, Scope
 from core.tables import changes, replies
+from runtime.tables import notices
 
 REPLIES_KEPT = timedelta(days=2)
 CHANGES_KEPT = timedelta(days=7)
+NOTICES_KEPT = timedelta(days=30)
 PAUSE = timedelta(hours=1)
 BATCH = 500
 """Rows of one transaction; a statement takes no more parameters than that everywhere."""
 
 
-def pass_over(database: Database, workspace_id: str) -> int:
+def pass_over(database: Database, workspace_id: str, notices_kept: timedelta = NOTICES_KEPT) -> int:
     """Prune a workspace, at most once an hour whoever asks; answers how many rows went."""
     if not leases.take(database, f"prune:{workspace_id}"[:64], database.ids.new("prune"), PAUSE):
         return 0
-    return _all(database, workspace_id, _replies) + _all(database, workspace_id, _changes)
+    told = partial(_notices, kept=notices_kept)
+    return sum(_all(database, workspace_id, prune) for prune in (_replies, _changes, told))
 
 
 def _all(database: Database, workspace_id: str, prune: Callable[[Scope], int]) -> int:
@@ -50,3 +55,10 @@ def _changes(scope: Scope) -> int:
     oldest = scope.rows(scope.select(changes.c.seq, changes.c.at).order_by(changes.c.seq).limit(BATCH))
     last = max((row.seq for row in oldest if row.at < before and row.seq < newest), default=0)
     return scope.change(scope.delete(changes).where(changes.c.seq <= last)) if last else 0
+
+
+def _notices(scope: Scope, kept: timedelta) -> int:
+    """What a person was told stays in the thread; what ops was told stands where it was sent."""
+    sent = scope.select(notices.c.id).where(notices.c.audience == "ops", notices.c.sent_at < scope.now - kept)
+    ids = [row.id for row in scope.rows(sent.limit(BATCH))]
+    return scope.change(scope.delete(notices).where(notices.c.id.in_(ids))) if ids else 0

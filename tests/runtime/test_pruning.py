@@ -6,7 +6,8 @@ from datetime import timedelta
 
 from app.web.stream.frames import newest_seq, oldest_seq
 from core.tables import replies
-from runtime import pruning
+from runtime import notices, pruning
+from runtime.tables import notices as told
 from tests.runtime.driving import new_task
 from tests.support.databases import Store
 
@@ -60,3 +61,17 @@ def test_it_is_done_once_an_hour_however_many_watch(store: Store) -> None:
     reply(store, "old")
     store.clock.advance(pruning.REPLIES_KEPT + timedelta(hours=2))
     assert (prune(store), prune(store)) == (1, 0)
+
+
+def test_what_ops_was_told_goes_once_it_was_sent(store: Store) -> None:
+    with store.database.transaction(store.workspace_id) as scope:
+        for cause in ("sent", "unsent"):
+            notices.tell(scope, "ops", cause, cause)
+        notices.tell(scope, "person", "said", "said")
+        scope.change(scope.update(told).where(told.c.cause != "unsent").values(sent_at=scope.now))
+    store.clock.advance(timedelta(days=3))
+
+    assert pruning.pass_over(store.database, store.workspace_id, timedelta(days=2)) == 1
+
+    with store.database.reading(store.workspace_id) as scope:
+        assert {row.cause for row in scope.rows(scope.select(told))} == {"unsent", "said"}

@@ -5,8 +5,17 @@ from __future__ import annotations
 from datetime import timedelta
 from decimal import Decimal
 
-from skills import claims, pruning, refusals, spending
+from core.database import Scope
+from skills import book, claims, drafts, outcomes, promotion, pruning, refusals, runs, spending, starts, versions
+from skills.review import rows
+from tests.skills.saved import live, run
 from tests.support.databases import Store
+
+KEPT = timedelta(days=40)
+
+
+def prune(store: Store, kept: timedelta = KEPT) -> int:
+    return pruning.pass_over(store.database, store.workspace_id, kept)
 
 
 def fill(store: Store, n: int) -> None:
@@ -14,32 +23,126 @@ def fill(store: Store, n: int) -> None:
         claims.claim(scope, "watch", f"k{n}", "run", 60)
         refusals.record(scope, skill_id="watch", version_id=None, run_id=None, what="host", detail=f"{n}")
         spending.reserve(scope, key=f"llm:{n}", stem="watch", run_id="run", amount=Decimal("0.1"), budget=Decimal(1))
-
-
-def left(store: Store) -> tuple[list[str | None], list[str], Decimal]:
-    with store.database.reading(store.workspace_id) as scope:
-        held = [claims.holder(scope, "watch", f"k{n}") for n in (1, 2)]
-        kept = [one.detail for one in refusals.of_skill(scope, "watch")]
-        spent = spending.spent_on(scope, "watch", scope.now.date())
-    return held, kept, spent
+        outcomes.record(
+            scope, skill_id="watch", run_id=None, kind="answer", value=f"{n}", by=None, cause=f"c{n}", facts={}
+        )
+        starts.admit(scope, "watch", "work", f"2026-01-0{n}", f"r{n}")
+        drafts.announce(
+            scope, skill_id="watch", sha=f"s{n}", author="agent", author_ref="call", reason="", base_id=None
+        )
 
 
 def test_what_is_old_goes_and_what_is_not_stays(store: Store) -> None:
     fill(store, 1)
-    store.clock.advance(pruning.KEPT + timedelta(days=1))
+    store.clock.advance(KEPT + timedelta(days=1))
     fill(store, 2)
 
-    assert pruning.pass_over(store.database, store.workspace_id) == 3
-    assert left(store) == ([None, "run"], ["2"], Decimal("0.1"))
+    assert prune(store) == 6
+
+    with store.database.transaction(store.workspace_id) as scope:
+        assert [claims.holder(scope, "watch", f"k{n}") for n in (1, 2)] == [None, "run"]
+        assert [one.detail for one in refusals.of_skill(scope, "watch")] == ["2"]
+        assert spending.spent_on(scope, "watch", scope.now.date()) == Decimal("0.1")
+        assert [one.value for one in outcomes.of_skill(scope, "watch")] == ["2"]
+        assert [drafts.find(scope, "watch", f"s{n}") is None for n in (1, 2)] == [True, False]
+        assert not starts.admit(scope, "watch", "work", "2026-01-02", "another")
 
 
 def test_it_is_done_once_an_hour(store: Store) -> None:
     fill(store, 1)
-    store.clock.advance(pruning.KEPT + timedelta(days=1))
-    assert pruning.pass_over(store.database, store.workspace_id) == 3
+    store.clock.advance(KEPT + timedelta(days=1))
+    assert prune(store) == 6
     fill(store, 2)
     store.clock.advance(timedelta(minutes=2))
 
-    assert pruning.pass_over(store.database, store.workspace_id) == 0
+    assert prune(store) == 0
     store.clock.advance(timedelta(hours=1))
-    assert pruning.pass_over(store.database, store.workspace_id) == 1
+    assert prune(store) == 1
+
+
+def ran(store: Store, stem: str, *names: str) -> None:
+    """Runs of the version that serves, a minute apart, each completed."""
+    for name in names:
+        with store.database.transaction(store.workspace_id) as scope:
+            run(scope, serving(scope, stem), name, "completed")
+        store.clock.advance(timedelta(minutes=1))
+
+
+def serving(scope: Scope, stem: str) -> versions.Version:
+    return versions.get(scope, str(book.get(scope, stem).version_id))
+
+
+def known(store: Store, stem: str) -> set[str]:
+    with store.database.reading(store.workspace_id) as scope:
+        return {one.run_id for one in runs.of_skill(scope, stem, 2000)}
+
+
+def test_the_newest_runs_of_a_version_stay_so_that_it_has_a_history(store: Store) -> None:
+    with store.database.transaction(store.workspace_id) as scope:
+        live(scope, "x", "1")
+    named = [f"r{n:02}" for n in range(pruning.NEWEST + 5)]
+    ran(store, "x", *named)
+    store.clock.advance(KEPT)
+    ran(store, "x", "young")
+
+    assert prune(store) == 6
+
+    assert known(store, "x") == {*named[6:], "young"}
+    with store.database.reading(store.workspace_id) as scope:
+        version = serving(scope, "x")
+        facts = promotion.facts_of(scope, book.get(scope, "x"), version, always_ask=False, canary_runs=1, shadow_runs=1)
+        assert facts.has_history
+        assert len(runs.completed(scope, version.id, 5)) == 5
+
+
+def test_a_run_that_has_not_ended_keeps_its_version_whatever_its_age(store: Store) -> None:
+    with store.database.transaction(store.workspace_id) as scope:
+        run(scope, live(scope, "x", "1"), "sleeper")
+    ran(store, "x", *(f"r{n:02}" for n in range(pruning.NEWEST + 1)))
+    store.clock.advance(10 * KEPT)
+
+    assert prune(store) == 1
+
+    assert "sleeper" in known(store, "x")
+    with store.database.reading(store.workspace_id) as scope:
+        assert runs.pinned(scope, serving(scope, "x").id)
+
+
+def test_a_short_retention_leaves_what_a_review_looks_at(store: Store) -> None:
+    with store.database.transaction(store.workspace_id) as scope:
+        live(scope, "x", "1")
+    ran(store, "x", *(f"r{n:02}" for n in range(pruning.NEWEST + 3)))
+    store.clock.advance(timedelta(days=20))
+
+    assert prune(store, timedelta(days=1)) == 0
+    store.clock.advance(timedelta(days=9))
+    assert prune(store, timedelta(days=1)) == 3
+
+
+def test_old_reviews_go_but_for_the_newest_ones_and_one_that_is_under_way(store: Store) -> None:
+    with store.database.transaction(store.workspace_id) as scope:
+        live(scope, "x", "1")
+        for n in range(pruning.NEWEST + 2):
+            review = rows.request(scope, "x", f"weekly:{n}", ring=False)
+            rows.move(scope, review.id, "done", was="requested")
+    store.clock.advance(timedelta(minutes=1))
+    with store.database.transaction(store.workspace_id) as scope:
+        rows.request(scope, "x", "now", ring=False)
+    store.clock.advance(KEPT + timedelta(days=1))
+
+    assert prune(store) == 3
+
+    with store.database.reading(store.workspace_id) as scope:
+        assert rows.open_of(scope, "x") is not None
+        assert len(rows.of_skill(scope, "x", 100)) == pruning.NEWEST
+
+
+def test_more_than_a_batch_goes_in_one_pass(store: Store) -> None:
+    more = pruning.BATCH + pruning.NEWEST + 7
+    with store.database.transaction(store.workspace_id) as scope:
+        version = live(scope, "x", "1")
+        for n in range(more):
+            run(scope, version, f"r{n:04}", "completed")
+    store.clock.advance(KEPT + timedelta(days=1))
+
+    assert prune(store) == more - pruning.NEWEST
