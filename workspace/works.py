@@ -29,7 +29,8 @@ def file_output(
     """File an output, once for its `cause` (`order:output`): a new object, or the next version of `object_id`.
 
     When that object has moved past `base_version`, or is gone, the output is kept as an object of its own that is
-    stale and says in its recipe what it was made for: it replaces nothing. The task has seen what is answered.
+    stale and says in its recipe what it was made for: it replaces nothing. So is one whose recipe names `inputs` that
+    have moved past the versions it was made from. The task has seen what is answered.
     """
     if before := made_by(scope, cause):
         return before
@@ -42,16 +43,25 @@ def file_output(
         "cause": cause,
     }
     work = None
-    if object_id is not None:
+    overtaken = _overtaken(scope, recipe)
+    if object_id is not None and not overtaken:
         work = _on_top(scope, object_id, kind, base_version or 0, {**facts, "recipe": recipe})
-        if work is None:
-            recipe = {**recipe, "made_for": {"object_id": object_id, "version": base_version}}
     if work is None:
-        work = create(scope, kind=kind, recipe=recipe, stale=object_id is not None, object_id=_id_for(cause), **facts)
+        if object_id is not None:
+            recipe = {**recipe, "made_for": {"object_id": object_id, "version": base_version}}
+        stale = overtaken or object_id is not None
+        work = create(scope, kind=kind, recipe=recipe, stale=stale, object_id=_id_for(cause), **facts)
     if task_id is None:
         return work
     seen(scope, work.id, task_id, work.version)
     return get(scope, work.id, work.version)
+
+
+def _overtaken(scope: Scope, recipe: Mapping[str, Any]) -> bool:
+    """Whether a work that this was made from has another version by now, or is gone."""
+    inputs = recipe.get("inputs", ())
+    now = by_ids(scope, [str(one["object_id"]) for one in inputs]) if inputs else {}
+    return any(one["object_id"] not in now or now[one["object_id"]].version != one["version"] for one in inputs)
 
 
 def _id_for(cause: str) -> str:

@@ -1,9 +1,10 @@
-"""One product on each database for the whole package: a start costs seconds, a death in it a tenth of one."""
+"""What the tests of this package play on: one product on each database for all of them, or processes of their own."""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
@@ -11,7 +12,9 @@ import sqlalchemy as sa
 from app.standins.model.config import ModelConfig
 from app.standins.model.server import close, create_app
 from tests.faults.rig import MODEL_KEY, Model, Rig, Rows, settings_of
-from tests.generation.world import studio
+from tests.faults.stage import Stage
+from tests.generation.world import Studio, studio
+from tests.support.databases import Store
 from tests.support.product import Product
 from tests.support.wsgi import serving
 
@@ -40,6 +43,19 @@ def rig(shared_rig: Rig) -> Iterator[Rig]:
     shared_rig.peace()
     yield shared_rig
     shared_rig.peace()
+
+
+@pytest.fixture
+def stage(store: Store, tmp_path: Path, own_studio: Studio) -> Iterator[Stage]:
+    own_studio.heal()
+    yield Stage(store, tmp_path, own_studio)
+    own_studio.heal()
+
+
+@pytest.fixture(scope="package")
+def own_studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
+    with studio(tmp_path_factory.mktemp("studio")) as running:
+        yield running
 
 
 def _fresh_database(server: str) -> str:

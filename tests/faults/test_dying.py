@@ -1,16 +1,11 @@
-"""Points that a story meets only in trouble: a process dies at each, and the next one finishes the work once."""
+"""Points that a turn meets only in trouble: a process dies at each, and the next one finishes the work once."""
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import timedelta
-from decimal import Decimal
-from functools import partial
-from pathlib import Path
-from typing import Any
 
 import pytest
 from flask import Flask, request
@@ -20,93 +15,44 @@ from core.errors import UnavailableError
 from core.events import NoticeRequested
 from core.model_scripted import ScriptedModel, says
 from core.tables import replies
-from core.tools import CallContext, Effect
+from core.tools import CallContext
 from functions import notify
-from generation import watching as order_watching
-from generation.following import ring_for_next_run
-from generation.orders import Order
-from generation.tables import orders
 from router import deciding
-from runtime import calling, cards, closing, entering, guard, notices, pruning, tasks, watching
+from runtime import calling, cards, closing, entering, notices, pruning, tasks, watching
 from runtime import deciding as steps
-from runtime.tables import inbox
-from runtime.tasks import Task
+from runtime.tables import inbox, originals
+from runtime.tools.looking import PAGE
 from runtime.turns import ledger
-from runtime.turns.lease import TurnFence, hold
-from tests.faults.dying import at_once, survive
-from tests.generation.world import FILM_5, Studio, World, studio, studio_provider, world_of
+from runtime.turns.lease import hold
+from tests.faults.stage import Stage, commit
 from tests.router.world import scripted, verdict
 from tests.runtime import driving
 from tests.runtime.driving import LEASE, Note, new_task, newest_turn, parts, tell
-from tests.support.databases import Store
-from tests.support.waiting import until
 from tests.support.wsgi import serving
 
 pytestmark = pytest.mark.kill
 
 SHORT = timedelta(seconds=0.3)
 
-
-@dataclass
-class Stage:
-    """What a case plays on. Nothing that holds a connection is handed from one process to the next."""
-
-    store: Store
-    folder: Path
-    studio: Studio
-
-    def world(self, **settings: Any) -> World:
-        return world_of(self.store, self.folder / "home", studio_provider(self.studio), **settings)
-
-    def die(self, name: str, act: Callable[[], object]) -> None:
-        survive(self.store, self.folder, DEATHS[name], act)
-
-    def ordered(self) -> tuple[Task, Order]:
-        world = self.world()
-        task = world.task()
-        return task, world.order(task, world.turn(task))
-
-
-@pytest.fixture
-def stage(store: Store, tmp_path: Path, own_studio: Studio) -> Iterator[Stage]:
-    own_studio.heal()
-    yield Stage(store, tmp_path, own_studio)
-    own_studio.heal()
-
-
-@pytest.fixture(scope="module")
-def own_studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
-    with studio(tmp_path_factory.mktemp("studio")) as running:
-        yield running
-
-
-def _commit(name: str) -> tuple[str, str]:
-    return f"{name}.before_commit", f"{name}.after_commit"
-
-
 DEATHS: dict[str, tuple[str, ...]] = {
-    "notice": ("webhook.before", "webhook.after", *_commit("notice.sent")),
-    "handed_over": _commit("turn.handed_over"),
-    "failed": _commit("turn.failed"),
-    "nothing_begun": _commit("call.start_taken_back"),
-    "step_failed": (*_commit("decide.given_back"), *_commit("turn.let_go")),
-    "turn_renewed": _commit("turn.renewed"),
-    "asked": _commit("card.asked"),
+    "notice": ("webhook.before", "webhook.after", *commit("notice.sent")),
+    "handed_over": commit("turn.handed_over"),
+    "failed": commit("turn.failed"),
+    "nothing_begun": commit("call.start_taken_back"),
+    "step_failed": (*commit("decide.given_back"), *commit("turn.let_go")),
+    "turn_renewed": commit("turn.renewed"),
+    "asked": commit("card.asked"),
     "duplicate": ("duplicate.ask.before", "duplicate.ask.after"),
-    "watch_of_the_runtime": _commit("watch.repaired"),
-    "watch_of_the_orders": _commit("watch.repaired"),
-    "watcher": (*_commit("lease.taken"), *_commit("lease.freed")),
-    "pruned": _commit("pruned"),
-    "order_handed_over": _commit("order.handed_over"),
-    "order_ended": _commit("order.ended"),
-    "order_renewed": _commit("order.renewed"),
-    "overcharged": _commit("order.settled"),
-    "put_back": _commit("order.put_back"),
-    "unclear": _commit("order.noted"),
-    "looked_up": ("provider.look_up.before", "provider.look_up.after"),
-    "trouble": _commit("order.trouble"),
-    "stored": ("assets.put.before", "assets.put.after"),
-    "priced": ("provider.list.before", "provider.list.after"),
+    "watch_of_the_runtime": commit("watch.repaired"),
+    "watcher": (*commit("lease.taken"), *commit("lease.freed")),
+    "pruned": commit("pruned"),
+    "large_result": (
+        *commit("call.started"),
+        "call.act.before",
+        *commit("tool"),
+        "call.act.after",
+        *commit("call.result"),
+    ),
 }
 
 
@@ -124,7 +70,7 @@ def test_notice_is_posted_under_one_key_and_noted_once(stage: Stage) -> None:
         (notice,) = notices.latest(scope)
     asked = NoticeRequested(workspace_id=stage.store.workspace_id, notice_id=notice.id)
     with serving(app) as url:
-        stage.die("notice", lambda: notify.send(stage.store.database, lambda _channel: url, asked))
+        stage.die(DEATHS["notice"], lambda: notify.send(stage.store.database, lambda _channel: url, asked))
 
     with stage.store.database.reading(stage.store.workspace_id) as scope:
         sent = notices.get(scope, notice.id)
@@ -141,7 +87,7 @@ def test_long_turn_is_handed_over_once(stage: Stage) -> None:
     made = parts(store, ScriptedModel(says("done")))
     entering.open_turn(made, ws, turn_id, "run-1")
 
-    stage.die("handed_over", lambda: entering.hand_over(made, ws, turn_id, "run-1"))
+    stage.die(DEATHS["handed_over"], lambda: entering.hand_over(made, ws, turn_id, "run-1"))
 
     assert driving.run(made, store, turn_id, "run-2") == "completed"
 
@@ -154,7 +100,7 @@ def test_22_turn_that_is_given_up_asks_the_person_once(stage: Stage) -> None:
     made = parts(store, ScriptedModel())
     entering.open_turn(made, ws, turn_id, "run-1")
 
-    stage.die("failed", lambda: closing.fail(made, ws, turn_id, "run-1", "nothing works"))
+    stage.die(DEATHS["failed"], lambda: closing.fail(made, ws, turn_id, "run-1", "nothing works"))
 
     with store.database.reading(ws) as scope:
         (card,) = cards.open_cards(scope, task.id)
@@ -182,7 +128,7 @@ def test_14_call_that_began_nothing_is_run_again_though_it_is_not_repeatable(sta
             with suppress(UnavailableError):
                 calling.run_call(failing, ws, turn_id, "run-1", 1, seq)
 
-    stage.die("nothing_begun", both)
+    stage.die(DEATHS["nothing_begun"], both)
 
     with store.database.reading(ws) as scope:
         first, second = ledger.calls_of(scope, [turn_id])
@@ -204,7 +150,7 @@ def test_16_request_that_failed_gives_its_messages_back(stage: Stage) -> None:
         with suppress(UnavailableError):
             steps.decide(failing, ws, turn_id, "run-1", 1)
 
-    stage.die("step_failed", ask)
+    stage.die(DEATHS["step_failed"], ask)
 
     with store.database.reading(ws) as scope:
         assert [(row.ref_id, row.state) for row in scope.rows(scope.select(inbox))] == [(asked, "delivered")]
@@ -226,7 +172,7 @@ def test_18_heart_that_stops_between_two_beats_leaves_the_turn_to_the_next(stage
             with store.database.transaction(ws) as scope:
                 fence.release(scope)
 
-    stage.die("turn_renewed", work)
+    stage.die(DEATHS["turn_renewed"], work)
 
     assert (newest_turn(store, task.id).epoch, newest_turn(store, task.id).lease_token) == (3, None)
 
@@ -241,7 +187,7 @@ def test_13_question_to_a_person_is_put_once(stage: Stage) -> None:
     entering.open_turn(made, ws, turn_id, "run-1")
     steps.decide(made, ws, turn_id, "run-1", 1)
 
-    stage.die("asked", lambda: calling.run_call(made, ws, turn_id, "run-1", 1, 0))
+    stage.die(DEATHS["asked"], lambda: calling.run_call(made, ws, turn_id, "run-1", 1, 0))
 
     with store.database.reading(ws) as scope:
         assert len(cards.open_cards(scope, task.id)) == 1
@@ -257,7 +203,7 @@ def test_4_near_duplicate_is_judged_again_and_makes_no_second_task(stage: Stage)
         answers = (verdict("new"), verdict("existing", task_id=task.id))
         deciding.judge(scripted(stage.store, *answers)[0].parts, stage.store.workspace_id, message.id)
 
-    stage.die("duplicate", judge)
+    stage.die(DEATHS["duplicate"], judge)
 
     routed = world.route(message)
     assert (routed.task_id, len(world.all_tasks())) == (task.id, 1)
@@ -274,21 +220,9 @@ def test_24_watcher_that_dies_in_a_repair_is_followed(stage: Stage) -> None:
                 created_at=scope.now - timedelta(minutes=1),
             )  # fmt: skip
 
-    stage.die("watch_of_the_runtime", lambda: watching.pass_over(store.database, ws, timedelta(hours=1), LEASE))
+    stage.die(DEATHS["watch_of_the_runtime"], lambda: watching.pass_over(store.database, ws, timedelta(hours=1), LEASE))
 
     assert [newest_turn(store, task.id).status for task in made] == ["queued", "queued"]
-
-
-def test_22_watcher_that_dies_over_an_order_is_followed(stage: Stage) -> None:
-    _, order = stage.ordered()
-    stage.store.clock.advance(timedelta(minutes=1))
-
-    def look() -> None:
-        order_watching.pass_over(stage.store.database, stage.store.workspace_id, 1, timedelta(seconds=10))
-
-    stage.die("watch_of_the_orders", look)
-
-    assert stage.world().get(order.id).ring >= 1
 
 
 def test_15_watcher_that_dies_with_its_lease_is_followed(stage: Stage) -> None:
@@ -298,7 +232,7 @@ def test_15_watcher_that_dies_with_its_lease_is_followed(stage: Stage) -> None:
         assert leases.take(database, "watch", "mine", timedelta(seconds=25))
         leases.free(database, "watch", "mine")
 
-    stage.die("watcher", watch_once)
+    stage.die(DEATHS["watcher"], watch_once)
 
     assert leases.take(database, "watch", "another", timedelta(seconds=25))
 
@@ -317,160 +251,37 @@ def test_pruning_that_died_is_done_an_hour_later(stage: Stage) -> None:
         long_ago = scope.now - timedelta(days=9)
         scope.insert(replies, key="old", endpoint="POST /", digest="", created_at=long_ago)
 
-    stage.die("pruned", prune)
+    stage.die(DEATHS["pruned"], prune)
 
 
-def test_30_order_whose_run_is_long_is_handed_to_the_next(stage: Stage) -> None:
-    _, order = stage.ordered()
-    database, ws = stage.store.database, stage.store.workspace_id
+def test_17_large_result_is_stored_once_whatever_dies_while_it_is_stored(stage: Stage) -> None:
+    store, ws = stage.store, stage.store.workspace_id
+    task = new_task(store)
+    tell(store, task.id, "go")
+    turn_id = newest_turn(store, task.id).id
+    large = "Shot 1: dusk over the harbour. " * 2_000
 
-    stage.die("order_handed_over", lambda: ring_for_next_run(database, ws, order.id))
+    def write(call: CallContext) -> None:
+        with call.transaction() as scope:
+            tasks.set_fields(scope, task.id, brief=large)
 
-    assert stage.world().get(order.id).ring == 2
+    made = parts(store, ScriptedModel(says("", ("note", json.dumps({"text": large})))), Note(during=write))
+    entering.open_turn(made, ws, turn_id, "run-1")
+    steps.decide(made, ws, turn_id, "run-1", 1)
 
+    stage.die(DEATHS["large_result"], lambda: calling.run_call(made, ws, turn_id, "run-1", 1, 0))
 
-def test_34_order_that_fails_gives_its_money_back_once(stage: Stage) -> None:
-    stage.studio.fault("empty_output", times=1)
-    task, order = stage.ordered()
-
-    stage.die("order_ended", lambda: stage.world().follow(order))
-
-    _assert_ended(stage, task, order, "failed", released=1)
-
-
-def test_38_charge_above_the_quote_is_booked_once_and_the_next_act_is_asked_about(stage: Stage) -> None:
-    task, order = stage.ordered()
-    stage.world().poll(order)
-
-    def follow() -> None:
-        world = stage.world()
-        until("made or over", lambda: world.poll(order).next != "wait", 30)
-        if not world.get(order.id).open:
-            return
-        with world.scope() as scope:
-            scope.change(scope.update(orders).where(orders.c.id == order.id).values(charge=order.quote * 3))
-        world.settle(order)
-
-    stage.die("overcharged", follow)
-
-    world = stage.world()
-    assert world.money("settle") == [order.quote * 3]
-    assert "held" not in world.reservation_states()
-    with world.scope() as scope:
-        facts = guard.gather_facts(
-            scope,
-            effect=Effect.PAID,
-            person_id=stage.store.person_id,
-            asked_by="person",
-            task_id=task.id,
-            amount=order.quote,
-        )
-    verdict = guard.decide(facts)
-    assert isinstance(verdict, guard.NeedsQuote)
-    assert verdict.limit == "overcharge"
-
-
-def test_37_two_processes_that_want_the_last_of_the_day_get_it_once(stage: Stage) -> None:
-    world = stage.world()
-    world.limits(free_per_day=Decimal("0.25"))
-    pairs = [(task, world.turn(task)) for task in (world.task("one"), world.task("other"))]
-    for _, fence in pairs:
-        world.decide(fence, 1, FILM_5)
-
-    def place(task: Task, fence: TurnFence) -> None:
-        stage.world().call(task, fence, 1, 0)
-
-    at_once(stage.store, [partial(place, *pair) for pair in pairs])
-
-    after = stage.world()
-    assert (len(after.orders()), len(after.cards())) == (1, 1)
-
-
-def test_18_heart_that_stops_while_a_job_is_sent_leaves_it_to_the_next(stage: Stage) -> None:
-    """The job of the first one is found by its key, so that a second order meets the other death."""
-    stage.studio.fault("delay_reply:1.5", times=2)
-    world = stage.world()
-    task = world.task()
-    fence = world.turn(task)
-    both = [world.order(task, fence, n) for n in (1, 2)]
-
-    stage.die("order_renewed", lambda: [stage.world(lease_seconds=1).follow(order) for order in both])
-
-    for order in both:
-        _assert_made_once(stage, task, order)
-
-
-def test_27_order_that_was_not_accepted_is_sent_later(stage: Stage) -> None:
-    stage.studio.fault("busy", times=2)
-    task, order = stage.ordered()
-
-    stage.die("put_back", lambda: stage.world().follow(order))
-
-    _assert_made_once(stage, task, order)
-
-
-def test_27_unclear_submission_is_noted_and_found(stage: Stage) -> None:
-    """The death before the note ends the first attempt's story; a second order meets the death after it."""
-    stage.studio.fault("drop_after_store", times=2)
-    world = stage.world()
-    task = world.task()
-    fence = world.turn(task)
-    one, two = (world.order(task, fence, n) for n in (1, 2))
-
-    stage.die("unclear", lambda: [stage.world().follow(order) for order in (one, two)])
-
-    _assert_made_once(stage, task, one)
-    _assert_made_once(stage, task, two)
-
-
-def test_31_question_for_a_job_by_its_key_may_be_asked_again(stage: Stage) -> None:
-    stage.studio.fault("drop_after_store", times=1)
-    task, order = stage.ordered()
-
-    stage.die("looked_up", lambda: stage.world().follow(order))
-
-    _assert_made_once(stage, task, order)
-
-
-def test_30_trouble_with_the_provider_is_noted_and_passes(stage: Stage) -> None:
-    stage.studio.fault("error_status:502", times=2)
-    task, order = stage.ordered()
-
-    stage.die("trouble", lambda: stage.world().follow(order))
-
-    _assert_made_once(stage, task, order)
-
-
-def test_28_bytes_that_were_stored_before_a_death_are_one_work(stage: Stage) -> None:
-    task, order = stage.ordered()
-
-    stage.die("stored", lambda: stage.world().follow(order))
-
-    _assert_made_once(stage, task, order)
-
-
-def test_19_question_for_prices_comes_before_any_order(stage: Stage) -> None:
-    world = stage.world()
-    task = world.task()
-    fence = world.turn(task)
-    world.decide(fence, 1, ("generate_audio", {"prompt": "Waves", "title": "Waves", "seconds": 3}))
-
-    stage.die("priced", lambda: stage.world().call(task, fence, 1, 0))
-
-    assert len(stage.world().orders()) == 1
-
-
-def _assert_made_once(stage: Stage, task: Task, order: Order) -> None:
-    _assert_ended(stage, task, order, "succeeded", released=0)
-    assert [row["idempotency_key"] for row in stage.studio.bill()].count(order.key) == 1
-
-
-def _assert_ended(stage: Stage, task: Task, order: Order, state: str, *, released: int) -> None:
-    world = stage.world()
-    ended = world.get(order.id)
-    assert (ended.state, len(ended.object_ids)) == (state, 1 - released)
-    with stage.store.database.reading(stage.store.workspace_id) as scope:
-        outcomes = scope.rows(scope.select(inbox).where(inbox.c.task_id == task.id, inbox.c.ref_id == order.id))
-    assert len(outcomes) == 1
-    assert world.money("release").count(order.quote) == released
-    assert "held" not in world.reservation_states()
+    call_id = f"{turn_id}:1:0"
+    with store.database.reading(ws) as scope:
+        (kept,) = scope.rows(scope.select(originals))
+        call = ledger.get_call(scope, call_id)
+    assert (kept.cause, json.loads(kept.text)) == (call_id, {"noted": large})
+    assert (call.status, call.result_ref, (call.result or {})["stored_as"]) == ("done", kept.id, kept.id)
+    assert len(json.dumps(call.result)) < 3_000
+    pages = [("read_back", json.dumps({"ref": kept.id, "page": n + 1})) for n in range(-(-len(kept.text) // PAGE))]
+    assert (
+        driving.run(parts(store, ScriptedModel(says("", *pages), says("done")), Note()), store, turn_id) == "completed"
+    )
+    with store.database.reading(ws) as scope:
+        read = [(one.result or {})["text"] for one in ledger.calls_of_step(scope, turn_id, 2)]
+    assert "".join(read) == kept.text

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults import test_dying, test_every_point
+from tests.faults import test_dying, test_dying_orders, test_every_point
 from tests.faults.points import every_point
 
 ROOT = Path(__file__).parents[2]
@@ -16,6 +16,7 @@ TURN, FENCE = "tests/runtime/test_turn.py", "tests/runtime/test_fence.py"
 PLACING, SETTLING = "tests/generation/test_placing.py", "tests/generation/test_settling.py"
 SUBMITTING, PEOPLE = "tests/generation/test_submitting.py", "tests/faults/test_people_meanwhile.py"
 DYING, COMMANDS = "tests/faults/test_dying.py", "tests/faults/test_commands.py"
+ORDERS = "tests/faults/test_dying_orders.py"
 PROMISES = "tests/faults/test_promises.py"
 FROZEN = "tests/faults/test_frozen_worker.py::test_18_frozen_worker_is_replaced_at_epoch_2_and_its_late_write_refused"
 
@@ -44,7 +45,10 @@ SHOWN: dict[str, tuple[str, ...]] = {
     ),
     "15": (f"{EVERY_POINT}[15_result_stored]", f"{TURN}::test_15_result_that_was_saved_is_used_again"),
     "16": (f"{EVERY_POINT}[16_about_to_ask]", f"{EVERY_POINT}[16_answered_and_not_stored]"),
-    "17": (f"{TURN}::test_17_large_result_is_stored_once_and_read_back_by_pages",),
+    "17": (
+        f"{DYING}::test_17_large_result_is_stored_once_whatever_dies_while_it_is_stored",
+        f"{TURN}::test_17_large_result_is_stored_once_and_read_back_by_pages",
+    ),
     "18": (FROZEN, f"{FENCE}::test_18_frozen_execution_is_taken_over_once_and_its_late_result_refused"),
     "19": (
         "tests/faults/test_frozen_worker.py::test_19_frozen_worker_and_its_successor_place_the_same_order_once",
@@ -83,6 +87,7 @@ SHOWN: dict[str, tuple[str, ...]] = {
     ),
     "27": (
         f"{EVERY_POINT}[27_about_to_be_sent]",
+        f"{ORDERS}::test_27_31_job_that_nobody_can_be_asked_about_is_unresolved_and_paid_back_once",
         f"{SUBMITTING}::test_27_b01_an_unclear_submission_is_found_by_its_key",
     ),
     "28": (
@@ -97,7 +102,11 @@ SHOWN: dict[str, tuple[str, ...]] = {
         f"{EVERY_POINT}[30_asked_for_news]",
         "tests/generation/test_with_engine.py::test_30_without_callbacks_asking_finishes_the_job",
     ),
-    "31": (f"{EVERY_POINT}[31_sent_and_id_not_known]", f"{EVERY_POINT}[31_id_known_and_not_stored]"),
+    "31": (
+        f"{EVERY_POINT}[31_sent_and_id_not_known]",
+        f"{EVERY_POINT}[31_id_known_and_not_stored]",
+        f"{ORDERS}::test_27_31_job_that_nobody_can_be_asked_about_is_unresolved_and_paid_back_once",
+    ),
     "32": (
         f"{PROMISES}::test_32_single_picture_is_shown_without_a_further_inference",
         f"{SETTLING}::test_32_a_light_task_is_done_without_a_turn",
@@ -107,20 +116,23 @@ SHOWN: dict[str, tuple[str, ...]] = {
         f"{PLACING}::test_33_a_task_that_waited_for_the_card_waits_for_the_orders_then",
     ),
     "34": (
-        f"{DYING}::test_34_order_that_fails_gives_its_money_back_once",
+        f"{ORDERS}::test_34_order_that_fails_gives_its_money_back_once",
         f"{SETTLING}::test_34_one_that_fails_leaves_the_others_alone",
     ),
-    "35": (f"{SETTLING}::test_35_a_result_for_an_overtaken_version_is_kept_stale_and_not_placed",),
+    "35": (
+        f"{ORDERS}::test_35_result_for_an_overtaken_version_is_kept_stale_and_not_placed",
+        f"{SETTLING}::test_35_a_result_for_an_overtaken_version_is_kept_stale_and_not_placed",
+    ),
     "36": (
         f"{PROMISES}::test_36_39_above_the_allowance_there_is_one_card_and_no_job_whatever_the_model_says[36_nothing]",
         f"{PLACING}::test_36_above_the_free_amount_there_is_a_card_and_no_job",
     ),
     "37": (
-        f"{DYING}::test_37_two_processes_that_want_the_last_of_the_day_get_it_once",
+        f"{ORDERS}::test_37_two_processes_that_want_the_last_of_the_day_get_it_once",
         f"{PLACING}::test_37_two_tasks_that_want_the_last_of_the_day_get_it_once",
     ),
     "38": (
-        f"{DYING}::test_38_charge_above_the_quote_is_booked_once_and_the_next_act_is_asked_about",
+        f"{ORDERS}::test_38_charge_above_the_quote_is_booked_once_and_the_next_act_is_asked_about",
         f"{PLACING}::test_38_after_a_charge_above_the_plan_the_next_act_is_asked_about",
     ),
     "39": (
@@ -137,7 +149,7 @@ SHOWN: dict[str, tuple[str, ...]] = {
     ),
     "42": ("tests/generation/test_guard.py::test_42_what_cannot_be_undone_is_always_confirmed",),
 }
-ON_FUNCTIONS = ("17", "35", "42")
+ON_FUNCTIONS = ("42",)
 """Those that functions on a real database show as honestly; the others have a test in which processes die."""
 
 
@@ -147,7 +159,7 @@ def test_every_boundary_has_its_tests() -> None:
 
 def test_every_point_is_struck_by_a_case() -> None:
     """A commit or an outside call that is added without a case where a process dies there fails here."""
-    cases = [*test_every_point.CASES.values(), *test_dying.DEATHS.values()]
+    cases = [*test_every_point.CASES.values(), *test_dying.DEATHS.values(), *test_dying_orders.DEATHS.values()]
     struck = {entry.partition("#")[0] for entries in cases for entry in entries}
     assert sorted(every_point() - struck) == []
     assert {point for point in struck - every_point() if not point.startswith("web.")} == set()
