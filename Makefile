@@ -64,6 +64,7 @@ test-all: install-dev test-tools check
 	@$(PYTEST) -m "" $(ARGS)
 
 # The system tests against a running Inngest server: make test-engine URL=http://127.0.0.1:8288
+# The keys of a self-hosted one stand in INNGEST_SIGNING_KEY and INNGEST_EVENT_KEY.
 test-engine: install-dev
 	@test -n "$(URL)" || { echo "name the server: make test-engine URL=http://127.0.0.1:8288" >&2; exit 2; }
 	@$(BIN)/python -m pytest tests/system -m "not browser and not load" --engine "$(URL)" $(ARGS)

@@ -67,6 +67,9 @@ class Settings(BaseSettings):
 
     inngest_dev: str = Field("", validation_alias=_alias("INNGEST_DEV"), description="Inngest's own meaning")
     inngest_base_url: str = Field("", validation_alias=_alias("INNGEST_BASE_URL"), description="the engine's address")
+    inngest_env: str = Field(
+        "", validation_alias=_alias("INNGEST_ENV"), description="Inngest's own meaning: a branch environment's name"
+    )
     inngest_event_key: SecretStr = Field(
         SecretStr(""), validation_alias=_alias("INNGEST_EVENT_KEY"), description="Inngest's own meaning"
     )

@@ -29,18 +29,27 @@ def bare_key(signing_key: str) -> str:
 
 
 def bearer(signing_key: str) -> str:
-    """What proves a signing key to the engine without showing it; raises ValueError when the key is no hex."""
-    return "Bearer " + hashlib.sha256(bytes.fromhex(bare_key(signing_key))).hexdigest()
+    """What proves a signing key to the engine without showing it; raises ValueError when the key is no hex.
+
+    Only the key's secret part is hashed: a prefix stays before it, and tells Inngest's cloud the environment.
+    """
+    bare = bare_key(signing_key)
+    prefix = signing_key.removesuffix(bare)
+    return f"Bearer {prefix}{hashlib.sha256(bytes.fromhex(bare)).hexdigest()}"
 
 
 @dataclass(frozen=True)
 class Engine:
-    """One engine. `signing_keys` is empty for a keyless one, else the key and, where set, the fallback."""
+    """One engine. `signing_keys` is empty for a keyless one, else the key and, where set, the fallback.
+
+    `environment` names a branch environment of Inngest's cloud; empty: the one that the key belongs to.
+    """
 
     api_url: str
     events_url: str
     signing_keys: tuple[str, ...] = field(default=(), repr=False)
     event_key: str = field(default=_NO_EVENT_KEY, repr=False)
+    environment: str = ""
     timeout_seconds: float = 10.0
 
     @classmethod
@@ -58,7 +67,7 @@ class Engine:
         signing_keys = () if is_dev else tuple(key.get_secret_value() for key in keys if key.get_secret_value())
         event_key = settings.inngest_event_key.get_secret_value() or _NO_EVENT_KEY
         url = (settings.inngest_base_url or (dev if "://" in dev else _DEV_URL if is_dev else "")).rstrip("/")
-        return cls(url or _CLOUD_API, url or _CLOUD_EVENTS, signing_keys, event_key)
+        return cls(url or _CLOUD_API, url or _CLOUD_EVENTS, signing_keys, event_key, settings.inngest_env)
 
     @cached_property
     def _client(self) -> httpx.Client:
@@ -99,6 +108,8 @@ class Engine:
         self, method: str, url: str, params: Mapping[str, Any] | None, body: object, key: str | None
     ) -> httpx.Response:
         headers = {"authorization": bearer(key)} if key else {}
+        if self.environment:
+            headers["x-inngest-env"] = self.environment
         content: dict[str, Any] = {} if body is None else {"json": body}
         try:
             return self._client.request(method, url, params=params, headers=headers, **content)

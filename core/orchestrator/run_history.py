@@ -10,12 +10,13 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
 
-from core.errors import InvalidError, NotFoundError
+from core.errors import InvalidError, NotFoundError, UnavailableError
 from core.orchestrator.engine import Engine
 from core.orchestrator.trace import Step, error_in, plain, steps_of
 
 STATUSES = ("queued", "running", "completed", "failed", "cancelled")
 _LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
+_ALL_RUNS = "/v2/runs"
 _MOST = 100
 _RUN_ID = re.compile(r"[0-9A-Za-z]{26}")
 _ENDED = {"completed", "failed", "cancelled"}
@@ -99,7 +100,7 @@ class RunHistory:
         if status is not None and status not in STATUSES:
             raise InvalidError(f"no run has the status {status!r}; it is one of {', '.join(STATUSES)}")
         app, fn_id = _function(function)
-        path = f"/v2/apps/{quote(app, safe='')}/functions/{quote(fn_id, safe='')}/runs" if app and fn_id else "/v2/runs"
+        path = f"/v2/apps/{quote(app, safe='')}/functions/{quote(fn_id, safe='')}/runs" if app and fn_id else _ALL_RUNS
         found = self._list(path, since, cursor, max(1, min(limit, _MOST)))
         runs = [self._hydrated(run) for run in _runs_in(found) if fn_id is None or run.function == fn_id]
         return RunPage(tuple(run for run in runs if status in {None, run.status}), _next(found))
@@ -133,6 +134,8 @@ class RunHistory:
         try:
             found = self._engine.get(path, asked | _fresh())
         except NotFoundError:
+            if path == _ALL_RUNS:
+                raise UnavailableError("this engine lists no runs: a self-hosted Inngest does from 1.38 on") from None
             # An app or function that the engine never saw has no runs.
             return {}
         return found if isinstance(found, dict) else {}

@@ -22,6 +22,8 @@ from tests.support.waiting import until
 
 T = TypeVar("T")
 _ADDRESS = re.compile(r"(http://127\.0\.0\.1:\d+)/\?token=([\w.~-]+)")
+# The keys of a server that `--engine` names, read before the tests' clean environment hides them.
+ENGINE_KEYS = {name: os.environ[name] for name in ("INNGEST_SIGNING_KEY", "INNGEST_EVENT_KEY") if os.environ.get(name)}
 COMMAND = (sys.executable, "-P", "-m", "app.cli")
 # Short pauses, so that a kill costs a test a second or two instead of half a minute.
 QUICK = {
@@ -46,7 +48,8 @@ class Product:
 
     def __init__(self, home: Path, engine: str = "embedded", env: Mapping[str, str] | None = None) -> None:
         self.home = home
-        self.env = {**without_settings(), **QUICK, **(env or {})}
+        self.engine_keys = ENGINE_KEYS if engine != "embedded" else {}
+        self.env = {**without_settings(), **QUICK, **self.engine_keys, **(env or {})}
         self.output = home / "up.out"
         self.engine = engine
         self.url = self.token = ""

@@ -21,7 +21,8 @@ class Skilled:
     @cached_property
     def engine(self) -> Engine:
         if self.product.engine != "embedded":
-            return Engine.at(self.product.engine)
+            told = self.product.engine_keys
+            return Engine.at(self.product.engine, told.get("INNGEST_SIGNING_KEY"), told.get("INNGEST_EVENT_KEY"))
         keys = self.product.home / "keys"
         port = self.product.row("engine").port
         return Engine.at(
