@@ -1,18 +1,18 @@
-"""Looks at the services' metrics every half hour and has an incident triaged when something is wrong."""
+"""Looks at the services' metrics every half hour and has an incident triaged when something has become wrong."""
 
 import math
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TypedDict
 
 import inngest
 
-from skills.kit import Refused, Unavailable, client, http, llm, notify
+from skills.kit import Refused, Unavailable, client, http, llm, notify, runs
 
 MANIFEST = {
     "title": "Infrastructure health check",
     "purpose": "Reads error rates, latency and resource use from Prometheus every 30 minutes, has them classified as "
-    "normal, degraded or critical, and starts the triage of what is not normal.",
+    "normal, degraded or critical, and starts the triage of what has become worse, or stays bad for a day.",
     "permissions": {
         "hosts": ["127.0.0.1:9090"],
         "invoke": ["skill-incident_triage/incident-triage"],
@@ -35,6 +35,8 @@ CRITICAL_ABOVE = {"error_rate": 0.10, "latency_p95_seconds": 3.0, "cpu_used": 0.
 # The review moves this number: the limits above are divided by it, so a higher one alarms sooner.
 SENSITIVITY = 1.0
 
+# While nothing gets worse, people are not told again before this is over.
+QUIET = timedelta(hours=24)
 PAUSE = timedelta(minutes=5)
 ROUNDS = 3
 ASSESSMENT = {
@@ -56,6 +58,41 @@ class Assessment(TypedDict):
     services: list[str]
     reasoning: str
     by: str
+
+
+class Told(TypedDict):
+    """What people were told last, and when, in ISO 8601."""
+
+    status: str
+    services: list[str]
+    at: str
+
+
+class Past(TypedDict):
+    """`told` is None when all was well since; `now` is the time by the clock that dates runs."""
+
+    told: Told | None
+    now: str
+
+
+def look_back() -> Past:
+    """What an earlier run told: each hands it on to the next in its output."""
+    known = runs(100)
+    now = max((run.began_at for run in known), default=datetime.now(UTC)).isoformat()
+    for run in known:
+        if run.status == "completed" and isinstance(run.output, Mapping) and "told" in run.output:
+            return {"told": run.output["told"], "now": now}
+    return {"told": None, "now": now}
+
+
+def is_news(found: Assessment, past: Past) -> bool:
+    """Whether it is worse than what was told, in degree or by a service more, or was told long ago."""
+    told = past["told"]
+    if told is None or set(found["services"]) - set(told["services"]):
+        return True
+    if found["status"] == "critical" and told["status"] != "critical":
+        return True
+    return datetime.fromisoformat(past["now"]) - datetime.fromisoformat(told["at"]) >= QUIET
 
 
 def limits(of: Mapping[str, float]) -> dict[str, float]:
@@ -133,10 +170,17 @@ def tell_ops(ctx: inngest.ContextSync) -> None:
 def infra_health_check(ctx: inngest.ContextSync) -> dict[str, object]:
     metrics = wait_for_metrics(ctx)
     found = ctx.step.run("assess-health", lambda: assess(metrics))
+    past = ctx.step.run("look-back", look_back)
+    told = past["told"]
     if found["status"] == "normal":
-        return {**found, "measured": worst(metrics)}
+        if told is not None:
+            text = f"Back to normal: {', '.join(told['services'])}"
+            ctx.step.run("tell-recovery", lambda: notify("ops", text))
+        return {**found, "measured": worst(metrics), "told": None}
     services = found["services"]
     measured = max(round(pressure(metrics[name]), 4) for name in services)
+    if not is_news(found, past):
+        return {**found, "measured": measured, "told": told}
     data = {
         "service": ",".join(services),
         "services": services,
@@ -155,8 +199,9 @@ def infra_health_check(ctx: inngest.ContextSync) -> dict[str, object]:
         )
     except inngest.StepError as error:
         # Its own failure handler has told the ops channel; the next look triages again.
-        triage = {"failed": str(error)[:300]}
-    return {**found, "measured": measured, "triage": triage}
+        return {**found, "measured": measured, "triage": {"failed": str(error)[:300]}, "told": told}
+    now_told = {"status": found["status"], "services": services, "at": past["now"]}
+    return {**found, "measured": measured, "triage": triage, "told": now_told}
 
 
 def wait_for_metrics(ctx: inngest.ContextSync) -> dict[str, dict[str, float]]:

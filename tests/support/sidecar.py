@@ -170,7 +170,10 @@ class RunningSidecar:
             with self.reading() as scope:
                 return [card for card in cards.open_cards(scope) if card.subject.get("skill_id") == stem]
 
-        (card,) = until(f"a card about {stem}", open_ones, 60)
+        try:
+            (card,) = until(f"a card about {stem}", open_ones, 60)
+        except AssertionError as error:
+            raise AssertionError(f"{error}: {self.skill(stem)}") from None
         with self.writing() as scope:
             cards.answer(scope, card.id, option, None, PERSON_ID, {"permission": grants.answer_permission})
         return dict(card.subject)
