@@ -13,10 +13,11 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 from sqlalchemy.sql.dml import Delete, Update
 
-from core import crash, statements
+from core import crash, prepared, statements
 from core.bells import Bell, Bells, SilentBells
 from core.clock import Clock, SystemClock
 from core.ids import Ids, RandomIds
+from core.prepared import Found
 from core.tables import changes, workspaces
 
 _LONG_REST = 1.0
@@ -69,7 +70,8 @@ class Scope:
         )
 
     def insert(self, table: sa.Table, **values: Any) -> None:
-        self._connection.execute(statements.insert(table), {**values, "workspace_id": self.workspace_id})
+        row = {**values, "workspace_id": self.workspace_id}
+        prepared.run(self._connection, statements.insert(table, tuple(row)), row)
 
     def insert_all(self, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
         """Insert rows that all name the same columns."""
@@ -78,8 +80,9 @@ class Scope:
 
     def insert_new(self, table: sa.Table, **values: Any) -> bool:
         """Insert unless a unique constraint says it is there already; tells whether a row was added."""
-        statement = statements.insert_or_nothing(table, self._connection.dialect.name)
-        return self._connection.execute(statement, {**values, "workspace_id": self.workspace_id}).rowcount == 1
+        row = {**values, "workspace_id": self.workspace_id}
+        statement = statements.insert_or_nothing(table, tuple(row), self._connection.dialect.name)
+        return prepared.run(self._connection, statement, row).rowcount == 1
 
     def rows(self, statement: sa.Select[Any] | Update, **values: Any) -> list[Row[Any]]:
         """The rows of a select, or what an update of `core.statements` returns of those it met."""
@@ -103,11 +106,12 @@ class Scope:
         """Ring after the commit. Nothing depends on its being heard: the watch rings again."""
         self.bells.append(bell)
 
-    def _run(self, statement: sa.Select[Any] | Update | Delete, values: dict[str, Any]) -> sa.CursorResult[Any]:
+    def _run(self, statement: sa.Select[Any] | Update | Delete, values: dict[str, Any]) -> Found:
         scope = statement.get_execution_options().get(statements.SCOPE)
         if scope == statements.ANY:
             values[statements.WORKSPACE] = self.workspace_id
-        elif scope != self.workspace_id:
+            return prepared.run(self._connection, statement, values)
+        if scope != self.workspace_id:
             raise UnscopedStatementError(f"begin with scope.select/update/delete: {statement}")
         return self._connection.execute(statement, values)
 
@@ -115,8 +119,7 @@ class Scope:
         if not self._changes:
             return
         count = len(self._changes)
-        advanced = self._connection.execute(_ADVANCE, {"workspace": self.workspace_id, "count": count})
-        last = advanced.scalar_one()
+        last = prepared.run(self._connection, _ADVANCE, {"workspace": self.workspace_id, "count": count}).scalar()
         entries = [
             {"workspace_id": self.workspace_id, "seq": last - count + n, "kind": kind, "id": thing_id, "at": self.now}
             for n, (kind, thing_id) in enumerate(self._changes, start=1)
@@ -125,7 +128,11 @@ class Scope:
 
     def _insert_each(self, table: sa.Table, rows: list[dict[str, Any]]) -> None:
         # For a list the statement is made up anew each time.
-        self._connection.execute(statements.insert(table), rows[0] if len(rows) == 1 else rows)
+        statement = statements.insert(table, tuple(rows[0]))
+        if len(rows) == 1:
+            prepared.run(self._connection, statement, rows[0])
+        else:
+            self._connection.execute(statement, rows)
 
 
 class Database:

@@ -50,13 +50,14 @@ def one_of(column: sa.ColumnElement[str], *values: str) -> sa.ColumnElement[bool
 
 
 @cache
-def insert(table: sa.Table) -> Insert:
+def insert(table: sa.Table, columns: tuple[str, ...]) -> Insert:
+    """An insert for rows that name these columns."""
     return sa.insert(table)
 
 
 @cache
-def insert_or_nothing(table: sa.Table, dialect: str) -> Insert:
-    """An insert that a row with the same unique columns makes do nothing."""
+def insert_or_nothing(table: sa.Table, columns: tuple[str, ...], dialect: str) -> Insert:
+    """An insert for rows that name these columns, which a row with the same unique columns makes do nothing."""
     if dialect == "postgresql":
         return postgresql.insert(table).on_conflict_do_nothing()
     return sqlite.insert(table).on_conflict_do_nothing()
