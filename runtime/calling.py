@@ -27,6 +27,7 @@ _REPEATED = ToolResult(
     },
     ok=False,
 )
+_NEVER_HELD = frozenset({"cancel_generation"})
 
 
 @dataclass(frozen=True)
@@ -81,11 +82,20 @@ def run_call(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str, 
 
 
 def _refused(scope: Scope, tool: Tool, context: CallContext) -> ToolResult | None:
-    """What the person whose task it is may no longer do, the task may not either; paid tools ask the whole guard."""
+    """What the person whose task it is may no longer do, the task may not either, and nothing is written while a
+    checkpoint holds the task; paid tools ask the whole guard.
+    """
     if tool.effect not in (Effect.WRITE, Effect.IRREVERSIBLE):
         return None
     refused = guard.allowed_to(tool.effect, guard.role_of(scope, context.person_id))
+    if refused is None and _may_be_held(tool):
+        refused = guard.held_back(tool.effect, guard.at_checkpoint(scope, context.task_id))
     return None if refused is None else ToolResult({"error": refused.rule, "message": refused.reason}, ok=False)
+
+
+def _may_be_held(tool: Tool) -> bool:
+    """The plan itself may be kept at any time, and an order called off."""
+    return tool.effect is Effect.WRITE and tool.domain != "core" and tool.name not in _NEVER_HELD
 
 
 def _take_back_start(parts: RuntimeParts, workspace_id: str, fence: TurnFence, call_id: str) -> None:

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from core import statements
 from core.database import Scope
 from core.errors import ConflictError, InvalidError, NotFoundError
-from runtime import inbox, tasks
+from runtime import autonomy, inbox, tasks
 from runtime.tables import cards
 
 QUOTE_OPTIONS = ({"id": "approve", "label": "Approve"}, {"id": "refuse", "label": "Refuse"})
@@ -191,6 +191,9 @@ def answer(
     if not won:
         raise _not_open(get(scope, card_id))
     _changed(scope, card_id, card.task_id)
+    if card.task_id is not None:
+        plan = card.subject.get("plan") if card.kind == "checkpoint" else None
+        autonomy.answered(scope, card.task_id, option, card_id, plan)
     handlers.get(card.kind, deliver_answer)(scope, get(scope, card_id))
     return get(scope, card_id)
 

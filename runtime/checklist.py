@@ -21,7 +21,8 @@ MOST_STEPS = 60
 class ChecklistStep:
     """`evidence` is a list of `{kind, id}`; a step is `done` only with some.
 
-    `plan` counts the task's plans: step 2 of the second plan is another step than step 2 of the first.
+    `plan` counts the task's plans: step 2 of the second plan is another step than step 2 of the first. `checkpoint`
+    asks a person before the work goes on past the step; `mandatory` does so at every level of autonomy.
     """
 
     task_id: str
@@ -34,6 +35,7 @@ class ChecklistStep:
     depends_on: tuple[int, ...]
     evidence: tuple[Mapping[str, str], ...]
     checkpoint: bool
+    mandatory: bool
     updated_at: datetime
 
 
@@ -43,6 +45,7 @@ class NewStep:
     acceptance: str
     checkpoint: bool
     depends_on: tuple[int, ...]
+    mandatory: bool = False
 
 
 def _step(row: sa.Row[Any]) -> ChecklistStep:
@@ -62,6 +65,11 @@ _OF_TASK = (
 
 def of_task(scope: Scope, task_id: str) -> list[ChecklistStep]:
     return [_step(row) for row in scope.rows(_OF_TASK, task=task_id)]
+
+
+def newest_plan(scope: Scope, task_id: str) -> int:
+    """The number of the plan in force; 0 where there is none."""
+    return max((step.plan for step in of_task(scope, task_id)), default=0)
 
 
 def create(scope: Scope, task_id: str, new: Sequence[NewStep]) -> list[ChecklistStep]:
@@ -90,7 +98,8 @@ def create(scope: Scope, task_id: str, new: Sequence[NewStep]) -> list[Checklist
             stale=False,
             depends_on=[d for d in step.depends_on if 0 < d < n],
             evidence=[],
-            checkpoint=step.checkpoint,
+            checkpoint=step.checkpoint or step.mandatory,
+            mandatory=step.mandatory,
             updated_at=scope.now,
         )
     scope.changed("task", task_id)

@@ -7,7 +7,7 @@ from itertools import takewhile
 from typing import assert_never
 
 from core.database import Scope
-from runtime import cards, checklist, inbox, messages, tasks, waits
+from runtime import autonomy, cards, checklist, inbox, messages, tasks, waits
 from runtime.parts import RuntimeParts
 from runtime.tables import turns
 from runtime.tasks import Task
@@ -119,12 +119,12 @@ def _close_task_turn(scope: Scope, parts: RuntimeParts, fence: TurnFence, turn: 
             tasks.set_fields(scope, task.id, status="waiting", reason="", idle_rounds=idle)
         case Gate(ask):
             fence.close(scope, "gated", "a person must answer")
-            asked = [_ask_checkpoint(scope, task, ask)] if ask is not None else list(facts.open_cards)
+            asked = [_ask_checkpoint(scope, turn, task, ask)] if ask is not None else list(facts.open_cards)
             waits.begin(scope, task.id, turn.id, "card", asked)
             tasks.set_fields(scope, task.id, status="waiting", reason="", idle_rounds=idle)
         case End():
             fence.close(scope, "completed", "")
-            tasks.set_fields(scope, task.id, status="done", reason="", idle_rounds=0)
+            tasks.set_fields(scope, task.id, status="done", reason="", idle_rounds=0, setbacks=0)
         case NoProgress(count):
             fence.close(scope, "completed", "no progress")
             _block(scope, task.id, turn.id, f"{count} turns went by without {_missed(facts)}")
@@ -143,7 +143,14 @@ def _facts(scope: Scope, parts: RuntimeParts, turn: Turn, task: Task) -> Facts:
         kind=task.kind,
         autonomy=task.autonomy,
         checklist=tuple(
-            ChecklistFact(step.n, step.status, step.checkpoint, step.n in approved)
+            ChecklistFact(
+                step.n,
+                step.status,
+                step.checkpoint,
+                step.n in approved,
+                step.mandatory,
+                step.plan <= task.approved_plan,
+            )
             for step in checklist.of_task(scope, task.id)
         ),
         open_orders=tuple(parts.open_orders(scope, task.id)),
@@ -221,8 +228,8 @@ def _finish_summary(made: Sequence[Call]) -> str:
     return ""
 
 
-def _ask_checkpoint(scope: Scope, task: Task, n: int) -> str:
-    """The card that a checkpoint needs and that the model did not make."""
+def _ask_checkpoint(scope: Scope, turn: Turn, task: Task, n: int) -> str:
+    """The card that a checkpoint needs and that the model did not make; asked anew by each turn that stops at it."""
     step = next(step for step in checklist.of_task(scope, task.id) if step.n == n)
     card = cards.open_card(
         scope,
@@ -230,7 +237,7 @@ def _ask_checkpoint(scope: Scope, task: Task, n: int) -> str:
         title=step.title,
         body=step.acceptance,
         options=cards.CHECKPOINT_OPTIONS,
-        cause=f"checkpoint:{task.id}:{step.plan}:{n}:{step.updated_at.isoformat()}",
+        cause=f"checkpoint:{turn.id}:{n}",
         task_id=task.id,
         subject={**checklist.checkpoint_subject(step), "evidence": list(step.evidence)},
     )
@@ -239,6 +246,7 @@ def _ask_checkpoint(scope: Scope, task: Task, n: int) -> str:
 
 def _block(scope: Scope, task_id: str, turn_id: str, reason: str) -> None:
     tasks.set_fields(scope, task_id, status="blocked", reason=reason)
+    autonomy.set_back(scope, task_id, turn_id)
     cards.open_card(
         scope,
         kind="blocked",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core.database import Scope
 from core.errors import ConflictError, InvalidError
-from runtime import cards, inbox, tasks, waits
+from runtime import autonomy, cards, checklist, inbox, tasks, waits
 from runtime.entering import ring_again
 from runtime.tables import turns
 from runtime.tasks import Plan, Task
@@ -61,10 +61,10 @@ def promote(scope: Scope, task_id: str) -> Task:
     return tasks.set_fields(scope, task_id, kind="persistent")
 
 
-def set_autonomy(scope: Scope, task_id: str, autonomy: str) -> Task:
-    if autonomy not in ("step", "checkpoint", "plan"):
-        raise InvalidError(f"autonomy is step, checkpoint or plan, not {autonomy!r}")
-    return tasks.set_fields(scope, task_id, autonomy=autonomy)
+def set_autonomy(scope: Scope, task_id: str, level: str) -> Task:
+    """Say how far the task may go before a person looks, from its next closing on."""
+    tasks.lock(scope, task_id)
+    return autonomy.set_level(scope, task_id, level, checklist.newest_plan(scope, task_id))
 
 
 def set_plan(scope: Scope, task_id: str, plan: Plan | None) -> Task:

@@ -14,7 +14,7 @@ from core.database import Scope
 from core.errors import NotFoundError
 from core.tables import roles
 from core.tools import Effect
-from runtime import credits, tasks
+from runtime import credits, inbox, tasks
 from runtime.credits import Budget, Overcharge, Used
 from runtime.tables import cards
 from runtime.tasks import Plan, Task
@@ -85,7 +85,7 @@ Verdict = Allowed | NeedsQuote | NeedsConfirmation | Refused
 
 def decide(facts: Facts) -> Verdict:
     """Pure; in the order permission, autonomy, budget."""
-    return _permission(facts) or _autonomy(facts) or _budget(facts)
+    return _permission(facts) or held_back(facts.effect, facts.at_checkpoint) or _budget(facts)
 
 
 def allowed_to(effect: Effect, role: str | None) -> Refused | None:
@@ -94,6 +94,21 @@ def allowed_to(effect: Effect, role: str | None) -> Refused | None:
         return Refused("permission", "the person has no role in this workspace")
     if effect is not Effect.READ and role == "viewer":
         return Refused("permission", "a viewer may look but not change or order anything")
+    return None
+
+
+def at_checkpoint(scope: Scope, task_id: str | None) -> bool:
+    """Whether an open checkpoint card holds the task."""
+    held = scope.select(cards.c.id).where(
+        cards.c.task_id == task_id, cards.c.kind == "checkpoint", cards.c.state == "open"
+    )
+    return task_id is not None and scope.first(held.limit(1)) is not None
+
+
+def held_back(effect: Effect, held: bool) -> Refused | None:
+    """The second rule by itself: what changes or costs something waits while a person is asked at a checkpoint."""
+    if effect in (Effect.WRITE, Effect.PAID) and held:
+        return Refused("autonomy", "a checkpoint card is open; wait for the person's answer")
     return None
 
 
@@ -111,12 +126,6 @@ def _permission(facts: Facts) -> Refused | None:
         return Refused("task", f"the task is {facts.task_status}; nothing new is started in it")
     if facts.effect is Effect.PAID and facts.task_status is None:
         return Refused("task", "Main orders nothing; paid work belongs to a task")
-    return None
-
-
-def _autonomy(facts: Facts) -> Refused | None:
-    if facts.effect in (Effect.WRITE, Effect.PAID) and facts.at_checkpoint:
-        return Refused("autonomy", "a checkpoint card is open; wait for the person's answer")
     return None
 
 
@@ -192,16 +201,16 @@ def gather_facts(
 ) -> Facts:
     """Read the facts of one call. Before admitting an order, take `credits.lock` in the same transaction.
 
-    A task that a program asked for stays the program's, whoever's message is being worked on.
+    A task that a program asked for, or has spoken in, stays the program's, whoever's message is being worked on.
     """
     task = None if task_id is None else _task(scope, task_id)
     used = Used(Decimal(0), 0) if task is None else credits.plan_used(scope, task.id)
     return Facts(
         effect=effect,
         role=role_of(scope, person_id),
-        asked_by="program" if task is not None and task.asked_by == "program" else asked_by,
+        asked_by="program" if task is not None and _is_a_programs(scope, task) else asked_by,
         task_status=None if task is None else task.status,
-        at_checkpoint=task is not None and _at_checkpoint(scope, task.id),
+        at_checkpoint=at_checkpoint(scope, task_id),
         amount=amount,
         currency=currency,
         budget=credits.budget(scope),
@@ -214,15 +223,12 @@ def gather_facts(
     )
 
 
+def _is_a_programs(scope: Scope, task: Task) -> bool:
+    return task.asked_by == "program" or inbox.program_spoke(scope, task.id)
+
+
 def _task(scope: Scope, task_id: str) -> Task | None:
     try:
         return tasks.get(scope, task_id)
     except NotFoundError:
         return None
-
-
-def _at_checkpoint(scope: Scope, task_id: str) -> bool:
-    held = scope.select(cards.c.id).where(
-        cards.c.task_id == task_id, cards.c.kind == "checkpoint", cards.c.state == "open"
-    )
-    return scope.first(held.limit(1)) is not None

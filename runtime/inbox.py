@@ -13,7 +13,7 @@ from core import statements
 from core.database import Scope
 from runtime import tasks
 from runtime.messages import set_state
-from runtime.tables import inbox
+from runtime.tables import inbox, messages
 from runtime.wake import wake
 
 
@@ -160,6 +160,18 @@ def last_message_read(scope: Scope, task_id: str) -> str | None:
 def read_by(scope: Scope, turn_id: str) -> list[Item]:
     """What the steps of a turn have read, in the order of reading."""
     return read_by_turns(scope, [turn_id])
+
+
+def program_spoke(scope: Scope, task_id: str) -> bool:
+    """Whether a step of the task has read, or is reading, what a program wrote."""
+    query = scope.select(inbox.c.id).where(
+        inbox.c.task_id == task_id,
+        inbox.c.kind == "message",
+        inbox.c.state.in_(("claimed", "consumed")),
+        messages.c.id == inbox.c.ref_id,
+        messages.c.asked_by == "program",
+    )
+    return scope.first(query.limit(1)) is not None
 
 
 def all_taken_back(scope: Scope, task_id: str) -> bool:

@@ -34,7 +34,10 @@ class Plan:
 
 @dataclass(frozen=True)
 class Task:
-    """`reason` says why a paused, blocked or stopped task stands; `idle_rounds` counts turns without progress."""
+    """`reason` says why a paused, blocked or stopped task stands; `idle_rounds` counts turns without progress.
+
+    `setbacks` counts failures and a person's noes in a row, `approved_plan` is the newest plan that a person approved.
+    """
 
     id: str
     person_id: str
@@ -49,6 +52,8 @@ class Task:
     language: str
     asked_by: str
     idle_rounds: int
+    setbacks: int
+    approved_plan: int
     cause: str
     created_at: datetime
     updated_at: datetime
@@ -90,6 +95,8 @@ def create(
         language=language,
         asked_by=asked_by,
         idle_rounds=0,
+        setbacks=0,
+        approved_plan=0,
         cause=cause,
         created_at=scope.now,
         updated_at=scope.now,

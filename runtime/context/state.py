@@ -35,6 +35,7 @@ def of_task(scope: Scope, task: Task, sources: Sequence[StateSource]) -> dict[st
                 "stale": step.stale,
                 "evidence": list(step.evidence),
                 "checkpoint": step.checkpoint,
+                "mandatory": step.mandatory,
                 "depends_on": list(step.depends_on),
             }
             for step in checklist.of_task(scope, task.id)

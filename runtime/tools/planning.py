@@ -54,6 +54,7 @@ class NewStepArguments(Arguments):
     title: Line
     acceptance: Annotated[str, Field(max_length=2000)] = ""
     checkpoint: bool = False
+    mandatory: bool = False
     depends_on: tuple[int, ...] = ()
 
 
@@ -70,12 +71,13 @@ class CreateChecklist:
     repeatable = True
     description = (
         "Write the plan as steps, each with what must be true for it to be done. `checkpoint` asks the person before "
-        "the work goes on past the step. A second call puts a new plan in the place of what is not done."
+        "the work goes on past the step; `mandatory` does so even where they let the plan run. A second call "
+        "puts a new plan in the place of what is not done."
     )
     arguments = CreateChecklistArguments
 
     def run(self, call: CallContext, arguments: CreateChecklistArguments) -> ToolResult:
-        new = [NewStep(s.title, s.acceptance, s.checkpoint, s.depends_on) for s in arguments.steps]
+        new = [NewStep(s.title, s.acceptance, s.checkpoint, s.depends_on, s.mandatory) for s in arguments.steps]
         with call.transaction() as scope:
             steps = checklist.create(scope, task_of(call), new)
             _drop_questions(scope, task_of(call), steps)

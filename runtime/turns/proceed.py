@@ -7,12 +7,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ChecklistFact:
-    """One checklist step: `approved` tells that a person let its checkpoint pass."""
+    """One checklist step: `approved` tells that a person let its checkpoint pass, `planned` that one approved the plan
+    it belongs to; `mandatory` checkpoints stop at every level.
+    """
 
     n: int
     status: str
     checkpoint: bool
     approved: bool
+    mandatory: bool = False
+    planned: bool = True
 
 
 @dataclass(frozen=True)
@@ -122,10 +126,14 @@ def _complete(facts: Facts) -> bool:
 
 
 def _checkpoint(facts: Facts) -> int | None:
-    if facts.autonomy == "plan":
-        return None
     for step in facts.checklist:
-        asks = step.checkpoint or facts.autonomy == "step"
-        if asks and step.status == "done" and not step.approved:
+        if step.status == "done" and not step.approved and _asks(facts.autonomy, step):
             return step.n
     return None
+
+
+def _asks(autonomy: str, step: ChecklistFact) -> bool:
+    """An approved plan is run to its end, past all but its mandatory checkpoints; one written anew is asked about."""
+    if autonomy == "plan":
+        return step.mandatory or not step.planned
+    return step.checkpoint or autonomy == "step"

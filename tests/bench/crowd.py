@@ -46,7 +46,8 @@ def _task(n: int) -> dict[sa.Table, dict[str, Any]]:
         tasks: {
             "id": task_id, "kind": "persistent", "goal": f"Old work {n}", "brief": "", "status": "done", "reason": "",
             "autonomy": "checkpoint", "plan_kinds": [], "language": "en", "person_id": PERSON_ID, "asked_by": "person",
-            "cause": f"bench:{n}", "idle_rounds": 0, "created_at": at, "updated_at": at,
+            "cause": f"bench:{n}", "idle_rounds": 0, "setbacks": 0, "approved_plan": 0,
+            "created_at": at, "updated_at": at,
         },
         messages: {
             "id": message_id, "person_id": PERSON_ID, "author": "user", "asked_by": "person", "text": f"Old work {n}",

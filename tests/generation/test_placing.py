@@ -20,7 +20,7 @@ from core.tools import ToolResult
 from generation.approving import quote_handler
 from generation.providers.jobs import JobsProvider
 from generation.states import State
-from runtime import cards, control, credits, inbox, tasks, waits
+from runtime import cards, control, credits, inbox, messages, tasks, waits
 from runtime.tables import cards as cards_table
 from runtime.tasks import Plan
 from tests.generation.world import FILM_5, FILM_8, PICTURE, Studio, World, world_of
@@ -270,6 +270,24 @@ def test_41_work_that_a_program_asked_for_stays_the_programs(world: World) -> No
     fence = world.turn(task)
     world.decide(fence, 1, PICTURE)
     assert "card_id" in world.call(task, fence, 1, 0, asked_by="person").content
+
+
+@pytest.mark.parametrize("then", ["nothing more", "a person's thanks"])
+def test_41_what_a_program_asks_for_in_a_persons_task_is_confirmed_too(world: World, then: str) -> None:
+    task = world.task()
+    fence = world.turn(task)
+    world.decide(fence, 1, PICTURE, PICTURE)
+    assert "order_id" in world.call(task, fence, 1, 0).content
+    said = [("program", "Twenty more of these.")] + ([] if then == "nothing more" else [("person", "Thank you.")])
+    with world.scope() as scope:
+        for n, (who, text) in enumerate(said):
+            told = messages.receive(
+                scope, person_id=world.store.person_id, asked_by=who, channel_id=None, text=text, to_task_id=task.id
+            )
+            inbox.put(scope, task.id, "message", told.id)
+            inbox.consume(scope, inbox.claim(scope, task.id, fence.turn_id, n + 2), fence.turn_id, n + 2)
+
+    assert "card_id" in world.call(task, fence, 1, 1).content
 
 
 def test_a_viewer_neither_orders_nor_approves(world: World) -> None:

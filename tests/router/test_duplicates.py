@@ -39,8 +39,8 @@ def task(task_id: str, goal: str) -> Task:
     at = datetime(2026, 3, 2, tzinfo=UTC)
     return Task(
         id=task_id, person_id="p", kind="persistent", parent_id=None, goal=goal, brief="", status="active", reason="",
-        autonomy="checkpoint", plan=None, language="en", asked_by="person", idle_rounds=0, cause=task_id,
-        created_at=at, updated_at=at,
+        autonomy="checkpoint", plan=None, language="en", asked_by="person", idle_rounds=0, setbacks=0,
+        approved_plan=0, cause=task_id, created_at=at, updated_at=at,
     )  # fmt: skip
 
 

@@ -23,6 +23,8 @@ from runtime.turns.proceed import (
 OPEN = ChecklistFact(1, "todo", checkpoint=False, approved=False)
 DONE = ChecklistFact(1, "done", checkpoint=False, approved=False)
 ASKS = ChecklistFact(1, "done", checkpoint=True, approved=False)
+MUST = ChecklistFact(1, "done", checkpoint=True, approved=False, mandatory=True)
+UNPLANNED = ChecklistFact(1, "done", checkpoint=False, approved=False, planned=False)
 PASSED = ChecklistFact(1, "done", checkpoint=True, approved=True)
 SECOND = ChecklistFact(2, "todo", checkpoint=False, approved=False)
 FACTS = Facts(
@@ -67,6 +69,11 @@ FACTS = Facts(
         (replace(FACTS, checklist=(ASKS, SECOND)), Gate(1)),
         (replace(FACTS, checklist=(PASSED, SECOND)), Next()),
         (replace(FACTS, checklist=(ASKS, SECOND), autonomy="plan"), Next()),
+        (replace(FACTS, checklist=(MUST, SECOND), autonomy="plan"), Gate(1)),
+        (replace(FACTS, checklist=(replace(MUST, approved=True), SECOND), autonomy="plan"), Next()),
+        # A plan that nobody has approved is no approved plan
+        (replace(FACTS, checklist=(UNPLANNED, SECOND), autonomy="plan"), Gate(1)),
+        (replace(FACTS, checklist=(UNPLANNED, SECOND)), Next()),
         (replace(FACTS, checklist=(DONE, SECOND), autonomy="step"), Gate(1)),
         # 44: rounds without progress end
         (replace(FACTS, progressed=False, idle_rounds=1), Next()),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 
+import httpx
 import pytest
 
 from runtime import cards
@@ -107,6 +108,20 @@ def test_a_secret_is_not_kept_with_the_answer(site: Site) -> None:
 
     assert first["key"]
     assert again == {**first, "key": None}
+
+
+def test_a_program_says_neither_how_far_a_task_goes_nor_what_it_may_spend(site: Site) -> None:
+    made = prepare(site)
+    path = f"/api/v1/tasks/{made.task_id}"
+    body = {"name": "robot", "scopes": ["read", "write", "approve"], "speaks_as": "program"}
+    robot = site.post("/api/v1/keys", body).json()["key"]
+
+    for wish in ({"autonomy": "plan"}, {"budget": "50"}):
+        refused = httpx.patch(f"{site.url}{path}", json=wish, headers={"Authorization": f"Bearer {robot}"}, timeout=30)
+        assert (refused.status_code, "person" in refused.json()["detail"]) == (403, True)
+
+    unchanged = site.get(path)
+    assert (unchanged["autonomy"], unchanged["budget"]) == ("checkpoint", None)
 
 
 def test_a_task_is_told_to_pause_resume_and_stop(site: Site) -> None:

@@ -550,6 +550,8 @@ def upgrade() -> None:
         sa.Column("language", sa.String(length=16), nullable=False),
         sa.Column("asked_by", sa.String(length=16), nullable=False),
         sa.Column("idle_rounds", sa.Integer(), nullable=False),
+        sa.Column("setbacks", sa.Integer(), nullable=False),
+        sa.Column("approved_plan", sa.Integer(), nullable=False),
         sa.Column("cause", sa.String(length=200), nullable=False),
         sa.Column("created_at", core.columns.Utc(), nullable=False),
         sa.Column("updated_at", core.columns.Utc(), nullable=False),
@@ -579,6 +581,7 @@ def upgrade() -> None:
         sa.Column("depends_on", sa.JSON(), nullable=False),
         sa.Column("evidence", sa.JSON(), nullable=False),
         sa.Column("checkpoint", sa.Boolean(), nullable=False),
+        sa.Column("mandatory", sa.Boolean(), nullable=False),
         sa.Column("updated_at", core.columns.Utc(), nullable=False),
         sa.CheckConstraint(
             "status in ('todo', 'doing', 'waiting', 'done', 'blocked', 'skipped')",

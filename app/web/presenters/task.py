@@ -64,6 +64,7 @@ def step_shape(step: ChecklistStep) -> dict[str, Any]:
         "depends_on": list(step.depends_on),
         "evidence": [dict(one) for one in step.evidence],
         "checkpoint": step.checkpoint,
+        "mandatory": step.mandatory,
     }
 
 

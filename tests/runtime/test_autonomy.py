@@ -1,0 +1,159 @@
+"""How far a task goes before a person looks: the levels, who moves them, and what waits at a checkpoint."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from core.model_scripted import ScriptedModel, says
+from runtime import cards, closing, control, entering, notices
+from runtime.cards import Card
+from runtime.turns import ledger
+from tests.runtime.driving import Note, new_task, newest_turn, parts, run, task, tell
+from tests.support.databases import Store
+
+PLAN = ({"title": "Brief"}, {"title": "Pictures"}, {"title": "Film"})
+
+
+def plan(*steps: dict[str, Any]) -> tuple[str, str]:
+    return "create_checklist", json.dumps({"steps": list(steps)})
+
+
+def done(*numbers: int, by: str) -> tuple[str, str]:
+    changes = [{"n": n, "status": "done", "evidence": [{"kind": "message", "id": by}]} for n in numbers]
+    return "update_checklist", json.dumps({"changes": changes})
+
+
+def played(store: Store, task_id: str, *calls: tuple[str, str]) -> str:
+    """A turn that makes these calls and says no more; answers how it ended."""
+    model = ScriptedModel(says("", *calls), says("So far.")) if calls else ScriptedModel(says("So far."))
+    return run(parts(store, model, Note()), store, newest_turn(store, task_id).id, run_id=f"run-{task_id}")
+
+
+def open_cards(store: Store, task_id: str) -> list[Card]:
+    with store.database.reading(store.workspace_id) as scope:
+        return cards.open_cards(scope, task_id)
+
+
+def answer(store: Store, card: Card, option: str) -> None:
+    with store.database.transaction(store.workspace_id) as scope:
+        cards.answer(scope, card.id, option, None, store.person_id, {})
+
+
+def level(store: Store, task_id: str, value: str) -> None:
+    with store.database.transaction(store.workspace_id) as scope:
+        control.set_autonomy(scope, task_id, value)
+
+
+def begun(store: Store, value: str, steps: Sequence[dict[str, Any]] = PLAN) -> tuple[str, str, str]:
+    """A task at a level whose first turn writes a plan and does its first two steps; how that turn ended."""
+    made = new_task(store)
+    asked = tell(store, made.id, "go")
+    level(store, made.id, value)
+    return made.id, asked, played(store, made.id, plan(*steps), done(1, 2, by=asked))
+
+
+@pytest.mark.parametrize(
+    ("value", "marks", "ends"),
+    [
+        ("step", {}, "gated"),
+        ("checkpoint", {}, "completed"),
+        ("checkpoint", {"checkpoint": True}, "gated"),
+        ("plan", {"checkpoint": True}, "completed"),
+        ("plan", {"mandatory": True}, "gated"),
+        ("checkpoint", {"mandatory": True}, "gated"),
+    ],
+)
+def test_where_a_task_stops_at_which_level(store: Store, value: str, marks: dict[str, bool], ends: str) -> None:
+    first, *others = PLAN
+    task_id, _, ended = begun(store, value, ({**first, **marks}, *others))
+
+    assert ended == ends
+    assert [card.kind for card in open_cards(store, task_id)] == (["checkpoint"] if ends == "gated" else [])
+
+
+def test_plan_that_is_written_anew_is_asked_about_once(store: Store) -> None:
+    task_id, asked, _ = begun(store, "plan")
+    rewritten = plan({"title": "Sound"}, {"title": "Titles"}, {"title": "End"})
+
+    assert played(store, task_id, rewritten, done(3, by=asked)) == "gated"
+    (card,) = open_cards(store, task_id)
+    assert card.title == "Sound"
+
+    answer(store, card, "continue")
+    assert played(store, task_id, done(4, by=asked)) == "completed"
+    assert open_cards(store, task_id) == []
+
+
+def test_checkpoint_that_is_to_be_adjusted_is_asked_about_again(store: Store) -> None:
+    """Though the model leaves the step as it was."""
+    first, *others = PLAN
+    task_id, _, _ = begun(store, "checkpoint", ({**first, "checkpoint": True}, *others))
+    (card,) = open_cards(store, task_id)
+    answer(store, card, "adjust")
+
+    assert played(store, task_id) == "gated"
+
+    (again,) = open_cards(store, task_id)
+    assert again.id != card.id
+
+
+def test_noes_in_a_row_lower_the_level_by_one_and_the_person_is_told(store: Store) -> None:
+    made = new_task(store)
+    level(store, made.id, "plan")
+    answers = ("refuse", "adjust", "approve", "refuse", "adjust", "keep")
+    levels = []
+    for n, option in enumerate(answers):
+        with store.database.transaction(store.workspace_id) as scope:
+            card = cards.open_card(
+                scope, kind="choice", title="?", body="", options=[{"id": option}], cause=str(n), task_id=made.id
+            )
+        answer(store, card, option)
+        levels.append(task(store, made.id).autonomy)
+
+    assert levels == ["plan"] * 5 + ["checkpoint"]
+    with store.database.reading(store.workspace_id) as scope:
+        (told,) = notices.latest(scope)
+    assert (told.task_id, "at every checkpoint" in told.text) == (made.id, True)
+
+
+def test_failures_in_a_row_lower_the_level_and_only_a_person_raises_it(store: Store) -> None:
+    made = new_task(store)
+    for n in range(4):
+        tell(store, made.id, f"try {n}")
+        turn_id = newest_turn(store, made.id).id
+        broken = parts(store, ScriptedModel())
+        entering.open_turn(broken, store.workspace_id, turn_id, f"run-{n}")
+        assert closing.fail(broken, store.workspace_id, turn_id, f"run-{n}", "it broke")
+        assert task(store, made.id).autonomy == ("step" if n >= 2 else "checkpoint")
+
+    level(store, made.id, "plan")
+    assert (task(store, made.id).autonomy, task(store, made.id).setbacks) == ("plan", 0)
+
+
+def test_nothing_is_written_while_a_checkpoint_holds_the_task(store: Store) -> None:
+    """The plan itself may be kept; a decision that asks and writes at once writes nothing."""
+    made = new_task(store)
+    tell(store, made.id, "go")
+    note = Note()
+    note.domain = "document"
+    ask = ("ask_user", json.dumps({"kind": "checkpoint", "title": "This way?"}))
+    turn_id = newest_turn(store, made.id).id
+    brief = ("set_brief", json.dumps({"brief": "Both ways"}))
+    model = ScriptedModel(says("", ask, ("note", "{}"), brief), says("Please say."))
+
+    assert run(parts(store, model, note), store, turn_id) == "gated"
+
+    with store.database.reading(store.workspace_id) as scope:
+        asked, wrote, kept = ledger.calls_of_step(scope, turn_id, 1)
+    assert (asked.status, wrote.status, kept.status) == ("done", "failed", "done")
+    assert (wrote.result or {})["error"] == "autonomy"
+    assert note.ran == []
+    (card,) = open_cards(store, made.id)
+    answer(store, card, "continue")
+    later = parts(store, ScriptedModel(says("", ("note", "{}")), says("Done.")), note)
+    run(later, store, newest_turn(store, made.id).id, run_id="run-2")
+    assert len(note.ran) == 1
