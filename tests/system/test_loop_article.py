@@ -22,6 +22,7 @@ pytestmark = pytest.mark.long
 SENTENCE = "{service} turns slow after midnight and we only hear of it at breakfast. Our Prometheus is at {url}."
 SLOW = 0.9
 """Seconds; a little above the limit that the skills begin with."""
+WELL = 0.2
 
 
 @dataclass
@@ -67,7 +68,8 @@ class Loop:
         return dict(run["output"])
 
     def alarm(self, answer: str | None, latency: float = SLOW) -> None:
-        """A run that alarms, and what a person says of it."""
+        """A run that alarms after one that found all well, and what a person says of it."""
+        assert self.look(WELL)["status"] == "normal"
         before = {card["id"] for card in self.skills.cards("choice")}
         assert self.look(latency)["status"] == "degraded"
         fresh = [card for card in self.skills.cards("choice") if card["id"] not in before]
@@ -176,7 +178,7 @@ def test_alarms_that_come_too_late_make_it_more_sensitive(loop_of: Callable[[str
 def test_with_few_runs_nothing_changes(loop_of: Callable[[str], Loop]) -> None:
     search = loop_of("search")
     search.begin()
-    for _ in range(3):
+    for _ in range(2):
         search.alarm("false alarm")
 
     became, review = search.review()
