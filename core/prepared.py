@@ -131,7 +131,7 @@ def run(connection: Connection, statement: Statement, values: Mapping[str, Any])
             known = _known.setdefault(kind, WeakKeyDictionary())
         prepared = known.get(statement)
         if prepared is None:
-            columns = list(values) if isinstance(statement, Insert) else None
+            columns = list(values) if isinstance(statement, Insert) and statement.select is None else None
             prepared = known.setdefault(statement, _Prepared(statement, connection.dialect, columns))
         if prepared.usable:
             return prepared.run(connection, values)

@@ -12,12 +12,13 @@ from core import crash
 from core.database import Scope
 from core.errors import BusyError, LoopwrightError, LostError, UnavailableError
 from core.tools import CallContext, Effect, Tool, ToolResult
-from runtime import guard, messages, tasks
+from runtime import guard, messages
 from runtime.parts import RuntimeParts
-from runtime.turns import ledger, repeats
+from runtime.turns import ledger, repeats, standing
 from runtime.turns.lease import TurnFence, claimed, kept
 from runtime.turns.ledger import Call
 from runtime.turns.rows import Turn
+from runtime.turns.standing import CallStanding
 
 _REPEATED = ToolResult(
     {
@@ -46,11 +47,12 @@ def run_call(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str, 
         fence,
         turn,
     ):
-        call = ledger.get_call(scope, call_id)
+        found = None if turn.task_id is None else standing.before_call(scope, turn.task_id, call_id)
+        call = ledger.get_call(scope, call_id) if found is None else found.call
         if call.status in ledger.FINISHED:
             fence.release(scope)
             return _called(call)
-        context = _context(scope, parts, fence, workspace_id, turn, call)
+        context = _context(scope, parts, fence, workspace_id, turn, call, found)
         known = parts.tools_for(context.task_id)
         tool = known.get(call.tool)
         arguments = _arguments(tool, call, known)
@@ -58,7 +60,7 @@ def run_call(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str, 
             assert isinstance(arguments, ToolResult)
             ledger.record_result(scope, fence, call, "failed", arguments)
             return Called("failed", False)
-        if call.status == "proposed" and repeats.made_often(call.effect, ledger.made_like(scope, call)):
+        if call.status == "proposed" and _made_often(scope, call, found):
             ledger.record_result(scope, fence, call, "failed", _REPEATED)
             return Called("failed", False)
         if refused := _refused(scope, tool, context):
@@ -79,6 +81,12 @@ def run_call(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str, 
         with parts.database.transaction(workspace_id, "call.result") as scope:
             ledger.record_result(scope, fence, call, status, result)
     return Called(status, ends=call.tool == "finish" and result.ok)
+
+
+def _made_often(scope: Scope, call: Call, found: CallStanding | None) -> bool:
+    if found is not None and found.alike < repeats.MOST:
+        return False
+    return repeats.made_often(call.effect, ledger.made_like(scope, call))
 
 
 def _refused(scope: Scope, tool: Tool, context: CallContext) -> ToolResult | None:
@@ -121,11 +129,16 @@ def _act(tool: Tool, context: CallContext, arguments: BaseModel) -> ToolResult:
 
 
 def _context(
-    scope: Scope, parts: RuntimeParts, fence: TurnFence, workspace_id: str, turn: Turn, call: Call
+    scope: Scope,
+    parts: RuntimeParts,
+    fence: TurnFence,
+    workspace_id: str,
+    turn: Turn,
+    call: Call,
+    found: CallStanding | None,
 ) -> CallContext:
-    if turn.task_id is not None:
-        task = tasks.get(scope, turn.task_id)
-        person_id, asked_by, language = task.person_id, task.asked_by, task.language
+    if found is not None:
+        person_id, asked_by, language = found.person_id, found.asked_by, found.language
     else:
         asked = messages.get(scope, turn.message_id or "")
         person_id, asked_by, language = asked.person_id, asked.asked_by, asked.language or "en"

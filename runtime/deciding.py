@@ -13,9 +13,10 @@ from runtime.context import build
 from runtime.inbox import Item
 from runtime.messages import set_state
 from runtime.parts import RuntimeParts
-from runtime.turns import ledger, repeats
+from runtime.turns import ledger, repeats, standing
 from runtime.turns.lease import TurnFence, claimed, kept
 from runtime.turns.rows import Turn
+from runtime.turns.standing import Standing
 
 MOST_CALLS = 16
 """Calls of one decision; what is proposed beyond is not taken up, and the model sees that it was not."""
@@ -45,19 +46,20 @@ def decide(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str, n:
         fence,
         turn,
     ):
-        if ledger.step(scope, turn_id, n) is not None:
+        found = None if turn.task_id is None else standing.before_decision(scope, turn.task_id, turn_id, n)
+        if found.decided if found is not None else ledger.step(scope, turn_id, n) is not None:
             fence.release(scope)
             return Decided(len(ledger.calls_of_step(scope, turn_id, n)))
-        if _is_over(scope, fence, turn):
+        if _is_over(scope, fence, turn, found):
             return _NOTHING_MORE
-        _check_circles(scope, turn, n)
-        items = _claim(scope, turn, n)
+        _check_circles(scope, turn, n, found)
+        items = [] if found is None else _claim(scope, turn, n, found)
         if n == 1 and not items and _end_if_all_taken_back(scope, fence, turn):
             return _NOTHING_MORE
     with kept(parts.database, workspace_id, fence, parts.lease):
         try:
             with parts.database.reading(workspace_id) as scope:
-                request = build.request(scope, turn, items, parts)
+                request = build.request(scope, turn, items, parts, None if found is None else found.task)
             with crash.around("model.ask"):
                 decision = parts.model.decide(request.messages, request.tools)
             if turn.task_id is None and not decision.text.strip() and not decision.calls:
@@ -71,11 +73,11 @@ def decide(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str, n:
     return Decided(len(decision.calls)) if recorded else _NOTHING_MORE
 
 
-def _is_over(scope: Scope, fence: TurnFence, turn: Turn) -> bool:
+def _is_over(scope: Scope, fence: TurnFence, turn: Turn, found: Standing | None) -> bool:
     """Whether a person has ended this work, or let it rest, since the last step."""
-    if turn.task_id is None:
+    if found is None:
         return _end_if_taken_back(scope, fence, turn)
-    if tasks.get(scope, turn.task_id).status not in ("paused", *tasks.ENDED):
+    if found.task.status not in ("paused", *tasks.ENDED):
         return False
     fence.release(scope)
     return True
@@ -103,20 +105,21 @@ def _end_if_all_taken_back(scope: Scope, fence: TurnFence, turn: Turn) -> bool:
     return True
 
 
-def _check_circles(scope: Scope, turn: Turn, n: int) -> None:
+def _check_circles(scope: Scope, turn: Turn, n: int, found: Standing | None) -> None:
     if n > MOST_DECISIONS:
         raise ModelError(f"the turn took {MOST_DECISIONS} decisions and came to no end")
-    stuck = repeats.failing_again(ledger.failures(scope, turn.id)) if n > repeats.MOST else None
+    may_be = n > repeats.MOST and (found is None or found.failed)
+    stuck = repeats.failing_again(ledger.failures(scope, turn.id)) if may_be else None
     if stuck is not None:
         raise ModelError(f"the same call of {stuck} failed {repeats.MOST} times")
 
 
-def _claim(scope: Scope, turn: Turn, n: int) -> list[Item]:
-    if turn.task_id is None:
-        return []
-    # The task is at work again, so nobody needs to say that it should try.
-    cards.close_open(scope, turn.task_id, "superseded", kinds=("blocked",))
-    return inbox.claim(scope, turn.task_id, turn.id, n)
+def _claim(scope: Scope, turn: Turn, n: int, found: Standing) -> list[Item]:
+    if found.blocked:
+        # The task is at work again, so nobody needs to say that it should try.
+        cards.close_open(scope, found.task.id, "superseded", kinds=("blocked",))
+    # What comes after the look is read by a later step, as if it had come while the model thinks.
+    return inbox.claim(scope, found.task.id, turn.id, n) if found.unread else []
 
 
 def _give_back(parts: RuntimeParts, workspace_id: str, fence: TurnFence, turn: Turn) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -59,12 +59,17 @@ class Task:
     updated_at: datetime
 
 
-def _task(row: sa.Row[Any]) -> Task:
-    fields = dict(row._mapping)
-    fields.pop("workspace_id")
-    limits = (tuple(fields.pop("plan_kinds")), fields.pop("plan_count"), fields.pop("plan_expires_at"))
-    amount = fields.pop("plan_budget")
-    return Task(**fields, plan=None if amount is None else Plan(amount, *limits))
+_FIELDS = tuple(field.name for field in fields(Task) if field.name != "plan")
+
+
+def task_of(row: sa.Row[Any]) -> Task:
+    """The task of a row that has all columns of its table, and perhaps more."""
+    found = row._mapping
+    plan = None
+    if found["plan_budget"] is not None:
+        kinds, count, expires_at = found["plan_kinds"], found["plan_count"], found["plan_expires_at"]
+        plan = Plan(found["plan_budget"], tuple(kinds), count, expires_at)
+    return Task(**{name: found[name] for name in _FIELDS}, plan=plan)
 
 
 def create(
@@ -104,7 +109,7 @@ def create(
     if not added:
         row = scope.first(scope.select(tasks).where(tasks.c.cause == cause))
         assert row is not None
-        return _task(row)
+        return task_of(row)
     scope.changed("task", task_id)
     return get(scope, task_id)
 
@@ -118,7 +123,7 @@ def get(scope: Scope, task_id: str) -> Task:
     row = scope.first(_GET, task=task_id)
     if row is None:
         raise NotFoundError(f"no task {task_id} in this workspace")
-    return _task(row)
+    return task_of(row)
 
 
 def lock(scope: Scope, task_id: str) -> Task:
@@ -126,7 +131,7 @@ def lock(scope: Scope, task_id: str) -> Task:
     row = scope.first(_LOCK, task=task_id)
     if row is None:
         raise NotFoundError(f"no task {task_id} in this workspace")
-    return _task(row)
+    return task_of(row)
 
 
 def lock_with_turn(scope: Scope, task_id: str) -> Task:
@@ -150,7 +155,9 @@ def listing(
     if before is not None:
         at, last_id = before
         query = query.where(sa.or_(tasks.c.updated_at < at, sa.and_(tasks.c.updated_at == at, tasks.c.id < last_id)))
-    return [_task(row) for row in scope.rows(query.order_by(tasks.c.updated_at.desc(), tasks.c.id.desc()).limit(limit))]
+    return [
+        task_of(row) for row in scope.rows(query.order_by(tasks.c.updated_at.desc(), tasks.c.id.desc()).limit(limit))
+    ]
 
 
 def set_fields(scope: Scope, task_id: str, **values: Any) -> Task:

@@ -16,6 +16,7 @@ from runtime import messages, tasks
 from runtime.context import history, inputs, rules, shortening, state, window
 from runtime.inbox import Item
 from runtime.parts import RuntimeParts
+from runtime.tasks import Task
 from runtime.turns import ledger
 from runtime.turns.rows import Turn
 
@@ -32,18 +33,19 @@ class Request:
     layers: Mapping[str, str]
 
 
-def request(scope: Scope, turn: Turn, items: Sequence[Item], parts: RuntimeParts) -> Request:
-    """The request for the next step of a turn, which reads `items`."""
-    return _for_main(scope, turn, parts) if turn.task_id is None else _for_task(scope, turn, turn.task_id, items, parts)
+def request(scope: Scope, turn: Turn, items: Sequence[Item], parts: RuntimeParts, task: Task | None = None) -> Request:
+    """The request for the next step of a turn, which reads `items`; `task` is the turn's, where it has been read."""
+    if turn.task_id is None:
+        return _for_main(scope, turn, parts)
+    return _for_task(scope, turn, task or tasks.get(scope, turn.task_id), items, parts)
 
 
-def _for_task(scope: Scope, turn: Turn, task_id: str, items: Sequence[Item], parts: RuntimeParts) -> Request:
-    task = tasks.get(scope, task_id)
-    past = history.of_task(scope, turn, task_id, parts.inputs, parts.memory)
+def _for_task(scope: Scope, turn: Turn, task: Task, items: Sequence[Item], parts: RuntimeParts) -> Request:
+    past = history.of_task(scope, turn, task.id, parts.inputs, parts.memory)
     tail = _state(state.of_task(scope, task, parts.state_sources))
     if items:
         tail += "\n" + inputs.frame(inputs.render(scope, items, parts.inputs))
-    return _request(rules.WORKER, past.messages, past.digest, tail, parts.tools_for(task_id))
+    return _request(rules.WORKER, past.messages, past.digest, tail, parts.tools_for(task.id))
 
 
 def _for_main(scope: Scope, turn: Turn, parts: RuntimeParts) -> Request:

@@ -74,11 +74,11 @@ def _whole(scope: Scope, turn: Turn, task_id: str, inputs: Mapping[str, InputSou
 
 
 def _grown(scope: Scope, turn: Turn, task_id: str, inputs: Mapping[str, InputSource], known: Past) -> _Read:
-    taken = ledger.steps_after(scope, turn.id, known.last)
-    if not taken:
+    grown = ledger.growth(scope, turn.id, known.last)
+    if not grown.taken:
         return _Read(known, known.total, known.told)
-    items = inbox.read_after(scope, task_id, turn.id, known.last)
-    return _with(scope, turn, inputs, known, taken, items, ledger.calls_after(scope, turn.id, known.last))
+    items = inbox.read_after(scope, task_id, turn.id, known.last) if grown.has_read else ()
+    return _with(scope, turn, inputs, known, grown.taken, items, grown.made)
 
 
 def _with(

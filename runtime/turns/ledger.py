@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
@@ -15,7 +15,7 @@ from core.database import Scope
 from core.errors import NotFoundError
 from core.model import Decision
 from core.tools import Effect, ToolResult
-from runtime.tables import calls, originals, steps, turns
+from runtime.tables import calls, inbox, originals, steps, turns
 from runtime.turns.lease import TurnFence
 from runtime.turns.repeats import Failure, Made, wish_of
 
@@ -64,24 +64,38 @@ class Call:
     finished_at: datetime | None
 
 
+@dataclass(frozen=True)
+class Growth:
+    """Steps and calls in their order, and whether any of these steps has read an input."""
+
+    taken: tuple[Step, ...]
+    made: tuple[Call, ...]
+    has_read: bool
+
+
 def _step(row: sa.Row[Any]) -> Step:
-    fields = dict(row._mapping)
-    fields.pop("workspace_id")
-    fields["facts"] = tuple(fields["facts"])
-    return Step(**fields)
+    found = dict(row._mapping)
+    found.pop("workspace_id")
+    return _step_from(found)
 
 
-def _call(row: sa.Row[Any]) -> Call:
-    fields = dict(row._mapping)
-    fields.pop("workspace_id")
-    return Call(**fields)
+def _step_from(found: dict[str, Any]) -> Step:
+    return Step(**{**found, "facts": tuple(found["facts"])})
+
+
+_CALL_FIELDS = tuple(field.name for field in fields(Call))
+
+
+def call_of(row: sa.Row[Any]) -> Call:
+    """The call of a row that has all columns of its table, and perhaps more."""
+    found = row._mapping
+    return Call(**{name: found[name] for name in _CALL_FIELDS})
 
 
 _TURN: sa.BindParameter[str] = sa.bindparam("turn")
 _STEP: sa.BindParameter[int] = sa.bindparam("of_step")
 _TURNS: sa.BindParameter[Any] = sa.bindparam("of_turns", expanding=True)
 _ONE_STEP = statements.select(steps).where(steps.c.turn_id == _TURN, steps.c.n == _STEP)
-_STEPS_AFTER = statements.select(steps).where(steps.c.turn_id == _TURN, steps.c.n > _STEP).order_by(steps.c.n)
 _STEPS_OF = statements.select(steps).where(steps.c.turn_id.in_(_TURNS)).order_by(steps.c.turn_id, steps.c.n)
 _COUNT = (
     statements.select(sa.func.count(steps.c.n).label("n"), turns.c.task_id)
@@ -103,8 +117,33 @@ _CALLS_OF = (
     statements.select(calls).where(calls.c.turn_id.in_(_TURNS)).order_by(calls.c.turn_id, calls.c.step, calls.c.seq)
 )
 _CALLS_OF_STEP = statements.select(calls).where(calls.c.turn_id == _TURN, calls.c.step == _STEP).order_by(calls.c.seq)
-_CALLS_AFTER = (
-    statements.select(calls).where(calls.c.turn_id == _TURN, calls.c.step > _STEP).order_by(calls.c.step, calls.c.seq)
+_STEP_COLUMNS = [column for column in steps.c if column is not steps.c.workspace_id]
+_CALL_COLUMNS = [column for column in calls.c if column is not calls.c.workspace_id]
+_GROWTH = (
+    statements.select(
+        sa.exists()
+        .where(
+            inbox.c.workspace_id == steps.c.workspace_id,
+            inbox.c.turn_id == steps.c.turn_id,
+            inbox.c.step == steps.c.n,
+            inbox.c.state == "consumed",
+        )
+        .label("has_read"),
+        *(column.label(f"step_{column.name}") for column in _STEP_COLUMNS),
+        *(column.label(f"call_{column.name}") for column in _CALL_COLUMNS),
+    )
+    .select_from(
+        steps.outerjoin(
+            calls,
+            sa.and_(
+                calls.c.workspace_id == steps.c.workspace_id,
+                calls.c.turn_id == steps.c.turn_id,
+                calls.c.step == steps.c.n,
+            ),
+        )
+    )
+    .where(steps.c.turn_id == _TURN, steps.c.n > _STEP)
+    .order_by(steps.c.n, calls.c.seq)
 )
 _UNFINISHED = statements.update(calls).where(
     calls.c.id == sa.bindparam("call"), statements.one_of(calls.c.status, "proposed", "started")
@@ -140,11 +179,6 @@ def steps_of(scope: Scope, turn_ids: Sequence[str]) -> list[Step]:
     return [_step(row) for row in scope.rows(_STEPS_OF, of_turns=list(turn_ids))]
 
 
-def steps_after(scope: Scope, turn_id: str, n: int) -> list[Step]:
-    """The steps of a turn after step `n`, in their order."""
-    return [_step(row) for row in scope.rows(_STEPS_AFTER, turn=turn_id, of_step=n)]
-
-
 def count_steps_of_task(scope: Scope, task_id: str) -> int:
     return int(scope.scalar(_COUNT, task=task_id) or 0)
 
@@ -155,23 +189,33 @@ def newest_steps_of_task(scope: Scope, task_id: str, limit: int) -> list[Step]:
 
 
 def calls_of(scope: Scope, turn_ids: Sequence[str]) -> list[Call]:
-    return [_call(row) for row in scope.rows(_CALLS_OF, of_turns=list(turn_ids))]
+    return [call_of(row) for row in scope.rows(_CALLS_OF, of_turns=list(turn_ids))]
 
 
 def calls_of_step(scope: Scope, turn_id: str, n: int) -> list[Call]:
-    return [_call(row) for row in scope.rows(_CALLS_OF_STEP, turn=turn_id, of_step=n)]
+    return [call_of(row) for row in scope.rows(_CALLS_OF_STEP, turn=turn_id, of_step=n)]
 
 
-def calls_after(scope: Scope, turn_id: str, n: int) -> list[Call]:
-    """The calls of the steps of a turn after step `n`, in their order."""
-    return [_call(row) for row in scope.rows(_CALLS_AFTER, turn=turn_id, of_step=n)]
+def growth(scope: Scope, turn_id: str, n: int) -> Growth:
+    """What a turn has done after step `n`."""
+    taken: list[Step] = []
+    made: list[Call] = []
+    has_read = False
+    for row in scope.rows(_GROWTH, turn=turn_id, of_step=n):
+        found = row._mapping
+        if not taken or taken[-1].n != found["step_n"]:
+            taken.append(_step_from({column.name: found[f"step_{column.name}"] for column in _STEP_COLUMNS}))
+            has_read = has_read or found["has_read"]
+        if found["call_id"] is not None:
+            made.append(Call(**{column.name: found[f"call_{column.name}"] for column in _CALL_COLUMNS}))
+    return Growth(tuple(taken), tuple(made), has_read)
 
 
 def get_call(scope: Scope, call_id: str) -> Call:
     row = scope.first(_CALL, call=call_id)
     if row is None:
         raise NotFoundError(f"no call {call_id} in this workspace")
-    return _call(row)
+    return call_of(row)
 
 
 def made_like(scope: Scope, call: Call) -> list[Made]:

@@ -1,0 +1,56 @@
+"""Connections that stay open between transactions.
+
+SQLAlchemy makes much of taking a connection and giving it back, which several transactions a step would pay again and
+again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+_LONGEST_REST = 1.0
+"""Seconds after which the server may have closed a connection: it goes back to the pool, which tries what it gives."""
+_MOST_RESTING = 8
+
+
+class Connections:
+    """Of one engine. Each is used by one thread at a time, and the one that rested the shortest comes first."""
+
+    def __init__(self, engine: sa.Engine) -> None:
+        self._engine = engine
+        self._resting: deque[tuple[Connection, float]] = deque()
+
+    @contextmanager
+    def one(self) -> Iterator[Connection]:
+        """A connection for a transaction, which has ended when the block is left; one that failed is not kept."""
+        connection = self._take()
+        try:
+            yield connection
+        except BaseException:
+            connection.close()
+            raise
+        if len(self._resting) < _MOST_RESTING:
+            self._resting.append((connection, time.monotonic()))
+        else:
+            connection.close()
+
+    def close(self) -> None:
+        """Give back what rests."""
+        while self._resting:
+            self._resting.pop()[0].close()
+
+    def _take(self) -> Connection:
+        while True:
+            try:
+                connection, since = self._resting.pop()
+            except IndexError:
+                return self._engine.connect()
+            if time.monotonic() - since < _LONGEST_REST and not connection.invalidated:
+                return connection
+            connection.close()
