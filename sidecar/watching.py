@@ -24,11 +24,14 @@ from sidecar.folders import is_skill_name, stamps
 
 _log = logging.getLogger(__name__)
 # Reading a file is told too (opened, closed without a write); who reacted to that would react to himself.
+# A file that was renamed to its name is whole: only others of the same moment are waited for.
+_SWIFT = 0.005
 _CHANGES = {EVENT_TYPE_CREATED, EVENT_TYPE_MODIFIED, EVENT_TYPE_MOVED, EVENT_TYPE_DELETED, EVENT_TYPE_CLOSED}
 
 
 class FolderWatch(FileSystemEventHandler):
-    """Calls `changed` from one thread, `settle` seconds after the last sign of a change to a skill file.
+    """Calls `changed` from one thread, `settle` seconds after the last sign that a skill file is being written, and at
+    once for one that was renamed to its name.
 
     Each folder's parent is watched too, so that a folder that is moved away, made anew or moved back is noticed.
     Every `glance` seconds the files' stamps are compared, for what the system did not tell.
@@ -45,7 +48,7 @@ class FolderWatch(FileSystemEventHandler):
         self._observer = Observer()
         self._watches: dict[Path, ObservedWatch] = {}
         self._sign = threading.Condition()
-        self._last_sign: float | None = None
+        self._due: float | None = None
         self._folder_moved = False
         self._stop = False
 
@@ -69,14 +72,15 @@ class FolderWatch(FileSystemEventHandler):
         paths = [str(path) for path in (event.src_path, event.dest_path) if path]
         folder_moved = any(path in self._paths for path in paths) and event.event_type != EVENT_TYPE_MODIFIED
         if folder_moved or any(self._is_skill(Path(path)) for path in paths):
-            self._note(folder_moved)
+            whole = event.event_type == EVENT_TYPE_MOVED and self._is_skill(Path(str(event.dest_path)))
+            self._note(folder_moved, _SWIFT if whole and not folder_moved else self._settle)
 
     def _is_skill(self, path: Path) -> bool:
         return str(path.parent) in self._paths and is_skill_name(path.name)
 
-    def _note(self, folder_moved: bool) -> None:
+    def _note(self, folder_moved: bool, pause: float) -> None:
         with self._sign:
-            self._last_sign = time.monotonic()
+            self._due = max(self._due or 0.0, time.monotonic() + pause)
             self._folder_moved |= folder_moved
             self._sign.notify()
 
@@ -95,17 +99,17 @@ class FolderWatch(FileSystemEventHandler):
         seen = stamps(self._folders)
         while True:
             with self._sign:
-                if self._last_sign is None and not self._stop:
+                if self._due is None and not self._stop:
                     self._sign.wait(self._glance)
-                while self._last_sign is not None and not self._stop:
-                    left = self._last_sign + self._settle - time.monotonic()
+                while self._due is not None and not self._stop:
+                    left = self._due - time.monotonic()
                     if left <= 0:
                         break
                     self._sign.wait(left)
                 if self._stop:
                     return
-                told, moved = self._last_sign is not None, self._folder_moved
-                self._last_sign, self._folder_moved = None, False
+                told, moved = self._due is not None, self._folder_moved
+                self._due, self._folder_moved = None, False
             if moved:
                 self._watch_folders()
             now = stamps(self._folders)

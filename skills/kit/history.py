@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
-
-from pydantic import BaseModel, ConfigDict
 
 from skills.kit.door import door
 
 
-class Run(BaseModel):
+@dataclass(frozen=True)
+class Run:
     """One run of this skill. `status` is running, completed, failed, cancelled or lost; `output` is of ended ones."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
 
     run_id: str
     function: str
@@ -27,4 +26,17 @@ class Run(BaseModel):
 def runs(limit: int = 20) -> list[Run]:
     """The skill's own runs, newest first, at most 100; this one is among them."""
     said = door.ask("runs", "/runs", {"limit": limit})
-    return [Run.model_validate(one) for one in said["items"]]
+    return [_run(one) for one in said["items"]]
+
+
+def _run(told: Mapping[str, Any]) -> Run:
+    ended_at = told["ended_at"]
+    return Run(
+        run_id=told["run_id"],
+        function=told["function"],
+        version_id=told["version_id"],
+        status=told["status"],
+        began_at=datetime.fromisoformat(told["began_at"]),
+        ended_at=datetime.fromisoformat(ended_at) if ended_at is not None else None,
+        output=told["output"],
+    )

@@ -117,7 +117,8 @@ def watch(ctx: inngest.ContextSync) -> dict[str, object]:
     settle(ctx.step)
     news = ctx.step.wait_for_event("fixed", event="service/fixed", timeout=timedelta(hours=1))
     total = ctx.event.data.get("size", 0) + left + right
-    return {"verdict": verdict, "total": total, "many": len(many), "fixed": news is not None}
+    told = news.model_copy(update={"ts": 0}).model_dump() if news is not None else {}
+    return {"verdict": verdict, "total": total, "many": len(many), "told": told}
 
 
 def failed_after(ctx: inngest.ContextSync) -> str:
