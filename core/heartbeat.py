@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -21,11 +22,12 @@ Beat = Callable[[], bool]
 def beating(name: str, pause: float, beat: Beat) -> Iterator[None]:
     """Call `beat` every `pause` seconds during a block, in another thread; none is under way when the block is left."""
     heart = _Heart(name, pause, beat)
-    _hearts.watch(heart)
+    hearts = _of_this_process()
+    hearts.watch(heart)
     try:
         yield
     finally:
-        _hearts.forget(heart)
+        hearts.forget(heart)
 
 
 class _Heart:
@@ -52,6 +54,7 @@ class _Hearts:
     """Those whose first beat is to come, soonest first; what is over stays in the row until its turn comes."""
 
     def __init__(self) -> None:
+        self.process = os.getpid()
         self._changed = threading.Condition(threading.Lock())
         self._row: list[tuple[float, int, _Heart]] = []
         self._numbers = itertools.count()
@@ -62,8 +65,7 @@ class _Hearts:
             heapq.heappush(self._row, (heart.first, next(self._numbers), heart))
             if self._row[0][2] is not heart:
                 return
-            # Made by the first heart, not at import: a process that forks must not carry a dead thread along.
-            if self._thread is None or not self._thread.is_alive():
+            if self._thread is None:
                 self._thread = threading.Thread(target=self._look, name="heartbeats", daemon=True)
                 self._thread.start()
             self._changed.notify()
@@ -86,4 +88,11 @@ class _Hearts:
                     heart.start()
 
 
-_hearts = _Hearts()
+_known: list[_Hearts] = []
+
+
+def _of_this_process() -> _Hearts:
+    """A process that was forked has none of its parent's threads, and may have a lock of theirs for ever."""
+    if not _known or _known[-1].process != os.getpid():
+        _known[:] = [_Hearts()]
+    return _known[-1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 
@@ -99,3 +100,17 @@ def test_no_beat_is_under_way_after_the_block() -> None:
     with pytest.raises(ValueError, match="lost"):
         work()
     assert over.is_set()
+
+
+def test_forked_process_has_a_heart_of_its_own() -> None:
+    def beats() -> bool:
+        came = threading.Event()
+        with beating("child", 0.01, _says_yes(came.set)):
+            return came.wait(AT_LEAST)
+
+    # Its first beat is due before the child's, and it is the parent's.
+    with beating("parent", 0.001, lambda: False), beating("late", AT_LEAST, lambda: False):
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if beats() else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
