@@ -55,8 +55,8 @@ class RunPage:
 class RunHistory:
     """Reads runs from the engine at `base_url`, whichever it is. Raises UnavailableError when it does not answer.
 
-    The list of some engines tells neither the end nor always the right status of a run, so each run of a page is
-    asked for by itself; a run that is on the page but already forgotten keeps what the list said.
+    The list of some engines tells neither the end nor always the right status of a run, so each run of a page whose
+    end it does not tell is asked for by itself; one that is already forgotten keeps what the list said.
     """
 
     def __init__(self, base_url: str, signing_key: str | None = None) -> None:
@@ -141,6 +141,8 @@ class RunHistory:
         return found if isinstance(found, dict) else {}
 
     def _hydrated(self, run: Run) -> Run:
+        if run.status in _ENDED and run.ended_at:
+            return run
         try:
             return _merged(run, self._data(f"/v1/runs/{run.id}"))
         except NotFoundError:

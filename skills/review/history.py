@@ -30,7 +30,7 @@ class Engine(Protocol):
 
 
 def of_engine(engine: Engine, stem: str, function_ids: Sequence[str], since: datetime) -> list[Run]:
-    """Every run of these functions that was queued since then, each asked for by itself; at most `MOST_RUNS` of one."""
+    """Every run of these functions that was queued since then; at most `MOST_RUNS` of one."""
     found: list[Run] = []
     for function_id in function_ids:
         cursor: str | None = None

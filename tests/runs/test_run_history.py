@@ -11,10 +11,11 @@ import pytest
 from core.errors import InvalidError, NotFoundError, RefusedError, UnavailableError
 from core.orchestrator.run_history import RunHistory
 from tests.runs.probe_app import probe_app
-from tests.support.engines import RunningEngine
+from tests.support.engines import RunningEngine, every_engine
 from tests.support.waiting import until
 
 
+@every_engine
 def test_runs_steps_and_errors_are_told(any_engine: RunningEngine) -> None:
     with probe_app(any_engine, "told") as app:
         assert app.registration.settled.wait(20)
@@ -67,6 +68,7 @@ def test_runs_steps_and_errors_are_told(any_engine: RunningEngine) -> None:
         assert "this never works" in bad["steps"][0]["error"]["message"]
 
 
+@every_engine
 def test_lists_are_narrowed_and_paged(any_engine: RunningEngine) -> None:
     with probe_app(any_engine, "many") as app:
         assert app.registration.settled.wait(20)
@@ -98,6 +100,7 @@ def test_lists_are_narrowed_and_paged(any_engine: RunningEngine) -> None:
         assert (len(seen), len(set(seen)), cursor) == (9, 9, None)
 
 
+@every_engine
 def test_what_is_not_there_is_not_found(any_engine: RunningEngine) -> None:
     history = RunHistory(any_engine.url, any_engine.signing_key)
     for run_id in ("01M8KXSMFPKEEEPYWBN6CX2N6J", "nothing", "../apps", ""):
@@ -107,6 +110,7 @@ def test_what_is_not_there_is_not_found(any_engine: RunningEngine) -> None:
         history.list(status="happy")
 
 
+@every_engine
 def test_a_wrong_key_is_named(any_engine: RunningEngine) -> None:
     if any_engine.signing_key is None:
         pytest.skip("a keyless engine takes every key")

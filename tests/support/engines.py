@@ -13,6 +13,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+import sqlalchemy as sa
 
 from app.supervise.ports import free_ports
 from tests.support.environment import without_settings
@@ -102,11 +103,26 @@ def moved_by_tests(folder: Path) -> RunningEngine:
     return engine
 
 
-KINDS = {"embedded": embedded, "inngest": inngest_dev, "inngest_start": inngest_start}
+KINDS = {
+    "embedded": embedded,
+    "inngest": inngest_dev,
+    "inngest_start": inngest_start,
+    "inngest_postgres": inngest_start,
+}
+every_engine = pytest.mark.parametrize(
+    "any_engine",
+    [pytest.param(kind, marks=[pytest.mark.postgres] if kind.endswith("postgres") else []) for kind in KINDS],
+    indirect=True,
+)
+"""For tests of what each engine tells in its own way: its history lies in another kind of database with each."""
 
 
 @pytest.fixture(scope="module", params=["embedded", "inngest"])
 def any_engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningEngine]:
     """Each test that takes it runs on the embedded engine and on Inngest's; the tests of a module share them."""
-    with running(KINDS[request.param](tmp_path_factory.mktemp("engine"))) as engine:
+    engine = KINDS[request.param](tmp_path_factory.mktemp("engine"))
+    if request.param == "inngest_postgres":
+        history = sa.make_url(request.getfixturevalue("postgres_url")).set(drivername="postgres")
+        engine.argv += ["--postgres-uri", history.render_as_string(hide_password=False)]
+    with running(engine):
         yield engine

@@ -11,6 +11,9 @@ from core.orchestrator.engine import Engine
 from skills.places import SHIPPED
 from tests.support.product import Product
 
+GIVEN_UP = 240.0
+"""Seconds in which a function has failed after three retries, even where each waits as long as Inngest may let it."""
+
 
 class Skilled:
     """Speaks to the product as its person, and to its engine as whoever has the keys."""

@@ -15,7 +15,7 @@ from skills.review.tunables import tunables
 from tests.support import story
 from tests.support.product import Product
 from tests.support.prometheus import Metrics, Receiver, prometheus, receiver
-from tests.support.skilled import Skilled
+from tests.support.skilled import GIVEN_UP, Skilled
 
 pytestmark = pytest.mark.long
 
@@ -211,7 +211,9 @@ def test_a_failed_run_is_told_and_the_agent_looks_at_it(checkout: Loop) -> None:
     checkout.skills.engine.send("infra/incident.triage", data)
 
     head = f"skill-{checkout.triage}-incident-triage failed"
-    told = checkout.product.until(head, lambda: next((t for t in checkout.ops.texts if t.startswith(head)), ""), 120)
+    told = checkout.product.until(
+        head, lambda: next((t for t in checkout.ops.texts if t.startswith(head)), ""), GIVEN_UP
+    )
     assert "Prometheus answered 503" in told
     assert told.endswith("The agent is asked to repair it.")
     goal = f"Repair the skill {checkout.triage}"

@@ -33,7 +33,7 @@ from skills.review.rows import Review
 from skills.versions import Version
 from tests.skills.saved import live
 from tests.support.databases import Store
-from tests.support.engines import RunningEngine, any_engine, moved_by_tests, running
+from tests.support.engines import RunningEngine, any_engine, every_engine, moved_by_tests, running
 from tests.support.waiting import until
 from tests.support.wsgi import serving
 
@@ -130,6 +130,7 @@ def _registered(engine: Engine, app_id: str) -> bool:
         return False
 
 
+@every_engine
 def test_runs_are_read_from_the_engine_and_a_failed_one_becomes_a_repair(
     any_engine: RunningEngine, tmp_path: Path
 ) -> None:
