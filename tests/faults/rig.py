@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -25,6 +26,16 @@ from tests.support.product import COMMAND, Product
 from tests.support.waiting import until
 
 MODEL_KEY = "a-key-of-these-tests"
+_LOADED_FIRST = """
+from router.language import language_of
+language_of("What shall we make?")
+from app.cli import main
+main()
+"""
+PROGRAM = (sys.executable, "-P", "-c", _LOADED_FIRST)
+"""The product, which has loaded its slowest library before it forks: a worker that comes after a death would spend a
+second of processor time on that, which is a good part of what a death costs a test.
+"""
 TOWNS = iter(
     f"{first}{middle}{last}"
     for first in ("North", "South", "East", "West")
@@ -41,6 +52,16 @@ class Asked:
     history: int
 
 
+def says(text: str) -> dict[str, Any]:
+    """An answer to be replayed that ends a turn."""
+    return {"text": text}
+
+
+def calls(*made: tuple[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """An answer to be replayed that calls tools."""
+    return {"calls": [{"name": name, "arguments": dict(arguments)} for name, arguments in made]}
+
+
 class Model:
     """The stand-in model: its log, and its orders to misbehave."""
 
@@ -52,8 +73,13 @@ class Model:
         order = {"next": how, "times": times, "match": {"thread": thread}}
         self._http.post("/faults", json=order).raise_for_status()
 
+    def replay(self, *answers: Mapping[str, Any]) -> None:
+        """Answer with these, in their order, and with nothing of its own until it is healed."""
+        self._http.post("/replay", json={"answers": answers}).raise_for_status()
+
     def heal(self) -> None:
-        self._http.delete("/faults").raise_for_status()
+        for desk in ("/faults", "/replay"):
+            self._http.delete(desk).raise_for_status()
 
     def requests(self, of: str) -> list[dict[str, Any]]:
         """The requests whose last message speaks of `of`, oldest first."""
@@ -201,7 +227,10 @@ def settings_of(studio: Studio, model: Model, database_url: str) -> dict[str, st
         "LOOPWRIGHT_GENERATORS": "jobs",
         "LOOPWRIGHT_JOBS_URL": studio.url,
         "LOOPWRIGHT_JOBS_KEY": JOBS_KEY,
-        "LOOPWRIGHT_LEASE_SECONDS": "3",
+        # What dies in the middle of a step is waited for as long as this.
+        "LOOPWRIGHT_LEASE_SECONDS": "2",
+        # What is loaded before the forks starts no thread of its own then.
+        "OPENBLAS_NUM_THREADS": "1",
         "OPENAI_API_KEY": MODEL_KEY,
         "OPENAI_BASE_URL": f"{model.url}/v1",
     }

@@ -85,3 +85,19 @@ def _delivered(rig: Rig, task: str, text: str) -> str:
 
 def _state(rig: Rig, message: str) -> str:
     return str(rig.product.get(f"/api/v1/messages/{message}")["state"])
+
+
+def test_21_pause_that_comes_again_when_the_task_went_on_does_not_rest_its_next_turn(rig: Rig) -> None:
+    """Its answer was lost, and the person went on by hand; the client then sends it a second time."""
+    _, message = rig.posters()
+    task = story.task_of(rig.product, message)
+    pause, point = _post(rig, f"/api/v1/tasks/{task}/pause"), "web.pause_task.after_commit"
+    rig.strike(point)
+    with pytest.raises(httpx.TransportError):
+        pause("lost")
+    _insist(rig, "resume_task", _post(rig, f"/api/v1/tasks/{task}/resume"))
+
+    late = pause("lost")
+
+    assert (late.status_code, late.json()["status"]) == (200, "paused")
+    assert story.ended(rig.product, task)["status"] == "done"

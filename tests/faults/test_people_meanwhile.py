@@ -19,6 +19,7 @@ pytestmark = pytest.mark.kill
 
 def test_08_message_that_comes_while_the_model_thinks_is_read_by_a_later_step(rig: Rig) -> None:
     rig.model.misbehave("silence:4")
+    rig.strike("decide.recorded.after_commit")
     _, first = rig.posters()
     task = story.task_of(rig.product, first)
     until("the model is asked", lambda: rig.model.decisions(task), 30)
@@ -28,6 +29,7 @@ def test_08_message_that_comes_while_the_model_thinks_is_read_by_a_later_step(ri
     rig.product.until("it is answered", lambda: rig.product.get(f"/api/v1/messages/{second}")["state"] == "answered")
     story.ended(rig.product, task)
 
+    assert rig.struck() == ["decide.recorded.after_commit"]
     query = "select ref_id, turn_id, step from inbox where task_id = :task and kind = 'message' order by position"
     (one, turn, step), (two, later_turn, later_step) = rig.rows.ask(query, task=task)
     assert (one, two) == (first, second)

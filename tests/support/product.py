@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -44,14 +44,21 @@ class Ended:
 
 
 class Product:
-    """One running product. `client` speaks to its web process as its local person."""
+    """One running product. `client` speaks to its web process as its local person; `program` is what is run."""
 
-    def __init__(self, home: Path, engine: str = "embedded", env: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        home: Path,
+        engine: str = "embedded",
+        env: Mapping[str, str] | None = None,
+        program: Sequence[str] = COMMAND,
+    ) -> None:
         self.home = home
         self.engine_keys = ENGINE_KEYS if engine != "embedded" else {}
         self.env = {**without_settings(), **QUICK, **self.engine_keys, **(env or {})}
         self.output = home / "up.out"
         self.engine = engine
+        self.program = program
         self.url = self.token = ""
         self.start_seconds = 0.0
 
@@ -60,7 +67,7 @@ class Product:
         self.home.mkdir(parents=True, exist_ok=True)
         with self.output.open("wb") as output:
             self.process = subprocess.Popen(
-                [*COMMAND, "up", "--home", str(self.home), "--port", "0", "--engine", self.engine],
+                [*self.program, "up", "--home", str(self.home), "--port", "0", "--engine", self.engine],
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 env=self.env,
