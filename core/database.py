@@ -41,9 +41,9 @@ _ADVANCE_AND_ENTER = sa.insert(changes).from_select(
     sa.select(
         _advanced.c.id,
         _advanced.c.change_seq,
-        sa.bindparam("changed_kind", type_=changes.c.kind.type),
-        sa.bindparam("changed_id", type_=changes.c.id.type),
-        sa.bindparam("now", type_=changes.c.at.type),
+        sa.cast(sa.bindparam("changed_kind"), changes.c.kind.type),
+        sa.cast(sa.bindparam("changed_id"), changes.c.id.type),
+        sa.cast(sa.bindparam("now"), changes.c.at.type),
     ),
 )
 """Both in one, which SQLite cannot; there a statement is no journey."""
