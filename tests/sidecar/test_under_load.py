@@ -1,9 +1,13 @@
-"""Fifty skills for two minutes, while half of them are edited every second, and every other edit is broken."""
+"""Fifty skills: others read and compile their files, then half of them are edited every second for two minutes, and
+every other edit is broken."""
 
 from __future__ import annotations
 
+import compileall
 import hashlib
 import random
+import subprocess
+import sys
 import time
 from collections import Counter
 from dataclasses import dataclass, field
@@ -12,7 +16,8 @@ from typing import Any
 
 import pytest
 
-from skills import runs, versions
+from skills import book, runs, versions
+from tests.bench.process_tree import tree_ms
 from tests.sidecar.broken import BROKEN
 from tests.sidecar.test_saving import WAYS
 from tests.support.sidecar import RunningSidecar, hello
@@ -21,6 +26,9 @@ from tests.support.waiting import until
 pytestmark = [pytest.mark.load, pytest.mark.parametrize("any_engine", ["embedded"], indirect=True)]
 
 SECONDS = 120
+READ_SECONDS = 20
+NEARLY_IDLE = 0.1
+"""Of a core, for all of the sidecar's processes."""
 SKILLS = 50
 EDITED = SKILLS // 2
 TICKING = 3
@@ -69,7 +77,7 @@ def steady(n: int) -> str:
     return f"steady_{n}"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def told(skills: RunningSidecar) -> Told:
     """Fifty live skills."""
     for n in range(TICKING):
@@ -86,6 +94,29 @@ def told(skills: RunningSidecar) -> Told:
     for n in range(EDITED):
         skills.live(edited(n), 1, 120)
     return told
+
+
+def test_b20_reading_compiling_and_linting_fifty_skills_reloads_nothing(skills: RunningSidecar, told: Told) -> None:
+    until("what is shipped was looked at", lambda: shipped_looked_at(skills), 60)
+    before, mark, began, cpu = skills.log, mark_of(skills), time.monotonic(), tree_ms(skills.pid)
+    rounds = 0
+    while time.monotonic() < began + READ_SECONDS or rounds < 3:
+        rounds += 1
+        for file in skills.folder.glob("*.py"):
+            file.read_bytes()
+        assert compileall.compile_dir(skills.folder, force=True, quiet=2)
+        lint = [sys.executable, "-m", "ruff", "check", "--isolated", "-q", str(skills.folder)]
+        linted = subprocess.run(lint, stdout=subprocess.DEVNULL, check=False)
+        assert linted.returncode in (0, 1)
+        (skills.folder / ".steady_0.py.swp").write_text(hello(9))
+        (skills.folder / "steady_0.py~").write_text(hello(9))
+        time.sleep(1)
+    share = (tree_ms(skills.pid) - cpu) / 1000 / (time.monotonic() - began)
+
+    assert skills.log == before
+    assert mark_of(skills) == mark
+    assert len(told.good) == EDITED
+    assert share < NEARLY_IDLE, f"{share:.1%} of a core"
 
 
 def test_edits_every_second_disturb_nobody_else(skills: RunningSidecar, told: Told) -> None:
@@ -134,6 +165,15 @@ def edit_for(skills: RunningSidecar, told: Told, dice: random.Random, seconds: f
             skills.ask(f"{asked}/asked")
             told.asked[asked] += 1
         time.sleep(max(0.0, now + 1 - time.monotonic()))
+
+
+def mark_of(skills: RunningSidecar) -> int:
+    with skills.reading() as scope:
+        return book.mark(scope)
+
+
+def shipped_looked_at(skills: RunningSidecar) -> bool:
+    return all(skills.skill(stem).get("functions") for stem in ("incident_triage", "infra_health_check"))
 
 
 def of(skills: RunningSidecar, stem: str) -> list[runs.SkillRun]:
