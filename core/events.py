@@ -59,6 +59,12 @@ class NoticeRequested(Event):
     notice_id: str
 
 
+class SearchChanged(Event):
+    """Entries were put or removed: the index has something to follow."""
+
+    name = "search/entries.changed"
+
+
 class WatchRequested(Event):
     name = "watch/requested"
     workspace_id: str = ""

@@ -331,6 +331,41 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("workspace_id", "person_id", name=op.f("pk_roles")),
     )
     op.create_table(
+        "search_collections",
+        sa.Column("workspace_id", sa.String(length=64), nullable=False),
+        sa.Column("model", sa.String(length=64), nullable=False),
+        sa.Column("name", sa.String(length=160), nullable=False),
+        sa.Column("compared_at", core.columns.Utc(), nullable=True),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspaces.id"], name=op.f("fk_search_collections_workspace_id")),
+        sa.PrimaryKeyConstraint("workspace_id", "model", name=op.f("pk_search_collections")),
+    )
+    op.create_table(
+        "search_entries",
+        sa.Column("workspace_id", sa.String(length=64), nullable=False),
+        sa.Column("room", sa.String(length=16), nullable=False),
+        sa.Column("id", sa.String(length=64), nullable=False),
+        sa.Column("scope", sa.String(length=80), nullable=False),
+        sa.Column("text", sa.Text(), nullable=False),
+        sa.Column("folded", sa.Text(), nullable=False),
+        sa.Column("model", sa.String(length=64), nullable=False),
+        sa.Column("vector", sa.LargeBinary(), nullable=False),
+        sa.Column("stamp", sa.String(length=64), nullable=False),
+        sa.Column("changed_at", core.columns.Utc(), nullable=False),
+        sa.Column("indexed_at", core.columns.Utc(), nullable=True),
+        sa.Column("removed_at", core.columns.Utc(), nullable=True),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspaces.id"], name=op.f("fk_search_entries_workspace_id")),
+        sa.PrimaryKeyConstraint("workspace_id", "room", "id", name=op.f("pk_search_entries")),
+    )
+    with op.batch_alter_table("search_entries", schema=None) as batch_op:
+        batch_op.create_index(
+            "ix_search_entries_pending",
+            ["workspace_id", "changed_at"],
+            unique=False,
+            sqlite_where=sa.text("indexed_at IS NULL"),
+            postgresql_where=sa.text("indexed_at IS NULL"),
+        )
+
+    op.create_table(
         "skill_claims",
         sa.Column("workspace_id", sa.String(length=64), nullable=False),
         sa.Column("skill_id", sa.String(length=64), nullable=False),
@@ -851,6 +886,15 @@ def downgrade() -> None:
     op.drop_table("skill_grants")
     op.drop_table("skill_drafts")
     op.drop_table("skill_claims")
+    with op.batch_alter_table("search_entries", schema=None) as batch_op:
+        batch_op.drop_index(
+            "ix_search_entries_pending",
+            sqlite_where=sa.text("indexed_at IS NULL"),
+            postgresql_where=sa.text("indexed_at IS NULL"),
+        )
+
+    op.drop_table("search_entries")
+    op.drop_table("search_collections")
     op.drop_table("roles")
     with op.batch_alter_table("reservations", schema=None) as batch_op:
         batch_op.drop_index("ix_reservations_task")
