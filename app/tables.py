@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 import core.search.tables
 import generation.tables
+import memory.tables
 import runtime.tables
 import skills.tables
 import workspace.tables
@@ -19,6 +20,7 @@ ROOMS: tuple[ModuleType, ...] = (
     workspace.tables,
     generation.tables,
     skills.tables,
+    memory.tables,
 )
 """The rooms whose tables stand on the metadata; naming them here is what imports them."""
 

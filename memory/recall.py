@@ -7,6 +7,8 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import sqlalchemy as sa
+
 from core.database import Database
 from core.errors import LoopwrightError
 from core.search.find import find
@@ -54,7 +56,7 @@ def _found(search: SearchParts, where: Where, query: str, limit: int, seconds: f
     try:
         found = find(search, where, query, limit=limit, within=seconds / 2)
         known = _known(search.database, where, [hit.id for hit in found.hits])
-    except LoopwrightError as error:
+    except (LoopwrightError, sa.exc.SQLAlchemyError) as error:
         log.warning("recall: %s: %s", type(error).__name__, error)
         return Recalled(degraded=True, timed_out=True)
     items = tuple((known[hit.id], hit.score) for hit in found.hits if hit.id in known)
