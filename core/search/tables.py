@@ -35,12 +35,22 @@ sa.Index(
     postgresql_where=search_entries.c.indexed_at.is_(None),
 )
 
+# What is indexed is counted at each pass of the watch, and rows are wide.
+sa.Index(
+    "ix_search_entries_model",
+    search_entries.c.workspace_id,
+    search_entries.c.model,
+    search_entries.c.removed_at,
+    search_entries.c.indexed_at,
+)
+
 search_collections = sa.Table(
     "search_collections",
     metadata,
     workspace_column(),
     sa.Column("model", sa.String(64), nullable=False),
     sa.Column("name", sa.String(160), nullable=False),
+    sa.Column("made_at", Utc, nullable=False),
     sa.Column("compared_at", Utc),
     sa.PrimaryKeyConstraint("workspace_id", "model"),
 )

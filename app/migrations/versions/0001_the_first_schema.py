@@ -414,6 +414,7 @@ def upgrade() -> None:
         sa.Column("workspace_id", sa.String(length=64), nullable=False),
         sa.Column("model", sa.String(length=64), nullable=False),
         sa.Column("name", sa.String(length=160), nullable=False),
+        sa.Column("made_at", core.columns.Utc(), nullable=False),
         sa.Column("compared_at", core.columns.Utc(), nullable=True),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspaces.id"], name=op.f("fk_search_collections_workspace_id")),
         sa.PrimaryKeyConstraint("workspace_id", "model", name=op.f("pk_search_collections")),
@@ -436,6 +437,9 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("workspace_id", "room", "id", name=op.f("pk_search_entries")),
     )
     with op.batch_alter_table("search_entries", schema=None) as batch_op:
+        batch_op.create_index(
+            "ix_search_entries_model", ["workspace_id", "model", "removed_at", "indexed_at"], unique=False
+        )
         batch_op.create_index(
             "ix_search_entries_pending",
             ["workspace_id", "changed_at"],
@@ -1033,6 +1037,7 @@ def downgrade() -> None:
             sqlite_where=sa.text("indexed_at IS NULL"),
             postgresql_where=sa.text("indexed_at IS NULL"),
         )
+        batch_op.drop_index("ix_search_entries_model")
 
     op.drop_table("search_entries")
     op.drop_table("search_collections")
