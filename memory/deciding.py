@@ -89,7 +89,7 @@ Verdict = New | Confirm | Refine | Replace | Late | Aside | Refuse
 
 
 def decide(claim: Claim, known: Known | None, *, suppressed: bool) -> Verdict:
-    """The first line that fits decides."""
+    """The first line that fits decides; what is refused is refused whatever it speaks of."""
     if not claim.evidence:
         return Refuse("no message of the person supports it")
     if claim.temporary or _TEMPORARY.search(claim.text):
@@ -98,10 +98,15 @@ def decide(claim: Claim, known: Known | None, *, suppressed: bool) -> Verdict:
         return Refuse("it was forgotten on the person's word")
     if known is None:
         return New()
+    if claim.relation == "new" and not known.same_words:
+        return New()
+    return _beside(claim, known)
+
+
+def _beside(claim: Claim, known: Known) -> Verdict:
+    """What becomes of a candidate that speaks of what is known."""
     if known.same_words or claim.relation == "same":
         return Confirm(known.fact_id)
-    if claim.relation == "new":
-        return New()
     if claim.standing == "inferred" and known.standing == "stated":
         return Aside(known.fact_id)
     if claim.relation == "refines":

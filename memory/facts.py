@@ -22,7 +22,7 @@ ROOM = "memory"
 
 @dataclass(frozen=True)
 class Version:
-    """`text` is None once it was forgotten; it held in the world from `valid_from` until `valid_to`, where that is known."""
+    """`text` is None once it was forgotten. It held in the world from `valid_from` to `valid_to`, where known."""
 
     fact_id: str
     n: int

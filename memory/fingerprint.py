@@ -7,11 +7,12 @@ import re
 import unicodedata
 
 _WORD = re.compile(r"[^\W_]+", re.UNICODE)
-_FILLING = frozenset(
-    "a an the is are was be been our ours my mine i we us you your it its this that these those of to in on for with "
-    "and or always please remember person workspace user users like likes prefer prefers "
-    "le la les un une des est sont notre nos mon ma mes je nous de du et toujours".split()
-)
+_FILLING_WORDS = """
+    a an the is are was be been our ours my mine i we us you your it its this that these those of to in on for with
+    and or always please remember person workspace user users like likes prefer prefers
+    le la les un une des est sont notre nos mon ma mes je nous de du et toujours
+"""
+_FILLING = frozenset(_FILLING_WORDS.split())
 
 
 def words_of(text: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Tables of what is remembered: facts with their versions and evidence, what is still to be read, what was forgotten."""
+"""Tables of the memory: facts with versions and evidence, messages still to be read, what was forgotten."""
 
 from __future__ import annotations
 
@@ -115,7 +115,8 @@ candidates = sa.Table(
     sa.Column("id", CANDIDATE_ID, primary_key=True),
     workspace_column(),
     sa.Column("person_id", ID, nullable=False),
-    sa.Column("body", sa.JSON),
+    # None as NULL: what was cleared leaves nothing that could be looked for.
+    sa.Column("body", sa.JSON(none_as_null=True)),
     sa.Column("evidence", sa.JSON, nullable=False),
     sa.Column("about", ID),
     sa.Column("state", sa.String(16), nullable=False),

@@ -53,7 +53,7 @@ def upgrade() -> None:
         sa.Column("id", sa.String(length=160), nullable=False),
         sa.Column("workspace_id", sa.String(length=64), nullable=False),
         sa.Column("person_id", sa.String(length=64), nullable=False),
-        sa.Column("body", sa.JSON(), nullable=True),
+        sa.Column("body", sa.JSON(none_as_null=True), nullable=True),
         sa.Column("evidence", sa.JSON(), nullable=False),
         sa.Column("about", sa.String(length=64), nullable=True),
         sa.Column("state", sa.String(length=16), nullable=False),
