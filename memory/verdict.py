@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, ValidationError, WrapValidator
@@ -133,10 +133,15 @@ def _check(item: CandidateSaid | Malformed, said: Sequence[Message], known: Sequ
 
 
 def began(said: str | None, else_at: datetime) -> datetime:
-    """When it began to hold: as the person says, else when they said it. What is no date is not believed."""
+    """When it began to hold: as the person says, else when they said it. What is no date is not believed.
+
+    A day without an hour means its end, or when they said it: on the day of a change the new is not older than the old.
+    """
     try:
         found = datetime.fromisoformat(said) if said else else_at
     except ValueError:
         return else_at
     found = found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+    if said is not None and len(said) <= len("2026-03-01"):
+        found += timedelta(days=1)
     return min(found, else_at)
