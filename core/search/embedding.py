@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-MOST_CHARACTERS = 2_000
-"""What of a text an embedder looks at: twenty thousand characters would take it seconds."""
+MOST_CHARACTERS = 600
+"""What of a text an embedder looks at. An entry is a sentence or two; pages would take it seconds."""
 
 
 @dataclass(frozen=True)

@@ -26,4 +26,5 @@ def share(words: Sequence[str], folded: str) -> float:
 def score(cosine: float | None, unlike: float, words: float) -> float:
     """Between 0 and 1: either kind of likeness is enough, both together are more. `unlike` is what counts as none."""
     meaning = 0.0 if cosine is None else min(1.0, max(0.0, (cosine - unlike) / (1.0 - unlike)))
-    return 1.0 - (1.0 - meaning) * (1.0 - _WORDS_ALONE * words)
+    # Squared: of a long question a "the" stands in any text.
+    return 1.0 - (1.0 - meaning) * (1.0 - _WORDS_ALONE * words**2)
