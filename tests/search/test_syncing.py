@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 
@@ -11,13 +10,14 @@ import pytest
 from core import leases
 from core.search import collections, syncing
 from core.search.chroma import ChromaIndex
-from core.search.embedding import Vector
 from core.search.index import EntryKey, Item, NoIndex
 from core.search.left_behind import LeftBehind, left_behind
 from core.search.parts import SearchParts
 from core.search.syncing import Synced, pass_over, rebuild, sync
 from core.search.tables import search_entries
+from tests.search.newer import Newer
 from tests.search.shelf import EMBEDDER, ROOM, Shelf
+from tests.search.standing import collection_of, in_index
 from tests.support.databases import Store
 from tests.support.index_process import IndexProcess
 
@@ -39,12 +39,6 @@ def shelf(store: Store, index_process: IndexProcess) -> Iterator[Shelf]:
         index_process.start()
 
 
-def in_index(shelf: Shelf) -> set[str]:
-    with shelf.store.database.reading(shelf.store.workspace_id) as scope:
-        names = collections.all_of(scope).values()
-    return {key.id for name in names for key in shelf.search.index.stamps(name)}
-
-
 def follow(shelf: Shelf) -> Synced:
     return sync(shelf.search, shelf.store.workspace_id)
 
@@ -53,34 +47,27 @@ def watch(shelf: Shelf) -> int:
     return pass_over(shelf.search, shelf.store.workspace_id)
 
 
-def collection_of(shelf: Shelf) -> str:
-    with shelf.store.database.reading(shelf.store.workspace_id) as scope:
-        collection = collections.of_model(scope, EMBEDDER.id)
-    assert collection is not None
-    return collection.name
-
-
 def test_what_is_put_and_removed_reaches_the_index(shelf: Shelf) -> None:
     assert follow(shelf) is Synced.DONE
-    assert in_index(shelf) == set(TEXTS)
+    assert set(in_index(shelf)) == set(TEXTS)
 
     shelf.remove("paper")
     shelf.put("voice", "We write to customers as to friends.")
 
     assert follow(shelf) is Synced.DONE
-    assert in_index(shelf) == {"colour", "length", "voice"}
+    assert set(in_index(shelf)) == {"colour", "length", "voice"}
     with shelf.store.database.reading(shelf.store.workspace_id) as scope:
-        assert {row.id for row in scope.rows(scope.select(search_entries))} == in_index(shelf)
+        assert {row.id for row in scope.rows(scope.select(search_entries))} == set(in_index(shelf))
 
 
 def test_the_watch_makes_up_for_a_lost_bell_and_then_rests(shelf: Shelf) -> None:
     assert watch(shelf) == 1
-    assert in_index(shelf) == set(TEXTS)
+    assert set(in_index(shelf)) == set(TEXTS)
 
     assert watch(shelf) == 0
     shelf.remove("paper")
     assert watch(shelf) == 1
-    assert in_index(shelf) == {"colour", "length"}
+    assert set(in_index(shelf)) == {"colour", "length"}
     assert watch(shelf) == 0
 
 
@@ -111,7 +98,7 @@ def test_a_killed_index_degrades_a_search_and_loses_nothing(shelf: Shelf, index_
     assert "paper" not in [hit.id for hit in shelf.find("matte paper").hits]
     index_process.start()
     assert watch(shelf) == 1
-    assert in_index(shelf) == {"colour", "length"}
+    assert set(in_index(shelf)) == {"colour", "length"}
     assert not shelf.find("matte paper").degraded
 
 
@@ -125,7 +112,7 @@ def test_a_lost_index_is_built_again_by_itself(shelf: Shelf, index_process: Inde
     assert found.degraded
     assert found.hits[0].id == "paper"
     assert watch(shelf) == 1
-    assert in_index(shelf) == set(TEXTS)
+    assert set(in_index(shelf)) == set(TEXTS)
     assert not shelf.find("matte paper").degraded
 
 
@@ -150,7 +137,7 @@ def test_strangers_in_the_index_go_and_what_it_lacks_comes_back(shelf: Shelf) ->
     assert "ghost" not in shelf.ids("cobalt")
     assert watch(shelf) == 1
 
-    assert in_index(shelf) == set(TEXTS)
+    assert set(in_index(shelf)) == set(TEXTS)
 
 
 def test_a_rebuilt_index_is_a_new_one_with_the_same_entries(shelf: Shelf) -> None:
@@ -161,14 +148,14 @@ def test_a_rebuilt_index_is_a_new_one_with_the_same_entries(shelf: Shelf) -> Non
 
     assert collection_of(shelf) != before
     assert shelf.search.index.count(before) == 0
-    assert in_index(shelf) == set(TEXTS)
+    assert set(in_index(shelf)) == set(TEXTS)
 
 
 def test_one_owner_writes_at_a_time(shelf: Shelf) -> None:
     leases.take(shelf.store.database, syncing.LEASE, "another process", timedelta(seconds=30))
 
     assert follow(shelf) is Synced.BUSY
-    assert in_index(shelf) == set()
+    assert set(in_index(shelf)) == set()
 
     shelf.store.clock.advance(timedelta(seconds=31))
     assert follow(shelf) is Synced.DONE
@@ -177,18 +164,9 @@ def test_one_owner_writes_at_a_time(shelf: Shelf) -> None:
 def test_when_the_time_is_up_the_rest_is_left_to_the_next_pass(shelf: Shelf) -> None:
     assert sync(shelf.search, shelf.store.workspace_id, within=0) is Synced.MORE
 
-    assert in_index(shelf) == set()
+    assert set(in_index(shelf)) == set()
     assert shelf.ids("matte paper", limit=1) == ["paper"]
     assert watch(shelf) == 1
-
-
-class Newer:
-    """Another model than the one that the entries were embedded with."""
-
-    id, dim, degraded, unlike = "newer-1", 3, False, 0.0
-
-    def embed(self, texts: Sequence[str]) -> list[Vector]:
-        return [Vector(self.id, struct.pack("<3f", *((1, 0, 0) if "paper" in text else (0, 1, 0)))) for text in texts]
 
 
 def test_a_new_model_embeds_every_entry_anew(shelf: Shelf) -> None:
@@ -200,7 +178,7 @@ def test_a_new_model_embeds_every_entry_anew(shelf: Shelf) -> None:
     assert watch(shelf) == 1
 
     assert shelf.ids("on which paper", limit=1) == ["paper"]
-    assert in_index(shelf) == set(TEXTS)
+    assert set(in_index(shelf)) == set(TEXTS)
     assert shelf.search.index.count(old) == 0
     with shelf.store.database.reading(shelf.store.workspace_id) as scope:
         assert list(collections.all_of(scope)) == ["newer-1"]
@@ -235,8 +213,7 @@ def test_a_change_while_the_index_is_written_is_indexed_after_it(shelf: Shelf, i
 
     assert sync(interrupted, shelf.store.workspace_id) is Synced.DONE
 
-    assert in_index(shelf) == {"paper", "length"}
+    assert set(in_index(shelf)) == {"paper", "length"}
     with shelf.store.database.reading(shelf.store.workspace_id) as scope:
         stamps = {row.id: row.stamp for row in scope.rows(scope.select(search_entries))}
-    held = shelf.search.index.stamps(collection_of(shelf))
-    assert {key.id: stamp for key, stamp in held.items()} == stamps
+    assert in_index(shelf) == stamps
