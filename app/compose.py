@@ -12,11 +12,14 @@ import inngest
 from app.engine_client import make_client, open_database
 from app.model_client import make_model
 from app.providers import make_providers
+from app.search_client import make_search
 from core.clock import Clock
 from core.database import Database
 from core.model import Model
 from core.orchestrator.engine import Engine
 from core.orchestrator.run_history import RunHistory
+from core.search import syncing
+from core.search.parts import SearchParts
 from core.settings import Settings
 from core.tools import Tool
 from functions.routable_works import RoutableWorks
@@ -100,6 +103,10 @@ class Parts:
         )
 
     @cached_property
+    def search(self) -> SearchParts:
+        return make_search(self.settings, self.database)
+
+    @cached_property
     def watch_passes(self) -> tuple[Pass, ...]:
         """The rooms' own parts of the watch."""
         first_pause, patience = self.settings.poll_seconds, timedelta(seconds=self.settings.lease_seconds)
@@ -108,6 +115,7 @@ class Parts:
             lambda workspace_id: review_watching.pass_over(self.database, workspace_id, patience),
             lambda workspace_id: pruning.pass_over(self.database, workspace_id),
             lambda workspace_id: skill_pruning.pass_over(self.database, workspace_id),
+            lambda workspace_id: syncing.pass_over(self.search, workspace_id),
         )
 
     @cached_property

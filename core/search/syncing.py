@@ -41,6 +41,11 @@ def sync(search: SearchParts, workspace_id: str, *, within: float = 20.0) -> Syn
     return _as_owner(search, workspace_id, within, lambda still_time: follow(search, workspace_id, still_time))
 
 
+def sync_pending(search: SearchParts, workspace_id: str) -> Synced:
+    """`sync`, where something waits for it."""
+    return sync(search, workspace_id) if standing(search, workspace_id).waiting else Synced.DONE
+
+
 def rebuild(search: SearchParts, workspace_id: str, *, within: float = 600.0) -> Synced:
     """Let the workspace's part of the index go and build it from the entries; a search finds everything meanwhile."""
 
