@@ -19,6 +19,8 @@ from memory.facts import ROOM, Fact
 
 log = logging.getLogger(__name__)
 MOST = 20
+LEAST = 0.05
+"""What fits less than this has nothing to do with the question."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +57,12 @@ def recall(
 def _found(search: SearchParts, where: Where, query: str, limit: int, seconds: float) -> Recalled:
     try:
         found = find(search, where, query, limit=limit, within=seconds / 2)
-        known = _known(search.database, where, [hit.id for hit in found.hits])
+        hits = [hit for hit in found.hits if hit.score >= LEAST]
+        known = _known(search.database, where, [hit.id for hit in hits])
     except (LoopwrightError, sa.exc.SQLAlchemyError) as error:
         log.warning("recall: %s: %s", type(error).__name__, error)
         return Recalled(degraded=True, timed_out=True)
-    items = tuple((known[hit.id], hit.score) for hit in found.hits if hit.id in known)
+    items = tuple((known[hit.id], hit.score) for hit in hits if hit.id in known)
     return Recalled(items, degraded=found.degraded)
 
 
