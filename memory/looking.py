@@ -67,6 +67,8 @@ def _known(parts: MemoryParts, workspace_id: str, said: Sequence[Message]) -> li
     found: dict[str, Fact] = {}
     for message in said:
         within = scopes.visible(message.person_id, message.task_id)
-        near = recall(parts.search, workspace_id, within, message.text, limit=_OFFERED_EACH, seconds=parts.within)
+        near = recall(
+            parts.search, workspace_id, within, message.text, limit=_OFFERED_EACH, seconds=parts.within, least=0.0
+        )
         found |= {fact.id: fact for fact, _score in near.items}
     return list(found.values())[:_OFFERED]

@@ -36,28 +36,38 @@ class Recalled:
 
 
 def recall(
-    search: SearchParts, workspace_id: str, within: Sequence[str], query: str, *, limit: int = 8, seconds: float = 2.0
+    search: SearchParts,
+    workspace_id: str,
+    within: Sequence[str],
+    query: str,
+    *,
+    limit: int = 8,
+    seconds: float = 2.0,
+    least: float = LEAST,
 ) -> Recalled:
-    """What fits `query` in these scopes. Raises ValueError without a scope; trouble and slowness are an answer."""
+    """What fits `query` in these scopes, at least as well as `least`; trouble and slowness are an answer.
+
+    Raises ValueError without a scope.
+    """
     where = Where(workspace_id, ROOM, tuple(within))
     if not query.strip():
         return Recalled()
     done: list[Recalled] = []
+
+    def look() -> None:
+        done.append(_found(search, where, query, min(limit, MOST), seconds, least))
+
     # A thread that is too slow is left to end by itself: its answer is of no use to anybody then.
-    worker = threading.Thread(
-        target=lambda: done.append(_found(search, where, query, min(limit, MOST), seconds)),
-        name="recall",
-        daemon=True,
-    )
+    worker = threading.Thread(target=look, name="recall", daemon=True)
     worker.start()
     worker.join(seconds)
     return done[0] if done else Recalled(degraded=True, timed_out=True)
 
 
-def _found(search: SearchParts, where: Where, query: str, limit: int, seconds: float) -> Recalled:
+def _found(search: SearchParts, where: Where, query: str, limit: int, seconds: float, least: float) -> Recalled:
     try:
         found = find(search, where, query, limit=limit, within=seconds / 2)
-        hits = [hit for hit in found.hits if hit.score >= LEAST]
+        hits = [hit for hit in found.hits if hit.score >= least]
         known = _known(search.database, where, [hit.id for hit in hits])
     except (LoopwrightError, sa.exc.SQLAlchemyError) as error:
         log.warning("recall: %s: %s", type(error).__name__, error)
