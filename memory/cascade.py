@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from core.database import Scope
 from core.errors import UnavailableError
 from core.search.embedding import Vector
-from memory import candidates, facts, readings, receipts, writing
+from memory import candidates, dependencies, facts, readings, receipts, writing
 from memory.affected import Affected, affected
 from memory.facts import Fact, Version
 from memory.forgetting import hide
@@ -99,6 +99,7 @@ def _clear(scope: Scope, receipt: Receipt, plan: _Plan, vectors: Mapping[str, Ve
         "rebuilt": rebuilt,
         "read_again": again,
         "suppressed": suppressed,
+        "recalls": dependencies.clear(scope, [*plan.targets, *plan.falls_back]),
         "candidates": candidates.clear_words(scope, list(plan.targets), plan.reach.messages),
     }
 

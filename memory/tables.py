@@ -64,6 +64,18 @@ evidence = sa.Table(
     sa.Index("ix_evidence_source", "workspace_id", "kind", "source_id"),
 )
 
+recalls = sa.Table(
+    "recalls",
+    metadata,
+    workspace_column(),
+    sa.Column("call_id", sa.String(160), nullable=False),
+    sa.Column("fact_id", ID, sa.ForeignKey("facts.id"), nullable=False),
+    sa.Column("n", sa.Integer, nullable=False),
+    sa.Column("created_at", Utc, nullable=False),
+    sa.PrimaryKeyConstraint("workspace_id", "call_id", "fact_id"),
+    sa.Index("ix_recalls_fact", "workspace_id", "fact_id"),
+)
+
 suppressions = sa.Table(
     "suppressions",
     metadata,

@@ -805,6 +805,20 @@ def upgrade() -> None:
         batch_op.create_index("ix_object_tasks_task", ["workspace_id", "task_id"], unique=False)
 
     op.create_table(
+        "recalls",
+        sa.Column("workspace_id", sa.String(length=64), nullable=False),
+        sa.Column("call_id", sa.String(length=160), nullable=False),
+        sa.Column("fact_id", sa.String(length=64), nullable=False),
+        sa.Column("n", sa.Integer(), nullable=False),
+        sa.Column("created_at", core.columns.Utc(), nullable=False),
+        sa.ForeignKeyConstraint(["fact_id"], ["facts.id"], name=op.f("fk_recalls_fact_id")),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspaces.id"], name=op.f("fk_recalls_workspace_id")),
+        sa.PrimaryKeyConstraint("workspace_id", "call_id", "fact_id", name=op.f("pk_recalls")),
+    )
+    with op.batch_alter_table("recalls", schema=None) as batch_op:
+        batch_op.create_index("ix_recalls_fact", ["workspace_id", "fact_id"], unique=False)
+
+    op.create_table(
         "routes",
         sa.Column("message_id", sa.String(length=64), nullable=False),
         sa.Column("workspace_id", sa.String(length=64), nullable=False),
@@ -983,6 +997,10 @@ def downgrade() -> None:
 
     op.drop_table("turns")
     op.drop_table("routes")
+    with op.batch_alter_table("recalls", schema=None) as batch_op:
+        batch_op.drop_index("ix_recalls_fact")
+
+    op.drop_table("recalls")
     with op.batch_alter_table("object_tasks", schema=None) as batch_op:
         batch_op.drop_index("ix_object_tasks_task")
 
