@@ -16,12 +16,10 @@ from memory.facts import Fact, Version
 from memory.forgetting import hide
 from memory.parts import MemoryParts
 from memory.receipts import Receipt
+from memory.redacting import redact
 from memory.suppressions import suppress
 from memory.tables import evidence, fact_versions
 from memory.writing import Source
-from runtime.tables import cards
-
-_BODY = "What was to be forgotten is forgotten; its words are kept nowhere in the memory."
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,6 @@ def clear(parts: MemoryParts, workspace_id: str, card_id: str) -> str:
         receipt = receipts.locked(scope, card_id)
         if receipt.state == "requested":
             receipts.cleared(scope, card_id, _clear(scope, receipt, _plan(scope, receipt), vectors))
-            _redact(scope, card_id)
         return receipts.get(scope, card_id).state
 
 
@@ -100,6 +97,7 @@ def _clear(scope: Scope, receipt: Receipt, plan: _Plan, vectors: Mapping[str, Ve
         "read_again": again,
         "suppressed": suppressed,
         "recalls": dependencies.clear(scope, [*plan.targets, *plan.falls_back]),
+        "cards": redact(scope, list(plan.targets)),
         "candidates": candidates.clear_words(scope, list(plan.targets), plan.reach.messages),
     }
 
@@ -138,9 +136,3 @@ def _clear_versions(scope: Scope, fact_id: str, which: frozenset[int] | None) ->
     if which is not None:
         mine = mine.where(fact_versions.c.n.in_(sorted(which)))
     return scope.change(mine.values(text=None, cleared_at=scope.now))
-
-
-def _redact(scope: Scope, card_id: str) -> None:
-    """The card that asked shows what was to be lost no longer."""
-    scope.change(scope.update(cards).where(cards.c.id == card_id).values(title="Forgotten", body=_BODY))
-    scope.changed("card", card_id)

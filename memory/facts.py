@@ -154,9 +154,19 @@ def versions(scope: Scope, fact_id: str) -> list[Version]:
 
 def evidence_of(scope: Scope, fact_id: str) -> list[Evidence]:
     """All evidence, by version."""
+    return [_evidence(row) for row in scope.rows(_EVIDENCE, fact=fact_id)]
+
+
+def in_full(scope: Scope, found: Sequence[Fact]) -> list[tuple[Fact, list[Version], list[Evidence]]]:
+    """Each fact with all its versions, the newest first, and its evidence."""
+    ids = [fact.id for fact in found]
+    newest = scope.select(fact_versions).where(fact_versions.c.fact_id.in_(ids)).order_by(fact_versions.c.n.desc())
+    every = [_version(row) for row in scope.rows(newest)]
+    proofs = scope.select(evidence).where(evidence.c.fact_id.in_(ids))
+    known = [_evidence(row) for row in scope.rows(proofs.order_by(evidence.c.n, evidence.c.created_at, evidence.c.id))]
     return [
-        Evidence(row.fact_id, row.n, row.role, row.kind, row.source_id, row.eligible, row.created_at)
-        for row in scope.rows(_EVIDENCE, fact=fact_id)
+        (fact, [one for one in every if one.fact_id == fact.id], [one for one in known if one.fact_id == fact.id])
+        for fact in found
     ]
 
 
@@ -170,6 +180,10 @@ def _fact(row: sa.Row[Any]) -> Fact:
         updated_at=row.updated_at,
         forgotten_at=row.forgotten_at,
     )
+
+
+def _evidence(row: sa.Row[Any]) -> Evidence:
+    return Evidence(row.fact_id, row.n, row.role, row.kind, row.source_id, row.eligible, row.created_at)
 
 
 def _version(row: sa.Row[Any]) -> Version:

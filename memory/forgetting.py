@@ -52,6 +52,15 @@ def ask(
     )
 
 
+def ask_once(scope: Scope, fact_id: str, person_id: str) -> Card:
+    """The open card that asks whether this fact, and only it, is forgotten: the one that is there, or a new one."""
+    fact = _known(scope, fact_id, person_id)
+    for card in cards.open_cards(scope):
+        if card.subject.get("act") == ACT and card.subject["facts"] == {fact.id: fact.current.n}:
+            return card
+    return ask(scope, [fact_id], person_id, cause=scope.ids.new("forget"))
+
+
 def on_irreversible_answered(others: AnswerHandler) -> AnswerHandler:
     """Begin to forget what a card names if the answer is `confirm`; `others` does the rest.
 
