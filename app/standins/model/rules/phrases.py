@@ -21,6 +21,7 @@ _EN = {
     "models": "I can use {models}.",
     "no_tasks": "Nothing is being worked on right now.",
     "tasks": "These are your tasks: {tasks}.",
+    "remembered": "I remember: {facts}.",
     "dont_know": "I am a small offline stand-in that follows rules, and I do not know that. I can make posters, films,"
     " sounds, 3D models and texts, and change what is there.",
     "decline": "I cannot help with that.",
@@ -52,6 +53,7 @@ _FR = {
     "models": "Je peux utiliser {models}.",
     "no_tasks": "Aucun travail n'est en cours.",
     "tasks": "Voici vos tâches : {tasks}.",
+    "remembered": "Je me souviens : {facts}.",
     "dont_know": "Je suis un petit remplaçant hors ligne qui suit des règles, et je ne le sais pas. Je peux réaliser"
     " des affiches, films, sons, modèles 3D et textes, et modifier ce qui existe.",
     "decline": "Je ne peux pas aider à cela.",
