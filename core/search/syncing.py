@@ -19,7 +19,7 @@ from core.search.tables import search_entries
 
 log = logging.getLogger(__name__)
 LEASE = "search-index"
-_LENGTH = timedelta(seconds=30)
+_LENGTH = timedelta(seconds=10)
 _PASS_SECONDS = 5.0
 _BUILT_AT_MOST_EVERY = timedelta(minutes=10)
 

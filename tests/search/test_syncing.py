@@ -152,12 +152,12 @@ def test_a_rebuilt_index_is_a_new_one_with_the_same_entries(shelf: Shelf) -> Non
 
 
 def test_one_owner_writes_at_a_time(shelf: Shelf) -> None:
-    leases.take(shelf.store.database, syncing.LEASE, "another process", timedelta(seconds=30))
+    leases.take(shelf.store.database, syncing.LEASE, "another process", timedelta(seconds=10))
 
     assert follow(shelf) is Synced.BUSY
     assert set(in_index(shelf)) == set()
 
-    shelf.store.clock.advance(timedelta(seconds=31))
+    shelf.store.clock.advance(timedelta(seconds=11))
     assert follow(shelf) is Synced.DONE
 
 
