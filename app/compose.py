@@ -116,7 +116,9 @@ class Parts:
 
     @cached_property
     def memory(self) -> MemoryParts:
-        return MemoryParts(self.database, self.model, self.search)
+        return MemoryParts(
+            self.database, self.model, self.search, quiet=timedelta(seconds=self.settings.memory_quiet_seconds)
+        )
 
     @cached_property
     def search(self) -> SearchParts:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from functools import partial
 
 import inngest
@@ -12,7 +11,8 @@ from functions.shell import stepped
 from memory import keeping, looking
 from memory.parts import MemoryParts
 
-QUIET, LONGEST = timedelta(seconds=5), timedelta(seconds=30)
+_LONGEST = 6
+"""After so many quiet times it is read although it is not quiet yet."""
 _MOST_ROUNDS = 20
 _FAILED = "failed"
 
@@ -27,7 +27,7 @@ def remember(client: inngest.Inngest, parts: MemoryParts) -> inngest.Function[st
     @client.create_function(
         fn_id="remember",
         trigger=[inngest.TriggerEvent(event=TurnFinished.name), inngest.TriggerEvent(event=MessageAnswered.name)],
-        debounce=inngest.Debounce(key="event.data.workspace_id", period=QUIET, timeout=LONGEST),
+        debounce=inngest.Debounce(key="event.data.workspace_id", period=parts.quiet, timeout=parts.quiet * _LONGEST),
         retries=3,
     )
     def handler(ctx: inngest.ContextSync) -> str:

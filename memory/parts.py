@@ -12,10 +12,10 @@ from core.search.parts import SearchParts
 
 @dataclass(frozen=True)
 class MemoryParts:
-    """`within` is how long a recall may take, in seconds; `pause` how old a bell must be before it counts as lost."""
+    """`within` is how long a recall may take, in seconds; `quiet` how long nothing is said before it is read."""
 
     database: Database
     model: Model
     search: SearchParts
     within: float = 2.0
-    pause: timedelta = timedelta(seconds=30)
+    quiet: timedelta = timedelta(seconds=5)

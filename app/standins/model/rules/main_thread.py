@@ -9,6 +9,7 @@ from typing import Any
 from app.standins.model.conversation import Conversation, Input, Made
 from app.standins.model.reply import Call, Reply
 from app.standins.model.rules.intent import Intent, intent_of
+from app.standins.model.rules.memory_talk import answer_from_memory, is_memory_talk
 from app.standins.model.rules.phrases import phrase
 from app.standins.model.rules.shown import State
 from app.standins.model.rules.vocabulary import kinds_named, words
@@ -20,12 +21,6 @@ _SIZE = re.compile(r"\b(size|sizes|resolution|resolutions|format|formats|dimensi
 _PRICE = re.compile(r"\b(price|prices|cost|costs|much|prix|coûte|coûtent|combien|tarif|tarifs)\b", re.IGNORECASE)
 _MODELS = re.compile(r"\b(models?|modèles?|can you (do|make)|able)\b", re.IGNORECASE)
 _TASKS = re.compile(r"\b(doing|working|status|tasks?|progress|going on|tâches?|travailles|avancement|en cours)\b", re.I)
-_REMEMBERED = re.compile(
-    r"\b(do you|tu te|vous) (remember|souviens|souvenez)\b|"
-    r"\b(our|my|notre|nos|mon|ma|mes)\b.*\b(colou?rs?|fonts?|typefaces?|logo|style|tone|slogan|motto|brand|couleurs?|"
-    r"police|marque|devise)\b",
-    re.IGNORECASE,
-)
 
 
 def answer(conversation: Conversation, state: State, tools: Set[str]) -> Reply:
@@ -50,13 +45,13 @@ def answer(conversation: Conversation, state: State, tools: Set[str]) -> Reply:
             "bravo",
         }
         return Reply(phrase(state.language, "thanks" if thanks & set(words(text)) else "hello"))
+    if is_memory_talk(text) and (said := answer_from_memory(text, made, state.language, tools)) is not None:
+        return said
     if _LENGTH.search(text) or _SIZE.search(text) or _PRICE.search(text) or _MODELS.search(text):
         return _after_a_look("list_models", _kind_argument(text), text, made, state, tools)
     if _TASKS.search(text):
         return _after_a_look("list_tasks", {}, text, made, state, tools)
-    if "recall" in tools and _REMEMBERED.search(text):
-        return _after_a_look("recall", {"query": text[:400]}, text, made, state, tools)
-    return Reply(phrase(state.language, "dont_know"))
+    return answer_from_memory(text, made, state.language, tools) or Reply(phrase(state.language, "dont_know"))
 
 
 def _after_a_look(
@@ -77,9 +72,6 @@ def _told(tool: str, text: str, result: object, language: str) -> str:
     if tool == "list_tasks":
         named = "; ".join(f"{row.get('goal')} ({row.get('status')})" for row in rows)
         return phrase(language, "tasks", tasks=named) if named else phrase(language, "no_tasks")
-    if tool == "recall":
-        remembered = "; ".join(str(row.get("text")) for row in rows[:3])
-        return phrase(language, "remembered", facts=remembered) if remembered else phrase(language, "dont_know")
     kind = _kind_argument(text).get("kind")
     fitting = [row for row in rows if kind is None or row.get("kind") == kind]
     if _LENGTH.search(text):
