@@ -12,11 +12,14 @@ import inngest
 from app.engine_client import make_client, open_database
 from app.model_client import make_model
 from app.providers import make_providers
+from app.search_client import make_search
 from core.clock import Clock
 from core.database import Database
 from core.model import Model
 from core.orchestrator.engine import Engine
 from core.orchestrator.run_history import RunHistory
+from core.search import syncing
+from core.search.parts import SearchParts
 from core.settings import Settings
 from core.tools import Tool
 from functions.routable_works import RoutableWorks
@@ -29,6 +32,10 @@ from generation.placing import Desk
 from generation.provider import Provider
 from generation.state import budget_state, is_order, orders_state, outcome_input
 from generation.tools import ListModels, generation_tools
+from memory import correcting, forgetting, readings
+from memory import watching as memory_watching
+from memory.parts import MemoryParts
+from memory.tools import memory_tools
 from router.clarify import clarify_handler
 from runtime import answers, pruning
 from runtime.cards import AnswerHandler
@@ -79,7 +86,8 @@ class Parts:
             "quote": quote_handler(version_of),
             "limit": limit_handler(version_of),
             "permission": grants.answer_permission,
-            "irreversible": on_irreversible_answered(on_delete_answered),
+            "irreversible": forgetting.on_irreversible_answered(on_irreversible_answered(on_delete_answered)),
+            "choice": correcting.on_choice_answered(skill_outcomes.answer_choice),
             "clarify": clarify_handler(RoutableWorks()),
         }
 
@@ -90,14 +98,31 @@ class Parts:
             database=self.database,
             model=self.model,
             worker_tools=self._worker_tools(),
-            main_tools=(ListTasks(), ReadTask(), ListObjects(), ListModels(self.capabilities)),
+            main_tools=(
+                ListTasks(),
+                ReadTask(),
+                ListObjects(),
+                ListModels(self.capabilities),
+                *memory_tools(self.search, self.memory.within),
+            ),
             state_sources=(orders_state, objects_state, budget_state),
             inputs={"outcome": outcome_input, "object": object_input},
             open_orders=open_of_task,
             lease=lease,
             patience=lease,
             pause=timedelta(seconds=self.settings.watch_seconds),
+            when_read=readings.note_read,
         )
+
+    @cached_property
+    def memory(self) -> MemoryParts:
+        return MemoryParts(
+            self.database, self.model, self.search, quiet=timedelta(seconds=self.settings.memory_quiet_seconds)
+        )
+
+    @cached_property
+    def search(self) -> SearchParts:
+        return make_search(self.settings, self.database)
 
     @cached_property
     def watch_passes(self) -> tuple[Pass, ...]:
@@ -109,6 +134,8 @@ class Parts:
             lambda workspace_id: review_watching.pass_over(self.database, workspace_id, patience),
             lambda workspace_id: pruning.pass_over(self.database, workspace_id, kept),
             lambda workspace_id: skill_pruning.pass_over(self.database, workspace_id, kept),
+            lambda workspace_id: syncing.pass_over(self.search, workspace_id),
+            lambda workspace_id: memory_watching.pass_over(self.database, workspace_id, patience),
         )
 
     @cached_property
@@ -133,6 +160,7 @@ class Parts:
             *workspace_tools(self.assets),
             *generation_tools(desk),
             *skill_tools(skills, Engine.of(self.settings)),
+            *memory_tools(self.search, self.memory.within),
         )
 
 

@@ -6,13 +6,22 @@ from types import ModuleType
 
 import sqlalchemy as sa
 
+import core.search.tables
 import generation.tables
+import memory.tables
 import runtime.tables
 import skills.tables
 import workspace.tables
 from core.tables import metadata
 
-ROOMS: tuple[ModuleType, ...] = (runtime.tables, workspace.tables, generation.tables, skills.tables)
+ROOMS: tuple[ModuleType, ...] = (
+    core.search.tables,
+    runtime.tables,
+    workspace.tables,
+    generation.tables,
+    skills.tables,
+    memory.tables,
+)
 """The rooms whose tables stand on the metadata; naming them here is what imports them."""
 
 

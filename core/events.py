@@ -42,6 +42,18 @@ class TurnFinished(Event):
     turn_id: str
 
 
+class MessageAnswered(Event):
+    name = "message/answered"
+    message_id: str
+
+
+class ForgetRequested(Event):
+    """A person confirmed on a card that something is forgotten."""
+
+    name = "memory/forget.requested"
+    card_id: str
+
+
 class GenerationOrdered(Event):
     name = "generation/ordered"
     order_id: str
@@ -57,6 +69,12 @@ class GenerationNews(Event):
 class NoticeRequested(Event):
     name = "notice/requested"
     notice_id: str
+
+
+class SearchChanged(Event):
+    """Entries were put or removed: the index has something to follow."""
+
+    name = "search/entries.changed"
 
 
 class WatchRequested(Event):

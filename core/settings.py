@@ -98,6 +98,7 @@ class Settings(BaseSettings):
     retention_days: float = Field(30, gt=0, description="how long the embedded engine remembers ended runs and events")
     lease_seconds: float = Field(30, gt=0, description="how long a turn is held without a sign of life")
     watch_seconds: float = Field(10, gt=0, description="pause between two passes of the watch")
+    memory_quiet_seconds: int = Field(5, ge=1, description="quiet after which the memory reads what was said")
     poll_seconds: float = Field(2, gt=0, description="first pause before a provider is asked for news")
     order_deadline_seconds: float = Field(3600, gt=0, description="how long a job may take before it counts as lost")
     skill_failures: int = Field(

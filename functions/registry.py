@@ -7,15 +7,20 @@ from typing import Any, Protocol
 import inngest
 
 from core.database import Database
+from core.search.parts import SearchParts
 from core.settings import Settings
 from functions.answer_in_main import answer_in_main
+from functions.forget import forget
 from functions.generate import generate
 from functions.notify import notify
 from functions.on_run_failed import on_run_failed
+from functions.remember import remember
 from functions.review_skills import review_skills
 from functions.route_message import route_message
 from functions.run_turn import run_turn
+from functions.sync_index import sync_index
 from functions.watch import Pass, watch
+from memory.parts import MemoryParts
 from runtime.parts import RuntimeParts
 from skills.review.parts import ReviewParts
 
@@ -32,6 +37,10 @@ class Parts(Protocol):
     @property
     def review(self) -> ReviewParts: ...
     @property
+    def search(self) -> SearchParts: ...
+    @property
+    def memory(self) -> MemoryParts: ...
+    @property
     def watch_passes(self) -> tuple[Pass, ...]: ...
 
 
@@ -45,4 +54,7 @@ def all_functions(client: inngest.Inngest, parts: Any) -> list[inngest.Function[
         notify(client, parts.database, parts.settings.webhook_of),
         review_skills(client, parts.review, parts.settings.timezone),
         on_run_failed(client, parts.review),
+        sync_index(client, parts.search),
+        remember(client, parts.memory),
+        forget(client, parts.memory),
     ]

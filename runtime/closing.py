@@ -35,7 +35,7 @@ def close(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str) -> 
     ):
         fence.check(scope)
         turn = rows.get(scope, turn_id)
-        _say_answer(scope, turn)
+        parts.when_read(scope, turn, _say_answer(scope, turn))
         if turn.task_id is None:
             fence.close(scope, "completed", "")
         else:
@@ -190,11 +190,11 @@ def _progressed(made: Sequence[Call]) -> bool:
     return any(call.ok and call.result is not None and call.result.get("newly_done") for call in made)
 
 
-def _say_answer(scope: Scope, turn: Turn) -> None:
-    """Say the words of the last step, once; they answer the messages that this turn has read."""
+def _say_answer(scope: Scope, turn: Turn) -> list[str]:
+    """Say the words of the last step, once; they answer the messages that this turn has read, which are returned."""
     taken = ledger.steps_of(scope, [turn.id])
     if not taken:
-        return
+        return []
     last = taken[-1]
     text = last.text.strip() or _finish_summary(ledger.calls_of_step(scope, turn.id, last.n))
     if turn.task_id is None:
@@ -219,6 +219,7 @@ def _say_answer(scope: Scope, turn: Turn) -> None:
         )
     for message_id in asked:
         messages.set_state(scope, message_id, "answered", was=("consumed",))
+    return asked
 
 
 def _finish_summary(made: Sequence[Call]) -> str:

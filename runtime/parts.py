@@ -12,9 +12,16 @@ from core.model import Model
 from core.tools import Tool
 from runtime.sources import OpenOrders, StateSource
 from runtime.told import Memory
+from runtime.turns.rows import Turn
 
+WhenRead = Callable[[Scope, Turn, Sequence[str]], None]
+"""Told at the end of a turn, in its closing transaction, which messages it has read."""
 InputSource = Callable[[Scope, str], Mapping[str, Any]]
 """Renders one input of a kind from its id, as JSON for the model."""
+
+
+def nobody_minds(scope: Scope, turn: Turn, message_ids: Sequence[str]) -> None:
+    """For a runtime beside which nothing listens."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +45,7 @@ class RuntimeParts:
     pause: timedelta
     most_idle_rounds: int = 3
     most_turns_alone: int = 20
+    when_read: WhenRead = nobody_minds
     memory: Memory = field(default_factory=Memory, compare=False)
 
     def tools_for(self, task_id: str | None) -> Mapping[str, Tool]:

@@ -14,6 +14,7 @@ pytest_plugins = [
     "tests.support.databases",
     "tests.support.product",
     "tests.support.browser",
+    "tests.support.index_process",
 ]
 
 

@@ -20,6 +20,7 @@ COMMANDS = {
     "answer": ("app.cli.cards:answer", "Answer a card."),
     "objects": ("app.cli.objects:objects", "List the shared workspace."),
     "object": ("app.cli.objects:show_object", "Show one object, or save its content."),
+    "memory": ("app.cli.memory:memory", "List what is remembered; correct it, have it forgotten."),
     "skills": ("app.cli.skills:skills", "List skills, turn them on and off, and write new ones."),
     "runs": ("app.cli.runs:runs", "List function runs, newest first."),
     "run": ("app.cli.runs:run", "Show one run with its steps."),

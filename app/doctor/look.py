@@ -8,6 +8,7 @@ from app.doctor.checks import look_at_checks
 from app.doctor.engine import look_at_engine
 from app.doctor.finding import Finding, Verdict
 from app.doctor.jail import look_at_jail
+from app.doctor.search import look_at_search
 from app.reaching import require_schema
 from app.supervise.preflight import home_problems
 from app.supervise.probe import is_ready
@@ -24,6 +25,7 @@ def look(settings: Settings) -> Iterator[Finding]:
     yield _model(settings)
     yield look_at_jail()
     yield look_at_checks()
+    yield look_at_search(settings)
     rows = read_rows(settings.home)
     if rows is None:
         yield Finding("processes", Verdict.NOTE, "not running: start it with `loopwright up`")
@@ -55,9 +57,11 @@ def _model(settings: Settings) -> Finding:
 
 
 def _process(row: ProcessRow) -> Finding:
+    if row.state is not ProcessState.RUNNING and row.name == "index":
+        return Finding(row.name, Verdict.NOTE, f"{row.state}: until it runs, each search reads the database")
     if row.state is not ProcessState.RUNNING:
         return Finding(row.name, Verdict.PROBLEM, f"{row.state}: see its log in the home")
-    path = {"engine": "/health"}.get(row.name, "/healthz")
+    path = {"engine": "/health", "index": "/api/v2/heartbeat"}.get(row.name, "/healthz")
     if not is_ready(f"http://127.0.0.1:{row.port}{path}"):
         return Finding(
             row.name, Verdict.PROBLEM, f"runs as process {row.pid} but does not answer: see its log in the home"

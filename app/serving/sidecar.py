@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from app.engine_client import make_client, open_database
 from app.model_client import make_model
+from app.search_client import make_search
 from app.serving.ask import Ask
 from app.serving.gunicorn_server import run_wsgi
 from core.identity import HOME_WORKSPACE
@@ -37,6 +38,7 @@ def _build(ask: Ask) -> WSGIApplication:
         engine=engine,
         home=home,
         addresses=Addresses(own_addresses(settings, ask.url, engine.api_url, engine.events_url), home),
+        search=make_search(settings, database),
     )
 
     def rehearsing(nursery: Nursery) -> Trying:

@@ -15,6 +15,7 @@ PROCESSES = {
     "sidecar": ("app.serving.sidecar", 8003),
     "model": ("app.serving.model", 8004),
     "studio": ("app.serving.studio", 8005),
+    "index": ("app.serving.index", 8006),
 }
 
 

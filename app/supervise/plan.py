@@ -15,16 +15,18 @@ from core.settings import Settings
 
 EMBEDDED = "embedded"
 # Started in this order and stopped in the opposite one: first nobody asks any more, then nobody works any more.
-_ORDER = ("engine", "studio", "model", "worker", "sidecar", "web")
+_ORDER = ("engine", "studio", "model", "worker", "sidecar", "web", "index")
 # The order people read them in, and the order of the ports after the web's.
-_PORT_ORDER = ("web", "engine", "worker", "sidecar", "model", "studio")
+_PORT_ORDER = ("web", "engine", "worker", "sidecar", "model", "studio", "index")
 # What several processes need is loaded once, before the first of them. The engine and the studio load their own
 # meanwhile; the studio's libraries start threads, so that it always loads them itself.
 _SHARED = ("model", "worker", "sidecar", "web")
 _PRELOAD = {name: (module_of(name),) for name in _SHARED}
 # The model client is slow to load, and the worker loads it when it is first needed.
 _WARM = {"engine": (module_of("engine"),), "worker": ("openai",)}
-_HEALTH = {"engine": "/health", "model": "/healthz", "studio": "/healthz"}
+_HEALTH = {"engine": "/health", "model": "/healthz", "studio": "/healthz", "index": "/api/v2/heartbeat"}
+# Everything works without it: what it would find is found in the database meanwhile.
+_LATE = ("index",)
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ def process_names(settings: Settings, engine: str) -> list[str]:
         needed.add("model")
     if "studio" in settings.generators:
         needed.add("studio")
+    if not settings.vector_url:
+        needed.add("index")
     return [name for name in _PORT_ORDER if name in needed]
 
 
@@ -59,6 +63,7 @@ def plan(settings: Settings, keys: Keys, ports: Mapping[str, int], engine: str) 
         **_engine_facts(settings, keys, ports, engine),
         **_model_facts(ports),
         **_studio_facts(keys, ports),
+        **_index_facts(ports),
     }
     return [_spec(name, home, ports[name], told) for name in _ORDER if name in ports]
 
@@ -88,11 +93,16 @@ def _studio_facts(keys: Keys, ports: Mapping[str, int]) -> dict[str, str]:
     return {"LOOPWRIGHT_JOBS_URL": _address(ports["studio"]), "LOOPWRIGHT_JOBS_KEY": keys.jobs}
 
 
+def _index_facts(ports: Mapping[str, int]) -> dict[str, str]:
+    return {"LOOPWRIGHT_VECTOR_URL": _address(ports["index"])} if "index" in ports else {}
+
+
 def _spec(name: str, home: Path, port: int, env: Mapping[str, str]) -> ProcessSpec:
     # -P: the folder somebody happens to stand in must not stand in for our packages.
     argv = (*(sys.executable, "-P", "-m", "app.cli", "serve", name), *("--home", str(home), "--port", str(port)))
     fork = ForkSpec(partial(run_process, name, home, port), _PRELOAD.get(name, ()), _WARM.get(name, ()))
-    return ProcessSpec(name, (*argv, "--supervised"), port, _address(port) + _HEALTH.get(name, "/readyz"), env, fork)
+    ready = _address(port) + _HEALTH.get(name, "/readyz")
+    return ProcessSpec(name, (*argv, "--supervised"), port, ready, env, fork, late=name in _LATE)
 
 
 def _address(port: int) -> str:

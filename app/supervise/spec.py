@@ -27,7 +27,8 @@ class ProcessSpec:
     """One process that shall live as long as the supervisor does.
 
     `env` is laid over the supervisor's own environment. `ready` is an address that answers 200, or a function that
-    says so; it may be asked often. With `fork`, `argv` is what stands in for it where forking is not safe.
+    says so; it may be asked often. With `fork`, `argv` is what stands in for it where forking is not safe. A `late` one
+    is started some seconds after all others are ready, and nobody waits for it.
     """
 
     name: str
@@ -36,3 +37,4 @@ class ProcessSpec:
     ready: Ready
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
     fork: ForkSpec | None = None
+    late: bool = False

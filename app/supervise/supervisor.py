@@ -30,6 +30,8 @@ class Patience:
     # A process that dies this often in a row before it was ever ready will not start by being asked again.
     tries_to_start: int = 3
     between_looks: float = 0.05
+    # Until the late ones are started: who sees the address has something to ask for first.
+    late: float = 5.0
     stop_one: float = 2.0
     stop_all: float = 6.0
 
@@ -38,7 +40,8 @@ class Patience:
 class Supervisor:
     """Runs `specs` in their order and stops them in the opposite one. The caller holds the lock of `home`.
 
-    `say` gets one line for each process, and `on_ready` is called once, when all are ready for the first time.
+    `say` gets one line for each process, and `on_ready` is called once, when all but the late ones are ready for the
+    first time.
     """
 
     home: Path
@@ -76,10 +79,12 @@ class Supervisor:
 
     def _keep(self, children: list[Child], signals: SignalWatch) -> int:
         for child in children:
-            _load(child.spec.fork.preload if child.spec.fork else ())
-            child.start()
+            if not child.spec.late:
+                _load(child.spec.fork.preload if child.spec.fork else ())
+                child.start()
             self.say(f"{child.spec.name:8} port {child.spec.port}  log {self.logs / child.spec.name}.log")
         self._write(children)
+        prompt = [child for child in children if not child.spec.late]
         ready_by, was_ready = time.monotonic() + self.patience.start, False
         while not signals.stops:
             before = [child.row for child in children]
@@ -88,15 +93,20 @@ class Supervisor:
             if [child.row for child in children] != before:
                 self._write(children)
             if not was_ready:
-                was_ready = all(child.state is ProcessState.RUNNING for child in children)
+                was_ready = all(child.state is ProcessState.RUNNING for child in prompt)
                 if was_ready:
-                    self.on_ready()
-                    for spec in self.specs:
-                        _load(spec.fork.warm if spec.fork else ())
-                elif self._cannot_start(children, late=time.monotonic() > ready_by):
+                    self._when_ready(children)
+                elif self._cannot_start(prompt, late=time.monotonic() > ready_by):
                     return 1
             signals.wait(self._until_next_look(children))
         return 0
+
+    def _when_ready(self, children: list[Child]) -> None:
+        self.on_ready()
+        for child in children:
+            _load(child.spec.fork.warm if child.spec.fork else ())
+            if child.spec.late:
+                child.start_again_at = time.monotonic() + self.patience.late
 
     def _look(self, child: Child) -> None:
         """Move one process on by what can be seen now."""
@@ -109,7 +119,8 @@ class Supervisor:
             self.say(f"{child.spec.name:8} ended with {end}; starting it again in {pause:.1f} s")
         if child.start_again_at is not None and now >= child.start_again_at:
             child.start()
-        if child.state is ProcessState.STARTING and is_ready(child.spec.ready) and child.alive:
+        # Alive before, so that it was started at all, and after: somebody else may have answered on its port.
+        if child.state is ProcessState.STARTING and child.alive and is_ready(child.spec.ready) and child.alive:
             child.state = ProcessState.RUNNING
 
     def _cannot_start(self, children: list[Child], *, late: bool) -> bool:
@@ -126,7 +137,7 @@ class Supervisor:
 
     def _until_next_look(self, children: list[Child]) -> float | None:
         """None: nothing to do until a signal arrives."""
-        if any(child.state is ProcessState.STARTING for child in children):
+        if any(child.state is ProcessState.STARTING and child.alive for child in children):
             return self.patience.between_looks
         again = [child.start_again_at for child in children if child.start_again_at is not None]
         return max(0.0, min(again) - time.monotonic()) if again else None

@@ -16,6 +16,7 @@ from app.web.api.cards import cards_api
 from app.web.api.events import events_api
 from app.web.api.generations import generations_api
 from app.web.api.keys import keys_api
+from app.web.api.memory import memory_api
 from app.web.api.messages import messages_api
 from app.web.api.objects import objects_api
 from app.web.api.open_doors import open_doors
@@ -26,6 +27,7 @@ from app.web.api.tasks import tasks_api
 from app.web.bodies import JSON_LIMIT
 from app.web.endpoints import Door
 from app.web.health import health
+from app.web.pages.memory import memory_page
 from app.web.pages.objects import objects_pages
 from app.web.pages.runs import runs_pages
 from app.web.pages.settings import settings_page
@@ -82,6 +84,7 @@ def _doors(parts: WebParts, hub: Hub) -> Sequence[Door]:
         runs_api(parts),
         skills_api(parts),
         skill_reviews_api(parts),
+        memory_api(parts),
         budget_api(parts),
         keys_api(parts),
         events_api(parts, hub),
@@ -89,6 +92,7 @@ def _doors(parts: WebParts, hub: Hub) -> Sequence[Door]:
         task_pages(parts),
         objects_pages(parts),
         skills_pages(parts),
+        memory_page(parts),
         runs_pages(parts),
         settings_page(parts),
         sign_out(parts),

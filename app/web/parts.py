@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from core.clock import Clock
 from core.database import Database
+from core.search.parts import SearchParts
 from core.settings import Settings
 from generation.provider import Provider
 from runtime.cards import AnswerHandler
@@ -46,5 +47,7 @@ class WebParts(Protocol):
     def providers(self) -> Mapping[str, Provider]: ...
     @property
     def handlers(self) -> Mapping[str, AnswerHandler]: ...
+    @property
+    def search(self) -> SearchParts: ...
     @property
     def runs(self) -> RunHistory: ...

@@ -320,6 +320,22 @@ def keep_original(scope: Scope, cause: str, text: str) -> str:
     return str(scope.scalar(scope.select(originals.c.id).where(originals.c.cause == cause)))
 
 
+def note_facts(scope: Scope, turn_id: str, n: int, fact_ids: Sequence[str]) -> None:
+    """A step relies on these facts of the memory from now on."""
+    mine = scope.select(steps.c.facts).where(steps.c.turn_id == turn_id, steps.c.n == n)
+    row = scope.first(mine)
+    if row is not None:
+        known = list(dict.fromkeys([*row.facts, *fact_ids]))
+        scope.change(scope.update(steps).where(steps.c.turn_id == turn_id, steps.c.n == n).values(facts=known))
+
+
+def forget_results(scope: Scope, call_ids: Sequence[str], content: Mapping[str, Any]) -> int:
+    """Put `content` in the place of what these calls brought; answers how many there were. No later step reads it."""
+    texts = scope.update(originals).where(originals.c.cause.in_(list(call_ids)))
+    scope.change(texts.values(text=json.dumps(content)))
+    return scope.change(scope.update(calls).where(calls.c.id.in_(list(call_ids))).values(result=dict(content)))
+
+
 def end_open_calls(scope: Scope, turn_id: str) -> None:
     """Close the books of a turn that was ended from outside: nothing stays `started` for ever."""
     for was, now in (("proposed", "cancelled"), ("started", "outcome_unknown")):

@@ -64,6 +64,7 @@ class AgentAsk(Ask):
 
 class MemoryAsk(Ask):
     query: str = Field(min_length=1, max_length=4000)
+    limit: int = Field(8, ge=1, le=20)
 
 
 class RunsAsk(Ask):

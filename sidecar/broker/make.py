@@ -8,6 +8,7 @@ from pathlib import Path
 from core.database import Database
 from core.model import Model
 from core.orchestrator.engine import Engine
+from core.search.parts import SearchParts
 from sidecar.broker import asks
 from sidecar.broker.addresses import Addresses
 from sidecar.broker.broker import Broker, Door
@@ -33,6 +34,7 @@ def make_broker(
     engine: Engine,
     home: Path,
     addresses: Addresses,
+    search: SearchParts,
 ) -> Broker:
     """A broker for the skills of one home; it opens nothing before its first child."""
     writing = partial(database.transaction, workspace_id)
@@ -43,7 +45,7 @@ def make_broker(
         "/notify": Door(asks.NotifyAsk, Tell(writing)),
         "/events": Door(asks.EventsAsk, SendEvents(engine)),
         "/ask_agent": Door(asks.AgentAsk, GiveWork(writing)),
-        "/memory": Door(asks.MemoryAsk, Remember()),
+        "/memory": Door(asks.MemoryAsk, Remember(search, workspace_id)),
         "/runs": Door(asks.RunsAsk, LookBack(reading)),
         "/claim": Door(asks.ClaimAsk, Claim(writing)),
         "/release": Door(asks.ReleaseAsk, Release(writing)),

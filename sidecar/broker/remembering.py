@@ -1,7 +1,10 @@
-"""`memory`: what the agent remembers."""
+"""`memory`: what the agent remembers for the whole workspace; what it remembers of a person is no skill's."""
 
 from __future__ import annotations
 
+from core.search.parts import SearchParts
+from memory import scopes
+from memory.recall import recall
 from sidecar.broker import permission
 from sidecar.broker.act import Answer, Asker
 from sidecar.broker.asks import MemoryAsk
@@ -9,7 +12,11 @@ from sidecar.broker.denied import Failed
 
 
 class Remember:
-    """Says honestly that there is nothing to search in this release."""
+    """Needs `"memory": "read"`, granted."""
+
+    def __init__(self, search: SearchParts, workspace_id: str) -> None:
+        self._search = search
+        self._workspace_id = workspace_id
 
     def check(self, asker: Asker, ask: MemoryAsk) -> None:
         del ask
@@ -20,8 +27,23 @@ class Remember:
         return False
 
     def do(self, asker: Asker, ask: MemoryAsk) -> Answer:
-        del asker, ask
-        raise Failed("this release of Loopwright has no memory that a skill could search", retriable=False)
+        del asker
+        found = recall(self._search, self._workspace_id, (scopes.WORKSPACE,), ask.query, limit=ask.limit)
+        if found.timed_out:
+            raise Failed("the memory did not answer in time: try again", retriable=True)
+        return {
+            "items": [
+                {
+                    "id": fact.id,
+                    "text": fact.text,
+                    "standing": fact.current.standing,
+                    "since": fact.current.valid_from.isoformat(),
+                    "score": round(score, 3),
+                }
+                for fact, score in found.items
+            ]
+        }
 
     def pretend(self, asker: Asker, ask: MemoryAsk) -> Answer:
-        return self.do(asker, ask)
+        del asker, ask
+        return {"items": []}

@@ -9,6 +9,7 @@ import pytest
 
 from tests.faults import test_dying, test_dying_orders, test_every_point
 from tests.faults.points import every_point
+from tests.search.test_dying import DEATHS as search_deaths
 
 ROOT = Path(__file__).parents[2]
 EVERY_POINT = "tests/faults/test_every_point.py::test_story_survives_a_death"
@@ -168,7 +169,12 @@ def test_every_boundary_has_its_tests() -> None:
 
 def test_every_point_is_struck_by_a_case() -> None:
     """A commit or an outside call that is added without a case where a process dies there fails here."""
-    cases = [*test_every_point.CASES.values(), *test_dying.DEATHS.values(), *test_dying_orders.DEATHS.values()]
+    cases = [
+        *test_every_point.CASES.values(),
+        *test_dying.DEATHS.values(),
+        *test_dying_orders.DEATHS.values(),
+        *search_deaths.values(),
+    ]
     struck = {entry.partition("#")[0] for entries in cases for entry in entries}
     assert sorted(every_point() - struck) == []
     assert {point for point in struck - every_point() if not point.startswith("web.")} == set()

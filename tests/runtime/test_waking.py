@@ -11,11 +11,14 @@ from core.bells import Bell
 from core.errors import UnavailableError
 from core.events import (
     Event,
+    ForgetRequested,
     GenerationNews,
     GenerationOrdered,
     MainRequested,
+    MessageAnswered,
     MessageReceived,
     NoticeRequested,
+    SearchChanged,
     SkillQuarantined,
     SkillReviewRequested,
     TurnFinished,
@@ -204,7 +207,10 @@ LOSSES: Mapping[Callable[[Store], None], type[Event]] = {
 ELSEWHERE: Mapping[type[Event], str] = {
     GenerationOrdered: "generation/watching.py, tested there",
     GenerationNews: "the order's own poll looks again after its pause",
-    TurnFinished: "nobody listens yet",
+    TurnFinished: "memory/watching.py, tested there",
+    MessageAnswered: "memory/watching.py, tested there",
+    ForgetRequested: "memory/watching.py, tested there",
+    SearchChanged: "core/search/syncing.py, tested there",
     WatchRequested: "the watch's own cron",
     SkillQuarantined: "the notice says it; nobody needs the bell",
     SkillReviewRequested: "skills/review/watching.py, tested there",

@@ -14,6 +14,9 @@ from core.database import Database
 from core.identity import HOME_WORKSPACE
 from core.model_scripted import ScriptedModel
 from core.orchestrator.engine import Engine
+from core.search.index import NoIndex
+from core.search.ngrams import HashedPieces
+from core.search.parts import SearchParts
 from sidecar.application import create_app
 from sidecar.broker.addresses import Addresses
 from sidecar.broker.make import make_broker
@@ -65,6 +68,7 @@ def shelf_beside(
         engine=client,
         home=home,
         addresses=Addresses((), home),
+        search=SearchParts(database, HashedPieces(), NoIndex()),
     )
     nursery = Nursery(Jail(home / "sidecar" / "run", probe()), broker)
     tools = Tools(

@@ -14,6 +14,9 @@ import httpx
 from core.database import Scope
 from core.model_scripted import ScriptedModel
 from core.orchestrator.engine import Engine
+from core.search.index import NoIndex
+from core.search.ngrams import HashedPieces
+from core.search.parts import SearchParts
 from sidecar.broker.addresses import Addresses, Own
 from sidecar.broker.broker import Broker
 from sidecar.broker.identity import Identity, Mode
@@ -110,6 +113,7 @@ def skill_world(
         engine=Engine.at(engine_url),
         home=home,
         addresses=Addresses(own, home),
+        search=search_of(store),
     )
     try:
         yield SkillWorld(store, home, model, broker)
@@ -117,6 +121,11 @@ def skill_world(
         broker.stop()
         door.open_at("")
         door.run_id = ""
+
+
+def search_of(store: Store) -> SearchParts:
+    """Words and spelling only, over the rows: quick, and the same everywhere."""
+    return SearchParts(store.database, HashedPieces(), NoIndex())
 
 
 def speak_for(address: Path, run_id: str) -> None:

@@ -1,6 +1,6 @@
 """A supervisor of tickers as a process of its own: `python supervised.py program|fork HOME NAME:PORT[:MODE]…`.
 
-Prints what the supervisor says, and `READY` once all are ready.
+Prints what the supervisor says, and `READY` once all are ready. The mode `late` is the supervisor's, others a ticker's.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from tests.support import ticker
 
 
 def spec(kind: str, text: str) -> ProcessSpec:
-    name, port, *mode = text.split(":")
+    name, port, *modes = text.split(":")
+    mode = [one for one in modes if one != "late"]
     return ProcessSpec(
         name,
         (sys.executable, ticker.__file__, port, *mode),
@@ -25,6 +26,7 @@ def spec(kind: str, text: str) -> ProcessSpec:
         f"http://127.0.0.1:{port}/",
         {"TICKER": name},
         ForkSpec(partial(ticker.serve, int(port), *mode)) if kind == "fork" else None,
+        late="late" in modes,
     )
 
 
@@ -41,7 +43,7 @@ def main() -> int:
             say,
             lambda: say("READY"),
             RestartPolicy(first=0.1),
-            Patience(start=30, stop_one=1, stop_all=3),
+            Patience(start=30, stop_one=1, stop_all=3, late=0.5),
         ).run()
 
 

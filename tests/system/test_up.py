@@ -18,7 +18,7 @@ from tests.support.product import Product
 from tests.support.waiting import until
 
 ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/\?token=[\w.~-]+")
-OURS = {"web", "worker", "sidecar", "model", "studio"}
+OURS = {"web", "worker", "sidecar", "model", "studio", "index"}
 
 
 def names(product: Product) -> set[str]:
@@ -35,6 +35,8 @@ def test_it_prints_one_line_for_each_process_and_then_the_address(product: Produ
 
 
 def test_ps_lists_every_process(product: Product) -> None:
+    # The index is started some seconds after the address is told.
+    until("the index", lambda: product.row("index").state is ProcessState.RUNNING)
     rows = read_rows(product.home) or []
 
     assert {row.name for row in rows} == names(product)
@@ -84,7 +86,7 @@ def test_a_restore_into_a_home_in_use_is_refused(product: Product, tmp_path: Pat
 
 
 @pytest.mark.kill
-@pytest.mark.parametrize("name", ["engine", "web", "worker", "sidecar", "model", "studio"])
+@pytest.mark.parametrize("name", ["engine", "web", "worker", "sidecar", "model", "studio", "index"])
 def test_a_process_that_is_killed_comes_back_on_its_port(product: Product, name: str) -> None:
     if name not in names(product):
         pytest.skip(f"{name} is not ours here")

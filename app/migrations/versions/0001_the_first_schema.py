@@ -49,6 +49,28 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("workspace_id", name=op.f("pk_budgets")),
     )
     op.create_table(
+        "candidates",
+        sa.Column("id", sa.String(length=160), nullable=False),
+        sa.Column("workspace_id", sa.String(length=64), nullable=False),
+        sa.Column("person_id", sa.String(length=64), nullable=False),
+        sa.Column("body", sa.JSON(none_as_null=True), nullable=True),
+        sa.Column("evidence", sa.JSON(), nullable=False),
+        sa.Column("about", sa.String(length=64), nullable=True),
+        sa.Column("state", sa.String(length=16), nullable=False),
+        sa.Column("action", sa.String(length=16), nullable=False),
+        sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("fact_id", sa.String(length=64), nullable=True),
+        sa.Column("n", sa.Integer(), nullable=True),
+        sa.Column("created_at", core.columns.Utc(), nullable=False),
+        sa.Column("judged_at", core.columns.Utc(), nullable=True),
+        sa.CheckConstraint("state in ('pending', 'kept', 'refused')", name=op.f("ck_candidates_state")),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspaces.id"], name=op.f("fk_candidates_workspace_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_candidates")),
+    )
+    with op.batch_alter_table("candidates", schema=None) as batch_op:
+        batch_op.create_index("ix_candidates_pending", ["workspace_id", "state", "created_at"], unique=False)
+
+    op.create_table(
         "cards",
         sa.Column("id", sa.String(length=64), nullable=False),
         sa.Column("workspace_id", sa.String(length=64), nullable=False),
@@ -124,6 +146,46 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_entries")),
         sa.UniqueConstraint("workspace_id", "cause", "kind", name=op.f("uq_entries_workspace_id_cause_kind")),
     )
+    op.create_table(
+        "facts",
+        sa.Column("id", sa.String(length=64), nullable=False),
+        sa.Column("workspace_id", sa.String(length=64), nullable=False),
+        sa.Column("scope", sa.String(length=80), nullable=False),
+        sa.Column("person_id", sa.String(length=64), nullable=False),
+        sa.Column("version", sa.Integer(), nullable=False),
+        sa.Column("fingerprint", sa.String(length=64), nullable=True),
+        sa.Column("created_at", core.columns.Utc(), nullable=False),
+        sa.Column("updated_at", core.columns.Utc(), nullable=False),
+        sa.Column("forgotten_at", core.columns.Utc(), nullable=True),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspaces.id"], name=op.f("fk_facts_workspace_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_facts")),
+        sa.UniqueConstraint(
+            "workspace_id", "scope", "fingerprint", name=op.f("uq_facts_workspace_id_scope_fingerprint")
+        ),
+    )
+    with op.batch_alter_table("facts", schema=None) as batch_op:
+        batch_op.create_index("ix_facts_recent", ["workspace_id", "scope", "updated_at", "id"], unique=False)
+
+    op.create_table(
+        "forgets",
+        sa.Column("card_id", sa.String(length=64), nullable=False),
+        sa.Column("workspace_id", sa.String(length=64), nullable=False),
+        sa.Column("person_id", sa.String(length=64), nullable=False),
+        sa.Column("fact_ids", sa.JSON(), nullable=False),
+        sa.Column("state", sa.String(length=16), nullable=False),
+        sa.Column("counts", sa.JSON(), nullable=False),
+        sa.Column("checked", sa.JSON(), nullable=True),
+        sa.Column("ring", sa.Integer(), nullable=False),
+        sa.Column("rung_at", core.columns.Utc(), nullable=False),
+        sa.Column("requested_at", core.columns.Utc(), nullable=False),
+        sa.Column("done_at", core.columns.Utc(), nullable=True),
+        sa.CheckConstraint("state in ('requested', 'cleared', 'done')", name=op.f("ck_forgets_state")),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspaces.id"], name=op.f("fk_forgets_workspace_id")),
+        sa.PrimaryKeyConstraint("card_id", name=op.f("pk_forgets")),
+    )
+    with op.batch_alter_table("forgets", schema=None) as batch_op:
+        batch_op.create_index("ix_forgets_undone", ["workspace_id", "state", "rung_at"], unique=False)
+
     op.create_table(
         "keys",
         sa.Column("id", sa.String(length=64), nullable=False),
@@ -289,6 +351,23 @@ def upgrade() -> None:
         sa.UniqueConstraint("workspace_id", "cause", name=op.f("uq_originals_workspace_id_cause")),
     )
     op.create_table(
+        "readings",
+        sa.Column("message_id", sa.String(length=64), nullable=False),
+        sa.Column("workspace_id", sa.String(length=64), nullable=False),
+        sa.Column("person_id", sa.String(length=64), nullable=False),
+        sa.Column("state", sa.String(length=16), nullable=False),
+        sa.Column("attempts", sa.Integer(), nullable=False),
+        sa.Column("due_at", core.columns.Utc(), nullable=False),
+        sa.Column("rung_at", core.columns.Utc(), nullable=False),
+        sa.Column("read_at", core.columns.Utc(), nullable=True),
+        sa.CheckConstraint("state in ('due', 'read', 'given_up', 'revoked')", name=op.f("ck_readings_state")),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspaces.id"], name=op.f("fk_readings_workspace_id")),
+        sa.PrimaryKeyConstraint("message_id", name=op.f("pk_readings")),
+    )
+    with op.batch_alter_table("readings", schema=None) as batch_op:
+        batch_op.create_index("ix_readings_due", ["workspace_id", "state", "due_at"], unique=False)
+
+    op.create_table(
         "replies",
         sa.Column("workspace_id", sa.String(length=64), nullable=False),
         sa.Column("key", sa.String(length=200), nullable=False),
@@ -330,6 +409,45 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["workspace_id"], ["workspaces.id"], name=op.f("fk_roles_workspace_id")),
         sa.PrimaryKeyConstraint("workspace_id", "person_id", name=op.f("pk_roles")),
     )
+    op.create_table(
+        "search_collections",
+        sa.Column("workspace_id", sa.String(length=64), nullable=False),
+        sa.Column("model", sa.String(length=64), nullable=False),
+        sa.Column("name", sa.String(length=160), nullable=False),
+        sa.Column("made_at", core.columns.Utc(), nullable=False),
+        sa.Column("compared_at", core.columns.Utc(), nullable=True),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspaces.id"], name=op.f("fk_search_collections_workspace_id")),
+        sa.PrimaryKeyConstraint("workspace_id", "model", name=op.f("pk_search_collections")),
+    )
+    op.create_table(
+        "search_entries",
+        sa.Column("workspace_id", sa.String(length=64), nullable=False),
+        sa.Column("room", sa.String(length=16), nullable=False),
+        sa.Column("id", sa.String(length=64), nullable=False),
+        sa.Column("scope", sa.String(length=80), nullable=False),
+        sa.Column("text", sa.Text(), nullable=False),
+        sa.Column("folded", sa.Text(), nullable=False),
+        sa.Column("model", sa.String(length=64), nullable=False),
+        sa.Column("vector", sa.LargeBinary(), nullable=False),
+        sa.Column("stamp", sa.String(length=64), nullable=False),
+        sa.Column("changed_at", core.columns.Utc(), nullable=False),
+        sa.Column("indexed_at", core.columns.Utc(), nullable=True),
+        sa.Column("removed_at", core.columns.Utc(), nullable=True),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspaces.id"], name=op.f("fk_search_entries_workspace_id")),
+        sa.PrimaryKeyConstraint("workspace_id", "room", "id", name=op.f("pk_search_entries")),
+    )
+    with op.batch_alter_table("search_entries", schema=None) as batch_op:
+        batch_op.create_index(
+            "ix_search_entries_model", ["workspace_id", "model", "removed_at", "indexed_at"], unique=False
+        )
+        batch_op.create_index(
+            "ix_search_entries_pending",
+            ["workspace_id", "changed_at"],
+            unique=False,
+            sqlite_where=sa.text("indexed_at IS NULL"),
+            postgresql_where=sa.text("indexed_at IS NULL"),
+        )
+
     op.create_table(
         "skill_claims",
         sa.Column("workspace_id", sa.String(length=64), nullable=False),
@@ -532,6 +650,17 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("workspace_id", "id", name=op.f("pk_skills")),
     )
     op.create_table(
+        "suppressions",
+        sa.Column("workspace_id", sa.String(length=64), nullable=False),
+        sa.Column("scope", sa.String(length=80), nullable=False),
+        sa.Column("fingerprint", sa.String(length=64), nullable=False),
+        sa.Column("card_id", sa.String(length=64), nullable=False),
+        sa.Column("hits", sa.Integer(), nullable=False),
+        sa.Column("created_at", core.columns.Utc(), nullable=False),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspaces.id"], name=op.f("fk_suppressions_workspace_id")),
+        sa.PrimaryKeyConstraint("workspace_id", "scope", "fingerprint", name=op.f("pk_suppressions")),
+    )
+    op.create_table(
         "tasks",
         sa.Column("id", sa.String(length=64), nullable=False),
         sa.Column("workspace_id", sa.String(length=64), nullable=False),
@@ -592,6 +721,51 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("task_id", "n", name=op.f("pk_checklist_steps")),
     )
     op.create_table(
+        "evidence",
+        sa.Column("id", sa.String(length=64), nullable=False),
+        sa.Column("workspace_id", sa.String(length=64), nullable=False),
+        sa.Column("fact_id", sa.String(length=64), nullable=False),
+        sa.Column("n", sa.Integer(), nullable=False),
+        sa.Column("role", sa.String(length=16), nullable=False),
+        sa.Column("kind", sa.String(length=16), nullable=False),
+        sa.Column("source_id", sa.String(length=200), nullable=False),
+        sa.Column("eligible", sa.Boolean(), nullable=False),
+        sa.Column("created_at", core.columns.Utc(), nullable=False),
+        sa.CheckConstraint("kind in ('message', 'correction')", name=op.f("ck_evidence_kind")),
+        sa.CheckConstraint("role in ('origin', 'refine', 'confirm')", name=op.f("ck_evidence_role")),
+        sa.ForeignKeyConstraint(["fact_id"], ["facts.id"], name=op.f("fk_evidence_fact_id")),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspaces.id"], name=op.f("fk_evidence_workspace_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_evidence")),
+        sa.UniqueConstraint(
+            "workspace_id",
+            "fact_id",
+            "n",
+            "kind",
+            "source_id",
+            name=op.f("uq_evidence_workspace_id_fact_id_n_kind_source_id"),
+        ),
+    )
+    with op.batch_alter_table("evidence", schema=None) as batch_op:
+        batch_op.create_index("ix_evidence_source", ["workspace_id", "kind", "source_id"], unique=False)
+
+    op.create_table(
+        "fact_versions",
+        sa.Column("workspace_id", sa.String(length=64), nullable=False),
+        sa.Column("fact_id", sa.String(length=64), nullable=False),
+        sa.Column("n", sa.Integer(), nullable=False),
+        sa.Column("text", sa.Text(), nullable=True),
+        sa.Column("standing", sa.String(length=16), nullable=False),
+        sa.Column("valid_from", core.columns.Utc(), nullable=False),
+        sa.Column("valid_to", core.columns.Utc(), nullable=True),
+        sa.Column("created_at", core.columns.Utc(), nullable=False),
+        sa.Column("superseded_at", core.columns.Utc(), nullable=True),
+        sa.Column("cleared_at", core.columns.Utc(), nullable=True),
+        sa.CheckConstraint("standing in ('stated', 'inferred')", name=op.f("ck_fact_versions_standing")),
+        sa.ForeignKeyConstraint(["fact_id"], ["facts.id"], name=op.f("fk_fact_versions_fact_id")),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspaces.id"], name=op.f("fk_fact_versions_workspace_id")),
+        sa.PrimaryKeyConstraint("fact_id", "n", name=op.f("pk_fact_versions")),
+    )
+    op.create_table(
         "inbox",
         sa.Column("id", sa.String(length=64), nullable=False),
         sa.Column("workspace_id", sa.String(length=64), nullable=False),
@@ -632,6 +806,20 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("object_tasks", schema=None) as batch_op:
         batch_op.create_index("ix_object_tasks_task", ["workspace_id", "task_id"], unique=False)
+
+    op.create_table(
+        "recalls",
+        sa.Column("workspace_id", sa.String(length=64), nullable=False),
+        sa.Column("call_id", sa.String(length=160), nullable=False),
+        sa.Column("fact_id", sa.String(length=64), nullable=False),
+        sa.Column("n", sa.Integer(), nullable=False),
+        sa.Column("created_at", core.columns.Utc(), nullable=False),
+        sa.ForeignKeyConstraint(["fact_id"], ["facts.id"], name=op.f("fk_recalls_fact_id")),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspaces.id"], name=op.f("fk_recalls_workspace_id")),
+        sa.PrimaryKeyConstraint("workspace_id", "call_id", "fact_id", name=op.f("pk_recalls")),
+    )
+    with op.batch_alter_table("recalls", schema=None) as batch_op:
+        batch_op.create_index("ix_recalls_fact", ["workspace_id", "fact_id"], unique=False)
 
     op.create_table(
         "routes",
@@ -812,6 +1000,10 @@ def downgrade() -> None:
 
     op.drop_table("turns")
     op.drop_table("routes")
+    with op.batch_alter_table("recalls", schema=None) as batch_op:
+        batch_op.drop_index("ix_recalls_fact")
+
+    op.drop_table("recalls")
     with op.batch_alter_table("object_tasks", schema=None) as batch_op:
         batch_op.drop_index("ix_object_tasks_task")
 
@@ -821,11 +1013,17 @@ def downgrade() -> None:
         batch_op.drop_index("ix_inbox_turn")
 
     op.drop_table("inbox")
+    op.drop_table("fact_versions")
+    with op.batch_alter_table("evidence", schema=None) as batch_op:
+        batch_op.drop_index("ix_evidence_source")
+
+    op.drop_table("evidence")
     op.drop_table("checklist_steps")
     with op.batch_alter_table("tasks", schema=None) as batch_op:
         batch_op.drop_index("ix_tasks_recent")
 
     op.drop_table("tasks")
+    op.drop_table("suppressions")
     op.drop_table("skills")
     op.drop_table("skill_versions")
     op.drop_table("skill_starts")
@@ -854,6 +1052,16 @@ def downgrade() -> None:
     op.drop_table("skill_grants")
     op.drop_table("skill_drafts")
     op.drop_table("skill_claims")
+    with op.batch_alter_table("search_entries", schema=None) as batch_op:
+        batch_op.drop_index(
+            "ix_search_entries_pending",
+            sqlite_where=sa.text("indexed_at IS NULL"),
+            postgresql_where=sa.text("indexed_at IS NULL"),
+        )
+        batch_op.drop_index("ix_search_entries_model")
+
+    op.drop_table("search_entries")
+    op.drop_table("search_collections")
     op.drop_table("roles")
     with op.batch_alter_table("reservations", schema=None) as batch_op:
         batch_op.drop_index("ix_reservations_task")
@@ -861,6 +1069,10 @@ def downgrade() -> None:
 
     op.drop_table("reservations")
     op.drop_table("replies")
+    with op.batch_alter_table("readings", schema=None) as batch_op:
+        batch_op.drop_index("ix_readings_due")
+
+    op.drop_table("readings")
     op.drop_table("originals")
     with op.batch_alter_table("orders", schema=None) as batch_op:
         batch_op.drop_index("ix_orders_upstream")
@@ -883,6 +1095,14 @@ def downgrade() -> None:
 
     op.drop_table("messages")
     op.drop_table("keys")
+    with op.batch_alter_table("forgets", schema=None) as batch_op:
+        batch_op.drop_index("ix_forgets_undone")
+
+    op.drop_table("forgets")
+    with op.batch_alter_table("facts", schema=None) as batch_op:
+        batch_op.drop_index("ix_facts_recent")
+
+    op.drop_table("facts")
     op.drop_table("entries")
     op.drop_table("channels")
     op.drop_table("changes")
@@ -891,6 +1111,10 @@ def downgrade() -> None:
         batch_op.drop_index("ix_cards_open")
 
     op.drop_table("cards")
+    with op.batch_alter_table("candidates", schema=None) as batch_op:
+        batch_op.drop_index("ix_candidates_pending")
+
+    op.drop_table("candidates")
     op.drop_table("budgets")
     op.drop_table("workspaces")
     op.drop_table("persons")

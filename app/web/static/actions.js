@@ -10,6 +10,7 @@ const BUTTONS = {
   skill: ({ skillId, command, version }) =>
     call("POST", `/api/v1/skills/${skillId}/${command}`, version ? { version: Number(version) } : {}),
   dropSkill: ({ skillId }) => call("DELETE", `/api/v1/skills/${skillId}`),
+  forget: ({ factId }) => call("POST", `/api/v1/memory/${factId}/forget`, {}),
   revoke: ({ keyId }) => call("DELETE", `/api/v1/keys/${keyId}`),
 };
 
@@ -20,6 +21,7 @@ const FORMS = {
   edit: saveText,
   newKey: makeKey,
   fix: askForChange,
+  fact: correctFact,
 };
 
 export function listenForActions() {
@@ -93,6 +95,11 @@ async function askForChange(form) {
   await call("POST", "/api/v1/messages", { text: form.elements.text.value.trim(), client_id: freshName() });
   form.reset();
   tell("Sent. The answer comes in the thread.");
+}
+
+async function correctFact(form) {
+  await call("POST", `/api/v1/memory/${form.dataset.fact}/correct`, { text: form.elements.text.value.trim() });
+  form.closest("details").open = false;
 }
 
 async function makeKey(form) {

@@ -2,7 +2,7 @@
 import { morph } from "./morph.js";
 import { showLocalTimes } from "./times.js";
 
-const KINDS = ["message", "task", "turn", "card", "generation", "object", "notice", "skill"];
+const KINDS = ["message", "task", "turn", "card", "generation", "object", "notice", "skill", "memory"];
 const FINAL = new Set(["succeeded", "failed", "cancelled", "unresolved"]);
 const HIDDEN_MS = 20_000;
 const live = document.getElementById("live");

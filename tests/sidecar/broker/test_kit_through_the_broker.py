@@ -13,6 +13,9 @@ from pydantic import BaseModel
 
 from core.model import Usage
 from core.model_scripted import says
+from core.search.ngrams import HashedPieces
+from memory import scopes, writing
+from memory.writing import Statement
 from runtime import cards, messages, notices
 from skills import claims, outcomes, runs, spending
 from skills.kit import Refused, Unavailable, ask_agent, claim, http, llm, memory, notify, release, secrets
@@ -185,12 +188,35 @@ def test_one_run_at_a_time_holds_a_claim(world: SkillWorld) -> None:
     assert claim("triage:shop") is True
 
 
-def test_memory_says_that_there_is_none(world: SkillWorld) -> None:
+def _remember(world: SkillWorld, within: str, text: str) -> str:
+    [vector] = HashedPieces().embed([text])
+    said = Statement(text, vector, "stated", world.store.clock.now())
+    with world.store.database.transaction(world.store.workspace_id) as scope:
+        made = writing.create(scope, within=within, person_id=world.store.person_id, said=said, sources=[])
+    assert made is not None
+    return made.id
+
+
+def test_memory_finds_what_holds_for_the_workspace_and_nothing_of_a_person(world: SkillWorld) -> None:
+    shared = _remember(world, scopes.WORKSPACE, "The checkout team is called at night only when it burns")
+    _remember(world, scopes.of_person(world.store.person_id), "Is never called at night")
+    _remember(world, scopes.of_task("task_1"), "The checkout picture is called Night")
     world.speak_as("watch", memory="read")
 
-    with pytest.raises(Refused, match="no memory"):
-        memory.search("anything")
+    found = memory.search("who is called at night?", limit=5)
+
+    assert [(one.id, one.standing) for one in found] == [(shared, "stated")]
+    assert "when it burns" in found[0].text
+    assert memory.search("zebra") == []
     assert world.refused("watch") == []
+
+
+@pytest.mark.parametrize(("query", "limit"), [("", 5), ("x", 0), ("x", 1000), ("x" * 5000, 5)])
+def test_a_strange_question_to_the_memory_is_refused_as_malformed(world: SkillWorld, query: str, limit: int) -> None:
+    world.speak_as("watch", memory="read")
+
+    with pytest.raises(Refused, match="malformed"):
+        memory.search(query, limit)
 
 
 def test_a_home_may_be_far_down(store: Store, tmp_path: Path) -> None:

@@ -24,13 +24,18 @@ def planned(chosen: Settings, engine: str = "embedded") -> dict[str, ProcessSpec
 @pytest.mark.parametrize(
     ("values", "engine", "names"),
     [
-        ({}, "embedded", ["web", "engine", "worker", "sidecar", "model", "studio"]),
-        ({}, ELSEWHERE, ["web", "worker", "sidecar", "model", "studio"]),
-        ({"openai_api_key": "sk-1"}, "embedded", ["web", "engine", "worker", "sidecar", "studio"]),
+        ({}, "embedded", ["web", "engine", "worker", "sidecar", "model", "studio", "index"]),
+        ({}, ELSEWHERE, ["web", "worker", "sidecar", "model", "studio", "index"]),
+        ({"openai_api_key": "sk-1"}, "embedded", ["web", "engine", "worker", "sidecar", "studio", "index"]),
         (
             {"generators": "jobs", "jobs_url": "http://127.0.0.1:7000"},
             "embedded",
-            ["web", "engine", "worker", "sidecar", "model"],
+            ["web", "engine", "worker", "sidecar", "model", "index"],
+        ),
+        (
+            {"vector_url": "http://chroma.example:8000"},
+            "embedded",
+            ["web", "engine", "worker", "sidecar", "model", "studio"],
         ),
     ],
 )
@@ -39,10 +44,22 @@ def test_only_what_is_needed_runs(values: dict[str, object], engine: str, names:
 
 
 def test_the_web_is_started_last_so_that_it_stops_first() -> None:
-    names = list(planned(settings()))
+    names = [name for name, spec in planned(settings()).items() if not spec.late]
 
     assert names[0] == "engine"
     assert names[-1] == "web"
+
+
+def test_nobody_waits_for_the_index_and_everybody_knows_its_address() -> None:
+    specs = planned(settings())
+
+    assert [name for name, spec in specs.items() if spec.late] == ["index"]
+    assert specs["index"].ready == "http://127.0.0.1:9006/api/v2/heartbeat"
+    assert {spec.env["LOOPWRIGHT_VECTOR_URL"] for spec in specs.values()} == {"http://127.0.0.1:9006"}
+
+
+def test_a_server_that_is_named_is_used_instead() -> None:
+    assert "LOOPWRIGHT_VECTOR_URL" not in planned(settings(vector_url="http://chroma.example:8000"))["worker"].env
 
 
 def test_each_process_serves_its_own_port_from_the_home() -> None:

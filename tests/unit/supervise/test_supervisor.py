@@ -205,6 +205,36 @@ def test_what_does_not_start_ends_it_and_the_reason_is_shown(
     assert is_free(ports[0])
 
 
+def test_a_late_child_is_started_when_all_others_are_ready_and_lives_as_they_do(
+    kind: str, tmp_path: Path, ports: list[int], started: list[Running]
+) -> None:
+    running = Running(kind, tmp_path, f"late:{ports[0]}:late", f"first:{ports[1]}")
+    started.append(running)
+    running.ready()
+    assert running.row("late").pid is None
+
+    until("the late one", lambda: running.row("late").state is ProcessState.RUNNING)
+
+    running.kill("late")
+    assert answer(ports[0]) == str(running.pid("late"))
+    os.kill(running.process.pid, signal.SIGTERM)
+    assert running.process.wait(15) == 0
+    assert is_free(ports[0])
+
+
+def test_a_late_child_that_does_not_start_ends_nothing(
+    kind: str, tmp_path: Path, ports: list[int], started: list[Running]
+) -> None:
+    running = Running(kind, tmp_path, f"late:{ports[0]}:die:late", f"first:{ports[1]}")
+    started.append(running)
+    running.ready()
+
+    until("several tries", lambda: running.said.count("late     ended with") >= 4)
+
+    assert running.process.poll() is None
+    assert answer(ports[1]) == str(running.pid("first"))
+
+
 def test_a_second_supervisor_of_the_home_is_refused(pair: Running, ports: list[int], started: list[Running]) -> None:
     said = subprocess.run(
         [sys.executable, supervised.__file__, "program", str(pair.home), f"third:{ports[2]}"],

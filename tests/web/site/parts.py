@@ -14,6 +14,9 @@ from app.tables import whole
 from core.clock import Clock, SystemClock
 from core.database import Database
 from core.errors import NotFoundError
+from core.search.index import NoIndex
+from core.search.ngrams import HashedPieces
+from core.search.parts import SearchParts
 from core.settings import Settings
 from runtime.cards import AnswerHandler
 from workspace.assets import Assets
@@ -54,7 +57,12 @@ class Parts:
     clock: Clock = field(default_factory=SystemClock)
     providers: Mapping[str, Any] = field(default_factory=dict)
     handlers: Mapping[str, AnswerHandler] = field(default_factory=dict)
+    search: SearchParts = field(init=False)
     runs: ListedRuns = field(default_factory=ListedRuns)
+
+    def __post_init__(self) -> None:
+        # Words and spelling only, over the rows: quick, and the same everywhere.
+        object.__setattr__(self, "search", SearchParts(self.database, HashedPieces(), NoIndex()))
 
 
 def make_home(home: Path, database_url: str = "") -> str:

@@ -11,6 +11,7 @@ from app.standins.model.reply import Reply
 from app.standins.model.rules.blank import blank
 from app.standins.model.rules.duplicate_check import duplicate_check
 from app.standins.model.rules.main_thread import answer
+from app.standins.model.rules.memory_candidates import memory_candidates
 from app.standins.model.rules.route import route
 from app.standins.model.rules.shown import read_state
 from app.standins.model.rules.skill_review import skill_review
@@ -37,6 +38,8 @@ def verdict(name: str, schema: Mapping[str, Any], conversation: Conversation) ->
             said = health_assessment(conversation.facts)
         case "incident_correlation":
             said = incident_correlation(conversation.facts)
+        case "memory_candidates":
+            said = memory_candidates(conversation.facts)
         case "skill_review":
             said = skill_review(conversation.facts)
         case _:

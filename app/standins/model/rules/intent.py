@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
+from app.standins.model.rules.memory_talk import is_memory_talk
 from app.standins.model.rules.vocabulary import (
     ASKING,
     CHANGING,
@@ -64,7 +65,7 @@ def intent_of(text: str, *, first: bool) -> Intent:
         return Intent.TALK
     if _CANCEL.search(text):
         return Intent.CANCEL
-    if is_question(text):
+    if is_question(text) or is_memory_talk(text):
         return Intent.ASK
     if first:
         return Intent.MAKE

@@ -9,6 +9,7 @@ from typing import Any
 from app.standins.model.conversation import Conversation, Input, Made
 from app.standins.model.reply import Call, Reply
 from app.standins.model.rules.intent import Intent, intent_of
+from app.standins.model.rules.memory_talk import answer_from_memory, is_memory_talk
 from app.standins.model.rules.phrases import phrase
 from app.standins.model.rules.shown import State
 from app.standins.model.rules.vocabulary import kinds_named, words
@@ -44,11 +45,13 @@ def answer(conversation: Conversation, state: State, tools: Set[str]) -> Reply:
             "bravo",
         }
         return Reply(phrase(state.language, "thanks" if thanks & set(words(text)) else "hello"))
+    if is_memory_talk(text) and (said := answer_from_memory(text, made, state.language, tools)) is not None:
+        return said
     if _LENGTH.search(text) or _SIZE.search(text) or _PRICE.search(text) or _MODELS.search(text):
         return _after_a_look("list_models", _kind_argument(text), text, made, state, tools)
     if _TASKS.search(text):
         return _after_a_look("list_tasks", {}, text, made, state, tools)
-    return Reply(phrase(state.language, "dont_know"))
+    return answer_from_memory(text, made, state.language, tools) or Reply(phrase(state.language, "dont_know"))
 
 
 def _after_a_look(

@@ -21,6 +21,10 @@ _EN = {
     "models": "I can use {models}.",
     "no_tasks": "Nothing is being worked on right now.",
     "tasks": "These are your tasks: {tasks}.",
+    "remembered": "I remember: {facts}.",
+    "will_remember": "Noted. What will still hold later shows on the memory page in a moment.",
+    "not_remembered": "I remember nothing of that.",
+    "asked_to_forget": "Please confirm it on the card: it shows what will be lost.",
     "dont_know": "I am a small offline stand-in that follows rules, and I do not know that. I can make posters, films,"
     " sounds, 3D models and texts, and change what is there.",
     "decline": "I cannot help with that.",
@@ -52,6 +56,10 @@ _FR = {
     "models": "Je peux utiliser {models}.",
     "no_tasks": "Aucun travail n'est en cours.",
     "tasks": "Voici vos tâches : {tasks}.",
+    "remembered": "Je me souviens : {facts}.",
+    "will_remember": "C'est noté. Ce qui vaut pour la suite paraît bientôt sur la page de la mémoire.",
+    "not_remembered": "Je ne me souviens de rien de tel.",
+    "asked_to_forget": "Confirmez-le sur la carte : elle montre ce qui sera perdu.",
     "dont_know": "Je suis un petit remplaçant hors ligne qui suit des règles, et je ne le sais pas. Je peux réaliser"
     " des affiches, films, sons, modèles 3D et textes, et modifier ce qui existe.",
     "decline": "Je ne peux pas aider à cela.",

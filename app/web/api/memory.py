@@ -1,0 +1,126 @@
+"""The memory: what is remembered and why, correcting it, and forgetting with a receipt."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from flask import Response, jsonify, request
+from pydantic import Field
+
+from app.web import paging
+from app.web.bodies import Body
+from app.web.endpoints import Answer, Door
+from app.web.parts import WebParts
+from app.web.presenters.fact import fact_by_id, fact_shapes, receipt_shape
+from core.database import Scope
+from core.errors import InvalidError, NotFoundError, RefusedError
+from core.identity import Speaker
+from core.search import syncing
+from core.search.embedding import Vector
+from memory import correcting, facts, forgetting, receipts, scopes
+from memory.facts import Fact
+from memory.recall import MOST, recall
+
+REBUILD_SECONDS = 20.0
+
+
+class Correction(Body):
+    text: str = Field(min_length=1, max_length=2000)
+
+
+class Prepared(Body):
+    """The new words with their vector."""
+
+    text: str
+    vector: Vector
+
+
+def memory_api(parts: WebParts) -> Door:
+    door = Door(parts, "memory_api")
+    _register_list(door)
+    _register_commands(door)
+
+    @door.reads("/api/v1/memory/<fact_id>", "A fact with its versions and the evidence for them")
+    def get_fact(scope: Scope, speaker: Speaker, fact_id: str) -> Answer:
+        return fact_by_id(scope, fact_id, speaker.person_id)
+
+    @door.reads("/api/v1/memory/receipts/<card_id>", "What became of a forget, and the proof that nothing is left")
+    def get_receipt(scope: Scope, speaker: Speaker, card_id: str) -> Answer:
+        receipt = receipts.get(scope, card_id)
+        if receipt.person_id != speaker.person_id:
+            raise NotFoundError(f"nothing was forgotten on the card {card_id}")
+        return receipt_shape(receipt)
+
+    return door
+
+
+def found_facts(parts: WebParts, speaker: Speaker, query: str) -> list[Fact]:
+    """What fits a person's question, best first; their own and what holds for the workspace."""
+    where = scopes.visible(speaker.person_id)
+    found = recall(parts.search, speaker.workspace_id, where, query[:2000], limit=MOST)
+    return [fact for fact, _score in found.items]
+
+
+def _register_list(door: Door) -> None:
+    def list_facts(speaker: Speaker) -> Response:
+        query = request.args.get("q", "").strip()
+        size, place, at = paging.page_size(), paging.place(), _time()
+        # Recall asks the model and the index: not inside a transaction.
+        found = found_facts(door.parts, speaker, query) if query else []
+        with door.parts.database.reading(speaker.workspace_id) as scope:
+            if query:
+                return _told({"items": fact_shapes(scope, found), "next": None})
+            where = scopes.visible(speaker.person_id)
+            rows = facts.listing(scope, where, at=at, after=place, limit=size + 1)
+            shapes = {shape["id"]: shape for shape in fact_shapes(scope, rows[:size])}
+            return _told(paging.page(rows, size, lambda row: shapes[row.id], lambda row: (row.updated_at, row.id)))
+
+    door.serves(
+        "GET", "/api/v1/memory", "Facts, newest first; `q=` what fits, `at=` what held at a time", scope="read"
+    )(list_facts, "list_facts")
+
+
+def _register_commands(door: Door) -> None:
+    path = "/api/v1/memory/<fact_id>"
+
+    @door.acts(f"{path}/forget", "Ask on a card whether it is forgotten; nothing is before it is confirmed", status=202)
+    def forget_fact(scope: Scope, speaker: Speaker, body: object, fact_id: str) -> dict[str, Any]:
+        return {"card_id": forgetting.ask_once(scope, fact_id, speaker.person_id).id}
+
+    def prepare(speaker: Speaker, body: Correction, fact_id: str) -> Prepared:
+        if speaker.speaks_as != "person":
+            raise RefusedError("a program's key may not say what a person means: it takes a person")
+        text = correcting.clean(body.text)
+        [vector] = door.parts.search.embedder.embed([text])
+        return Prepared(text=text, vector=vector)
+
+    @door.acts(f"{path}/correct", "Let it say something else from now on", body=Correction, prepare=prepare)
+    def correct_fact(scope: Scope, speaker: Speaker, body: Prepared, fact_id: str) -> dict[str, Any]:
+        cause = scope.ids.new("correction")
+        correcting.correct(scope, fact_id, body.text, body.vector, speaker.person_id, cause)
+        return fact_by_id(scope, fact_id, speaker.person_id)
+
+    def rebuild(speaker: Speaker, body: object) -> str:
+        return syncing.rebuild(door.parts.search, speaker.workspace_id, within=REBUILD_SECONDS).value
+
+    @door.acts("/api/v1/memory/reindex", "Build the search index anew from the rows", prepare=rebuild, scope="admin")
+    def reindex(scope: Scope, speaker: Speaker, body: str) -> dict[str, Any]:
+        return {"state": body}
+
+
+def _time() -> datetime | None:
+    raw = request.args.get("at")
+    if not raw:
+        return None
+    try:
+        found = datetime.fromisoformat(raw)
+        return (found if found.tzinfo is not None else found.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise InvalidError("at is a time such as 2026-03-01T12:00:00Z") from None
+
+
+def _told(value: dict[str, Any]) -> Response:
+    answer = jsonify(value)
+    answer.headers["Cache-Control"] = "no-store"
+    return answer

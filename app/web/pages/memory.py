@@ -1,0 +1,75 @@
+"""What is remembered: each fact with its source and versions, to be corrected or forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from flask import Response, request
+
+from app.web import paging
+from app.web.api.memory import found_facts
+from app.web.endpoints import Door
+from app.web.pages.view import shown
+from app.web.parts import WebParts
+from app.web.presenters.card import card_shape
+from app.web.presenters.fact import fact_shapes
+from core.database import Scope
+from core.identity import Speaker
+from memory import correcting, facts, forgetting, scopes
+from memory.facts import Fact
+from runtime import cards, messages
+
+_QUOTED = 300
+
+
+def memory_page(parts: WebParts) -> Door:
+    door = Door(parts, "memory_page")
+
+    def show(speaker: Speaker) -> Response:
+        query = request.args.get("q", "").strip()
+        place = paging.place()
+        found = found_facts(parts, speaker, query) if query else None
+
+        def fill(scope: Scope, _speaker: Speaker) -> dict[str, Any]:
+            rows = (
+                found
+                if found is not None
+                else facts.listing(scope, scopes.visible(speaker.person_id), after=place, limit=paging.PAGE + 1)
+            )
+            kept = rows[: paging.PAGE]
+            more = len(rows) > paging.PAGE
+            return {
+                "facts": _shown(scope, kept),
+                "next": paging.cursor(kept[-1].updated_at, kept[-1].id) if more else None,
+                "query": query,
+                "cards": _cards(scope, speaker.person_id),
+            }
+
+        return shown(parts, speaker, "memory.html", fill)
+
+    door.serves("GET", "/memory", "A page", scope="read")(show, "memory")
+    return door
+
+
+def _shown(scope: Scope, found: Sequence[Fact]) -> list[dict[str, Any]]:
+    """Each fact with the words it comes from."""
+    shapes = fact_shapes(scope, found)
+    ids = {proof["message_id"] for shape in shapes for proof in shape["evidence"] if "message_id" in proof}
+    said = {message.id: message.text[:_QUOTED] for message in messages.by_ids(scope, sorted(ids))} if ids else {}
+    for shape in shapes:
+        for proof in shape["evidence"]:
+            proof["words"] = said.get(proof.get("message_id", ""))
+    return shapes
+
+
+def _cards(scope: Scope, person_id: str) -> list[dict[str, Any]]:
+    """The open questions about what is remembered, as far as this person may see what they are about."""
+    asked = [card for card in cards.open_cards(scope) if card.subject.get("act") in (forgetting.ACT, correcting.ACT)]
+    about = {card.id: [*card.subject.get("facts", {}), card.subject.get("fact_id", "")] for card in asked}
+    known = facts.by_ids(scope, [one for ids in about.values() for one in ids if one])
+    return [
+        card_shape(card)
+        for card in asked
+        if all(scopes.may_see(known[one].scope, person_id) for one in about[card.id] if one in known)
+    ]

@@ -1,0 +1,54 @@
+"""Which collections of the index belong to a workspace: one for each model that ever embedded its entries."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+
+from core.database import Scope
+from core.search.embedding import Embedder
+from core.search.tables import search_collections
+
+
+@dataclass(frozen=True)
+class Collection:
+    """A collection by its name in the index, and when it was last compared with the entries, one by one."""
+
+    name: str
+    made_at: datetime
+    compared_at: datetime | None
+
+
+def of_model(scope: Scope, model: str) -> Collection | None:
+    """A model's collection; None before anything was indexed."""
+    found = scope.first(scope.select(search_collections).where(search_collections.c.model == model))
+    return None if found is None else Collection(found.name, found.made_at, found.compared_at)
+
+
+def ensure(scope: Scope, embedder: Embedder) -> str:
+    """The name of the embedder's collection, made up when there is none.
+
+    It carries an id of its own: several databases, or a copy of this one, may share a server.
+    """
+    model = re.sub(r"[^a-zA-Z0-9-]+", "-", embedder.id).strip("-")
+    name = f"{scope.ids.new('loopwright')}-{model}-{embedder.dim}"
+    if scope.insert_new(search_collections, model=embedder.id, name=name, made_at=scope.now):
+        return name
+    return all_of(scope)[embedder.id]
+
+
+def all_of(scope: Scope) -> dict[str, str]:
+    """The name of each model's collection."""
+    rows = scope.rows(scope.select(search_collections).order_by(search_collections.c.model))
+    return {row.model: row.name for row in rows}
+
+
+def forget(scope: Scope, model: str) -> None:
+    """The model's collection is gone, or not to be used again."""
+    scope.change(scope.delete(search_collections).where(search_collections.c.model == model))
+
+
+def compared(scope: Scope, model: str, at: datetime) -> None:
+    """Note when a collection was last compared with the entries, one by one."""
+    scope.change(scope.update(search_collections).where(search_collections.c.model == model).values(compared_at=at))

@@ -1,0 +1,57 @@
+"""Remembering, as a durable function."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import inngest
+
+from core.events import MessageAnswered, TurnFinished
+from functions.shell import stepped
+from memory import keeping, looking
+from memory.parts import MemoryParts
+
+_LONGEST = 6
+"""After so many quiet times it is read although it is not quiet yet."""
+_MOST_ROUNDS = 20
+_FAILED = "failed"
+
+
+def remember(client: inngest.Inngest, parts: MemoryParts) -> inngest.Function[str]:
+    """Triggers `turn/finished`, `message/answered`, once it has been quiet. Steps: `look-<n>`, `keep-<n>-<m>`.
+
+    Which messages are read is in the rows: one run reads what many bells rang for. Nobody waits for it, and its
+    failures are nobody's: what was not read is rung for again.
+    """
+
+    @client.create_function(
+        fn_id="remember",
+        trigger=[inngest.TriggerEvent(event=TurnFinished.name), inngest.TriggerEvent(event=MessageAnswered.name)],
+        debounce=inngest.Debounce(key="event.data.workspace_id", period=parts.quiet, timeout=parts.quiet * _LONGEST),
+        retries=3,
+    )
+    def handler(ctx: inngest.ContextSync) -> str:
+        where = str(ctx.event.data.get("workspace_id", ""))
+        kept = 0
+        for n in range(1, _MOST_ROUNDS + 1):
+            try:
+                found = ctx.step.run(f"look-{n}", stepped(partial(looking.look, parts, where, ctx.run_id)))
+            except inngest.StepError as error:
+                return f"left for later: {error}"
+            waiting = found if isinstance(found, list) else []
+            said = [_keep(ctx, parts, where, f"keep-{n}-{m}", str(one)) for m, one in enumerate(waiting, start=1)]
+            kept += sum(one.startswith("kept") for one in said)
+            if not said or _FAILED in said:
+                # What could not be judged waits for another run; here it would be met again and again.
+                break
+        return f"{kept} kept"
+
+    return handler
+
+
+def _keep(ctx: inngest.ContextSync, parts: MemoryParts, where: str, name: str, candidate_id: str) -> str:
+    try:
+        return str(ctx.step.run(name, stepped(partial(keeping.keep, parts, where, candidate_id))))
+    except inngest.StepError:
+        # Its siblings are judged all the same.
+        return _FAILED

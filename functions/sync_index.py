@@ -1,0 +1,33 @@
+"""The index follows what was put and removed."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import inngest
+
+from core.events import SearchChanged
+from core.search.parts import SearchParts
+from core.search.syncing import sync_pending
+from functions.shell import heard, stepped
+
+_QUIET, _LONGEST = timedelta(seconds=1), timedelta(seconds=10)
+
+
+def sync_index(client: inngest.Inngest, search: SearchParts) -> inngest.Function[str]:
+    """Trigger `search/entries.changed`, debounced a second. Step `follow`.
+
+    No retries: a search finds everything meanwhile, and the watch makes up for what is missed.
+    """
+
+    @client.create_function(
+        fn_id="sync-index",
+        trigger=inngest.TriggerEvent(event=SearchChanged.name),
+        debounce=inngest.Debounce(period=_QUIET, timeout=_LONGEST, key="event.data.workspace_id"),
+        retries=0,
+    )
+    def handler(ctx: inngest.ContextSync) -> str:
+        asked = heard(SearchChanged, ctx.event)
+        return str(ctx.step.run("follow", stepped(lambda: sync_pending(search, asked.workspace_id))))
+
+    return handler

@@ -1,0 +1,57 @@
+"""What a forget reaches: the messages behind the facts, and whatever else was made from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from core.database import Scope
+from memory import facts
+from memory.facts import Evidence, Version
+from memory.tables import evidence
+
+
+@dataclass(frozen=True)
+class Affected:
+    """`messages` lose their standing as sources; of each of `others`, the numbered versions rest on them."""
+
+    messages: tuple[str, ...]
+    others: Mapping[str, frozenset[int]]
+
+
+def affected(scope: Scope, fact_ids: Sequence[str]) -> Affected:
+    """Everything that rests on the same messages as these facts. What they only confirmed stays as it is."""
+    behind: dict[str, None] = {}
+    for fact_id in fact_ids:
+        behind |= {one.source_id: None for one in facts.evidence_of(scope, fact_id) if one.kind == "message"}
+    touched: dict[str, frozenset[int]] = {}
+    for other in _resting_on(scope, list(behind)):
+        if other not in fact_ids:
+            proofs = facts.evidence_of(scope, other)
+            touched[other] = derived(facts.versions(scope, other), proofs, frozenset(behind))
+    return Affected(tuple(behind), touched)
+
+
+def derived(versions: Sequence[Version], proofs: Sequence[Evidence], revoked: frozenset[str]) -> frozenset[int]:
+    """The versions that rest on a revoked message, by themselves or through the version they refine. Pure."""
+    gone: set[int] = set()
+    standing: int | None = None
+    for version in sorted(versions, key=lambda one: one.n):
+        mine = [one for one in proofs if one.n == version.n]
+        rests = any(one.source_id in revoked and one.role != "confirm" and one.kind == "message" for one in mine)
+        refines = any(one.role == "refine" for one in mine)
+        if rests or (refines and standing in gone):
+            gone.add(version.n)
+        if version.superseded_at != version.created_at:
+            # Old news that came late never stood, and nothing refines it.
+            standing = version.n
+    return frozenset(gone)
+
+
+def _resting_on(scope: Scope, message_ids: Sequence[str]) -> list[str]:
+    if not message_ids:
+        return []
+    query = scope.select(evidence.c.fact_id).where(
+        evidence.c.kind == "message", evidence.c.source_id.in_(list(message_ids)), evidence.c.role != "confirm"
+    )
+    return sorted({row.fact_id for row in scope.rows(query)})

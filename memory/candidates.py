@@ -1,0 +1,90 @@
+"""Candidates: what might be remembered, between the model's verdict and the judgement of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from core.database import Scope
+from core.errors import NotFoundError
+from memory.tables import candidates
+from memory.verdict import Checked
+
+_MOST_PENDING = 100
+
+
+def store(scope: Scope, person_id: str, found: Sequence[Checked]) -> None:
+    """Keep a verdict's items until they are judged; a wrong one is refused at once, and its words are not kept."""
+    for one in found:
+        scope.insert(
+            candidates,
+            id=scope.ids.new("cand"),
+            person_id=person_id,
+            body=None if one.wrong else one.body,
+            evidence=list(one.evidence),
+            about=one.about,
+            state="refused" if one.wrong else "pending",
+            action="",
+            reason=one.wrong,
+            created_at=scope.now,
+            judged_at=scope.now if one.wrong else None,
+        )
+
+
+def pending(scope: Scope) -> list[str]:
+    """Those that nobody has judged yet, oldest first."""
+    query = scope.select(candidates.c.id).where(candidates.c.state == "pending")
+    rows = scope.rows(query.order_by(candidates.c.created_at, candidates.c.id).limit(_MOST_PENDING))
+    return [row.id for row in rows]
+
+
+def sources_of_waiting(scope: Scope, before: datetime) -> list[str]:
+    """The messages of one that has waited to be judged since then."""
+    query = scope.select(candidates.c.evidence).where(candidates.c.state == "pending", candidates.c.created_at < before)
+    row = scope.first(query.order_by(candidates.c.created_at).limit(1))
+    return [] if row is None else list(row.evidence)
+
+
+def get(scope: Scope, candidate_id: str) -> sa.Row[Any]:
+    row = scope.first(scope.select(candidates).where(candidates.c.id == candidate_id))
+    if row is None:
+        raise NotFoundError(f"no candidate {candidate_id} in this workspace")
+    return row
+
+
+def locked(scope: Scope, candidate_id: str) -> sa.Row[Any]:
+    """The candidate, which nobody else judges until the transaction ends."""
+    scope.first(scope.select(candidates.c.id).where(candidates.c.id == candidate_id).with_for_update())
+    return get(scope, candidate_id)
+
+
+def judged(
+    scope: Scope,
+    candidate_id: str,
+    state: str,
+    action: str,
+    *,
+    fact_id: str | None = None,
+    n: int | None = None,
+    reason: str = "",
+    body: Any = None,
+) -> str:
+    """Note what became of it, and say it. Its words are kept no longer: what was kept stands in the fact."""
+    values = {"state": state, "action": action, "fact_id": fact_id, "n": n, "reason": reason, "body": body}
+    mine = scope.update(candidates).where(candidates.c.id == candidate_id)
+    scope.change(mine.values(**values, judged_at=scope.now))
+    return f"{state} {action or reason}"
+
+
+def clear_words(scope: Scope, fact_ids: Sequence[str], message_ids: Sequence[str]) -> int:
+    """No candidate keeps words of what is forgotten, whether it was kept aside or still waits to be judged."""
+    gone = set(message_ids)
+    waiting = scope.rows(scope.select(candidates).where(candidates.c.body.is_not(None)))
+    mine = [row.id for row in waiting if row.fact_id in fact_ids or row.about in fact_ids or gone & set(row.evidence)]
+    if not mine:
+        return 0
+    said = {"state": "refused", "body": None, "reason": "its source was forgotten", "judged_at": scope.now}
+    return scope.change(scope.update(candidates).where(candidates.c.id.in_(mine)).values(**said))

@@ -1,0 +1,138 @@
+"""Forgetting itself: everything that rests on what is forgotten goes, and what else stands is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from core.database import Scope
+from core.errors import UnavailableError
+from core.search.embedding import Vector
+from memory import candidates, dependencies, facts, readings, receipts, writing
+from memory.affected import Affected, affected
+from memory.facts import Fact, Version
+from memory.forgetting import hide
+from memory.parts import MemoryParts
+from memory.receipts import Receipt
+from memory.redacting import redact
+from memory.suppressions import suppress
+from memory.tables import evidence, fact_versions
+from memory.writing import Source
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What goes, and the version that each other fact falls back to, where one is left."""
+
+    targets: Mapping[str, Fact]
+    reach: Affected
+    falls_back: Mapping[str, Version | None]
+
+
+def clear(parts: MemoryParts, workspace_id: str, card_id: str) -> str:
+    """Do what a person confirmed on a card, once; answers the state of its receipt.
+
+    Raises NotFoundError without a confirmed card: the bell alone authorises nothing.
+    """
+    with parts.database.reading(workspace_id) as scope:
+        receipt = receipts.get(scope, card_id)
+        if receipt.state != "requested":
+            return receipt.state
+        plan = _plan(scope, receipt)
+    vectors = _vectors(parts, plan)
+    with parts.database.transaction(workspace_id, "memory.forgotten") as scope:
+        receipt = receipts.locked(scope, card_id)
+        if receipt.state == "requested":
+            receipts.cleared(scope, card_id, _clear(scope, receipt, _plan(scope, receipt), vectors))
+        return receipts.get(scope, card_id).state
+
+
+def _plan(scope: Scope, receipt: Receipt) -> _Plan:
+    targets = facts.by_ids(scope, receipt.fact_ids)
+    reach = affected(scope, receipt.fact_ids)
+    others = facts.by_ids(scope, list(reach.others))
+    falls_back = {
+        fact.id: _left(scope, fact, reach.others[fact.id])
+        for fact in others.values()
+        if fact.known and fact.current.n in reach.others[fact.id]
+    }
+    return _Plan(targets, reach, falls_back)
+
+
+def _left(scope: Scope, fact: Fact, gone: frozenset[int]) -> Version | None:
+    """The newest version that stood and still stands on its own."""
+    every = facts.versions(scope, fact.id)
+    stood = [one for one in every if one.text is not None and one.superseded_at != one.created_at]
+    return next((one for one in stood if one.n not in gone), None)
+
+
+def _vectors(parts: MemoryParts, plan: _Plan) -> dict[str, Vector]:
+    texts = [version.text for version in plan.falls_back.values() if version is not None and version.text]
+    return dict(zip(texts, parts.search.embedder.embed(texts), strict=True)) if texts else {}
+
+
+def _clear(scope: Scope, receipt: Receipt, plan: _Plan, vectors: Mapping[str, Vector]) -> dict[str, int]:
+    suppressed = sum(_suppress(scope, fact, receipt.card_id) for fact in plan.targets.values())
+    revoked = _revoke(scope, list(plan.targets), plan.reach.messages)
+    rebuilt, again = 0, 0
+    for fact_id, version in plan.falls_back.items():
+        fact = facts.by_ids(scope, [fact_id])[fact_id]
+        if version is not None:
+            _fall_back(scope, fact, version, vectors)
+            rebuilt += 1
+        else:
+            hide(scope, fact)
+            again += _read_rest(scope, fact, receipt.card_id)
+    cleared = sum(_clear_versions(scope, fact_id, None) for fact_id in plan.targets)
+    cleared += sum(_clear_versions(scope, fact_id, gone) for fact_id, gone in plan.reach.others.items())
+    return {
+        "facts": len(plan.targets),
+        "versions": cleared,
+        "vectors": len(plan.targets) + len(plan.falls_back),
+        "messages": readings.revoke(scope, plan.reach.messages),
+        "evidence": revoked,
+        "rebuilt": rebuilt,
+        "read_again": again,
+        "suppressed": suppressed,
+        "recalls": dependencies.clear(scope, [*plan.targets, *plan.falls_back]),
+        "cards": redact(scope, list(plan.targets)),
+        "candidates": candidates.clear_words(scope, list(plan.targets), plan.reach.messages),
+    }
+
+
+def _suppress(scope: Scope, fact: Fact, card_id: str) -> int:
+    texts = {version.text for version in facts.versions(scope, fact.id) if version.text}
+    return sum(suppress(scope, fact.scope, text, card_id) for text in sorted(texts))
+
+
+def _revoke(scope: Scope, fact_ids: Sequence[str], message_ids: Sequence[str]) -> int:
+    mine = evidence.c.fact_id.in_(list(fact_ids))
+    same = sa.and_(evidence.c.kind == "message", evidence.c.source_id.in_(list(message_ids)))
+    query = scope.update(evidence).where(sa.or_(mine, same), evidence.c.eligible.is_(True))
+    return scope.change(query.values(eligible=False))
+
+
+def _fall_back(scope: Scope, fact: Fact, version: Version, vectors: Mapping[str, Vector]) -> None:
+    """Its older words stand again, as a version of their own with the evidence they always had."""
+    vector = vectors.get(version.text or "")
+    if vector is None:
+        raise UnavailableError("a fact has changed while it was being forgotten: once more")
+    said = writing.Statement(version.text or "", vector, version.standing, version.valid_from)
+    proofs = [one for one in facts.evidence_of(scope, fact.id) if one.eligible and one.n <= version.n]
+    sources = [Source(one.kind, one.source_id) for one in proofs if one.role != "confirm"]
+    writing.add_version(scope, fact, role="origin", said=said, sources=sources, ends_the_old=False)
+
+
+def _read_rest(scope: Scope, fact: Fact, card_id: str) -> int:
+    """Nothing of it stands as it was said; what else speaks for it is read anew, without what is forgotten."""
+    rest = [one.source_id for one in facts.evidence_of(scope, fact.id) if one.kind == "message" and one.eligible]
+    return readings.read_again(scope, list(dict.fromkeys(rest)), card_id) if rest else 0
+
+
+def _clear_versions(scope: Scope, fact_id: str, which: frozenset[int] | None) -> int:
+    mine = scope.update(fact_versions).where(fact_versions.c.fact_id == fact_id, fact_versions.c.text.is_not(None))
+    if which is not None:
+        mine = mine.where(fact_versions.c.n.in_(sorted(which)))
+    return scope.change(mine.values(text=None, cleared_at=scope.now))

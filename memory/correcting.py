@@ -1,0 +1,102 @@
+"""Correcting: a person's own words take the place of what is remembered; the agent may only propose some."""
+
+from __future__ import annotations
+
+import base64
+
+from core.database import Scope
+from core.errors import ConflictError, InvalidError
+from core.search.embedding import Vector
+from memory import facts, scopes, suppressions, writing
+from memory.facts import Fact
+from memory.fingerprint import fingerprint
+from memory.verdict import LONGEST_FACT
+from memory.writing import Source, Statement
+from runtime import cards
+from runtime.cards import AnswerHandler, Card
+
+ACT = "correct_fact"
+CORRECTED, KEEP = "corrected", "keep"
+
+
+def clean(text: str) -> str:
+    """The words as they can be remembered; raises InvalidError when there are none, or too many."""
+    kept = " ".join(text.replace("\x00", "").split())
+    if not 0 < len(kept) <= LONGEST_FACT:
+        raise InvalidError(f"a fact has 1 to {LONGEST_FACT} characters, and this has {len(kept)}")
+    return kept
+
+
+def correct(scope: Scope, fact_id: str, text: str, vector: Vector, person_id: str, cause: str) -> Fact:
+    """Let a fact say `text` from now on, once per `cause`. `vector` is the text's, made before the transaction.
+
+    Raises NotFoundError where there is no such fact for this person, ConflictError where another one says it already.
+    """
+    facts.get(scope, fact_id, person_id)
+    fact = writing.locked(scope, fact_id)
+    sources = [Source("correction", cause)]
+    done = any((one.kind, one.source_id) == ("correction", cause) for one in facts.evidence_of(scope, fact_id))
+    if done or fact.text == text:
+        return fact
+    other = facts.of_words(scope, fact.scope, fingerprint(scope.workspace_id, fact.scope, text))
+    if other is not None and other.id != fact.id:
+        raise ConflictError(f"{other.id} says that already: forget this one instead", fact_id=other.id)
+    suppressions.lift(scope, fact.scope, text)
+    said = Statement(text, vector, "stated", scope.now)
+    writing.add_version(scope, fact, role="origin", said=said, sources=sources, ends_the_old=True)
+    return facts.get(scope, fact_id, person_id)
+
+
+def propose(
+    scope: Scope,
+    fact: Fact,
+    text: str,
+    vector: Vector,
+    *,
+    cause: str,
+    task_id: str | None = None,
+    turn_id: str | None = None,
+) -> Card:
+    """Open the card on which a person chooses between the two wordings."""
+    return cards.open_card(
+        scope,
+        kind="choice",
+        title="Which is right?",
+        body=f"Remembered is “{fact.text}”; proposed is “{text}”.",
+        options=({"id": CORRECTED, "label": text}, {"id": KEEP, "label": fact.text}),
+        cause=cause,
+        task_id=task_id,
+        turn_id=turn_id,
+        subject={
+            "act": ACT,
+            "fact_id": fact.id,
+            "version": fact.current.n,
+            "text": text,
+            "scope": scopes.shown(fact.scope),
+            "model": vector.model,
+            "vector": base64.b64encode(vector.data).decode(),
+        },
+    )
+
+
+def on_choice_answered(others: AnswerHandler) -> AnswerHandler:
+    """Write the proposed words down if a person chose them; `others` does the rest.
+
+    Raises ConflictError, and so leaves the card open, when the fact has moved since the question was asked.
+    """
+
+    def answered(scope: Scope, card: Card) -> None:
+        if card.subject.get("act") == ACT and card.answer_option == CORRECTED:
+            _correct(scope, card)
+        others(scope, card)
+
+    return answered
+
+
+def _correct(scope: Scope, card: Card) -> None:
+    subject, person_id = card.subject, str(card.answered_by)
+    fact = facts.get(scope, str(subject["fact_id"]), person_id)
+    if not fact.known or fact.current.n != subject["version"]:
+        raise ConflictError("what was remembered has changed since the question was asked: keep it, or ask again")
+    vector = Vector(str(subject["model"]), base64.b64decode(str(subject["vector"])))
+    correct(scope, fact.id, str(subject["text"]), vector, person_id, f"card:{card.id}")

@@ -1,0 +1,200 @@
+"""Facts as they are read: one statement each, with its versions and the evidence for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from core import statements
+from core.database import Scope
+from core.errors import NotFoundError
+from memory import scopes
+from memory.deciding import Standing
+from memory.tables import evidence, fact_versions, facts
+
+ROOM = "memory"
+"""The room's name in the search index; an entry's id is its fact's."""
+
+
+@dataclass(frozen=True)
+class Version:
+    """`text` is None once it was forgotten. It held in the world from `valid_from` to `valid_to`, where known."""
+
+    fact_id: str
+    n: int
+    text: str | None
+    standing: Standing
+    valid_from: datetime
+    valid_to: datetime | None
+    created_at: datetime
+    superseded_at: datetime | None
+    cleared_at: datetime | None
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Why a version is believed. `source_id` names a message of the person, or their correction."""
+
+    fact_id: str
+    n: int
+    role: str
+    kind: str
+    source_id: str
+    eligible: bool
+    created_at: datetime
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A fact with its version that stands; `person_id` is who said it first."""
+
+    id: str
+    scope: str
+    person_id: str
+    current: Version
+    created_at: datetime
+    updated_at: datetime
+    forgotten_at: datetime | None
+
+    @property
+    def text(self) -> str:
+        return self.current.text or ""
+
+    @property
+    def known(self) -> bool:
+        return self.forgotten_at is None
+
+
+_BOTH = (
+    facts.c.id,
+    facts.c.scope,
+    facts.c.person_id,
+    facts.c.created_at.label("fact_created_at"),
+    facts.c.updated_at,
+    facts.c.forgotten_at,
+    *fact_versions.c,
+)
+_STANDING = sa.and_(fact_versions.c.fact_id == facts.c.id, fact_versions.c.n == facts.c.version)
+_GET = statements.select(*_BOTH).where(_STANDING, facts.c.id == sa.bindparam("fact"))
+_BY_IDS = statements.select(*_BOTH).where(_STANDING, facts.c.id.in_(sa.bindparam("ids", expanding=True)))
+_VERSIONS = (
+    statements.select(fact_versions)
+    .where(fact_versions.c.fact_id == sa.bindparam("fact"))
+    .order_by(fact_versions.c.n.desc())
+)
+_EVIDENCE = (
+    statements.select(evidence)
+    .where(evidence.c.fact_id == sa.bindparam("fact"))
+    .order_by(evidence.c.n, evidence.c.created_at, evidence.c.id)
+)
+_SAME_WORDS = statements.select(*_BOTH).where(
+    _STANDING, facts.c.scope == sa.bindparam("within"), facts.c.fingerprint == sa.bindparam("print")
+)
+
+
+def get(scope: Scope, fact_id: str, person_id: str) -> Fact:
+    """A fact that this person may see, forgotten or not; raises NotFoundError."""
+    row = scope.first(_GET, fact=fact_id)
+    if row is None or not scopes.may_see(row.scope, person_id):
+        raise NotFoundError(f"nothing is remembered as {fact_id}")
+    return _fact(row)
+
+
+def by_ids(scope: Scope, fact_ids: Sequence[str]) -> dict[str, Fact]:
+    return {row.id: _fact(row) for row in scope.rows(_BY_IDS, ids=list(fact_ids))} if fact_ids else {}
+
+
+def of_words(scope: Scope, within: str, fingerprint: str) -> Fact | None:
+    """The fact of this scope that says the same in the same words."""
+    row = scope.first(_SAME_WORDS, within=within, print=fingerprint)
+    return None if row is None else _fact(row)
+
+
+def listing(
+    scope: Scope,
+    within: Sequence[str],
+    *,
+    at: datetime | None = None,
+    after: tuple[datetime, str] | None = None,
+    limit: int = 50,
+) -> list[Fact]:
+    """What is remembered in these scopes, the newest first; `at` asks for what held at that time in the world."""
+    standing = _STANDING if at is None else fact_versions.c.fact_id == facts.c.id
+    query = scope.select(*_BOTH).where(standing, facts.c.scope.in_(list(within)), facts.c.forgotten_at.is_(None))
+    if at is not None:
+        ends = sa.or_(fact_versions.c.valid_to.is_(None), fact_versions.c.valid_to > at)
+        query = query.where(fact_versions.c.valid_from <= at, ends, fact_versions.c.text.is_not(None), _newest_at(at))
+    if after is not None:
+        last_at, last_id = after
+        older = sa.and_(facts.c.updated_at == last_at, facts.c.id < last_id)
+        query = query.where(sa.or_(facts.c.updated_at < last_at, older))
+    rows = scope.rows(query.order_by(facts.c.updated_at.desc(), facts.c.id.desc()).limit(limit))
+    return [_fact(row) for row in rows]
+
+
+def _newest_at(at: datetime) -> sa.ColumnElement[bool]:
+    later = fact_versions.alias()
+    return ~sa.exists().where(
+        later.c.fact_id == fact_versions.c.fact_id,
+        later.c.n > fact_versions.c.n,
+        later.c.text.is_not(None),
+        later.c.valid_from <= at,
+        sa.or_(later.c.valid_to.is_(None), later.c.valid_to > at),
+    )
+
+
+def versions(scope: Scope, fact_id: str) -> list[Version]:
+    """All versions, the newest first."""
+    return [_version(row) for row in scope.rows(_VERSIONS, fact=fact_id)]
+
+
+def evidence_of(scope: Scope, fact_id: str) -> list[Evidence]:
+    """All evidence, by version."""
+    return [_evidence(row) for row in scope.rows(_EVIDENCE, fact=fact_id)]
+
+
+def in_full(scope: Scope, found: Sequence[Fact]) -> list[tuple[Fact, list[Version], list[Evidence]]]:
+    """Each fact with all its versions, the newest first, and its evidence."""
+    ids = [fact.id for fact in found]
+    newest = scope.select(fact_versions).where(fact_versions.c.fact_id.in_(ids)).order_by(fact_versions.c.n.desc())
+    every = [_version(row) for row in scope.rows(newest)]
+    proofs = scope.select(evidence).where(evidence.c.fact_id.in_(ids))
+    known = [_evidence(row) for row in scope.rows(proofs.order_by(evidence.c.n, evidence.c.created_at, evidence.c.id))]
+    return [
+        (fact, [one for one in every if one.fact_id == fact.id], [one for one in known if one.fact_id == fact.id])
+        for fact in found
+    ]
+
+
+def _fact(row: sa.Row[Any]) -> Fact:
+    return Fact(
+        id=row.id,
+        scope=row.scope,
+        person_id=row.person_id,
+        current=_version(row),
+        created_at=row.fact_created_at,
+        updated_at=row.updated_at,
+        forgotten_at=row.forgotten_at,
+    )
+
+
+def _evidence(row: sa.Row[Any]) -> Evidence:
+    return Evidence(row.fact_id, row.n, row.role, row.kind, row.source_id, row.eligible, row.created_at)
+
+
+def _version(row: sa.Row[Any]) -> Version:
+    return Version(
+        fact_id=row.fact_id,
+        n=row.n,
+        text=row.text,
+        standing=row.standing,
+        valid_from=row.valid_from,
+        valid_to=row.valid_to,
+        created_at=row.created_at,
+        superseded_at=row.superseded_at,
+        cleared_at=row.cleared_at,
+    )

@@ -1,0 +1,155 @@
+"""Asking to forget: what will be lost is drawn from stored facts, and a person confirms it on a card."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.bells import Bell
+from core.database import Scope
+from core.errors import ConflictError, InvalidError, NotFoundError
+from core.events import ForgetRequested
+from core.search import entries
+from memory import facts, scopes
+from memory.affected import affected
+from memory.facts import ROOM, Fact
+from memory.tables import facts as fact_rows
+from memory.tables import forgets
+from runtime import cards
+from runtime.cards import AnswerHandler, Card
+
+ACT = "forget"
+MOST_AT_ONCE = 20
+_SHOWN = 200
+
+
+def ask(
+    scope: Scope,
+    fact_ids: Sequence[str],
+    person_id: str,
+    *,
+    cause: str,
+    task_id: str | None = None,
+    turn_id: str | None = None,
+) -> Card:
+    """Open the card that asks whether these facts are forgotten, once per `cause`; forgets nothing itself.
+
+    Raises NotFoundError for one that this person cannot see or that is forgotten already.
+    """
+    wanted = list(dict.fromkeys(fact_ids))
+    if not 0 < len(wanted) <= MOST_AT_ONCE:
+        raise InvalidError(f"name 1 to {MOST_AT_ONCE} facts")
+    asked = [_known(scope, fact_id, person_id) for fact_id in wanted]
+    return cards.open_card(
+        scope,
+        kind="irreversible",
+        title=f"Forget “{_short(asked[0])}”?" if len(asked) == 1 else f"Forget {len(asked)} facts?",
+        body=_what_is_lost(scope, asked),
+        options=cards.IRREVERSIBLE_OPTIONS,
+        cause=cause,
+        task_id=task_id,
+        turn_id=turn_id,
+        subject={"act": ACT, "facts": {fact.id: fact.current.n for fact in asked}},
+    )
+
+
+def ask_once(scope: Scope, fact_id: str, person_id: str) -> Card:
+    """The open card that asks whether this fact, and only it, is forgotten: the one that is there, or a new one."""
+    fact = _known(scope, fact_id, person_id)
+    for card in cards.open_cards(scope):
+        if card.subject.get("act") == ACT and card.subject["facts"] == {fact.id: fact.current.n}:
+            return card
+    return ask(scope, [fact_id], person_id, cause=scope.ids.new("forget"))
+
+
+def on_irreversible_answered(others: AnswerHandler) -> AnswerHandler:
+    """Begin to forget what a card names if the answer is `confirm`; `others` does the rest.
+
+    From this transaction on nothing recalls it; the cascade clears it. Raises ConflictError, and so leaves the card
+    open, when a fact has moved since the question was asked.
+    """
+
+    def answered(scope: Scope, card: Card) -> None:
+        if card.subject.get("act") == ACT and card.answer_option == "confirm":
+            _begin(scope, card)
+        others(scope, card)
+
+    return answered
+
+
+def _begin(scope: Scope, card: Card) -> None:
+    person_id = str(card.answered_by)
+    for fact_id, n in card.subject["facts"].items():
+        fact = _known(scope, fact_id, person_id)
+        if fact.current.n != n:
+            raise ConflictError("what was remembered has changed since the question was asked: keep it, or ask again")
+        hide(scope, fact)
+    added = scope.insert_new(
+        forgets,
+        card_id=card.id,
+        person_id=person_id,
+        fact_ids=list(card.subject["facts"]),
+        state="requested",
+        counts={},
+        ring=0,
+        rung_at=scope.now,
+        requested_at=scope.now,
+    )
+    if added:
+        scope.ring(Bell(ForgetRequested(workspace_id=scope.workspace_id, card_id=card.id), id=f"{card.id}:forget"))
+
+
+def hide(scope: Scope, fact: Fact) -> None:
+    """Nothing lists or recalls it any more."""
+    scope.change(
+        scope.update(fact_rows)
+        .where(fact_rows.c.id == fact.id)
+        .values(forgotten_at=scope.now, updated_at=scope.now, fingerprint=None)
+    )
+    entries.remove(scope, ROOM, fact.id)
+    scope.changed("memory", fact.id)
+
+
+def _known(scope: Scope, fact_id: str, person_id: str) -> Fact:
+    fact = facts.get(scope, fact_id, person_id)
+    if not fact.known:
+        raise NotFoundError(f"{fact_id} is forgotten already")
+    return fact
+
+
+def _what_is_lost(scope: Scope, asked: Sequence[Fact]) -> str:
+    found = affected(scope, [fact.id for fact in asked])
+    lines = [f"- “{_short(fact)}” ({_whose(fact)}; {_count(scope, fact)})" for fact in asked]
+    said = ["These will be gone, with all their versions, and will not be remembered again by themselves:", *lines]
+    others = facts.by_ids(scope, list(found.others))
+    if others:
+        said += [
+            "",
+            "These came from the same messages and fall back to what else supports them, or are gone too:",
+            *(f"- “{_short(fact)}”" for fact in others.values()),
+        ]
+    if found.messages:
+        said += ["", f"{_messages(len(found.messages))} will not be used as a source again; the chat itself stays."]
+    return "\n".join(said)
+
+
+def _count(scope: Scope, fact: Fact) -> str:
+    n = len(facts.versions(scope, fact.id))
+    return "one version" if n == 1 else f"{n} versions"
+
+
+def _whose(fact: Fact) -> str:
+    match scopes.shown(fact.scope):
+        case "person":
+            return "about you"
+        case "workspace":
+            return "for the workspace"
+        case _:
+            return "for one task"
+
+
+def _short(fact: Fact) -> str:
+    return fact.text if len(fact.text) <= _SHOWN else f"{fact.text[:_SHOWN]}…"
+
+
+def _messages(n: int) -> str:
+    return "One message" if n == 1 else f"{n} messages"

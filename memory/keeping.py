@@ -1,0 +1,150 @@
+"""The second half of remembering: each candidate is judged alone, and what the table says is done at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, assert_never
+
+import sqlalchemy as sa
+
+from core.database import Scope
+from core.errors import InvalidError, NotFoundError
+from core.search.embedding import Vector
+from memory import candidates, facts, readings, scopes, writing
+from memory.deciding import Aside, Claim, Confirm, Known, Late, New, Refine, Refuse, Replace, Verdict, decide
+from memory.facts import Fact
+from memory.fingerprint import fingerprint
+from memory.parts import MemoryParts
+from memory.suppressions import is_suppressed
+from memory.verdict import CandidateSaid, began
+from memory.writing import Source, Statement
+from runtime import messages
+from runtime.messages import Message
+
+_PENDING = "pending"
+
+
+@dataclass(frozen=True)
+class _Heard:
+    """A candidate with all it takes to judge it: what supports it, where it belongs, and the fact it speaks of."""
+
+    row: sa.Row[Any]
+    said: CandidateSaid
+    statement: Statement
+    sources: Sequence[Source]
+    within: str
+    fact: Fact | None
+    same_words: bool
+
+    @property
+    def spoken_of(self) -> Fact:
+        if self.fact is None:
+            raise NotFoundError("the table spoke of a fact that it was not shown")
+        return self.fact
+
+
+def keep(parts: MemoryParts, workspace_id: str, candidate_id: str) -> str:
+    """Judge one candidate, once; answers what became of it."""
+    with parts.database.reading(workspace_id) as scope:
+        row = candidates.get(scope, candidate_id)
+    if row.state != _PENDING:
+        return f"{row.state} {row.action or row.reason}"
+    said = CandidateSaid.model_validate({**row.body, "evidence": []})
+    text = said.text.replace("\x00", "").strip()
+    [vector] = parts.search.embedder.embed([text])
+    with parts.database.transaction(workspace_id, "memory.kept") as scope:
+        row = candidates.locked(scope, candidate_id)
+        if row.state != _PENDING:
+            return f"{row.state} {row.action or row.reason}"
+        return _judge(scope, row, said, text, vector)
+
+
+def _judge(scope: Scope, row: sa.Row[Any], said: CandidateSaid, text: str, vector: Vector) -> str:
+    try:
+        heard = _hear(scope, row, said, text, vector)
+    except (InvalidError, NotFoundError) as error:
+        return candidates.judged(scope, row.id, "refused", "", reason=str(error))
+    claim = Claim(
+        text=text,
+        standing=said.standing,
+        temporary=said.temporary,
+        relation=said.relation,
+        valid_from=heard.statement.valid_from,
+        evidence=tuple(one.id for one in heard.sources),
+    )
+    known = _known(heard)
+    return _act(scope, heard, decide(claim, known, suppressed=is_suppressed(scope, heard.within, text)))
+
+
+def _hear(scope: Scope, row: sa.Row[Any], said: CandidateSaid, text: str, vector: Vector) -> _Heard:
+    """Raises NotFoundError when the fact it speaks of is forgotten, InvalidError when it has no place."""
+    support = messages.by_ids(scope, readings.eligible(scope, row.evidence))
+    about = writing.locked(scope, row.about) if row.about is not None else None
+    within = about.scope if about is not None else _within(said, row.person_id, support)
+    same = facts.of_words(scope, within, fingerprint(scope.workspace_id, within, text))
+    at = began(said.valid_from, support[0].created_at if support else scope.now)
+    return _Heard(
+        row=row,
+        said=said,
+        statement=Statement(text, vector, said.standing, at),
+        sources=[Source("message", one.id) for one in support],
+        within=within,
+        fact=same or about,
+        same_words=same is not None,
+    )
+
+
+def _act(scope: Scope, heard: _Heard, verdict: Verdict) -> str:
+    row, said, sources = heard.row, heard.statement, heard.sources
+    match verdict:
+        case Refuse(reason):
+            return candidates.judged(scope, row.id, "refused", "", reason=reason)
+        case Aside(fact_id, reason):
+            return candidates.judged(scope, row.id, "refused", "aside", fact_id=fact_id, reason=reason, body=row.body)
+        case New():
+            return _create(scope, heard)
+        case Confirm(fact_id):
+            action, n = "confirm", writing.confirm(scope, heard.spoken_of, sources)
+        case Refine(fact_id):
+            action = "refine"
+            n = writing.add_version(
+                scope, heard.spoken_of, role="refine", said=said, sources=sources, ends_the_old=False
+            )
+        case Replace(fact_id):
+            action = "replace"
+            n = writing.add_version(
+                scope, heard.spoken_of, role="origin", said=said, sources=sources, ends_the_old=True
+            )
+        case Late(fact_id):
+            action, n = "late", writing.add_old_version(scope, heard.spoken_of, said=said, sources=sources)
+        case _:
+            assert_never(verdict)
+    return candidates.judged(scope, row.id, "kept", action, fact_id=fact_id, n=n)
+
+
+def _create(scope: Scope, heard: _Heard) -> str:
+    row = heard.row
+    made = writing.create(
+        scope, within=heard.within, person_id=row.person_id, said=heard.statement, sources=heard.sources
+    )
+    if made is not None:
+        return candidates.judged(scope, row.id, "kept", "new", fact_id=made.id, n=1)
+    # Somebody else was first with the same words, a moment ago.
+    words = fingerprint(scope.workspace_id, heard.within, heard.statement.text)
+    other = facts.of_words(scope, heard.within, words)
+    if other is None:
+        raise NotFoundError("a fact of the same words came and went: once more")
+    n = writing.confirm(scope, other, heard.sources)
+    return candidates.judged(scope, row.id, "kept", "confirm", fact_id=other.id, n=n)
+
+
+def _within(said: CandidateSaid, person_id: str, support: Sequence[Message]) -> str:
+    return scopes.named(said.scope, person_id, support[0].task_id if support else None)
+
+
+def _known(heard: _Heard) -> Known | None:
+    if heard.fact is None:
+        return None
+    current = heard.fact.current
+    return Known(heard.fact.id, current.standing, current.valid_from, same_words=heard.same_words)

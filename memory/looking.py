@@ -1,0 +1,74 @@
+"""The first half of remembering: the model reads what is due; its candidates are stored before any is judged."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from datetime import timedelta
+
+from core import leases
+from core.database import Scope
+from core.errors import ConflictError, ModelError, UnavailableError
+from memory import candidates, readings, scopes, verdict
+from memory.facts import Fact
+from memory.parts import MemoryParts
+from memory.recall import recall
+from runtime.messages import Message
+
+log = logging.getLogger(__name__)
+_LEASE = timedelta(seconds=60)
+_OFFERED, _OFFERED_EACH = 20, 5
+
+
+def look(parts: MemoryParts, workspace_id: str, run_id: str) -> list[str]:
+    """Read the messages of one person that are due; answers the candidates that wait to be judged.
+
+    While somebody else reads, nothing is read twice: those go on. A model that is away or of no use is no failure:
+    the messages stay due, and the watch rings for them.
+    """
+    with leases.held(parts.database, f"remember:{workspace_id}"[:64], run_id[:64], _LEASE) as mine:
+        if mine:
+            _read_due(parts, workspace_id)
+    with parts.database.reading(workspace_id) as scope:
+        return candidates.pending(scope)
+
+
+def _read_due(parts: MemoryParts, workspace_id: str) -> None:
+    with parts.database.reading(workspace_id) as scope:
+        said = readings.due(scope)
+    if not said:
+        return
+    known = _known(parts, workspace_id, said)
+    try:
+        answer = parts.model.verdict(verdict.NAME, verdict.Candidates, verdict.question(said, known))
+    except UnavailableError as error:
+        log.warning("remember: the model is away: %s", error)
+        return
+    except ModelError as error:
+        log.warning("remember: the model gave no usable verdict: %s", error)
+        with parts.database.transaction(workspace_id, "memory.unread") as scope:
+            readings.failed(scope, [one.id for one in said])
+        return
+    try:
+        with parts.database.transaction(workspace_id, "memory.read") as scope:
+            _store(scope, said, verdict.checked(answer, said, known))
+    except ConflictError as error:
+        log.info("remember: %s", error)
+
+
+def _store(scope: Scope, said: Sequence[Message], found: Sequence[verdict.Checked]) -> None:
+    if not readings.mark_read(scope, [one.id for one in said]):
+        raise ConflictError("a message was revoked while the model read it: the others are read again without it")
+    candidates.store(scope, said[0].person_id, found)
+
+
+def _known(parts: MemoryParts, workspace_id: str, said: Sequence[Message]) -> list[Fact]:
+    """What is remembered and might be what a message speaks of."""
+    found: dict[str, Fact] = {}
+    for message in said:
+        within = scopes.visible(message.person_id, message.task_id)
+        near = recall(
+            parts.search, workspace_id, within, message.text, limit=_OFFERED_EACH, seconds=parts.within, least=0.0
+        )
+        found |= {fact.id: fact for fact, _score in near.items}
+    return list(found.values())[:_OFFERED]

@@ -1,0 +1,128 @@
+"""Which messages are still to be read for what should be remembered. Only a person's own words are ever read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from core.bells import Bell
+from core.database import Scope
+from core.events import MessageAnswered, TurnFinished
+from memory.tables import readings
+from runtime import messages
+from runtime.messages import Message
+from runtime.turns.rows import Turn
+
+MOST_AT_ONCE = 20
+MOST_ATTEMPTS = 3
+
+
+def note_read(scope: Scope, turn: Turn, message_ids: Sequence[str]) -> None:
+    """A turn ends that has read these messages: those of a person are due, and the bell rings for them.
+
+    Part of the transaction that closes the turn; a turn that read no word of a person costs nothing.
+    """
+    said = [message for message in messages.by_ids(scope, message_ids) if _is_evidence(message)] if message_ids else []
+    if not sum(_due(scope, message) for message in said):
+        return
+    if turn.task_id is not None:
+        event = TurnFinished(workspace_id=scope.workspace_id, turn_id=turn.id)
+        scope.ring(Bell(event, id=f"{turn.id}:finished"))
+    else:
+        scope.ring(_answered(scope, said[0].id, f"{turn.id}:answered"))
+
+
+def read_again(scope: Scope, message_ids: Sequence[str], cause: str) -> int:
+    """Let messages that were read be read once more, for what they still support; answers how many."""
+    again = scope.change(
+        scope.update(readings)
+        .where(readings.c.message_id.in_(list(message_ids)), readings.c.state.in_(("read", "given_up")))
+        .values(state="due", attempts=0, due_at=scope.now, rung_at=scope.now, read_at=None)
+    )
+    if again:
+        scope.ring(_answered(scope, message_ids[0], f"{message_ids[0]}:{cause}"))
+    return again
+
+
+def due(scope: Scope) -> list[Message]:
+    """The oldest messages that are due, all of one person."""
+    query = scope.select(readings.c.message_id, readings.c.person_id).where(readings.c.state == "due")
+    rows = scope.rows(query.order_by(readings.c.due_at, readings.c.message_id).limit(MOST_AT_ONCE))
+    mine = [row.message_id for row in rows if row.person_id == rows[0].person_id]
+    return messages.by_ids(scope, mine) if mine else []
+
+
+def mark_read(scope: Scope, message_ids: Sequence[str]) -> bool:
+    """They were read; False when one of them was read, or revoked, by somebody else meanwhile."""
+    now_read = (
+        scope.update(readings)
+        .where(readings.c.message_id.in_(list(message_ids)), readings.c.state == "due")
+        .values(state="read", read_at=scope.now)
+    )
+    return scope.change(now_read) == len(message_ids)
+
+
+def failed(scope: Scope, message_ids: Sequence[str]) -> None:
+    """The model said nothing usable about them: another try later, and after a few none."""
+    mine = scope.update(readings).where(readings.c.message_id.in_(list(message_ids)), readings.c.state == "due")
+    scope.change(mine.values(attempts=readings.c.attempts + 1, rung_at=scope.now))
+    scope.change(mine.where(readings.c.attempts >= MOST_ATTEMPTS).values(state="given_up"))
+
+
+def revoke(scope: Scope, message_ids: Sequence[str]) -> int:
+    """No word of these messages becomes memory again; answers for how many that is new. The messages stay."""
+    found = messages.by_ids(scope, message_ids)
+    known = {row.message_id for row in scope.rows(_among(scope, message_ids))}
+    for message in found:
+        if message.id not in known:
+            _insert(scope, message, "revoked")
+    mine = scope.update(readings).where(readings.c.message_id.in_(list(message_ids)), readings.c.state != "revoked")
+    return len([one for one in found if one.id not in known]) + scope.change(mine.values(state="revoked"))
+
+
+def eligible(scope: Scope, message_ids: Sequence[str]) -> tuple[str, ...]:
+    """Those of the messages that may still be evidence, in their order."""
+    may = {row.message_id for row in scope.rows(_among(scope, message_ids)) if row.state != "revoked"}
+    return tuple(one for one in dict.fromkeys(message_ids) if one in may)
+
+
+def waiting_since(scope: Scope, before: datetime, limit: int = 50) -> list[str]:
+    """Messages that are due and were not rung for since then."""
+    query = scope.select(readings.c.message_id).where(readings.c.state == "due", readings.c.rung_at < before)
+    return [row.message_id for row in scope.rows(query.order_by(readings.c.due_at).limit(limit))]
+
+
+def ring_again(scope: Scope, message_ids: Sequence[str], bell_id: str) -> None:
+    """One bell for all of them: whoever answers looks for everything that is due."""
+    scope.change(scope.update(readings).where(readings.c.message_id.in_(list(message_ids))).values(rung_at=scope.now))
+    scope.ring(_answered(scope, message_ids[0], bell_id))
+
+
+def _is_evidence(message: Message) -> bool:
+    return message.author == "user" and message.asked_by == "person" and bool(message.text.strip())
+
+
+def _due(scope: Scope, message: Message) -> bool:
+    return _insert(scope, message, "due")
+
+
+def _insert(scope: Scope, message: Message, state: str) -> bool:
+    return scope.insert_new(
+        readings,
+        message_id=message.id,
+        person_id=message.person_id,
+        state=state,
+        attempts=0,
+        due_at=scope.now,
+        rung_at=scope.now,
+    )
+
+
+def _among(scope: Scope, message_ids: Sequence[str]) -> sa.Select[tuple[str, str]]:
+    return scope.select(readings.c.message_id, readings.c.state).where(readings.c.message_id.in_(list(message_ids)))
+
+
+def _answered(scope: Scope, message_id: str, bell_id: str) -> Bell:
+    return Bell(MessageAnswered(workspace_id=scope.workspace_id, message_id=message_id), id=bell_id)

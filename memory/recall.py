@@ -1,0 +1,82 @@
+"""Recall: what is remembered and fits a question, within a time limit; nobody's work waits for it or fails with it."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from core.database import Database
+from core.errors import LoopwrightError
+from core.search.find import find
+from core.search.parts import SearchParts
+from core.search.where import Where
+from memory import facts
+from memory.facts import ROOM, Fact
+
+log = logging.getLogger(__name__)
+MOST = 20
+LEAST = 0.05
+"""What fits less than this has nothing to do with the question."""
+
+
+@dataclass(frozen=True)
+class Recalled:
+    """Best first, each with how well it fits, from 0 to 1.
+
+    `degraded`: the index did not answer. `timed_out`: nothing was found out in time, which is not the same as nothing.
+    """
+
+    items: tuple[tuple[Fact, float], ...] = ()
+    degraded: bool = False
+    timed_out: bool = False
+
+
+def recall(
+    search: SearchParts,
+    workspace_id: str,
+    within: Sequence[str],
+    query: str,
+    *,
+    limit: int = 8,
+    seconds: float = 2.0,
+    least: float = LEAST,
+) -> Recalled:
+    """What fits `query` in these scopes, at least as well as `least`; trouble and slowness are an answer.
+
+    Raises ValueError without a scope.
+    """
+    where = Where(workspace_id, ROOM, tuple(within))
+    if not query.strip():
+        return Recalled()
+    done: list[Recalled] = []
+
+    def look() -> None:
+        done.append(_found(search, where, query, min(limit, MOST), seconds, least))
+
+    # A thread that is too slow is left to end by itself: its answer is of no use to anybody then.
+    worker = threading.Thread(target=look, name="recall", daemon=True)
+    worker.start()
+    worker.join(seconds)
+    return done[0] if done else Recalled(degraded=True, timed_out=True)
+
+
+def _found(search: SearchParts, where: Where, query: str, limit: int, seconds: float, least: float) -> Recalled:
+    try:
+        found = find(search, where, query, limit=limit, within=seconds / 2)
+        hits = [hit for hit in found.hits if hit.score >= least]
+        known = _known(search.database, where, [hit.id for hit in hits])
+    except (LoopwrightError, sa.exc.SQLAlchemyError) as error:
+        log.warning("recall: %s: %s", type(error).__name__, error)
+        return Recalled(degraded=True, timed_out=True)
+    items = tuple((known[hit.id], hit.score) for hit in hits if hit.id in known)
+    return Recalled(items, degraded=found.degraded)
+
+
+def _known(database: Database, where: Where, ids: Sequence[str]) -> dict[str, Fact]:
+    with database.reading(where.workspace_id) as scope:
+        found = facts.by_ids(scope, ids)
+    return {fact.id: fact for fact in found.values() if fact.known and fact.text and fact.scope in where.scopes}

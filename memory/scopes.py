@@ -1,0 +1,47 @@
+"""How far a fact reaches: one person, the whole workspace, or one task."""
+
+from __future__ import annotations
+
+from core.errors import InvalidError
+
+WORKSPACE = "workspace"
+_PERSON, _TASK = "person:", "task:"
+
+
+def of_person(person_id: str) -> str:
+    return f"{_PERSON}{person_id}"
+
+
+def of_task(task_id: str) -> str:
+    return f"{_TASK}{task_id}"
+
+
+def named(said: str, person_id: str, task_id: str | None) -> str:
+    """The scope for `person`, `workspace` or `task`; raises InvalidError for anything else, or a task without one."""
+    match said:
+        case "person":
+            return of_person(person_id)
+        case "workspace":
+            return WORKSPACE
+        case "task" if task_id is not None:
+            return of_task(task_id)
+        case "task":
+            raise InvalidError("it is said to hold for a task, and was not said in one")
+        case _:
+            raise InvalidError(f"{said[:40]!r} is no scope: a fact holds for the person, the workspace or the task")
+
+
+def visible(person_id: str, task_id: str | None = None) -> tuple[str, ...]:
+    """What a person may see, in a task where one is named."""
+    own = (of_person(person_id), WORKSPACE)
+    return own if task_id is None else (*own, of_task(task_id))
+
+
+def may_see(scope: str, person_id: str) -> bool:
+    """Whether a fact of this scope may be shown to a person: nobody reads another person's."""
+    return not scope.startswith(_PERSON) or scope == of_person(person_id)
+
+
+def shown(scope: str) -> str:
+    """As people and programs see it: `person`, `workspace` or `task:ID`."""
+    return "person" if scope.startswith(_PERSON) else scope

@@ -1,0 +1,44 @@
+"""What the watch finds in the memory's rows and rings for again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from functools import partial
+
+from core.database import Database, Scope
+from memory import candidates, readings, receipts
+from memory.receipts import Receipt
+from runtime.watching import repair
+
+_PATIENCE = 40
+"""A message that is due waits so many pauses: what remembers is debounced, and is in no hurry."""
+
+
+def pass_over(database: Database, workspace_id: str, pause: timedelta) -> int:
+    """One pass over a workspace; answers how many bells it rang. Never raises for a single row's trouble."""
+    with database.reading(workspace_id) as scope:
+        before = scope.now - pause * _PATIENCE
+        due = readings.waiting_since(scope, before) or candidates.sources_of_waiting(scope, before)
+        undone = receipts.undone_since(scope, scope.now - pause)
+        found: list[Callable[[Scope], object]] = [_forget(one) for one in undone if _is_quiet(scope, one, pause)]
+        if due:
+            found.append(partial(_read, due))
+    return sum(repair(database, workspace_id, act) for act in found)
+
+
+def _read(message_ids: list[str], scope: Scope) -> None:
+    minute = int(scope.now.timestamp()) // 60
+    readings.ring_again(scope, message_ids, f"{message_ids[0]}:ring-{minute}")
+
+
+def _forget(receipt: Receipt) -> Callable[[Scope], bool]:
+    return partial(_ring_for, receipt)
+
+
+def _ring_for(receipt: Receipt, scope: Scope) -> bool:
+    return receipts.ring_again(scope, receipt)
+
+
+def _is_quiet(scope: Scope, receipt: Receipt, pause: timedelta) -> bool:
+    return bool(receipt.rung_at < scope.now - pause * 2 ** min(receipt.ring, 6))

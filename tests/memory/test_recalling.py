@@ -1,0 +1,176 @@
+"""Recall and correction: only in a scope, only in time, only what the person may see."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from core.errors import ConflictError, InvalidError, NotFoundError
+from core.search.embedding import Vector
+from core.search.index import NoIndex
+from core.search.ngrams import HashedPieces
+from core.search.parts import SearchParts
+from core.tables import workspaces
+from memory import correcting, facts, scopes
+from memory.facts import Fact
+from memory.recall import Recalled, recall
+from runtime import cards
+from tests.memory.world import World
+
+
+class Slow(HashedPieces):
+    """Takes its time over every text."""
+
+    def embed(self, texts: Sequence[str]) -> list[Vector]:
+        time.sleep(5)
+        return super().embed(texts)
+
+
+@pytest.mark.parametrize("within", [(), ("",)])
+def test_boundary_59_a_recall_without_a_scope_is_an_error(world: World, within: tuple[str, ...]) -> None:
+    with pytest.raises(ValueError, match="scope"):
+        world.recall("colour", within)
+
+
+def test_boundary_59_what_another_workspace_or_person_remembers_is_never_returned(world: World) -> None:
+    world.learn("Our colour is cobalt.")
+    other = "ws_other"
+    with world.store.database.unscoped() as connection:
+        now = world.store.clock.now()
+        connection.execute(
+            sa.insert(workspaces).values(id=other, name="O", timezone="UTC", change_seq=0, created_at=now)
+        )
+
+    elsewhere = recall(world.parts.search, other, scopes.visible(world.store.person_id), "our colour is cobalt")
+    somebody = world.recall("our colour is cobalt", scopes.visible("person_other"))
+
+    assert (elsewhere.items, somebody.items) == ((), ())
+    with world.store.database.reading(world.workspace_id) as scope, pytest.raises(NotFoundError):
+        facts.get(scope, world.only().id, "person_other")
+
+
+def test_boundary_57_a_recall_that_takes_too_long_is_an_answer_and_no_error(world: World) -> None:
+    world.learn("Our colour is cobalt.")
+    search = SearchParts(world.store.database, Slow(), NoIndex())
+    began = time.monotonic()
+
+    found = recall(search, world.workspace_id, scopes.visible(world.store.person_id), "colour", seconds=0.2)
+
+    assert found == Recalled(degraded=True, timed_out=True)
+    assert time.monotonic() - began < 4
+
+
+def test_a_task_sees_what_holds_for_it_and_no_other_task_does(world: World) -> None:
+    world.learn(
+        "Gulls in every picture.",
+        {"text": "Gulls in every picture", "evidence": [1], "scope": "task"},
+        task_id="task_1",
+    )
+    person = world.store.person_id
+
+    assert [fact.text for fact, _ in world.recall("gulls", scopes.visible(person, "task_1")).items] == [
+        "Gulls in every picture"
+    ]
+    assert world.recall("gulls", scopes.visible(person, "task_2")).items == ()
+
+
+def test_what_held_at_a_time_in_the_world(world: World) -> None:
+    world.learn("Our colour is cobalt.")
+    before = world.store.clock.now()
+    world.store.clock.advance(timedelta(days=30))
+    world.learn(
+        "Now it is sand.", {"text": "Our colour is sand", "evidence": [1], "relation": "contradicts", "about": 1}
+    )
+
+    assert _at(world, before) == ["Our colour is cobalt."]
+    assert _at(world, world.store.clock.now()) == ["Our colour is sand"]
+    assert _at(world, before - timedelta(days=900)) == []
+
+
+def _at(world: World, at: datetime) -> list[str]:
+    with world.store.database.reading(world.workspace_id) as scope:
+        return [fact.text for fact in facts.listing(scope, scopes.visible(world.store.person_id), at=at)]
+
+
+def _correct(world: World, fact: Fact, text: str, cause: str = "cause") -> Fact:
+    [vector] = world.parts.search.embedder.embed([text])
+    with world.store.database.transaction(world.workspace_id) as scope:
+        return correcting.correct(scope, fact.id, text, vector, world.store.person_id, cause)
+
+
+def test_a_correction_is_a_version_with_the_person_as_its_source(world: World) -> None:
+    world.learn("Our colour is cobalt.")
+
+    fixed = _correct(world, world.only(), "Our colour is navy")
+    again = _correct(world, world.only(), "Our colour is navy")
+
+    assert (fixed.text, fixed.current.n, again.current.n) == ("Our colour is navy", 2, 2)
+    assert [(one.role, one.kind) for one in world.evidence(fixed.id)] == [
+        ("origin", "message"),
+        ("origin", "correction"),
+    ]
+    assert world.recalled("which colour?") == ["Our colour is navy"]
+
+
+def test_a_correction_says_no_to_nothing_to_too_much_and_to_what_another_fact_says(world: World) -> None:
+    world.learn("Our colour is cobalt.")
+    world.learn("Letters are big.")
+
+    with pytest.raises(ConflictError, match="says that already"):
+        _correct(world, world.facts()[0], "Letters are BIG")
+    for text in ("", " \x00 ", "x" * 501):
+        with pytest.raises(InvalidError):
+            correcting.clean(text)
+
+
+def test_what_was_forgotten_may_be_written_down_again_by_hand(world: World) -> None:
+    world.learn("Our colour is cobalt.")
+    world.learn("Our colour is sand, elsewhere.")
+    world.forget(world.facts()[0].id)
+
+    _correct(world, world.only(), "Our colour is cobalt")
+    world.say("cobalt, our colour")
+    world.foresee({"text": "our colour is cobalt", "evidence": [1], "relation": "same", "about": 1})
+
+    assert world.remember() == ["kept confirm"]
+
+
+HANDLERS: Mapping[str, Any] = {"choice": correcting.on_choice_answered(cards.deliver_answer)}
+
+
+@pytest.mark.parametrize(
+    ("option", "expected"), [("corrected", "Our colour is navy"), ("keep", "Our colour is cobalt.")]
+)
+def test_the_agent_only_proposes_and_the_person_chooses(world: World, option: str, expected: str) -> None:
+    world.learn("Our colour is cobalt.")
+    card = _proposed(world, "Our colour is navy")
+    assert world.texts() == ["Our colour is cobalt."]
+
+    with world.store.database.transaction(world.workspace_id) as scope:
+        cards.answer(scope, card.id, option, None, world.store.person_id, HANDLERS)
+
+    assert world.texts() == [expected]
+
+
+def test_a_proposal_about_a_fact_that_moved_changes_nothing(world: World) -> None:
+    world.learn("Our colour is cobalt.")
+    card = _proposed(world, "Our colour is navy")
+    _correct(world, world.only(), "Our colour is sand")
+
+    with (
+        pytest.raises(ConflictError, match="changed since"),
+        world.store.database.transaction(world.workspace_id) as scope,
+    ):
+        cards.answer(scope, card.id, "corrected", None, world.store.person_id, HANDLERS)
+    assert world.texts() == ["Our colour is sand"]
+
+
+def _proposed(world: World, text: str) -> cards.Card:
+    [vector] = world.parts.search.embedder.embed([text])
+    with world.store.database.transaction(world.workspace_id) as scope:
+        return correcting.propose(scope, world.only(), text, vector, cause="cause")

@@ -1,0 +1,219 @@
+"""The index follows the entries, through kills and losses: what it holds is what the database holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import timedelta
+
+import pytest
+
+from core import leases
+from core.search import collections, syncing
+from core.search.chroma import ChromaIndex
+from core.search.index import EntryKey, Item, NoIndex
+from core.search.left_behind import LeftBehind, left_behind
+from core.search.parts import SearchParts
+from core.search.syncing import Synced, pass_over, rebuild, sync
+from core.search.tables import search_entries
+from tests.search.newer import Newer
+from tests.search.shelf import EMBEDDER, ROOM, Shelf
+from tests.search.standing import collection_of, in_index
+from tests.support.databases import Store
+from tests.support.index_process import IndexProcess
+
+TEXTS = {
+    "colour": "Our brand colour is cobalt.",
+    "paper": "Posters are printed on matte paper.",
+    "length": "Films for the fair are never longer than twenty seconds.",
+}
+
+
+@pytest.fixture
+def shelf(store: Store, index_process: IndexProcess) -> Iterator[Shelf]:
+    """Three entries, not indexed yet."""
+    shelf = Shelf(store, ChromaIndex(index_process.url))
+    for entry_id, text in TEXTS.items():
+        shelf.put(entry_id, text)
+    yield shelf
+    if not index_process.runs:
+        index_process.start()
+
+
+def follow(shelf: Shelf) -> Synced:
+    return sync(shelf.search, shelf.store.workspace_id)
+
+
+def watch(shelf: Shelf) -> int:
+    return pass_over(shelf.search, shelf.store.workspace_id)
+
+
+def test_what_is_put_and_removed_reaches_the_index(shelf: Shelf) -> None:
+    assert follow(shelf) is Synced.DONE
+    assert set(in_index(shelf)) == set(TEXTS)
+
+    shelf.remove("paper")
+    shelf.put("voice", "We write to customers as to friends.")
+
+    assert follow(shelf) is Synced.DONE
+    assert set(in_index(shelf)) == {"colour", "length", "voice"}
+    with shelf.store.database.reading(shelf.store.workspace_id) as scope:
+        assert {row.id for row in scope.rows(scope.select(search_entries))} == set(in_index(shelf))
+
+
+def test_the_watch_makes_up_for_a_lost_bell_and_then_rests(shelf: Shelf) -> None:
+    assert watch(shelf) == 1
+    assert set(in_index(shelf)) == set(TEXTS)
+
+    assert watch(shelf) == 0
+    shelf.remove("paper")
+    assert watch(shelf) == 1
+    assert set(in_index(shelf)) == {"colour", "length"}
+    assert watch(shelf) == 0
+
+
+def test_nothing_of_what_was_removed_is_left_anywhere(shelf: Shelf) -> None:
+    follow(shelf)
+    shelf.remove("colour")
+
+    left = left_behind(shelf.search, shelf.store.workspace_id, ROOM, ["colour"])
+    assert left == LeftBehind(texts=0, in_index=1)
+    assert not left.nothing
+
+    follow(shelf)
+    assert left_behind(shelf.search, shelf.store.workspace_id, ROOM, ["colour"]).nothing
+
+
+def test_a_killed_index_degrades_a_search_and_loses_nothing(shelf: Shelf, index_process: IndexProcess) -> None:
+    follow(shelf)
+
+    index_process.kill()
+
+    found = shelf.find("matte paper")
+    assert found.degraded
+    assert found.hits[0].id == "paper"
+    assert follow(shelf) is Synced.DONE
+    shelf.remove("paper")
+    assert follow(shelf) is Synced.AWAY
+    assert watch(shelf) == 0
+    assert "paper" not in [hit.id for hit in shelf.find("matte paper").hits]
+    index_process.start()
+    assert watch(shelf) == 1
+    assert set(in_index(shelf)) == {"colour", "length"}
+    assert not shelf.find("matte paper").degraded
+
+
+def test_a_lost_index_is_built_again_by_itself(shelf: Shelf, index_process: IndexProcess) -> None:
+    follow(shelf)
+    index_process.kill()
+    index_process.wipe()
+    index_process.start()
+
+    found = shelf.find("matte paper")
+    assert found.degraded
+    assert found.hits[0].id == "paper"
+    assert watch(shelf) == 1
+    assert set(in_index(shelf)) == set(TEXTS)
+    assert not shelf.find("matte paper").degraded
+
+
+def test_an_index_that_hangs_costs_a_search_no_longer_than_it_allows(shelf: Shelf, index_process: IndexProcess) -> None:
+    follow(shelf)
+    index_process.hold()
+    try:
+        found = shelf.find("matte paper", within=0.2)
+    finally:
+        index_process.let_go()
+
+    assert found.degraded
+    assert found.hits[0].id == "paper"
+
+
+def test_strangers_in_the_index_go_and_what_it_lacks_comes_back(shelf: Shelf) -> None:
+    follow(shelf)
+    name, vector = collection_of(shelf), EMBEDDER.embed(["Our brand colour is cobalt."])[0].data
+    shelf.search.index.remove(name, [EntryKey(ROOM, "paper")])
+    shelf.search.index.put(name, shelf.store.workspace_id, [Item(ROOM, "ghost", "workspace", "old", vector)])
+
+    assert "ghost" not in shelf.ids("cobalt")
+    assert watch(shelf) == 1
+
+    assert set(in_index(shelf)) == set(TEXTS)
+
+
+def test_a_rebuilt_index_is_a_new_one_with_the_same_entries(shelf: Shelf) -> None:
+    follow(shelf)
+    before = collection_of(shelf)
+
+    assert rebuild(shelf.search, shelf.store.workspace_id) is Synced.DONE
+
+    assert collection_of(shelf) != before
+    assert shelf.search.index.count(before) == 0
+    assert set(in_index(shelf)) == set(TEXTS)
+
+
+def test_one_owner_writes_at_a_time(shelf: Shelf) -> None:
+    leases.take(shelf.store.database, syncing.LEASE, "another process", timedelta(seconds=10))
+
+    assert follow(shelf) is Synced.BUSY
+    assert set(in_index(shelf)) == set()
+
+    shelf.store.clock.advance(timedelta(seconds=11))
+    assert follow(shelf) is Synced.DONE
+
+
+def test_when_the_time_is_up_the_rest_is_left_to_the_next_pass(shelf: Shelf) -> None:
+    assert sync(shelf.search, shelf.store.workspace_id, within=0) is Synced.MORE
+
+    assert set(in_index(shelf)) == set()
+    assert shelf.ids("matte paper", limit=1) == ["paper"]
+    assert watch(shelf) == 1
+
+
+def test_a_new_model_embeds_every_entry_anew(shelf: Shelf) -> None:
+    follow(shelf)
+    old = collection_of(shelf)
+    shelf.search = SearchParts(shelf.store.database, Newer(), shelf.search.index)
+    assert shelf.ids("matte paper", limit=1) == ["paper"]
+
+    assert watch(shelf) == 1
+
+    assert shelf.ids("on which paper", limit=1) == ["paper"]
+    assert set(in_index(shelf)) == set(TEXTS)
+    assert shelf.search.index.count(old) == 0
+    with shelf.store.database.reading(shelf.store.workspace_id) as scope:
+        assert list(collections.all_of(scope)) == ["newer-1"]
+
+
+def test_without_an_index_the_watch_stays_calm(shelf: Shelf) -> None:
+    shelf.search = SearchParts(shelf.store.database, EMBEDDER, NoIndex())
+
+    assert watch(shelf) == 0
+    assert follow(shelf) is Synced.AWAY
+
+
+class Interrupted(ChromaIndex):
+    """While its first batch is on its way, something else happens."""
+
+    def __init__(self, url: str, meanwhile: Callable[[], None]) -> None:
+        super().__init__(url)
+        self._meanwhile = [meanwhile]
+
+    def put(self, collection: str, workspace_id: str, items: Sequence[Item]) -> None:
+        super().put(collection, workspace_id, items)
+        while self._meanwhile:
+            self._meanwhile.pop()()
+
+
+def test_a_change_while_the_index_is_written_is_indexed_after_it(shelf: Shelf, index_process: IndexProcess) -> None:
+    def meanwhile() -> None:
+        shelf.remove("colour")
+        shelf.put("paper", "Posters are printed on glossy paper.")
+
+    interrupted = SearchParts(shelf.store.database, EMBEDDER, Interrupted(index_process.url, meanwhile))
+
+    assert sync(interrupted, shelf.store.workspace_id) is Synced.DONE
+
+    assert set(in_index(shelf)) == {"paper", "length"}
+    with shelf.store.database.reading(shelf.store.workspace_id) as scope:
+        stamps = {row.id: row.stamp for row in scope.rows(scope.select(search_entries))}
+    assert in_index(shelf) == stamps
