@@ -44,7 +44,7 @@ from runtime.tools.asking import AskUser
 from runtime.tools.ending import Finish
 from runtime.tools.looking import CheckCall, ListTasks, ReadBack, ReadTask
 from runtime.tools.planning import CreateChecklist, SetBrief, UpdateChecklist
-from skills import grants
+from skills import authors, grants
 from skills import outcomes as skill_outcomes
 from skills import pruning as skill_pruning
 from skills.review import watching as review_watching
@@ -106,7 +106,7 @@ class Parts:
                 *memory_tools(self.search, self.memory.within),
             ),
             state_sources=(orders_state, objects_state, budget_state),
-            inputs={"outcome": outcome_input, "object": object_input},
+            inputs={"outcome": outcome_input, "object": object_input, authors.INPUT: authors.refused_input},
             open_orders=open_of_task,
             lease=lease,
             patience=lease,

@@ -95,7 +95,11 @@ class Settings(BaseSettings):
     )
 
     retry_seconds: int = Field(0, ge=0, description="pause before a retry on the embedded engine; 0: as Inngest")
-    retention_days: float = Field(30, gt=0, description="how long the embedded engine remembers ended runs and events")
+    retention_days: float = Field(
+        30,
+        gt=0,
+        description="how long the embedded engine remembers ended runs and events, and the book what skills did",
+    )
     lease_seconds: float = Field(30, gt=0, description="how long a turn is held without a sign of life")
     watch_seconds: float = Field(10, gt=0, description="pause between two passes of the watch")
     memory_quiet_seconds: int = Field(5, ge=1, description="quiet after which the memory reads what was said")

@@ -111,7 +111,7 @@ inbox = sa.Table(
     sa.Column("step", sa.Integer),
     sa.Column("created_at", Utc, nullable=False),
     sa.Column("consumed_at", Utc),
-    sa.CheckConstraint("kind in ('message', 'outcome', 'answer', 'object')", name="kind"),
+    sa.CheckConstraint("kind in ('message', 'outcome', 'answer', 'object', 'skill')", name="kind"),
     sa.CheckConstraint("state in ('delivered', 'claimed', 'consumed', 'withdrawn', 'replaced', 'moved')", name="state"),
     sa.UniqueConstraint("workspace_id", "task_id", "kind", "ref_id"),
     sa.Index("ix_inbox_unread", "workspace_id", "task_id", "state", "created_at"),

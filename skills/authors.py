@@ -2,32 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
 from core.database import Scope
 from core.errors import NotFoundError
-from runtime import cards, tasks, waits
+from runtime import cards, inbox, tasks, waits
 from runtime.turns import ledger, rows
+from skills import book, versions
 from skills.versions import Version
+
+INPUT = "skill"
+"""The kind of a task's input that names a version of its own which will not serve after all."""
+_TRIED = frozenset(("dry_run", "shadow"))
 
 
 def lock_task(scope: Scope, version: Version) -> str | None:
     """The task whose call wrote the version, locked; None when a person wrote it, or the task has ended."""
-    if version.author != "agent" or version.author_ref is None:
-        return None
-    try:
-        task_id = rows.get(scope, ledger.get_call(scope, version.author_ref).turn_id).task_id
-    except NotFoundError:
-        return None
-    if task_id is None or tasks.lock(scope, task_id).status in tasks.ENDED:
+    task_id = _task_of(scope, version)
+    if task_id is None or tasks.lock_with_turn(scope, task_id).status in tasks.ENDED:
         return None
     return task_id
 
 
-def lock_card(scope: Scope, card_id: str) -> None:
-    """Nobody answers the card until the transaction ends; its task is locked before, as an answer locks them."""
-    card = cards.get(scope, card_id)
-    if card.task_id is not None:
-        tasks.lock_with_turn(scope, card.task_id)
-    cards.lock(scope, card_id)
+def lock(scope: Scope, version: Version) -> None:
+    """Nobody answers its card until the transaction ends; its task is locked before, as by an answer."""
+    lock_task(scope, version)
+    if version.stage_facts.get("card_id"):
+        cards.lock(scope, str(version.stage_facts["card_id"]))
+
+
+def tell_refused(scope: Scope, version: Version) -> None:
+    """Tell the task that wrote it, when nobody tells it otherwise: a write is answered with what the checks find, and
+    a run that failed is told by `on-run-failed`. Call it after `lock`."""
+    late = version.stage in _TRIED or version.stage_facts.get("card_id")
+    if late and (task_id := lock_task(scope, version)) is not None:
+        inbox.deliver(scope, task_id, INPUT, version.id)
+
+
+def refused_input(scope: Scope, version_id: str) -> Mapping[str, Any]:
+    """What a task reads of a version of its own that will not serve; raises NotFoundError."""
+    version = versions.get(scope, version_id)
+    skill = book.get(scope, version.skill_id)
+    problems = skill.problems if skill.refused_sha == version.sha else ()
+    told = {"kind": INPUT, "skill_id": skill.id, "version": version.number, "stage": version.stage}
+    return {**told, "problems": [asdict(problem) for problem in problems]}
 
 
 def ask_no_more(scope: Scope, card_id: str) -> None:
@@ -41,3 +61,12 @@ def ask_no_more(scope: Scope, card_id: str) -> None:
     wait = waits.current(scope, card.task_id)
     if wait is not None and card_id in wait.refs:
         cards.deliver_answer(scope, card)
+
+
+def _task_of(scope: Scope, version: Version) -> str | None:
+    if version.author != "agent" or version.author_ref is None:
+        return None
+    try:
+        return rows.get(scope, ledger.get_call(scope, version.author_ref).turn_id).task_id
+    except NotFoundError:
+        return None

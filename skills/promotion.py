@@ -42,12 +42,12 @@ def facts_of(
 def locked(scope: Scope, stem: str) -> Skill:
     """The skill under its lock, for a change that may take its candidate away; raises NotFoundError.
 
-    The card that asks for the candidate is locked first, and its task before: an answer takes them in this order.
+    The card that asks for the candidate is locked first, and the task that wrote it before: an answer takes them in
+    this order.
     """
     skill = book.get(scope, stem)
-    asked = versions.get(scope, skill.candidate_id).stage_facts.get("card_id") if skill.candidate_id else None
-    if asked:
-        authors.lock_card(scope, str(asked))
+    if skill.candidate_id is not None:
+        authors.lock(scope, versions.get(scope, skill.candidate_id))
     return book.locked(scope, stem)
 
 
@@ -117,13 +117,16 @@ def as_before(scope: Scope, stem: str) -> Skill:
 def refuse(scope: Scope, stem: str, sha: str, problems: tuple[Problem, ...]) -> Skill:
     """The file, as it was saved with this hash, does not serve; so neither does a version that was made of it."""
     skill = locked(scope, stem)
-    if skill.candidate_id is not None:
-        candidate = versions.get(scope, skill.candidate_id)
-        if candidate.sha == sha:
-            versions.stage(scope, candidate.id, "refused")
-        else:
-            drop_candidate(scope, skill)
-    return book.turn_down(scope, skill, sha, problems)
+    candidate = versions.get(scope, skill.candidate_id) if skill.candidate_id is not None else None
+    if candidate is None:
+        return book.turn_down(scope, skill, sha, problems)
+    if candidate.sha != sha:
+        drop_candidate(scope, skill)
+        return book.turn_down(scope, skill, sha, problems)
+    versions.stage(scope, candidate.id, "refused")
+    after = book.turn_down(scope, skill, sha, problems)
+    authors.tell_refused(scope, candidate)
+    return after
 
 
 def run_failed(scope: Scope, stem: str, version: Version, function_id: str, run_id: str, most: int) -> Skill:

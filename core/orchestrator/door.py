@@ -10,12 +10,14 @@ from urllib.parse import urlsplit
 
 from core.clock import Clock
 from core.orchestrator.engine import Engine
-from core.orchestrator.signature import is_valid
+from core.orchestrator.signature import key_of
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 SERVE_PATH = "/api/inngest"
+CALLERS_KEY = "loopwright.callers_key"
+"""Where a call that was let through has, in its environment, the key that it was signed with."""
 MAX_BODY = 64 * 1024 * 1024
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0"})
 
@@ -41,8 +43,10 @@ class EngineDoor:
             if body is None:
                 return refuse(start_response, "413 Content Too Large", f"a call may have {MAX_BODY} bytes")
             signature = str(environ.get("HTTP_X_INNGEST_SIGNATURE", ""))
-            if not is_valid(self._engine.signing_keys, body, signature, self._clock.now()):
+            key = key_of(self._engine.signing_keys, body, signature, self._clock.now())
+            if key is None:
                 return refuse(start_response, "401 Unauthorized", "the call bears no valid signature of the engine")
+            environ[CALLERS_KEY] = key
         elif "HTTP_ORIGIN" in environ or not _is_loopback(str(environ.get("HTTP_HOST", ""))):
             return refuse(start_response, "403 Forbidden", "without a signing key only this machine's engine may call")
         return self._inner(environ, start_response)

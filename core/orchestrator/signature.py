@@ -61,22 +61,22 @@ def _slowly(value: Any) -> bytes:
     return form
 
 
-def is_valid(keys: Iterable[str], body: bytes, header: str, now: datetime) -> bool:
-    """Whether one of the keys signed this body at most five minutes before or after `now`.
+def key_of(keys: Iterable[str], body: bytes, header: str, now: datetime) -> str | None:
+    """Which of the keys signed this body at most five minutes before or after `now`; None when none did.
 
     The same call may come twice within that time: a step that runs twice finds its own row.
     """
     found = _FORM.fullmatch(header)
     if found is None:
-        return False
+        return None
     moment, given = found.groups()
     if abs(now.timestamp() - int(moment)) > MAX_AGE.total_seconds():
-        return False
+        return None
     try:
         signed = canonical(body)
     except (ValueError, OverflowError, RecursionError):
-        return False
-    return any(hmac.compare_digest(_digest(key, signed, moment), given) for key in keys)
+        return None
+    return next((key for key in keys if hmac.compare_digest(_digest(key, signed, moment), given)), None)
 
 
 def _digest(key: str, signed: bytes, moment: str) -> str:

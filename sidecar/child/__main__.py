@@ -52,7 +52,8 @@ def main() -> None:
     # What was loaded is never collected: a collection in a forked process would copy all of it.
     gc.collect()
     gc.freeze()
-    Zygote(calls, answer, Scratch(Path(asked.scratch), own=asked.own_scratch), asked.limits.memory).serve()
+    scratch = Scratch(Path(asked.scratch), own=asked.own_scratch, disk=asked.limits.disk)
+    Zygote(calls, answer, scratch, asked.limits.memory).serve()
 
 
 def _refuse_strays() -> None:

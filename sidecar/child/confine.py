@@ -17,7 +17,8 @@ from sidecar.child.landlock import fence_in
 from sidecar.child.limits import Limits
 from sidecar.child.system_calls import refuse_system_calls
 
-_CLONE_NEWUTS, _CLONE_NEWIPC, _CLONE_NEWNET = 0x04000000, 0x08000000, 0x40000000
+_CLONE_NEWNS, _CLONE_NEWUTS, _CLONE_NEWIPC, _CLONE_NEWNET = 0x00020000, 0x04000000, 0x08000000, 0x40000000
+_MS_NOSUID, _MS_NODEV, _MS_REC, _MS_PRIVATE = 2, 4, 16384, 1 << 18
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 1, 4, 36, 38
 _CAPABILITIES_VERSION = 0x20080522
 
@@ -26,7 +27,8 @@ class Confinement(BaseModel):
     """`user` is the id the child changes to, None when it stays who it is. `own_network`: it leaves the machine's.
 
     `count_processes`: the limit on processes counts this child's alone, so that it can be set. `scratch` is where it
-    may write, which is a file system by itself when `own_scratch`. `refuse_calls`: see `system_calls`.
+    may write, which is a file system by itself when `own_scratch`, and is made one first when `mount_scratch`.
+    `refuse_calls`: see `system_calls`.
     What is not `readable` or `writable` is fenced off, see `landlock`; with nothing `readable` there is no fence.
     """
 
@@ -41,6 +43,7 @@ class Confinement(BaseModel):
     writable: list[str]
     scratch: str
     own_scratch: bool
+    mount_scratch: bool = False
 
 
 def confine(asked: Confinement) -> None:
@@ -49,6 +52,8 @@ def confine(asked: Confinement) -> None:
     _be_first_to_go()
     if libc is not None and asked.own_network and libc.unshare(_CLONE_NEWNET | _CLONE_NEWIPC | _CLONE_NEWUTS) != 0:
         raise OSError(ctypes.get_errno(), "the network cannot be left")
+    if libc is not None and asked.mount_scratch:
+        _mount_scratch(libc, asked)
     _limit(asked)
     if asked.user is not None:
         os.setgroups([])
@@ -71,6 +76,20 @@ def confine(asked: Confinement) -> None:
             fence_in(libc, asked.readable, asked.writable)
         if asked.refuse_calls and not refuse_system_calls(libc):
             raise OSError(ctypes.get_errno(), "system calls cannot be refused")
+
+
+def _mount_scratch(libc: ctypes.CDLL, asked: Confinement) -> None:
+    """Nobody else sees it, it holds no more than the limit, and it is gone with this process."""
+    owner = f",uid={asked.user},gid={asked.user}" if asked.user is not None else ""
+    options = f"size={asked.limits.disk},mode=0700{owner}".encode()
+    place = asked.scratch.encode()
+    if (
+        libc.unshare(_CLONE_NEWNS) != 0
+        or libc.mount(None, b"/", None, ctypes.c_ulong(_MS_REC | _MS_PRIVATE), None) != 0
+        or libc.mount(b"tmpfs", place, b"tmpfs", ctypes.c_ulong(_MS_NOSUID | _MS_NODEV), options) != 0
+    ):
+        raise OSError(ctypes.get_errno(), "no disk of its own can be mounted")
+    os.chdir(asked.scratch)
 
 
 def _limit(asked: Confinement) -> None:

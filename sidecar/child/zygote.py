@@ -170,12 +170,12 @@ class Zygote:
             return
         self._looked_at = now
         self._clear()
-        crowded = self._scratch.crowded
+        over = self._scratch.over
         for pid, run in self._runs.items():
             if memory_of_family(pid) > self._memory:
                 self._end(pid, run, f"it used more than {self._memory // MEBIBYTE} MiB of memory")
-            elif crowded:
-                self._end(pid, run, "too many files were made")
+            elif over:
+                self._end(pid, run, over)
 
     def _tidy(self, pid: int) -> None:
         try:

@@ -23,7 +23,8 @@ class Isolation:
     """What was found to work. `own_user`: each child has a user id of its own; `own_network`: it has no network.
 
     `counts_processes`: the limit on processes counts a child's alone. `refuses_calls`: the kernel refuses a child's
-    system calls that lead around its limits. `fence`: the version of Landlock that stands in for a view of its own.
+    system calls that lead around its limits. `own_disk`: what it writes has a limit of its own, else its files are
+    counted from time to time. `fence`: the version of Landlock that stands in for a view of its own.
     `interpreter` runs the child.
     """
 
@@ -32,6 +33,7 @@ class Isolation:
     own_network: bool
     counts_processes: bool
     refuses_calls: bool = True
+    own_disk: bool = False
     fence: int = 0
     interpreter: str = sys.executable
 
@@ -48,9 +50,12 @@ class Isolation:
 
     @property
     def _fences(self) -> str:
-        named = [
-            name for name, there in (("Landlock", self.fence), ("a system-call filter", self.refuses_calls)) if there
-        ]
+        had = (
+            ("Landlock", self.fence),
+            ("a system-call filter", self.refuses_calls),
+            ("a small disk of its own", self.own_disk),
+        )
+        named = [name for name, there in had if there]
         return f" with {' and '.join(named)}" if named else ""
 
     @property
@@ -63,7 +68,8 @@ class Isolation:
                     "that everybody on this machine may read" if self.own_user else "that Loopwright can, keys included"
                 )
                 found.append(f"read files {whose}")
-            found += ["fill the disk", "see other processes", "talk to unix sockets of others"]
+            found += [] if self.own_disk else ["fill the disk for a moment, or with files that have no name"]
+            found += ["see other processes", "talk to unix sockets of others"]
         if not self.own_network and not self.refuses_calls:
             found.append("use the network")
         if self.level is Level.LIMITS:

@@ -117,7 +117,8 @@ class Jail:
             readable=exposed.readable() if isolation.fence else [],
             writable=[str(scratch), "/dev/null"],
             scratch=str(scratch),
-            own_scratch=isolation.level is Level.BUBBLEWRAP,
+            own_scratch=isolation.level is Level.BUBBLEWRAP or isolation.own_disk,
+            mount_scratch=isolation.own_disk and isolation.level is not Level.BUBBLEWRAP,
         )
 
 

@@ -60,11 +60,14 @@ def _levels(*, root: bool) -> Iterator[Isolation]:
         counts = not root and _kernel() >= (5, 14)
         yield Isolation(Level.BUBBLEWRAP, own_user=False, own_network=True, counts_processes=counts)
     if root and sys.platform == "linux":
-        for own_network in (True, False):
+        # Who may leave the network may often mount a disk too.
+        for own_network, own_disk in ((True, True), (True, False), (False, False)):
             for interpreter in exposed.interpreters():
                 user = Isolation(Level.USER, own_user=True, own_network=own_network, counts_processes=True)
-                yield replace(user, interpreter=interpreter)
-        yield Isolation(Level.LIMITS, own_user=False, own_network=True, counts_processes=False)
+                yield replace(user, interpreter=interpreter, own_disk=own_disk)
+        for own_disk in (True, False):
+            last = Isolation(Level.LIMITS, own_user=False, own_network=True, counts_processes=False)
+            yield replace(last, own_disk=own_disk)
     yield Isolation(Level.LIMITS, own_user=False, own_network=False, counts_processes=False)
 
 

@@ -172,6 +172,8 @@ def test_the_answers_to_the_cards_are_heard(model: OpenAIModel, database: Databa
     assert said.calls == ()
     assert "checkout_incident_triage (version 1) has your permission and goes live" in said.text
     assert "checkout_health_check (version 1) stays off" in said.text
+    author.worker.inputs.append({"kind": "skill", "skill_id": "checkout_incident_triage", "version": 1, "problems": []})
+    assert "checkout_incident_triage (version 1) does not serve after all" in author.worker.decide().text
 
 
 @pytest.mark.parametrize(

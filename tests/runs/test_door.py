@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import httpx
@@ -23,7 +24,7 @@ PATH = "/api/inngest?fnId=door-echo&stepId=step"
 
 
 @contextmanager
-def worker(signing_key: str | None) -> Iterator[httpx.Client]:
+def worker(signing_key: str | None, fallback: str | None = None) -> Iterator[httpx.Client]:
     client = inngest.Inngest(
         app_id="door",
         is_production=signing_key is not None,
@@ -38,6 +39,8 @@ def worker(signing_key: str | None) -> Iterator[httpx.Client]:
         return ctx.event.data.get("said")
 
     engine = Engine.at("http://127.0.0.1:1", signing_key)
+    if signing_key and fallback:
+        engine = replace(engine, signing_keys=(signing_key, fallback))
     app, _ = create_app(client, [echo], engine, "http://127.0.0.1:9", StoppedClock(NOW))
     with serving(app) as url, httpx.Client(base_url=url) as http:
         yield http
@@ -132,6 +135,25 @@ def test_b62_a_large_number_is_answered_without_500() -> None:
     body = call("n").replace(b'"n"', b"9007199254740993")
     with worker(KEY) as http:
         assert http.post(PATH, content=body, headers={HEADER: sign(KEY, body, NOW)}).status_code in {200, 401}
+
+
+def test_answer_is_signed_with_the_key_of_the_call() -> None:
+    body, fallback = call("x"), "cd" * 16
+    with worker(KEY, fallback) as http:
+        for key in (KEY, fallback):
+            answer = http.post(PATH, content=body, headers=signed(body, key=key))
+            assert (answer.status_code, answer.json()) == (200, "x")
+            assert answer.headers[HEADER] == sign(key, answer.content, NOW)
+            assert answer.headers["x-inngest-expected-server-kind"] == "cloud"
+
+
+def test_nothing_but_a_signed_call_reaches_the_functions() -> None:
+    body = call("x")
+    with worker(KEY) as http:
+        assert http.post(PATH, content=body).status_code == 401
+        assert http.post(PATH, content=body, headers={"loopwright.callers_key": KEY}).status_code == 401
+        assert http.post("/healthz", content=body, headers=signed(body)).status_code == 405
+        assert http.post("/elsewhere?fnId=door-echo&stepId=step", content=body).status_code == 404
 
 
 def test_another_key_is_refused() -> None:

@@ -8,10 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from core.errors import ConflictError
-from runtime import cards
+from runtime import cards, control
 from runtime.cards import Card
-from skills import book, grants, promotion
+from skills import book, grants, promotion, versions
+from skills.problem import Problem
 from tests.skills.saved import saved
+from tests.skills.test_waiting_task import HANDLERS, the_card, waiting
 from tests.support.databases import Store
 
 PATIENCE = 20.0
@@ -43,3 +45,41 @@ def test_a_save_and_the_answer_to_the_card_of_the_one_before(store: Store) -> No
     with store.database.reading(store.workspace_id) as scope:
         assert book.get(scope, "x").candidate_id == second.id
         assert grants.granted(scope, "x") == frozenset()
+
+
+@pytest.mark.parametrize("rival", ["save", "refusal", "stop"])
+def test_an_answer_that_wakes_a_task_and_whatever_takes_its_card_away(store: Store, rival: str) -> None:
+    # Given a task that waits for the card of the version it wrote
+    task_id, card = waiting(store), the_card(store)
+    held = threading.Event()
+
+    def grant() -> Card:
+        held.wait(PATIENCE)
+        with store.database.transaction(store.workspace_id) as scope:
+            return cards.answer(scope, card.id, "grant", None, store.person_id, HANDLERS)
+
+    # When a person answers while something else takes the same rows
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(grant)
+        with store.database.transaction(store.workspace_id) as scope:
+            match rival:
+                case "save":
+                    promotion.locked(scope, "x")
+                    held.set()
+                    threading.Event().wait(0.3)
+                    saved(scope, "x", "2")
+                case "refusal":
+                    sha = versions.by_number(scope, "x", 1).sha
+                    promotion.locked(scope, "x")
+                    held.set()
+                    threading.Event().wait(0.3)
+                    promotion.refuse(scope, "x", sha, (Problem(None, "no", "yes"),))
+                case _:
+                    held.set()
+                    threading.Event().wait(0.3)
+                    control.stop(scope, task_id)
+        # Then both come to an end: the answer was first, or is told that it came too late
+        error = answer.exception(PATIENCE)
+    assert error is None or (isinstance(error, ConflictError) and error.facts()["state"] in {"superseded", "void"}), (
+        error
+    )

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from core.model_scripted import ScriptedModel, says
 from core.tools import CallContext
 from runtime import cards, control, inbox, tasks, waits
 from runtime.cards import Card
-from skills import book, grants, promotion, versions
+from runtime.turns import rows
+from skills import authors, book, grants, promotion, versions
+from skills.problem import Problem
 from tests.runtime.driving import Note, new_task, newest_turn, parts, run, task, tell
 from tests.skills.saved import saved
 from tests.support.databases import Store
@@ -122,3 +126,39 @@ def test_a_task_that_was_stopped_takes_its_question_along_and_the_skill_asks_by_
     assert stage(store) == "checked"
     with store.database.reading(store.workspace_id) as scope:
         assert tasks.get(scope, task_id).status == "stopped"
+
+
+def test_a_version_that_falls_after_its_write_was_answered_is_told_to_its_task(store: Store) -> None:
+    task_id = waiting(store)
+    answer(store, the_card(store), "grant")
+    run(parts(store, ScriptedModel(says("Thank you."))), store, newest_turn(store, task_id).id)
+    problem = Problem(None, "the engine refuses it: no such schedule", "correct the trigger")
+
+    with store.database.transaction(store.workspace_id) as scope:
+        promotion.refuse(scope, "x", versions.by_number(scope, "x", 1).sha, (problem,))
+
+    turn = newest_turn(store, task_id)
+    assert turn.status == "queued"
+    made = parts(store, ScriptedModel(says("I see.")))
+    made = replace(made, inputs={**made.inputs, authors.INPUT: authors.refused_input})
+    assert run(made, store, turn.id) == "completed"
+    asked = str(made.model.requests[0][0]) if isinstance(made.model, ScriptedModel) else ""
+    assert '"stage": "refused"' in asked
+    assert "no such schedule" in asked
+
+
+@pytest.mark.parametrize(("stage", "turns"), [("checked", 1), ("dry_run", 2), ("shadow", 2), ("canary", 1)])
+def test_what_the_write_or_a_failed_run_tells_is_not_told_again(store: Store, stage: str, turns: int) -> None:
+    def write(call: CallContext) -> None:
+        with store.database.transaction(store.workspace_id) as scope:
+            version = saved(scope, "x", "1", "agent", call.call_id)
+            promotion.stage(scope, "x", version, stage)
+
+    made_for = new_task(store, "Watch the checkout")
+    tell(store, made_for.id, "watch it")
+    model = ScriptedModel(says("", ("write_skill", "{}")), says("It is tried."))
+    run(parts(store, model, Note("write_skill", during=write)), store, newest_turn(store, made_for.id).id)
+
+    with store.database.transaction(store.workspace_id) as scope:
+        promotion.refuse(scope, "x", versions.by_number(scope, "x", 1).sha, (Problem(None, "it failed", "mend it"),))
+        assert len(rows.of_task(scope, made_for.id)) == turns

@@ -778,7 +778,7 @@ def upgrade() -> None:
         sa.Column("step", sa.Integer(), nullable=True),
         sa.Column("created_at", core.columns.Utc(), nullable=False),
         sa.Column("consumed_at", core.columns.Utc(), nullable=True),
-        sa.CheckConstraint("kind in ('message', 'outcome', 'answer', 'object')", name=op.f("ck_inbox_kind")),
+        sa.CheckConstraint("kind in ('message', 'outcome', 'answer', 'object', 'skill')", name=op.f("ck_inbox_kind")),
         sa.CheckConstraint(
             "state in ('delivered', 'claimed', 'consumed', 'withdrawn', 'replaced', 'moved')",
             name=op.f("ck_inbox_state"),

@@ -1,4 +1,8 @@
-"""`python -m tests.engine.differential URL`: run the cases on the server at that address and tell what differs."""
+"""`python -m tests.engine.differential URL`: run the cases on the server at that address and tell what differs.
+
+A real one runs as `inngest dev --no-discovery --no-poll --tick 10 --retry-interval 1`: with its own pauses
+runs have not ended when the record closes, and events of one moment are taken in any order.
+"""
 
 import json
 import logging

@@ -154,6 +154,51 @@ return total
         assert 8 * 1024**2 < sealed.output(body) <= 16 * 1024**2
 
 
+HOARD = """
+import os, time
+held = []
+try:
+    for number in range(100):
+        held.append(open(str(number), "wb"))
+        os.unlink(str(number))
+        for _ in range(16):
+            held[-1].write(bytes(64 * 1024))
+        held[-1].flush()
+except OSError as error:
+    return [len(held), error.errno]
+"""
+
+
+def test_files_without_a_name_count_where_the_disk_is_the_childs_own(any_prison: Jailed) -> None:
+    if not (any_prison.isolation.own_disk or any_prison.isolation.level is Level.BUBBLEWRAP):
+        pytest.skip("only files with a name are counted here, and doctor says so")
+    count, error = any_prison.output(HOARD)
+    assert 8 <= count <= 17
+    assert error == 28
+
+
+def test_what_a_run_writes_is_limited_in_all(any_prison: Jailed) -> None:
+    body = """
+import time
+try:
+    for number in range(40):
+        with open(str(number), "wb") as file:
+            file.write(bytes(1024 * 1024))
+except OSError as error:
+    return error.errno
+time.sleep(15)
+"""
+    if any_prison.isolation.own_disk or any_prison.isolation.level is Level.BUBBLEWRAP:
+        assert any_prison.output(body) == 28
+    else:
+        ends(any_prison, body, "it wrote more than 16 MiB")
+    others_go_on(any_prison)
+
+
+def test_what_a_run_hides_from_the_count_ends_it(limits_prison: Jailed) -> None:
+    ends(limits_prison, "import os, time\nos.mkdir('a')\nos.chmod('a', 0)\ntime.sleep(15)", "hid files")
+
+
 def test_a_file_is_limited(any_prison: Jailed) -> None:
     body = """
 import os, tempfile

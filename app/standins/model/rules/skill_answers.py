@@ -1,4 +1,4 @@
-"""What a person said on the cards of skills, seen in the answers of the calls that wrote them."""
+"""What became of skills after they were written, seen in the answers of the calls that wrote them."""
 
 from __future__ import annotations
 
@@ -11,19 +11,26 @@ _BECOMES = {"grant": "granted", "refuse": "denied"}
 
 
 def heard(conversation: Conversation) -> Conversation:
-    """A skill that was said to wait for its card waits no more once the card is answered."""
+    """A skill that was said to wait for its card waits no more once the card is answered, and one that was turned down
+    later is on its way no more."""
+    known = {
+        (str(event.facts.get("skill_id")), event.facts.get("version")): "turned_down"
+        for event in conversation.events
+        if isinstance(event, Input) and event.kind == "skill"
+    }
     answers = {
         str(event.facts.get("card_id")): _BECOMES[str(event.facts.get("option"))]
         for event in conversation.events
         if isinstance(event, Input) and event.kind == "answer" and event.facts.get("option") in _BECOMES
     }
-    if not answers:
+    if not answers and not known:
         return conversation
-    return replace(conversation, events=[_told(event, answers) for event in conversation.events])
+    return replace(conversation, events=[_told(event, answers, known) for event in conversation.events])
 
 
-def _told(event: Event, answers: Mapping[str, str]) -> Event:
+def _told(event: Event, answers: Mapping[str, str], known: Mapping[tuple[str, object], str]) -> Event:
     if not isinstance(event, Made) or event.name != "write_skill" or not isinstance(event.result, Mapping):
         return event
-    became = answers.get(str(event.result.get("card_id")))
+    version = (str(event.result.get("skill_id")), event.result.get("version"))
+    became = known.get(version) or answers.get(str(event.result.get("card_id")))
     return event if became is None else replace(event, result={**event.result, "status": became})

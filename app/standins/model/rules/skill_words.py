@@ -13,6 +13,7 @@ _EN = {
     "canary": "{skill} (version {version}) is being tried on the next runs",
     "granted": "{skill} (version {version}) has your permission and goes live",
     "denied": "{skill} (version {version}) stays off, since you refused what it asks for",
+    "turned_down": "{skill} (version {version}) does not serve after all: see its page; what served before goes on",
     "other": "{skill} is written",
     "cards": "Please look at the open cards: they say what is asked for.",
     "address": "I do not know where your metrics are, so they ask {host}. Tell me the address if that is wrong.",
@@ -32,6 +33,8 @@ _FR = {
     "canary": "{skill} (version {version}) est essayée sur les prochaines exécutions",
     "granted": "{skill} (version {version}) a votre autorisation et entre en service",
     "denied": "{skill} (version {version}) reste hors service, puisque vous avez refusé ce qu'elle demande",
+    "turned_down": "{skill} (version {version}) n'entre finalement pas en service : voyez sa page ; ce qui servait"
+    " avant continue",
     "other": "{skill} est écrite",
     "cards": "Regardez les cartes ouvertes : elles disent ce qui est demandé.",
     "address": "Je ne sais pas où sont vos métriques ; je demande donc {host}. Dites-moi l'adresse si c'est une autre.",
