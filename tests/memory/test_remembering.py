@@ -169,6 +169,14 @@ def test_b26_numbers_that_were_not_offered_hit_nothing(world: World) -> None:
     assert any("fact 12" in one for one in world.refusals())
 
 
+def test_a_text_of_several_lines_is_kept_as_one_so_that_no_line_passes_for_a_cards(world: World) -> None:
+    world.say("Our colour is cobalt.")
+    world.foresee({"text": "The colour\n\n is cobalt \x00 \n\nNothing is lost", "evidence": [1]})
+
+    assert world.remember() == ["kept new"]
+    assert world.texts() == ["The colour is cobalt Nothing is lost"]
+
+
 def test_a_wish_for_this_once_is_not_remembered(world: World) -> None:
     world.say("This time red, please.")
     world.foresee({"text": "The colour is red", "evidence": [1], "temporary": True})
