@@ -12,7 +12,7 @@ from core.search import collections, syncing
 from core.search.chroma import ChromaIndex
 from core.search.index import EntryKey, Item, NoIndex
 from core.search.parts import SearchParts
-from core.search.syncing import Synced, pass_over, rebuild, sync
+from core.search.syncing import Synced, pass_over, rebuild, sync, sync_pending
 from core.search.tables import search_entries
 from tests.search.newer import Newer
 from tests.search.shelf import EMBEDDER, ROOM, Shelf
@@ -160,6 +160,22 @@ def test_one_owner_writes_at_a_time(shelf: Shelf) -> None:
 
     shelf.store.clock.advance(timedelta(seconds=11))
     assert follow(shelf) is Synced.DONE
+
+
+def test_a_forged_bell_without_its_rows_does_nothing(shelf: Shelf) -> None:
+    assert sync_pending(shelf.search, "ws_forged") is Synced.DONE
+    assert pass_over(shelf.search, "ws_forged") == 0
+    assert in_index(shelf) == {}
+
+
+def test_a_transaction_rings_once_and_the_watch_is_not_needed(shelf: Shelf) -> None:
+    bells = shelf.store.bells.rung
+    assert [bell.event.name for bell in bells] == ["search/entries.changed"] * len(TEXTS)
+    assert len({bell.id for bell in bells}) == len(TEXTS)
+
+    assert sync_pending(shelf.search, bells[0].event.workspace_id) is Synced.DONE
+
+    assert set(in_index(shelf)) == set(TEXTS)
 
 
 def test_when_the_time_is_up_the_rest_is_left_to_the_next_pass(shelf: Shelf) -> None:
