@@ -42,10 +42,19 @@ def pending(scope: Scope) -> list[str]:
 
 
 def sources_of_waiting(scope: Scope, before: datetime) -> list[str]:
-    """The messages of one that has waited to be judged since then."""
-    query = scope.select(candidates.c.evidence).where(candidates.c.state == "pending", candidates.c.created_at < before)
+    """The messages of one that has waited to be judged since then, or its own id where it names none."""
+    query = scope.select(candidates.c.id, candidates.c.evidence).where(
+        candidates.c.state == "pending", candidates.c.created_at < before
+    )
     row = scope.first(query.order_by(candidates.c.created_at).limit(1))
-    return [] if row is None else list(row.evidence)
+    return [] if row is None else list(row.evidence) or [row.id]
+
+
+def give_up(scope: Scope, before: datetime) -> int:
+    """Judge no more what could not be judged since then: it is refused, and its words go."""
+    said = {"state": "refused", "body": None, "reason": "it could not be judged", "judged_at": scope.now}
+    late = scope.update(candidates).where(candidates.c.state == "pending", candidates.c.created_at < before)
+    return scope.change(late.values(**said))
 
 
 def get(scope: Scope, candidate_id: str) -> sa.Row[Any]:

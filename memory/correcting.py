@@ -5,26 +5,17 @@ from __future__ import annotations
 import base64
 
 from core.database import Scope
-from core.errors import ConflictError, InvalidError
+from core.errors import ConflictError
 from core.search.embedding import Vector
 from memory import facts, scopes, suppressions, writing
 from memory.facts import Fact
 from memory.fingerprint import fingerprint
-from memory.verdict import LONGEST_FACT
 from memory.writing import Source, Statement
 from runtime import cards
 from runtime.cards import AnswerHandler, Card
 
 ACT = "correct_fact"
 CORRECTED, KEEP = "corrected", "keep"
-
-
-def clean(text: str) -> str:
-    """The words as they can be remembered; raises InvalidError when there are none, or too many."""
-    kept = " ".join(text.replace("\x00", "").split())
-    if not 0 < len(kept) <= LONGEST_FACT:
-        raise InvalidError(f"a fact has 1 to {LONGEST_FACT} characters, and this has {len(kept)}")
-    return kept
 
 
 def correct(scope: Scope, fact_id: str, text: str, vector: Vector, person_id: str, cause: str) -> Fact:

@@ -51,22 +51,21 @@ def keep(parts: MemoryParts, workspace_id: str, candidate_id: str) -> str:
     if row.state != _PENDING:
         return f"{row.state} {row.action or row.reason}"
     said = CandidateSaid.model_validate({**row.body, "evidence": []})
-    text = said.text.replace("\x00", "").strip()
-    [vector] = parts.search.embedder.embed([text])
+    [vector] = parts.search.embedder.embed([said.text])
     with parts.database.transaction(workspace_id, "memory.kept") as scope:
         row = candidates.locked(scope, candidate_id)
         if row.state != _PENDING:
             return f"{row.state} {row.action or row.reason}"
-        return _judge(scope, row, said, text, vector)
+        return _judge(scope, row, said, vector)
 
 
-def _judge(scope: Scope, row: sa.Row[Any], said: CandidateSaid, text: str, vector: Vector) -> str:
+def _judge(scope: Scope, row: sa.Row[Any], said: CandidateSaid, vector: Vector) -> str:
     try:
-        heard = _hear(scope, row, said, text, vector)
+        heard = _hear(scope, row, said, vector)
     except (InvalidError, NotFoundError) as error:
         return candidates.judged(scope, row.id, "refused", "", reason=str(error))
     claim = Claim(
-        text=text,
+        text=said.text,
         standing=said.standing,
         temporary=said.temporary,
         relation=said.relation,
@@ -74,20 +73,20 @@ def _judge(scope: Scope, row: sa.Row[Any], said: CandidateSaid, text: str, vecto
         evidence=tuple(one.id for one in heard.sources),
     )
     known = _known(heard)
-    return _act(scope, heard, decide(claim, known, suppressed=is_suppressed(scope, heard.within, text)))
+    return _act(scope, heard, decide(claim, known, suppressed=is_suppressed(scope, heard.within, said.text)))
 
 
-def _hear(scope: Scope, row: sa.Row[Any], said: CandidateSaid, text: str, vector: Vector) -> _Heard:
+def _hear(scope: Scope, row: sa.Row[Any], said: CandidateSaid, vector: Vector) -> _Heard:
     """Raises NotFoundError when the fact it speaks of is forgotten, InvalidError when it has no place."""
     support = messages.by_ids(scope, readings.eligible(scope, row.evidence))
     about = writing.locked(scope, row.about) if row.about is not None else None
     within = about.scope if about is not None else _within(said, row.person_id, support)
-    same = facts.of_words(scope, within, fingerprint(scope.workspace_id, within, text))
+    same = facts.of_words(scope, within, fingerprint(scope.workspace_id, within, said.text))
     at = began(said.valid_from, support[0].created_at if support else scope.now)
     return _Heard(
         row=row,
         said=said,
-        statement=Statement(text, vector, said.standing, at),
+        statement=Statement(said.text, vector, said.standing, at),
         sources=[Source("message", one.id) for one in support],
         within=within,
         fact=same or about,

@@ -107,11 +107,11 @@ def _in_database(database: Database, workspace_id: str, receipt: Receipt) -> dic
 
 def _in_index(parts: MemoryParts, workspace_id: str, receipt: Receipt) -> dict[str, Any]:
     """`index_away` where it cannot be asked: then nothing is promised of it yet."""
-    mine = {EntryKey(ROOM, fact_id) for fact_id in receipt.fact_ids}
+    mine = [EntryKey(ROOM, fact_id) for fact_id in receipt.fact_ids]
     with parts.database.reading(workspace_id) as scope:
         names = list(collections.all_of(scope).values())
     try:
-        left = sum(len(mine & parts.search.index.stamps(name).keys()) for name in names)
+        left = sum(len(parts.search.index.which_of(name, mine)) for name in names)
     except IndexAwayError:
         return {"vectors_left": 0, "index_away": True}
     return {"vectors_left": left, "index_away": False}

@@ -12,6 +12,7 @@ from core.tools import CallContext, Effect, Tool, ToolResult
 from memory import correcting, dependencies, facts, forgetting, scopes
 from memory.facts import Fact
 from memory.recall import MOST, recall
+from memory.wording import LONGEST, clean
 
 FactId = Annotated[str, Field(min_length=1, max_length=64)]
 
@@ -61,7 +62,7 @@ class Recall:
 
 class ProposeCorrectionArguments(Arguments):
     fact_id: FactId
-    text: Annotated[str, Field(min_length=1, max_length=500)]
+    text: Annotated[str, Field(min_length=1, max_length=LONGEST)]
 
 
 class ProposeCorrection:
@@ -81,7 +82,7 @@ class ProposeCorrection:
         self._search = search
 
     def run(self, call: CallContext, arguments: ProposeCorrectionArguments) -> ToolResult:
-        text = correcting.clean(arguments.text)
+        text = clean(arguments.text)
         [vector] = self._search.embedder.embed([text])
         with call.transaction("memory.proposed") as scope:
             fact = facts.get(scope, arguments.fact_id, call.person_id)

@@ -11,8 +11,9 @@ from memory import candidates, readings, receipts
 from memory.receipts import Receipt
 from runtime.watching import repair
 
-_PATIENCE = 40
+_PATIENCE = 6
 """A message that is due waits so many pauses: what remembers is debounced, and is in no hurry."""
+_GIVEN_UP = timedelta(days=1)
 
 
 def pass_over(database: Database, workspace_id: str, pause: timedelta) -> int:
@@ -23,13 +24,17 @@ def pass_over(database: Database, workspace_id: str, pause: timedelta) -> int:
         undone = receipts.undone_since(scope, scope.now - pause)
         found: list[Callable[[Scope], object]] = [_forget(one) for one in undone if _is_quiet(scope, one, pause)]
         if due:
-            found.append(partial(_read, due))
+            found += [partial(_read, due), _give_up]
     return sum(repair(database, workspace_id, act) for act in found)
 
 
 def _read(message_ids: list[str], scope: Scope) -> None:
     minute = int(scope.now.timestamp()) // 60
     readings.ring_again(scope, message_ids, f"{message_ids[0]}:ring-{minute}")
+
+
+def _give_up(scope: Scope) -> bool:
+    return candidates.give_up(scope, scope.now - _GIVEN_UP) > 0
 
 
 def _forget(receipt: Receipt) -> Callable[[Scope], bool]:

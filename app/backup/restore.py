@@ -104,6 +104,8 @@ def _put_in_place(home: Path, folder: Path, database: Path | None, now: datetime
     # The engine remembers events of the rows that go: it begins anew, and the watch rings for the rows that come.
     for old in home.glob("engine.sqlite*"):
         _move(old, aside / old.name)
+    # The index is of the entries that go; it is built again from those that come.
+    shutil.rmtree(home / "index", ignore_errors=True)
     for name in (*FOLDERS, *FILES):
         _move(home / name, aside / name)
         _move(folder / name, home / name)

@@ -29,7 +29,7 @@ def of_model(scope: Scope, model: str) -> Collection | None:
 def ensure(scope: Scope, embedder: Embedder) -> str:
     """The name of the embedder's collection, made up when there is none.
 
-    It carries an id of its own: several databases, or a copy of this one, may share a server.
+    It carries an id of its own: several databases may share a server.
     """
     model = re.sub(r"[^a-zA-Z0-9-]+", "-", embedder.id).strip("-")
     name = f"{scope.ids.new('loopwright')}-{model}-{embedder.dim}"

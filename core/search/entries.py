@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sqlalchemy as sa
+
 from core.bells import Bell
 from core.database import Scope
 from core.events import SearchChanged
+from core.search import collections
 from core.search.embedding import Vector
 from core.search.folding import folded
 from core.search.tables import search_entries
@@ -37,6 +40,10 @@ def put(scope: Scope, room: str, entry_id: str, scope_name: str, text: str, vect
 
 def remove(scope: Scope, room: str, entry_id: str) -> bool:
     """Take an entry away: its text and vector at once, its row when the index has let it go. False: there is none."""
+    if not collections.all_of(scope):
+        # No index ever held anything of this workspace.
+        mine = sa.and_(search_entries.c.room == room, search_entries.c.id == entry_id)
+        return scope.change(scope.delete(search_entries).where(mine)) == 1
     stamp = scope.ids.new("entry")
     gone = scope.change(
         scope.update(search_entries)

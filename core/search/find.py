@@ -62,7 +62,9 @@ def find(search: SearchParts, where: Where, query: str, *, limit: int = 8, withi
         if near is None and vector is not None:
             ids |= set(nearest(vector.data, _pages(scope, where, vector.model, pending=False), count))
         rows = _rows(scope, where, ids | set(near or ()))
-    return Found(_ranked(search, rows, vector, words)[:limit], degraded=near is None)
+    # Where nothing was ever indexed, nobody waits for an index to come back.
+    degraded = vector is None or (near is None and collection is not None)
+    return Found(_ranked(search, rows, vector, words)[:limit], degraded)
 
 
 def _has_any(search: SearchParts, where: Where) -> bool:
@@ -93,12 +95,9 @@ def _ask_index(
     count: int,
     within: float,
 ) -> list[str] | None:
-    """What the index finds near; None when it, or the model, is away."""
-    if vector is None:
+    """What the index finds near; None when there is none yet, or it, or the model, is away."""
+    if vector is None or collection is None:
         return None
-    if collection is None:
-        # Nothing was ever indexed: every entry is pending.
-        return []
     try:
         return search.index.near(collection.name, where, vector.data, count, within)
     except IndexAwayError:

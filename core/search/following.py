@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from core.database import Scope
 from core.search import collections
-from core.search.index import EntryKey, Item
+from core.search.index import EntryKey, IndexAwayError, Item
 from core.search.parts import SearchParts
 from core.search.tables import search_entries
 
@@ -37,6 +37,9 @@ def follow(search: SearchParts, workspace_id: str, still_time: StillTime) -> boo
     """Embed anew, put and remove until nothing is pending; False when the time was up before."""
     if not _embed_anew(search, workspace_id, still_time):
         return False
+    # A collection is noted where there is an index to hold it: until then what is removed is gone with its row.
+    if not search.index.alive():
+        raise IndexAwayError("the index does not answer")
     with search.database.transaction(workspace_id, "search.collection") as scope:
         collection = collections.ensure(scope, search.embedder)
     return _put_and_remove(search, workspace_id, collection, still_time) and _let_others_go(search, workspace_id)

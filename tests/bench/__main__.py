@@ -14,7 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from tests.bench import bench_engine, bench_engine_pages, bench_jail, bench_skills, bench_turn, steps
+from tests.bench import bench_engine, bench_engine_pages, bench_jail, bench_search, bench_skills, bench_turn, steps
 
 Asked = argparse.Namespace
 Rows = list[dict[str, Any]]
@@ -22,6 +22,7 @@ BENCHES: Mapping[str, Callable[[Asked], Rows]] = {
     "steps": lambda asked: [asdict(row) for row in steps.measure(_say)],
     "turn": lambda asked: bench_turn.rows(),
     "skills": lambda asked: bench_skills.rows(),
+    "search": lambda asked: bench_search.rows(),
     "jail": lambda asked: bench_jail.rows(_say),
     "engine": lambda asked: bench_engine.rows(server=asked.server, server_pid=asked.server_pid),
     "engine-pages": lambda asked: bench_engine_pages.rows(),

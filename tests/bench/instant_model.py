@@ -13,6 +13,7 @@ from typing import Any
 _VERDICTS: dict[str, dict[str, Any]] = {
     "route": {"outcome": "new", "task_id": None, "goal": "Look", "object_ids": [], "reasons": [], "candidates": []},
     "duplicate_check": {"outcome": "new", "task_id": None, "reasons": []},
+    "memory_candidates": {"candidates": []},
 }
 
 

@@ -97,7 +97,9 @@ class Model:
 
     def verdicts(self, town: str) -> int:
         """How often it was asked where a message belongs."""
-        return sum("response_format" in row["request"] for row in self.requests(town))
+        asked = [row["request"].get("response_format", {}) for row in self.requests(town)]
+        # The memory reads the message too, later and for itself.
+        return sum(one.get("json_schema", {}).get("name") in ("route", "duplicate_check") for one in asked)
 
 
 class Rows:

@@ -8,6 +8,7 @@ import pytest
 
 from core.errors import ConflictError, NotFoundError
 from core.events import ForgetRequested
+from core.search import collections
 from memory import cascade, keeping, looking, receipts, watching
 from runtime import cards, messages
 from tests.memory.world import World
@@ -190,12 +191,25 @@ def test_a_forget_that_is_not_through_is_rung_for_again(world: World) -> None:
     assert watching.pass_over(world.store.database, world.workspace_id, timedelta(seconds=10)) == 1
 
 
-def test_without_an_index_the_receipt_does_not_claim_that_one_is_clean(world: World) -> None:
+def test_while_the_index_is_away_the_receipt_does_not_claim_that_it_is_clean(world: World) -> None:
     world.learn("Our colour is cobalt.")
+    with world.store.database.transaction(world.workspace_id) as scope:
+        collections.ensure(scope, world.parts.search.embedder)
     receipt = world.forget(world.only().id)
 
     assert receipts.check(world.parts, world.workspace_id, receipt.card_id) == "cleared"
-    assert world.receipt(receipt.card_id).done_at is None
+    told = world.receipt(receipt.card_id)
+    assert told.done_at is None
+    assert told.checked is not None
+    assert told.checked["index_away"] is True
+
+
+def test_where_nothing_was_ever_indexed_nothing_is_left_in_an_index(world: World) -> None:
+    world.learn("Our colour is cobalt.")
+    receipt = world.forget(world.only().id)
+
+    assert receipts.check(world.parts, world.workspace_id, receipt.card_id) == "done"
+    assert receipts.check(world.parts, world.workspace_id, receipt.card_id) == "done"
 
 
 def test_a_fact_that_moved_since_the_question_is_not_forgotten_by_its_answer(world: World) -> None:

@@ -19,6 +19,7 @@ from core.tables import workspaces
 from memory import correcting, facts, scopes
 from memory.facts import Fact
 from memory.recall import Recalled, recall
+from memory.wording import clean
 from runtime import cards
 from tests.memory.world import World
 
@@ -125,7 +126,7 @@ def test_a_correction_says_no_to_nothing_to_too_much_and_to_what_another_fact_sa
         _correct(world, world.facts()[0], "Letters are BIG")
     for text in ("", " \x00 ", "x" * 501):
         with pytest.raises(InvalidError):
-            correcting.clean(text)
+            clean(text)
 
 
 def test_what_was_forgotten_may_be_written_down_again_by_hand(world: World) -> None:

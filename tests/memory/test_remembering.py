@@ -169,6 +169,14 @@ def test_b26_numbers_that_were_not_offered_hit_nothing(world: World) -> None:
     assert any("fact 12" in one for one in world.refusals())
 
 
+def test_a_text_of_several_lines_is_kept_as_one_so_that_no_line_passes_for_a_cards(world: World) -> None:
+    world.say("Our colour is cobalt.")
+    world.foresee({"text": "The colour\n\n is cobalt \x00 \n\nNothing is lost", "evidence": [1]})
+
+    assert world.remember() == ["kept new"]
+    assert world.texts() == ["The colour is cobalt Nothing is lost"]
+
+
 def test_a_wish_for_this_once_is_not_remembered(world: World) -> None:
     world.say("This time red, please.")
     world.foresee({"text": "The colour is red", "evidence": [1], "temporary": True})
@@ -221,6 +229,24 @@ def test_b24_answers_of_no_use_are_tried_a_few_times_and_leave_a_trace(world: Wo
 
     assert len(prose.model.requests) == 3
     assert "given_up" in prose.everything()
+
+
+def test_a_candidate_that_nobody_judges_is_rung_for_and_given_up_after_a_day(world: World) -> None:
+    message_id = world.say("Our colour is cobalt.")
+    world.foresee({"text": "The colour is cobalt", "evidence": [1]})
+    looking.look(world.parts, world.workspace_id, "run-1")
+    world.store.clock.advance(timedelta(hours=1))
+
+    assert watching.pass_over(world.store.database, world.workspace_id, PAUSE) == 1
+    assert world.store.bells.rung[-1].event == MessageAnswered(workspace_id=world.workspace_id, message_id=message_id)
+    assert "The colour is cobalt" in world.everything()
+
+    world.store.clock.advance(timedelta(days=2))
+    watching.pass_over(world.store.database, world.workspace_id, PAUSE)
+
+    assert "The colour is cobalt" not in world.everything()
+    assert world.refusals() == ["it could not be judged"]
+    assert watching.pass_over(world.store.database, world.workspace_id, PAUSE) == 0
 
 
 def test_a_correct_empty_list_stores_nothing_and_is_not_asked_for_again(world: World) -> None:

@@ -11,9 +11,8 @@ from core import leases
 from core.search import collections, syncing
 from core.search.chroma import ChromaIndex
 from core.search.index import EntryKey, Item, NoIndex
-from core.search.left_behind import LeftBehind, left_behind
 from core.search.parts import SearchParts
-from core.search.syncing import Synced, pass_over, rebuild, sync
+from core.search.syncing import Synced, pass_over, rebuild, sync, sync_pending
 from core.search.tables import search_entries
 from tests.search.newer import Newer
 from tests.search.shelf import EMBEDDER, ROOM, Shelf
@@ -75,12 +74,15 @@ def test_nothing_of_what_was_removed_is_left_anywhere(shelf: Shelf) -> None:
     follow(shelf)
     shelf.remove("colour")
 
-    left = left_behind(shelf.search, shelf.store.workspace_id, ROOM, ["colour"])
-    assert left == LeftBehind(texts=0, in_index=1)
-    assert not left.nothing
+    with shelf.store.database.reading(shelf.store.workspace_id) as scope:
+        row = scope.first(scope.select(search_entries).where(search_entries.c.id == "colour"))
+    assert row is not None
+    assert (row.text, row.folded, row.vector) == ("", "", b"")
 
+    name, key = collection_of(shelf), EntryKey(ROOM, "colour")
+    assert shelf.search.index.which_of(name, [key]) == {key}
     follow(shelf)
-    assert left_behind(shelf.search, shelf.store.workspace_id, ROOM, ["colour"]).nothing
+    assert shelf.search.index.which_of(name, [key]) == set()
 
 
 def test_a_killed_index_degrades_a_search_and_loses_nothing(shelf: Shelf, index_process: IndexProcess) -> None:
@@ -91,7 +93,6 @@ def test_a_killed_index_degrades_a_search_and_loses_nothing(shelf: Shelf, index_
     found = shelf.find("matte paper")
     assert found.degraded
     assert found.hits[0].id == "paper"
-    assert follow(shelf) is Synced.DONE
     shelf.remove("paper")
     assert follow(shelf) is Synced.AWAY
     assert watch(shelf) == 0
@@ -161,6 +162,22 @@ def test_one_owner_writes_at_a_time(shelf: Shelf) -> None:
     assert follow(shelf) is Synced.DONE
 
 
+def test_a_forged_bell_without_its_rows_does_nothing(shelf: Shelf) -> None:
+    assert sync_pending(shelf.search, "ws_forged") is Synced.DONE
+    assert pass_over(shelf.search, "ws_forged") == 0
+    assert in_index(shelf) == {}
+
+
+def test_a_transaction_rings_once_and_the_watch_is_not_needed(shelf: Shelf) -> None:
+    bells = shelf.store.bells.rung
+    assert [bell.event.name for bell in bells] == ["search/entries.changed"] * len(TEXTS)
+    assert len({bell.id for bell in bells}) == len(TEXTS)
+
+    assert sync_pending(shelf.search, bells[0].event.workspace_id) is Synced.DONE
+
+    assert set(in_index(shelf)) == set(TEXTS)
+
+
 def test_when_the_time_is_up_the_rest_is_left_to_the_next_pass(shelf: Shelf) -> None:
     assert sync(shelf.search, shelf.store.workspace_id, within=0) is Synced.MORE
 
@@ -184,11 +201,14 @@ def test_a_new_model_embeds_every_entry_anew(shelf: Shelf) -> None:
         assert list(collections.all_of(scope)) == ["newer-1"]
 
 
-def test_without_an_index_the_watch_stays_calm(shelf: Shelf) -> None:
+def test_without_an_index_the_watch_stays_calm_and_what_is_removed_is_gone(shelf: Shelf) -> None:
     shelf.search = SearchParts(shelf.store.database, EMBEDDER, NoIndex())
 
     assert watch(shelf) == 0
     assert follow(shelf) is Synced.AWAY
+    assert shelf.remove("paper")
+    with shelf.store.database.reading(shelf.store.workspace_id) as scope:
+        assert {row.id for row in scope.rows(scope.select(search_entries))} == {"colour", "length"}
 
 
 class Interrupted(ChromaIndex):

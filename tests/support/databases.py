@@ -64,7 +64,8 @@ class Store:
                 connection.execute(sa.delete(table))
 
 
-def _prepared(url: str) -> Store:
+def prepared(url: str) -> Store:
+    """A store with every table and one workspace, whatever was in it before."""
     store = Store(url)
     with store.database.unscoped() as connection:
         whole().create_all(connection)
@@ -77,8 +78,6 @@ def _prepared(url: str) -> Store:
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     """The same test on both databases; the second one only where the `postgres` tests are asked for."""
     on_file = request.param == "sqlite"
-    prepared = _prepared(
-        f"sqlite:///{tmp_path / 'test.sqlite'}" if on_file else request.getfixturevalue("postgres_url")
-    )
-    yield prepared
-    prepared.database.close()
+    ready = prepared(f"sqlite:///{tmp_path / 'test.sqlite'}" if on_file else request.getfixturevalue("postgres_url"))
+    yield ready
+    ready.database.close()

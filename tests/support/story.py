@@ -73,6 +73,12 @@ def model_requests(product: Product) -> list[dict[str, Any]]:
     return rows
 
 
+def routing_verdicts(product: Product) -> int:
+    """How often the model was asked where a message belongs; what the memory asks it does not count."""
+    asked = [row["request"].get("response_format", {}) for row in model_requests(product)]
+    return sum(one.get("json_schema", {}).get("name") in ("route", "duplicate_check") for one in asked)
+
+
 def order_posters(product: Product, seconds: float = 150) -> Posters:
     """Order the three posters and wait until the task is done."""
     message_id = product.say(ORDER)

@@ -123,16 +123,13 @@ def test_follow_up_makes_new_versions_and_keeps_the_old_ones(product: Product, p
 def test_reply_in_a_task_and_press_on_a_card_reach_it_without_a_routing_call(
     product: Product, posters: Posters
 ) -> None:
-    def verdicts() -> int:
-        return sum("response_format" in row["request"] for row in story.model_requests(product))
-
-    before = verdicts()
+    before = story.routing_verdicts(product)
     message = product.say("Thank you, these are lovely.", task_id=posters.task_id)
     product.until("an answer", lambda: product.get(f"/api/v1/messages/{message}")["state"] == "answered")
 
     route = product.get(f"/api/v1/messages/{message}")["route"]
     assert (route["level"], route["task_id"]) == ("explicit", posters.task_id)
-    assert verdicts() == before
+    assert story.routing_verdicts(product) == before
 
 
 @pytest.mark.long

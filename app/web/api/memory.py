@@ -21,6 +21,7 @@ from core.search.embedding import Vector
 from memory import correcting, facts, forgetting, receipts, scopes
 from memory.facts import Fact
 from memory.recall import MOST, recall
+from memory.wording import clean
 
 REBUILD_SECONDS = 20.0
 
@@ -91,7 +92,7 @@ def _register_commands(door: Door) -> None:
     def prepare(speaker: Speaker, body: Correction, fact_id: str) -> Prepared:
         if speaker.speaks_as != "person":
             raise RefusedError("a program's key may not say what a person means: it takes a person")
-        text = correcting.clean(body.text)
+        text = clean(body.text)
         [vector] = door.parts.search.embedder.embed([text])
         return Prepared(text=text, vector=vector)
 

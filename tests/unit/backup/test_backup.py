@@ -84,12 +84,15 @@ def test_everything_comes_back_in_a_new_home(backup: Path, empty: Path) -> None:
 def test_what_was_there_is_kept_aside(home: Path, backup: Path) -> None:
     write(home, "after")
     (home / "assets" / "ab" / "ffff").write_bytes(b"new")
+    (home / "index").mkdir()
+    (home / "index" / "chroma.sqlite3").write_bytes(b"of what goes")
 
     restore_backup(home, url(home), SCHEMA, backup, NOW)
 
     (aside,) = home.glob("before-restore-*")
     assert rows(home) == ["before"]
     assert not (home / "assets" / "ab" / "ffff").exists()
+    assert not (home / "index").exists()
     assert rows(aside) == ["after", "before"]
     assert (aside / "assets" / "ab" / "ffff").read_bytes() == b"new"
 
