@@ -215,7 +215,7 @@ def _go_out(tx: Transaction, item_id: str, item: "Item | Row", *, limited: bool)
         function = tx.registry.by_id.get(run.function_id)
         if function is not None and function.finish_timeout_ms is not None:
             put(tx, Item(FINISH_TIMEOUT, tx.now + function.finish_timeout_ms, run_id=run_id))
-    memos = [] if item.kind == GATEWAY else [(row.step_id, row.memo) for row in tx.run(_MEMOS, {"run": run_id})]
+    memos = [] if item.kind == GATEWAY else _stack(tx, run_id)
     tx.calls.append(
         Call(
             item_id=item_id,
@@ -235,3 +235,10 @@ def _go_out(tx: Transaction, item_id: str, item: "Item | Row", *, limited: bool)
             body=item.body,
         )
     )
+
+
+def _stack(tx: Transaction, run_id: str) -> list[tuple[str, str]]:
+    known = tx.known_stacks.get(run_id)
+    if known is not None:
+        return list(known)
+    return [(row.step_id, row.memo) for row in tx.run(_MEMOS, {"run": run_id})]

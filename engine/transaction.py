@@ -62,6 +62,8 @@ class Transaction:
     calls: list[Call] = field(default_factory=list)
     next_due: int | None = None
     known_runs: dict[str, KnownRun] = field(default_factory=dict)
+    known_stacks: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
+    """Stacks of runs that this transaction holds, whole: they only ever grow, and only with the run held."""
     ended: list[str] = field(default_factory=list)
     """Runs that this transaction ended."""
     puts: int = 0

@@ -27,6 +27,9 @@ def record_answer(tx: Transaction, call: Call, outcome: Outcome) -> None:
         change_run(tx, run.id, sdk_version=outcome.sdk_version)
         run = lock_run(tx, run.id)
         assert run is not None
+    if len(call.memos) == run.stack_len:
+        # What the app was shown is still all there is.
+        tx.known_stacks[run.id] = list(call.memos)
     match outcome.result:
         case Returned(output):
             _end_with(tx, run, output)

@@ -107,6 +107,8 @@ def complete_step(
         tx.run(_INSERT, {**_row(run.id, step), **done})
     discovers = step.race or tx.run(_ANY_OPEN, {"run": run.id}).first() is None
     plan = bool(run.plan_only and not discovers)
+    if (stack := tx.known_stacks.get(run.id)) is not None:
+        stack.append((step.step_id, memo))
     size = run.state_size + len(memo.encode())
     tx.run(_GROWN, {"run": run.id, "length": run.stack_len + 1, "size": size, "plan": plan})
     tx.known_runs[run.id] = KnownRun(run, plan, size)

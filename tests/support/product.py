@@ -96,7 +96,8 @@ class Product:
 
     def stop(self) -> int:
         """Ctrl-C, as at a terminal; its exit status."""
-        self.client.close()
+        if self.url:
+            self.client.close()
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGINT)
         try:

@@ -87,7 +87,12 @@ class Skilled:
         """The run once it has ended, with its output where it completed."""
 
         def ended() -> dict[str, Any]:
-            run: dict[str, Any] = self.product.get(f"/api/v1/runs/{run_id}")
+            answer = self.product.client.get(f"/api/v1/runs/{run_id}")
+            if answer.status_code == 404:
+                # Some engines write their history a little later.
+                return {}
+            assert answer.status_code == 200, answer.text[:500]
+            run: dict[str, Any] = answer.json()
             there = run["status"] == "failed" or (run["status"] == "completed" and run["output"] is not None)
             return run if there else {}
 
