@@ -195,7 +195,7 @@ class Database:
     @contextmanager
     def transaction(self, workspace_id: str, name: str = "transaction") -> Iterator[Scope]:
         """A write transaction; commits at the end of the block, then rings its bells. Tests crash it by its name."""
-        with self._for_writing.one() as connection, connection.begin():
+        with crash.writing(), self._for_writing.one() as connection, connection.begin():
             _begin(connection, "BEGIN IMMEDIATE")
             scope = Scope(connection, workspace_id, self._clock.now(), self._ids)
             yield scope

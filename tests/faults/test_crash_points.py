@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -56,6 +58,35 @@ def test_process_is_frozen_until_it_is_told_to_go_on(tmp_path: Path) -> None:
     os.kill(process.pid, signal.SIGCONT)
 
     assert process.communicate(timeout=30)[0].count("passed") == 3
+
+
+WRITING = """
+import sys, threading, time
+from pathlib import Path
+from core import crash
+from core.database import Database
+crash.arm("freeze:elsewhere", Path(sys.argv[1]))
+database = Database(f"sqlite:///{sys.argv[1]}/a.sqlite")
+writes = threading.Event()
+def write():
+    with database.transaction("ws"):
+        writes.set()
+        time.sleep(0.5)
+threading.Thread(target=write).start()
+writes.wait()
+crash.point("elsewhere")
+"""
+
+
+def test_process_is_frozen_between_two_writes_so_that_it_holds_no_lock(tmp_path: Path) -> None:
+    process = subprocess.Popen([sys.executable, "-c", WRITING, str(tmp_path)])
+    try:
+        until("it stands still", lambda: Path(f"/proc/{process.pid}/stat").read_text().split()[2] == "T", 30)
+        with closing(sqlite3.connect(tmp_path / "a.sqlite", timeout=2)) as other:
+            other.execute("BEGIN IMMEDIATE")
+    finally:
+        os.kill(process.pid, signal.SIGCONT)
+        assert process.wait(30) == 0
 
 
 @pytest.mark.parametrize("plan", ["", "somewhere.else"])
