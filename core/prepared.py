@@ -87,6 +87,8 @@ class _Prepared:
             meta, converts, keys = self._meta, self._converts or None, self._meta._key_to_index
             return _Rows([Row(meta, converts, keys, row) for row in rows], cursor.rowcount)
         except self._errors as error:
+            if self._planned is not None:
+                self._planned.failed(error.pgcode)
             gone = connection.dialect.is_disconnect(error, raw.dbapi_connection, cursor)
             if gone:
                 connection.invalidate(error)

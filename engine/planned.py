@@ -1,24 +1,30 @@
 """Statements that a PostgreSQL session keeps: the server parses each once, and mostly plans it once.
 
 To parse and plan a short statement takes the server longer than to carry it out. A session keeps what it has run often;
-a process that asks once or twice gains nothing by it.
+a process that asks once or twice gains nothing by it. Behind a pooler that lends sessions by the transaction, a session
+may not have what it was given: the first transaction that meets this fails, and from then on nothing is kept.
 """
 
-import itertools
+import hashlib
+import logging
 import re
 from collections.abc import MutableMapping
 from typing import Any
 
 _OFTEN = 3
 _MARK = re.compile(r"%\((\w+)\)s|%%")
-_numbers = itertools.count(1)
+_STRANGE_SESSION = frozenset({"26000", "42P05"})
+"""PostgreSQL's codes for a prepared statement that is not there, and for one that is there already."""
+_log = logging.getLogger(__name__)
 
 
 class Planned:
-    """One statement of the driver's kind (`%(name)s`), under a name of its own in every session of this process."""
+    """One statement of the driver's kind (`%(name)s`). Its name tells its text: no session has it for another one."""
+
+    _kept = True
 
     def __init__(self, sql: str) -> None:
-        self._name = f"engine_{next(_numbers)}"
+        self._name = f"engine_{hashlib.sha256(sql.encode()).hexdigest()[:32]}"
         names: list[str] = []
 
         def numbered(mark: re.Match[str]) -> str:
@@ -34,6 +40,8 @@ class Planned:
 
     def text(self, cursor: Any, session: MutableMapping[Any, Any]) -> str:
         """What to run for it now; `session` is what is noted of the cursor's connection while it lives."""
+        if not Planned._kept:
+            return self._sql
         runs = session.get(self._name, 0)
         if runs > _OFTEN:
             return self._execute
@@ -43,3 +51,10 @@ class Planned:
         cursor.execute(self._prepare)
         session[self._name] = runs + 1
         return self._execute
+
+    @staticmethod
+    def failed(code: str | None) -> None:
+        """A statement failed with this code of PostgreSQL's: keep nothing more where sessions are not our own."""
+        if code in _STRANGE_SESSION and Planned._kept:
+            Planned._kept = False
+            _log.warning("PostgreSQL is behind a pooler of transactions: statements are planned at every run")

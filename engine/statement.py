@@ -97,6 +97,8 @@ class _Prepared:
             dialect = connection.dialect
             if not isinstance(error, dialect.loaded_dbapi.Error):
                 raise
+            if self._planned is not None:
+                self._planned.failed(getattr(error, "pgcode", None))
             gone = dialect.is_disconnect(error, raw.dbapi_connection, cursor)
             if gone:
                 connection.invalidate(error)
