@@ -1,4 +1,4 @@
-"""The door in front of what an engine calls: it checks what the SDK does not."""
+"""The door in front of what an engine calls: who comes through has been checked, more closely than the SDK does."""
 
 from __future__ import annotations
 
