@@ -12,7 +12,7 @@ from runtime.parts import RuntimeParts
 
 
 def answer_in_main(client: inngest.Inngest, parts: RuntimeParts) -> inngest.Function[str]:
-    """Trigger `message/main.requested`. Steps as `run-turn`'s, with Main's read-only tools."""
+    """Trigger `message/main.requested`. Steps as `run-turn`'s, with Main's tools, which look, or ask on a card."""
 
     @client.create_function(
         fn_id="answer-in-main",

@@ -7,7 +7,7 @@ from functools import partial
 import inngest
 
 from core.events import MessageAnswered, TurnFinished
-from functions.shell import stepped
+from functions.shell import heard, stepped
 from memory import keeping, looking
 from memory.parts import MemoryParts
 
@@ -31,7 +31,9 @@ def remember(client: inngest.Inngest, parts: MemoryParts) -> inngest.Function[st
         retries=3,
     )
     def handler(ctx: inngest.ContextSync) -> str:
-        where = str(ctx.event.data.get("workspace_id", ""))
+        rung: type[TurnFinished | MessageAnswered]
+        rung = MessageAnswered if ctx.event.name == MessageAnswered.name else TurnFinished
+        where = heard(rung, ctx.event).workspace_id
         kept = 0
         for n in range(1, _MOST_ROUNDS + 1):
             try:

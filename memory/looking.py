@@ -18,42 +18,47 @@ from runtime.messages import Message
 log = logging.getLogger(__name__)
 _LEASE = timedelta(seconds=60)
 _OFFERED, _OFFERED_EACH = 20, 5
+_MOST_QUESTIONS = 10
 
 
 def look(parts: MemoryParts, workspace_id: str, run_id: str) -> list[str]:
-    """Read the messages of one person that are due; answers the candidates that wait to be judged.
+    """Read the messages that are due, a person at a time; answers the candidates that wait to be judged.
 
     While somebody else reads, nothing is read twice: those go on. A model that is away or of no use is no failure:
     the messages stay due, and the watch rings for them.
     """
     with leases.held(parts.database, f"remember:{workspace_id}"[:64], run_id[:64], _LEASE) as mine:
-        if mine:
-            _read_due(parts, workspace_id)
+        for _ in range(_MOST_QUESTIONS if mine else 0):
+            if not _read_due(parts, workspace_id):
+                break
     with parts.database.reading(workspace_id) as scope:
         return candidates.pending(scope)
 
 
-def _read_due(parts: MemoryParts, workspace_id: str) -> None:
+def _read_due(parts: MemoryParts, workspace_id: str) -> bool:
+    """Read what one person said that is due; False when there was nothing, or it could not be read now."""
     with parts.database.reading(workspace_id) as scope:
         said = readings.due(scope)
     if not said:
-        return
+        return False
     known = _known(parts, workspace_id, said)
     try:
         answer = parts.model.verdict(verdict.NAME, verdict.Candidates, verdict.question(said, known))
     except UnavailableError as error:
         log.warning("remember: the model is away: %s", error)
-        return
+        return False
     except ModelError as error:
         log.warning("remember: the model gave no usable verdict: %s", error)
         with parts.database.transaction(workspace_id, "memory.unread") as scope:
             readings.failed(scope, [one.id for one in said])
-        return
+        return False
     try:
         with parts.database.transaction(workspace_id, "memory.read") as scope:
             _store(scope, said, verdict.checked(answer, said, known))
     except ConflictError as error:
         log.info("remember: %s", error)
+        return False
+    return True
 
 
 def _store(scope: Scope, said: Sequence[Message], found: Sequence[verdict.Checked]) -> None:

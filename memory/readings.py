@@ -49,7 +49,7 @@ def read_again(scope: Scope, message_ids: Sequence[str], cause: str) -> int:
 def due(scope: Scope) -> list[Message]:
     """The oldest messages that are due, all of one person."""
     query = scope.select(readings.c.message_id, readings.c.person_id).where(readings.c.state == "due")
-    rows = scope.rows(query.order_by(readings.c.due_at, readings.c.message_id).limit(MOST_AT_ONCE))
+    rows = scope.rows(query.order_by(readings.c.attempts, readings.c.due_at, readings.c.message_id).limit(MOST_AT_ONCE))
     mine = [row.message_id for row in rows if row.person_id == rows[0].person_id]
     return messages.by_ids(scope, mine) if mine else []
 

@@ -14,7 +14,7 @@ def run(ask: Ask) -> None:
 
     The server asks nobody for a key, so that it listens on loopback only. It sends nothing anywhere.
     """
-    if not ip_address(ask.host).is_loopback:
+    if not _is_loopback(ask.host):
         raise click.UsageError("the index has no keys, so it listens on loopback only; elsewhere run a Chroma server")
     folder = ask.settings.home.resolve() / "index"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -23,3 +23,10 @@ def run(ask: Ask) -> None:
 
     told = ("--path", str(folder), "--host", ask.host, "--port", str(ask.port))
     chromadb_rust_bindings.cli(["chroma", "run", *told])
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

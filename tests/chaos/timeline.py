@@ -56,7 +56,7 @@ def timeline(seed: int, seconds: float, tasks: int = 58) -> list[Act]:
     acts += [Act(chance.uniform(0.2, 0.8) * seconds, Kind.FOLLOW_UP) for _ in range(tasks // 6)]
     acts += [Act(chance.uniform(0.1, 0.9) * seconds, Kind.STOP) for _ in range(tasks // 10)]
     acts += [Act(chance.uniform(0.1, 0.7) * seconds, Kind.WITHDRAW) for _ in range(tasks // 20)]
-    acts += _every(chance, (2.0, 6.0), seconds, Kind.KILL, (*PROCESSES, "worker", "studio"))
+    acts += _every(chance, (2.0, 6.0), seconds, Kind.KILL, (*PROCESSES, "worker", "studio", "index"))
     acts += _every(chance, (0.5, 2.5), seconds, Kind.FAULT, FAULTS)
     return sorted(acts)
 

@@ -249,6 +249,19 @@ def test_a_candidate_that_nobody_judges_is_rung_for_and_given_up_after_a_day(wor
     assert watching.pass_over(world.store.database, world.workspace_id, PAUSE) == 0
 
 
+def test_what_several_people_said_is_read_in_one_run_and_each_alone(world: World) -> None:
+    world.say("Our colour is cobalt.")
+    world.say("I never work on Fridays.", person_id="person_other")
+    world.foresee({"text": "Our colour is cobalt", "evidence": [1], "scope": "workspace"})
+    world.foresee({"text": "never works on Fridays", "evidence": [1]})
+
+    assert world.remember() == ["kept new", "kept new"]
+
+    assert world.texts() == ["Our colour is cobalt"]
+    assert len(world.model.requests) == 2
+    assert [len(asked_facts(world.model)["messages"])] == [1]
+
+
 def test_a_correct_empty_list_stores_nothing_and_is_not_asked_for_again(world: World) -> None:
     world.say("Hello!")
     world.foresee()

@@ -46,12 +46,20 @@ class World:
     def workspace_id(self) -> str:
         return self.store.workspace_id
 
-    def say(self, text: str, *, task_id: str | None = None, asked_by: str = "person", author: str = "user") -> str:
+    def say(
+        self,
+        text: str,
+        *,
+        task_id: str | None = None,
+        asked_by: str = "person",
+        author: str = "user",
+        person_id: str | None = None,
+    ) -> str:
         """A message that a turn has read; answers its id."""
         self.store.clock.advance(timedelta(seconds=1))
         with self.store.database.transaction(self.workspace_id) as scope:
             said = messages.receive(
-                scope, person_id=self.store.person_id, asked_by=asked_by, channel_id=None, text=text
+                scope, person_id=person_id or self.store.person_id, asked_by=asked_by, channel_id=None, text=text
             )
             scope.change(
                 scope.update(message_rows)

@@ -1,4 +1,4 @@
-"""The index of a running product is killed and lost: what is remembered is found all the same, and it comes back."""
+"""The index of a running product is killed and lost: what is remembered is found, and the index is built again."""
 
 from __future__ import annotations
 
