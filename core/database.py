@@ -182,7 +182,8 @@ class Database:
             if url.startswith("sqlite")
             else self._writer.execution_options(isolation_level="REPEATABLE READ")
         )
-        self._for_writing, self._for_reading = Connections(self._writer), Connections(self._reader)
+        self._for_writing = Connections(self._writer, self._forget_connections)
+        self._for_reading = Connections(self._reader, self._forget_connections)
 
     @property
     def clock(self) -> Clock:
@@ -239,6 +240,10 @@ class Database:
         """Every workspace, for a pass that then opens each one's scope."""
         with self._reading() as connection:
             return list(connection.execute(sa.select(workspaces.c.id).order_by(workspaces.c.id)).scalars())
+
+    def _forget_connections(self) -> None:
+        self._for_writing.forget()
+        self._for_reading.forget()
 
     def close(self) -> None:
         self._for_writing.close()
