@@ -14,6 +14,7 @@ from app.standins.model.server import close, create_app
 from tests.faults.rig import MODEL_KEY, PROGRAM, Model, Rig, Rows, settings_of
 from tests.faults.stage import Stage
 from tests.generation.world import Studio, studio
+from tests.studio import running
 from tests.support.databases import Store
 from tests.support.product import Product
 from tests.support.wsgi import serving
@@ -24,13 +25,13 @@ def shared_rig(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
     on_file = request.param == "sqlite"
     url = "" if on_file else _fresh_database(request.getfixturevalue("postgres_server"))
     app = create_app(ModelConfig(tmp_path_factory.mktemp("model"), key=MODEL_KEY, faults=True))
-    with serving(app) as model_url, studio(tmp_path_factory.mktemp("studio")) as running:
+    with serving(app) as model_url, studio(tmp_path_factory.mktemp("studio")) as made:
         model = Model(model_url)
-        product = Product(tmp_path_factory.mktemp("home"), env=settings_of(running, model, url), program=PROGRAM)
+        product = Product(tmp_path_factory.mktemp("home"), env=settings_of(made, model, url), program=PROGRAM)
         try:
             product.start()
             rows = Rows(url or f"sqlite:///file:{product.home / 'loopwright.sqlite'}?mode=ro&uri=true")
-            yield Rig(product, running, model, rows, url)
+            yield Rig(product, made, model, rows, url)
             rows.close()
         finally:
             product.stop()
@@ -48,14 +49,23 @@ def rig(shared_rig: Rig) -> Iterator[Rig]:
 @pytest.fixture
 def stage(store: Store, tmp_path: Path, own_studio: Studio) -> Iterator[Stage]:
     own_studio.heal()
-    yield Stage(store, tmp_path, own_studio)
+    made = Stage(store, tmp_path, own_studio)
+    yield made
+    for provider in made.providers:
+        provider._http.close()
     own_studio.heal()
 
 
 @pytest.fixture(scope="package")
 def own_studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
-    with studio(tmp_path_factory.mktemp("studio")) as running:
-        yield running
+    """A process of its own: a thread of ours that is inside SQLite while a test forks would leave its lock there."""
+    process = running.Studio(tmp_path_factory.mktemp("studio"), pace=0, faults=True)
+    process.start()
+    used = Studio(process.url)
+    yield used
+    used.close()
+    process.client.close()
+    process.kill()
 
 
 def _fresh_database(server: str) -> str:

@@ -11,9 +11,11 @@ from pathlib import Path
 
 from core import crash
 from tests.support.databases import Store
+from tests.support.waiting import until
 
 FAILED = 3
 _LEASES_ARE_DEAD = timedelta(minutes=1)
+_PATIENCE = 180.0
 
 
 def survive(store: Store, folder: Path, entries: Sequence[str], act: Callable[[], object]) -> None:
@@ -37,20 +39,35 @@ def at_once(store: Store, acts: Sequence[Callable[[], object]]) -> None:
     store.database.close()
     children = [_fork("", Path(os.devnull), act) for act in acts]
     for child in children:
-        _, status = os.waitpid(child, 0)
+        status = _end_of(child)
         assert os.WIFEXITED(status)
         assert os.WEXITSTATUS(status) == 0, "a process failed; its traceback stands in the captured output"
 
 
 def _run(plan: str, folder: Path, act: Callable[[], object]) -> bool:
     """Whether the process was killed; one that raises fails the test."""
-    child = _fork(plan, folder, act)
-    _, status = os.waitpid(child, 0)
+    status = _end_of(_fork(plan, folder, act))
     if os.WIFSIGNALED(status):
         assert os.WTERMSIG(status) == signal.SIGKILL
         return True
     assert os.WEXITSTATUS(status) == 0, "the process failed; its traceback stands in the captured output"
     return False
+
+
+def _end_of(child: int) -> int:
+    """The status that a process ends with; one that does not end in time is killed, and fails the test."""
+
+    def ended() -> tuple[int] | None:
+        pid, status = os.waitpid(child, os.WNOHANG)
+        return (status,) if pid else None
+
+    try:
+        (status,) = until("the end of the process", ended, _PATIENCE, every=0.01) or (0,)
+    except AssertionError:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        raise
+    return status
 
 
 def _fork(plan: str, folder: Path, act: Callable[[], object]) -> int:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pydantic import SecretStr
+
 from generation.orders import Order
+from generation.providers.jobs import JobsProvider
 from runtime.tasks import Task
 from tests.faults.dying import survive
-from tests.generation.world import Studio, World, studio_provider, world_of
+from tests.generation.world import Studio, World, world_of
+from tests.studio.running import KEY
 from tests.support.databases import Store
 
 
@@ -26,9 +30,12 @@ class Stage:
     store: Store
     folder: Path
     studio: Studio
+    providers: list[JobsProvider] = field(default_factory=list)
 
     def world(self, **settings: Any) -> World:
-        return world_of(self.store, self.folder / "home", studio_provider(self.studio), **settings)
+        provider = JobsProvider("studio", self.studio.url, SecretStr(KEY))
+        self.providers.append(provider)
+        return world_of(self.store, self.folder / "home", provider, **settings)
 
     def die(self, entries: Sequence[str], act: Callable[[], object]) -> None:
         """Run `act` in processes that die at these points, one after the other, until one lives to the end."""

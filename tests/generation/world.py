@@ -78,6 +78,9 @@ class Studio:
     def heal(self) -> None:
         self._http.delete("/faults").raise_for_status()
 
+    def close(self) -> None:
+        self._http.close()
+
     def bill(self) -> list[dict[str, Any]]:
         items: list[dict[str, Any]] = self._http.get("/bill").raise_for_status().json()["items"]
         return items
