@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import linecache
+import signal
 import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 import inngest
@@ -15,6 +18,9 @@ import skills.kit
 from sidecar.child.order import Order
 from sidecar.child.warming import BROKER
 from skills.problem import Problem, RefusedSkillError
+
+LOAD_SECONDS = 5.0
+"""Of the processor's time, since a busy machine is no fault of a file."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +46,8 @@ def load(order: Order, client: inngest.Inngest) -> Loaded:
     lines = order.source.decode("utf-8", "replace").splitlines(keepends=True)
     linecache.cache[order.path] = (len(order.source), None, lines, order.path)
     try:
-        exec(compile(order.source, order.path, "exec"), module.__dict__)
+        with _limited(LOAD_SECONDS):
+            exec(compile(order.source, order.path, "exec"), module.__dict__)
         functions = _functions(module)
         return Loaded(client, functions, [one for function in functions for one in _configurations(function)])
     except RefusedSkillError:
@@ -48,6 +55,22 @@ def load(order: Order, client: inngest.Inngest) -> Loaded:
     # The file may end its process or raise anything at all; each is a fault of the file, with a line.
     except BaseException as error:  # noqa: BLE001 - the boundary to foreign code
         raise RefusedSkillError(_problem(error, order.path)) from None
+
+
+@contextmanager
+def _limited(seconds: float) -> Iterator[None]:
+    """Raise TimeoutError where the block has used so much of the processor, and again each second after that."""
+
+    def over(_signal: int, _frame: FrameType | None) -> None:
+        raise TimeoutError(f"loading took more than {seconds:g} s of processor time")
+
+    before = signal.signal(signal.SIGPROF, over)
+    signal.setitimer(signal.ITIMER_PROF, seconds, 1.0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def _configurations(function: inngest.Function[Any]) -> list[dict[str, Any]]:

@@ -74,8 +74,9 @@ class Model:
         self._http.post("/faults", json=order).raise_for_status()
 
     def replay(self, *answers: Mapping[str, Any]) -> None:
-        """Answer with these, in their order, and with nothing of its own until it is healed."""
-        self._http.post("/replay", json={"answers": answers}).raise_for_status()
+        """Decide with these in tasks, in their order, and with nothing of its own until it is healed."""
+        recording = {"answers": answers, "match": {"thread": "task"}}
+        self._http.post("/replay", json=recording).raise_for_status()
 
     def heal(self) -> None:
         for desk in ("/faults", "/replay"):

@@ -169,6 +169,14 @@ def test_a_call_too_many_fails_loudly(url: str) -> None:
     assert names(worker(url).decide()) == ["generate_image"]
 
 
+def test_a_recording_of_one_thread_leaves_the_others_alone(url: str) -> None:
+    recording = {"answers": [{"text": "recorded"}], "match": {"thread": "main"}}
+    httpx.post(f"{url}/replay", json=recording).raise_for_status()
+    assert names(worker(url).decide()) == ["generate_image"]
+    status = httpx.get(f"{url}/replay").json()
+    assert (status["given"], status["unexpected"], len(status["leftovers"])) == (0, 0, 1)
+
+
 def test_what_went_wrong_stands_in_the_log(url: str) -> None:
     order_fault(url, "drop")
     with pytest.raises(UnavailableError):

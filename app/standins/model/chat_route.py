@@ -54,7 +54,7 @@ def _decided(config: ModelConfig, store: Store, asked: Asked) -> tuple[Reply, Fa
     if not config.faults:
         return _by_rule(asked), None
     with store.begin() as db:
-        recorded = replay.following(db)
+        recorded = replay.following(db, asked.thread)
     if isinstance(recorded, Problem):
         raise recorded
     reply = recorded or _by_rule(asked)

@@ -15,7 +15,7 @@ WITHOUT_ARGUMENT = ("refuse", "claim_consent", "cut", "drop", "html", "no_choice
 NEED_CALLS = ("bad_arguments", "cut", "prose")
 
 
-class FaultMatch(BaseModel):
+class Match(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     thread: str | None = None
@@ -32,7 +32,7 @@ class FaultOrder(BaseModel):
 
     next: str
     times: Annotated[int, Field(ge=1, le=1000)] = 1
-    match: FaultMatch = FaultMatch()
+    match: Match = Match()
 
     @model_validator(mode="after")
     def _known(self) -> Self:

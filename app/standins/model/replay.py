@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.standins.model.faults import Match
 from app.standins.model.problems import Problem
 from app.standins.model.reply import Call, Reply
 
@@ -31,17 +32,22 @@ class RecordedAnswer(BaseModel):
 
 
 class Recording(BaseModel):
-    """The body of POST /replay. A verdict is an answer whose text is its JSON."""
+    """The body of POST /replay. A verdict is an answer whose text is its JSON.
+
+    With `match.thread` (as in POST /faults) only that thread is replayed, and the others are answered as ever.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     answers: list[RecordedAnswer]
+    match: Match = Match()
 
 
 def load(db: sqlite3.Connection, recording: Recording) -> None:
     """Begin a replay in the place of an older one."""
     stop(db)
-    db.execute("INSERT INTO replay (one, given, unexpected) VALUES (1, 0, 0)")
+    begun = "INSERT INTO replay (one, given, unexpected, thread) VALUES (1, 0, 0, ?)"
+    db.execute(begun, (recording.match.thread,))
     for answer in recording.answers:
         db.execute("INSERT INTO recorded (answer) VALUES (?)", (answer.model_dump_json(),))
 
@@ -59,9 +65,10 @@ def status(db: sqlite3.Connection) -> dict[str, object]:
     return {"active": row is not None, "given": given, "leftovers": left, "unexpected": unexpected}
 
 
-def following(db: sqlite3.Connection) -> Reply | Problem | None:
-    """The next recorded answer; a Problem when there is none left; None when nothing is replayed."""
-    if db.execute("SELECT one FROM replay").fetchone() is None:
+def following(db: sqlite3.Connection, thread: str) -> Reply | Problem | None:
+    """The next recorded answer; a Problem when there is none left; None when nothing of this thread is replayed."""
+    replayed = "SELECT one FROM replay WHERE thread IS NULL OR thread = ?"
+    if db.execute(replayed, (thread,)).fetchone() is None:
         return None
     row = db.execute("SELECT number, answer FROM recorded ORDER BY number LIMIT 1").fetchone()
     if row is None:

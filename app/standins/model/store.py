@@ -27,7 +27,8 @@ CREATE TABLE IF NOT EXISTS recorded (
 CREATE TABLE IF NOT EXISTS replay (
     one INTEGER PRIMARY KEY CHECK (one = 1),
     given INTEGER NOT NULL,
-    unexpected INTEGER NOT NULL
+    unexpected INTEGER NOT NULL,
+    thread TEXT
 );
 """
 
