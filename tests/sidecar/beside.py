@@ -42,7 +42,8 @@ def open_gate(file: SkillFile) -> list[Problem]:
 
 def jail_folders(running: RunningSidecar) -> list[Path]:
     """One for each process of a skill that is there, the spare one included."""
-    return list((running.home / "sidecar" / "run").iterdir())
+    folder = running.home / "sidecar" / "run"
+    return list(folder.iterdir()) if folder.exists() else []
 
 
 @contextmanager

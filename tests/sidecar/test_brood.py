@@ -33,6 +33,7 @@ def _version(*granted: str) -> Version:
     return Version("kept", sha, SOURCE, "/kept.py", "sv_1", read_manifest(SOURCE), frozenset(granted))
 
 
+@pytest.mark.long
 def test_a_process_starts_anew_when_more_was_granted_since_it_started(brood: Brood) -> None:
     before = brood.child(_version())
 

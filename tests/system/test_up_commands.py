@@ -11,6 +11,8 @@ import pytest
 
 from tests.support.product import Product
 
+pytestmark = pytest.mark.long
+
 
 def listed(product: Product, *words: str) -> list[dict[str, Any]]:
     done = product.command(*words, "--json")
@@ -116,7 +118,6 @@ def test_what_the_api_refuses_is_said_in_its_words(product: Product, words: tupl
     assert said in done.err
 
 
-@pytest.mark.long
 def test_a_home_comes_back_from_its_backup(
     products: Callable[..., Product], product: Product, poster: str, tmp_path: Path
 ) -> None:
