@@ -13,8 +13,8 @@ from typing import Any
 
 _OFTEN = 3
 _MARK = re.compile(r"%\((\w+)\)s|%%")
-_STRANGE_SESSION = frozenset({"26000", "42P05"})
-"""PostgreSQL's codes for a prepared statement that is not there, and for one that is there already."""
+_STRANGE_SESSION = frozenset({"26000", "42P05", "0A000"})
+"""PostgreSQL's codes for a prepared statement that is not there, is there already, or whose tables have changed."""
 _log = logging.getLogger(__name__)
 
 
@@ -54,7 +54,7 @@ class Planned:
 
     @staticmethod
     def failed(code: str | None) -> None:
-        """A statement failed with this code of PostgreSQL's: keep nothing more where sessions are not our own."""
+        """A statement failed with this code of PostgreSQL's: keep no more where what is kept cannot be relied on."""
         if code in _STRANGE_SESSION and Planned._kept:
             Planned._kept = False
-            _log.warning("PostgreSQL is behind a pooler of transactions: statements are planned at every run")
+            _log.warning("PostgreSQL did not keep a statement (%s): from now on each is planned at every run", code)
