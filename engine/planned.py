@@ -1,8 +1,9 @@
-"""Statements that a PostgreSQL session keeps: the server parses each once, and mostly plans it once.
+"""Statements that a PostgreSQL session keeps: the server parses each once.
 
-To parse and plan a short statement takes the server longer than to carry it out. A session keeps what it has run often;
-a process that asks once or twice gains nothing by it. Behind a pooler that lends sessions by the transaction, a session
-may not have what it was given: the first transaction that meets this fails, and from then on nothing is kept.
+To read a short statement takes the server longer than to carry it out. A session keeps what it has run often; a process
+that asks once or twice gains nothing by it. It is planned at every run all the same: a plan that was made while tables
+were small would go on reading them from end to end as they grow. Behind a pooler that lends sessions by the transaction,
+a session may not have what it was given: the first transaction that meets this fails, and from then on nothing is kept.
 """
 
 import hashlib
@@ -33,7 +34,7 @@ class Planned:
             names.append(mark[1])
             return f"${len(names)}"
 
-        self._prepare = f"PREPARE {self._name} AS {_MARK.sub(numbered, sql)}"
+        self._prepare = f"SET plan_cache_mode = force_custom_plan; PREPARE {self._name} AS {_MARK.sub(numbered, sql)}"
         given = ", ".join(f"%({name})s" for name in names)
         self._execute = f"EXECUTE {self._name} ({given})" if names else f"EXECUTE {self._name}"
         self._sql = sql
@@ -57,4 +58,4 @@ class Planned:
         """A statement failed with this code of PostgreSQL's: keep no more where what is kept cannot be relied on."""
         if code in _STRANGE_SESSION and Planned._kept:
             Planned._kept = False
-            _log.warning("PostgreSQL did not keep a statement (%s): from now on each is planned at every run", code)
+            _log.warning("PostgreSQL did not keep a statement (%s): from now on each is read anew at every run", code)
