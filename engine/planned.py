@@ -2,8 +2,8 @@
 
 To read a short statement takes the server longer than to carry it out. A session keeps what it has run often; a process
 that asks once or twice gains nothing by it. It is planned at every run all the same: a plan that was made while tables
-were small would go on reading them from end to end as they grow. Behind a pooler that lends sessions by the transaction,
-a session may not have what it was given: the first transaction that meets this fails, and from then on nothing is kept.
+were small would go on reading them from end to end as they grow. Behind a pooler that lends sessions by the transaction
+one may lack what it was given: the first transaction that meets this fails, and from then on nothing is kept.
 """
 
 import hashlib
