@@ -20,6 +20,7 @@ pytest_plugins = [
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--engine", default="embedded", help="the engine of the system tests: an Inngest server's address")
+    parser.addoption("--away", type=float, default=2.0, help="seconds for which boundary 25 takes the engine away")
 
 
 @pytest.fixture(autouse=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 
 import pytest
 
@@ -13,16 +14,32 @@ from tests.support import story
 
 pytestmark = pytest.mark.kill
 
+_SENT = (
+    "select count(*) from orders o join routes r on r.task_id = o.task_id "
+    "where r.message_id = :message and o.upstream_id is not null"
+)
 
-def test_25_messages_that_come_while_the_engine_is_away_are_kept_and_read_in_their_order(rig: Rig) -> None:
+
+def test_25_messages_that_come_while_the_engine_is_away_are_kept_and_read_in_their_order(
+    rig: Rig, pytestconfig: pytest.Config
+) -> None:
+    """For as long as `--away` says; `pytest tests/faults/test_engine_away.py -m "" -k test_25 --away 600` is the
+    ten minutes. Two pictures are at the studio, and a turn may be anywhere, when it goes.
+    """
     _, first = rig.posters()
     task = rig.ended(first)
+    _, ordering = rig.posters()
+    rig.product.until("an order at the studio", lambda: rig.rows.one(_SENT, message=ordering))
     engine = rig.product.row("engine").pid
     assert engine is not None
     # Frozen, so that the supervisor does not start another: nobody answers, as on a machine that hangs.
     os.kill(engine, signal.SIGSTOP)
+    back = time.monotonic() + pytestconfig.getoption("--away")
     try:
-        said = [rig.say(f"A word for later, number {n}.", task_id=task) for n in range(5)]
+        said = []
+        for n in range(5):
+            said.append(rig.say(f"A word for later, number {n}.", task_id=task))
+            time.sleep(max(0.0, (back - time.monotonic()) / (5 - n)))
         states = [rig.product.get(f"/api/v1/messages/{one}")["state"] for one in said]
     finally:
         rig.product.kill("engine")
@@ -34,6 +51,8 @@ def test_25_messages_that_come_while_the_engine_is_away_are_kept_and_read_in_the
     query = "select ref_id from inbox where task_id = :task and kind = 'message' order by position"
     assert [ref for (ref,) in rig.rows.ask(query, task=task)] == [first, *said]
     assert_books_are_closed(rig, task)
+    other = rig.ended(ordering)
+    assert_nothing_lost_or_doubled(rig, other, works=2)
 
 
 @pytest.mark.parametrize("point", ["decide.recorded.after_commit", "order.accepted.after_commit"])
