@@ -11,12 +11,12 @@ import sqlalchemy as sa
 
 from app.standins.model.config import ModelConfig
 from app.standins.model.server import close, create_app
-from tests.faults.rig import MODEL_KEY, PROGRAM, Model, Rig, Rows, settings_of
+from tests.faults.rig import MODEL_KEY, Model, Rig, Rows, settings_of
 from tests.faults.stage import Stage
 from tests.generation.world import Studio, studio
 from tests.studio import running
 from tests.support.databases import Store
-from tests.support.product import Product
+from tests.support.product import LOADED_FIRST, Product
 from tests.support.wsgi import serving
 
 
@@ -27,7 +27,7 @@ def shared_rig(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
     app = create_app(ModelConfig(tmp_path_factory.mktemp("model"), key=MODEL_KEY, faults=True))
     with serving(app) as model_url, studio(tmp_path_factory.mktemp("studio")) as made:
         model = Model(model_url)
-        product = Product(tmp_path_factory.mktemp("home"), env=settings_of(made, model, url), program=PROGRAM)
+        product = Product(tmp_path_factory.mktemp("home"), env=settings_of(made, model, url), program=LOADED_FIRST)
         try:
             product.start()
             rows = Rows(url or f"sqlite:///file:{product.home / 'loopwright.sqlite'}?mode=ro&uri=true")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -22,20 +21,10 @@ from core.crash import FROM_FILE
 from tests.generation.world import KEY as JOBS_KEY
 from tests.generation.world import Studio
 from tests.support import story
-from tests.support.product import COMMAND, Product
+from tests.support.product import COMMAND, MORTAL, Product
 from tests.support.waiting import until
 
 MODEL_KEY = "a-key-of-these-tests"
-_LOADED_FIRST = """
-from router.language import language_of
-language_of("What shall we make?")
-from app.cli import main
-main()
-"""
-PROGRAM = (sys.executable, "-P", "-c", _LOADED_FIRST)
-"""The product, which has loaded its slowest library before it forks: a worker that comes after a death would spend a
-second of processor time on that, which is a good part of what a death costs a test.
-"""
 TOWNS = iter(
     f"{first}{middle}{last}"
     for first in ("North", "South", "East", "West")
@@ -230,10 +219,7 @@ def settings_of(studio: Studio, model: Model, database_url: str) -> dict[str, st
         "LOOPWRIGHT_GENERATORS": "jobs",
         "LOOPWRIGHT_JOBS_URL": studio.url,
         "LOOPWRIGHT_JOBS_KEY": JOBS_KEY,
-        # What dies in the middle of a step is waited for as long as this.
-        "LOOPWRIGHT_LEASE_SECONDS": "2",
-        # What is loaded before the forks starts no thread of its own then.
-        "OPENBLAS_NUM_THREADS": "1",
+        **MORTAL,
         "OPENAI_API_KEY": MODEL_KEY,
         "OPENAI_BASE_URL": f"{model.url}/v1",
     }

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.product import Product
+from tests.support.product import LOADED_FIRST, MORTAL, Product
 
 
 @pytest.fixture(scope="module")
 def mortal(products: Callable[..., Product]) -> Product:
     """What was killed at one hop must not have left anything behind for the next."""
-    return products()
+    return products(program=LOADED_FIRST, **MORTAL)

@@ -25,6 +25,16 @@ _ADDRESS = re.compile(r"(http://127\.0\.0\.1:\d+)/\?token=([\w.~-]+)")
 # The keys of a server that `--engine` names, read before the tests' clean environment hides them.
 ENGINE_KEYS = {name: os.environ[name] for name in ("INNGEST_SIGNING_KEY", "INNGEST_EVENT_KEY") if os.environ.get(name)}
 COMMAND = (sys.executable, "-P", "-m", "app.cli")
+_LOAD_FIRST = """
+from router.language import language_of
+language_of("What shall we make?")
+from app.cli import main
+main()
+"""
+LOADED_FIRST = (sys.executable, "-P", "-c", _LOAD_FIRST)
+"""The product, which has loaded its slowest library before it forks: a worker that comes after a death would spend a
+second of processor time on that, which is a good part of what a death costs a test.
+"""
 # Short pauses, so that a kill costs a test a second or two instead of half a minute.
 QUICK = {
     "LOOPWRIGHT_LEASE_SECONDS": "5",
@@ -32,6 +42,13 @@ QUICK = {
     "LOOPWRIGHT_RETRY_SECONDS": "1",
     "LOOPWRIGHT_WATCH_SECONDS": "1",
 }
+MORTAL = {
+    # What dies in the middle of a step is waited for as long as this.
+    "LOOPWRIGHT_LEASE_SECONDS": "2",
+    # What is loaded before the forks starts no thread of its own then.
+    "OPENBLAS_NUM_THREADS": "1",
+}
+"""Of a product that is started with `LOADED_FIRST`, and whose processes die."""
 
 
 @dataclass(frozen=True)
@@ -179,9 +196,9 @@ def products(
     """Starts products in fresh homes, with settings as keyword arguments; all of them end with the module."""
     started: list[Product] = []
 
-    def start(home: Path | None = None, **env: str) -> Product:
+    def start(home: Path | None = None, *, program: Sequence[str] = COMMAND, **env: str) -> Product:
         place = home or tmp_path_factory.mktemp("home")
-        product = Product(place, request.config.getoption("--engine"), env)
+        product = Product(place, request.config.getoption("--engine"), env, program)
         started.append(product)
         return product.start()
 
