@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import inngest
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 
 class Event(BaseModel):
@@ -113,3 +115,26 @@ class RunFailed(BaseModel):
     def of(cls, event: inngest.Event) -> Self:
         """Read an arrived event; raises pydantic's ValidationError when a field is missing."""
         return cls.model_validate(dict(event.data))
+
+
+class RunFinished(BaseModel):
+    """What the engine says of a run that came to its end, whichever it was; `at` is the moment of that."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+    name: ClassVar[str] = "inngest/function.finished"
+
+    function_id: Annotated[str, Field(max_length=200)]
+    run_id: Annotated[str, Field(min_length=1, max_length=64)]
+    status: Literal["completed", "failed", "cancelled"]
+    at: datetime
+    result: Any = None
+    error: Any = None
+    event: Any = None
+
+    @classmethod
+    def of(cls, event: inngest.Event) -> Self:
+        """Read an arrived event; raises pydantic's ValidationError when a field is missing."""
+        told = event.data.get("_inngest")
+        status = told.get("status") if isinstance(told, Mapping) else None
+        said = {"status": str(status).lower(), "at": datetime.fromtimestamp(event.ts / 1000, UTC)}
+        return cls.model_validate({**event.data, **said})

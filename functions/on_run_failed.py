@@ -5,10 +5,9 @@ from __future__ import annotations
 from functools import partial
 
 import inngest
-from pydantic import ValidationError
 
 from core.events import RunFailed
-from functions.shell import stepped
+from functions.shell import stepped, told_by_engine
 from skills.review import failures
 from skills.review.failures import Failed
 from skills.review.parts import ReviewParts
@@ -23,10 +22,7 @@ def on_run_failed(client: inngest.Inngest, parts: ReviewParts) -> inngest.Functi
 
     @client.create_function(fn_id="on-run-failed", trigger=inngest.TriggerEvent(event=RunFailed.name), retries=8)
     def handler(ctx: inngest.ContextSync) -> str:
-        try:
-            told = RunFailed.of(ctx.event)
-        except ValidationError:
-            raise inngest.NonRetriableError("the event does not say which run of which function failed") from None
+        told = told_by_engine(RunFailed, ctx.event)
         if told.function_id == deaf:
             return "the notices themselves fail"
         failed = Failed(told.function_id, told.run_id, told.error, told.event)

@@ -14,6 +14,7 @@ from functions.forget import forget
 from functions.generate import generate
 from functions.notify import notify
 from functions.on_run_failed import on_run_failed
+from functions.record_skill_run import record_skill_run
 from functions.remember import remember
 from functions.review_skills import review_skills
 from functions.route_message import route_message
@@ -54,6 +55,7 @@ def all_functions(client: inngest.Inngest, parts: Any) -> list[inngest.Function[
         notify(client, parts.database, parts.settings.webhook_of),
         review_skills(client, parts.review, parts.settings.timezone),
         on_run_failed(client, parts.review),
+        record_skill_run(client, parts.database, parts.settings.skill_failures),
         sync_index(client, parts.search),
         remember(client, parts.memory),
         forget(client, parts.memory),

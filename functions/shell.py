@@ -9,10 +9,11 @@ import inngest
 from pydantic import ValidationError
 
 from core.errors import BusyError, LoopwrightError, LostError
-from core.events import Event
+from core.events import Event, RunFailed, RunFinished
 
 Result = TypeVar("Result")
 Heard = TypeVar("Heard", bound=Event)
+Told = TypeVar("Told", RunFailed, RunFinished)
 LOST = "lost"
 """What a step answers when its execution no longer holds the work: the function ends and says nothing."""
 
@@ -25,6 +26,16 @@ def heard(kind: type[Heard], event: inngest.Event) -> Heard:
         raise inngest.NonRetriableError(
             f"{event.name} lacks what it must carry: {error.error_count()} faults"
         ) from None
+
+
+def told_by_engine(kind: type[Told], event: inngest.Event) -> Told:
+    """What the engine itself says of a run; never what somebody gives who has the function invoked."""
+    if event.name != kind.name:
+        raise inngest.NonRetriableError(f"{event.name} is not the engine's word on a run")
+    try:
+        return kind.of(event)
+    except ValidationError:
+        raise inngest.NonRetriableError(f"{event.name} does not say which run of which function it is of") from None
 
 
 def stepped(act: Callable[[], Result]) -> Callable[[], Result | str]:

@@ -13,9 +13,9 @@ from typing import Any
 
 from core.database import Scope
 from sidecar.tools import Tools
-from skills import book, lifecycle, promotion, refusals, runs, starts, versions
+from skills import book, endings, lifecycle, refusals, runs, starts, versions
 from skills.refusals import What
-from skills.runs import Ended, SkillRun
+from skills.runs import Ended
 from skills.versions import Version
 
 _log = logging.getLogger(__name__)
@@ -70,12 +70,9 @@ class Pins:
         with self._lock:
             self._pinned.pop(run_id, None)
         with self._tools.transaction("skill-run") as scope:
-            run = runs.find(scope, run_id)
-            if run is None or not runs.ended(
-                scope, run_id, status, output=output, error=error, attempts=attempts or run.attempts
-            ):
+            most = self._tools.rules.failures
+            if not endings.note(scope, run_id, status, most=most, output=output, error=error, attempts=attempts):
                 return
-            self._judge(scope, run, status)
         # A candidate may go further, or a version that served before was needed for the last time.
         self._again()
 
@@ -129,20 +126,6 @@ class Pins:
                     return Skipped(why)
         self._remember(call.run_id, version)
         return version
-
-    def _judge(self, scope: Scope, run: SkillRun, status: Ended) -> None:
-        scope.changed("skill", self._stem)
-        if run.stage != "live" or run.function_id.endswith("-failure"):
-            return
-        version = versions.get(scope, run.version_id)
-        match status:
-            case "completed":
-                promotion.run_completed(scope, self._stem, version)
-            case "failed":
-                most = self._tools.rules.failures
-                promotion.run_failed(scope, self._stem, version, run.function_id, run.run_id, most)
-            case _:
-                pass
 
     def _choose(self, scope: Scope, call: Call) -> tuple[Version, str] | None:
         """Read from the book, which may know more than this process does yet."""

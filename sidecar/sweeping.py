@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from core.errors import LoopwrightError, NotFoundError
+from core.orchestrator.trace import error_in
 from sidecar.skill import Skill
 from sidecar.tools import Tools
 from skills import runs
@@ -57,5 +58,5 @@ class Sweep:
             run.run_id,
             status,
             output=told if status == "completed" else None,
-            error=told if status == "failed" else None,
+            error=error_in(told) if status == "failed" else None,
         )

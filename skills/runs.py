@@ -17,12 +17,20 @@ from skills.tables import skill_runs, skill_versions
 MAX_KEPT = 64 * 1024
 """Bytes of an event, output or error that are kept whole; of a larger one its beginning."""
 
+UNSEEN = "unseen"
+"""The stage of a run that nobody was called for."""
+
 Ended = Literal["completed", "failed", "cancelled", "lost"]
 
 
 @dataclass(frozen=True)
 class SkillRun:
-    """`stage` is `live`, or `canary` where it runs on a candidate; `status` `running` or how it ended."""
+    """`status` is `running` or how it ended.
+
+    `stage` is `live`, `canary` where it runs on a candidate, or `unseen`: the engine began it and told how it ended,
+    and the skill was never called for it. It counts among the runs of the version that served then, and speaks neither
+    for nor against that.
+    """
 
     run_id: str
     skill_id: str
@@ -95,12 +103,53 @@ def called(scope: Scope, run_id: str) -> None:
 
 
 def ended(
-    scope: Scope, run_id: str, status: Ended, *, output: Any = None, error: Any = None, attempts: int = 0
+    scope: Scope,
+    run_id: str,
+    status: Ended,
+    *,
+    output: Any = None,
+    error: Any = None,
+    attempts: int = 0,
+    at: datetime | None = None,
+    was: str = "running",
 ) -> bool:
-    """How it ended, the first time it is told; False when that was known, or the run is not."""
-    running = (skill_runs.c.run_id == run_id) & (skill_runs.c.status == "running")
+    """How it ended, now or at a moment; False when it stands otherwise than as it `was`, or is not known."""
+    before = (skill_runs.c.run_id == run_id) & (skill_runs.c.status == was)
     values = {"status": status, "output": kept(output), "error": kept(error), "attempts": attempts}
-    return scope.change(scope.update(skill_runs).where(running).values(ended_at=scope.now, **values)) == 1
+    return scope.change(scope.update(skill_runs).where(before).values(ended_at=at or scope.now, **values)) == 1
+
+
+def entered(
+    scope: Scope,
+    *,
+    run_id: str,
+    skill_id: str,
+    function_id: str,
+    version_id: str,
+    event: Mapping[str, Any],
+    status: Ended,
+    output: Any,
+    error: Any,
+    began_at: datetime,
+    ended_at: datetime,
+) -> bool:
+    """Keep a run that was never called for and has ended, once; False when it is known."""
+    return scope.insert_new(
+        skill_runs,
+        run_id=run_id,
+        skill_id=skill_id,
+        function_id=function_id,
+        version_id=version_id,
+        stage=UNSEEN,
+        status=status,
+        attempts=0,
+        event=kept(dict(event)),
+        output=kept(output),
+        error=kept(error),
+        began_at=began_at,
+        called_at=began_at,
+        ended_at=ended_at,
+    )
 
 
 def pinned(scope: Scope, version_id: str) -> bool:
@@ -151,7 +200,9 @@ def completed(scope: Scope, version_id: str, limit: int) -> list[SkillRun]:
 def has_ended(scope: Scope, version_id: str) -> bool:
     """Whether any run of this version has ended: it then has a history."""
     query = scope.select(skill_runs.c.run_id).where(
-        skill_runs.c.version_id == version_id, skill_runs.c.status.in_(("completed", "failed"))
+        skill_runs.c.version_id == version_id,
+        skill_runs.c.status.in_(("completed", "failed")),
+        skill_runs.c.stage != UNSEEN,
     )
     return scope.first(query.limit(1)) is not None
 
@@ -172,6 +223,7 @@ def failed_in_a_row(scope: Scope, version_id: str, function_id: str, most: int) 
         skill_runs.c.version_id == version_id,
         skill_runs.c.function_id == function_id,
         skill_runs.c.status.in_(("completed", "failed")),
+        skill_runs.c.stage != UNSEEN,
     )
     newest_first = query.order_by(skill_runs.c.ended_at.desc(), skill_runs.c.run_id.desc())
     newest = [row.status for row in scope.rows(newest_first.limit(most))]

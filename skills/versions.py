@@ -119,11 +119,13 @@ def listing(scope: Scope, stem: str, limit: int = 100) -> list[Version]:
     return [_version(row) for row in scope.rows(query.order_by(skill_versions.c.number.desc()).limit(limit))]
 
 
-def served_with(scope: Scope, stem: str, function_id: str) -> Version | None:
-    """The version with this function that served last, whatever became of it."""
+def served_with(scope: Scope, stem: str, function_id: str, by: datetime | None = None) -> Version | None:
+    """The version with this function that served last, or last began to serve by a moment, whatever became of it."""
     query = scope.select(skill_versions).where(
         skill_versions.c.skill_id == stem, skill_versions.c.active_at.is_not(None)
     )
+    if by is not None:
+        query = query.where(skill_versions.c.active_at <= by)
     newest = query.order_by(skill_versions.c.active_at.desc(), skill_versions.c.number.desc()).limit(20)
     found = (_version(row) for row in scope.rows(newest))
     return next((version for version in found if function_id in version.function_ids), None)

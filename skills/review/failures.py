@@ -14,9 +14,9 @@ from runtime import credits, notices, tasks
 from runtime.tables import tasks as task_rows
 from skills import book, runs, versions
 from skills.book import Skill
+from skills.ledger import APP
 from skills.review import repair
 from skills.review.handover import hand_over, task_behind
-from skills.review.lineage import APP
 from skills.review.parts import ReviewParts
 from skills.review.words import clean, error_text, text_in
 from skills.runs import SkillRun

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 from core.database import Scope
-from core.errors import NotFoundError
+from core.errors import LoopwrightError, NotFoundError
+from core.orchestrator.run_history import Run
 from runtime import tasks
 from skills import book, runs, versions
 from skills.review import alarms, changes, rows
@@ -19,6 +22,7 @@ from skills.review.rows import Review
 from skills.review.tunables import tunables
 from skills.versions import Version
 
+_log = logging.getLogger(__name__)
 WINDOW = timedelta(days=28)
 """How far a review looks back; never further than to the moment when the version began to serve."""
 PENDING = timedelta(days=7)
@@ -26,7 +30,7 @@ PENDING = timedelta(days=7)
 
 
 def gather_facts(parts: ReviewParts, workspace_id: str, review_id: str) -> str:
-    """Store the facts of a review, once; answers its state. Raises UnavailableError while the engine is away."""
+    """Store the facts of a review, once; answers its state."""
     with parts.database.reading(workspace_id) as scope:
         review = rows.get(scope, review_id)
         if review.state != "requested":
@@ -70,12 +74,21 @@ def _facts(parts: ReviewParts, workspace_id: str, version: Version) -> Facts:
     ids = [one for one in version.function_ids if not one.endswith("-failure")]
     now = parts.database.clock.now()
     since = max(version.active_at or version.created_at, now - WINDOW)
-    listed = of_engine(parts.runs, version.skill_id, ids, since)
+    listed = _history(parts, version.skill_id, ids, since)
     with parts.database.reading(workspace_id) as scope:
-        ledger = [one for one in runs.of_skill(scope, version.skill_id, MOST_RUNS) if one.function_id in ids]
+        ledger = [run for one in ids for run in runs.of_skill(scope, version.skill_id, MOST_RUNS, function_id=one)]
         observed = merged(listed, ledger, version.id, since)
         raised = alarms.of_skill(scope, version.skill_id, version.id, since)
     return gather(version.skill_id, version.number, since, now, observed, raised)
+
+
+def _history(parts: ReviewParts, stem: str, function_ids: Sequence[str], since: datetime) -> list[Run]:
+    """What the engine remembers; nothing where it does not answer, since the ledger has heard how each run ended."""
+    try:
+        return of_engine(parts.runs, stem, function_ids, since)
+    except LoopwrightError as error:
+        _log.warning("the review of %s goes by the ledger of runs alone: %s", stem, error)
+        return []
 
 
 def _change_of(scope: Scope, before: Review, serving: Version | None) -> Version | None:

@@ -7,9 +7,6 @@ from typing import Any
 
 from skills.review.words import text_in
 
-APP = "skill-"
-"""What the engine-wide ids of every skill's app begin with."""
-
 
 def invoker(event: Mapping[str, Any]) -> str | None:
     """The run behind an invoked run; None for one that an event or a schedule began.

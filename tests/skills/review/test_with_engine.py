@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -13,12 +13,9 @@ from zoneinfo import ZoneInfo
 import httpx
 import inngest
 
-from app.supervise.ports import free_ports
 from app.tables import whole
-from app.worker.application import create_app
 from core.clock import Clock, SystemClock
 from core.database import Database
-from core.errors import LoopwrightError
 from core.model_scripted import ScriptedModel
 from core.orchestrator.bells import InngestBells
 from core.orchestrator.engine import Engine, bearer
@@ -34,8 +31,8 @@ from skills.versions import Version
 from tests.skills.saved import live
 from tests.support.databases import Store
 from tests.support.engines import RunningEngine, any_engine, every_engine, moved_by_tests, running
+from tests.support.own_app import client_of, served
 from tests.support.waiting import until
-from tests.support.wsgi import serving
 
 __all__ = ["any_engine"]
 
@@ -77,7 +74,7 @@ def watch_skill(client: inngest.Inngest) -> inngest.Function[Any]:
 @contextmanager
 def world(engine_of: RunningEngine, folder: Path, clock: Clock) -> Iterator[World]:
     engine = Engine.at(engine_of.url, engine_of.signing_key, engine_of.event_key)
-    own, foreign = (_client(engine_of, app) for app in ("loopwright", "skill-watch"))
+    own, foreign = (client_of(engine_of, app) for app in ("loopwright", "skill-watch"))
     store = Store(f"sqlite:///{folder / 'live.sqlite'}")
     with store.database.unscoped() as connection:
         whole().create_all(connection)
@@ -94,40 +91,6 @@ def world(engine_of: RunningEngine, folder: Path, clock: Clock) -> Iterator[Worl
         stack.enter_context(served(own, functions, engine, clock))
         stack.enter_context(served(foreign, [watch_skill(foreign)], engine, clock))
         yield World(store, engine, version)
-
-
-@contextmanager
-def served(
-    client: inngest.Inngest, functions: Sequence[inngest.Function[Any]], engine: Engine, clock: Clock
-) -> Iterator[None]:
-    port = free_ports(1)[0]
-    app, registration = create_app(client, functions, engine, f"http://127.0.0.1:{port}", clock, pause=0.3)
-    with serving(app, port):
-        registration.start()
-        try:
-            until(f"{client.app_id} registered", lambda: _registered(engine, client.app_id), 20)
-            yield
-        finally:
-            registration.stop()
-            client._http_client._http_client_sync.close()
-
-
-def _client(engine: RunningEngine, app_id: str) -> inngest.Inngest:
-    return inngest.Inngest(
-        app_id=app_id,
-        is_production=engine.signing_key is not None,
-        signing_key=engine.signing_key,
-        event_key=engine.event_key,
-        api_base_url=engine.url,
-        event_api_base_url=engine.url,
-    )
-
-
-def _registered(engine: Engine, app_id: str) -> bool:
-    try:
-        return bool(engine.get(f"/v1/apps/{app_id}/functions"))
-    except LoopwrightError:
-        return False
 
 
 @every_engine

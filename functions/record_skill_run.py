@@ -1,0 +1,40 @@
+"""The ledger of skills' runs, as a durable function."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import inngest
+
+from core.database import Database
+from core.events import RunFinished
+from functions.shell import stepped, told_by_engine
+from skills import ledger
+from skills.ledger import APP, End
+
+
+def record_skill_run(client: inngest.Inngest, database: Database, failures: int) -> inngest.Function[str]:
+    """Trigger `inngest/function.finished` of skills' functions, so that no other run's end costs a call, nor its own.
+
+    One call and no step: the run's row is what makes a repeat harmless. Answers what that changed.
+    """
+
+    @client.create_function(
+        fn_id="record-skill-run",
+        trigger=inngest.TriggerEvent(event=RunFinished.name, expression=f"event.data.function_id.startsWith('{APP}')"),
+        retries=8,
+    )
+    def handler(ctx: inngest.ContextSync) -> str:
+        told = told_by_engine(RunFinished, ctx.event)
+        end = End(
+            function=told.function_id,
+            run_id=told.run_id,
+            status=told.status,
+            at=told.at,
+            output=told.result if told.status == "completed" else None,
+            error=told.error if told.status == "failed" else None,
+            event=told.event,
+        )
+        return stepped(partial(ledger.record, database, end, failures))()
+
+    return handler

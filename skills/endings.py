@@ -1,0 +1,50 @@
+"""The end of a run, written down once, and what follows from it for the version that ran."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from core.database import Scope
+from skills import promotion, runs, versions
+from skills.runs import Ended, SkillRun
+
+
+def note(
+    scope: Scope,
+    run_id: str,
+    status: Ended,
+    *,
+    most: int,
+    output: Any = None,
+    error: Any = None,
+    attempts: int = 0,
+    at: datetime | None = None,
+    was: str = "running",
+) -> bool:
+    """Write down how a run ended; False when the run is not known, or stands otherwise than as it `was`.
+
+    `most` failures in a row end the service of a version. Without `attempts` those that are known stay.
+    """
+    run = runs.find(scope, run_id)
+    if run is None:
+        return False
+    tries = attempts or run.attempts
+    if not runs.ended(scope, run_id, status, output=output, error=error, attempts=tries, at=at, was=was):
+        return False
+    scope.changed("skill", run.skill_id)
+    _judge(scope, run, status, most)
+    return True
+
+
+def _judge(scope: Scope, run: SkillRun, status: Ended, most: int) -> None:
+    if run.stage != "live" or run.function_id.endswith("-failure"):
+        return
+    match status:
+        case "completed":
+            promotion.run_completed(scope, run.skill_id, versions.get(scope, run.version_id))
+        case "failed":
+            version = versions.get(scope, run.version_id)
+            promotion.run_failed(scope, run.skill_id, version, run.function_id, run.run_id, most)
+        case "cancelled" | "lost":
+            pass

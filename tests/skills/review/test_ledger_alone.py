@@ -1,0 +1,100 @@
+"""Where the engine's history is gone or does not answer, the ledger gives a review the same numbers."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from core.errors import RefusedError, UnavailableError
+from core.orchestrator.run_history import Run, RunPage
+from skills import ledger, runs
+from skills.ledger import End
+from skills.review.history import MOST_RUNS
+from skills.runs import Ended
+from skills.versions import Version
+from tests.skills.ended import ERROR, UNREACHABLE, run_id
+from tests.skills.review.history import Remembering, ask, begin, parts, past, review, skill
+from tests.support.databases import Store
+
+DECIDES: dict[str, object] = {"decision": "keep"}
+
+
+class Silent:
+    """An engine that gives no history: it is away, older than its lists, or refuses our key."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def page(self, *asked: object) -> RunPage:
+        raise self._error
+
+
+def lived(store: Store, version: Version) -> list[Run]:
+    """Runs that ended in every way, most with a question to people; the engine's memory of them."""
+    told: list[Run] = []
+    ways: tuple[tuple[Ended, bool, bool, int], ...] = (
+        # How it ended; whether the skill was called for it; whether the sidecar gave the last answer; its attempts.
+        *[("completed", True, True, 1 + n % 3) for n in range(6)],
+        ("failed", True, True, 4),
+        ("failed", True, False, 0),
+        ("completed", True, False, 0),
+        ("cancelled", True, False, 0),
+        *[("failed", False, False, 0) for _ in range(2)],
+        ("cancelled", False, False, 0),
+    )
+    for n, (status, was_called, has_answered, attempts) in enumerate(ways):
+        began = store.clock.now()
+        name = run_id(began, n)
+        if was_called:
+            with store.database.transaction(store.workspace_id) as scope:
+                begin(scope, version, name)
+                ask(store, scope, version, name, ["false alarm", "real", None][n % 3])
+        store.clock.advance(timedelta(seconds=2 + n))
+        error = (ERROR if was_called else UNREACHABLE) if status == "failed" else None
+        if has_answered:
+            with store.database.transaction(store.workspace_id) as scope:
+                runs.ended(scope, name, status, output={"measured": n}, error=error, attempts=attempts)
+        now = store.clock.now()
+        told.append(Run(name, "skill-watch", "work", status, began.isoformat(), now.isoformat()))
+        # The engine's word arrives when somebody is there to hear it.
+        store.clock.advance(timedelta(minutes=30))
+        ledger.record(store.database, End("skill-watch-work", name, status, now, error=error), 99)
+    store.clock.advance(timedelta(days=2))
+    return told
+
+
+def numbers(store: Store, engine: Any) -> dict[str, Any]:
+    done = review(store, parts(store, DECIDES, engine=engine))
+    found = dict(done.facts["facts"])
+    assert done.state == "done"
+    return found
+
+
+def test_every_number_is_the_same_with_the_history_and_without(store: Store) -> None:
+    told = lived(store, skill(store))
+
+    with_history = numbers(store, Remembering(told))
+
+    counted = [with_history[name] for name in ("runs", "ended", "completed", "failed")]
+    assert counted == [13, 11, 7, 4]
+    assert with_history["retries"] == 9
+    assert (with_history["false_alarms"], with_history["real"], with_history["ignored"]) == (4, 3, 3)
+    assert len(with_history["repeated_failures"]) == 2
+    for gone in (
+        Remembering(),
+        Remembering(told[:5]),
+        Silent(UnavailableError("this engine lists no runs")),
+        Silent(RefusedError("the engine refuses our key")),
+    ):
+        assert numbers(store, gone) == with_history
+
+
+def test_the_runs_of_one_function_leave_those_of_another_in_sight(store: Store) -> None:
+    version = skill(store)
+    past(store, version, 6)
+    handler = {"skill_id": "watch", "function_id": "work-failure", "version_id": version.id, "stage": "live"}
+    with store.database.transaction(store.workspace_id) as scope:
+        for n in range(MOST_RUNS):
+            runs.began(scope, run_id=f"handler{n}", event={}, **handler)
+
+    assert numbers(store, Remembering())["completed"] == 6

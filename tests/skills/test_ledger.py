@@ -1,0 +1,216 @@
+"""The engine's word on the end of a run, in the ledger: once, for whichever skill, whoever served it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import inngest
+import pytest
+import sqlalchemy as sa
+
+from core.events import RunFailed, RunFinished
+from core.orchestrator.run_ids import queued_at
+from core.tables import workspaces
+from functions.shell import told_by_engine
+from skills import book, ledger, promotion, runs, versions
+from skills.ledger import End
+from skills.runs import Ended, SkillRun
+from skills.tables import skill_runs, skill_versions
+from skills.versions import Version
+from tests.skills.ended import ERROR, UNREACHABLE, run_id
+from tests.skills.saved import live, run, saved
+from tests.support.databases import START, Store
+
+FAILURES = 3
+
+
+def version(store: Store, stem: str = "watch", text: str = "1") -> Version:
+    with store.database.transaction(store.workspace_id) as scope:
+        return live(scope, stem, text)
+
+
+def begun(store: Store, of: Version, name: str, stage: str = "live", status: Ended | None = None) -> None:
+    with store.database.transaction(store.workspace_id) as scope:
+        run(scope, of, name, status, stage)
+
+
+def told(store: Store, name: str, status: Ended, **more: Any) -> str:
+    """What the ledger makes of the engine's word, which comes twice: the second time is no news."""
+    said: dict[str, Any] = {"function": "skill-watch-work", "at": store.clock.now(), **more}
+    end = End(run_id=name, status=status, **said)
+    first = ledger.record(store.database, end, FAILURES)
+    assert ledger.record(store.database, end, FAILURES) == ("not ours" if first == "not ours" else "known")
+    return first
+
+
+def kept(store: Store, name: str) -> SkillRun | None:
+    with store.database.reading(store.workspace_id) as scope:
+        return runs.find(scope, name)
+
+
+def row(store: Store, name: str) -> SkillRun:
+    found = kept(store, name)
+    assert found is not None
+    return found
+
+
+def test_what_the_sidecar_wrote_down_stays_as_it_is(store: Store) -> None:
+    begun(store, version(store), "r1", status="completed")
+    before = row(store, "r1")
+    store.clock.advance(timedelta(seconds=5))
+
+    assert told(store, "r1", "completed", output="another") == "known"
+    assert row(store, "r1") == before
+
+
+@pytest.mark.parametrize(
+    ("status", "more", "output", "error"),
+    [
+        ("completed", {"output": {"a": 1}}, {"a": 1}, None),
+        ("failed", {"error": ERROR}, None, ERROR),
+        ("failed", {"error": UNREACHABLE}, None, UNREACHABLE | {"message": "Unable to reach SDK URL"}),
+        ("cancelled", {}, None, None),
+    ],
+)
+def test_a_run_whose_end_the_sidecar_missed_ends_at_the_engines_moment(
+    store: Store, status: Ended, more: dict[str, Any], output: object, error: object
+) -> None:
+    begun(store, version(store), "r1")
+    ended = store.clock.now() + timedelta(seconds=7)
+    store.clock.advance(timedelta(hours=1))
+
+    assert told(store, "r1", status, at=ended, **more) == "ended"
+    found = row(store, "r1")
+    assert (found.status, found.output, found.error, found.ended_at) == (status, output, error, ended)
+    assert (found.stage, found.function_id) == ("live", "work")
+
+
+def test_the_engine_has_the_last_word(store: Store) -> None:
+    begun(store, version(store), "r1", status="completed")
+    begun(store, version(store), "r2", status="lost")
+
+    assert told(store, "r1", "failed", error=ERROR) == "corrected"
+    assert told(store, "r2", "cancelled") == "corrected"
+    found = row(store, "r1")
+    assert (found.status, found.output, found.error) == ("failed", None, ERROR)
+    assert row(store, "r2").status == "cancelled"
+
+
+def test_a_run_that_was_never_called_for_counts_to_the_version_of_its_time_and_says_nothing_of_it(store: Store) -> None:
+    one = version(store)
+    store.clock.advance(timedelta(minutes=1))
+    queued = store.clock.now()
+    store.clock.advance(timedelta(minutes=1))
+    two = version(store, text="2")
+    event = {"name": "a/b", "data": {"n": 1}}
+    names = [run_id(queued, n) for n in range(FAILURES + 1)]
+
+    for name in names:
+        assert told(store, name, "failed", error=UNREACHABLE, event=event) == "entered"
+
+    found = row(store, names[0])
+    assert (found.version_id, found.stage, found.function_id, found.event) == (one.id, "unseen", "work", event)
+    assert (found.began_at, found.ended_at, found.attempts) == (queued, store.clock.now(), 0)
+    late = run_id(store.clock.now())
+    told(store, late, "failed", error=UNREACHABLE)
+    assert row(store, late).version_id == two.id
+    begun(store, two, "seen", status="failed")
+    with store.database.transaction(store.workspace_id) as scope:
+        assert runs.failed_in_a_row(scope, two.id, "work", 9) == 1
+        assert not runs.has_ended(scope, one.id)
+        assert book.get(scope, "watch").status == "active"
+        assert runs.rates(scope, "watch", START).failed == FAILURES + 3
+
+
+def test_too_many_failures_that_only_the_engine_told_of_end_a_versions_service(store: Store) -> None:
+    one, two = version(store), version(store, text="2")
+    for n in range(FAILURES):
+        begun(store, two, f"r{n}")
+        assert told(store, f"r{n}", "failed", error=ERROR) == "ended"
+
+    with store.database.reading(store.workspace_id) as scope:
+        assert book.get(scope, "watch").version_id == one.id
+        assert versions.get(scope, two.id).stage == "quarantined"
+
+
+def test_a_candidate_that_waits_for_its_first_runs_is_looked_at_again(store: Store) -> None:
+    one = version(store)
+    with store.database.transaction(store.workspace_id) as scope:
+        two = saved(scope, "watch", "2", "agent")
+        promotion.stage(scope, "watch", two, "canary")
+        before = book.get(scope, "watch").epoch
+    begun(store, two, "r1", "canary")
+    told(store, "r1", "failed", error=ERROR)
+
+    with store.database.reading(store.workspace_id) as scope:
+        skill = book.get(scope, "watch")
+        assert (skill.epoch, skill.version_id) == (before + 1, one.id)
+        assert runs.counted(scope, two.id, "canary") == {"failed": 1}
+
+
+def test_functions_of_others_on_the_same_engine_leave_no_row(store: Store) -> None:
+    version(store)
+    for function in ("skill-theirs-work", "skill-watch-never-had", "skill-watchman-work"):
+        assert told(store, "r1", "failed", function=function, error=ERROR) == "not ours"
+    assert kept(store, "r1") is None
+
+
+def test_of_two_stems_that_fit_the_one_with_the_function_is_meant(store: Store) -> None:
+    version(store, "night")
+    longer = version(store, "night-watch")
+    told(store, "r1", "cancelled", function="skill-night-watch-work")
+
+    with store.database.transaction(store.workspace_id) as scope:
+        other = saved(scope, "night", "3")
+        functions = [{"id": "skill-night-watch-late", "triggers": [{"event": "a/b"}]}]
+        scope.change(scope.update(skill_versions).where(skill_versions.c.id == other.id).values(functions=functions))
+        promotion.activate(scope, "night", versions.get(scope, other.id))
+    told(store, "r2", "cancelled", function="skill-night-watch-late")
+
+    assert row(store, "r1").version_id == longer.id
+    assert (row(store, "r2").version_id, row(store, "r2").function_id) == (other.id, "watch-late")
+
+
+def test_rows_of_another_workspace_are_not_touched(store: Store) -> None:
+    theirs = version(store)
+    with store.database.unscoped() as connection:
+        other = {"id": "ws_other", "name": "O", "timezone": "UTC", "change_seq": 0, "created_at": store.clock.now()}
+        connection.execute(sa.insert(workspaces).values(**other))
+    with store.database.transaction("ws_other") as scope:
+        run(scope, theirs, "r1")
+
+    assert told(store, "r1", "cancelled") == "entered"
+    with store.database.reading("ws_other") as scope:
+        assert [one.status for one in scope.rows(scope.select(skill_runs.c.status))] == ["running"]
+
+
+def test_an_id_tells_when_its_run_was_queued() -> None:
+    assert queued_at(run_id(START)) == START
+    for other in ("", "run1", run_id(START).lower(), "8" + "Z" * 25, run_id(START) + "0"):
+        assert queued_at(other) is None
+
+
+def _event(name: str, **data: Any) -> inngest.Event:
+    return inngest.Event(name=name, data=data, ts=int(START.timestamp() * 1000))
+
+
+def test_only_the_engines_own_events_are_its_word() -> None:
+    data = {"function_id": "skill-watch-work", "run_id": "r1", "_inngest": {"status": "Cancelled"}}
+
+    said = told_by_engine(RunFinished, _event(RunFinished.name, **data))
+
+    assert (said.status, said.at, said.run_id) == ("cancelled", START, "r1")
+    for forged in (
+        _event("inngest/function.invoked", **data),
+        _event("watch/asked", **data),
+        _event(RunFailed.name, **data),
+        _event(RunFinished.name, **data | {"_inngest": {"status": "Waiting"}}),
+        _event(RunFinished.name, **data | {"_inngest": None}),
+        _event(RunFinished.name, **data | {"run_id": "x" * 65}),
+        _event(RunFinished.name),
+    ):
+        with pytest.raises(inngest.NonRetriableError):
+            told_by_engine(RunFinished, forged)
+    with pytest.raises(inngest.NonRetriableError):
+        told_by_engine(RunFailed, _event("inngest/function.invoked", **data))
