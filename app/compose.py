@@ -153,7 +153,7 @@ class Parts:
             CheckCall(),
             Finish(),
         )
-        desk = Desk(self.capabilities, objects)
+        desk = Desk(self.capabilities, objects, self.settings.overrun_factor)
         skills = SkillDesk(self.settings.home, self.settings.skill_path, self.settings.skill_edits_per_day)
         return (
             *core,

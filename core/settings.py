@@ -105,6 +105,9 @@ class Settings(BaseSettings):
     memory_quiet_seconds: int = Field(5, ge=1, description="quiet after which the memory reads what was said")
     poll_seconds: float = Field(2, gt=0, description="first pause before a provider is asked for news")
     order_deadline_seconds: float = Field(3600, gt=0, description="how long a job may take before it counts as lost")
+    overrun_factor: Decimal = Field(
+        Decimal(2), ge=1, le=1000, description="how many times its quote an order may be charged at most"
+    )
     skill_failures: int = Field(
         3, ge=1, description="failed runs in a row after which a skill's version is quarantined"
     )

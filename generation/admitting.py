@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from decimal import Decimal
 
 from core.bells import Bell
 from core.database import Scope
@@ -18,8 +19,18 @@ UNSENT = timedelta(days=1)
 """A placeholder until the order is sent: the time it may take is counted from then."""
 
 
-def admit(scope: Scope, draft: Draft, *, task_id: str | None, turn_id: str, card_id: str | None = None) -> Order:
+def admit(
+    scope: Scope,
+    draft: Draft,
+    *,
+    task_id: str | None,
+    turn_id: str,
+    card_id: str | None = None,
+    unasked: Decimal | None = None,
+) -> Order:
     """Order what is drafted, once per call; whoever calls holds the budget's lock and has asked the guard.
+
+    `unasked` is the most that one order may come to where no card was shown for it.
 
     Raises ConflictError when the call has ordered something else, RefusedError when the balance does not cover it.
     """
@@ -43,6 +54,7 @@ def admit(scope: Scope, draft: Draft, *, task_id: str | None, turn_id: str, card
         state=State.ORDERED,
         progress=0.0,
         quote=draft.quote,
+        most=draft.most if unasked is None else max(draft.quote, min(draft.most, unasked)),
         currency=draft.currency,
         outputs=[],
         object_ids=[],

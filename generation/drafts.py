@@ -9,6 +9,7 @@ from typing import Any
 
 from core.database import Scope
 from core.errors import InvalidError
+from generation.billing import most_of
 from generation.capabilities import Capabilities, check_inputs, fitting_seconds, fitting_size
 from generation.parts import Work, Works
 from generation.provider import Offer
@@ -17,7 +18,10 @@ from generation.wishes import Wish
 
 @dataclass(frozen=True)
 class Draft:
-    """All that an order will hold; `digest` is the wish's. It goes onto a card and comes back as JSON."""
+    """All that an order will hold; `digest` is the wish's. It goes onto a card and comes back as JSON.
+
+    `most` is the most that it may be charged, whatever is billed for it.
+    """
 
     call_id: str
     digest: str
@@ -30,6 +34,7 @@ class Draft:
     object_id: str | None
     base_version: int | None
     quote: Decimal
+    most: Decimal
     currency: str
 
     def stored(self) -> dict[str, Any]:
@@ -38,17 +43,19 @@ class Draft:
             "params": dict(self.params),
             "inputs": [dict(item) for item in self.inputs],
             "quote": str(self.quote),
+            "most": str(self.most),
         }
 
     @staticmethod
     def of(stored: Mapping[str, Any]) -> Draft:
-        return Draft(**{**stored, "inputs": tuple(stored["inputs"]), "quote": Decimal(stored["quote"])})
+        amounts = {name: Decimal(stored[name]) for name in ("quote", "most")}
+        return Draft(**{**stored, "inputs": tuple(stored["inputs"]), **amounts})
 
     def line(self) -> dict[str, Any]:
         """How a card shows it, from stored facts."""
         shown = {"call_id": self.call_id, "title": self.title, "kind": self.kind, "model": self.model}
         details = {name: self.params[name] for name in ("size", "seconds") if name in self.params}
-        return {**shown, **details, "amount": str(self.quote), "currency": self.currency}
+        return {**shown, **details, "amount": str(self.quote), "most": str(self.most), "currency": self.currency}
 
 
 @dataclass(frozen=True)
@@ -65,8 +72,11 @@ def read_sources(scope: Scope, works: Works, wish: Wish, task_id: str | None) ->
     return Sources(target, tuple(works.check_current(scope, name, task_id) for name in wish.references))
 
 
-def draft(call_id: str, wish: Wish, sources: Sources, capabilities: Capabilities) -> Draft:
-    """Check and price a wish; raises InvalidError that says what could be asked for instead."""
+def draft(call_id: str, wish: Wish, sources: Sources, capabilities: Capabilities, overrun: Decimal) -> Draft:
+    """Check and price a wish; raises InvalidError that says what could be asked for instead.
+
+    `overrun` is how many times its quote an order may be charged at most.
+    """
     digest = wish.digest()
     wish = _completed(wish, sources.target)
     listed = capabilities.choose(wish.kind, wish.model)
@@ -83,6 +93,7 @@ def draft(call_id: str, wish: Wish, sources: Sources, capabilities: Capabilities
         "style": wish.style,
         "operation": wish.operation,
     }
+    quote = offer.price.of(seconds)
     return Draft(
         call_id=call_id,
         digest=digest,
@@ -94,7 +105,8 @@ def draft(call_id: str, wish: Wish, sources: Sources, capabilities: Capabilities
         inputs=inputs,
         object_id=wish.object_id,
         base_version=None if sources.target is None else sources.target.version,
-        quote=offer.price.of(seconds),
+        quote=quote,
+        most=most_of(quote, overrun),
         currency=offer.price.currency,
     )
 

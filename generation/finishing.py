@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from core.database import Scope
+from generation.billing import bill, contested_in_words, told
 from generation.lease import Hold
 from generation.orders import get, open_of_task
 from generation.states import State, may_become
 from generation.tables import orders
-from runtime import credits, outcomes, tasks
+from runtime import credits, notices, outcomes, tasks
 
 LOG = logging.getLogger(__name__)
 
@@ -22,15 +23,17 @@ def finish(
     state: State,
     *,
     error: str | None = None,
-    charge: Decimal | None = None,
+    claim: str | None = None,
     object_ids: Sequence[str] = (),
     hold: Hold | None = None,
 ) -> bool:
     """Move an order to its end; False, with nothing changed, when it has ended before or is no longer held.
 
-    Success is charged, at the quote where the provider names no cost; other ends give back what was held, less what
-    the provider charged. What is unresolved keeps its money until its deadline. The task learns of the first end
-    only: a late end of an unresolved order, like any end of a stopped task's order, wakes nothing.
+    `claim` is what the provider bills (`billing.claim_of`), and `billing.bill` what that comes to: success is charged,
+    other ends give back what was held, less what the provider charged. Whatever is claimed beyond what was agreed is
+    kept and contested, and the person told. What is unresolved keeps its money until its deadline. The
+    task learns of the first end only: a late end of an unresolved order, like any end of a stopped task's order, wakes
+    nothing.
     """
     order = get(scope, order_id)
     if not may_become(order.state, state):
@@ -39,7 +42,7 @@ def finish(
         # The task's row, then the budget's, here as in an approval. And of two orders that end at once, the second
         # one to get here sees that the first has ended.
         tasks.lock(scope, order.task_id)
-    cost = _charge(state, charge, order.quote)
+    billed = bill(state, claim, order.agreed)
     where = scope.update(orders).where(orders.c.id == order_id, orders.c.state == order.state)
     if hold is not None:
         where = where.where(orders.c.epoch == hold.epoch, orders.c.lease_token == hold.token)
@@ -47,7 +50,9 @@ def finish(
         where.values(
             state=state,
             error=error,
-            charge=cost,
+            claim=claim or order.claim,
+            charge=billed.charge,
+            contest=billed.contest,
             object_ids=list(object_ids),
             progress=1.0 if state is State.SUCCEEDED else order.progress,
             ended_at=scope.now,
@@ -58,19 +63,17 @@ def finish(
     )
     if ended != 1:
         return False
-    _pay(scope, order_id, state, cost, overdue=order.deadline <= scope.now)
+    _pay(scope, order_id, state, billed.charge, overdue=order.deadline <= scope.now)
+    if claim is not None and billed.contest is not None:
+        credits.contest(scope, order_id, told(claim))
+        words = contested_in_words(order.title, order.provider, claim, order.agreed, billed)
+        notices.tell(scope, "person", words, f"contested:{order_id}", order.task_id)
     scope.changed("generation", order_id)
     if order.open and order.task_id is not None:
         still_open = open_of_task(scope, order.task_id)
         outcomes.arrived(scope, order.task_id, order_id, still_open, succeeded=state is State.SUCCEEDED)
     LOG.info("order ended", extra={"order_id": order_id, "state": state.value})
     return True
-
-
-def _charge(state: State, charge: Decimal | None, quote: Decimal) -> Decimal | None:
-    if state is State.SUCCEEDED:
-        return quote if charge is None else charge
-    return charge or None
 
 
 def _pay(scope: Scope, order_id: str, state: State, cost: Decimal | None, *, overdue: bool) -> None:

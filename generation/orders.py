@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from core import statements
 from core.database import Scope
 from core.errors import NotFoundError
+from generation.billing import Agreed, Contest
 from generation.states import OPEN, State
 from generation.tables import orders
 
@@ -21,7 +22,8 @@ from generation.tables import orders
 class Order:
     """`key` is what the provider sees; `outputs` is what it says it made, known before the order is settled.
 
-    `inputs` are `{role, object_id, version, sha256, media_type}`; `charge` is known once the provider says it.
+    `inputs` are `{role, object_id, version, sha256, media_type}`; `most` is the most that it may be charged, `claim`
+    what the provider says that it costs, `charge` what was booked at its end, `contest` why the two differ, if they do.
     """
 
     id: str
@@ -41,7 +43,10 @@ class Order:
     state: State
     progress: float
     quote: Decimal
+    most: Decimal
+    claim: str | None
     charge: Decimal | None
+    contest: Contest | None
     currency: str
     upstream_id: str | None
     outputs: tuple[Mapping[str, Any], ...]
@@ -64,6 +69,10 @@ class Order:
         return self.state in OPEN
 
     @property
+    def agreed(self) -> Agreed:
+        return Agreed(self.quote, self.most, self.currency)
+
+    @property
     def made(self) -> bool:
         """The provider says that it is done, and what it made is still to be fetched."""
         return bool(self.outputs) and self.state not in (State.SUCCEEDED, State.FAILED, State.CANCELLED)
@@ -75,6 +84,7 @@ def order_of(row: sa.Row[Any]) -> Order:
     for name in ("inputs", "outputs", "object_ids"):
         fields[name] = tuple(fields[name])
     fields["state"] = State(fields["state"])
+    fields["contest"] = None if fields["contest"] is None else Contest(fields["contest"])
     return Order(**fields)
 
 

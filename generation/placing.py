@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import assert_never
 
 from core.database import Scope
@@ -17,16 +18,17 @@ from generation.parts import Works
 from generation.wishes import Wish, wish_in
 from runtime import credits, guard
 from runtime.cards import Card
-from runtime.guard import Allowed, NeedsConfirmation, NeedsQuote, Refused, Verdict
+from runtime.guard import Allowed, Facts, NeedsConfirmation, NeedsQuote, Refused, Verdict
 from runtime.turns.ledger import calls_of_step
 
 
 @dataclass(frozen=True)
 class Desk:
-    """What placing needs besides the call."""
+    """What placing needs besides the call; `overrun` is how many times its quote an order may be charged at most."""
 
     capabilities: Capabilities
     works: Works
+    overrun: Decimal
 
 
 def place(desk: Desk, call: CallContext, wish: Wish) -> Order | Card:
@@ -41,21 +43,23 @@ def place(desk: Desk, call: CallContext, wish: Wish) -> Order | Card:
         return before
     mine = draft_for(desk, call, call.call_id, wish)
     with call.transaction("order.admitted") as scope:
-        verdict = _decide(scope, call, mine)
+        facts = _facts(scope, call, mine)
+        verdict = guard.decide(facts)
         if not isinstance(verdict, NeedsQuote):
-            return _before(scope, call.call_id, wish) or _admitted(scope, call, mine, verdict)
+            return _before(scope, call.call_id, wish) or _admitted(scope, call, mine, verdict, facts)
     others = [] if verdict.limit == "program" else _following(desk, call)
     with call.transaction("order.admitted") as scope:
-        verdict = _decide(scope, call, mine)
+        facts = _facts(scope, call, mine)
+        verdict = guard.decide(facts)
         if isinstance(verdict, NeedsQuote):
             return _before(scope, call.call_id, wish) or gating.ask(scope, call, mine, others, verdict)
-        return _before(scope, call.call_id, wish) or _admitted(scope, call, mine, verdict)
+        return _before(scope, call.call_id, wish) or _admitted(scope, call, mine, verdict, facts)
 
 
 def draft_for(desk: Desk, call: CallContext, call_id: str, wish: Wish) -> Draft:
     with call.reading() as scope:
         sources = read_sources(scope, desk.works, wish, call.task_id)
-    return draft(call_id, wish, sources, desk.capabilities)
+    return draft(call_id, wish, sources, desk.capabilities, desk.overrun)
 
 
 def _before(scope: Scope, call_id: str, wish: Wish) -> Order | Card | None:
@@ -64,12 +68,12 @@ def _before(scope: Scope, call_id: str, wish: Wish) -> Order | Card | None:
     return gating.card_of(scope, call_id, wish.digest())
 
 
-def _decide(scope: Scope, call: CallContext, mine: Draft) -> Verdict:
+def _facts(scope: Scope, call: CallContext, mine: Draft) -> Facts:
     credits.lock(scope)
-    return guard.decide(facts_for(scope, call, mine))
+    return facts_for(scope, call, mine)
 
 
-def facts_for(scope: Scope, call: CallContext, mine: Draft) -> guard.Facts:
+def facts_for(scope: Scope, call: CallContext, mine: Draft) -> Facts:
     return guard.gather_facts(
         scope,
         effect=Effect.PAID,
@@ -82,16 +86,23 @@ def facts_for(scope: Scope, call: CallContext, mine: Draft) -> guard.Facts:
     )
 
 
-def _admitted(scope: Scope, call: CallContext, mine: Draft, verdict: Verdict) -> Order:
+def _admitted(scope: Scope, call: CallContext, mine: Draft, verdict: Verdict, facts: Facts) -> Order:
     match verdict:
         case Allowed():
-            return admit(scope, mine, task_id=call.task_id, turn_id=call.turn_id)
+            return admit(scope, mine, task_id=call.task_id, turn_id=call.turn_id, unasked=_unasked(facts))
         case Refused():
             raise RefusedError(verdict.reason)
         case NeedsQuote() | NeedsConfirmation():
             raise RefusedError("a person must approve this first")
         case _:
             assert_never(verdict)
+
+
+def _unasked(facts: Facts) -> Decimal:
+    """The most that one order may come to of which no card spoke: what its plan has left, else the free allowance."""
+    if facts.plan is not None:
+        return facts.plan.amount - facts.plan_spent
+    return facts.budget.free_per_operation
 
 
 def _following(desk: Desk, call: CallContext) -> list[Draft]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 from datetime import timedelta
-from decimal import Decimal
 from typing import Any
 
 from core import crash
 from core.database import Scope
 from core.errors import UnavailableError
+from generation.billing import claim_of
 from generation.finishing import finish
 from generation.orders import Order, get
 from generation.parts import Parts
@@ -54,12 +54,10 @@ def store(parts: Parts, workspace_id: str, order: Order, news: JobNews) -> Progr
             case JobState.SUCCEEDED:
                 finish(scope, order.id, State.FAILED, error="the provider says done and shows nothing that it made")
             case JobState.FAILED:
-                finish(
-                    scope, order.id, State.FAILED, error=news.error or "the provider failed", charge=_cost(news, order)
-                )
+                finish(scope, order.id, State.FAILED, error=news.error or "the provider failed", claim=claim_of(news))
             case JobState.CANCELLED:
                 reason = _why_cancelled(order, news) if overdue else news.error or None
-                finish(scope, order.id, State.CANCELLED, error=reason, charge=_cost(news, order))
+                finish(scope, order.id, State.CANCELLED, error=reason, claim=claim_of(news))
             case JobState.QUEUED | JobState.RUNNING | JobState.UNKNOWN if overdue:
                 reason = news.error or f"still {news.state.value} at its deadline"
                 finish(scope, order.id, State.UNRESOLVED, error=reason)
@@ -108,16 +106,11 @@ def _why_cancelled(order: Order, news: JobNews) -> str:
     return "it was not done by its deadline, so it was cancelled" + (f"; the last trouble was: {last}" if last else "")
 
 
-def _cost(news: JobNews, order: Order) -> Decimal | None:
-    """What the provider charges; None where it says nothing that our money can hold."""
-    return news.cost if news.currency == order.currency else None
-
-
 def _note_outputs(scope: Scope, order: Order, news: JobNews) -> None:
     made = [{"url": one.url, "media_type": one.media_type, "sha256": one.sha256} for one in news.outputs]
     values: dict[str, Any] = {
         "outputs": made,
-        "charge": _cost(news, order),
+        "claim": claim_of(news),
         "progress": 1.0,
         "error": None,
         "news_at": scope.now,

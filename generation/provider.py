@@ -92,7 +92,10 @@ class JobOutput:
 
 @dataclass(frozen=True)
 class JobNews:
-    """What a provider says about a job. `cost` is None until it is known; `error` is its own reason."""
+    """What a provider says about a job. `cost` is None until it is known; `error` is its own reason.
+
+    `odd_cost` is what it says in the place of a cost and is no amount in a currency, as ASCII.
+    """
 
     upstream_id: str
     state: JobState
@@ -100,6 +103,7 @@ class JobNews:
     outputs: tuple[JobOutput, ...] = ()
     cost: Decimal | None = None
     currency: str = ""
+    odd_cost: str = ""
     error: str = ""
     sequence: int | None = None
 

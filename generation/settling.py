@@ -28,8 +28,9 @@ class _UnusableError(Exception):
 def settle(parts: Parts, file_output: FileOutput, workspace_id: str, order_id: str) -> Progress:
     """Fetch, check and file what an order's job made, and end the order; again and again it changes nothing more.
 
-    An output that is empty, mistyped or broken fails the order, without a charge. Raises BusyError while another
-    execution lives, UnavailableError while the provider does not hand the output out, until the order's deadline.
+    An output that is empty, mistyped or broken fails the order, without a charge, whatever is billed for it. Raises
+    BusyError while another execution lives, UnavailableError while the provider does not hand the output out, until the
+    order's deadline.
     """
     now = look(parts.database, workspace_id, order_id, parts.settings.poll_seconds)
     if now.next != "settle":
@@ -55,7 +56,7 @@ def _settle(parts: Parts, file_output: FileOutput, workspace_id: str, hold: Hold
     with parts.database.transaction(workspace_id, "order.settled") as scope:
         works = [_file(scope, file_output, order, n, asset) for n, asset in enumerate(assets)]
         if finish(
-            scope, order.id, State.SUCCEEDED, charge=order.charge, object_ids=list(dict.fromkeys(works)), hold=hold
+            scope, order.id, State.SUCCEEDED, claim=order.claim, object_ids=list(dict.fromkeys(works)), hold=hold
         ):
             return
         # Somebody else has ended the order: what was filed above goes with this transaction.

@@ -7,6 +7,7 @@ from typing import Any
 
 from core.database import Scope
 from core.errors import NotFoundError
+from generation.billing import Bill, contested_in_words
 from generation.orders import Order, get, recent_of_task
 from generation.states import State
 from runtime import credits
@@ -58,4 +59,12 @@ def _shown(order: Order) -> dict[str, Any]:
         "state": order.state.value,
         "object_ids": list(order.object_ids),
         "error": order.error,
+        **_contested(order),
     }
+
+
+def _contested(order: Order) -> dict[str, Any]:
+    if order.claim is None or order.contest is None:
+        return {}
+    billed = Bill(order.charge, order.contest)
+    return {"contested": contested_in_words(order.title, order.provider, order.claim, order.agreed, billed)}

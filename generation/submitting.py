@@ -8,6 +8,7 @@ from datetime import timedelta
 
 from core import crash
 from core.errors import InvalidError, NotFoundError, RefusedError, UnavailableError, UnclearError
+from generation.billing import claim_of
 from generation.finishing import finish
 from generation.lease import Hold, holding
 from generation.orders import Order
@@ -134,7 +135,7 @@ class _Submission:
                 upstream_id=news.upstream_id,
                 progress=news.progress,
                 outputs=outputs,
-                charge=news.cost if outputs else None,
+                claim=claim_of(news) if outputs else None,
                 error=None,
                 submitted_at=scope.now,
                 news_at=scope.now,

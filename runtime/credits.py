@@ -80,20 +80,25 @@ class Used:
 
 @dataclass(frozen=True)
 class Overcharge:
-    """What an order was quoted at, and the larger amount that it was charged."""
+    """What an order was quoted at and charged; `contested` is what its provider billed, where not all is charged."""
 
     quote: Decimal
     charge: Decimal
+    contested: str | None = None
 
 
 @dataclass(frozen=True)
 class Reservation:
-    """`state` is held, settled or released; `card_id` is the card that authorised the amount, where one did."""
+    """`state` is held, settled or released; `card_id` is the card that authorised the amount, where one did.
+
+    `contested` is what was billed, in words, where that is not what is charged.
+    """
 
     order_id: str
     task_id: str | None
     amount: Decimal
     charge: Decimal | None
+    contested: str | None
     state: str
     card_id: str | None
     day: date
@@ -144,17 +149,22 @@ def plan_used(scope: Scope, task_id: str) -> Used:
 
 
 def overcharge(scope: Scope, task_id: str) -> Overcharge | None:
-    """The task's last charge above its quote, until a person has approved something of the task since."""
+    """The task's last charge above its quote or contested bill, until a person has approved something of it since."""
     mine = scope.select(reservations).where(reservations.c.task_id == task_id)
+    above = sa.and_(reservations.c.state == "settled", reservations.c.charge > reservations.c.amount)
     over = scope.first(
-        mine.where(reservations.c.state == "settled", reservations.c.charge > reservations.c.amount)
+        mine.where(sa.or_(above, reservations.c.contested.is_not(None)), reservations.c.ended_at.is_not(None))
         .order_by(reservations.c.ended_at.desc())
         .limit(1)
     )
     if over is None:
         return None
     since = mine.where(reservations.c.card_id.is_not(None), reservations.c.created_at >= over.ended_at)
-    return None if scope.first(since.limit(1)) is not None else Overcharge(over.amount, over.charge)
+    return (
+        None
+        if scope.first(since.limit(1)) is not None
+        else Overcharge(over.amount, over.charge or ZERO, over.contested)
+    )
 
 
 def grant(scope: Scope, amount: Decimal, cause: str) -> bool:
@@ -194,7 +204,8 @@ def reserve(scope: Scope, order_id: str, amount: Decimal, *, task_id: str | None
 def settle(scope: Scope, order_id: str, charge: Decimal) -> bool:
     """Charge an order, once; False when it was charged before.
 
-    A charge above the reserved amount is recorded as it is, and counts against the day and the plan. An order whose
+    A charge above the reserved amount counts against the day and the plan; what it may be at most is the caller's to
+    know. An order whose
     reservation was released (its result came late) is charged all the same.
     """
     if charge < ZERO:
@@ -205,6 +216,11 @@ def settle(scope: Scope, order_id: str, charge: Decimal) -> bool:
         return False
     freed = before.amount if before.state == "held" else ZERO
     return _enter(scope, "settle", charge, currency, order_id, order_id, balance=-charge, reserved=-freed)
+
+
+def contest(scope: Scope, order_id: str, billed: str) -> None:
+    """Note that an order's provider billed something else than what is charged; `billed` says what."""
+    scope.change(scope.update(reservations).where(reservations.c.order_id == order_id).values(contested=billed[:120]))
 
 
 def release(scope: Scope, order_id: str) -> bool:

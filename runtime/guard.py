@@ -149,10 +149,10 @@ def _paid(facts: Facts) -> Verdict:
         return NeedsQuote("program", "a program asked for this work, so each paid act is confirmed by a person")
     if facts.overcharge is not None:
         over = facts.overcharge
-        reason = (
-            f"the last order cost {over.charge} {unit} where {over.quote} was quoted, so the next one is asked about"
-        )
-        return NeedsQuote("overcharge", reason)
+        last = f"the last order cost {over.charge} {unit} where {over.quote} was quoted"
+        if over.contested is not None:
+            last += f", and {over.contested} was billed, which is contested"
+        return NeedsQuote("overcharge", f"{last}, so the next one is asked about")
     if above := _allowance(facts):
         return above
     if amount > budget.available:

@@ -321,6 +321,7 @@ reservations = sa.Table(
     sa.Column("task_id", ID),
     sa.Column("amount", Money, nullable=False),
     sa.Column("charge", Money),
+    sa.Column("contested", sa.String(120)),
     sa.Column("state", sa.String(16), nullable=False),
     sa.Column("card_id", ID),
     sa.Column("day", sa.Date, nullable=False),

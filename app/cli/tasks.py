@@ -79,5 +79,8 @@ def _show(found: dict[str, Any]) -> None:
         click.echo(f"waits for {plain(waiting.get('type'))} since {waiting.get('since')}")
     for step in found.get("checklist") or []:
         click.echo(f"[{_MARKS.get(step['status'], '?')}] {step['n']}. {plain(step['title'])}")
+    for order in found.get("generations") or []:
+        if contested := order.get("contested"):
+            click.echo(f"contested: {plain(contested.get('text'))}")
     for card in found.get("open_cards") or []:
         click.echo(f"asks: {plain(card.get('title') if isinstance(card, dict) else card)}")

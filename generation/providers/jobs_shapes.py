@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
@@ -11,16 +13,15 @@ from core.errors import InvalidError
 from generation.provider import InputSlot, JobNews, JobOutput, JobState, Offer, Price
 
 Amount = Annotated[Decimal, Field(ge=0, le=1_000_000, allow_inf_nan=False)]
+_AMOUNT = re.compile(r"[0-9]{1,40}(\.[0-9]{1,40})?(e[-+][0-9]{1,2})?")
+"""Also as JSON numbers are read: the smallest and the largest come with an exponent."""
+_CURRENCY = re.compile(r"[A-Z]{3}")
+_LONGEST = 300
 _WORDS = {state.value: state for state in JobState if state is not JobState.UNKNOWN}
 
 
 class _Shape(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
-
-
-class _Cost(_Shape):
-    amount: Amount
-    currency: Annotated[str, Field(max_length=3)]
 
 
 class _Output(_Shape):
@@ -34,7 +35,8 @@ class _Job(_Shape):
     state: Annotated[str, Field(min_length=1, max_length=100)]
     progress: Annotated[float, Field(allow_inf_nan=False)] | None = 0.0
     outputs: Annotated[list[_Output], Field(max_length=16)] = []
-    cost: _Cost | None = None
+    # Read by itself: a cost that makes no sense says nothing against the job.
+    cost: Any = None
     error: Any = None
     sequence: int | None = None
 
@@ -74,13 +76,15 @@ def job_news(body: object) -> JobNews:
         raise InvalidError(f"the answer is no job{f': {said}' if said else ''}") from None
     state = _WORDS.get(job.state.lower(), JobState.UNKNOWN)
     error = _said(job.error) if state is not JobState.UNKNOWN else f"the provider's state is {job.state!r}"
+    cost, currency = _cost(job.cost)
     return JobNews(
         upstream_id=job.id,
         state=state,
         progress=min(1.0, max(0.0, job.progress or 0.0)),
         outputs=tuple(JobOutput(media_type=item.media_type, url=item.url, sha256=item.sha256) for item in job.outputs),
-        cost=None if job.cost is None else job.cost.amount,
-        currency="" if job.cost is None else job.cost.currency,
+        cost=cost,
+        currency=currency,
+        odd_cost="" if job.cost is None or cost is not None else _odd(job.cost),
         error=error,
         sequence=job.sequence,
     )
@@ -104,6 +108,24 @@ def offers(body: object) -> tuple[Offer, ...]:
         )
         for model in listed.models
     )
+
+
+def _cost(said: object) -> tuple[Decimal | None, str]:
+    """An amount that is none below zero, and its currency; (None, "") for anything else."""
+    if not isinstance(said, dict):
+        return None, ""
+    amount, currency = said.get("amount"), said.get("currency")
+    if not (isinstance(currency, str) and _CURRENCY.fullmatch(currency)) or isinstance(amount, bool):
+        return None, ""
+    text = str(amount) if isinstance(amount, str | int | float) else ""
+    return (Decimal(text), currency) if _AMOUNT.fullmatch(text) else (None, "")
+
+
+def _odd(said: object) -> str:
+    try:
+        return json.dumps(said)[:_LONGEST]
+    except RecursionError:
+        return '"nested too deeply"'
 
 
 def _said(error: object) -> str:

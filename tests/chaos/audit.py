@@ -122,11 +122,20 @@ def _lost_money(seen: Seen) -> Iterator[str]:
         order = by_call.get(key)
         if order is None:
             yield f"charge of {row['amount']} under {key}: no order authorised it"
-        elif order["state"] != "unresolved" and not _same_amount(order["charge"], row):
+        elif order["state"] != "unresolved" and not (_same_amount(order["charge"], row) or _contested(order, row)):
             yield f"charge of {row['amount']} under {key}: the order is {order['state']} at {order['charge']}"
     for key, order in by_call.items():
         if order["charge"] is not None and key not in billed:
             yield f"order {order['id']} is booked at {order['charge']}, and the studio charged nothing"
+
+
+def _contested(order: Json, row: Json) -> bool:
+    """A bill above what was agreed: told in full, charged to the bound, and the rest is contested."""
+    contested, charge = order.get("contested"), order["charge"]
+    if contested is None or charge is None:
+        return False
+    told = contested["billed"] == f"{row['amount']} {row['currency']}"
+    return told and charge == order["most"] and Decimal(charge["amount"]) < Decimal(row["amount"])
 
 
 def _same_amount(charge: Json | None, row: Json) -> bool:

@@ -70,6 +70,28 @@ def test_a_request_before_the_decision_was_stored_is_a_repeat_and_no_fault() -> 
     assert found.repeated_before == 1
 
 
+def _bill_too_much(life: dict[str, Any], most: str, billed: str) -> None:
+    """The studio bills 2.00 for what was quoted at 0.04."""
+    life["bill"][0]["amount"] = "2.00"
+    order = life["tasks"][0]["generations"][0]
+    order["most"] = {**_MONEY, "amount": most}
+    order["charge"] = {**_MONEY, "amount": "0.08"}
+    order["contested"] = {"billed": billed, "charged": order["charge"], "with": "jobs"}
+
+
+def test_a_bill_above_the_most_is_good_where_it_is_told_and_charged_to_the_bound() -> None:
+    life = _life()
+    _bill_too_much(life, "0.08", "2.00 USD")
+    assert audit(Seen(**life)).good
+
+
+@pytest.mark.parametrize(("most", "billed"), [("0.06", "2.00 USD"), ("0.08", "1.00 USD"), ("3.00", "2.00 USD")])
+def test_a_contested_bill_that_is_told_or_charged_otherwise_is_money_lost(most: str, billed: str) -> None:
+    life = _life()
+    _bill_too_much(life, most, billed)
+    assert audit(Seen(**life)).lost
+
+
 def _ask_again(life: dict[str, Any]) -> None:
     life["log"].append(_asked(20))
 

@@ -16,8 +16,7 @@ from generation.following import ring_for_next_run
 from generation.orders import Order
 from generation.provider import NOT_SUPPORTED, JobNews, JobRequest, JobState
 from generation.provider_scripted import ScriptedProvider
-from generation.tables import orders
-from runtime import guard
+from runtime import guard, notices
 from runtime.tables import inbox
 from runtime.tasks import Task
 from runtime.turns.lease import TurnFence
@@ -77,22 +76,23 @@ def test_34_order_that_fails_gives_its_money_back_once(stage: Stage) -> None:
 
 
 def test_38_charge_above_the_quote_is_booked_once_and_the_next_act_is_asked_about(stage: Stage) -> None:
+    stage.studio.fault("overcharge:3", times=1)
     task, order = stage.ordered()
     stage.world().poll(order)
 
     def follow() -> None:
         world = stage.world()
         until("made or over", lambda: world.poll(order).next != "wait", 30)
-        if not world.get(order.id).open:
-            return
-        with world.scope() as scope:
-            scope.change(scope.update(orders).where(orders.c.id == order.id).values(charge=order.quote * 3))
-        world.settle(order)
+        if world.get(order.id).open:
+            world.settle(order)
 
     stage.die(DEATHS["overcharged"], follow)
 
     world = stage.world()
-    assert world.money("settle") == [order.quote * 3]
+    assert world.money("settle") == [order.quote * 2]
+    assert world.get(order.id).claim == f"{order.quote * 3} USD"
+    with world.scope() as scope:
+        assert len(notices.latest(scope)) == 1
     assert "held" not in world.reservation_states()
     with world.scope() as scope:
         facts = guard.gather_facts(

@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[2]
 EVERY_POINT = "tests/faults/test_every_point.py::test_story_survives_a_death"
 TURN, FENCE = "tests/runtime/test_turn.py", "tests/runtime/test_fence.py"
 PLACING, SETTLING = "tests/generation/test_placing.py", "tests/generation/test_settling.py"
+CONTESTED = "tests/generation/test_contested.py"
 SUBMITTING, PEOPLE = "tests/generation/test_submitting.py", "tests/faults/test_people_meanwhile.py"
 DYING, COMMANDS = "tests/faults/test_dying.py", "tests/faults/test_commands.py"
 ORDERS = "tests/faults/test_dying_orders.py"
@@ -138,6 +139,8 @@ SHOWN: dict[str, tuple[str, ...]] = {
     "38": (
         f"{ORDERS}::test_38_charge_above_the_quote_is_booked_once_and_the_next_act_is_asked_about",
         f"{PLACING}::test_38_after_a_charge_above_the_plan_the_next_act_is_asked_about",
+        f"{CONTESTED}::test_38_a_bill_above_the_most_is_recorded_in_full_charged_to_the_bound_and_stops_the_next",
+        f"{CONTESTED}::test_38_a_bill_that_cannot_be_read_costs_the_quote_and_is_contested",
     ),
     "39": (
         f"{PROMISES}::test_36_39_above_the_allowance_there_is_one_card_and_no_job_whatever_the_model_says[39_the_users_consent]",

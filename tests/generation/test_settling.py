@@ -212,17 +212,16 @@ def test_an_output_that_never_comes_fails_at_the_deadline(world: World) -> None:
     assert world.reservation_states() == ["released"]
 
 
-def test_38_a_charge_above_the_quote_is_recorded(world: World) -> None:
+def test_38_a_charge_above_the_quote_is_recorded(world: World, the_studio: Studio) -> None:
+    the_studio.fault("overcharge:1.5")
     task = world.task()
     order = made(world, world.order(task, world.turn(task)))
-    with world.scope() as scope:
-        scope.change(scope.update(orders).values(charge=Decimal("1.50")))
     world.settle(order)
     ended = world.get(order.id)
-    assert (ended.quote, ended.charge) == (Decimal("0.03"), Decimal("1.50"))
+    assert (ended.quote, ended.charge) == (Decimal("0.03"), Decimal("0.045"))
     with world.scope() as scope:
-        assert credits.budget(scope).balance == Decimal("98.50")
-        assert credits.budget(scope).spent_today == Decimal("1.50")
+        assert credits.budget(scope).balance == Decimal("99.955")
+        assert credits.budget(scope).spent_today == Decimal("0.045")
 
 
 def test_35_a_result_for_an_overtaken_version_is_kept_stale_and_not_placed(world: World) -> None:

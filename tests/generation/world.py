@@ -260,7 +260,8 @@ def world_of(store: Store, home: Path, provider: Provider, **settings: Any) -> W
     )
     capabilities = Capabilities(providers, store.clock)
     world = World(store, parts, capabilities)
-    world.tools = {tool.name: tool for tool in generation_tools(Desk(capabilities, workspace.objects))}
+    desk = Desk(capabilities, workspace.objects, parts.settings.overrun_factor)
+    world.tools = {tool.name: tool for tool in generation_tools(desk)}
     assert all(isinstance(tool.effect, Effect) for tool in world.tools.values())
     return world
 

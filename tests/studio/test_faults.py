@@ -120,3 +120,18 @@ def test_no_news_at_all(studio: Studio) -> None:
         loud = studio.submit("f:5:4", **poster(), callback_url=listener.url).json()["id"]
         until("news of the next job", lambda: "succeeded" in listener.states())
     assert {callback.job["id"] for callback in listener.heard} == {loud}
+
+
+def test_it_bills_more_than_it_offered_and_says_so(studio: Studio) -> None:
+    studio.fault("overcharge:12.5")
+    job = studio.submit("f:9:1", **poster()).json()
+    assert studio.final(job["id"])["cost"] == {"amount": "0.500", "currency": "USD"}
+    assert [item["amount"] for item in studio.bill() if item["idempotency_key"] == "f:9:1"] == ["0.500"]
+
+
+def test_it_says_a_cost_that_is_none(studio: Studio) -> None:
+    for key, told in [("f:9:2", '{"amount": "-1", "currency": "USD"}'), ("f:9:3", "a fortune")]:
+        studio.fault(f"odd_cost:{told}")
+        job = studio.submit(key, **poster()).json()
+        assert studio.final(job["id"])["cost"] in ({"amount": "-1", "currency": "USD"}, "a fortune")
+        assert billed(studio, key) == 1

@@ -10,9 +10,9 @@ from app.standins.fault import Fault
 
 AT_SUBMIT = ("busy", "drop_after_store", "delay_reply", "error_after_store")
 AT_STATUS = ("html_status", "unknown_state", "error_status", "delay_status", "error_body_status", "lost_job")
-IN_JOB = ("fail_job", "content_refused", "wrong_type_output", "empty_output")
+IN_JOB = ("fail_job", "content_refused", "wrong_type_output", "empty_output", "overcharge", "odd_cost")
 IN_CALLBACKS = ("duplicate_callbacks", "no_callbacks", "late_progress_after_done", "failed_after_done")
-WITH_NUMBER = ("delay_reply", "error_after_store", "error_status", "delay_status")
+WITH_NUMBER = ("delay_reply", "error_after_store", "error_status", "delay_status", "overcharge")
 
 
 class FaultMatch(BaseModel):

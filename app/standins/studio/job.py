@@ -69,6 +69,18 @@ def from_row(row: sqlite3.Row) -> Job:
     )
 
 
+def _cost(job: Job) -> object:
+    """What the bill says, unless a fault has the studio say something else, in JSON or as a plain word."""
+    told = next((fault.partition(":")[2] for fault in job.faults if fault.startswith("odd_cost")), None)
+    if told is None:
+        return {"amount": str(job.amount or Decimal("0.00")), "currency": CURRENCY}
+    try:
+        cost: object = json.loads(told)
+    except ValueError:
+        return told
+    return cost
+
+
 def view(job: Job, public_url: str) -> dict[str, object]:
     """The job as the protocol shows it. `cost` is null until the job is final and zero unless it succeeded."""
     return {
@@ -80,7 +92,7 @@ def view(job: Job, public_url: str) -> dict[str, object]:
             {"url": f"{public_url}/outputs/{output.sha256}", "media_type": output.media_type, "sha256": output.sha256}
             for output in job.outputs
         ],
-        "cost": {"amount": str(job.amount or Decimal("0.00")), "currency": CURRENCY} if job.final else None,
+        "cost": _cost(job) if job.final else None,
         "error": None if job.error is None else {"code": job.error.code, "message": job.error.message},
         "created_at": job.created_at,
         "updated_at": job.updated_at,

@@ -6,6 +6,7 @@ import sqlite3
 import threading
 import time
 from contextlib import suppress
+from decimal import Decimal
 
 from app.standins.store import Store
 from app.standins.studio import ledger
@@ -143,8 +144,10 @@ class Workshop:
         offer = offer_named(request.model)
         if offer is None:
             raise LookupError(f"no model {request.model}")
+        faults = dict(fault.partition(":")[::2] for fault in job.faults)
+        amount = offer.cost(request.typed_params()) * Decimal(faults.get("overcharge", "1"))
         with self._store.begin() as db:
-            ledger.succeed(db, job.id, outputs, offer.cost(request.typed_params()), self._config.clock.now())
+            ledger.succeed(db, job.id, outputs, amount, self._config.clock.now())
         self._courier.ring()
 
     def _fail(self, job: Job, failure: Failure) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import sqlalchemy as sa
@@ -9,6 +10,7 @@ import sqlalchemy as sa
 from app.web.presenters.values import moment, money
 from core.database import Scope
 from core.errors import NotFoundError
+from generation.billing import Agreed, Bill, Contest, contested_in_words
 from generation.tables import orders
 
 FINAL = ("succeeded", "failed", "cancelled", "unresolved")
@@ -30,6 +32,22 @@ def generations_of_task(scope: Scope, task_id: str, *, unfinished: bool = False)
     return [_shape(row) for row in scope.rows(query.order_by(orders.c.created_at, orders.c.id).limit(200))]
 
 
+def _contested(row: sa.Row[Any]) -> dict[str, Any] | None:
+    """What was quoted, billed and charged, and with whom the rest is contested; None where nothing is."""
+    if row.contest is None:
+        return None
+    billed = Bill(row.charge, Contest(row.contest))
+    agreed = Agreed(row.quote, row.most, row.currency)
+    return {
+        "reason": row.contest,
+        "quoted": money(row.quote, row.currency),
+        "billed": row.claim,
+        "charged": money(row.charge or Decimal(0), row.currency),
+        "with": row.provider,
+        "text": contested_in_words(row.title, row.provider, row.claim, agreed, billed),
+    }
+
+
 def _shape(row: sa.Row[Any]) -> dict[str, Any]:
     return {
         "id": row.id,
@@ -43,7 +61,10 @@ def _shape(row: sa.Row[Any]) -> dict[str, Any]:
         "state": row.state,
         "progress": row.progress,
         "quote": money(row.quote, row.currency),
+        "most": money(row.most, row.currency),
         "charge": money(row.charge, row.currency),
+        "claim": row.claim,
+        "contested": _contested(row),
         "upstream_id": row.upstream_id,
         "object_ids": list(row.object_ids),
         "error": row.error,
