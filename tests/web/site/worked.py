@@ -109,6 +109,7 @@ def running_order(scope: Scope, task_id: str, turn_id: str) -> str:
         state="running",
         progress=0.35,
         quote=Decimal("0.04"),
+        most=Decimal("0.08"),
         currency="USD",
         outputs=[],
         object_ids=[],

@@ -1,0 +1,58 @@
+"""A bill beyond what was agreed, as people and programs see it."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from click.testing import CliRunner
+
+from app.cli import main
+from generation.finishing import finish
+from generation.states import State
+from runtime import credits
+from tests.web.site.prepared import Prepared, prepare
+from tests.web.site.site import Site
+
+WORDS = (
+    "'Harbour poster 3' was quoted at 0.04 USD. studio billed 2.00 USD, and 0.08 USD is charged, the most that was "
+    "agreed. The rest is contested with studio: nothing more is paid for it here. "
+    "The task's next paid act asks you first."
+)
+
+
+@pytest.fixture
+def made(site: Site) -> Prepared:
+    """A task whose third poster is done, for fifty times its price."""
+    made = prepare(site)
+    with site.writing() as scope:
+        credits.reserve(scope, made.order_id, Decimal("0.04"), task_id=made.task_id)
+        assert finish(scope, made.order_id, State.SUCCEEDED, claim="2.00 USD", object_ids=made.pictures[2:3])
+    return made
+
+
+def test_38_the_order_says_what_was_quoted_billed_and_charged_and_with_whom_the_rest_is_contested(
+    site: Site, made: Prepared
+) -> None:
+    order = site.get(f"/api/v1/generations/{made.order_id}")
+    assert order["most"] == order["charge"] == {"amount": "0.08", "currency": "USD"}
+    assert order["claim"] == "2.00 USD"
+    assert order["contested"] == {
+        "reason": "above_most",
+        "quoted": {"amount": "0.04", "currency": "USD"},
+        "billed": "2.00 USD",
+        "charged": {"amount": "0.08", "currency": "USD"},
+        "with": "studio",
+        "text": WORDS,
+    }
+    assert site.get(f"/api/v1/tasks/{made.task_id}")["generations"][0]["contested"] == order["contested"]
+    assert site.get("/api/v1/budget")["balance"] == "99.92"
+
+
+def test_38_a_person_is_told_on_the_page_in_a_notice_and_on_the_command_line(site: Site, made: Prepared) -> None:
+    page = site.client.get(f"/tasks/{made.task_id}").text
+    assert WORDS.replace("'", "&#39;") in page
+    assert [one["text"] for one in site.get("/api/v1/thread")["items"] if one.get("text") == WORDS] == [WORDS]
+    told = CliRunner().invoke(main, ["task", made.task_id, "--url", site.url, "--token", site.token])
+    assert told.exit_code == 0, told.output
+    assert f"contested: {WORDS}" in told.output
