@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 from core import crash
+from core.database import Scope
 from core.errors import InvalidError, NotFoundError, RefusedError, UnavailableError, UnclearError
 from generation.billing import claim_of
 from generation.finishing import finish
 from generation.lease import Hold, holding
-from generation.orders import Order
+from generation.orders import Order, get
 from generation.parts import Parts
 from generation.progress import Progress, look
 from generation.provider import (
@@ -34,7 +35,8 @@ def submit(parts: Parts, workspace_id: str, order_id: str) -> Progress:
     """See that the provider has the order's job, and save its id at once.
 
     An order whose submission may have been sent already is looked up by its key. Not found there, it is sent again
-    under the same key if the provider honours keys; where it cannot be asked or does not, the order is unresolved.
+    under the same key if the provider honours keys; where it cannot be asked or does not, the order is unresolved. An
+    order whose end was wished for, or whose task has ended, is only looked up, and sent no more.
     Raises BusyError while another execution lives, LostError when this one was replaced.
     """
     now = look(parts.database, workspace_id, order_id, parts.settings.poll_seconds)
@@ -72,19 +74,21 @@ class _Submission:
         """Mark the order as perhaps sent, before anything is; False when it is no longer to be sent."""
         order = self._order
         with self._parts.database.transaction(self._workspace_id, "order.submitting") as scope:
-            if order.task_id is not None and tasks.get(scope, order.task_id).status in tasks.ENDED:
-                finish(
-                    scope, order.id, State.CANCELLED, error="its task was stopped before it was sent", hold=self._hold
-                )
-                return False
-            if order.cancel_requested_at is not None:
-                finish(scope, order.id, State.CANCELLED, error="cancelled before it was taken", hold=self._hold)
+            unwanted = _why_unwanted(scope, order.id)
+            if unwanted is not None:
+                finish(scope, order.id, State.CANCELLED, error=unwanted, hold=self._hold)
                 return False
             limit = timedelta(seconds=self._parts.settings.order_deadline_seconds)
             if order.error is not None and order.created_at + limit <= scope.now:
                 finish(scope, order.id, State.FAILED, error=order.error, hold=self._hold)
                 return False
-            self._hold.write(scope, state=State.SUBMITTING, deadline=scope.now + limit, news_at=scope.now)
+            self._hold.write(
+                scope,
+                state=State.SUBMITTING,
+                deadline=scope.now + limit,
+                submitted_at=scope.now,
+                news_at=scope.now,
+            )
             scope.changed("generation", order.id)
         return True
 
@@ -119,10 +123,33 @@ class _Submission:
             self._accept(found)
         elif found is NOT_SUPPORTED or not provider.honours_keys:
             self._finish(State.UNRESOLVED, "it was sent, but no answer came, and the provider cannot be asked about it")
+        elif (unwanted := self._unwanted()) is not None:
+            self._let_go(unwanted)
         elif send_again and not self._overdue():
             self._send(provider)
         else:
             self._give_up_or_wait("the provider does not know it yet")
+
+    def _unwanted(self) -> str | None:
+        """Why the order is not to be sent, as its row and its task's stand now; the hold is made sure of besides."""
+        lease = timedelta(seconds=self._parts.settings.lease_seconds)
+        with self._parts.database.transaction(self._workspace_id, "order.submitting") as scope:
+            self._hold.write(scope, lease_until=scope.now + lease)
+            return _why_unwanted(scope, self._order.id)
+
+    def _let_go(self, reason: str) -> None:
+        """End an order that nobody wants and that its provider, which honours keys, does not know.
+
+        A request that was cut off may still be on its way into the provider's books: until a lease after it was begun,
+        what is not known there is no proof that nothing was started.
+        """
+        order = self._order
+        begun = order.submitted_at or order.created_at
+        lease = timedelta(seconds=self._parts.settings.lease_seconds)
+        if begun + lease <= self._parts.database.clock.now():
+            self._finish(State.CANCELLED, reason)
+        else:
+            self._note(reason)
 
     def _accept(self, news: JobNews) -> None:
         outputs = self._keep(news)
@@ -172,7 +199,7 @@ class _Submission:
 
     def _back_to_ordered(self, reason: str) -> None:
         with self._parts.database.transaction(self._workspace_id, "order.put_back") as scope:
-            self._hold.write(scope, state=State.ORDERED, error=reason, news_at=scope.now)
+            self._hold.write(scope, state=State.ORDERED, error=reason, submitted_at=None, news_at=scope.now)
             scope.changed("generation", self._order.id)
 
     def _note(self, reason: str) -> None:
@@ -182,3 +209,10 @@ class _Submission:
     def _finish(self, state: State, reason: str) -> None:
         with self._parts.database.transaction(self._workspace_id, "order.ended") as scope:
             finish(scope, self._order.id, state, error=reason, hold=self._hold)
+
+
+def _why_unwanted(scope: Scope, order_id: str) -> str | None:
+    order = get(scope, order_id)
+    if order.task_id is not None and tasks.get(scope, order.task_id).status in tasks.ENDED:
+        return "its task was stopped before the provider had it"
+    return None if order.cancel_requested_at is None else "cancelled before the provider had it"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
@@ -12,10 +13,12 @@ import pytest
 from pydantic import SecretStr
 
 from app.supervise.ports import free_ports
-from core.errors import BusyError, LostError
+from core.errors import BusyError, LostError, UnavailableError, UnclearError
 from generation.cancelling import cancel
 from generation.lease import claim, holding
-from generation.orders import get
+from generation.orders import Order, get
+from generation.provider import NOT_SUPPORTED
+from generation.provider_scripted import ScriptedProvider
 from generation.providers.jobs import JobsProvider
 from generation.states import State
 from generation.tables import orders
@@ -258,3 +261,112 @@ def test_inputs_that_are_gone_fail_the_order_before_anything_is_sent(world: Worl
         scope.change(scope.update(orders).values(inputs=[gone]))
     assert world.submit(order).state == State.FAILED
     assert order.key not in keys(the_studio)
+
+
+def stop_it(world: World, order: Order) -> None:
+    with world.scope() as scope:
+        control.stop(scope, str(order.task_id))
+
+
+def cancel_it(world: World, order: Order) -> None:
+    with world.scope() as scope:
+        cancel(scope, order.id)
+
+
+def died_before_sending(world: World) -> Order:
+    """An order of a process that died once it was marked as perhaps sent."""
+    task = world.task()
+    order = world.order(task, world.turn(task))
+    with world.scope() as scope:
+        claim(scope, get(scope, order.id), LEASE)
+        scope.change(
+            scope.update(orders).values(
+                state="submitting", submitted_at=scope.now, deadline=scope.now + timedelta(hours=1)
+            )
+        )
+    world.store.clock.advance(LEASE)
+    return order
+
+
+@pytest.mark.parametrize("end", [stop_it, cancel_it])
+def test_20_an_order_that_died_unsent_is_not_sent_once_its_end_is_wished_for(
+    world: World, the_studio: Studio, end: Callable[[World, Order], None]
+) -> None:
+    order = died_before_sending(world)
+    end(world, order)
+
+    assert world.submit(order).state == State.CANCELLED
+
+    assert world.reservation_states() == ["released"]
+    with pytest.raises(httpx.HTTPStatusError):
+        the_studio.job(order.key)
+    assert order.key not in keys(the_studio)
+
+
+@pytest.mark.parametrize("end", [stop_it, cancel_it])
+def test_20_an_order_whose_answer_was_lost_is_still_found_after_its_end_is_wished_for(
+    world: World, slow_studio: Studio, end: Callable[[World, Order], None]
+) -> None:
+    world.parts.providers["studio"] = studio_provider(slow_studio)
+    order = died_before_sending(world)
+    body = {"kind": order.kind, "model": order.model, "params": dict(order.params), "inputs": []}
+    headers = {"Authorization": f"Bearer {KEY}", "Idempotency-Key": order.key}
+    httpx.post(f"{slow_studio.url}/jobs", json=body, headers=headers).raise_for_status()
+    end(world, order)
+
+    world.submit(order)
+
+    assert world.get(order.id).upstream_id == slow_studio.job(order.key)["id"]
+    if end is cancel_it:
+        assert world.poll(order).state == State.CANCELLED
+        assert slow_studio.job(order.key)["state"] == "cancelled"
+
+
+@pytest.mark.parametrize("end", [stop_it, cancel_it])
+def test_20_what_may_still_be_on_its_way_is_waited_for(
+    store: Store, tmp_path: Path, the_studio: Studio, end: Callable[[World, Order], None]
+) -> None:
+    """The line went dead: until a lease after the sending, that the provider knows nothing proves nothing."""
+    provider = ScriptedProvider(offers=studio_provider(the_studio).capabilities())
+    world = world_of(store, tmp_path / "home", provider)
+    task = world.task()
+    order = world.order(task, world.turn(task))
+    provider.foresee("submit", UnclearError("cut off"))
+    provider.foresee("look_up", None, None, None)
+    assert world.submit(order).state == State.SUBMITTING
+    end(world, order)
+
+    assert world.submit(order).state == State.SUBMITTING
+    assert world.reservation_states() == ["held"]
+    world.store.clock.advance(LEASE)
+    assert world.submit(order).state == State.CANCELLED
+    assert [question for question, _ in provider.asked] == ["submit", "look_up", "look_up", "look_up"]
+    assert world.reservation_states() == ["released"]
+
+
+@pytest.mark.parametrize("end", [stop_it, cancel_it])
+def test_20_a_provider_that_cannot_be_asked_leaves_it_unresolved(
+    store: Store, tmp_path: Path, end: Callable[[World, Order], None]
+) -> None:
+    provider = ScriptedProvider(honours_keys=False)
+    world = world_of(store, tmp_path / "home", provider)
+    order = died_before_sending(world)
+    end(world, order)
+    provider.foresee("look_up", NOT_SUPPORTED)
+    assert world.submit(order).state == State.UNRESOLVED
+    assert [question for question, _ in provider.asked] == ["look_up"]
+
+
+@pytest.mark.parametrize("end", [stop_it, cancel_it])
+def test_20_a_provider_that_is_away_is_asked_until_the_deadline(
+    store: Store, tmp_path: Path, end: Callable[[World, Order], None]
+) -> None:
+    provider = ScriptedProvider()
+    world = world_of(store, tmp_path / "home", provider)
+    order = died_before_sending(world)
+    end(world, order)
+    provider.foresee("look_up", UnavailableError("away"), UnavailableError("away"))
+    assert world.submit(order).state == State.SUBMITTING
+    world.store.clock.advance(timedelta(hours=1))
+    assert world.submit(order).state == State.UNRESOLVED
+    assert [question for question, _ in provider.asked] == ["look_up", "look_up"]
