@@ -10,7 +10,8 @@ from pydantic import ValidationError
 
 from core.errors import InvalidError, UnavailableError
 from core.orchestrator.engine import Engine
-from sidecar.registration import MAX_FUNCTIONS, Said, written
+from sidecar.registration import Said, written
+from skills.checks.source import MOST_FUNCTIONS
 from skills.manifest import Manifest
 from skills.problem import Problem, RefusedSkillError
 
@@ -24,10 +25,8 @@ def checked(
 
     Raises RefusedSkillError with everything that is wrong.
     """
-    if len(functions) > MAX_FUNCTIONS:
-        raise RefusedSkillError(
-            Problem(None, f"the file has {len(functions)} functions, more than {MAX_FUNCTIONS}", "make it two skills")
-        )
+    if len(functions) > 2 * MOST_FUNCTIONS:
+        raise RefusedSkillError(_too_many(len(functions)))
     said, problems = [], []
     for function in functions:
         try:
@@ -35,6 +34,9 @@ def checked(
         except ValidationError as error:
             problems += [_problem(function, wrong["loc"], wrong["msg"]) for wrong in error.errors()[:10]]
     ids = {one.id for one in said}
+    # What handles the failures of one is no function of its author's.
+    if (own := sum(not one.handles_a_failure(ids) for one in said)) > MOST_FUNCTIONS:
+        problems.append(_too_many(own))
     found = []
     for one in said:
         problems += one.foreign(app_id, ids, frozenset(manifest.permissions.events.get("listen", ())))
@@ -69,6 +71,10 @@ def register(engine: Engine, app_id: str, url: str, functions: Sequence[dict[str
         raise UnavailableError(f"the engine at {engine.api_url} gave no answer to a registration")
     if answer.get("ok") is not True:
         raise InvalidError(str(answer.get("error") or answer))
+
+
+def _too_many(count: int) -> Problem:
+    return Problem(None, f"the file has {count} functions, more than {MOST_FUNCTIONS}", "make it two skills")
 
 
 def _problem(function: Any, where: tuple[int | str, ...], message: str) -> Problem:

@@ -9,15 +9,17 @@ from urllib.parse import urlencode
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from skills.checks.cron import LONGEST_CRON
 from skills.checks.events import wrong_event
+from skills.checks.expressions import MOST_CHARACTERS
+from skills.checks.functions import FAILURE, LONGEST_ID, MOST_CANCELS, MOST_CONCURRENCY, MOST_RETRIES
+from skills.checks.triggers import MOST_TRIGGERS
 from skills.problem import Problem
 
-MAX_FUNCTIONS = 20
 FAILED = "inngest/function.failed"
-_FAILURE = "-failure"
-_OWN_ID = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_-]{0,99}")
+_OWN_ID = re.compile(rf"[a-zA-Z0-9][a-zA-Z0-9_-]{{0,{LONGEST_ID - 1}}}")
 
-Expression = Annotated[str, Field(min_length=1, max_length=1000)]
+Expression = Annotated[str, Field(min_length=1, max_length=MOST_CHARACTERS)]
 Duration = Annotated[str, Field(pattern=r"^([0-9]{1,6}(ms|[smhdw])){1,4}$")]
 EventName = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\s\x00-\x1f*]+$")]
 Count = Annotated[int, Field(ge=1, le=10_000)]
@@ -85,7 +87,7 @@ class Trigger(Part):
 
     event: EventName | None = None
     expression: Expression | None = None
-    cron: str | None = Field(None, min_length=9, max_length=200)
+    cron: str | None = Field(None, min_length=9, max_length=LONGEST_CRON)
     jitter: Duration | None = None
 
     @model_validator(mode="after")
@@ -97,7 +99,7 @@ class Trigger(Part):
 
 
 class Retries(Part):
-    attempts: int = Field(ge=0, le=20)
+    attempts: int = Field(ge=0, le=MOST_RETRIES)
 
 
 class Runtime(Part):
@@ -122,8 +124,8 @@ class Said(Part):
     """A function as the child says it is."""
 
     batch: Batch | None = Field(None, alias="batchEvents")
-    cancel: list[Cancel] | None = Field(None, max_length=5)
-    concurrency: list[Concurrency] | None = Field(None, max_length=2)
+    cancel: list[Cancel] | None = Field(None, max_length=MOST_CANCELS)
+    concurrency: list[Concurrency] | None = Field(None, max_length=MOST_CONCURRENCY)
     debounce: Debounce | None = None
     id: str = Field(min_length=1, max_length=200)
     idempotency: Expression | None = None
@@ -134,14 +136,13 @@ class Said(Part):
     steps: Steps
     throttle: Throttle | None = None
     timeouts: Timeouts | None = None
-    # An engine takes ten, and one is the event by which it is invoked by hand.
-    triggers: list[Trigger] = Field(min_length=1, max_length=9)
+    triggers: list[Trigger] = Field(min_length=1, max_length=MOST_TRIGGERS)
 
     def foreign(self, app_id: str, ids: Set[str], listen: Set[str]) -> Iterator[Problem]:
         """What it claims beyond its own app and the events of the manifest; `ids` are those of the whole file."""
         if not self.id.startswith(f"{app_id}-") or not _OWN_ID.fullmatch(self.id.removeprefix(f"{app_id}-")):
             yield Problem(None, f"{self.id} is not a function of {app_id}", "make it with skills.kit.client")
-        if self._handles_a_failure(ids):
+        if self.handles_a_failure(ids):
             return
         wanted = [trigger.event for trigger in self.triggers] + [cancel.event for cancel in self.cancel or ()]
         for event in dict.fromkeys(name for name in wanted if name is not None):
@@ -151,9 +152,9 @@ class Said(Part):
                 fix = f'add "{event}" to events.listen of the manifest'
                 yield Problem(None, f"{self.id} listens to {event}, which the manifest does not name", fix)
 
-    def _handles_a_failure(self, ids: Set[str]) -> bool:
+    def handles_a_failure(self, ids: Set[str]) -> bool:
         """Whether it is what the SDK makes of `on_failure`: told of failures of one function of this file, no more."""
-        of = self.id.removesuffix(_FAILURE)
+        of = self.id.removesuffix(FAILURE)
         expected = Trigger(event=FAILED, expression=f"event.data.function_id == '{of}'")
         return of != self.id and of in ids and self.triggers == [expected]
 

@@ -16,13 +16,13 @@ _JITTER = re.compile(r"([1-9]\d{0,2})(s|m)")
 _FIELDS = ("minute", "hour", "day of the month", "month", "day of the week")
 # A leap day comes again after eight years at the latest.
 _LOOK_AHEAD_YEARS = 9
-_LONGEST = 200
+LONGEST_CRON = 200
 
 
 def wrong_cron(text: str) -> str | None:
     """What is wrong with an expression such as `TZ=Europe/Paris 0 8 * * 1-5`; None when an engine takes it."""
-    if len(text) > _LONGEST:
-        return f"a schedule has at most {_LONGEST} characters"
+    if len(text) > LONGEST_CRON:
+        return f"a schedule has at most {LONGEST_CRON} characters"
     match = _ZONE.match(text)
     if match:
         try:

@@ -9,7 +9,7 @@ from typing import Any
 
 ROOTS = frozenset(("event", "async", "vars"))
 _MACROS = frozenset(("all", "exists", "exists_one", "filter", "map", "has"))
-_MOST_CHARACTERS = 2_000
+MOST_CHARACTERS = 1_000
 # The grammar's tables are made once, by the first who parses.
 _parsing = threading.Lock()
 
@@ -21,8 +21,8 @@ def _cel() -> Any:
 
 def wrong_expression(text: str, *, plain: bool = False) -> str | None:
     """What is wrong with it, or None. `plain` expressions, those that cancel, may only compare."""
-    if len(text) > _MOST_CHARACTERS:
-        return f"an expression may have {_MOST_CHARACTERS} characters, this one has {len(text)}"
+    if len(text) > MOST_CHARACTERS:
+        return f"an expression may have {MOST_CHARACTERS} characters, this one has {len(text)}"
     with _parsing:
         cel = _cel()
     try:

@@ -12,8 +12,10 @@ from skills.checks.source import MOST_FUNCTIONS, Source
 from skills.problem import Problem
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
-_FAILURE = "-failure"
-_MOST_RETRIES, _MOST_CONCURRENCY, _MOST_CANCELS = 20, 2, 5
+FAILURE = "-failure"
+"""What the SDK puts behind the id of a function for its `on_failure`."""
+LONGEST_ID = 100 + len(FAILURE)
+MOST_RETRIES, MOST_CONCURRENCY, MOST_CANCELS = 20, 2, 5
 _EXPRESSIONS = frozenset(("key", "run", "if_exp", "expression"))
 
 
@@ -59,16 +61,17 @@ def _options(source: Source, declared: Declared) -> Iterator[Problem]:
     line = declared.call.lineno
     if (retries := options.get("retries")) is not None:
         match retries:
-            case ast.Constant(value=int(number)) if 0 <= number <= _MOST_RETRIES:
+            case ast.Constant(value=int(number)) if 0 <= number <= MOST_RETRIES:
                 pass
             case ast.Constant(value=None):
                 pass
             case _:
-                yield Problem(retries.lineno, "retries is no literal number from 0 to 20", "write the number")
+                reason = f"retries is no literal number from 0 to {MOST_RETRIES}"
+                yield Problem(retries.lineno, reason, "write the number")
     if "concurrency" in options:
         yield from _concurrency(source, options["concurrency"])
-    if (cancels := options.get("cancel")) is not None and len(getattr(cancels, "elts", [])) > _MOST_CANCELS:
-        yield Problem(line, f"the function has more than {_MOST_CANCELS} cancel rules", "leave some out")
+    if (cancels := options.get("cancel")) is not None and len(getattr(cancels, "elts", [])) > MOST_CANCELS:
+        yield Problem(line, f"the function has more than {MOST_CANCELS} cancel rules", "leave some out")
     for name, value in options.items():
         if name not in ("trigger", "middleware"):
             yield from _expressions(source, name, value)
@@ -78,8 +81,8 @@ def _concurrency(source: Source, value: ast.expr) -> Iterator[Problem]:
     if not isinstance(value, ast.List | ast.Tuple):
         yield Problem(value.lineno, "concurrency is no literal list", "write [inngest.Concurrency(limit=1)]")
         return
-    if len(value.elts) > _MOST_CONCURRENCY:
-        yield Problem(value.lineno, f"the engine takes {_MOST_CONCURRENCY} concurrency limits", "leave some out")
+    if len(value.elts) > MOST_CONCURRENCY:
+        yield Problem(value.lineno, f"the engine takes {MOST_CONCURRENCY} concurrency limits", "leave some out")
     for entry in value.elts:
         call = source.names.resolved(entry)
         if not isinstance(call, ast.Call) or source.names.dotted(call.func) != "inngest.Concurrency":
@@ -113,7 +116,7 @@ def _twice(source: Source) -> Iterator[Problem]:
     for declared in source.declared:
         if declared.fn_id is None:
             continue
-        ids = [declared.fn_id, declared.fn_id + _FAILURE] if "on_failure" in declared.options else [declared.fn_id]
+        ids = [declared.fn_id, declared.fn_id + FAILURE] if "on_failure" in declared.options else [declared.fn_id]
         for one in ids:
             if one in seen:
                 reason = f"the function id {one!r} is taken on line {seen[one]}"

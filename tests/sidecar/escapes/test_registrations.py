@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
+from skills.checks.gate import tree_problems
+from skills.checks.parsing import parse
 from skills.problem import RefusedSkillError
 from tests.support.jailed import Jailed, subject
 
@@ -125,3 +129,39 @@ def test_an_honest_one_is_written_anew(prison: Jailed) -> None:
     assert found["skill-subject-more-failure"]["triggers"] == [
         {"event": "inngest/function.failed", "expression": "event.data.function_id == 'skill-subject-more'"}
     ]
+
+
+def many(count: int, options: str = "") -> str:
+    text = FUNCTION.format(trigger='inngest.TriggerEvent(event="subject/asked")', options=f", {options}")
+    return "".join(text.replace("more", f"more{number}") for number in range(count))
+
+
+AT_THE_LIMIT: dict[str, Callable[[int], str]] = {
+    "triggers": lambda extra: more(trigger=f"[{_events(9 + extra)}]"),
+    "functions with handlers of their failures": lambda extra: CLEAN + many(19 + extra, "on_failure=subject"),
+    "a long expression": lambda extra: more(f"idempotency=\"event.data.a == '{'a' * (982 + extra)}'\""),
+    "a long id with a handler": lambda extra: more("on_failure=subject").replace('"more"', f'"{"m" * (100 + extra)}"'),
+    "retries": lambda extra: more(f"retries={20 + extra}"),
+}
+
+
+def _events(count: int) -> str:
+    return ", ".join(
+        f"inngest.TriggerEvent(event='subject/asked', expression='event.data.n == {one}')" for one in range(count)
+    )
+
+
+@pytest.mark.parametrize("name", AT_THE_LIMIT)
+def test_the_gate_and_the_registration_have_the_same_limits(prison: Jailed, name: str) -> None:
+    """Given a file at a limit and one beyond it, then both let the one pass and neither the other."""
+    at, beyond = (AT_THE_LIMIT[name](extra) for extra in (0, 1))
+    assert gate(at) == []
+    assert prison.registered(at)
+    assert gate(beyond) != []
+    with pytest.raises(RefusedSkillError):
+        prison.registered(beyond)
+
+
+def gate(source: str) -> list[str]:
+    text, tree = parse(source.encode())
+    return [problem.reason for problem in tree_problems(text, tree, "subject", {})]
