@@ -65,13 +65,22 @@ class Pins:
         with self._turnover:
             return self._begin(call)
 
-    def ended(self, run_id: str, status: Ended, *, output: Any = None, error: Any = None, attempts: int = 0) -> None:
-        """Write down how it ended, and what follows for its version; only the first time counts."""
+    def ended(
+        self,
+        run_id: str,
+        status: Ended,
+        *,
+        output: Any = None,
+        error: Any = None,
+        attempts: int = 0,
+        served: bool = True,
+    ) -> None:
+        """Write down how it ended, and what follows for its version, if it was `served`; only the first time counts."""
         with self._lock:
             self._pinned.pop(run_id, None)
         with self._tools.transaction("skill-run") as scope:
-            most = self._tools.rules.failures
-            if not endings.note(scope, run_id, status, most=most, output=output, error=error, attempts=attempts):
+            told = {"output": output, "error": error, "attempts": attempts, "served": served}
+            if not endings.note(scope, run_id, status, most=self._tools.rules.failures, **told):
                 return
         # A candidate may go further, or a version that served before was needed for the last time.
         self._again()

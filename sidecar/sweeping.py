@@ -9,6 +9,7 @@ from typing import Any
 
 from core.errors import LoopwrightError, NotFoundError
 from core.orchestrator.trace import error_in
+from core.orchestrator.unreached import unreached
 from sidecar.skill import Skill
 from sidecar.tools import Tools
 from skills import runs
@@ -54,9 +55,6 @@ class Sweep:
         if status is None:
             return
         told: Any = found.get("output")
-        skill.runs.ended(
-            run.run_id,
-            status,
-            output=told if status == "completed" else None,
-            error=error_in(told) if status == "failed" else None,
-        )
+        error = error_in(told) if status == "failed" else None
+        output = told if status == "completed" else None
+        skill.runs.ended(run.run_id, status, output=output, error=error, served=not unreached(error))

@@ -7,7 +7,8 @@ from typing import Any
 
 from core.database import Scope
 from skills import promotion, runs, versions
-from skills.runs import Ended, SkillRun
+from skills.runs import UNSERVED, Ended, SkillRun
+from skills.versions import Version
 
 
 def note(
@@ -21,30 +22,34 @@ def note(
     attempts: int = 0,
     at: datetime | None = None,
     was: str = "running",
+    served: bool = True,
 ) -> bool:
     """Write down how a run ended; False when the run is not known, or stands otherwise than as it `was`.
 
-    `most` failures in a row end the service of a version. Without `attempts` those that are known stay.
+    `most` failures in a row end the service of a version; a run that ended because nobody `served` it is none of them.
+    Without `attempts` those that are known stay.
     """
     run = runs.find(scope, run_id)
     if run is None:
         return False
-    tries = attempts or run.attempts
-    if not runs.ended(scope, run_id, status, output=output, error=error, attempts=tries, at=at, was=was):
+    version = versions.get(scope, run.version_id)
+    tries = attempts or (run.attempts if served else version.attempts_of(run.function_id))
+    told = {"output": output, "error": error, "attempts": tries, "at": at, "was": was}
+    if not runs.ended(scope, run_id, status, stage=None if served else UNSERVED, **told):
         return False
     scope.changed("skill", run.skill_id)
-    _judge(scope, run, status, most)
+    if served:
+        _judge(scope, run, version, status, most)
     return True
 
 
-def _judge(scope: Scope, run: SkillRun, status: Ended, most: int) -> None:
+def _judge(scope: Scope, run: SkillRun, version: Version, status: Ended, most: int) -> None:
     if run.stage != "live" or run.function_id.endswith("-failure"):
         return
     match status:
         case "completed":
-            promotion.run_completed(scope, run.skill_id, versions.get(scope, run.version_id))
+            promotion.run_completed(scope, run.skill_id, version)
         case "failed":
-            version = versions.get(scope, run.version_id)
             promotion.run_failed(scope, run.skill_id, version, run.function_id, run.run_id, most)
         case "cancelled" | "lost":
             pass

@@ -10,6 +10,7 @@ from typing import Any
 from core.database import Database, Scope
 from core.identity import HOME_WORKSPACE
 from core.orchestrator.run_ids import queued_at
+from core.orchestrator.unreached import unreached
 from skills import book, endings, runs, versions
 from skills.runs import Ended
 from skills.versions import Version
@@ -36,8 +37,8 @@ def record(database: Database, end: End, failures: int) -> str:
 
     `known`: it stood so already, as it does when the sidecar gave the last answer. `ended`: it was still running.
     `corrected`: the engine made something else of the last answer, and has the last word. `entered`: the sidecar never
-    heard of the run, which then has a row of its own and says nothing for or against its version. `not ours`: no skill
-    of the book has the function. `failures` in a row end the service of a version.
+    heard of the run. `not ours`: no skill of the book has the function. `failures` in a row end the service of a
+    version; those that came of nobody's answering are not counted.
     """
     with database.reading(HOME_WORKSPACE) as scope:
         known = runs.find(scope, end.run_id)
@@ -55,7 +56,8 @@ def _ended(scope: Scope, end: End, failures: int) -> str:
     if run.status == end.status:
         return "known"
     at = max(end.at, run.began_at)
-    told = {"output": end.output, "error": _said(end.error), "at": at}
+    served = run.status != "running" or not unreached(end.error)
+    told = {"output": end.output, "error": _said(end.error), "at": at, "served": served}
     if not endings.note(scope, end.run_id, end.status, most=failures, was=run.status, **told):
         return "known"
     _have_followed(scope, run.skill_id)
@@ -77,6 +79,7 @@ def _entered(scope: Scope, end: End) -> str:
         status=end.status,
         output=end.output,
         error=_said(end.error),
+        attempts=version.attempts_of(function_id) if unreached(end.error) else 0,
         began_at=began,
         ended_at=end.at,
     )

@@ -17,8 +17,8 @@ from skills.tables import skill_runs, skill_versions
 MAX_KEPT = 64 * 1024
 """Bytes of an event, output or error that are kept whole; of a larger one its beginning."""
 
-UNSEEN = "unseen"
-"""The stage of a run that nobody was called for."""
+UNSERVED = "unserved"
+"""The stage of a run that ended while nobody served it."""
 
 Ended = Literal["completed", "failed", "cancelled", "lost"]
 
@@ -27,8 +27,8 @@ Ended = Literal["completed", "failed", "cancelled", "lost"]
 class SkillRun:
     """`status` is `running` or how it ended.
 
-    `stage` is `live`, `canary` where it runs on a candidate, or `unseen`: the engine began it and told how it ended,
-    and the skill was never called for it. It counts among the runs of the version that served then, and speaks neither
+    `stage` is `live`, `canary` where it runs on a candidate, or `unserved`: it ended before the skill was called for
+    it, or the engine gave up because nobody answered. Such a run counts among those of its version, and speaks neither
     for nor against that.
     """
 
@@ -112,10 +112,13 @@ def ended(
     attempts: int = 0,
     at: datetime | None = None,
     was: str = "running",
+    stage: str | None = None,
 ) -> bool:
     """How it ended, now or at a moment; False when it stands otherwise than as it `was`, or is not known."""
     before = (skill_runs.c.run_id == run_id) & (skill_runs.c.status == was)
     values = {"status": status, "output": kept(output), "error": kept(error), "attempts": attempts}
+    if stage is not None:
+        values["stage"] = stage
     return scope.change(scope.update(skill_runs).where(before).values(ended_at=at or scope.now, **values)) == 1
 
 
@@ -130,6 +133,7 @@ def entered(
     status: Ended,
     output: Any,
     error: Any,
+    attempts: int,
     began_at: datetime,
     ended_at: datetime,
 ) -> bool:
@@ -140,9 +144,9 @@ def entered(
         skill_id=skill_id,
         function_id=function_id,
         version_id=version_id,
-        stage=UNSEEN,
+        stage=UNSERVED,
         status=status,
-        attempts=0,
+        attempts=attempts,
         event=kept(dict(event)),
         output=kept(output),
         error=kept(error),
@@ -202,7 +206,7 @@ def has_ended(scope: Scope, version_id: str) -> bool:
     query = scope.select(skill_runs.c.run_id).where(
         skill_runs.c.version_id == version_id,
         skill_runs.c.status.in_(("completed", "failed")),
-        skill_runs.c.stage != UNSEEN,
+        skill_runs.c.stage != UNSERVED,
     )
     return scope.first(query.limit(1)) is not None
 
@@ -223,7 +227,7 @@ def failed_in_a_row(scope: Scope, version_id: str, function_id: str, most: int) 
         skill_runs.c.version_id == version_id,
         skill_runs.c.function_id == function_id,
         skill_runs.c.status.in_(("completed", "failed")),
-        skill_runs.c.stage != UNSEEN,
+        skill_runs.c.stage != UNSERVED,
     )
     newest_first = query.order_by(skill_runs.c.ended_at.desc(), skill_runs.c.run_id.desc())
     newest = [row.status for row in scope.rows(newest_first.limit(most))]

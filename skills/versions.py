@@ -15,6 +15,9 @@ from core.errors import NotFoundError
 from skills.manifest import Manifest
 from skills.tables import skill_versions
 
+_RETRIES = 4
+"""Of a function that names no number."""
+
 
 @dataclass(frozen=True)
 class Version:
@@ -44,6 +47,14 @@ class Version:
     def function_ids(self) -> tuple[str, ...]:
         """The ids of its functions within the file; `<fn_id>-failure` is the handler of failures."""
         return tuple(str(function["id"]).removeprefix(f"skill-{self.skill_id}-") for function in self.functions)
+
+    def attempts_of(self, function_id: str) -> int:
+        """How often an engine tries a call of this function before it gives up."""
+        for own, function in zip(self.function_ids, self.functions, strict=True):
+            if own == function_id:
+                retries = function.get("steps", {}).get("step", {}).get("retries", {})
+                return 1 + int(retries.get("attempts", _RETRIES))
+        return 1
 
 
 def add(

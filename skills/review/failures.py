@@ -10,6 +10,7 @@ from typing import Any
 
 from core.database import Database, Scope
 from core.identity import HOME_WORKSPACE
+from core.orchestrator.unreached import unreached
 from runtime import credits, notices, tasks
 from runtime.tables import tasks as task_rows
 from skills import book, runs, versions
@@ -19,7 +20,7 @@ from skills.review import repair
 from skills.review.handover import hand_over, task_behind
 from skills.review.parts import ReviewParts
 from skills.review.words import clean, error_text, text_in
-from skills.runs import SkillRun
+from skills.runs import UNSERVED, SkillRun
 from skills.versions import Version
 
 REPAIR = "repair:"
@@ -51,7 +52,7 @@ def tell(parts: ReviewParts, failed: Failed, app_id: str) -> str:
             return "not ours"
         skill = book.locked(scope, stem) if stem is not None else None
         version = _version(scope, run, skill)
-        verdict = None if skill is None else _why_not(scope, parts, skill, version)
+        verdict = None if skill is None else _nobody_served(failed, run) or _why_not(scope, parts, skill, version)
         text = _notice(failed, run)
         task_id = None
         if skill is not None and version is not None and verdict is None:
@@ -79,6 +80,12 @@ def _version(scope: Scope, run: SkillRun | None, skill: Skill | None) -> Version
     """The version that failed; the serving one where the ledger does not know the run."""
     version_id = run.version_id if run is not None else skill.version_id if skill is not None else None
     return None if version_id is None else versions.get(scope, version_id)
+
+
+def _nobody_served(failed: Failed, run: SkillRun | None) -> str | None:
+    """Said of a run that the skill did not end itself, where the engine says that it met with no answer."""
+    ended_itself = run is not None and run.status != "running" and run.stage != UNSERVED
+    return None if ended_itself or not unreached(failed.error) else "nobody served it at that moment"
 
 
 def _why_not(scope: Scope, parts: ReviewParts, skill: Skill, version: Version | None) -> str | None:

@@ -96,12 +96,16 @@ def test_what_the_sidecar_missed_is_in_the_ledger_and_outlives_the_engines_histo
         cancelled = begun(skills, 600)
         skills.client.post(f"/v2/runs/{cancelled}/cancel", {})
         assert ended(skills, cancelled).output is None
+        # Whoever may have functions invoked cannot speak as the engine.
+        forged = {"function_id": "skill-nap-nap", "run_id": "forged", "_inngest": {"status": "Cancelled"}}
+        skills.client.post("/v2/apps/loopwright/functions/record-skill-run/invoke", {"data": forged})
         # One is asleep when the sidecar goes away, another begins afterwards.
         asleep = begun(skills, 2)
         skills.stop()
         skills.ask("nap/asked", seconds=0)
-        missed = until("the run that nobody served", lambda: [run for run in kept(skills) if run.stage == "unseen"], 30)
         alone = ended(skills, asleep)
+        known = {well.run_id, cancelled, asleep}
+        missed = until("the run nobody served", lambda: [run for run in kept(skills) if run.run_id not in known], 30)
 
         assert {run.run_id: run.status for run in kept(skills)} == {
             well.run_id: "completed",
@@ -110,12 +114,19 @@ def test_what_the_sidecar_missed_is_in_the_ledger_and_outlives_the_engines_histo
             missed[0].run_id: "failed",
         }
         assert missed[0].version_id == well.version_id
+        assert [(run.stage, run.attempts) for run in (alone, missed[0])] == [("unserved", 1), ("unserved", 1)]
         assert "each SDK URL" in alone.error["message"]
         assert missed[0].ended_at is not None
         assert missed[0].ended_at >= missed[0].began_at
-        # One call for each end, and none for those calls.
-        told = until("what the ledger heard", lambda: _heard(skills, 4), 20)
-        assert sorted(told) == ["ended", "ended", "entered", "known"]
+        # One call for each end, none for those calls, and the forged one.
+        calls = until("what the ledger heard", lambda: _ended_calls(skills, 5), 20)
+        assert sorted(call["output"] or call["status"] for call in calls) == [
+            "ended",
+            "ended",
+            "entered",
+            "failed",
+            "known",
+        ]
 
         with_history = reviewed(skills)
         assert [with_history[name] for name in ("runs", "completed", "failed")] == [4, 1, 2]
@@ -132,7 +143,7 @@ def test_what_the_sidecar_missed_is_in_the_ledger_and_outlives_the_engines_histo
             assert found | {name: with_history[name] for name in ROUGHLY} == with_history
 
 
-def _heard(skills: RunningSidecar, count: int) -> list[str]:
-    """What came of the calls of the ledger's function, once there are so many."""
-    found = [run["output"] for run in skills.runs(KEEPER) if run["status"] == "completed" and run["output"]]
+def _ended_calls(skills: RunningSidecar, count: int) -> list[dict[str, Any]]:
+    """The runs of the ledger's function, once so many have ended."""
+    found = [run for run in skills.runs(KEEPER) if run["status"] == "failed" or run["output"]]
     return found if len(found) >= count else []

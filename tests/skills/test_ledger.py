@@ -13,7 +13,7 @@ from core.events import RunFailed, RunFinished
 from core.orchestrator.run_ids import queued_at
 from core.tables import workspaces
 from functions.shell import told_by_engine
-from skills import book, ledger, promotion, runs, versions
+from skills import book, endings, ledger, promotion, runs, versions
 from skills.ledger import End
 from skills.runs import Ended, SkillRun
 from skills.tables import skill_runs, skill_versions
@@ -69,7 +69,6 @@ def test_what_the_sidecar_wrote_down_stays_as_it_is(store: Store) -> None:
     [
         ("completed", {"output": {"a": 1}}, {"a": 1}, None),
         ("failed", {"error": ERROR}, None, ERROR),
-        ("failed", {"error": UNREACHABLE}, None, UNREACHABLE | {"message": "Unable to reach SDK URL"}),
         ("cancelled", {}, None, None),
     ],
 )
@@ -84,6 +83,32 @@ def test_a_run_whose_end_the_sidecar_missed_ends_at_the_engines_moment(
     found = row(store, "r1")
     assert (found.status, found.output, found.error, found.ended_at) == (status, output, error, ended)
     assert (found.stage, found.function_id) == ("live", "work")
+
+
+def test_what_nobody_answered_for_says_nothing_of_a_version(store: Store) -> None:
+    one, two = version(store), version(store, text="2")
+    for n in range(FAILURES + 1):
+        begun(store, two, f"r{n}")
+        assert told(store, f"r{n}", "failed", error=UNREACHABLE) == "ended"
+    begun(store, one, "first", "canary")
+    told(store, "first", "failed", error={"name": "Error", "message": "Unable to reach SDK URL http://x: refused"})
+
+    found = row(store, "r0")
+    assert found.error == UNREACHABLE | {"message": "Unable to reach SDK URL"}
+    assert (found.status, found.stage, found.attempts) == ("failed", "unserved", 5)
+    with store.database.reading(store.workspace_id) as scope:
+        assert book.get(scope, "watch").version_id == two.id
+        assert runs.counted(scope, one.id, "canary") == {}
+
+
+def test_who_answers_cannot_say_that_nobody_did(store: Store) -> None:
+    one = version(store)
+    with store.database.transaction(store.workspace_id) as scope:
+        run(scope, one, "r1")
+        assert endings.note(scope, "r1", "failed", most=FAILURES, error=UNREACHABLE, attempts=1)
+
+    assert told(store, "r1", "failed", error=UNREACHABLE) == "known"
+    assert row(store, "r1").stage == "live"
 
 
 def test_the_engine_has_the_last_word(store: Store) -> None:
@@ -110,8 +135,8 @@ def test_a_run_that_was_never_called_for_counts_to_the_version_of_its_time_and_s
         assert told(store, name, "failed", error=UNREACHABLE, event=event) == "entered"
 
     found = row(store, names[0])
-    assert (found.version_id, found.stage, found.function_id, found.event) == (one.id, "unseen", "work", event)
-    assert (found.began_at, found.ended_at, found.attempts) == (queued, store.clock.now(), 0)
+    assert (found.version_id, found.stage, found.function_id, found.event) == (one.id, "unserved", "work", event)
+    assert (found.began_at, found.ended_at, found.attempts) == (queued, store.clock.now(), 5)
     late = run_id(store.clock.now())
     told(store, late, "failed", error=UNREACHABLE)
     assert row(store, late).version_id == two.id

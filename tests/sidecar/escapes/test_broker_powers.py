@@ -58,7 +58,14 @@ def post(address: Path, path: str, body: Any, run_id: str = RUN) -> httpx.Respon
 
 
 @pytest.mark.parametrize(
-    "name", [MessageReceived.name, SkillQuarantined.name, "inngest/function.failed", "inngest/function.invoked"]
+    "name",
+    [
+        MessageReceived.name,
+        SkillQuarantined.name,
+        "inngest/function.failed",
+        "inngest/function.finished",
+        "inngest/function.invoked",
+    ],
 )
 @pytest.mark.parametrize("path", ["/e/key", "/events"])
 def test_events_of_the_core_or_of_the_engine_even_when_declared(

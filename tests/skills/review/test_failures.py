@@ -18,6 +18,7 @@ from skills.review.repair import why_not
 from skills.tables import skill_versions
 from skills.tables import skills as skill_rows
 from skills.versions import Version
+from tests.skills.ended import UNREACHABLE
 from tests.skills.review.history import begin, parts, skill
 from tests.skills.saved import saved
 from tests.support.databases import Store
@@ -167,6 +168,21 @@ def test_a_skill_whose_name_holds_a_dash_is_found(store: Store) -> None:
     assert tell(parts(store), unknown_run) == "repair"
     (task,) = _tasks(store)
     assert version.skill_id in task.goal
+
+
+def test_a_skill_that_nobody_served_needs_no_repair(store: Store) -> None:
+    version = skill(store)
+    nobody = "nobody served it at that moment"
+    with store.database.transaction(store.workspace_id) as scope:
+        begin(scope, version, "asleep")
+        begin(scope, version, "liar")
+        runs.ended(scope, "liar", "failed", error=UNREACHABLE, attempts=1)
+
+    assert tell(parts(store), Failed("skill-watch-work", "asleep", UNREACHABLE, None)) == nobody
+    assert tell(parts(store), Failed("skill-watch-work", "never called for", UNREACHABLE, None)) == nobody
+    assert _tasks(store) == []
+    assert len(_notices(store)) == 2
+    assert tell(parts(store), Failed("skill-watch-work", "liar", UNREACHABLE, None)) == "repair"
 
 
 FINE = repair.Facts(True, False, True, False, False, 0, 3)
