@@ -8,7 +8,7 @@ import flask
 
 from core.clock import Clock
 from core.errors import LoopwrightError
-from core.orchestrator.door import SERVE_PATH, EngineDoor
+from core.orchestrator.door import CALLERS_KEY, SERVE_PATH, EngineDoor
 from core.orchestrator.engine import Engine
 from core.orchestrator.health import add_health
 from core.orchestrator.signature import HEADER, sign
@@ -30,8 +30,8 @@ def create_app(shelf: Shelf, engine: Engine, clock: Clock) -> WSGIApplication:
         skill = shelf.skill(stem)
         reply = _reply(skill, stem) if skill is not None else refusal(404, "no_skill", f"there is no skill {stem}")
         response = flask.Response(reply.body, reply.status, dict(reply.headers))
-        if engine.keyed:
-            response.headers[HEADER] = sign(engine.signing_keys[0], reply.body, clock.now())
+        if (key := flask.request.environ.get(CALLERS_KEY)) is not None:
+            response.headers[HEADER] = sign(key, reply.body, clock.now())
         return response
 
     def _reply(skill: Skill, stem: str) -> Reply:

@@ -17,6 +17,8 @@ pytestmark = [
     pytest.mark.parametrize("any_engine", ["embedded", "inngest_start"], indirect=True),
 ]
 
+NEWER_KEY = "fedcba9876543210" * 4
+
 LARGE = '''"""More state than fits into one call."""
 import inngest
 from skills.kit import client
@@ -64,6 +66,15 @@ def test_a_skill_sends_the_events_that_it_was_granted(skills: RunningSidecar) ->
     skills.live("receiver", 1)
     skills.ask("sender/asked")
     assert skills.outputs("skill-receiver/hello", 1) == [2]
+
+
+def test_while_keys_are_exchanged_answers_bear_the_key_of_who_calls(any_engine: RunningEngine, tmp_path: Path) -> None:
+    ours_is_newer = {"INNGEST_SIGNING_KEY": NEWER_KEY, "INNGEST_SIGNING_KEY_FALLBACK": str(any_engine.signing_key)}
+    with sidecar(any_engine, tmp_path / "home", ours_is_newer) as skills:
+        skills.save("rotated", hello(4, "rotated/asked"))
+        skills.live("rotated", 1)
+        skills.ask("rotated/asked")
+        assert skills.outputs("skill-rotated/hello", 1) == [4]
 
 
 def test_peoples_folders_and_a_clash_with_the_agents(any_engine: RunningEngine, tmp_path: Path) -> None:
