@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import skills.shipped
 from core.database import Database
 from core.orchestrator.engine import Engine
 from core.settings import Settings, SettingsError
@@ -21,6 +19,7 @@ from sidecar.jail.probe import probe
 from sidecar.nursery import Broker, Nursery
 from sidecar.shelf import Shelf
 from sidecar.tools import KeepMemos, Rehearse, Rules, Tools
+from skills.places import SHIPPED, agent_folder, people_folders
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
@@ -63,10 +62,9 @@ def serve(
 
 
 def folders_of(settings: Settings, home: Path) -> tuple[Folder, ...]:
-    """The shipped skills, people's own, and the agent's."""
-    shipped = Folder(Path(skills.shipped.__path__[0]).resolve(), "shipped")
-    own = [Path(part).expanduser().resolve() for part in settings.skill_path.split(os.pathsep) if part.strip()]
-    return (shipped, *(Folder(path, "person") for path in own), Folder(home / "workspace" / "functions", "agent"))
+    """The shipped skills, people's own, and the agent's. A folder is one of them, however often it is named."""
+    own = (Folder(path, "person") for path in people_folders(home, settings.skill_path))
+    return (Folder(SHIPPED.resolve(), "shipped"), *own, Folder(agent_folder(home), "agent"))
 
 
 def rules_of(settings: Settings) -> Rules:

@@ -13,13 +13,15 @@ def agent_folder(home: Path) -> Path:
     return home.resolve() / "workspace" / "functions"
 
 
-def people_folders(skill_path: str) -> tuple[Path, ...]:
-    """The folders of `LOOPWRIGHT_SKILL_PATH`."""
-    return tuple(Path(part).expanduser().resolve() for part in skill_path.split(os.pathsep) if part.strip())
+def people_folders(home: Path, skill_path: str) -> tuple[Path, ...]:
+    """The folders of `LOOPWRIGHT_SKILL_PATH`, each once, and neither the agent's nor the shipped one."""
+    named = (Path(part).expanduser().resolve() for part in skill_path.split(os.pathsep) if part.strip())
+    others = {SHIPPED.resolve(), agent_folder(home).resolve()}
+    return tuple(folder for folder in dict.fromkeys(named) if folder not in others)
 
 
 def all_folders(home: Path, skill_path: str) -> tuple[Path, ...]:
-    return (SHIPPED, *people_folders(skill_path), agent_folder(home))
+    return (SHIPPED, *people_folders(home, skill_path), agent_folder(home))
 
 
 def files_in(folders: Iterable[Path]) -> dict[str, Path]:

@@ -42,7 +42,7 @@ def new(name: str, shipped: str | None, use: tuple[str, ...], home: Path) -> Non
     if use and shipped is None:
         raise click.UsageError("--use changes what --from copies: name a skill with --from")
     text = _copy(shipped, use) if shipped is not None else template(name)
-    folder = next(iter(people_folders(skill_path)), agent_folder(home))
+    folder = next(iter(people_folders(home, skill_path)), agent_folder(home))
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{name}.py"
     # Beside it first: whoever watches the folder must not read half a file.

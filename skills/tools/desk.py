@@ -34,7 +34,7 @@ class SkillDesk:
 
     def elsewhere(self) -> dict[str, Path]:
         """The files of shipped skills and of people's own folders, by their stems."""
-        return files_in((SHIPPED, *people_folders(self.skill_path)))
+        return files_in((SHIPPED, *people_folders(self.home, self.skill_path)))
 
     def own(self) -> dict[str, Path]:
         return files_in((self.folder,))
