@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
@@ -48,8 +49,7 @@ def filtered(response: httpx.Response, manifest: Manifest, own_functions: Set[st
     try:
         match response.status_code:
             case 200:
-                _json(response.content)
-                return _reply(200, response.content, {})
+                return _reply(200, _written(_json(response.content)), {})
             case 206:
                 return _steps(response, manifest, own_functions)
             case status if 400 <= status < 600:
@@ -86,11 +86,7 @@ def _steps(response: httpx.Response, manifest: Manifest, own_functions: Set[str]
             raise _Refusal("wait", f"it waits for {event}, which events.listen does not name or may not")
         if (function := op.invokes) is not None and function not in invoke:
             raise _Refusal("invoke", f"it invokes {function}, which the manifest's invoke does not name")
-    try:
-        body = json.dumps([op.written() for op in ops], separators=(",", ":")).encode()
-    except RecursionError:
-        raise _Refusal("op", "what a step gives back is nested too deep") from None
-    return _reply(206, body, _passed_on(response.headers))
+    return _reply(206, _written([op.written() for op in ops]), _passed_on(response.headers))
 
 
 def _require_known(told: Any) -> None:
@@ -105,8 +101,8 @@ def _require_known(told: Any) -> None:
 def _error(response: httpx.Response) -> Reply:
     """Whatever it holds, it is an error: what can be read of it is shown."""
     try:
-        said = ErrorSaid.model_validate(json.loads(response.content))
-    except (ValueError, RecursionError):
+        said = ErrorSaid.model_validate(_json(response.content))
+    except (ValidationError, _Refusal):
         text = response.content[:500].decode("utf-8", "replace")
         said = ErrorSaid(message=f"the skill's process answered {response.status_code}: {text}")
     body = json.dumps(said.written()).encode()
@@ -114,14 +110,35 @@ def _error(response: httpx.Response) -> Reply:
 
 
 def _json(body: bytes) -> Any:
+    """What it says in the one form that everybody reads: UTF-8, and numbers that a float can hold."""
     try:
-        return json.loads(body, parse_constant=_no_number) if body.strip() else None
+        text = body.decode("utf-8")
+        return (
+            json.loads(text, parse_constant=_no_number, parse_float=_number, parse_int=_whole) if text.strip() else None
+        )
     except (ValueError, RecursionError) as error:
         raise _Refusal("op", f"the answer is no JSON ({error})") from None
 
 
+def _written(value: Any) -> bytes:
+    try:
+        return json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
+    except RecursionError:
+        raise _Refusal("op", "what a step gives back is nested too deep") from None
+
+
+def _number(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _no_number(text)
+
+
+def _whole(text: str) -> int:
+    _number(text)
+    return int(text)
+
+
 def _no_number(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no number in JSON")
+    raise ValueError(f"{text[:40]} is no number in JSON")
 
 
 def _passed_on(headers: httpx.Headers) -> dict[str, str]:

@@ -150,7 +150,22 @@ def test_a_status_that_is_none_is_refused(prison: Jailed) -> None:
 
 
 def test_output_that_is_no_json_is_refused(prison: Jailed) -> None:
-    for said in (b"{", b"[" * 5000, b"NaN", b'{"a": Infinity}'):
-        reply = answer(prison, FORGE + f"send(200, {{}}, {said!r})")
-        assert [kind for kind, _ in prison.refused] == ["op"]
-        assert reply.status == 500
+    for said in (b"{", b"[" * 5000, b"NaN", b'{"a": Infinity}', b"1e999", b"1" * 400, '"wide"'.encode("utf-16")):
+        for status, body in ((200, said), (206, b'[{"op":"StepRun","id":"a","displayName":"a","data":' + said + b"}]")):
+            reply = answer(prison, FORGE + f"send({status}, {{}}, {body!r})")
+            assert [kind for kind, _ in prison.refused] == ["op"], body
+            assert reply.status == 500
+
+
+def test_an_output_is_written_anew(prison: Jailed) -> None:
+    """Given an output that two readers may read differently, then both are told the one that was checked."""
+    said = ' {"a": 1, "b": "é", "a": 2.50}\n'.encode()
+    reply = answer(prison, FORGE + f"send(200, {{}}, {said!r})")
+    assert (reply.status, reply.body, prison.refused) == (200, b'{"a":2.5,"b":"\\u00e9"}', [])
+
+
+def test_an_error_in_another_encoding_is_still_told_in_ours(prison: Jailed) -> None:
+    said = json.dumps({"code": "odd", "name": "Odd", "message": "m"}).encode("utf-16")
+    reply = answer(prison, FORGE + f"send(500, {{}}, {said!r})")
+    assert reply.status == 500
+    assert "answered 500" in json.loads(reply.body)["message"]
