@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 
 from core.database import Scope
-from core.errors import ConflictError
+from core.errors import ConflictError, RefusedError
 from core.search.embedding import Vector
 from memory import facts, scopes, suppressions, writing
 from memory.facts import Fact
@@ -85,6 +85,8 @@ def on_choice_answered(others: AnswerHandler) -> AnswerHandler:
 
 
 def _correct(scope: Scope, card: Card) -> None:
+    if card.answered_as != "person":
+        raise RefusedError("a program's key may not say what a person means: it takes a person")
     subject, person_id = card.subject, str(card.answered_by)
     fact = facts.get(scope, str(subject["fact_id"]), person_id)
     if not fact.known or fact.current.n != subject["version"]:

@@ -82,7 +82,8 @@ def answered(scope: Scope, works: Works, message: Message, verdict: Decided) -> 
         return False
     if card.task_id is not None:
         # The words reach the task as a message; the card is only closed by them.
-        cards.answer_in_words(scope, card, described(card.options, message.text), message.text, message.person_id)
+        option = described(card.options, message.text)
+        cards.answer_in_words(scope, card, option, message.text, message.person_id, speaks_as=message.asked_by)
         return False
     if card.state != "open":
         return False
@@ -100,7 +101,7 @@ def _answer(scope: Scope, works: Works, message: Message, card: Card, verdict: D
         say_why(scope, message, *wrong)
         return
     handlers = {"clarify": clarify.clarify_handler(works)}
-    cards.answer(scope, card.id, str(option), message.text, message.person_id, handlers)
+    cards.answer(scope, card.id, str(option), message.text, message.person_id, handlers, speaks_as=message.asked_by)
     task_id = messages.get(scope, str(card.message_id)).task_id
     if task_id is None:
         set_state(scope, message.id, "answered", was=("routed",))

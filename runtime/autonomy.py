@@ -23,11 +23,16 @@ def set_level(scope: Scope, task_id: str, level: str, newest_plan: int) -> Task:
     return tasks.set_fields(scope, task_id, autonomy=level, setbacks=0, **approved)
 
 
-def answered(scope: Scope, task_id: str, option: str | None, cause: str, plan: int | None = None) -> None:
-    """What a person's answer to a card says of the task; `plan` is the one whose checkpoint they let pass."""
+def answered(
+    scope: Scope, task_id: str, option: str | None, cause: str, plan: int | None = None, *, by_person: bool = True
+) -> None:
+    """What the answer to a card says of the task; `plan` is the one whose checkpoint it lets pass.
+
+    Only a person's yes gives confidence back or approves a plan; anybody's no counts.
+    """
     if option in _NO:
         set_back(scope, task_id, cause)
-    elif option in _YES:
+    elif option in _YES and by_person:
         approved = {} if plan is None else {"approved_plan": plan}
         tasks.set_fields(scope, task_id, setbacks=0, **approved)
 

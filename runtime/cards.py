@@ -24,7 +24,10 @@ LIMIT_OPTIONS = ({"id": "raise", "label": "Raise the limit"}, {"id": "stop", "la
 
 @dataclass(frozen=True)
 class Card:
-    """`subject` holds the stored facts that an answer acts on; the model's words are only `title` and `body`."""
+    """`subject` holds the stored facts that an answer acts on; the model's words are only `title` and `body`.
+
+    `answered_as` is `person` or `program`: whether it was a program's key that answered for `answered_by`.
+    """
 
     id: str
     task_id: str | None
@@ -47,6 +50,7 @@ class Card:
 
 
 AnswerHandler = Callable[[Scope, Card], None]
+    answered_as: str | None
 """Acts on an answered card, in the transaction that records the answer."""
 
 
@@ -165,12 +169,14 @@ def answer(
     person_id: str,
     handlers: Mapping[str, AnswerHandler],
 ) -> Card:
-    """Record a person's choice and act on it in the same transaction.
+    """Record a choice and act on it in the same transaction; `speaks_as` says whether a program chose for the person.
 
     Raises ConflictError with the first answer when there is one, or with the state of a card that is no longer open.
     """
     card = get(scope, card_id)
     if card.state == "open" and card.expires_at is not None and card.expires_at <= scope.now:
+    *,
+    speaks_as: str = "person",
         raise ConflictError("the card has expired: ask again for a fresh one", state="expired", answer=None)
     if option not in {str(known["id"]) for known in card.options}:
         known = ", ".join(str(known["id"]) for known in card.options)
@@ -193,13 +199,14 @@ def answer(
     _changed(scope, card_id, card.task_id)
     if card.task_id is not None:
         plan = card.subject.get("plan") if card.kind == "checkpoint" else None
-        autonomy.answered(scope, card.task_id, option, card_id, plan)
+        autonomy.answered(scope, card.task_id, option, card_id, plan, by_person=speaks_as == "person")
+            answered_as=speaks_as,
     handlers.get(card.kind, deliver_answer)(scope, get(scope, card_id))
     return get(scope, card_id)
 
 
-def answer_in_words(scope: Scope, card: Card, option: str | None, text: str, person_id: str) -> bool:
-    """Close a task's question by what a person wrote to the task; False when it is no longer open.
+def answer_in_words(scope: Scope, card: Card, option: str | None, text: str, person_id: str, *, speaks_as: str) -> bool:
+    """Close a task's question by what was written to the task; False when it is no longer open.
 
     `option` is the one that the words name, where they name one. The words themselves reach the task as a message.
     """
@@ -223,6 +230,7 @@ def answer_in_words(scope: Scope, card: Card, option: str | None, text: str, per
 
 
 def deliver_answer(scope: Scope, card: Card) -> None:
+            answered_as=speaks_as,
     """Hand the answer to the card's task as input; the handler of kinds that have none of their own."""
     if card.task_id is not None:
         inbox.deliver(scope, card.task_id, "answer", card.id)
@@ -257,7 +265,14 @@ def outdate(scope: Scope, card: Card) -> None:
     scope.change(
         scope.update(cards)
         .where(cards.c.id == card.id)
-        .values(state="superseded", answer_option=None, answer_text=None, answered_by=None, answered_at=None)
+        .values(
+            state="superseded",
+            answer_option=None,
+            answer_text=None,
+            answered_by=None,
+            answered_as=None,
+            answered_at=None,
+        )
     )
     _changed(scope, card.id, card.task_id)
     deliver_answer(scope, card)

@@ -13,7 +13,7 @@ from core import statements
 from core.database import Scope
 from runtime import tasks
 from runtime.messages import set_state
-from runtime.tables import inbox, messages
+from runtime.tables import cards, inbox, messages
 from runtime.wake import wake
 
 
@@ -163,15 +163,11 @@ def read_by(scope: Scope, turn_id: str) -> list[Item]:
 
 
 def program_spoke(scope: Scope, task_id: str) -> bool:
-    """Whether a step of the task has read, or is reading, what a program wrote."""
-    query = scope.select(inbox.c.id).where(
-        inbox.c.task_id == task_id,
-        inbox.c.kind == "message",
-        inbox.c.state.in_(("claimed", "consumed")),
-        messages.c.id == inbox.c.ref_id,
-        messages.c.asked_by == "program",
-    )
-    return scope.first(query.limit(1)) is not None
+    """Whether a step of the task has read, or is reading, what a program wrote or how it answered a card."""
+    read = scope.select(inbox.c.id).where(inbox.c.task_id == task_id, inbox.c.state.in_(("claimed", "consumed")))
+    wrote = read.where(inbox.c.kind == "message", messages.c.id == inbox.c.ref_id, messages.c.asked_by == "program")
+    chose = read.where(inbox.c.kind == "answer", cards.c.id == inbox.c.ref_id, cards.c.answered_as == "program")
+    return any(scope.first(query.limit(1)) is not None for query in (wrote, chose))
 
 
 def all_taken_back(scope: Scope, task_id: str) -> bool:

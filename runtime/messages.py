@@ -220,8 +220,12 @@ def withdraw(scope: Scope, message_id: str) -> Message:
     return get(scope, message_id)
 
 
-def replace(scope: Scope, message_id: str, text: str) -> Message:
-    """Put other words in the place of what no step has read; answers the new message."""
+def replace(scope: Scope, message_id: str, text: str, *, person_id: str, speaks_as: str) -> Message:
+    """Put other words in the place of what no step has read; answers the new message.
+
+    The new words are those of who writes them: a program's stay a program's, and so do a person's in the place of a
+    program's, since what it asked for is still among them.
+    """
     old = get(scope, message_id)
     new_id = scope.ids.new("msg")
     _take_back(scope, message_id, "replaced", new_id)
@@ -231,10 +235,10 @@ def replace(scope: Scope, message_id: str, text: str) -> Message:
     scope.insert(
         messages,
         id=new_id,
-        person_id=old.person_id,
+        person_id=person_id,
         channel_id=old.channel_id,
         author="user",
-        asked_by=old.asked_by,
+        asked_by="program" if "program" in (speaks_as, old.asked_by) else speaks_as,
         text=kept,
         attachments=list(old.attachments),
         language="",

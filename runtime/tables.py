@@ -253,6 +253,7 @@ cards = sa.Table(
     sa.Column("answer_text", sa.Text),
     sa.Column("answered_by", ID),
     sa.Column("answered_at", Utc),
+    sa.Column("answered_as", sa.String(16)),
     sa.Column("expires_at", Utc),
     sa.Column("cause", sa.String(200), nullable=False),
     sa.Column("created_at", Utc, nullable=False),
@@ -263,6 +264,7 @@ cards = sa.Table(
     ),
     sa.CheckConstraint("state in ('open', 'answered', 'expired', 'superseded', 'void')", name="state"),
     sa.UniqueConstraint("workspace_id", "cause"),
+    sa.CheckConstraint("answered_as in ('person', 'program')", name="answered_as"),
     sa.Index("ix_cards_open", "workspace_id", "state", "created_at"),
     sa.Index("ix_cards_task", "workspace_id", "task_id", "state"),
 )

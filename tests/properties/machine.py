@@ -77,7 +77,9 @@ class Workspace(RuleBasedStateMachine):
         try:
             self.world.write(
                 lambda scope: (
-                    messages.replace(scope, message_id, "Another one")
+                    messages.replace(
+                        scope, message_id, "Another one", person_id=self.world.store.person_id, speaks_as="person"
+                    )
                     if replaced
                     else messages.withdraw(scope, message_id)
                 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from core.errors import ConflictError
@@ -82,7 +84,8 @@ def test_a_reply_that_names_a_stopped_task_changes_nothing(store: Store) -> None
 
 
 def test_withdrawing_or_replacing_the_message_voids_its_question(store: Store) -> None:
-    for change in (messages.withdraw, lambda scope, message_id: messages.replace(scope, message_id, "Something else")):
+    replace = partial(messages.replace, text="Something else", person_id=store.person_id, speaks_as="person")
+    for change in (messages.withdraw, replace):
         world, message, card, one, _ = asked(store)
         with store.database.transaction(store.workspace_id) as scope:
             change(scope, message.id)

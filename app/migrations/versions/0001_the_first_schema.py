@@ -87,10 +87,12 @@ def upgrade() -> None:
         sa.Column("answer_option", sa.String(length=80), nullable=True),
         sa.Column("answer_text", sa.Text(), nullable=True),
         sa.Column("answered_by", sa.String(length=64), nullable=True),
+        sa.Column("answered_as", sa.String(length=16), nullable=True),
         sa.Column("answered_at", core.columns.Utc(), nullable=True),
         sa.Column("expires_at", core.columns.Utc(), nullable=True),
         sa.Column("cause", sa.String(length=200), nullable=False),
         sa.Column("created_at", core.columns.Utc(), nullable=False),
+        sa.CheckConstraint("answered_as in ('person', 'program')", name=op.f("ck_cards_answered_as")),
         sa.CheckConstraint(
             "kind in ('clarify', 'checkpoint', 'choice', 'quote', 'limit', 'permission', 'irreversible', 'result', 'blocked')",
             name=op.f("ck_cards_kind"),

@@ -9,6 +9,7 @@ from app.web.bodies import Body
 from app.web.endpoints import Answer, Door
 from app.web.parts import WebParts
 from app.web.presenters.values import plain
+from app.web.speaking import only_a_person
 from core.database import Scope
 from core.identity import Speaker
 from runtime import credits
@@ -32,6 +33,7 @@ def budget_api(parts: WebParts) -> Door:
 
     @door.acts("/api/v1/budget", "Set parts of the budget", body=PutBudget, method="PUT", scope="admin")
     def put_budget(scope: Scope, speaker: Speaker, body: PutBudget) -> dict[str, Any]:
+        only_a_person(speaker, "say what may be spent")
         now = credits.lock(scope)
         if body.balance is not None and body.balance != now.balance:
             credits.grant(scope, body.balance - now.balance, f"api:{scope.ids.new('cause')}")

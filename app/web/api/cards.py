@@ -50,6 +50,15 @@ def cards_api(parts: WebParts) -> Door:
         scope="approve",
     )
     def answer_card(scope: Scope, speaker: Speaker, body: AnswerCard, card_id: str) -> dict[str, Any]:
-        return card_shape(cards.answer(scope, card_id, body.option, body.text, speaker.person_id, parts.handlers))
+        answered = cards.answer(
+            scope,
+            card_id,
+            body.option,
+            body.text,
+            speaker.person_id,
+            parts.handlers,
+            speaks_as=speaker.speaks_as,
+        )
+        return card_shape(answered)
 
     return door

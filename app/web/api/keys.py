@@ -10,6 +10,7 @@ from app.web.bodies import Body
 from app.web.endpoints import Answer, Door
 from app.web.parts import WebParts
 from app.web.presenters.values import moment
+from app.web.speaking import only_a_person
 from core import identity
 from core.database import Scope
 from core.identity import Key, Speaker
@@ -37,6 +38,7 @@ def keys_api(parts: WebParts) -> Door:
         told_once="key",
     )
     def post_key(scope: Scope, speaker: Speaker, body: NewKey) -> dict[str, Any]:
+        _grantable(speaker, body)
         raw = identity.new_raw_key()
         made = identity.create_key(
             scope,
@@ -50,9 +52,18 @@ def keys_api(parts: WebParts) -> Door:
 
     @door.acts("/api/v1/keys/<key_id>", "Revoke a key for good", method="DELETE", scope="admin")
     def delete_key(scope: Scope, speaker: Speaker, body: Body, key_id: str) -> dict[str, Any]:
+        if key_id != speaker.key_id:
+            only_a_person(speaker, "take another's key away")
         return key_shape(identity.revoke_key(scope, key_id))
 
     return door
+
+
+def _grantable(speaker: Speaker, body: NewKey) -> None:
+    """A program hands on no more than it has, and never a person's voice."""
+    beyond = sorted(set(body.scopes) - speaker.scopes)
+    if body.speaks_as == "person" or beyond:
+        only_a_person(speaker, f"make a key with {', '.join(beyond)}" if beyond else "make a person's key")
 
 
 def key_shape(key: Key) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from app.web.endpoints import Answer, Door
 from app.web.parts import WebParts
 from app.web.presenters.message import message_by_id
 from app.web.presenters.thread import newest_of_thread, thread_after
+from app.web.speaking import own_words
 from core.database import Scope
 from core.errors import ConflictError
 from core.identity import Speaker
@@ -73,15 +74,19 @@ def messages_api(parts: WebParts) -> Door:
 
     @door.acts("/api/v1/messages/<message_id>/withdraw", "Take back a message that no step has read")
     def withdraw(scope: Scope, speaker: Speaker, body: Body, message_id: str) -> dict[str, Any]:
+        own_words(speaker, messages.get(scope, message_id))
         messages.withdraw(scope, message_id)
         return message_by_id(scope, message_id)
 
     @door.acts("/api/v1/messages/<message_id>/replace", "Put other words in its place", body=ReplaceMessage)
     def replace(scope: Scope, speaker: Speaker, body: ReplaceMessage, message_id: str) -> dict[str, Any]:
-        return message_by_id(scope, messages.replace(scope, message_id, body.text).id)
+        own_words(speaker, messages.get(scope, message_id))
+        fresh = messages.replace(scope, message_id, body.text, person_id=speaker.person_id, speaks_as=speaker.speaks_as)
+        return message_by_id(scope, fresh.id)
 
     @door.acts("/api/v1/messages/<message_id>/reroute", "Send it to another task, or to a new one", body=Reroute)
     def reroute(scope: Scope, speaker: Speaker, body: Reroute, message_id: str) -> dict[str, Any]:
+        own_words(speaker, messages.get(scope, message_id))
         rerouting.reroute(scope, works, message_id, body.task_id)
         return message_by_id(scope, message_id)
 

@@ -202,7 +202,7 @@ def _stored(kind: str, title: str, asset: Asset) -> Stored:
 
 
 def _maker(speaker: Speaker) -> str:
-    return f"person:{speaker.person_id}"
+    return f"{speaker.speaks_as}:{speaker.person_id}"
 
 
 def _cause(scope: Scope) -> str:

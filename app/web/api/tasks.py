@@ -18,8 +18,9 @@ from app.web.endpoints import Answer, Door
 from app.web.parts import WebParts
 from app.web.presenters.task import task_by_id, task_head
 from app.web.presenters.turn import turn_by_id
+from app.web.speaking import only_a_person
 from core.database import Scope
-from core.errors import InvalidError, RefusedError
+from core.errors import InvalidError
 from core.identity import Speaker
 from runtime import control, credits, tasks
 from runtime.tasks import Plan, Task
@@ -66,7 +67,7 @@ def tasks_api(parts: WebParts) -> Door:
 
     @door.acts("/api/v1/tasks/<task_id>", "Set autonomy or plan budget", body=PatchTask, method="PATCH")
     def patch_task(scope: Scope, speaker: Speaker, body: PatchTask, task_id: str) -> dict[str, Any]:
-        _require_person(speaker)
+        only_a_person(speaker, "say what a task may do or spend")
         task = tasks.get(scope, task_id)
         if body.autonomy is not None:
             control.set_autonomy(scope, task_id, body.autonomy)
@@ -82,14 +83,6 @@ def tasks_api(parts: WebParts) -> Door:
         return turn_by_id(scope, turn_id)
 
     return door
-
-
-def _require_person(speaker: Speaker) -> None:
-    """How far a task goes alone, and how much it may spend, is a person's word."""
-    if speaker.speaks_as != "person":
-        raise RefusedError(
-            "a program's key may not say what a task may do or spend: it takes a person, in the page or by their key"
-        )
 
 
 def _plan(scope: Scope, task: Task, asked: PlanBudget | Decimal | None) -> Plan | None:

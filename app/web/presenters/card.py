@@ -20,6 +20,7 @@ def card_shape(card: Card) -> dict[str, Any]:
         "option": card.answer_option,
         "text": card.answer_text,
         "by": card.answered_by,
+        "as": card.answered_as,
         "at": moment(card.answered_at),
     }
     always = {
