@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -46,7 +48,7 @@ class Message:
 
 def _message(row: sa.Row[Any]) -> Message:
     fields = dict(row._mapping)
-    fields.pop("workspace_id")
+    del fields["workspace_id"], fields["request_digest"]
     fields["attachments"] = tuple(fields["attachments"])
     return Message(**fields)
 
@@ -75,18 +77,23 @@ def receive(
     to_card_id: str | None = None,
     language: str = "",
 ) -> Message:
-    """Store a person's message and ring for its routing; the same `client_id` answers the first one's row."""
+    """Store a person's message and ring for its routing; the same request under one `client_id` is stored once.
+
+    Raises ConflictError where the `client_id` was used for other words, by another person, or to another addressee.
+    """
     kept = clean(text)
     if not kept and not attachments:
         raise InvalidError("the message is empty: write something or attach a file")
     message_id = scope.ids.new("msg")
     added = scope.insert_new(
+    digest = _digest(person_id, asked_by, channel_id, kept, list(attachments), to_task_id, to_object_id, to_card_id)
         messages,
         id=message_id,
         person_id=person_id,
         channel_id=channel_id,
         client_id=client_id,
         author="user",
+        request_digest=digest,
         asked_by=asked_by,
         text=kept,
         attachments=list(attachments),
@@ -101,12 +108,19 @@ def receive(
         row = scope.first(scope.select(messages).where(messages.c.client_id == client_id))
         assert row is not None
         return _message(row)
+        if row.request_digest != digest:
+            raise ConflictError("this client_id was used for another message: use a new one", client_id=client_id)
     scope.changed("message", message_id)
     scope.ring(Bell(MessageReceived(workspace_id=scope.workspace_id, message_id=message_id), id=message_id))
     return get(scope, message_id)
 
 
 def get(scope: Scope, message_id: str) -> Message:
+def _digest(*request: object) -> str:
+    """Tells the same request from another one, whatever became of its row."""
+    return hashlib.sha256(json.dumps(request).encode()).hexdigest()
+
+
     row = scope.first(scope.select(messages).where(messages.c.id == message_id))
     if row is None:
         raise NotFoundError(f"no message {message_id} in this workspace")
@@ -114,6 +128,12 @@ def get(scope: Scope, message_id: str) -> Message:
 
 
 def exists(scope: Scope, message_id: str) -> bool:
+def of_client(scope: Scope, client_id: str) -> Message | None:
+    """The message that was stored under a sender's own id."""
+    row = scope.first(scope.select(messages).where(messages.c.client_id == client_id))
+    return None if row is None else _message(row)
+
+
     return scope.first(scope.select(messages.c.id).where(messages.c.id == message_id)) is not None
 
 

@@ -18,6 +18,7 @@ messages = sa.Table(
     sa.Column("person_id", ID, nullable=False),
     sa.Column("channel_id", ID),
     sa.Column("client_id", sa.String(200)),
+    sa.Column("request_digest", sa.String(64)),
     sa.Column("author", sa.String(16), nullable=False),
     sa.Column("asked_by", sa.String(16), nullable=False),
     sa.Column("text", sa.Text, nullable=False),

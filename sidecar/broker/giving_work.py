@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.database import Scope
-from core.errors import InvalidError
+from core.errors import ConflictError, InvalidError
 from core.tables import roles
 from runtime import messages
 from sidecar.broker import permission
@@ -28,23 +28,29 @@ class GiveWork:
         return True
 
     def do(self, asker: Asker, ask: AgentAsk) -> Answer:
+        key = effect_key(asker, "ask_agent", ask.key, {"text": ask.text})
         try:
             with self._transaction("skill.ask_agent") as scope:
-                message = messages.receive(
-                    scope,
-                    person_id=_owner(scope),
-                    asked_by="program",
-                    channel_id=None,
-                    text=f"[skill {asker.stem}] {ask.text}",
-                    client_id=effect_key(asker, "ask_agent", ask.key, {"text": ask.text}),
-                )
+                return {"message_id": _asked(scope, key, f"[skill {asker.stem}] {ask.text}")}
         except InvalidError as error:
             raise Failed(str(error), retriable=False) from None
-        return {"message_id": message.id}
 
     def pretend(self, asker: Asker, ask: AgentAsk) -> Answer:
         del asker, ask
         return {"message_id": "pretended"}
+
+
+def _asked(scope: Scope, key: str, text: str) -> str:
+    """The id of the message: under one key the agent is asked once, in whatever words it is asked again."""
+    try:
+        return messages.receive(
+            scope, person_id=_owner(scope), asked_by="program", channel_id=None, text=text, client_id=key
+        ).id
+    except ConflictError:
+        before = messages.of_client(scope, key)
+        if before is None:
+            raise
+        return before.id
 
 
 def _owner(scope: Scope) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import httpx
 import pytest
 
+from core import identity
 from runtime import control, messages, tasks
 from tests.web.site.site import Site
+from tests.web.test_access import bearer, new_key
 
 
 def make_task(site: Site, cause: str = "test") -> str:
@@ -107,6 +110,28 @@ def test_the_same_client_id_is_one_message(site: Site) -> None:
 
     assert first == again
     assert len(site.get("/api/v1/thread")["items"]) == 1
+
+
+def test_the_same_client_id_is_no_way_to_lose_a_message(site: Site) -> None:
+    # Given a message of the owner under an id of their own, that was routed meanwhile, and a member of the workspace
+    task_id = make_task(site)
+    first = site.say("hello", client_id="tab-1:1")
+    with site.writing() as scope:
+        messages.set_state(scope, first, "delivered", was=("received",), task_id=task_id)
+    headers = bearer(new_key(site, identity.SCOPES, role="member"))
+
+    # When other words, the same words to a task, or another person's come under it
+    other = site.post("/api/v1/messages", {"text": "hello again", "client_id": "tab-1:1"})
+    aimed = site.post("/api/v1/messages", {"text": "hello", "client_id": "tab-1:1", "task_id": task_id})
+    with httpx.Client(base_url=site.url, trust_env=False, headers=headers) as member:
+        theirs = member.post("/api/v1/messages", json={"text": "hello", "client_id": "tab-1:1"})
+
+    # Then each hears that it was not taken, and a true repeat is the first one still
+    for answer in (other, aimed, theirs):
+        assert answer.status_code == 409
+        assert answer.json()["client_id"] == "tab-1:1"
+        assert "new one" in answer.json()["detail"]
+    assert site.say("  hello ", client_id="tab-1:1") == first
 
 
 def test_a_withdrawn_message_says_so_and_a_replaced_one_names_its_successor(site: Site) -> None:

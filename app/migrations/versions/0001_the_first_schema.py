@@ -212,6 +212,7 @@ def upgrade() -> None:
         sa.Column("person_id", sa.String(length=64), nullable=False),
         sa.Column("channel_id", sa.String(length=64), nullable=True),
         sa.Column("client_id", sa.String(length=200), nullable=True),
+        sa.Column("request_digest", sa.String(length=64), nullable=True),
         sa.Column("author", sa.String(length=16), nullable=False),
         sa.Column("asked_by", sa.String(length=16), nullable=False),
         sa.Column("text", sa.Text(), nullable=False),

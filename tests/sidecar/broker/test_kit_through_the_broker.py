@@ -153,6 +153,8 @@ def test_the_agent_is_asked_as_a_program_and_once(world: SkillWorld) -> None:
     world.speak_as("watch", ask_agent=True)
 
     ids = {ask_agent("Look at checkout") for _ in range(2)}
+    keyed = {ask_agent(text, key="checkout") for text in ("It is down", "It is down since 9:41")}
+    assert len(keyed) == 1
 
     with world.reading() as scope:
         message = messages.get(scope, ids.pop())
