@@ -66,7 +66,7 @@ def _take_in(standing: Standing, file: SkillFile) -> None:
 def _back_to_serving(standing: Standing) -> None:
     """The file holds again what serves."""
     row = standing.row
-    if row is not None and (row.problems or row.candidate_id):
+    if row is not None and (row.problems or row.candidate_id or row.refused_sha):
         with standing.tools.transaction("skill-as-before") as scope:
             promotion.as_before(scope, standing.stem)
         standing.look()

@@ -200,6 +200,12 @@ def test_a_persons_moves_are_followed(skills: RunningSidecar) -> None:
     # The pointer is the book's: the next run is on it whether or not anybody has followed yet.
     ran(skills, "moved", 3)
     assert skills.outputs("skill-moved/hello", 3) == [1, 2, 1]
+    # Who saves what serves and then the other one again means it.
+    skills.save("moved", hello(1, "moved/asked"))
+    until("nothing is held against a file", lambda: held(skills, "moved") == "", 30)
+    assert skills.skill("moved")["version"] == 1
+    skills.save("moved", hello(2, "moved/asked"))
+    skills.live("moved", 2)
 
     with skills.writing() as scope:
         control.disable(scope, "moved", PERSON_ID)
@@ -219,6 +225,12 @@ def test_a_persons_moves_are_followed(skills: RunningSidecar) -> None:
     until("the engine heard", lambda: not known_functions(skills.client, listed), 30)
     skills.save("moved", hello(5, "moved/asked"))
     skills.live("moved", 3)
+
+
+def held(skills: RunningSidecar, stem: str) -> str:
+    """The hash of a file that is not to be taken again."""
+    with skills.reading() as scope:
+        return book.get(scope, stem).refused_sha
 
 
 def known_functions(engine: Engine, path: str) -> bool:
