@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from core import statements
 from core.database import Scope
-from core.errors import ConflictError, InvalidError, NotFoundError
+from core.errors import ConflictError, InvalidError, NotFoundError, RefusedError
 from runtime import autonomy, inbox, tasks
 from runtime.tables import cards
 
@@ -20,6 +20,13 @@ CHECKPOINT_OPTIONS = ({"id": "continue", "label": "Continue"}, {"id": "adjust", 
 RESULT_OPTIONS = ({"id": "accept", "label": "Accept"}, {"id": "change", "label": "Change something"})
 IRREVERSIBLE_OPTIONS = ({"id": "confirm", "label": "Confirm", "danger": True}, {"id": "keep", "label": "Keep it"})
 LIMIT_OPTIONS = ({"id": "raise", "label": "Raise the limit"}, {"id": "stop", "label": "Stop the task"})
+PERSON_ONLY = {
+    "quote": "money",
+    "limit": "a limit on money",
+    "permission": "a permission",
+    "irreversible": "what cannot be undone",
+}
+"""The kinds of cards whose answer authorises something, and what: a program answers none of them, whatever it says."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +50,7 @@ class Card:
     answer_option: str | None
     answer_text: str | None
     answered_by: str | None
+    answered_as: str | None
     answered_at: datetime | None
     expires_at: datetime | None
     cause: str
@@ -50,7 +58,6 @@ class Card:
 
 
 AnswerHandler = Callable[[Scope, Card], None]
-    answered_as: str | None
 """Acts on an answered card, in the transaction that records the answer."""
 
 
@@ -168,15 +175,17 @@ def answer(
     text: str | None,
     person_id: str,
     handlers: Mapping[str, AnswerHandler],
+    *,
+    speaks_as: str = "person",
 ) -> Card:
     """Record a choice and act on it in the same transaction; `speaks_as` says whether a program chose for the person.
 
-    Raises ConflictError with the first answer when there is one, or with the state of a card that is no longer open.
+    Raises RefusedError for a program, whatever its option, where the card is for a person only. Raises ConflictError
+    with the first answer when there is one, or with the state of a card that is no longer open.
     """
     card = get(scope, card_id)
+    _check_speaker(card, speaks_as)
     if card.state == "open" and card.expires_at is not None and card.expires_at <= scope.now:
-    *,
-    speaks_as: str = "person",
         raise ConflictError("the card has expired: ask again for a fresh one", state="expired", answer=None)
     if option not in {str(known["id"]) for known in card.options}:
         known = ", ".join(str(known["id"]) for known in card.options)
@@ -191,6 +200,7 @@ def answer(
             answer_option=option,
             answer_text=text,
             answered_by=person_id,
+            answered_as=speaks_as,
             answered_at=scope.now,
         )
     )
@@ -200,7 +210,6 @@ def answer(
     if card.task_id is not None:
         plan = card.subject.get("plan") if card.kind == "checkpoint" else None
         autonomy.answered(scope, card.task_id, option, card_id, plan, by_person=speaks_as == "person")
-            answered_as=speaks_as,
     handlers.get(card.kind, deliver_answer)(scope, get(scope, card_id))
     return get(scope, card_id)
 
@@ -221,6 +230,7 @@ def answer_in_words(scope: Scope, card: Card, option: str | None, text: str, per
             answer_option=option,
             answer_text=text,
             answered_by=person_id,
+            answered_as=speaks_as,
             answered_at=scope.now,
         )
     )
@@ -230,7 +240,6 @@ def answer_in_words(scope: Scope, card: Card, option: str | None, text: str, per
 
 
 def deliver_answer(scope: Scope, card: Card) -> None:
-            answered_as=speaks_as,
     """Hand the answer to the card's task as input; the handler of kinds that have none of their own."""
     if card.task_id is not None:
         inbox.deliver(scope, card.task_id, "answer", card.id)
@@ -303,6 +312,15 @@ def supersede(scope: Scope, card_id: str) -> bool:
         return False
     _changed(scope, card_id, get(scope, card_id).task_id)
     return True
+
+
+def _check_speaker(card: Card, speaks_as: str) -> None:
+    about = PERSON_ONLY.get(card.kind)
+    if about is not None and speaks_as != "person":
+        raise RefusedError(
+            f"this {card.kind} card is about {about}, and a program's key may not decide that: ask a person to answer "
+            f"it in the page, or with `loopwright answer {card.id}` and a key of their own"
+        )
 
 
 def _not_open(card: Card) -> ConflictError:
