@@ -15,11 +15,13 @@ OPEN_STATES = ("ordered", "submitting", "queued", "running")
 
 
 class Shadow:
-    """What was once true and may not change: who read what, and which task was stopped with how many orders."""
+    """What was once true and may not change: who read what, which task was stopped with how many orders, and which
+    orders had no job when their end was wished for."""
 
     def __init__(self) -> None:
         self.read_by: dict[str, tuple[str, int]] = {}
         self.orders_at_stop: dict[str, int] = {}
+        self.unsent_at_end: set[str] = set()
 
 
 def check_money(world: World) -> None:
@@ -65,6 +67,17 @@ def check_orders(world: World) -> None:
     for row in found:
         assert row.state != State.SUCCEEDED or len(row.object_ids) == 1
         assert row.state != State.SUCCEEDED or row.charge == row.quote
+
+
+def check_ends(world: World, shadow: Shadow) -> None:
+    """No job is begun for an order whose task was stopped, or whose end was wished for, before it had one."""
+    begun = {job.key for job in world.upstream.jobs} & shadow.unsent_at_end
+    assert not begun, f"begun after their end was wished for: {begun}"
+    over = {row.id for row in world.rows(tasks) if row.status in ("stopped", "archived")}
+    jobs = {job.key for job in world.upstream.jobs}
+    for row in world.rows(orders):
+        if (row.task_id in over or row.cancel_requested_at is not None) and row.key not in jobs:
+            shadow.unsent_at_end.add(row.key)
 
 
 def check_messages(world: World, shadow: Shadow) -> None:

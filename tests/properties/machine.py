@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from core.errors import LoopwrightError, UnavailableError
+from generation.cancelling import cancel
 from generation.provider import JobState
 from generation.tables import orders
 from runtime import control, messages
@@ -157,6 +158,13 @@ class Workspace(RuleBasedStateMachine):
             return
         self._note_stops()
 
+    @rule(n=NUMBER)
+    def cancel_order(self, n: int) -> None:
+        self._tick()
+        ordered = self.world.rows(orders)
+        if ordered:
+            self.world.write(lambda scope: cancel(scope, self._one(ordered, n).id))
+
     @invariant()
     def holds(self) -> None:
         if not hasattr(self, "world") or self.world.database.begun == self.checked:
@@ -164,6 +172,7 @@ class Workspace(RuleBasedStateMachine):
         self.checked = self.world.database.begun
         invariants.check_money(self.world)
         invariants.check_orders(self.world)
+        invariants.check_ends(self.world, self.shadow)
         invariants.check_messages(self.world, self.shadow)
         invariants.check_turns(self.world, self.shadow)
         self.asked = any(row.state == "open" for row in self.world.rows(cards))
