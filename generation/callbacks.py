@@ -11,12 +11,13 @@ import sqlalchemy as sa
 from core.bells import Bell
 from core.database import Database, Scope
 from core.errors import InvalidError, NotFoundError
-from core.events import GenerationNews, GenerationOrdered
+from core.events import GenerationNews
+from generation.doubting import doubt
 from generation.orders import Order, by_upstream, get
 from generation.parts import Parts
 from generation.polling import move_forward
 from generation.provider import JobNews, JobState
-from generation.states import AT_PROVIDER, State
+from generation.states import AT_PROVIDER, CORRECTED, State
 from generation.tables import orders
 
 LOG = logging.getLogger(__name__)
@@ -26,7 +27,8 @@ MOST_BYTES = 1 << 20
 def record_callback(parts: Parts, provider_name: str, headers: Mapping[str, str], raw_body: bytes) -> Order:
     """Take a callback in: progress moves forward at once, and any claim of an end rings for a question to the provider.
 
-    Doubled, late and contradicting callbacks change nothing that is final. Raises NotFoundError (unknown provider or
+    Doubled and late callbacks change nothing that is final, and neither does one that contradicts it: it has the
+    provider asked, a few times in an order's life at most. Raises NotFoundError (unknown provider or
     job; the provider may send it again), RefusedError (signature or age), InvalidError (too long or no job).
     """
     provider = parts.providers.get(provider_name)
@@ -55,14 +57,22 @@ def _take_in(scope: Scope, order: Order, news: JobNews, cause: str) -> None:
         mine = scope.update(orders).where(orders.c.id == order.id, orders.c.state.in_(AT_PROVIDER))
         scope.change(mine.values(news_at=scope.now))
         scope.ring(Bell(GenerationNews(workspace_id=scope.workspace_id, order_id=order.id), id=cause))
-    elif order.state is State.UNRESOLVED and news.state is JobState.SUCCEEDED:
-        scope.ring(Bell(GenerationOrdered(workspace_id=scope.workspace_id, order_id=order.id), id=cause))
     elif news.state.value != order.state.value:
-        # Our end came from asking the provider, so there is nothing left to ask.
+        asked = _is_to_be_asked(order, news) and doubt(scope, order, cause)
         LOG.info(
             "callback contradicts what is known",
-            extra={"order_id": order.id, "said": news.state.value, "is": order.state},
+            extra={"order_id": order.id, "said": news.state.value, "is": order.state, "asked": asked},
         )
+
+
+def _is_to_be_asked(order: Order, news: JobNews) -> bool:
+    """Whether the claim, if it is true, would change what is known.
+
+    A success is final. A failure of ours that had something to look at was judged by its bytes.
+    """
+    if order.state is State.UNRESOLVED:
+        return news.state in (JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED)
+    return order.state in CORRECTED and news.state is JobState.SUCCEEDED and not order.outputs
 
 
 def _cause(order: Order, news: JobNews, body: bytes) -> str:

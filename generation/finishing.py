@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 
 from core.database import Scope
@@ -43,6 +44,9 @@ def finish(
         # one to get here sees that the first has ended.
         tasks.lock(scope, order.task_id)
     billed = bill(state, claim, order.agreed)
+    if order.charge is not None:
+        # Its end was corrected: what was charged then is the one charge that it has.
+        billed = replace(billed, charge=order.charge)
     where = scope.update(orders).where(orders.c.id == order_id, orders.c.state == order.state)
     if hold is not None:
         where = where.where(orders.c.epoch == hold.epoch, orders.c.lease_token == hold.token)

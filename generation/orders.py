@@ -24,6 +24,8 @@ class Order:
 
     `inputs` are `{role, object_id, version, sha256, media_type}`; `most` is the most that it may be charged, `claim`
     what the provider says that it costs, `charge` what was booked at its end, `contest` why the two differ, if they do.
+    `lost` counts how often in a row the provider knew no such job; `doubted_at` stands while a contradicted end is to
+    be asked about, and `doubts` counts those.
     """
 
     id: str
@@ -52,6 +54,9 @@ class Order:
     outputs: tuple[Mapping[str, Any], ...]
     object_ids: tuple[str, ...]
     error: str | None
+    lost: int
+    doubts: int
+    doubted_at: datetime | None
     epoch: int
     ring: int
     lease_token: str | None

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 from datetime import timedelta
-from typing import Any
+from typing import Any, assert_never
 
 from core import crash
 from core.database import Scope
 from core.errors import UnavailableError
 from generation.billing import claim_of
+from generation.doubting import answer, correct
 from generation.finishing import finish
 from generation.orders import Order, get
 from generation.parts import Parts
@@ -22,19 +23,22 @@ from generation.tables import orders
 LOG = logging.getLogger(__name__)
 LOST_AFTER = timedelta(seconds=30)
 """A job that the provider does not know may still be on its way into its books for so long."""
+LOST_TIMES = 3
+"""And it is lost only when the provider has said so that often, with no other word of the job between."""
 
 
 def poll(parts: Parts, workspace_id: str, order_id: str) -> Progress:
     """Ask once and store what is new; an order that the provider has not accepted is submitted.
 
     Trouble is kept as the order's `error` while it lasts. Past its deadline the order is unresolved, with the last
-    reason. Two executions may ask at once: what they store only moves forward.
+    reason. Two executions may ask at once: what they store only moves forward. An order that has ended is asked about
+    while it is unresolved, or once for each doubt of its end.
     """
     with parts.database.reading(workspace_id) as scope:
         order = get(scope, order_id)
     if order.state in (State.ORDERED, State.SUBMITTING):
         return submit(parts, workspace_id, order_id)
-    if order.made or order.state in FINAL:
+    if order.made or (order.state in FINAL and order.doubted_at is None):
         return look(parts.database, workspace_id, order_id, parts.settings.poll_seconds)
     try:
         with crash.around("provider.ask"):
@@ -48,6 +52,7 @@ def store(parts: Parts, workspace_id: str, order: Order, news: JobNews) -> Progr
     """Store what the provider itself said about a job, forward only."""
     with parts.database.transaction(workspace_id, "order.news") as scope:
         overdue = order.deadline <= scope.now
+        answer(scope, order)
         match news.state:
             case JobState.SUCCEEDED if news.outputs:
                 _note_outputs(scope, order, news)
@@ -66,6 +71,8 @@ def store(parts: Parts, workspace_id: str, order: Order, news: JobNews) -> Progr
                 _note(scope, order, None)
             case JobState.UNKNOWN:
                 _note(scope, order, news.error)
+            case _:
+                assert_never(news.state)
         return _progress(scope, parts, order)
 
 
@@ -76,7 +83,7 @@ def move_forward(scope: Scope, order: Order, news: JobNews) -> bool:
     mine = scope.update(orders).where(orders.c.id == order.id, orders.c.state.in_(AT_PROVIDER))
     grown = scope.change(
         mine.where(orders.c.state.in_(allowed), orders.c.progress <= news.progress).values(
-            state=state, progress=news.progress
+            state=state, progress=news.progress, lost=0
         )
     )
     if grown and (news.progress != order.progress or state is not order.state):
@@ -94,7 +101,8 @@ def _ask(parts: Parts, order: Order) -> JobNews:
         if not isinstance(found, JobNews):
             raise JobLostError(order.error or "the provider cannot be asked about it")
         return found
-    if order.cancel_requested_at is not None or order.deadline <= parts.database.clock.now():
+    overdue = order.state is not State.FAILED and order.deadline <= parts.database.clock.now()
+    if order.cancel_requested_at is not None or overdue or order.state is State.CANCELLED:
         answer = provider.cancel(order.upstream_id)
         if not isinstance(answer, NotSupported):
             return answer
@@ -119,26 +127,29 @@ def _note_outputs(scope: Scope, order: Order, news: JobNews) -> None:
     if scope.change(mine.where(orders.c.state.in_(AT_PROVIDER)).values(state=State.RUNNING, **values)):
         scope.changed("generation", order.id)
     else:
-        scope.change(mine.where(orders.c.state == State.UNRESOLVED).values(upstream_id=news.upstream_id, **values))
+        correct(scope, order, {"upstream_id": news.upstream_id, **values})
 
 
-def _note(scope: Scope, order: Order, trouble: str | None) -> None:
+def _note(scope: Scope, order: Order, trouble: str | None, lost: int = 0) -> None:
     """Note that we asked, and what was wrong; news that came meanwhile keeps its own time."""
     mine = scope.update(orders).where(orders.c.id == order.id, orders.c.news_at == order.news_at)
-    scope.change(
-        mine.where(orders.c.state.in_(AT_PROVIDER)).values(error=trouble and trouble[:1000], news_at=scope.now)
-    )
+    error = trouble and trouble[:1000]
+    scope.change(mine.where(orders.c.state.in_(AT_PROVIDER)).values(error=error, lost=lost, news_at=scope.now))
 
 
 def _trouble(parts: Parts, workspace_id: str, order: Order, error: UnavailableError | JobLostError) -> Progress:
     LOG.info("no news of an order", extra={"order_id": order.id, "reason": str(error)})
     now = parts.database.clock.now()
-    lost = isinstance(error, JobLostError) and now - (order.submitted_at or order.created_at) > LOST_AFTER
+    unknown = isinstance(error, JobLostError)
+    times = order.lost + unknown
+    lost = unknown and times >= LOST_TIMES and now - (order.submitted_at or order.created_at) > LOST_AFTER
     with parts.database.transaction(workspace_id, "order.trouble") as scope:
+        if unknown:
+            answer(scope, order)
         if order.open and (lost or order.deadline <= now):
             finish(scope, order.id, State.UNRESOLVED, error=f"{error} (job {order.upstream_id})")
         else:
-            _note(scope, order, str(error))
+            _note(scope, order, str(error), times)
         return _progress(scope, parts, order)
 
 

@@ -21,6 +21,8 @@ class State(StrEnum):
 OPEN = (State.ORDERED, State.SUBMITTING, State.QUEUED, State.RUNNING)
 FINAL = (State.SUCCEEDED, State.FAILED, State.CANCELLED)
 ENDED = (*FINAL, State.UNRESOLVED)
+CORRECTED = (State.FAILED, State.CANCELLED)
+"""Final, and taken back to `unresolved` when the provider, asked, has made something after all (`doubting`)."""
 AT_PROVIDER = (State.QUEUED, State.RUNNING)
 
 _NEXT: dict[State, tuple[State, ...]] = {

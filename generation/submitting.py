@@ -8,8 +8,9 @@ from datetime import timedelta
 
 from core import crash
 from core.database import Scope
-from core.errors import InvalidError, NotFoundError, RefusedError, UnavailableError, UnclearError
+from core.errors import InvalidError, LostError, NotFoundError, RefusedError, UnavailableError, UnclearError
 from generation.billing import claim_of
+from generation.doubting import correct, doubt
 from generation.finishing import finish
 from generation.lease import Hold, holding
 from generation.orders import Order, get
@@ -24,7 +25,7 @@ from generation.provider import (
     NotAcceptedError,
     Provider,
 )
-from generation.states import State
+from generation.states import ENDED, State
 from runtime import tasks
 
 LOG = logging.getLogger(__name__)
@@ -153,6 +154,13 @@ class _Submission:
 
     def _accept(self, news: JobNews) -> None:
         outputs = self._keep(news)
+        try:
+            self._note_job(news, outputs)
+        except LostError:
+            self._leave_to_the_next(news, outputs)
+            raise
+
+    def _note_job(self, news: JobNews, outputs: list[Mapping[str, str]]) -> None:
         order = self._order
         state = State.QUEUED if news.state is JobState.QUEUED else State.RUNNING
         with self._parts.database.transaction(self._workspace_id, "order.accepted") as scope:
@@ -170,6 +178,17 @@ class _Submission:
                 lease_until=None,
             )
             scope.changed("generation", order.id)
+
+    def _leave_to_the_next(self, news: JobNews, outputs: list[Mapping[str, str]]) -> None:
+        """Tell of a job whose order was ended without it, while this execution stood still; the provider is asked."""
+        with self._parts.database.transaction(self._workspace_id, "order.accepted") as scope:
+            order = get(scope, self._order.id)
+            if order.state not in ENDED or order.upstream_id is not None:
+                return
+            doubt(scope, order, f"{order.id}:late", upstream_id=news.upstream_id)
+            if outputs:
+                made = {"outputs": outputs, "claim": claim_of(news), "progress": 1.0, "error": None}
+                correct(scope, order, made)
 
     def _keep(self, news: JobNews) -> list[Mapping[str, str]]:
         """Store the bytes of a provider that answers with them; the rest is asked for later."""

@@ -104,7 +104,7 @@ def _is_quiet(scope: Scope, order: Order, first_pause: float, patience: timedelt
 
 def _unresolved(scope: Scope) -> list[Order]:
     query = scope.select(orders).where(
-        orders.c.state == State.UNRESOLVED,
+        sa.or_(orders.c.state == State.UNRESOLVED, orders.c.doubted_at.is_not(None)),
         orders.c.created_at > scope.now - UNRESOLVED_ASKED_FOR,
         orders.c.rung_at <= scope.now - LONGEST_QUIET,
     )

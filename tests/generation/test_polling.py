@@ -95,10 +95,24 @@ def test_b45_a_lost_job_is_given_up_soon_and_its_money_kept_until_the_deadline(
 ) -> None:
     order = submitted(world)
     the_studio.fault("lost_job", times=None)
-    assert world.poll(order).next == "wait"
+    assert [world.poll(order).next for _ in range(5)] == ["wait"] * 5
     world.store.clock.advance(timedelta(seconds=31))
     assert world.poll(order).state == State.UNRESOLVED
     assert world.reservation_states() == ["held"]
+
+
+def test_b45_a_job_is_not_lost_by_one_answer(world: World, slow_studio: Studio) -> None:
+    """Three in a row, with no other word of the job between; trouble of another kind is no word of it."""
+    world.parts.providers["studio"] = studio_provider(slow_studio)
+    order = submitted(world)
+    world.store.clock.advance(timedelta(seconds=31))
+    for fault in ("lost_job", "lost_job", None, "lost_job", "error_status:500", "lost_job", None):
+        if fault is not None:
+            slow_studio.fault(fault)
+        assert world.poll(order).next == "wait"
+    slow_studio.fault("lost_job", times=3)
+    assert [world.poll(order).next for _ in range(3)] == ["wait", "wait", "end"]
+    assert world.get(order.id).state is State.UNRESOLVED
 
 
 def test_a_late_end_of_an_unresolved_order_is_stored_and_charged_but_wakes_nothing(
@@ -108,7 +122,8 @@ def test_a_late_end_of_an_unresolved_order_is_stored_and_charged_but_wakes_nothi
     until("made", lambda: the_studio.job(order.key)["state"] == "succeeded")
     the_studio.fault("lost_job", times=None)
     world.store.clock.advance(timedelta(seconds=31))
-    world.poll(order)
+    for _ in range(3):
+        world.poll(order)
     with world.scope() as scope:
         credits.release(scope, order.id)
     rung = len(world.store.bells.rung)
