@@ -79,7 +79,11 @@ def _answered(skill: Skill, version: Version, asked: _Asked, path: str, query: s
         reply = failure(500, "skill_ended", f"{skill.stem}: {error}")
     else:
         own = {str(function["id"]) for function in version.functions}
-        reply = filtered(response, version.manifest, own, refused)
+        try:
+            reply = filtered(response, version.manifest, own, skill.granted, refused)
+        except SQLAlchemyError as error:
+            _log.warning("skill %s: the database does not answer: %s", skill.stem, error)
+            return failure(500, "database_away", f"{skill.stem}: the database does not answer")
     _note_end(skill, asked, reply)
     return reply
 

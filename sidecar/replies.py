@@ -25,6 +25,8 @@ _OPS = TypeAdapter(list[Op])
 
 Refused = Callable[[What, str], None]
 """Told of each thing that is refused: one word for its kind, and what it was."""
+Granted = Callable[[], Set[str]]
+"""What a person has granted to the skill by now, asked when it matters."""
 
 
 @dataclass(frozen=True)
@@ -40,18 +42,21 @@ class _Refusal(Exception):
         self.what = what
 
 
-def filtered(response: httpx.Response, manifest: Manifest, own_functions: Set[str], refused: Refused) -> Reply:
+def filtered(
+    response: httpx.Response, manifest: Manifest, own_functions: Set[str], granted: Granted, refused: Refused
+) -> Reply:
     """The same answer, if a function may give it; else an error that is not tried again, and `refused` is told.
 
     A function may end, fail, run or plan steps and sleep; it may wait for events that the manifest listens to, and
-    invoke the functions it names and those of its own file, whose full ids are `own_functions`.
+    invoke the functions it names, once they are `granted`, and those of its own file, whose full ids are
+    `own_functions`.
     """
     try:
         match response.status_code:
             case 200:
                 return _reply(200, _written(_json(response.content)), {})
             case 206:
-                return _steps(response, manifest, own_functions)
+                return _steps(response, manifest, own_functions, granted)
             case status if 400 <= status < 600:
                 return _error(response)
             case status:
@@ -67,7 +72,7 @@ def failure(status: int, code: str, message: str, *, retry: bool = True) -> Repl
     return _reply(status, body, {"retry-after": "1"} if retry else {"x-inngest-no-retry": "true"})
 
 
-def _steps(response: httpx.Response, manifest: Manifest, own_functions: Set[str]) -> Reply:
+def _steps(response: httpx.Response, manifest: Manifest, own_functions: Set[str], granted: Granted) -> Reply:
     told = _json(response.content)
     if not isinstance(told, list) or not 1 <= len(told) <= _MOST_OPS:
         raise _Refusal("op", f"the answer is no list of 1 to {_MOST_OPS} ops")
@@ -79,13 +84,16 @@ def _steps(response: httpx.Response, manifest: Manifest, own_functions: Set[str]
         wrong = error.errors()[0]
         where = ".".join(str(part) for part in wrong["loc"])
         raise _Refusal("op", f"the answer's op is malformed: {where}: {wrong['msg']}") from None
-    invoke = {name.replace("/", "-", 1) for name in manifest.permissions.invoke} | own_functions
+    named = {name.replace("/", "-", 1): name for name in manifest.permissions.invoke}
     listen = manifest.permissions.events.get("listen", [])
     for op in ops:
         if (event := op.waits_for) is not None and (event not in listen or wrong_event(event) is not None):
             raise _Refusal("wait", f"it waits for {event}, which events.listen does not name or may not")
-        if (function := op.invokes) is not None and function not in invoke:
-            raise _Refusal("invoke", f"it invokes {function}, which the manifest's invoke does not name")
+        if (function := op.invokes) is not None and function not in own_functions:
+            if function not in named:
+                raise _Refusal("invoke", f"it invokes {function}, which the manifest's invoke does not name")
+            if f"invoke:{named[function]}" not in granted():
+                raise _Refusal("invoke", f"the manifest asks to invoke {function}, and nobody has granted that yet")
     return _reply(206, _written([op.written() for op in ops]), _passed_on(response.headers))
 
 

@@ -15,7 +15,7 @@ from sidecar.folders import SkillFile
 from sidecar.pins import Pins
 from sidecar.standing import Standing
 from sidecar.tools import Tools
-from skills import control
+from skills import control, grants
 from skills.versions import Version
 
 _log = logging.getLogger(__name__)
@@ -146,6 +146,11 @@ class Skill:
     def child(self, version: Version) -> Child:
         """The living process of a version; raises RefusedSkillError or UnavailableError."""
         return self._standing.child(version)
+
+    def granted(self) -> frozenset[str]:
+        """What a person has granted to it by now."""
+        with self._tools.reading() as scope:
+            return grants.granted(scope, self.stem)
 
     def drop_unused(self) -> None:
         """End the processes that nobody needs."""

@@ -43,6 +43,7 @@ class Part:
     function_id: str
     manifest: Manifest
     own_functions: frozenset[str]
+    granted: frozenset[str]
     run_id: str
     event: Mapping[str, Any]
 
@@ -139,7 +140,7 @@ def _call(part: Part, callee: Callee, stage: _Stage, target: str, until: float, 
         )
     except UnavailableError as error:
         raise _Over(str(error)) from None
-    return filtered(answer, part.manifest, part.own_functions, refused)
+    return filtered(answer, part.manifest, part.own_functions, lambda: part.granted, refused)
 
 
 def _take(stage: _Stage, ops: list[dict[str, Any]], target: str, remembered: Mapping[str, Any]) -> None:

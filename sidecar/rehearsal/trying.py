@@ -51,20 +51,29 @@ class Trying:
         if not fit:
             return Trial(len(runs), "", tuple(dict.fromkeys(noted)))
         try:
-            child = self._nursery.boot(self._code(version, live))
+            code = self._code(version, live)
+            child = self._nursery.boot(code)
         except RefusedSkillError as error:
             return Trial(0, f"it does not load: {error}")
         try:
-            failed = self._tried(version, child, fit, live, noted)
+            failed = self._tried(version, code.granted, child, fit, live, noted)
         finally:
             self._nursery.end(child)
         return Trial(len(runs), failed, tuple(dict.fromkeys(noted))[:_MOST_DIFFERENCES])
 
-    def _tried(self, version: Version, child: Child, recordings: list[Recording], live: bool, noted: list[str]) -> str:
+    def _tried(
+        self,
+        version: Version,
+        granted: frozenset[str],
+        child: Child,
+        recordings: list[Recording],
+        live: bool,
+        noted: list[str],
+    ) -> str:
         """How the first run that failed did, or nothing; what is worth a word is added to `noted`."""
         for recording in recordings:
             rehearsal = rehearse(
-                self._part(version, recording), child, recording, self._broker.pretences, reads_for_real=live
+                self._part(version, granted, recording), child, recording, self._broker.pretences, reads_for_real=live
             )
             how = rehearsal.error or "well"
             _log.info("skill %s %d rehearsed on %s: %s", version.skill_id, version.number, recording.run_id, how)
@@ -73,12 +82,13 @@ class Trying:
             noted += [f"run {recording.run_id}: {one}" for one in _noted(rehearsal)]
         return ""
 
-    def _part(self, version: Version, recording: Recording) -> Part:
+    def _part(self, version: Version, granted: frozenset[str], recording: Recording) -> Part:
         return Part(
             stem=version.skill_id,
             function_id=recording.function_id,
             manifest=version.manifest,
             own_functions=frozenset(str(function["id"]) for function in version.functions),
+            granted=granted,
             run_id=self._ids.new("try"),
             event=recording.event,
         )

@@ -17,6 +17,7 @@ from sidecar.jail.jail import Jail
 from sidecar.nursery import Broker, Nursery, Shut
 from sidecar.registering import checked
 from sidecar.replies import Reply, filtered
+from skills import grants
 from skills.manifest import Manifest, read_manifest
 
 URL = "http://sidecar.example/api/inngest/subject"
@@ -61,12 +62,16 @@ return load(order, warm_client()).configurations
 
 @dataclass
 class Jailed:
-    """A nursery; `refused` is what its children's answers were refused for."""
+    """A nursery; `refused` is what its children's answers were refused for.
+
+    Its skills were granted what they declare, but for what is `withdrawn`.
+    """
 
     nursery: Nursery
     isolation: Isolation
     refused: list[tuple[str, str]] = field(default_factory=list)
     children: list[Child] = field(default_factory=list)
+    withdrawn: set[str] = field(default_factory=set)
     _manifests: dict[int, Manifest] = field(default_factory=dict)
     _willing: Child | None = None
 
@@ -88,7 +93,10 @@ class Jailed:
         """One call of the engine, its answer as the engine would hear it."""
         response = child.call("POST", *request(fn, **state), {"content-type": "application/json"}, seconds=seconds)
         manifest = self._manifests[child.pid]
-        return filtered(response, manifest, child.own_functions, lambda *told: self.refused.append(told))
+        granted = frozenset(grants.wanted(manifest)) - self.withdrawn
+        return filtered(
+            response, manifest, child.own_functions, lambda: granted, lambda *told: self.refused.append(told)
+        )
 
     def reply(self, body: str, *, seconds: float | None = None) -> Reply:
         """The answer of a function that does this, and may wait and invoke as `WILLING` says.

@@ -44,6 +44,16 @@ def test_an_invocation_of_a_function_it_does_not_name_is_refused(prison: Jailed,
     is_refused(prison, reply, "invoke", f"{app}-{function}")
 
 
+def test_64_an_invocation_that_nobody_granted_is_refused(prison: Jailed) -> None:
+    """Given a version that serves again after its grants were forgotten, its manifest alone gives it nothing."""
+    prison.withdrawn.add("invoke:skill-other/work")
+    try:
+        reply = answer(prison, 'ctx.step.invoke_by_id("call", app_id="skill-other", function_id="work")')
+    finally:
+        prison.withdrawn.clear()
+    is_refused(prison, reply, "invoke", "skill-other-work, and nobody has granted that")
+
+
 def test_what_is_declared_passes(prison: Jailed) -> None:
     body = """
 import datetime

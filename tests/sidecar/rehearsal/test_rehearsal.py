@@ -84,7 +84,7 @@ class Theatre:
         child = self.nursery.boot(Code(STEM, sha, data, f"/skills/{STEM}.py", "sv", manifest, granted, mode))
         self.booted.append(child)
         event = {"name": "check/asked", "data": {"why": "test"}, "id": "e1", "ts": 1}
-        return child, Part(STEM, "main", manifest, frozenset({f"skill-{STEM}-main"}), "run-1", event)
+        return child, Part(STEM, "main", manifest, frozenset({f"skill-{STEM}-main"}), granted, "run-1", event)
 
     def record(self, body: str = FIRST, memos: Mapping[str, Any] | None = None) -> Recording:
         self.world.begin(STEM, "run-1")
