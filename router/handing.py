@@ -15,16 +15,13 @@ from runtime.tables import messages as message_rows
 from runtime.tasks import Task
 from runtime.wake import wake
 
-LONGEST_GOAL = 4000
-"""Characters of a message that become its task's goal; the worker reads the whole message from its inbox."""
-
 
 def to_new(scope: Scope, works: Works, message: Message, decided: Decided, kind: str, cause: str | None = None) -> Task:
     """Make the message's own task; its goal is the person's words. `cause` differs from the first when it was moved."""
     task = tasks.create(
         scope,
         kind=kind,
-        goal=message.text[:LONGEST_GOAL] or "(see the attached works)",
+        goal=message.text[: tasks.LONGEST_GOAL] or "(see the attached works)",
         language=message.language,
         person_id=message.person_id,
         asked_by=message.asked_by,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import takewhile
 from typing import assert_never
 
 from core.database import Scope
-from runtime import autonomy, cards, checklist, inbox, messages, tasks, waits
+from runtime import autonomy, cards, checklist, inbox, messages, taken_back, tasks, waits
 from runtime.parts import RuntimeParts
 from runtime.tables import turns
 from runtime.tasks import Task
@@ -112,7 +113,7 @@ def _close_task_turn(scope: Scope, parts: RuntimeParts, fence: TurnFence, turn: 
         case Next():
             fence.close(scope, "completed", "more to do")
             tasks.set_fields(scope, task.id, idle_rounds=idle)
-            wake(scope, task.id, f"after:{turn.id}")
+            wake(scope, task.id, f"{_why_next(facts)}{turn.id}")
         case Wait(orders):
             fence.close(scope, "waiting", f"{len(orders)} awaited")
             waits.begin(scope, task.id, turn.id, "generation", orders)
@@ -133,6 +134,12 @@ def _close_task_turn(scope: Scope, parts: RuntimeParts, fence: TurnFence, turn: 
             _block(scope, task.id, turn.id, "the model declines this work; say it differently, or stop the task")
         case _:
             assert_never(verdict)
+
+
+def _why_next(facts: Facts) -> str:
+    """How the next turn's cause begins: whether there is work besides what has come, which may be taken back again."""
+    besides = proceed(replace(facts, unread=False))
+    return taken_back.HEARD if isinstance(besides, End | Wait | Gate) else taken_back.AFTER
 
 
 def _facts(scope: Scope, parts: RuntimeParts, turn: Turn, task: Task) -> Facts:

@@ -8,7 +8,7 @@ from core import crash
 from core.database import Scope
 from core.errors import LoopwrightError, ModelError
 from core.model import Decision
-from runtime import cards, inbox, messages, tasks
+from runtime import cards, inbox, messages, taken_back, tasks
 from runtime.context import build
 from runtime.inbox import Item
 from runtime.messages import set_state
@@ -53,9 +53,17 @@ def decide(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str, n:
         if _is_over(scope, fence, turn, found):
             return _NOTHING_MORE
         _check_circles(scope, turn, n, found)
-        items = [] if found is None else _claim(scope, turn, n, found)
-        if n == 1 and not items and _end_if_all_taken_back(scope, fence, turn):
-            return _NOTHING_MORE
+        # What comes after the look is read by a later step, as if it had come while the model thinks.
+        items = inbox.claim(scope, found.task.id, turn_id, n) if found is not None and found.unread else []
+        if n == 1 and found is not None and not items:
+            # Who delivers to the task waits here, or has delivered before the second look.
+            tasks.lock(scope, found.task.id)
+            items = inbox.claim(scope, found.task.id, turn_id, n)
+            if not items and taken_back.ends_turn(scope, fence, turn, found.task.id):
+                return _NOTHING_MORE
+        if found is not None and found.blocked:
+            # The task is at work again, so nobody needs to say that it should try.
+            cards.close_open(scope, found.task.id, "superseded", kinds=("blocked",))
     with kept(parts.database, workspace_id, fence, parts.lease):
         try:
             with parts.database.reading(workspace_id) as scope:
@@ -91,20 +99,6 @@ def _end_if_taken_back(scope: Scope, fence: TurnFence, turn: Turn) -> bool:
     return True
 
 
-def _end_if_all_taken_back(scope: Scope, fence: TurnFence, turn: Turn) -> bool:
-    """A task that was made for words which a person took back in time has nothing to do."""
-    if turn.task_id is None:
-        return False
-    # Who delivers to the task waits here, or has delivered before the look.
-    tasks.lock(scope, turn.task_id)
-    if not inbox.all_taken_back(scope, turn.task_id):
-        return False
-    reason = "what it was made for was taken back"
-    fence.close(scope, "stopped", reason)
-    tasks.set_fields(scope, turn.task_id, status="stopped", reason=reason)
-    return True
-
-
 def _check_circles(scope: Scope, turn: Turn, n: int, found: Standing | None) -> None:
     if n > MOST_DECISIONS:
         raise ModelError(f"the turn took {MOST_DECISIONS} decisions and came to no end")
@@ -112,14 +106,6 @@ def _check_circles(scope: Scope, turn: Turn, n: int, found: Standing | None) -> 
     stuck = repeats.failing_again(ledger.failures(scope, turn.id)) if may_be else None
     if stuck is not None:
         raise ModelError(f"the same call of {stuck} failed {repeats.MOST} times")
-
-
-def _claim(scope: Scope, turn: Turn, n: int, found: Standing) -> list[Item]:
-    if found.blocked:
-        # The task is at work again, so nobody needs to say that it should try.
-        cards.close_open(scope, found.task.id, "superseded", kinds=("blocked",))
-    # What comes after the look is read by a later step, as if it had come while the model thinks.
-    return inbox.claim(scope, found.task.id, turn.id, n) if found.unread else []
 
 
 def _give_back(parts: RuntimeParts, workspace_id: str, fence: TurnFence, turn: Turn) -> None:

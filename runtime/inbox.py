@@ -171,6 +171,6 @@ def program_spoke(scope: Scope, task_id: str) -> bool:
 
 
 def all_taken_back(scope: Scope, task_id: str) -> bool:
-    """Whether a person took back all that this task was ever given, before any of it was read."""
+    """Whether all that this task was ever given was taken back or moved away before any of it was read."""
     states = scope.rows(scope.select(inbox.c.state).where(inbox.c.task_id == task_id).distinct())
-    return [row.state for row in states] == ["withdrawn"]
+    return bool(states) and {row.state for row in states} <= {"withdrawn", "replaced", "moved"}

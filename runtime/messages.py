@@ -15,7 +15,8 @@ from core.bells import Bell
 from core.database import Scope
 from core.errors import ConflictError, InvalidError, NotFoundError
 from core.events import MessageReceived
-from runtime.tables import cards, inbox, messages
+from runtime.tables import cards, inbox, messages, tasks
+from runtime.tasks import LONGEST_GOAL, lock_with_turn
 
 LONGEST_TEXT = 200_000
 
@@ -236,7 +237,7 @@ def say(
 
 def withdraw(scope: Scope, message_id: str) -> Message:
     """Take back what no step has read; ConflictError names the step that has."""
-    _take_back(scope, message_id, "withdrawn", None)
+    _take_back(scope, get(scope, message_id), "withdrawn", None)
     return get(scope, message_id)
 
 
@@ -248,7 +249,7 @@ def replace(scope: Scope, message_id: str, text: str, *, person_id: str, speaks_
     """
     old = get(scope, message_id)
     new_id = scope.ids.new("msg")
-    _take_back(scope, message_id, "replaced", new_id)
+    _take_back(scope, old, "replaced", new_id)
     kept = clean(text)
     if not kept:
         raise InvalidError("the new text is empty: withdraw the message instead")
@@ -268,14 +269,35 @@ def replace(scope: Scope, message_id: str, text: str, *, person_id: str, speaks_
         to_card_id=old.to_card_id,
         created_at=scope.now,
     )
+    _rename_task(scope, old, kept)
     scope.changed("message", new_id)
     scope.ring(Bell(MessageReceived(workspace_id=scope.workspace_id, message_id=new_id), id=new_id))
     return get(scope, new_id)
 
 
-def _take_back(scope: Scope, message_id: str, state: str, replaced_by: str | None) -> None:
-    if get(scope, message_id).author != "user":
+def _rename_task(scope: Scope, old: Message, text: str) -> None:
+    """The goal of the task that was made of the old words is the new ones."""
+    made_of_it = sa.or_(
+        tasks.c.cause == old.id,
+        tasks.c.cause.startswith(f"{old.id}:", autoescape=True),
+        # Words in the place of words in the place of the first ones.
+        sa.and_(tasks.c.goal == old.text[:LONGEST_GOAL], ~_has_read(tasks.c.id)),
+    )
+    mine = scope.update(tasks).where(tasks.c.id == (old.task_id or old.to_task_id), made_of_it)
+    if scope.change(mine.values(goal=text[:LONGEST_GOAL], updated_at=scope.now)):
+        scope.changed("task", str(old.task_id or old.to_task_id))
+
+
+def _has_read(task_id: sa.ColumnElement[str]) -> sa.ColumnElement[bool]:
+    return sa.exists().where(inbox.c.task_id == task_id, inbox.c.state == "consumed")
+
+
+def _take_back(scope: Scope, old: Message, state: str, replaced_by: str | None) -> None:
+    message_id = old.id
+    if old.author != "user":
         raise ConflictError("only a person's own message can be taken back", state="sent")
+    if old.task_id is not None:
+        lock_with_turn(scope, old.task_id)
     _void_question(scope, message_id)
     # The inbox row goes first: the claim takes the same row, so exactly one of the two wins.
     item = _inbox_item(scope, message_id)

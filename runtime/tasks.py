@@ -17,6 +17,8 @@ from runtime.tables import tasks, turns
 
 OPEN = ("active", "waiting", "paused", "blocked")
 ENDED = ("stopped", "archived")
+LONGEST_GOAL = 4_000
+"""Characters of a message that become its task's goal; the worker reads the whole message from its inbox."""
 
 
 @dataclass(frozen=True)

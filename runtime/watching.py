@@ -13,7 +13,7 @@ from core.bells import Bell
 from core.database import Database, Scope
 from core.errors import LoopwrightError
 from core.events import MessageReceived, NoticeRequested
-from runtime import cards, messages, notices
+from runtime import cards, messages, notices, taken_back
 from runtime.cards import Card
 from runtime.closing import give_up
 from runtime.entering import ring_again
@@ -43,6 +43,7 @@ def pass_over(database: Database, workspace_id: str, pause: timedelta, patience:
             *_queued_long(scope, pause),
             *_lost_runs(scope, patience),
             *_unread(scope),
+            *_emptied(scope, pause),
             *_unsent(scope, pause),
             *_overdue_cards(scope),
         ]
@@ -146,6 +147,23 @@ def _unread(scope: Scope) -> Iterable[Callable[[Scope], None]]:
             wake(inner, task_id, f"unread:{item_id}:{last[0].id if last else 'first'}")
 
         yield start
+
+
+def _emptied(scope: Scope, pause: timedelta) -> Iterable[Callable[[Scope], bool]]:
+    """Tasks whose words were taken back for others that will not come either."""
+    mine = inbox.alias()
+    emptied = sa.and_(
+        sa.exists().where(mine.c.task_id == tasks.c.id, mine.c.state == "replaced"),
+        ~sa.exists().where(mine.c.task_id == tasks.c.id, mine.c.state.in_(("delivered", "claimed", "consumed"))),
+        ~sa.exists().where(turns.c.task_id == tasks.c.id, turns.c.status.in_(rows.OPEN)),
+    )
+    query = scope.select(tasks.c.id).where(tasks.c.status == "active", tasks.c.updated_at < scope.now - pause, emptied)
+    for row in scope.rows(query.limit(_MOST)):
+        yield partial(_stop_emptied, row.id)
+
+
+def _stop_emptied(task_id: str, scope: Scope) -> bool:
+    return taken_back.stop_if_emptied(scope, task_id)
 
 
 def _overdue_cards(scope: Scope) -> Iterable[Callable[[Scope], bool]]:

@@ -14,6 +14,7 @@ from tests.search.test_dying import DEATHS as search_deaths
 ROOT = Path(__file__).parents[2]
 EVERY_POINT = "tests/faults/test_every_point.py::test_story_survives_a_death"
 TURN, FENCE = "tests/runtime/test_turn.py", "tests/runtime/test_fence.py"
+TAKEN_BACK = "tests/runtime/test_taken_back.py"
 PLACING, SETTLING = "tests/generation/test_placing.py", "tests/generation/test_settling.py"
 CONTESTED = "tests/generation/test_contested.py"
 SUBMITTING, PEOPLE = "tests/generation/test_submitting.py", "tests/faults/test_people_meanwhile.py"
@@ -32,6 +33,8 @@ SHOWN: dict[str, tuple[str, ...]] = {
     "10": (
         f"{PROMISES}::test_10_words_that_a_frozen_step_has_claimed_are_read_and_the_person_is_told",
         f"{PROMISES}::test_10_words_taken_back_before_the_claim_of_a_frozen_worker_are_read_by_nobody",
+        f"{PROMISES}::test_10_words_replaced_before_the_claim_of_a_frozen_worker_are_acted_on_by_nobody",
+        f"{TAKEN_BACK}::test_10_follow_up_taken_back_leaves_a_done_task_done",
         f"{FENCE}::test_10_withdrawing_and_claiming_have_one_winner",
     ),
     "11": (f"{EVERY_POINT}[11_read_halfway]", f"{EVERY_POINT}[11_read_and_not_stored]"),

@@ -49,6 +49,24 @@ def test_10_words_taken_back_before_the_claim_of_a_frozen_worker_are_read_by_nob
     assert rig.rows.ask(query, task=task) == [("withdrawn",)]
 
 
+def test_10_words_replaced_before_the_claim_of_a_frozen_worker_are_acted_on_by_nobody(rig: Rig) -> None:
+    point = "freeze:turn.opened.after_commit"
+    rig.strike(point)
+    town, message = rig.posters()
+    frozen = rig.victim(point)
+    task = story.task_of(rig.product, message)
+
+    text = f"Make me a set of two posters for the {next(TOWNS)} Festival, navy and cream."
+    instead = rig.product.post(f"/api/v1/messages/{message}/replace", {"text": text})
+    os.kill(frozen, signal.SIGKILL)
+
+    assert instead.status_code == 200
+    assert rig.ended(instead.json()["id"]) == task
+    assert rig.product.get(f"/api/v1/tasks/{task}")["goal"] == text
+    assert not [asked for asked in rig.model.requests(town) if asked["request"].get("tools")]
+    assert_nothing_lost_or_doubled(rig, task, works=2)
+
+
 def test_29_late_and_doubled_callbacks_change_nothing_that_is_done(rig: Rig) -> None:
     for fault in ("late_progress_after_done", "duplicate_callbacks"):
         rig.studio.fault(fault, times=2)
