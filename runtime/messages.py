@@ -86,15 +86,15 @@ def receive(
     if not kept and not attachments:
         raise InvalidError("the message is empty: write something or attach a file")
     message_id = scope.ids.new("msg")
-    added = scope.insert_new(
     digest = _digest(person_id, asked_by, channel_id, kept, list(attachments), to_task_id, to_object_id, to_card_id)
+    added = scope.insert_new(
         messages,
         id=message_id,
         person_id=person_id,
         channel_id=channel_id,
         client_id=client_id,
-        author="user",
         request_digest=digest,
+        author="user",
         asked_by=asked_by,
         text=kept,
         attachments=list(attachments),
@@ -108,33 +108,33 @@ def receive(
     if not added:
         row = scope.first(scope.select(messages).where(messages.c.client_id == client_id))
         assert row is not None
-        return _message(row)
         if row.request_digest != digest:
             raise ConflictError("this client_id was used for another message: use a new one", client_id=client_id)
+        return _message(row)
     scope.changed("message", message_id)
     scope.ring(Bell(MessageReceived(workspace_id=scope.workspace_id, message_id=message_id), id=message_id))
     return get(scope, message_id)
 
 
-def get(scope: Scope, message_id: str) -> Message:
 def _digest(*request: object) -> str:
     """Tells the same request from another one, whatever became of its row."""
     return hashlib.sha256(json.dumps(request).encode()).hexdigest()
 
 
+def get(scope: Scope, message_id: str) -> Message:
     row = scope.first(scope.select(messages).where(messages.c.id == message_id))
     if row is None:
         raise NotFoundError(f"no message {message_id} in this workspace")
     return _message(row)
 
 
-def exists(scope: Scope, message_id: str) -> bool:
 def of_client(scope: Scope, client_id: str) -> Message | None:
     """The message that was stored under a sender's own id."""
     row = scope.first(scope.select(messages).where(messages.c.client_id == client_id))
     return None if row is None else _message(row)
 
 
+def exists(scope: Scope, message_id: str) -> bool:
     return scope.first(scope.select(messages.c.id).where(messages.c.id == message_id)) is not None
 
 
