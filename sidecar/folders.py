@@ -11,6 +11,9 @@ from pathlib import Path
 # Editors and tools leave `.x.swp`, `x.py~`, `#x.py#`, `4913`, `x.tmp`, `__pycache__`: none of them is a name like this.
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}\.py")
 
+Stamps = frozenset[tuple[str, int, int, int, int]]
+"""A file's path, inode, size and times, of every skill file."""
+
 
 @dataclass(frozen=True)
 class Folder:
@@ -50,7 +53,7 @@ def paths_in(folders: Sequence[Folder]) -> list[Path]:
     return [path for folder in folders for path in _skill_paths(folder.path)]
 
 
-def stamps(folders: Sequence[Path]) -> frozenset[tuple[str, int, int, int, int]]:
+def stamps(folders: Sequence[Path]) -> Stamps:
     """Changes whenever a skill file does, as far as can be told without reading any."""
     found = set()
     for folder in folders:

@@ -6,10 +6,11 @@ import logging
 import random
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 from core.orchestrator.registration import Registration
 from sidecar.desk import Desk
@@ -24,6 +25,7 @@ _log = logging.getLogger(__name__)
 # Of how many skills the engine is asked each time whether it still knows them.
 _SAMPLE = 3
 _WARM_SECONDS = 3.0
+_AGAIN_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,8 @@ class Shelf:
         self._tools = tools
         self._pauses = pauses or Pauses()
         self._lock = threading.Lock()
+        # Of two readings of the folders the older one must not be acted on last.
+        self._looking = threading.Lock()
         self._skills: dict[str, Skill] = {}
         self._desks: dict[str, Desk] = {}
         self._gone: dict[str, threading.Timer] = {}
@@ -89,31 +93,49 @@ class Shelf:
         with self._tools.reading() as scope:
             return self._make(stem) if book.find(scope, stem) is not None else None
 
-    def look(self) -> None:
-        """Read the folders and bring what serves in step with them."""
-        found = read_folders(self._folders)
-        for stem, files in found.items():
-            self._found(stem, files)
-        for skill in self._all():
-            if skill.stem not in found and not skill.is_retired:
-                self._missed(skill)
+    def look(self, unsettled: Set[str] = frozenset()) -> None:
+        """Read the folders and bring what serves in step with them, but for skills of which a file is being written."""
+        held = {Path(path).stem for path in unsettled}
+        with self._looking:
+            found = read_folders(self._folders)
+            for stem, files in found.items():
+                if stem in held:
+                    self._is_back(stem)
+                else:
+                    self._found(stem, files)
+            for skill in self._all():
+                if skill.stem not in found and skill.stem not in held and not skill.is_retired:
+                    self._missed(skill)
 
     def _begin(self) -> None:
         self._watch.start()
-        with self._tools.reading() as scope:
-            known = book.listing(scope)
-        for row in known:
-            _logged(self._make(row.id).follow)
-        self.look()
+        self._until_done(self._follow_all)
+        self._until_done(self.look)
         # Who is told that we are ready saves a skill at once.
-        self._tools.nursery.warm(_WARM_SECONDS)
+        _logged(partial(self._tools.nursery.warm, _WARM_SECONDS))
         self.registration.start()
         self._follow_book()
 
-    def _found(self, stem: str, files: list[SkillFile]) -> None:
-        skill = self._make(stem)
+    def _follow_all(self) -> None:
+        with self._tools.reading() as scope:
+            known = book.listing(scope)
+        for row in known:
+            skill = self._make(row.id)
+            if not _logged(skill.follow):
+                self._put(skill, "follow", skill.follow)
+
+    def _until_done(self, work: Callable[[], None]) -> None:
+        """The database or the machine may be away at the start: without this nothing would ever be followed."""
+        while not self._stopped.is_set() and not _logged(work):
+            self._stopped.wait(_AGAIN_SECONDS)
+
+    def _is_back(self, stem: str) -> None:
         if (gone := self._gone.pop(stem, None)) is not None:
             gone.cancel()
+
+    def _found(self, stem: str, files: list[SkillFile]) -> None:
+        skill = self._make(stem)
+        self._is_back(stem)
         if len(files) == 1:
             self._put(skill, "file", partial(self._offer, skill, files[0]))
         else:
@@ -133,10 +155,13 @@ class Shelf:
             return
 
         def retire() -> None:
-            if self._gone.pop(skill.stem, None) is not None:
-                self._put(skill, "file", skill.missing)
+            with self._looking:
+                if self._gone.get(skill.stem) is timer:
+                    del self._gone[skill.stem]
+                    self._put(skill, "file", skill.missing)
 
-        self._gone[skill.stem] = timer = threading.Timer(self._pauses.grace, retire)
+        timer = threading.Timer(self._pauses.grace, retire)
+        self._gone[skill.stem] = timer
         timer.daemon = True
         timer.start()
 
@@ -205,9 +230,11 @@ class Shelf:
         return mark
 
 
-def _logged(work: Callable[[], None]) -> None:
-    """One skill's trouble is not the others': what it raises is our fault, and is seen in the log."""
+def _logged(work: Callable[[], None]) -> bool:
+    """Whether it was done. One skill's trouble is not the others': what it raises is seen in the log."""
     try:
         work()
-    except Exception:  # noqa: BLE001 - the boundary between skills
+    except Exception:  # noqa: BLE001 - the boundary between skills, and of the thread that looks after them
         _log.exception("a skill could not be looked after")
+        return False
+    return True

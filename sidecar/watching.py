@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
+from dataclasses import dataclass
 from pathlib import Path
 
 from watchdog.events import (
@@ -17,102 +18,130 @@ from watchdog.events import (
     FileSystemEvent,
     FileSystemEventHandler,
 )
-from watchdog.observers import Observer
-from watchdog.observers.api import ObservedWatch
 
-from sidecar.folders import is_skill_name, stamps
+from sidecar.folders import Stamps, is_skill_name, stamps
+from sidecar.observing import Observing
 
 _log = logging.getLogger(__name__)
 # Reading a file is told too (opened, closed without a write); who reacted to that would react to himself.
+_CHANGES = {EVENT_TYPE_CREATED, EVENT_TYPE_MODIFIED, EVENT_TYPE_MOVED, EVENT_TYPE_DELETED, EVENT_TYPE_CLOSED}
 # A file that was renamed to its name is whole: only others of the same moment are waited for.
 _SWIFT = 0.005
-_CHANGES = {EVENT_TYPE_CREATED, EVENT_TYPE_MODIFIED, EVENT_TYPE_MOVED, EVENT_TYPE_DELETED, EVENT_TYPE_CLOSED}
+_RENEW_SECONDS = 60.0
+_AGAIN_SECONDS = 1.0
+
+
+@dataclass
+class _Sign:
+    """That a file, or a folder of them, is being changed; it counts as whole at `due`, which `latest` bounds."""
+
+    due: float
+    latest: float
 
 
 class FolderWatch(FileSystemEventHandler):
-    """Calls `changed` from one thread, `settle` seconds after the last sign that a skill file is being written, and at
-    once for one that was renamed to its name.
+    """Calls `changed` from one thread when a skill file is whole: `settle` seconds after the last sign that it is being
+    written, at once when it was renamed to its name, and in any case after `longest`. It is told the paths of those
+    that are not whole, which hold up nobody but themselves.
 
-    Each folder's parent is watched too, so that a folder that is moved away, made anew or moved back is noticed.
-    Every `glance` seconds the files' stamps are compared, for what the system did not tell.
+    Every `glance` seconds the files' stamps are compared, for what the system did not tell; where it tells nothing,
+    every `blind` seconds.
     """
 
     def __init__(
-        self, folders: Sequence[Path], changed: Callable[[], None], *, settle: float = 0.05, glance: float = 10.0
+        self,
+        folders: Sequence[Path],
+        changed: Callable[[Set[str]], None],
+        *,
+        settle: float = 0.05,
+        longest: float = 5.0,
+        glance: float = 10.0,
+        blind: float = 1.0,
     ) -> None:
         self._folders = tuple(folders)
         self._paths = {str(folder) for folder in folders}
         self._changed = changed
         self._settle = settle
+        self._longest = longest
         self._glance = glance
-        self._observer = Observer()
-        self._watches: dict[Path, ObservedWatch] = {}
+        self._blind = blind
+        self._observing = Observing(folders, self)
         self._sign = threading.Condition()
-        self._due: float | None = None
-        self._folder_moved = False
+        self._signs: dict[str, _Sign] = {}
         self._stop = False
 
     def start(self) -> None:
-        for parent in {folder.parent for folder in self._folders}:
-            parent.mkdir(parents=True, exist_ok=True)
-            self._observer.schedule(self, str(parent))
-        self._watch_folders()
-        self._observer.start()
-        threading.Thread(target=self._run, name="folder-watch", daemon=True).start()
+        """Never raises: what the system does not tell is looked for."""
+        seen = stamps(self._folders)
+        self._observing.renew()
+        threading.Thread(target=self._run, args=(seen,), name="folder-watch", daemon=True).start()
 
     def stop(self) -> None:
         with self._sign:
             self._stop = True
             self._sign.notify()
-        self._observer.stop()
+        self._observing.stop()
 
     def on_any_event(self, event: FileSystemEvent) -> None:
         if event.event_type not in _CHANGES:
             return
         paths = [str(path) for path in (event.src_path, event.dest_path) if path]
-        folder_moved = any(path in self._paths for path in paths) and event.event_type != EVENT_TYPE_MODIFIED
-        if folder_moved or any(self._is_skill(Path(path)) for path in paths):
-            whole = event.event_type == EVENT_TYPE_MOVED and self._is_skill(Path(str(event.dest_path)))
-            self._note(folder_moved, _SWIFT if whole and not folder_moved else self._settle)
+        self._note((path for path in paths if self._is_skill(path)), self._settle)
+        if event.event_type == EVENT_TYPE_MOVED and self._is_skill(str(event.dest_path)):
+            self._note([str(event.dest_path)], _SWIFT, whole=True)
+        if event.event_type != EVENT_TYPE_MODIFIED:
+            self._note((path for path in paths if path in self._paths), self._settle)
 
-    def _is_skill(self, path: Path) -> bool:
-        return str(path.parent) in self._paths and is_skill_name(path.name)
+    def _is_skill(self, path: str) -> bool:
+        return str(Path(path).parent) in self._paths and is_skill_name(Path(path).name)
 
-    def _note(self, folder_moved: bool, pause: float) -> None:
+    def _note(self, paths: Iterable[str], pause: float, *, whole: bool = False) -> None:
+        now = time.monotonic()
         with self._sign:
-            self._due = max(self._due or 0.0, time.monotonic() + pause)
-            self._folder_moved |= folder_moved
+            for path in paths:
+                sign = self._signs.setdefault(path, _Sign(now, now + self._longest))
+                sign.due = min(now + pause if whole else max(sign.due, now + pause), sign.latest)
             self._sign.notify()
 
-    def _watch_folders(self) -> None:
-        """Watch the folders that are there now: a watch stays with the folder it was set on, wherever that goes."""
-        for folder in self._folders:
-            if (old := self._watches.pop(folder, None)) is not None:
-                self._observer.unschedule(old)
-            if folder.is_dir():
-                try:
-                    self._watches[folder] = self._observer.schedule(self, str(folder))
-                except OSError as error:
-                    _log.warning("cannot watch %s (%s); looking every %.0f s instead", folder, error, self._glance)
-
-    def _run(self) -> None:
-        seen = stamps(self._folders)
-        while True:
-            with self._sign:
-                if self._due is None and not self._stop:
-                    self._sign.wait(self._glance)
-                while self._due is not None and not self._stop:
-                    left = self._due - time.monotonic()
-                    if left <= 0:
-                        break
-                    self._sign.wait(left)
-                if self._stop:
-                    return
-                told, moved = self._due is not None, self._folder_moved
-                self._due, self._folder_moved = None, False
-            if moved:
-                self._watch_folders()
+    def _run(self, seen: Stamps) -> None:
+        renewed = time.monotonic()
+        while (due := self._due(self._blind if self._observing.trouble else self._glance)) is not None:
+            if due & self._paths or (self._observing.trouble and time.monotonic() - renewed > _RENEW_SECONDS):
+                self._observing.renew()
+                renewed = time.monotonic()
             now = stamps(self._folders)
-            if told or now != seen:
-                self._changed()
+            # What is in a folder that was moved here was written elsewhere.
+            if not due & self._paths:
+                self._note_untold({path for path, *_ in now ^ seen} - due)
             seen = now
+            if due:
+                self._tell(due)
+
+    def _due(self, glance: float) -> Set[str] | None:
+        """Wait for what is whole by now, but not longer than a glance takes; None at the end."""
+        until = time.monotonic() + glance
+        with self._sign:
+            while not self._stop:
+                now = time.monotonic()
+                left = min((sign.due for sign in self._signs.values()), default=until) - now
+                if left <= 0 or now >= until:
+                    due = {path for path, sign in self._signs.items() if sign.due <= now + _SWIFT}
+                    for path in due:
+                        del self._signs[path]
+                    return due
+                self._sign.wait(min(left, until - now))
+        return None
+
+    def _note_untold(self, changed: Set[str]) -> None:
+        with self._sign:
+            untold = changed - set(self._signs)
+        self._note(untold, self._settle)
+
+    def _tell(self, due: Set[str]) -> None:
+        with self._sign:
+            unsettled = frozenset(self._signs) - self._paths
+        try:
+            self._changed(unsettled)
+        except Exception:  # noqa: BLE001 - the thread's boundary: who ends it is told of no save any more
+            _log.exception("what was saved could not be looked at; it is tried again")
+            self._note(due, _AGAIN_SECONDS)

@@ -9,6 +9,7 @@ from app.doctor.engine import look_at_engine
 from app.doctor.finding import Finding, Verdict
 from app.doctor.jail import look_at_jail
 from app.doctor.search import look_at_search
+from app.doctor.watching import look_at_watching
 from app.reaching import require_schema
 from app.supervise.preflight import home_problems
 from app.supervise.probe import is_ready
@@ -25,6 +26,7 @@ def look(settings: Settings) -> Iterator[Finding]:
     yield _model(settings)
     yield look_at_jail()
     yield look_at_checks()
+    yield look_at_watching(settings.home)
     yield look_at_search(settings)
     rows = read_rows(settings.home)
     if rows is None:

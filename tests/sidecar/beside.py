@@ -55,11 +55,13 @@ def shelf_beside(
     check: Check = open_gate,
     pauses: Pauses | None = None,
     folders: Sequence[Folder] = (),
+    prepared: bool = True,
 ) -> Iterator[RunningSidecar]:
     port = free_ports(1)[0]
     client = Engine.at(engine.url, engine.signing_key, engine.event_key)
     running = RunningSidecar(engine, home, port=port)
-    running.prepare()
+    if prepared:
+        running.prepare()
     database = Database(running.settings.sql_url)
     broker = make_broker(
         database=database,

@@ -1,0 +1,78 @@
+"""Where the system tells of changes in folders, and where it cannot."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from watchdog.events import FileSystemEventHandler
+from watchdog.observers import Observer
+from watchdog.observers.api import BaseObserver, ObservedWatch
+
+_log = logging.getLogger(__name__)
+
+
+class Observing:
+    """Has `handler` told of what happens in the folders, and in their parents, so that a folder that is moved away,
+    made anew or moved back is noticed.
+    """
+
+    def __init__(self, folders: Sequence[Path], handler: FileSystemEventHandler) -> None:
+        self._folders = tuple(folders)
+        self._handler = handler
+        self._observer: BaseObserver | None = None
+        self._watches: dict[Path, ObservedWatch] = {}
+        self._trouble = ""
+
+    @property
+    def trouble(self) -> str:
+        """Why something that is there was not watched when this was last renewed; empty when all was."""
+        return self._trouble
+
+    def renew(self) -> None:
+        """Watch what is there now: a watch stays with the folder it was set on, wherever that goes.
+
+        Never raises. The system has watches for so many folders and no more; its refusal is said once.
+        """
+        refusals = list(self._renew())
+        trouble = "; ".join(refusals)
+        if trouble and trouble != self._trouble:
+            _log.warning("the system does not tell of changed skills (%s): their folders are looked at", trouble)
+        elif self._trouble and not trouble:
+            _log.info("the system tells of changed skills again")
+        self._trouble = trouble
+
+    def stop(self) -> None:
+        if self._observer is not None:
+            self._observer.stop()
+
+    def _renew(self) -> Iterator[str]:
+        """What the system refuses."""
+        try:
+            observer = self._running()
+        except (OSError, RuntimeError) as error:
+            yield str(error)
+            return
+        for parent in sorted({folder.parent for folder in self._folders}):
+            try:
+                parent.mkdir(parents=True, exist_ok=True)
+                if parent not in self._watches:
+                    self._watches[parent] = observer.schedule(self._handler, str(parent))
+            except OSError as error:
+                yield f"{parent}: {error}"
+        for folder in self._folders:
+            if (old := self._watches.pop(folder, None)) is not None:
+                observer.unschedule(old)
+            try:
+                if folder.is_dir():
+                    self._watches[folder] = observer.schedule(self._handler, str(folder))
+            except OSError as error:
+                yield f"{folder}: {error}"
+
+    def _running(self) -> BaseObserver:
+        if self._observer is None:
+            observer = Observer()
+            observer.start()
+            self._observer = observer
+        return self._observer

@@ -1,0 +1,108 @@
+"""When the watch of the folders speaks up: nobody waits for another's file, and the system may tell it nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Set
+from contextlib import contextmanager
+from pathlib import Path
+
+from sidecar.watching import FolderWatch
+from tests.support.waiting import until
+
+
+class Looks:
+    """What was held back at each look, and when that was."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[float, Set[str]]] = []
+        self.fail = 0
+
+    def __call__(self, unsettled: Set[str]) -> None:
+        self.seen.append((time.monotonic(), {Path(path).stem for path in unsettled}))
+        if self.fail:
+            self.fail -= 1
+            raise OSError("the disk is away")
+
+
+@contextmanager
+def watching(folder: Path, *, longest: float = 60.0) -> Iterator[Looks]:
+    folder.mkdir()
+    looks = Looks()
+    watch = FolderWatch([folder], looks, longest=longest)
+    watch.start()
+    try:
+        yield looks
+    finally:
+        watch.stop()
+
+
+@contextmanager
+def written_all_the_time(file: Path) -> Iterator[None]:
+    """Appended to every few milliseconds."""
+    stop = threading.Event()
+
+    def write() -> None:
+        with file.open("a") as open_file:
+            while not stop.wait(0.01):
+                open_file.write("x\n")
+                open_file.flush()
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        until("it is written", file.exists)
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+def test_a_file_that_is_written_all_the_time_holds_up_no_other(tmp_path: Path) -> None:
+    folder = tmp_path / "skills"
+    with watching(folder) as looks, written_all_the_time(folder / "busy.py"):
+        (folder / "other.py").write_text("x = 1\n")
+        until("the other one looked at", lambda: looks.seen, 20)
+        assert [held for _, held in looks.seen] == [{"busy"}]
+
+
+def test_a_file_that_is_written_all_the_time_is_looked_at_in_the_end(tmp_path: Path) -> None:
+    folder = tmp_path / "skills"
+    with watching(folder, longest=0.5) as looks, written_all_the_time(folder / "busy.py"):
+        until("it is looked at", lambda: any("busy" not in held for _, held in looks.seen), 20)
+
+
+def test_who_looks_may_fail_and_is_told_again(tmp_path: Path) -> None:
+    folder = tmp_path / "skills"
+    with watching(folder) as looks:
+        looks.fail = 1
+        (folder / "one.py").write_text("x = 1\n")
+        until("it is looked at again", lambda: len(looks.seen) >= 2, 20)
+
+
+WITHOUT_WATCHES = """
+import resource, sys, threading
+from pathlib import Path
+from sidecar.watching import FolderWatch
+
+folder, looked = Path(sys.argv[1]), threading.Event()
+folder.mkdir()
+watch = FolderWatch([folder], lambda unsettled: looked.set(), blind=0.1)
+most = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (3, most[1]))
+watch.start()
+resource.setrlimit(resource.RLIMIT_NOFILE, most)
+(folder / "saved.py").write_text("x = 1")
+assert looked.wait(30), "the save was not seen"
+watch.stop()
+"""
+
+
+def test_where_the_system_watches_nothing_the_folders_are_looked_at(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", WITHOUT_WATCHES, str(tmp_path / "skills")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=90)
+    assert done.returncode == 0, done.stderr
+    assert "does not tell of changed skills" in done.stderr
