@@ -56,7 +56,9 @@ class Registration:
         self._engine = engine
         self._apps = apps
         self._pause = pause
-        self._problem = ""
+        # The last trouble of each app, which is said once.
+        self._problems: dict[str, str] = {}
+        self._troubled = False
         self._wake = threading.Event()
         self._stop = False
         self.settled = threading.Event()
@@ -86,36 +88,61 @@ class Registration:
     def _pass(self) -> bool:
         """One look at every app; False when it should be repeated soon."""
         registered, good = False, True
-        try:
-            for app in self._apps():
-                if not app.pending and lists(self._engine, app.app_id):
-                    continue
-                try:
-                    app.register()
-                except (InvalidError, RefusedError) as error:
-                    self._say(f"the engine refuses {app.app_id}: {error}")
+        for app in self._apps():
+            if self._stop:
+                return False
+            match self._look(app):
+                case None:
                     good = False
-                    continue
-                registered = True
-            if registered:
-                self._engine.send(WatchRequested.name, WatchRequested().model_dump())
-        except UnavailableError as error:
-            self._say(f"{error}; trying again")
-            return False
-        except LoopwrightError as error:
-            self._say(str(error))
+                case news:
+                    registered |= news
+        if registered and not self._guarded(self._announce, "engine"):
             return False
         if good:
             self._recovered(registered)
             self.settled.set()
         return good
 
-    def _say(self, problem: str) -> None:
-        if problem != self._problem:
-            _log.warning("registration: %s", problem)
-            self._problem = problem
+    def _look(self, app: App) -> bool | None:
+        """Whether the app had to be registered; None where that is to be tried again."""
+        registered = False
+
+        def look() -> None:
+            nonlocal registered
+            if app.pending or not lists(self._engine, app.app_id):
+                app.register()
+                registered = True
+
+        return registered if self._guarded(look, app.app_id) else None
+
+    def _announce(self) -> None:
+        self._engine.send(WatchRequested.name, WatchRequested().model_dump())
+
+    def _guarded(self, work: Callable[[], None], name: str) -> bool:
+        """Whether it was done: one app's trouble is neither the others' nor the end of this thread."""
+        try:
+            work()
+        except (InvalidError, RefusedError) as error:
+            self._say(name, f"the engine refuses {name}: {error}")
+        except UnavailableError as error:
+            self._say(name, f"{error}; trying again")
+        except LoopwrightError as error:
+            self._say(name, str(error))
+        except Exception as error:  # noqa: BLE001 - the boundary between apps: a database may be away for a while
+            self._say(name, f"{name}: {type(error).__name__}: {error}", trace=True)
+        else:
+            self._problems.pop(name, None)
+            return True
+        return False
+
+    def _say(self, name: str, problem: str, *, trace: bool = False) -> None:
+        if problem != self._problems.get(name) and problem not in self._problems.values():
+            _log.warning("registration: %s", problem, exc_info=trace)
+        self._problems[name] = problem
+        self._troubled = True
 
     def _recovered(self, registered: bool) -> None:
-        if self._problem or registered:
+        if self._troubled or registered:
             _log.info("registration: every app is known to the engine at %s", self._engine.api_url)
-        self._problem = ""
+        self._troubled = False
+        self._problems = {}

@@ -9,11 +9,27 @@ from pathlib import Path
 import httpx
 import inngest
 import pytest
+import sqlalchemy as sa
 
-from core.orchestrator.registration import lists
+from core.errors import UnavailableError
+from core.orchestrator.engine import Engine
+from core.orchestrator.registration import Registration, lists
 from tests.runs.probe_app import probe_app
 from tests.support.engines import RunningEngine, embedded, inngest_dev, running
 from tests.support.waiting import until
+
+
+class App:
+    """What it registers for is `trouble`'s to say."""
+
+    def __init__(self, app_id: str, trouble: Callable[[], object] = lambda: None) -> None:
+        self.app_id = app_id
+        self.pending = True
+        self._trouble = trouble
+
+    def register(self) -> None:
+        self._trouble()
+        self.pending = False
 
 
 def test_the_app_is_ready_once_the_engine_knows_it(any_engine: RunningEngine) -> None:
@@ -55,3 +71,37 @@ def test_a_refused_function_is_named(any_engine: RunningEngine, caplog: pytest.L
     with probe_app(any_engine, "refused", held_by=inngest.TriggerCron(cron="every now and then")) as app:
         until("the reason", lambda: "refuses refused" in caplog.text)
         assert not app.registration.settled.is_set()
+
+
+def test_trouble_of_one_app_is_neither_the_others_nor_the_end(
+    any_engine: RunningEngine, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    database = sa.create_engine(f"sqlite:///{tmp_path / 'empty.sqlite'}")
+
+    def ask_the_database() -> None:
+        with database.connect() as connection:
+            connection.execute(sa.text("SELECT * FROM facts"))
+
+    def cannot_start() -> None:
+        if not mended.exists():
+            raise UnavailableError("its process keeps ending")
+
+    mended = tmp_path / "mended"
+    apps = [App("first", ask_the_database), App("second", cannot_start), App("third")]
+    registration = Registration(
+        Engine.at(any_engine.url, any_engine.signing_key, any_engine.event_key), lambda: apps, pause=0.1
+    )
+    registration.start()
+    try:
+        until("the third app", lambda: not apps[2].pending)
+        assert apps[0].pending
+        assert apps[1].pending
+        assert "no such table: facts" in caplog.text
+        with database.begin() as connection:
+            connection.execute(sa.text("CREATE TABLE facts (id INTEGER)"))
+        mended.touch()
+        until("all of them", lambda: not any(app.pending for app in apps), 30)
+    finally:
+        registration.stop()
+        database.dispose()
