@@ -127,7 +127,11 @@ class Nursery:
     def _start(self) -> Child:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
-            inmate = self._jail.start(theirs.fileno())
+            try:
+                inmate = self._jail.start(theirs.fileno())
+            except OSError as error:
+                ours.close()
+                raise UnavailableError(f"no process can be started for a skill: {error}") from error
         assert inmate.process.stderr is not None
         self._voices.hear(inmate.process.pid, inmate.process.stderr.fileno())
         return Child(inmate, ours, self._jail)
