@@ -28,9 +28,9 @@ class _UnusableError(Exception):
 def settle(parts: Parts, file_output: FileOutput, workspace_id: str, order_id: str) -> Progress:
     """Fetch, check and file what an order's job made, and end the order; again and again it changes nothing more.
 
-    An output that is empty, mistyped or broken fails the order, without a charge, whatever is billed for it. Raises
-    BusyError while another execution lives, UnavailableError while the provider does not hand the output out, until the
-    order's deadline.
+    An output that is empty, mistyped or broken fails the order, which is charged what a failure is (`billing.bill`).
+    Raises BusyError while another execution lives, UnavailableError while the provider does not hand the output out,
+    until the order's deadline: then the order is unresolved, since what was billed for is there and may still come.
     """
     now = look(parts.database, workspace_id, order_id, parts.settings.poll_seconds)
     if now.next != "settle":
@@ -46,12 +46,12 @@ def _settle(parts: Parts, file_output: FileOutput, workspace_id: str, hold: Hold
     try:
         assets = [_bring_home(parts, order, output) for output in order.outputs]
     except (_UnusableError, InvalidError, NotFoundError, RefusedError) as error:
-        _fail(parts, workspace_id, hold, str(error))
+        _end(parts, workspace_id, hold, State.FAILED, str(error), order.claim)
         return
     except UnavailableError as error:
         if order.deadline > parts.database.clock.now():
             raise
-        _fail(parts, workspace_id, hold, str(error))
+        _end(parts, workspace_id, hold, State.UNRESOLVED, str(error), order.claim)
         return
     with parts.database.transaction(workspace_id, "order.settled") as scope:
         works = [_file(scope, file_output, order, n, asset) for n, asset in enumerate(assets)]
@@ -63,9 +63,9 @@ def _settle(parts: Parts, file_output: FileOutput, workspace_id: str, hold: Hold
         hold.write(scope, lease_token=None)
 
 
-def _fail(parts: Parts, workspace_id: str, hold: Hold, reason: str) -> None:
+def _end(parts: Parts, workspace_id: str, hold: Hold, state: State, reason: str, claim: str | None) -> None:
     with parts.database.transaction(workspace_id, "order.ended") as scope:
-        finish(scope, hold.order_id, State.FAILED, error=reason, hold=hold)
+        finish(scope, hold.order_id, state, error=reason, claim=claim, hold=hold)
 
 
 def _bring_home(parts: Parts, order: Order, output: Mapping[str, Any]) -> StoredBytes:

@@ -66,13 +66,14 @@ def test_30_order_whose_run_is_long_is_handed_to_the_next(stage: Stage) -> None:
     assert stage.world().get(order.id).ring == 2
 
 
-def test_34_order_that_fails_gives_its_money_back_once(stage: Stage) -> None:
+def test_34_order_that_fails_settles_its_money_once(stage: Stage) -> None:
     stage.studio.fault("empty_output", times=1)
     task, order = stage.ordered()
 
     stage.die(DEATHS["order_ended"], lambda: stage.world().follow(order))
 
-    _assert_ended(stage, task, order, "failed", released=1)
+    _assert_ended(stage, task, order, "failed", works=0)
+    assert stage.world().money("settle") == [order.quote]
 
 
 def test_38_charge_above_the_quote_is_booked_once_and_the_next_act_is_asked_about(stage: Stage) -> None:
@@ -267,16 +268,16 @@ def test_27_31_job_that_nobody_can_be_asked_about_is_unresolved_and_paid_back_on
 
 
 def _assert_made_once(stage: Stage, task: Task, order: Order) -> None:
-    _assert_ended(stage, task, order, "succeeded", released=0)
+    _assert_ended(stage, task, order, "succeeded", works=1)
     assert [row["idempotency_key"] for row in stage.studio.bill()].count(order.key) == 1
 
 
-def _assert_ended(stage: Stage, task: Task, order: Order, state: str, *, released: int) -> None:
+def _assert_ended(stage: Stage, task: Task, order: Order, state: str, *, works: int) -> None:
     world = stage.world()
     ended = world.get(order.id)
-    assert (ended.state, len(ended.object_ids)) == (state, 1 - released)
+    assert (ended.state, len(ended.object_ids)) == (state, works)
     with stage.store.database.reading(stage.store.workspace_id) as scope:
         outcomes = scope.rows(scope.select(inbox).where(inbox.c.task_id == task.id, inbox.c.ref_id == order.id))
     assert len(outcomes) == 1
-    assert world.money("release").count(order.quote) == released
+    assert world.money("release") == []
     assert "held" not in world.reservation_states()

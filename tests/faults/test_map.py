@@ -123,7 +123,7 @@ SHOWN: dict[str, tuple[str, ...]] = {
         f"{PLACING}::test_33_a_task_that_waited_for_the_card_waits_for_the_orders_then",
     ),
     "34": (
-        f"{ORDERS}::test_34_order_that_fails_gives_its_money_back_once",
+        f"{ORDERS}::test_34_order_that_fails_settles_its_money_once",
         f"{SETTLING}::test_34_one_that_fails_leaves_the_others_alone",
     ),
     "35": (

@@ -145,7 +145,7 @@ def test_32_a_light_task_is_done_without_a_turn(world: World) -> None:
 @pytest.mark.parametrize(
     ("fault", "says"), [("empty_output", "empty"), ("wrong_type_output", "not audio")], ids=["empty", "mistyped"]
 )
-def test_an_output_that_is_no_work_fails_the_order_without_a_charge(
+def test_38_an_output_that_is_no_work_fails_the_order_which_is_charged_what_was_billed(
     world: World, the_studio: Studio, fault: str, says: str
 ) -> None:
     the_studio.fault(fault)
@@ -154,7 +154,21 @@ def test_an_output_that_is_no_work_fails_the_order_without_a_charge(
     assert ended.state is State.FAILED
     assert says in (ended.error or "")
     assert count(world, objects) == 0
-    assert world.reservation_states() == ["released"]
+    (billed,) = [row["amount"] for row in the_studio.bill() if row["idempotency_key"] == ended.key]
+    assert ended.charge == Decimal(billed)
+    assert (world.money("settle"), world.reservation_states()) == ([Decimal(billed)], ["settled"])
+
+
+def test_38_a_bill_for_what_is_no_work_is_charged_within_the_bound(world: World, the_studio: Studio) -> None:
+    the_studio.fault("overcharge:50")
+    task = world.task()
+    order = made(world, world.order(task, world.turn(task)))
+    with world.scope() as scope:
+        scope.change(scope.update(orders).values(outputs=[{**order.outputs[0], "sha256": "0" * 64}]))
+    world.settle(order)
+    ended = world.get(order.id)
+    assert (ended.state, ended.charge, ended.contest) == (State.FAILED, order.most, "above_most")
+    assert world.money("settle") == [order.most]
 
 
 @pytest.mark.parametrize(
@@ -202,14 +216,26 @@ def test_a_provider_that_is_away_is_asked_for_the_output_until_the_deadline(worl
     assert world.get(order.id).state is State.SUCCEEDED
 
 
-def test_an_output_that_never_comes_fails_at_the_deadline(world: World) -> None:
+def test_an_output_that_does_not_come_by_the_deadline_is_unresolved_and_may_still_come(world: World) -> None:
     task = world.task()
-    order = made(world, world.order(task, world.turn(task)))
-    world.parts.providers.pop("studio")
+    fence = world.turn(task)
+    order = made(world, world.order(task, fence))
+    close_and_wait(world, fence, task.id, [order.id])
+    there = world.parts.providers.pop("studio")
     world.store.clock.advance(timedelta(seconds=world.parts.settings.order_deadline_seconds))
     world.settle(order)
-    assert world.get(order.id).state is State.FAILED
-    assert world.reservation_states() == ["released"]
+    ended = world.get(order.id)
+    assert (ended.state, ended.charge, ended.claim) == (State.UNRESOLVED, None, "0.03 USD")
+    assert (world.reservation_states(), open_turns(world, task.id)) == (["released"], 1)
+    world.settle(order)
+    assert world.get(order.id) == ended
+
+    world.parts.providers["studio"] = there
+    world.settle(order)
+
+    late = world.get(order.id)
+    assert (late.state, len(late.object_ids), late.charge) == (State.SUCCEEDED, 1, Decimal("0.03"))
+    assert (world.money("settle"), open_turns(world, task.id)) == ([order.quote], 1)
 
 
 def test_38_a_charge_above_the_quote_is_recorded(world: World, the_studio: Studio) -> None:
