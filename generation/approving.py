@@ -123,7 +123,7 @@ def _wait_for_orders(scope: Scope, card: Card) -> None:
     wait = waits.current(scope, card.task_id)
     if wait is None or card.id not in wait.refs:
         return
-    still_asked = {one.id for one in cards.open_cards(scope, card.task_id)}
+    still_asked = {one.id for one in cards.every_open(scope, card.task_id)}
     left = [ref for ref in wait.refs if ref in still_asked]
     if left:
         waits.begin(scope, card.task_id, wait.turn_id, "card", left)

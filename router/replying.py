@@ -31,7 +31,7 @@ def question(scope: Scope, message: Message) -> Card | None:
     if message.to_card_id is not None:
         return _named_card(scope, message.to_card_id)
     if message.to_task_id is not None:
-        waiting = [card for card in cards.open_cards(scope, message.to_task_id) if card.kind == "clarify"]
+        waiting = [card for card in cards.every_open(scope, message.to_task_id) if card.kind == "clarify"]
         return waiting[0] if len(waiting) == 1 else None
     if message.to_object_id is not None:
         return None

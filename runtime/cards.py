@@ -117,16 +117,18 @@ _OPEN_OF_TASK = (
     .order_by(cards.c.created_at, cards.c.id)
     .limit(sa.bindparam("most"))
 )
-_CLOSE_KINDS = (
+_EVERY_OPEN = (
+    statements.select(cards)
+    .where(cards.c.state == "open", cards.c.task_id == sa.bindparam("task"))
+    .order_by(cards.c.created_at, cards.c.id)
+)
+_CLOSE_ALL = (
     statements.update(cards)
-    .where(
-        cards.c.task_id == sa.bindparam("task"),
-        cards.c.state == "open",
-        cards.c.kind.in_(sa.bindparam("kinds", expanding=True)),
-    )
+    .where(cards.c.task_id == sa.bindparam("task"), cards.c.state == "open")
     .values(state=sa.bindparam("becomes"))
     .returning(cards.c.id)
 )
+_CLOSE_KINDS = _CLOSE_ALL.where(cards.c.kind.in_(sa.bindparam("kinds", expanding=True)))
 
 
 def get(scope: Scope, card_id: str) -> Card:
@@ -143,10 +145,15 @@ def was_answered(scope: Scope, card_id: str) -> bool:
 
 
 def open_cards(scope: Scope, task_id: str | None = None, limit: int = 50) -> list[Card]:
-    """Open cards, oldest first; of one task where it is given."""
+    """Open cards, oldest first, to be shown; of one task where it is given."""
     if task_id is None:
         return listing(scope, state="open", limit=limit)
     return [_card(row) for row in scope.rows(_OPEN_OF_TASK, task=task_id, most=limit)]
+
+
+def every_open(scope: Scope, task_id: str) -> list[Card]:
+    """All open cards of a task, oldest first, however many: what decides about the task goes by them."""
+    return [_card(row) for row in scope.rows(_EVERY_OPEN, task=task_id)]
 
 
 def listing(
@@ -191,7 +198,7 @@ def answer(
         known = ", ".join(str(known["id"]) for known in card.options)
         raise InvalidError(f"{option!r} is no option of this card; it has {known}")
     if card.task_id is not None:
-        tasks.lock_with_turn(scope, card.task_id)
+        _check_task(scope, card, tasks.lock_with_turn(scope, card.task_id).status)
     won = scope.change(
         scope.update(cards)
         .where(cards.c.id == card_id, cards.c.state == "open")
@@ -219,8 +226,8 @@ def answer_in_words(scope: Scope, card: Card, option: str | None, text: str, per
 
     `option` is the one that the words name, where they name one. The words themselves reach the task as a message.
     """
-    if card.task_id is not None:
-        tasks.lock_with_turn(scope, card.task_id)
+    if card.task_id is not None and tasks.lock_with_turn(scope, card.task_id).status in tasks.ENDED:
+        return False
     still_open = sa.or_(cards.c.expires_at.is_(None), cards.c.expires_at > scope.now)
     won = scope.change(
         scope.update(cards)
@@ -246,16 +253,16 @@ def deliver_answer(scope: Scope, card: Card) -> None:
 
 
 def close_open(scope: Scope, task_id: str, state: str, kinds: Sequence[str] = ()) -> int:
-    """Make the open cards of a task `void` or `superseded`."""
+    """Make the open cards of a task `void` or `superseded`, however many they are; of these kinds where any are named."""
     if kinds:
         met = scope.rows(_CLOSE_KINDS, task=task_id, kinds=list(kinds), becomes=state)
-        for row in met:
-            _changed(scope, row.id, task_id)
-        return len(met)
-    closed = open_cards(scope, task_id)
-    for card in closed:
-        close(scope, card, state)
-    return len(closed)
+    else:
+        met = scope.rows(_CLOSE_ALL, task=task_id, becomes=state)
+    for row in met:
+        scope.changed("card", row.id)
+    if met:
+        scope.changed("task", task_id)
+    return len(met)
 
 
 def lock(scope: Scope, card_id: str) -> None:
@@ -321,6 +328,12 @@ def _check_speaker(card: Card, speaks_as: str) -> None:
             f"this {card.kind} card is about {about}, and a program's key may not decide that: ask a person to answer "
             f"it in the page, or with `loopwright answer {card.id}` and a key of their own"
         )
+
+
+def _check_task(scope: Scope, card: Card, status: str) -> None:
+    """Nothing is ordered or begun for a task that has ended, whatever stands open."""
+    if status in tasks.ENDED and get(scope, card.id).state == "open":
+        raise ConflictError(f"the card can no longer be answered: its task is {status}", state="void", answer=None)
 
 
 def _not_open(card: Card) -> ConflictError:

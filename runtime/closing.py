@@ -162,7 +162,7 @@ def _facts(scope: Scope, parts: RuntimeParts, turn: Turn, task: Task) -> Facts:
         ),
         open_orders=tuple(parts.open_orders(scope, task.id)),
         open_cards=tuple(
-            card.id for card in cards.open_cards(scope, task.id) if card.kind not in ("result", "blocked")
+            card.id for card in cards.every_open(scope, task.id) if card.kind not in ("result", "blocked")
         ),
         unread=bool(inbox.unread(scope, task.id)),
         progressed=_progressed(made) or bool(inbox.read_by(scope, turn.id)),

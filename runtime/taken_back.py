@@ -47,7 +47,7 @@ def stop_if_emptied(scope: Scope, task_id: str) -> bool:
 
 def _goes_back(scope: Scope, fence: TurnFence, task_id: str) -> bool:
     """False for a task whose card was answered meanwhile: it has that to go on from."""
-    open_cards = cards.open_cards(scope, task_id)
+    open_cards = cards.every_open(scope, task_id)
     wait = waits.current(scope, task_id)
     blocked = next((card for card in open_cards if card.kind == "blocked"), None)
     if wait is not None and wait.kind == "card" and not {card.id for card in open_cards} & set(wait.refs):

@@ -86,7 +86,7 @@ class CreateChecklist:
 
 def _drop_questions(scope: Scope, task_id: str, steps: Sequence[ChecklistStep]) -> None:
     """A checkpoint's card goes with its step: an answer to it would say nothing about the new plan."""
-    for card in cards.open_cards(scope, task_id):
+    for card in cards.every_open(scope, task_id):
         asks_for_step = card.kind == "checkpoint" and "n" in card.subject
         if asks_for_step and not any(checklist.is_subject(step, card.subject) for step in steps):
             cards.close(scope, card, "superseded")

@@ -631,3 +631,32 @@ def test_without_a_price_nothing_is_ordered(store: Store, tmp_path: Path, the_st
     with pytest.raises(UnavailableError):
         world.call(task, fence, 1, 0)
     assert world.orders() == []
+
+
+def test_task_waits_for_all_its_quotes_however_many_they_are(world: World) -> None:
+    task = world.task()
+    fence = world.turn(task)
+    world.decide(fence, 1, FILM_8)
+    world.call(task, fence, 1, 0)
+    (quoted,) = world.cards(task)
+    with world.scope() as scope:
+        others = [
+            cards.open_card(
+                scope,
+                kind="choice",
+                title="?",
+                body="",
+                options=cards.CHECKPOINT_OPTIONS,
+                cause=f"many:{n}",
+                task_id=task.id,
+            ).id
+            for n in range(64)
+        ]
+        waits.begin(scope, task.id, fence.turn_id, "card", [quoted.id, *others])
+
+    world.answer(quoted, "approve")
+
+    with world.database.reading(world.workspace_id) as scope:
+        wait = waits.current(scope, task.id)
+    assert wait is not None
+    assert (wait.kind, wait.refs) == ("card", tuple(others))

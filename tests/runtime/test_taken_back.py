@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -95,12 +96,14 @@ def test_10_replaced_follow_up_leaves_the_goal_of_a_task_that_has_read(store: St
 
 
 @pytest.mark.parametrize("take_back", [_withdraw, _replace])
-def test_10_follow_up_taken_back_leaves_a_done_task_done(store: Store, take_back: object) -> None:
+def test_10_follow_up_taken_back_leaves_a_done_task_done(
+    store: Store, take_back: Callable[[Store, str], object]
+) -> None:
     task_id, _ = _told(store)
     run(parts(store, ScriptedModel(says("ok"))), store, newest_turn(store, task_id).id)
     more = tell(store, task_id, "and another one")
     assert task(store, task_id).status == "active"
-    take_back(store, more)  # type: ignore[operator]
+    take_back(store, more)
     spend = Note("spend", effect=Effect.PAID)
     woken = newest_turn(store, task_id).id
 

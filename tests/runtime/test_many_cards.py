@@ -1,0 +1,102 @@
+"""A task that asks more than a page can show: what decides about it goes by all its cards."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+
+from core.database import Scope
+from core.errors import ConflictError
+from core.model_scripted import ScriptedModel, says
+from core.tables import changes
+from runtime import cards, control, waits
+from runtime.cards import Card
+from runtime.tables import cards as card_rows
+from runtime.tasks import Task
+from tests.runtime.driving import new_task, newest_turn, parts, run, task, tell
+from tests.support.databases import Store
+
+MANY = 64
+OPTIONS = ({"id": "a", "label": "A"},)
+
+
+def _ask(store: Store, task_id: str, kind: str = "choice", many: int = MANY, begin: str = "c") -> list[Card]:
+    with store.database.transaction(store.workspace_id) as scope:
+        return [
+            cards.open_card(
+                scope, kind=kind, title="?", body="", options=OPTIONS, cause=f"{begin}:{task_id}:{n}", task_id=task_id
+            )
+            for n in range(many)
+        ]
+
+
+def _states(store: Store, task_id: str) -> list[str]:
+    with store.database.reading(store.workspace_id) as scope:
+        return [card.state for card in cards.listing(scope, task_id=task_id, limit=500)]
+
+
+@pytest.mark.parametrize("end", [control.stop, control.archive])
+def test_21_stop_voids_every_card_and_tells_of_each(store: Store, end: Callable[[Scope, str], Task]) -> None:
+    made_for = new_task(store)
+    asked = _ask(store, made_for.id)
+    with store.database.transaction(store.workspace_id) as scope:
+        end(scope, made_for.id)
+
+    assert _states(store, made_for.id) == ["void"] * MANY
+    with store.database.reading(store.workspace_id) as scope:
+        told = [row.id for row in scope.rows(scope.select(changes).where(changes.c.kind == "card"))]
+    assert sorted(told) == sorted([card.id for card in asked] * 2)
+
+
+@pytest.mark.parametrize("end", [control.stop, control.archive])
+def test_21_card_that_stands_open_at_an_ended_task_is_refused(store: Store, end: Callable[[Scope, str], Task]) -> None:
+    made_for = new_task(store)
+    (card,) = _ask(store, made_for.id, many=1)
+    with store.database.transaction(store.workspace_id) as scope:
+        end(scope, made_for.id)
+        scope.change(scope.update(card_rows).values(state="open"))
+    acted: list[str] = []
+
+    with store.database.transaction(store.workspace_id) as scope:
+        with pytest.raises(ConflictError, match="its task is") as refused:
+            cards.answer(
+                scope, card.id, "a", None, store.person_id, {"choice": lambda _scope, one: acted.append(one.id)}
+            )
+        assert not cards.answer_in_words(scope, card, "a", "a", store.person_id, speaks_as="person")
+
+    assert (acted, refused.value.facts()["state"]) == ([], "void")
+
+
+def test_question_behind_many_results_still_holds_the_task(store: Store) -> None:
+    made_for = new_task(store)
+    tell(store, made_for.id, "go")
+    _ask(store, made_for.id, kind="result", begin="r")
+    store.clock.advance(timedelta(seconds=1))
+    (question,) = _ask(store, made_for.id, many=1)
+
+    assert run(parts(store, ScriptedModel(says("ok"))), store, newest_turn(store, made_for.id).id) == "gated"
+
+    assert task(store, made_for.id).status == "waiting"
+    with store.database.reading(store.workspace_id) as scope:
+        wait = waits.current(scope, made_for.id)
+    assert wait is not None
+    assert wait.refs == (question.id,)
+
+
+def test_question_of_a_dropped_step_goes_with_it_behind_many_others(store: Store) -> None:
+    made_for = new_task(store)
+    tell(store, made_for.id, "go")
+    _ask(store, made_for.id, kind="result", begin="r")
+    store.clock.advance(timedelta(seconds=1))
+    plan = ("create_checklist", json.dumps({"steps": [{"title": "One", "checkpoint": True}]}))
+    ask = ("ask_user", json.dumps({"kind": "checkpoint", "title": "Go on?", "step": 1}))
+    other = ("create_checklist", json.dumps({"steps": [{"title": "Another"}]}))
+    made = parts(store, ScriptedModel(says("", plan), says("", ask), says("", other), says("ok")))
+    run(made, store, newest_turn(store, made_for.id).id)
+
+    with store.database.reading(store.workspace_id) as scope:
+        found = [card for card in cards.listing(scope, task_id=made_for.id, limit=500) if card.kind == "checkpoint"]
+    assert [card.state for card in found] == ["superseded"]
