@@ -47,6 +47,7 @@ from runtime.tools.planning import CreateChecklist, SetBrief, UpdateChecklist
 from skills import authors, grants
 from skills import outcomes as skill_outcomes
 from skills import pruning as skill_pruning
+from skills.limits import on_limit_answered
 from skills.review import watching as review_watching
 from skills.review.parts import ReviewParts
 from skills.tools import SkillDesk, on_irreversible_answered, skill_tools
@@ -84,7 +85,7 @@ class Parts:
             **answers.HANDLERS,
             **skill_outcomes.HANDLERS,
             "quote": quote_handler(version_of),
-            "limit": limit_handler(version_of),
+            "limit": on_limit_answered(limit_handler(version_of)),
             "permission": grants.answer_permission,
             "irreversible": forgetting.on_irreversible_answered(on_irreversible_answered(on_delete_answered)),
             "choice": correcting.on_choice_answered(skill_outcomes.answer_choice),

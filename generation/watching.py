@@ -19,6 +19,8 @@ from runtime.tables import reservations
 from runtime.watching import repair
 
 LONGEST_QUIET = timedelta(minutes=10)
+LONGEST_QUESTION = timedelta(minutes=15)
+"""After that nobody waits any more for what a skill asked the model."""
 UNRESOLVED_ASKED_FOR = timedelta(days=7)
 BATCH = 200
 
@@ -72,7 +74,13 @@ def dead_reservations(scope: Scope, order_id: str | None = None) -> list[str]:
     )
     before = scope.now - timedelta(minutes=1)
     query = scope.select(reservations.c.order_id).where(
-        reservations.c.state == "held", reservations.c.created_at < before, ~needed
+        reservations.c.state == "held",
+        # What a skill asks the model has no order: it is given back once no model can still be answering.
+        sa.or_(
+            sa.and_(reservations.c.skill_id.is_(None), reservations.c.created_at < before),
+            reservations.c.created_at < before - LONGEST_QUESTION,
+        ),
+        ~needed,
     )
     if order_id is not None:
         query = query.where(reservations.c.order_id == order_id)

@@ -44,6 +44,9 @@ _FREE_SPENT = statements.select(_SUM).where(
 _PLAN_USED = statements.select(_SUM, sa.func.count(reservations.c.order_id).label("orders")).where(
     reservations.c.task_id == sa.bindparam("task"), reservations.c.state != "released"
 )
+_SKILL_USED = statements.select(_SUM).where(
+    reservations.c.day == sa.bindparam("that_day"), reservations.c.skill_id == sa.bindparam("skill")
+)
 _MOVE = statements.update(budgets).values(
     balance=budgets.c.balance + sa.bindparam("more_balance", type_=budgets.c.balance.type),
     reserved=budgets.c.reserved + sa.bindparam("more_reserved", type_=budgets.c.reserved.type),
@@ -91,11 +94,14 @@ class Overcharge:
 class Reservation:
     """`state` is held, settled or released; `card_id` is the card that authorised the amount, where one did.
 
+    A question that a skill asks the model is an order too: `skill_id` names the skill, and no task does.
+
     `contested` is what was billed, in words, where that is not what is charged.
     """
 
     order_id: str
     task_id: str | None
+    skill_id: str | None
     amount: Decimal
     charge: Decimal | None
     contested: str | None
@@ -148,6 +154,11 @@ def plan_used(scope: Scope, task_id: str) -> Used:
     return Used(ZERO, 0) if row is None else Used(row.amount or ZERO, row.orders)
 
 
+def skill_used(scope: Scope, skill_id: str, day: date) -> Decimal:
+    """What a skill has cost or holds on a day, whoever authorised it."""
+    return scope.scalar(_SKILL_USED, that_day=day, skill=skill_id) or ZERO
+
+
 def overcharge(scope: Scope, task_id: str) -> Overcharge | None:
     """The task's last charge above its quote or contested bill, until a person has approved something of it since."""
     mine = scope.select(reservations).where(reservations.c.task_id == task_id)
@@ -173,7 +184,15 @@ def grant(scope: Scope, amount: Decimal, cause: str) -> bool:
     return _enter(scope, "grant", amount, currency, cause, None, balance=amount)
 
 
-def reserve(scope: Scope, order_id: str, amount: Decimal, *, task_id: str | None, card_id: str | None = None) -> bool:
+def reserve(
+    scope: Scope,
+    order_id: str,
+    amount: Decimal,
+    *,
+    task_id: str | None,
+    card_id: str | None = None,
+    skill_id: str | None = None,
+) -> bool:
     """Hold an amount for an order, in the transaction that admits it; False when the order holds one already.
 
     `card_id` names the card that authorised exactly this amount; such an amount uses no free allowance.
@@ -192,6 +211,7 @@ def reserve(scope: Scope, order_id: str, amount: Decimal, *, task_id: str | None
         reservations,
         order_id=order_id,
         task_id=task_id,
+        skill_id=skill_id,
         amount=amount,
         state="held",
         card_id=card_id,

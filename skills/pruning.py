@@ -17,7 +17,6 @@ from skills.tables import (
     skill_refusals,
     skill_reviews,
     skill_runs,
-    skill_spending,
     skill_starts,
 )
 
@@ -123,7 +122,6 @@ _PRUNES: tuple[_Prune, ...] = (
     _runs,
     _reviews,
     _older(skill_refusals.c.id, skill_refusals.c.at),
-    _older(skill_spending.c.key, skill_spending.c.at),
     _older(skill_outcomes.c.id, skill_outcomes.c.at),
     _starts,
     _drafts,

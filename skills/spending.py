@@ -1,69 +1,66 @@
-"""What skills spend on the model: reserved before a question, settled after it, in days of the workspace's zone."""
+"""What skills spend on the model: held in the workspace's ledger before a question, settled or given back after it."""
 
 from __future__ import annotations
 
 from datetime import date
 from decimal import Decimal
 
-import sqlalchemy as sa
-
 from core.database import Scope
 from core.errors import RefusedError
 from runtime import credits
-from skills.tables import skill_spending
+from skills import limits
+from skills.limits import Limit, Reached
+
+CURRENCY = "USD"
+"""What models are priced in."""
 
 
-class BudgetReachedError(RefusedError):
-    """The day's budget does not cover the question."""
+def reserve(scope: Scope, *, key: str, stem: str, amount: Decimal, budget: Decimal) -> Reached | None:
+    """Hold `amount` for a question, once per `key`; the limit that it reaches, of which a person is asked on a card.
 
-
-def reserve(scope: Scope, *, key: str, stem: str, run_id: str, amount: Decimal, budget: Decimal) -> None:
-    """Set `amount` aside, once per `key`; raises BudgetReachedError when the day's budget does not cover it.
-
-    What was reserved and never settled goes on counting: nobody knows what became of it.
+    The first of these that it would exceed: the day's `budget` of the skill, or what a person raised it to for the
+    day; the workspace's free allowance of the day, unless a person raised the skill's; the balance. What was held and
+    never settled counts until the watch gives it back.
     """
     # Money is set aside one after the other.
-    credits.lock(scope)
+    now = credits.lock(scope)
+    if now.currency != CURRENCY:
+        raise RefusedError(f"the model costs {CURRENCY} and the budget is in {now.currency}; nothing converts them")
     day = credits.today(scope)
-    spent = spent_on(scope, stem, day)
-    if spent + amount > budget:
-        raise BudgetReachedError(
-            f"the model's budget of this skill is {budget} USD a day; {spent} of it is used, and this needs up to"
-            f" {amount:.6f}: ask for fewer tokens, ask less often, or raise model_budget_per_day"
-        )
-    scope.insert_new(
-        skill_spending,
-        key=key,
-        skill_id=stem,
-        run_id=run_id,
-        day=day.isoformat(),
-        state="reserved",
-        amount=amount,
-        at=scope.now,
+    spent, allowed = spent_on(scope, stem, day), limits.allowed(scope, stem, day, budget)
+    limit: Limit | None = None
+    if spent + amount > allowed.most:
+        limit = "skill"
+    elif allowed.card_id is None and amount > now.free_per_day - now.spent_today:
+        limit = "day"
+    elif amount > now.available:
+        limit = "balance"
+    if limit is None:
+        credits.reserve(scope, key, amount, task_id=None, card_id=allowed.card_id, skill_id=stem)
+        return None
+    return limits.ask(
+        scope,
+        stem=stem,
+        day=day,
+        limit=limit,
+        spent=spent,
+        needs=amount,
+        most=allowed.most,
+        budget=budget,
+        currency=now.currency,
     )
 
 
 def settle(scope: Scope, key: str, amount: Decimal) -> bool:
-    """It did cost this much; False when it was settled or released before."""
-    return _close(scope, key, "settled", amount)
+    """It did cost this much; False when it was settled before."""
+    return credits.settle(scope, key, amount)
 
 
 def release(scope: Scope, key: str) -> bool:
     """It cost nothing; False when it was settled or released before."""
-    return _close(scope, key, "released", Decimal(0))
+    return credits.release(scope, key)
 
 
 def spent_on(scope: Scope, stem: str, day: date) -> Decimal:
-    """What was spent or is set aside on a day."""
-    query = scope.select(sa.func.sum(skill_spending.c.amount)).where(
-        skill_spending.c.skill_id == stem,
-        skill_spending.c.day == day.isoformat(),
-        skill_spending.c.state != "released",
-    )
-    return scope.scalar(query) or Decimal(0)
-
-
-def _close(scope: Scope, key: str, state: str, amount: Decimal) -> bool:
-    waiting = (skill_spending.c.key == key) & (skill_spending.c.state == "reserved")
-    values = {"state": state, "amount": amount}
-    return scope.change(scope.update(skill_spending).where(waiting).values(**values)) == 1
+    """What was spent or is held on a day."""
+    return credits.skill_used(scope, stem, day)

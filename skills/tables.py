@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from core.columns import Money, Utc
+from core.columns import Utc
 from core.tables import metadata, workspace_column
 
 ID = sa.String(64)
@@ -135,22 +135,6 @@ skill_claims = sa.Table(
     sa.Column("run_id", RUN_ID, nullable=False),
     sa.Column("until", Utc, nullable=False),
     sa.PrimaryKeyConstraint("workspace_id", "skill_id", "key"),
-)
-
-skill_spending = sa.Table(
-    "skill_spending",
-    metadata,
-    workspace_column(),
-    sa.Column("key", KEY, nullable=False),
-    sa.Column("skill_id", STEM, nullable=False),
-    sa.Column("run_id", RUN_ID, nullable=False),
-    sa.Column("day", sa.String(10), nullable=False),
-    sa.Column("state", sa.String(16), nullable=False),
-    sa.Column("amount", Money, nullable=False),
-    sa.Column("at", Utc, nullable=False),
-    sa.PrimaryKeyConstraint("workspace_id", "key"),
-    sa.CheckConstraint("state in ('reserved', 'settled', 'released')", name="state"),
-    sa.Index("ix_skill_spending_day", "workspace_id", "skill_id", "day"),
 )
 
 skill_refusals = sa.Table(

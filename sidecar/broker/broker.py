@@ -24,7 +24,7 @@ from core.model_text import clean_json
 from sidecar.broker import wire
 from sidecar.broker.act import Act, Answer, Asker
 from sidecar.broker.asks import Ask, LlmAsk
-from sidecar.broker.denied import Denied, Failed
+from sidecar.broker.denied import Denied, Failed, Waits
 from sidecar.broker.identity import Identity
 from sidecar.broker.pace import Pace
 from sidecar.broker.pretending import Pretences
@@ -88,6 +88,8 @@ class Broker:
         except Denied as denied:
             self._write_down(asker, denied)
             return _refused(403, str(denied), retriable=False)
+        except Waits as waits:
+            return _refused(429, str(waits), retriable=True, wait=waits.wait)
         except Failed as failed:
             return _refused(503 if failed.retriable else 422, str(failed), retriable=failed.retriable)
         except LoopwrightError as error:
@@ -187,9 +189,10 @@ def _said(status: int, answer: Mapping[str, Any]) -> wire.Answer:
     return wire.Answer(status, json.dumps(answer).encode())
 
 
-def _refused(status: int, text: str, *, retriable: bool) -> wire.Answer:
+def _refused(status: int, text: str, *, retriable: bool, wait: timedelta | None = None) -> wire.Answer:
     # `ids` and `status` are what the SDK looks for after it sent events.
-    return _said(status, {"error": text, "retriable": retriable, "ids": [], "status": status})
+    later = {} if wait is None else {"wait": wait.total_seconds()}
+    return _said(status, {"error": text, "retriable": retriable, "ids": [], "status": status, **later})
 
 
 def _listener(address: Path) -> socket.socket:

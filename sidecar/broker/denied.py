@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from skills.refusals import What
 
 
@@ -11,6 +13,14 @@ class Denied(Exception):
     def __init__(self, what: What, detail: str) -> None:
         super().__init__(detail)
         self.what = what
+
+
+class Waits(Exception):
+    """It may once a person has raised a limit: worth another try after `wait`, and nothing to write down."""
+
+    def __init__(self, detail: str, wait: timedelta) -> None:
+        super().__init__(detail)
+        self.wait = wait
 
 
 class Failed(Exception):

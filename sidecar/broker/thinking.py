@@ -1,4 +1,4 @@
-"""`llm`: a question to the model under the skill's daily budget."""
+"""`llm`: a question to the model under the skill's daily budget and the workspace's."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from core.model import Completion, Message, Model, SpentModelError, Usage
 from sidecar.broker import permission
 from sidecar.broker.act import Answer, Asker
 from sidecar.broker.asks import LlmAsk
-from sidecar.broker.denied import Denied, Failed
+from sidecar.broker.denied import Denied, Failed, Waits
 from sidecar.broker.transacting import Transaction
 from skills import spending
 
@@ -57,20 +57,14 @@ class Think:
     def do(self, asker: Asker, ask: LlmAsk) -> Answer:
         messages = _messages(ask)
         # A question is not known by its words: asked again after a lost answer, it costs again.
-        key = f"llm:{asker.run_id[:64]}:{uuid.uuid4().hex}"
+        key = f"llm:{asker.run_id[:26]}:{uuid.uuid4().hex}"
         most = self._most(messages, ask)
-        try:
-            with self._transaction("skill.reserve") as scope:
-                spending.reserve(
-                    scope,
-                    key=key,
-                    stem=asker.stem,
-                    run_id=asker.run_id,
-                    amount=most,
-                    budget=permission.budget(asker.identity),
-                )
-        except spending.BudgetReachedError as error:
-            raise Denied("model", str(error)) from None
+        budget = permission.budget(asker.identity)
+        with self._transaction("skill.reserve") as scope:
+            reached = spending.reserve(scope, key=key, stem=asker.stem, amount=most, budget=budget)
+        if reached is not None:
+            # The card is stored: what waits for its answer is no failure.
+            raise Denied("model", reached.why) if reached.wait is None else Waits(reached.why, reached.wait)
         said = self._asked(ask, messages, key, most)
         return {"text": said.text, "value": said.value, "model": said.model, "usage": _told(said.usage)}
 

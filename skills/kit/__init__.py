@@ -23,7 +23,7 @@ and data: give those an id that are meant to go out twice.
 
 Call each of them inside `ctx.step.run(…)`: what a step answered is remembered, so it is not done again when the
 function goes on. Each goes through the broker, which knows the skill, checks what was granted, and raises `Refused`
-(asking again is no use) or `Unavailable` (a retry may help).
+(asking again is no use), `Unavailable` (a retry may help) or, of the latter kind, `LimitReached` (a person is asked).
 
 A skill's process has no network, no keys and no files but its own: these names are its only ways out, and they work
 only while Loopwright runs the skill.
@@ -36,7 +36,7 @@ import inngest
 from skills.kit import http, memory
 from skills.kit.agent import ask_agent
 from skills.kit.claims import claim, release
-from skills.kit.errors import Refused, Unavailable
+from skills.kit.errors import LimitReached, Refused, Unavailable
 from skills.kit.history import Run, runs
 from skills.kit.model import llm
 from skills.kit.notices import notify
@@ -47,6 +47,7 @@ client: inngest.Inngest
 """The Inngest client of the skill's own app, `skill-<the file's name>`; Loopwright makes it before it runs the file."""
 
 __all__ = [
+    "LimitReached",
     "Refused",
     "Run",
     "Secret",

@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any
 
 import httpx
 
-from skills.kit.errors import Refused, Unavailable
+from skills.kit.errors import LimitReached, Refused, Unavailable
 from skills.kit.outside import OutsideError
 
 RUN_HEADER = "x-run-id"
@@ -81,6 +82,8 @@ class Door:
         if answer.status_code < 400:
             return said
         text = f"{name}: {said.get('error') if isinstance(said, dict) else said}"
+        if isinstance(said, dict) and said.get("wait"):
+            raise LimitReached(text, timedelta(seconds=said["wait"]))
         if isinstance(said, dict) and said.get("retriable"):
             raise Unavailable(text)
         raise Refused(text)

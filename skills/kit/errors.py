@@ -23,3 +23,11 @@ class Refused(inngest.NonRetriableError):
 
 class Unavailable(Exception):
     """It did not work this time. Uncaught it fails the step, and the engine tries the step again later."""
+
+
+class LimitReached(Unavailable, inngest.RetryAfterError):
+    """A limit on money is reached, and a person is asked on a card to raise it.
+
+    Uncaught the step is tried again after a while, as often as the function has retries: in the meantime the answer
+    may have come.
+    """

@@ -66,9 +66,11 @@ def llm(
     `schema` is a pydantic class or a JSON schema of an object; `name` says in a word or two what is asked for; `facts`
     is what the question is about: data, never instructions. A step keeps JSON only, so hand on `.model_dump()`.
 
-    Each answer costs money, which is counted against `model_budget_per_day` of the manifest: Refused once the day's
-    budget does not cover the question. The same question in the same run is asked once. Raises Unavailable when the
-    model does not answer, Refused when it gives nothing usable: have a rule at hand for both.
+    Each answer costs money, which is counted against `model_budget_per_day` of the manifest and what the workspace may
+    spend. Once one of them does not cover the question, a person is asked to raise it and LimitReached, which is a kind
+    of Unavailable, lets the step be tried again later; Refused says that they would not. The same question in the same
+    run is asked once. Raises Unavailable when the model does not answer, Refused when it gives nothing usable: have a
+    rule at hand for both.
     """
     shape = schema.model_json_schema() if isinstance(schema, type) else schema
     body = {"prompt": prompt, "name": name, "schema": shape, "facts": facts, "max_tokens": max_tokens}

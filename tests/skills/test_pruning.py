@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from decimal import Decimal
 
 from core.database import Scope
-from skills import book, claims, drafts, outcomes, promotion, pruning, refusals, runs, spending, starts, versions
+from skills import book, claims, drafts, outcomes, promotion, pruning, refusals, runs, starts, versions
 from skills.review import rows
 from tests.skills.saved import live, run
 from tests.support.databases import Store
@@ -22,7 +21,6 @@ def fill(store: Store, n: int) -> None:
     with store.database.transaction(store.workspace_id) as scope:
         claims.claim(scope, "watch", f"k{n}", "run", 60)
         refusals.record(scope, skill_id="watch", version_id=None, run_id=None, what="host", detail=f"{n}")
-        spending.reserve(scope, key=f"llm:{n}", stem="watch", run_id="run", amount=Decimal("0.1"), budget=Decimal(1))
         outcomes.record(
             scope, skill_id="watch", run_id=None, kind="answer", value=f"{n}", by=None, cause=f"c{n}", facts={}
         )
@@ -37,12 +35,11 @@ def test_what_is_old_goes_and_what_is_not_stays(store: Store) -> None:
     store.clock.advance(KEPT + timedelta(days=1))
     fill(store, 2)
 
-    assert prune(store) == 6
+    assert prune(store) == 5
 
     with store.database.transaction(store.workspace_id) as scope:
         assert [claims.holder(scope, "watch", f"k{n}") for n in (1, 2)] == [None, "run"]
         assert [one.detail for one in refusals.of_skill(scope, "watch")] == ["2"]
-        assert spending.spent_on(scope, "watch", scope.now.date()) == Decimal("0.1")
         assert [one.value for one in outcomes.of_skill(scope, "watch")] == ["2"]
         assert [drafts.find(scope, "watch", f"s{n}") is None for n in (1, 2)] == [True, False]
         assert not starts.admit(scope, "watch", "work", "2026-01-02", "another")
@@ -51,7 +48,7 @@ def test_what_is_old_goes_and_what_is_not_stays(store: Store) -> None:
 def test_it_is_done_once_an_hour(store: Store) -> None:
     fill(store, 1)
     store.clock.advance(KEPT + timedelta(days=1))
-    assert prune(store) == 6
+    assert prune(store) == 5
     fill(store, 2)
     store.clock.advance(timedelta(minutes=2))
 

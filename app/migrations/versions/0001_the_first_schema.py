@@ -393,6 +393,7 @@ def upgrade() -> None:
         sa.Column("order_id", sa.String(length=64), nullable=False),
         sa.Column("workspace_id", sa.String(length=64), nullable=False),
         sa.Column("task_id", sa.String(length=64), nullable=True),
+        sa.Column("skill_id", sa.String(length=64), nullable=True),
         sa.Column("amount", core.columns.Money(), nullable=False),
         sa.Column("charge", core.columns.Money(), nullable=True),
         sa.Column("contested", sa.String(length=120), nullable=True),
@@ -575,23 +576,6 @@ def upgrade() -> None:
         batch_op.create_index("ix_skill_runs_quiet", ["workspace_id", "status", "called_at"], unique=False)
         batch_op.create_index("ix_skill_runs_skill", ["workspace_id", "skill_id", "began_at"], unique=False)
         batch_op.create_index("ix_skill_runs_version", ["workspace_id", "version_id", "status"], unique=False)
-
-    op.create_table(
-        "skill_spending",
-        sa.Column("workspace_id", sa.String(length=64), nullable=False),
-        sa.Column("key", sa.String(length=200), nullable=False),
-        sa.Column("skill_id", sa.String(length=64), nullable=False),
-        sa.Column("run_id", sa.String(length=64), nullable=False),
-        sa.Column("day", sa.String(length=10), nullable=False),
-        sa.Column("state", sa.String(length=16), nullable=False),
-        sa.Column("amount", core.columns.Money(), nullable=False),
-        sa.Column("at", core.columns.Utc(), nullable=False),
-        sa.CheckConstraint("state in ('reserved', 'settled', 'released')", name=op.f("ck_skill_spending_state")),
-        sa.ForeignKeyConstraint(["workspace_id"], ["workspaces.id"], name=op.f("fk_skill_spending_workspace_id")),
-        sa.PrimaryKeyConstraint("workspace_id", "key", name=op.f("pk_skill_spending")),
-    )
-    with op.batch_alter_table("skill_spending", schema=None) as batch_op:
-        batch_op.create_index("ix_skill_spending_day", ["workspace_id", "skill_id", "day"], unique=False)
 
     op.create_table(
         "skill_starts",
@@ -1037,10 +1021,6 @@ def downgrade() -> None:
     op.drop_table("skills")
     op.drop_table("skill_versions")
     op.drop_table("skill_starts")
-    with op.batch_alter_table("skill_spending", schema=None) as batch_op:
-        batch_op.drop_index("ix_skill_spending_day")
-
-    op.drop_table("skill_spending")
     with op.batch_alter_table("skill_runs", schema=None) as batch_op:
         batch_op.drop_index("ix_skill_runs_version")
         batch_op.drop_index("ix_skill_runs_skill")

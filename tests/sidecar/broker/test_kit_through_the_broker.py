@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Literal
@@ -17,8 +18,8 @@ from core.search.ngrams import HashedPieces
 from memory import scopes, writing
 from memory.writing import Statement
 from runtime import cards, messages, notices
-from skills import claims, outcomes, runs, spending
-from skills.kit import Refused, Unavailable, ask_agent, claim, http, llm, memory, notify, release, secrets
+from skills import claims, limits, outcomes, runs, spending
+from skills.kit import LimitReached, Refused, Unavailable, ask_agent, claim, http, llm, memory, notify, release, secrets
 from skills.kit import runs as own_runs
 from skills.kit.outside import OutsideError
 from tests.support.databases import Store
@@ -121,6 +122,52 @@ def test_settling_follows_what_the_model_counted(world: SkillWorld) -> None:
 
     with world.reading() as scope:
         assert spending.spent_on(scope, "watch", world.store.clock.now().date()) == Decimal("0.005")
+
+
+def test_a_question_beyond_the_budget_waits_for_a_person_and_goes_on_after_a_yes(world: SkillWorld) -> None:
+    # Given a budget that covers no question
+    world.speak_as("watch", model_budget_per_day="0.001")
+    world.model._script = [says("at last")]
+
+    # When it is asked, a person is too, and the engine hears when to try again
+    with pytest.raises(LimitReached) as waiting:
+        llm("Well?")
+    assert isinstance(waiting.value, Unavailable)
+    again = waiting.value.retry_after
+    assert timedelta(minutes=10) < again - datetime.now(again.tzinfo) < timedelta(minutes=20)
+    assert world.refused("watch") == []
+    with world.store.database.transaction(world.store.workspace_id) as scope:
+        (card,) = cards.open_cards(scope)
+        cards.answer(
+            scope,
+            card.id,
+            "raise",
+            None,
+            world.store.person_id,
+            {"limit": limits.on_limit_answered(cards.deliver_answer)},
+        )
+
+    # Then the same question is answered at the next try
+    assert llm("Well?") == "at last"
+
+
+def test_a_no_to_more_money_is_a_refusal(world: SkillWorld) -> None:
+    world.speak_as("watch", model_budget_per_day="0.001")
+    with pytest.raises(LimitReached):
+        llm("Well?")
+    with world.store.database.transaction(world.store.workspace_id) as scope:
+        (card,) = cards.open_cards(scope)
+        cards.answer(
+            scope,
+            card.id,
+            "stop",
+            None,
+            world.store.person_id,
+            {"limit": limits.on_limit_answered(cards.deliver_answer)},
+        )
+    with pytest.raises(Refused, match="left it at that"):
+        llm("Well?")
+    assert world.model.requests == []
 
 
 def test_a_notice_is_stored_once_for_its_channel_and_a_question_becomes_a_fact(world: SkillWorld) -> None:

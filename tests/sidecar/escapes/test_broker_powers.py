@@ -21,7 +21,7 @@ from core.model_scripted import says
 from runtime import cards, notices
 from sidecar.broker import wire
 from skills import claims, refusals, spending
-from skills.kit import Refused, Unavailable, ask_agent, claim, llm, memory, notify, release
+from skills.kit import LimitReached, Refused, Unavailable, ask_agent, claim, llm, memory, notify, release
 from skills.kit import runs as own_runs
 from skills.refusals import MOST_AN_HOUR
 from tests.support.databases import Store
@@ -109,19 +109,22 @@ def test_a_budget_holds_against_many_questions_at_once(world: SkillWorld) -> Non
     with ThreadPoolExecutor(8) as pool:
         codes = list(pool.map(ask, range(20)))
 
-    assert set(codes) == {200, 403}
+    assert set(codes) == {200, 429}
     with world.reading() as scope:
         spent = spending.spent_on(scope, "bad", world.store.clock.now().date())
     assert spent <= Decimal("0.010")
     assert codes.count(200) == len(world.model.requests) <= 5
-    assert set(whats(world)) == {"model"}
-    assert "budget of this skill is 0.010 USD a day" in world.refused("bad")[0].detail
+    # And it waits for a person, which is no refusal
+    assert whats(world) == []
+    with world.reading() as scope:
+        (card,) = cards.open_cards(scope)
+    assert (card.kind, "it may spend 0.010 a day" in card.body) == ("limit", True)
 
 
 def test_a_budget_that_was_not_granted_in_full_counts_as_it_was_granted(world: SkillWorld) -> None:
     world.speak_as("bad", model_budget_per_day="100", granted=["model:0.000001"])
 
-    with pytest.raises(Refused, match=r"0\.000001 USD a day"):
+    with pytest.raises(LimitReached, match=r"may spend 0\.000001 a day"):
         llm("Spend.")
     assert world.model.requests == []
 

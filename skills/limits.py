@@ -1,0 +1,150 @@
+"""The card that a skill's limit on the model opens: one at a time for a skill and a day, answered by a person only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Literal
+
+from core.database import Scope
+from core.errors import ConflictError, RefusedError
+from core.tables import roles
+from runtime import cards, credits
+from runtime.cards import AnswerHandler, Card
+from runtime.tables import cards as card_rows
+
+ACT = "raise what a skill may spend on the model"
+WAIT = timedelta(minutes=15)
+"""How long a question waits for the answer before it is asked again."""
+Limit = Literal["skill", "day", "balance"]
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """`most` is what people have allowed the skill to spend in the day; `card_id` names the last card that did."""
+
+    most: Decimal
+    card_id: str | None
+
+
+@dataclass(frozen=True)
+class Reached:
+    """`why` in words, with what to do; ask again after `wait`, which is None once a person has said no for the day."""
+
+    why: str
+    wait: timedelta | None
+
+
+def allowed(scope: Scope, stem: str, day: date, budget: Decimal) -> Allowed:
+    """The skill's own budget, or what it was raised to on that day."""
+    most, card_id = budget, None
+    for card in _raised(scope, stem, day):
+        # The balance is raised for all; it says nothing about what this skill may have of it.
+        if card.subject["limit"] != "balance":
+            most, card_id = max(most, Decimal(str(card.subject["raise_to"]))), card.id
+    return Allowed(most, card_id)
+
+
+def ask(
+    scope: Scope,
+    *,
+    stem: str,
+    day: date,
+    limit: Limit,
+    spent: Decimal,
+    needs: Decimal,
+    most: Decimal,
+    budget: Decimal,
+    currency: str,
+) -> Reached:
+    """Open the card on a limit that is reached, unless it is open or answered with no."""
+    more = max(budget, needs)
+    raise_to = max(most, spent) + more
+    cause = f"{_cause(stem, day)}:{sum(1 for _ in _raised(scope, stem, day))}"
+    left = _end_of(day, scope) - scope.now
+    has = f"{stem} has spent {spent} {currency} on the model today and asks for up to {needs} more"
+    over = {
+        "skill": f"it may spend {most} a day",
+        "day": "that is above what the workspace may spend in a day without asking",
+        "balance": "that is more than is left of the credit",
+    }[limit]
+    does = f"adds {more} {currency} of credit" if limit == "balance" else f"lets it spend up to {raise_to} today"
+    card = cards.open_card(
+        scope,
+        kind="limit",
+        title=f"{stem} has reached today's limit for the model",
+        body=f"{has}; {over}. Raising {does}. Until then its runs try again, or do without.",
+        options=(
+            {"id": "raise", "label": f"Add {more} {currency}" if limit == "balance" else f"Up to {raise_to} today"},
+            {"id": "stop", "label": "No more today"},
+        ),
+        cause=cause,
+        subject={
+            "act": ACT,
+            "skill_id": stem,
+            "day": day.isoformat(),
+            "limit": limit,
+            "spent": str(spent),
+            "raise_to": str(raise_to),
+            "more": str(more),
+        },
+        expires_at=scope.now + left,
+    )
+    if card.state == "answered":
+        return Reached(f"{has}; {over}, and a person left it at that for today", None)
+    told = f"{has}; {over}: a person is asked on the card {card.id}, and it is worth another try later"
+    return Reached(told, min(WAIT, left))
+
+
+def on_limit_answered(others: AnswerHandler) -> AnswerHandler:
+    """Do what a card of a skill's limit says if the answer is `raise`; other cards are for `others`.
+
+    The answer itself is what lets the skill spend more that day; for the balance it adds credit, in the same
+    transaction. Raises RefusedError, and so leaves the card open, where only an owner may.
+    """
+
+    def answered(scope: Scope, card: Card) -> None:
+        if card.subject.get("act") != ACT:
+            others(scope, card)
+        elif card.answer_option == "raise":
+            _raise(scope, card)
+
+    return answered
+
+
+def _raise(scope: Scope, card: Card) -> None:
+    role = scope.scalar(scope.select(roles.c.role).where(roles.c.person_id == card.answered_by))
+    if credits.today(scope).isoformat() != card.subject["day"]:
+        raise ConflictError("that day is over, and its limit with it", state="expired")
+    if card.subject["limit"] != "balance":
+        if role not in ("owner", "member"):
+            raise RefusedError("only an owner or a member of the workspace may raise what a skill spends")
+        return
+    if role != "owner":
+        raise RefusedError("only an owner of the workspace adds credit; answer again when that is done")
+    credits.grant(scope, Decimal(str(card.subject["more"])), f"{card.id}:raise")
+
+
+def _raised(scope: Scope, stem: str, day: date) -> Iterator[Card]:
+    """The cards of that day on which a person raised something, oldest first."""
+    n = 0
+    while True:
+        # One card follows another only after a yes.
+        found = scope.select(card_rows.c.id).where(
+            card_rows.c.cause == f"{_cause(stem, day)}:{n}", card_rows.c.answer_option == "raise"
+        )
+        card_id = scope.scalar(found)
+        if card_id is None:
+            return
+        yield cards.get(scope, card_id)
+        n += 1
+
+
+def _cause(stem: str, day: date) -> str:
+    return f"skill-limit:{stem}:{day.isoformat()}"
+
+
+def _end_of(day: date, scope: Scope) -> datetime:
+    return datetime.combine(day + timedelta(days=1), time(), credits.zone(scope)).astimezone(scope.now.tzinfo)
