@@ -46,12 +46,12 @@ def test_25_messages_that_come_while_the_engine_is_away_are_kept_and_read_in_the
     assert states == ["received"] * 5
 
     answered = "select count(*) from messages where task_id = :task and state = 'answered'"
-    rig.product.until("all are read", lambda: rig.rows.one(answered, task=task) == 6, 90)
-    story.ended(rig.product, task)
+    rig.product.until("all are read", lambda: rig.rows.one(answered, task=task) == 6, 300)
+    story.ended(rig.product, task, seconds=300)
     query = "select ref_id from inbox where task_id = :task and kind = 'message' order by position"
     assert [ref for (ref,) in rig.rows.ask(query, task=task)] == [first, *said]
     assert_books_are_closed(rig, task)
-    other = rig.ended(ordering)
+    other = rig.ended(ordering, seconds=300)
     assert_nothing_lost_or_doubled(rig, other, works=2)
 
 
