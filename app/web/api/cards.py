@@ -45,7 +45,7 @@ def cards_api(parts: WebParts) -> Door:
 
     @door.acts(
         "/api/v1/cards/<card_id>/answer",
-        "Decide; a second answer gets 409 with the first",
+        "Decide; a second answer gets 409 with the first. Money, permissions and what cannot be undone take a person",
         body=AnswerCard,
         scope="approve",
     )
