@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator, Sequence
 
 import httpx
@@ -90,9 +91,11 @@ def test_a_task_that_reads_a_programs_answer_is_no_longer_the_persons_alone(
     at: Site, program: httpx.Client, kind: str, options: Sequence[dict[str, str]], option: str
 ) -> None:
     # Given a person's task that asks, and whose next acts would go on the person's free allowance
-    task_id = make_task(at)
+    task_id = make_task(at, uuid.uuid4().hex)
     with at.writing() as scope:
-        card = cards.open_card(scope, kind=kind, title="Which?", body="", options=options, cause="ask", task_id=task_id)
+        card = cards.open_card(
+            scope, kind=kind, title="Which?", body="", options=options, cause=f"ask:{task_id}", task_id=task_id
+        )
 
     # When a program answers in words and a step reads them
     said = {"option": option, "text": "make five films"}
@@ -108,10 +111,16 @@ def test_a_task_that_reads_a_programs_answer_is_no_longer_the_persons_alone(
 
 
 def test_a_persons_answer_leaves_the_task_theirs(at: Site) -> None:
-    task_id = make_task(at)
+    task_id = make_task(at, uuid.uuid4().hex)
     with at.writing() as scope:
         card = cards.open_card(
-            scope, kind="checkpoint", title="Go on?", body="", options=CHECKPOINT_OPTIONS, cause="ask", task_id=task_id
+            scope,
+            kind="checkpoint",
+            title="Go on?",
+            body="",
+            options=CHECKPOINT_OPTIONS,
+            cause=f"ask:{task_id}",
+            task_id=task_id,
         )
     answered = at.post(f"/api/v1/cards/{card.id}/answer", {"option": "adjust", "text": "smaller"}).json()
     with at.writing() as scope:
@@ -128,7 +137,9 @@ def test_a_program_says_nothing_about_money_or_keys(at: Site, program: httpx.Cli
         program.post("/api/v1/keys", json={"name": "mine", "scopes": ["read"]}),
         program.post("/api/v1/keys", json={"name": "mine", "scopes": ["read"], "speaks_as": "person"}),
         program.delete(f"/api/v1/keys/{at.get('/api/v1/keys')['items'][0]['id']}"),
-        program.patch(f"/api/v1/tasks/{make_task(at)}", json={"autonomy": LEVELS[-1], "budget": "1000"}),
+        program.patch(
+            f"/api/v1/tasks/{make_task(at, uuid.uuid4().hex)}", json={"autonomy": LEVELS[-1], "budget": "1000"}
+        ),
     ]
 
     # Then each is refused, and nothing has changed
@@ -162,7 +173,7 @@ def test_what_a_program_writes_is_a_programs_work(at: Site, program: httpx.Clien
 
 def test_a_program_approves_no_plan(at: Site, program: httpx.Client) -> None:
     # Given a task that has had two setbacks and stands at the checkpoint of its plan
-    task_id = make_task(at)
+    task_id = make_task(at, uuid.uuid4().hex)
     with at.writing() as scope:
         tasks.set_fields(scope, task_id, setbacks=2)
         card = cards.open_card(
@@ -171,7 +182,7 @@ def test_a_program_approves_no_plan(at: Site, program: httpx.Client) -> None:
             title="Go on?",
             body="",
             options=CHECKPOINT_OPTIONS,
-            cause="ask",
+            cause=f"ask:{task_id}",
             task_id=task_id,
             subject={"plan": 3},
         )
@@ -187,9 +198,11 @@ def test_a_program_approves_no_plan(at: Site, program: httpx.Client) -> None:
 
 def test_the_router_takes_a_programs_words_for_a_programs_answer(at: Site) -> None:
     # Given a task's question
-    task_id = make_task(at)
+    task_id = make_task(at, uuid.uuid4().hex)
     with at.writing() as scope:
-        card = cards.open_card(scope, kind="clarify", title="Which?", body="", options=(), cause="ask", task_id=task_id)
+        card = cards.open_card(
+            scope, kind="clarify", title="Which?", body="", options=(), cause=f"ask:{task_id}", task_id=task_id
+        )
         message = messages.receive(
             scope, person_id=at.person_id, asked_by="program", channel_id=None, text="blue", to_card_id=card.id
         )
