@@ -11,6 +11,7 @@ from core.errors import ConflictError
 from core.tools import CallContext, Effect
 from generation import quotes
 from generation.drafts import Draft
+from generation.outdating import supersede_older
 from runtime import cards, guard
 from runtime.cards import Card, open_card
 from runtime.guard import Allowed, NeedsQuote
@@ -31,7 +32,7 @@ def card_of(scope: Scope, call_id: str, digest: str) -> Card | None:
 def ask(scope: Scope, call: CallContext, mine: Draft, others: Sequence[Draft], verdict: NeedsQuote) -> Card:
     """Open the card for a call and for those after it that meet a limit too.
 
-    What a program asked for gets a card of its own for each act.
+    What a program asked for gets a card of its own for each act. Cards of the task's earlier decisions ask no more.
     """
     kind: Kind = "limit" if verdict.limit == "balance" else "quote"
     if verdict.limit == "program":
@@ -83,6 +84,7 @@ def _open(
     mine = drafts[0]
     if cause == _cause(kind, mine.call_id) and not quotes.holds(card.subject, mine.call_id, mine.digest):
         raise ConflictError(f"the call {mine.call_id} has already asked for something else; propose a new call")
+    supersede_older(scope, card)
     return card
 
 

@@ -16,7 +16,7 @@ from generation.drafts import Draft, draft, read_sources
 from generation.orders import Order, by_key
 from generation.parts import Works
 from generation.wishes import Wish, wish_in
-from runtime import credits, guard
+from runtime import credits, guard, tasks
 from runtime.cards import Card
 from runtime.guard import Allowed, Facts, NeedsConfirmation, NeedsQuote, Refused, Verdict
 from runtime.turns.ledger import calls_of_step
@@ -49,6 +49,9 @@ def place(desk: Desk, call: CallContext, wish: Wish) -> Order | Card:
             return _before(scope, call.call_id, wish) or _admitted(scope, call, mine, verdict, facts)
     others = [] if verdict.limit == "program" else _following(desk, call)
     with call.transaction("order.admitted") as scope:
+        if call.task_id is not None:
+            # A card may close others and tell the task: its row goes before the budget's, here as in an approval.
+            tasks.lock(scope, call.task_id)
         facts = _facts(scope, call, mine)
         verdict = guard.decide(facts)
         if isinstance(verdict, NeedsQuote):

@@ -57,8 +57,8 @@ def store(parts: Parts, workspace_id: str, order: Order, news: JobNews) -> Progr
             case JobState.SUCCEEDED if news.outputs:
                 _note_outputs(scope, order, news)
             case JobState.SUCCEEDED:
-                reason = "the provider says done and shows nothing that it made"
-                finish(scope, order.id, State.FAILED, error=reason, claim=claim_of(news))
+                nothing = "the provider says done and shows nothing that it made"
+                finish(scope, order.id, State.FAILED, error=nothing, claim=claim_of(news))
             case JobState.FAILED:
                 finish(scope, order.id, State.FAILED, error=news.error or "the provider failed", claim=claim_of(news))
             case JobState.CANCELLED:

@@ -162,6 +162,49 @@ def test_a_call_that_meets_a_limit_later_gets_a_card_of_its_own(world: World) ->
         assert cards.get(scope, first).subject["call_ids"] == [f"{fence.turn_id}:1:0"]
 
 
+def test_40_a_quote_of_an_earlier_decision_authorises_nothing_once_a_newer_one_asks(world: World) -> None:
+    """Three films are asked for, then the plan becomes five."""
+    task, other = world.task(), world.task("other")
+    fence, others = world.turn(task), world.turn(other)
+    world.decide(others, 1, FILM_8)
+    world.call(other, others, 1, 0)
+    world.decide(fence, 1, *[FILM_8] * 3)
+    for seq in range(3):
+        world.call(task, fence, 1, seq)
+    (three,) = world.cards(task)
+    world.decide(fence, 2, *[FILM_8] * 5)
+    for seq in range(5):
+        world.call(task, fence, 2, seq)
+
+    (five,) = world.cards(task)
+    with pytest.raises(ConflictError, match="superseded"):
+        world.answer(three, "approve")
+    assert world.orders() == []
+    with world.scope() as scope:
+        assert cards.get(scope, three.id).state == "superseded"
+        assert [(item.kind, item.ref_id) for item in inbox.unread(scope, task.id)] == [("answer", three.id)]
+    world.answer(five, "approve")
+    assert len(world.orders()) == 5
+    assert len(world.cards(other)) == 1
+
+
+def test_40_a_limit_card_overtakes_a_quote_and_a_quote_a_limit_card(world: World) -> None:
+    task = world.task()
+    fence = world.turn(task)
+    world.decide(fence, 1, FILM_8)
+    world.call(task, fence, 1, 0)
+    with world.scope() as scope:
+        credits.grant(scope, Decimal("-99.99"), "spent")
+    world.decide(fence, 2, PICTURE)
+    world.call(task, fence, 2, 0)
+    assert [card.kind for card in world.cards(task)] == ["limit"]
+    with world.scope() as scope:
+        credits.grant(scope, Decimal("99.99"), "earned")
+    world.decide(fence, 3, FILM_8)
+    world.call(task, fence, 3, 0)
+    assert [card.kind for card in world.cards(task)] == ["quote"]
+
+
 def test_refusing_a_quote_orders_nothing_and_tells_the_task(world: World) -> None:
     task = world.task()
     fence = world.turn(task)
@@ -489,15 +532,13 @@ def test_36_a_kind_outside_the_plan_is_asked_about_and_the_card_names_it(world: 
     for step in (1, 2, 3):
         world.decide(fence, step, FILM_8)
         assert "order_id" in world.call(task, fence, step, 0).content
-    world.decide(fence, 4, PICTURE)
-    world.decide(fence, 5, FILM_8)
-
-    assert "card_id" in world.call(task, fence, 4, 0).content
-    assert "card_id" in world.call(task, fence, 5, 0).content
-    assert [card.body for card in world.cards(task)] == [
-        "the plan covers video and this is image",
-        "the plan covers 3 orders and 3 are placed",
-    ]
+    for step, asked, says in (
+        (4, PICTURE, "the plan covers video and this is image"),
+        (5, FILM_8, "the plan covers 3 orders and 3 are placed"),
+    ):
+        world.decide(fence, step, asked)
+        assert "card_id" in world.call(task, fence, step, 0).content
+        assert [card.body for card in world.cards(task)] == [says]
 
 
 def test_36_a_plan_that_has_ended_authorises_nothing(world: World) -> None:
