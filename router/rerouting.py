@@ -153,7 +153,7 @@ def _decision(scope: Scope, message: Message) -> Decided:
 
 def _already_read(scope: Scope, message: Message) -> ConflictError:
     places = scope.select(inbox).where(inbox.c.kind == "message", inbox.c.ref_id == message.id)
-    item = scope.first(places.where(inbox.c.state != "moved"))
+    item = scope.first(places.where(inbox.c.state.in_(("claimed", "consumed"))))
     turn_id, step = (item.turn_id, item.step) if item is not None else (message.turn_id, None)
     made = ledger.calls_of(scope, [turn_id]) if turn_id else []
     done = [call.id for call in made if call.step == step and call.status != "proposed"] if step else []

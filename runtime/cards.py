@@ -253,7 +253,7 @@ def deliver_answer(scope: Scope, card: Card) -> None:
 
 
 def close_open(scope: Scope, task_id: str, state: str, kinds: Sequence[str] = ()) -> int:
-    """Make the open cards of a task `void` or `superseded`, however many they are; of these kinds where any are named."""
+    """Make every open card of a task `void` or `superseded`; of these kinds where any are named."""
     if kinds:
         met = scope.rows(_CLOSE_KINDS, task=task_id, kinds=list(kinds), becomes=state)
     else:

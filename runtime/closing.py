@@ -52,7 +52,10 @@ def fail(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str, reas
 
 
 def give_up(scope: Scope, turn: Turn, reason: str) -> bool:
-    """End a running turn, unless somebody holds a living lease on it; its task waits on a card."""
+    """End a running turn, unless somebody holds a living lease on it; its task waits on a card.
+
+    What came while it failed has a turn of its own.
+    """
     alive = turn.lease_until is not None and turn.lease_until > scope.now
     if turn.status != "running" or alive:
         return False
@@ -67,6 +70,10 @@ def give_up(scope: Scope, turn: Turn, reason: str) -> bool:
     tasks.lock(scope, turn.task_id)
     inbox.unclaim(scope, turn.task_id)
     _block(scope, turn.task_id, turn.id, reason)
+    # Only what this turn has not failed on already, so that a model that is down is not asked for ever.
+    came = inbox.came_untried(scope, turn)
+    if came is not None:
+        wake(scope, turn.task_id, f"unread:{came}:{turn.id}")
     return True
 
 

@@ -14,6 +14,7 @@ from core.database import Scope
 from runtime import tasks
 from runtime.messages import set_state
 from runtime.tables import cards, inbox, messages
+from runtime.turns.rows import Turn
 from runtime.wake import wake
 
 
@@ -130,12 +131,21 @@ def consume(scope: Scope, items: list[Item], turn_id: str, step: int) -> None:
 
 
 def unclaim(scope: Scope, task_id: str) -> None:
-    """Give back what an ended turn claimed and never read."""
+    """Give back what a step claimed and never read; it stays noted that the step has tried."""
     scope.change(
-        scope.update(inbox)
-        .where(inbox.c.task_id == task_id, inbox.c.state == "claimed")
-        .values(state="delivered", turn_id=None, step=None)
+        scope.update(inbox).where(inbox.c.task_id == task_id, inbox.c.state == "claimed").values(state="delivered")
     )
+
+
+def came_untried(scope: Scope, turn: Turn) -> str | None:
+    """The oldest input that came to a turn's task after the turn began and that no step of it has tried to read."""
+    if turn.task_id is None or turn.started_at is None:
+        return None
+    untried = sa.or_(inbox.c.turn_id.is_(None), inbox.c.turn_id != turn.id)
+    mine = sa.and_(inbox.c.task_id == turn.task_id, inbox.c.state == "delivered")
+    query = scope.select(inbox.c.id).where(mine, inbox.c.created_at > turn.started_at, untried)
+    row = scope.first(query.order_by(inbox.c.created_at, inbox.c.id).limit(1))
+    return None if row is None else str(row.id)
 
 
 def read_by_turns(scope: Scope, turn_ids: Sequence[str]) -> list[Item]:

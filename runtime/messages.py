@@ -335,6 +335,8 @@ def _inbox_item(scope: Scope, message_id: str) -> sa.Row[Any] | None:
 def _already_read(scope: Scope, message_id: str) -> ConflictError:
     message = get(scope, message_id)
     item = _inbox_item(scope, message_id)
+    if item is not None and item.state not in ("claimed", "consumed"):
+        item = None
     turn_id, step = (item.turn_id, item.step) if item is not None else (message.turn_id, 1 if message.turn_id else None)
     return ConflictError(
         f"the message is {message.state}: step {step} of {turn_id} has read it; send a new message instead"

@@ -83,8 +83,8 @@ def _lost_work(seen: Seen) -> Iterator[str]:
         asks = bool(task["open_cards"])
         if task["status"] not in _AT_REST and not (task["status"] == "waiting" and asks):
             yield f"task {task['id']} ({task['goal'][:40]}) is {task['status']}, with orders {ends}"
-        if task["inbox"] and task["status"] not in ("stopped", "archived", "blocked", "paused"):
-            yield f"task {task['id']} has unread input: {task['inbox']}"
+        if left := [item for item in task["inbox"] if not _may_stay_unread(task, item)]:
+            yield f"task {task['id']} is {task['status']} and has unread input: {left}"
     for order in seen.orders:
         if order["state"] not in _FINAL:
             yield f"order {order['id']} is {order['state']} ({order['error']})"
@@ -93,6 +93,15 @@ def _lost_work(seen: Seen) -> Iterator[str]:
     known = {work["id"] for work in seen.objects}
     for order in seen.orders:
         yield from (f"work {one} of order {order['id']} is gone" for one in order["object_ids"] if one not in known)
+
+
+def _may_stay_unread(task: Json, item: Json) -> bool:
+    """At a task that a person rests or ended, and at one whose last turn has failed on it and says so on a card."""
+    if task["status"] != "blocked":
+        return task["status"] in ("stopped", "archived", "paused")
+    failed = task["turns"] and task["turns"][-1]["status"] == "failed"
+    asks = any(card["kind"] == "blocked" for card in task["open_cards"])
+    return bool(failed and asks and item["created_at"] <= task["turns"][-1]["ended_at"])
 
 
 def _lost_calls(seen: Seen) -> Iterator[str]:

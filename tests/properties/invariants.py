@@ -100,6 +100,17 @@ def check_messages(world: World, shadow: Shadow) -> None:
             assert message.id in items, f"{message.id} is {message.state} and in no inbox"
 
 
+def check_blocked(world: World) -> None:
+    """A task that is blocked has read, or failed to read, all that has come since its last turn began."""
+    last = {row.task_id: row for row in sorted(world.rows(turns), key=lambda row: (row.created_at, row.id))}
+    blocked = {row.id for row in world.rows(tasks) if row.status == "blocked"}
+    for item in world.rows(inbox):
+        if item.task_id in blocked and item.state == "delivered":
+            turn = last[item.task_id]
+            assert turn.status == "failed", f"{item.ref_id} is unread and no turn has failed on it"
+            assert item.turn_id == turn.id or item.created_at <= turn.started_at, f"{item.ref_id} was left unread"
+
+
 def check_turns(world: World, shadow: Shadow) -> None:
     """At most one open turn a task, none for a task that was stopped, and nothing new for it either."""
     found = world.rows(turns)

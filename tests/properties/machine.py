@@ -175,6 +175,7 @@ class Workspace(RuleBasedStateMachine):
         invariants.check_ends(self.world, self.shadow)
         invariants.check_messages(self.world, self.shadow)
         invariants.check_turns(self.world, self.shadow)
+        invariants.check_blocked(self.world)
         self.asked = any(row.state == "open" for row in self.world.rows(cards))
 
     def _come_to_rest(self) -> None:

@@ -1,0 +1,100 @@
+"""A turn that cannot go on: the person is asked, and what came meanwhile is taken up by the next."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from core.errors import UnavailableError
+from core.model_scripted import ScriptedModel, says
+from runtime import cards, closing, deciding, entering, watching
+from runtime.parts import RuntimeParts
+from tests.runtime.driving import LEASE, Note, message, new_task, newest_turn, parts, run, task, tell, turn
+from tests.support.databases import Store
+
+
+def _watch(store: Store) -> None:
+    for _ in range(5):
+        store.clock.advance(timedelta(minutes=5))
+        watching.pass_over(store.database, store.workspace_id, timedelta(seconds=10), LEASE)
+
+
+def _fail(store: Store, made: RuntimeParts, turn_id: str, run_id: str = "run-1") -> None:
+    assert closing.fail(made, store.workspace_id, turn_id, run_id, "it does not work")
+
+
+def _try(store: Store, made: RuntimeParts, turn_id: str, run_id: str = "run-1") -> None:
+    """A run whose model is away."""
+    entering.open_turn(made, store.workspace_id, turn_id, run_id)
+    with pytest.raises(UnavailableError):
+        deciding.decide(made, store.workspace_id, turn_id, run_id, 1)
+
+
+def test_message_that_came_while_a_turn_failed_is_read_by_a_new_one(store: Store) -> None:
+    made_for = new_task(store)
+    tell(store, made_for.id, "one")
+    failing = newest_turn(store, made_for.id).id
+    made = parts(store, ScriptedModel(says("", ("note", "{}")), says("Both are done.")), Note())
+    entering.open_turn(made, store.workspace_id, failing, "run-1")
+    deciding.decide(made, store.workspace_id, failing, "run-1", 1)
+    store.clock.advance(timedelta(seconds=1))
+    late = tell(store, made_for.id, "two, while it fails")
+
+    _fail(store, made, failing)
+
+    following = newest_turn(store, made_for.id)
+    assert (turn(store, failing).status, following.status) == ("failed", "queued")
+    assert run(made, store, following.id, "run-2") == "completed"
+    assert message(store, late).state == "answered"
+    with store.database.reading(store.workspace_id) as scope:
+        assert cards.open_cards(scope, made_for.id) == []
+
+
+def test_message_that_came_between_two_tries_of_a_request_is_tried_and_then_waits(store: Store) -> None:
+    made_for = new_task(store)
+    tell(store, made_for.id, "one")
+    failing = newest_turn(store, made_for.id).id
+    made = parts(store, ScriptedModel(*[UnavailableError("away")] * 2))
+    _try(store, made, failing)
+    tell(store, made_for.id, "two")
+    _try(store, made, failing)
+
+    _fail(store, made, failing)
+    _watch(store)
+
+    assert (task(store, made_for.id).status, newest_turn(store, made_for.id).id) == ("blocked", failing)
+
+
+def test_model_that_stays_down_is_asked_once_for_each_new_message(store: Store) -> None:
+    made_for = new_task(store)
+    first = tell(store, made_for.id, "one")
+    made = parts(store, ScriptedModel(*[UnavailableError("away")] * 3))
+    seen = []
+    for n in range(2):
+        seen.append(newest_turn(store, made_for.id).id)
+        store.clock.advance(timedelta(seconds=1))
+        _try(store, made, seen[-1], f"run-{n}")
+        if n == 0:
+            store.clock.advance(timedelta(seconds=1))
+            tell(store, made_for.id, "two, after the last try")
+        _fail(store, made, seen[-1], f"run-{n}")
+    _watch(store)
+
+    assert newest_turn(store, made_for.id).id == seen[1] != seen[0]
+    assert task(store, made_for.id).status == "blocked"
+    assert message(store, first).state == "delivered"
+
+
+def test_turn_that_never_came_to_read_is_not_followed_for_the_same_message(store: Store) -> None:
+    made_for = new_task(store)
+    tell(store, made_for.id, "one")
+    store.clock.advance(timedelta(seconds=1))
+    failing = newest_turn(store, made_for.id).id
+    made = parts(store, ScriptedModel())
+    entering.open_turn(made, store.workspace_id, failing, "run-1")
+
+    _fail(store, made, failing)
+    _watch(store)
+
+    assert (task(store, made_for.id).status, newest_turn(store, made_for.id).id) == ("blocked", failing)
