@@ -9,7 +9,7 @@ import socket
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
@@ -21,13 +21,17 @@ from sidecar.child.frames import CallHead, FrameError, ReplyHead, receive, send
 from sidecar.child.order import Answer, Order
 from sidecar.child.zygote import CALL
 from sidecar.jail.jail import Inmate, Jail
+from sidecar.working import Idleness
 from skills.manifest import Manifest
 from skills.problem import Problem, RefusedSkillError
 
 MAX_REPLY = 16 * 1024 * 1024
 _WAKE_SECONDS = 60.0
-# A file that loads at all takes a tenth of one; the child counts the processor's time, and this is for one that sleeps.
-_LOAD_SECONDS = 30.0
+# A file that loads at all takes a tenth of one. Its child counts the processor's time, and these are for what waits:
+# a busy machine keeps it from working, but not from being ready to. The last is for what seems to work and never ends.
+_LOOK_SECONDS = 0.25
+_IDLE_SECONDS = 5.0
+_LOAD_SECONDS = 120.0
 _MAX_LINE = 1024 * 1024
 # How much longer than a run's own limit the sidecar waits: the child ends the run, and says so.
 _GRACE_SECONDS = 15.0
@@ -37,7 +41,10 @@ _HANDOVER_SECONDS = 30.0
 
 @dataclass(frozen=True)
 class Version:
-    """The code to serve, its hash, the file it was saved as, and what it may do once it runs."""
+    """The code to serve, its hash, the file it was saved as, and what it may do once it runs.
+
+    Once it is `given_up` nobody waits for it to load.
+    """
 
     stem: str
     sha: str
@@ -47,6 +54,7 @@ class Version:
     manifest: Manifest
     granted: frozenset[str] = frozenset()
     mode: Mode = "live"
+    given_up: threading.Event = field(default_factory=threading.Event, compare=False, repr=False)
 
     @property
     def app_id(self) -> str:
@@ -111,10 +119,9 @@ class Child:
         try:
             self.inmate.process.stdin.write(order.model_dump_json().encode() + b"\n")
             self.inmate.process.stdin.flush()
-            answer = self._answer(_LOAD_SECONDS)
-        except TimeoutError:
-            reason = f"loading took more than {_LOAD_SECONDS:.0f} s"
-            raise RefusedSkillError(Problem(None, reason, "let the file only define functions")) from None
+            answer = self._answer_at_work(version.given_up)
+        except TimeoutError as error:
+            raise RefusedSkillError(Problem(None, str(error), "let the file only define functions")) from None
         except (EOFError, OSError):
             raise RefusedSkillError(Problem(None, "the process ended while loading the file", fix)) from None
         except ValueError:
@@ -177,6 +184,20 @@ class Child:
     def stop(self) -> None:
         self._jail.end(self.inmate)
         self._calls.close()
+
+    def _answer_at_work(self, given_up: threading.Event) -> Answer:
+        """The next line, as long as it works for it; raises as `_answer` does, TimeoutError with the reason."""
+        idleness, idle, until = Idleness(self.pid), 0.0, time.monotonic() + _LOAD_SECONDS
+        while True:
+            with contextlib.suppress(TimeoutError):
+                return self._answer(_LOOK_SECONDS)
+            idle += _LOOK_SECONDS if idleness.looks_idle() else 0.0
+            if idle >= _IDLE_SECONDS:
+                raise TimeoutError(f"loading waited for more than {_IDLE_SECONDS:.0f} s")
+            if given_up.is_set():
+                raise TimeoutError("the file was refused while it was loading")
+            if time.monotonic() >= until:
+                raise TimeoutError(f"loading took more than {_LOAD_SECONDS:.0f} s")
 
     def _answer(self, seconds: float) -> Answer:
         """The next line of its answers; raises TimeoutError, EOFError or ValueError."""

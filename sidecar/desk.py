@@ -8,6 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 
 from core.errors import LoopwrightError
+from sidecar.lanes import Lanes
 
 _log = logging.getLogger(__name__)
 Work = Callable[[], None]
@@ -17,8 +18,9 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 2.0, 60.0
 class Desk:
     """One of the loaders' threads is at it, or none. Work that waits is replaced by newer work of its kind."""
 
-    def __init__(self, loaders: Executor) -> None:
+    def __init__(self, loaders: Executor, lanes: Lanes) -> None:
         self._loaders = loaders
+        self._lanes = lanes
         self._lock = threading.Lock()
         self._waiting: dict[str, Work] = {}
         self._manned = False
@@ -46,7 +48,8 @@ class Desk:
                 kind = next(iter(self._waiting))
                 work = self._waiting.pop(kind)
             try:
-                work()
+                with self._lanes.taken():
+                    work()
             except LoopwrightError as error:
                 _log.warning("%s: %s; it is tried again", kind, error)
                 self._later(kind, work)

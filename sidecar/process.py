@@ -52,7 +52,7 @@ def serve(
         nursery=nursery,
         check=Checking(folders),
         rehearse=rehearsing(nursery),
-        checkers=ThreadPoolExecutor(8, thread_name_prefix="checker"),
+        checkers=ThreadPoolExecutor(64, thread_name_prefix="checker"),
         rules=rules_of(settings),
         keep_memos=keep_memos,
     )

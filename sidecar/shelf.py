@@ -26,6 +26,7 @@ _log = logging.getLogger(__name__)
 _SAMPLE = 3
 _WARM_SECONDS = 3.0
 _AGAIN_SECONDS = 1.0
+_LOADERS = 64
 
 
 @dataclass(frozen=True)
@@ -57,10 +58,10 @@ class Shelf:
         self._skills: dict[str, Skill] = {}
         self._desks: dict[str, Desk] = {}
         self._gone: dict[str, threading.Timer] = {}
-        # A file that loads for ever holds one of them for seconds.
-        self._loaders = ThreadPoolExecutor(8, thread_name_prefix="loader")
+        # A file that loads for ever holds one of them for seconds, and steps aside for others.
+        self._loaders = ThreadPoolExecutor(_LOADERS, thread_name_prefix="loader")
         # Those that nobody waits for are looked at one after the other.
-        self._later = Desk(self._loaders)
+        self._later = Desk(self._loaders, tools.lanes)
         paths = [folder.path for folder in self._folders]
         self._watch = FolderWatch(paths, self.look, settle=self._pauses.settle)
         self.registration = Registration(tools.engine, self._registered, pause=self._pauses.registration)
@@ -176,7 +177,7 @@ class Shelf:
     def _make(self, stem: str) -> Skill:
         with self._lock:
             if stem not in self._skills:
-                self._desks[stem] = Desk(self._loaders)
+                self._desks[stem] = Desk(self._loaders, self._tools.lanes)
                 self._skills[stem] = Skill(stem, self._tools, partial(self._again, stem), self._forgotten)
             return self._skills[stem]
 

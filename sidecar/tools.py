@@ -12,12 +12,14 @@ from core.database import Database, Scope
 from core.identity import HOME_WORKSPACE
 from core.orchestrator.engine import Engine
 from sidecar.folders import SkillFile
+from sidecar.lanes import Lanes
 from sidecar.nursery import Nursery
 from skills.lifecycle import Trial
 from skills.problem import Problem
 from skills.runs import SkillRun
 from skills.versions import Version
 
+_LANES = 8
 Check = Callable[[SkillFile], list[Problem]]
 """What is wrong with a file, without running it."""
 
@@ -50,7 +52,8 @@ def forget(stem: str, run_id: str, memos: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class Tools:
-    """`check` and `rehearse` are handed in; `checkers` run a check while a child loads the file.
+    """`check` and `rehearse` are handed in; `checkers` run a check while a child loads the file. `lanes` are for who
+    works, and there are more threads than lanes.
 
     `keep_memos` adds to the recording that a later version is rehearsed on.
     """
@@ -64,6 +67,7 @@ class Tools:
     checkers: Executor
     rules: Rules = field(default_factory=Rules)
     keep_memos: KeepMemos = forget
+    lanes: Lanes = field(default_factory=lambda: Lanes(_LANES))
     workspace_id: str = HOME_WORKSPACE
 
     def reading(self) -> AbstractContextManager[Scope]:

@@ -81,7 +81,7 @@ def shelf_beside(
         nursery=nursery,
         check=check,
         rehearse=Trying(nursery, broker, partial(database.reading, HOME_WORKSPACE), database.ids),
-        checkers=ThreadPoolExecutor(4),
+        checkers=ThreadPoolExecutor(64),
         rules=rules or Rules(),
     )
     shelf = Shelf([*folders, Folder(running.folder, "agent")], tools, pauses or Pauses(quiet=1, poll=0.2))

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 
 import pytest
 
-from tests.sidecar.beside import shelf_beside
+from sidecar.folders import SkillFile
+from skills.problem import Problem
+from tests.sidecar.beside import jail_folders, shelf_beside
 from tests.support.engines import RunningEngine
 from tests.support.sidecar import RunningSidecar, hello
 from tests.support.waiting import until
@@ -70,6 +74,38 @@ def test_a_file_that_never_loads_holds_up_nobody(loose: RunningSidecar) -> None:
     assert loose.skill("endless")["status"] == "checking"
     until("the endless one refused", lambda: loose.skill("endless")["status"] == "refused", 30)
     assert "more than 5 s" in loose.skill("endless")["problems"][0]["reason"]
+
+
+def is_refused(skills: RunningSidecar, stem: str) -> bool:
+    return bool(skills.skill(stem).get("status") == "refused")
+
+
+def test_files_that_sleep_while_loading_hold_up_nobody(loose: RunningSidecar) -> None:
+    """More of them than are looked after at once, and the gate lets them in."""
+    sleepers = [f"sleeper_{n}" for n in range(12)]
+    for stem in sleepers:
+        loose.save(stem, hello(1, f"{stem}/asked") + "\nimport time\ntime.sleep(600)\n")
+    loose.save("awake", hello(1, "awake/asked"))
+    loose.live("awake", 1, 25)
+    for stem in sleepers:
+        until(f"{stem} refused", partial(is_refused, loose, stem), 60)
+        assert loose.skill(stem)["problems"][0]["reason"] == "loading waited for more than 5 s"
+
+
+def test_the_process_of_a_refused_file_ends_though_it_is_still_loading(
+    any_engine: RunningEngine, tmp_path: Path
+) -> None:
+    def refuses(file: SkillFile) -> list[Problem]:
+        return [Problem(1, "it sleeps", "wake it")] if b"sleep" in file.source else []
+
+    with shelf_beside(any_engine, tmp_path / "home", check=refuses) as skills:
+        for n in range(9):
+            skills.save(f"bad_{n}", hello(n, f"bad/{n}") + "\nimport time\ntime.sleep(600)\n")
+        for n in range(9):
+            until(f"bad_{n} refused", partial(is_refused, skills, f"bad_{n}"), 60)
+        skills.save("good", hello(1, "good/asked"))
+        skills.live("good", 1, 25)
+        until("only the good one and a spare have a process", lambda: len(jail_folders(skills)) <= 2, 25)
 
 
 def test_a_skill_that_exits_in_a_step_ends_only_its_run(loose: RunningSidecar) -> None:

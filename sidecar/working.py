@@ -1,0 +1,43 @@
+"""Whether a process works or waits, which a busy machine does not change."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+# Running or ready to, or waiting for a disk: what it wants is not in its own hands.
+_AT_WORK = {"R", "D"}
+
+
+class Idleness:
+    """Looks at a process and all below it, time and again."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._used = -1
+
+    def looks_idle(self) -> bool:
+        """Whether none of its threads can go on now, and none has used the processor since the last look."""
+        used, works = _activity(self._pid)
+        idle = not works and used == self._used
+        self._used = used
+        return idle
+
+
+def _activity(pid: int) -> tuple[int, bool]:
+    """The ticks of the processor that were used, and whether any thread is at work."""
+    family, used, works = [pid], 0, False
+    for member in family:
+        # A member may end at any time.
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            for task in Path(f"/proc/{member}/task").iterdir():
+                state, ticks = _state(task)
+                used, works = used + ticks, works or state in _AT_WORK
+                family += [int(child) for child in task.joinpath("children").read_text().split()]
+    return used, works
+
+
+def _state(task: Path) -> tuple[str, int]:
+    # The name before it may hold anything, blanks and brackets included.
+    fields = task.joinpath("stat").read_text().rpartition(")")[2].split()
+    return fields[0], int(fields[11]) + int(fields[12])
