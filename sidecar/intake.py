@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from typing import Any
 
 from core.database import Scope
+from sidecar.children import Child
 from sidecar.children import Version as Code
 from sidecar.folders import SkillFile
 from sidecar.processes import Processes
@@ -20,6 +22,7 @@ from skills.problem import Problem, RefusedSkillError
 from skills.versions import Version
 
 _log = logging.getLogger(__name__)
+_PROMPT_SECONDS = 1.0
 
 
 def take_in(tools: Tools, processes: Processes, file: SkillFile, url: str, abandoned: Callable[[], None]) -> Version:
@@ -40,15 +43,25 @@ def take_in(tools: Tools, processes: Processes, file: SkillFile, url: str, aband
     except RefusedSkillError as error:
         raise RefusedSkillError(*(tools.check(file) or error.problems)) from None
     code = Code(file.stem, file.sha, file.source, str(file.path), version_id, manifest, granted)
-    # While it is checked, a process loads it.
+    # While it is checked, a process loads it, whose way to the broker is shut.
     loading = tools.checkers.submit(processes.load, code)
     if problems := tools.check(file):
-        # What can be told from the source names the line; the process is not waited for.
+        # What can be told from the source names the line; the process is not waited for, and ends.
+        code.given_up.set()
         loading.add_done_callback(lambda _: abandoned())
         raise RefusedSkillError(*problems)
-    functions = _registered(tools, code, loading.result().functions(), url)
+    functions = _registered(tools, code, _loaded(tools, loading).functions(), url)
     _log.info("skill %s checked and loaded in %.0f ms", file.stem, (time.monotonic() - began) * 1000)
     return _keep(tools, file, draft, code, functions)
+
+
+def _loaded(tools: Tools, loading: Future[Child]) -> Child:
+    """A file that takes its time holds up no other meanwhile."""
+    try:
+        return loading.result(_PROMPT_SECONDS)
+    except TimeoutError:
+        tools.lanes.step_aside()
+        return loading.result()
 
 
 def _registered(tools: Tools, code: Code, said: list[dict[str, Any]], url: str) -> list[dict[str, Any]]:
