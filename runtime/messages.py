@@ -269,14 +269,14 @@ def replace(scope: Scope, message_id: str, text: str, *, person_id: str, speaks_
         to_card_id=old.to_card_id,
         created_at=scope.now,
     )
-    _rename_task(scope, old, kept)
+    _rename_task(scope, old, get(scope, new_id))
     scope.changed("message", new_id)
     scope.ring(Bell(MessageReceived(workspace_id=scope.workspace_id, message_id=new_id), id=new_id))
     return get(scope, new_id)
 
 
-def _rename_task(scope: Scope, old: Message, text: str) -> None:
-    """The goal of the task that was made of the old words is the new ones."""
+def _rename_task(scope: Scope, old: Message, new: Message) -> None:
+    """The goal of the task that was made of the old words is the new ones; where a program said them, it is its task."""
     made_of_it = sa.or_(
         tasks.c.cause == old.id,
         tasks.c.cause.startswith(f"{old.id}:", autoescape=True),
@@ -284,7 +284,7 @@ def _rename_task(scope: Scope, old: Message, text: str) -> None:
         sa.and_(tasks.c.goal == old.text[:LONGEST_GOAL], ~_has_read(tasks.c.id)),
     )
     mine = scope.update(tasks).where(tasks.c.id == (old.task_id or old.to_task_id), made_of_it)
-    if scope.change(mine.values(goal=text[:LONGEST_GOAL], updated_at=scope.now)):
+    if scope.change(mine.values(goal=new.text[:LONGEST_GOAL], asked_by=new.asked_by, updated_at=scope.now)):
         scope.changed("task", str(old.task_id or old.to_task_id))
 
 

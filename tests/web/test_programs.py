@@ -45,6 +45,25 @@ def test_words_that_a_program_puts_in_the_place_of_a_persons_are_a_programs(at: 
     assert again["asked_by"] == "program"
 
 
+def test_a_task_whose_goal_a_program_has_put_is_a_programs(at: Site, program: httpx.Client) -> None:
+    # Given a task that was made of a person's words, which nobody has read
+    message_id = at.say("a small poster")
+    task_id = make_task(at, message_id)
+    with at.writing() as scope:
+        tasks.set_fields(scope, task_id, goal="a small poster")
+        messages.set_state(scope, message_id, "delivered", was=("received",), task_id=task_id)
+        inbox.deliver(scope, task_id, "message", message_id)
+
+    # When a program puts others in their place
+    program.post(f"/api/v1/messages/{message_id}/replace", json={"text": "a hundred films"})
+
+    # Then its goal is those, and each paid act is asked about
+    with at.parts.database.reading(at.workspace_id) as scope:
+        task = tasks.get(scope, task_id)
+        assert (task.goal, task.asked_by) == ("a hundred films", "program")
+    assert _asked_by(at, task_id) == "program"
+
+
 def test_another_members_words_are_theirs(at: Site) -> None:
     # Given words of the owner and a member of the workspace
     message_id = at.say("a small poster")
