@@ -30,6 +30,9 @@ def test_a_channel_has_its_own_webhook_or_the_common_one(monkeypatch: pytest.Mon
         ("LOOPWRIGHT_NOTIFY_", "http://x", "LOOPWRIGHT_NOTIFY_ is no setting"),
         ("LOOPWRIGHT_NOTIFIES", "1", "LOOPWRIGHT_NOTIFIES is no setting"),
         ("LOOPWRIGHT_MODEL_PRICE_INPUT", "-1", "LOOPWRIGHT_MODEL_PRICE_INPUT"),
+        ("LOOPWRIGHT_OVERRUN_FACTOR", "0.99", "LOOPWRIGHT_OVERRUN_FACTOR: .*greater than or equal to 1"),
+        ("LOOPWRIGHT_OVERRUN_FACTOR", "NaN", "LOOPWRIGHT_OVERRUN_FACTOR"),
+        ("LOOPWRIGHT_OVERRUN_FACTOR", "Infinity", "LOOPWRIGHT_OVERRUN_FACTOR"),
     ],
 )
 def test_a_wrong_one_is_refused_by_its_name(name: str, value: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,3 +44,4 @@ def test_a_wrong_one_is_refused_by_its_name(name: str, value: str, said: str, mo
 
 def test_prices_are_exact() -> None:
     assert load_settings().model_price_input == Decimal("2.50")
+    assert load_settings().overrun_factor == Decimal(2)
