@@ -174,8 +174,9 @@ class Pins:
         if call.event.get("name") != _TIMER or not isinstance(data, dict):
             return None
         at = _moment(call.event, data) or scope.now
-        date = starts.local_date(str(data.get("cron", "")), at)
-        if date is None or starts.admit(scope, self._stem, call.function_id, date, call.run_id):
+        cron = str(data.get("cron", ""))
+        date = starts.local_date(cron, at)
+        if date is None or starts.admit(scope, self._stem, call.function_id, cron, date, call.run_id):
             return None
         _log.info("skill %s: %s ran on %s already", self._stem, call.function_id, date)
         return f"ran on {date} already"

@@ -11,6 +11,7 @@ ID = sa.String(64)
 STEM = sa.String(64)
 RUN_ID = sa.String(64)
 KEY = sa.String(200)
+SCHEDULE = sa.String(200)
 
 skills = sa.Table(
     "skills",
@@ -120,10 +121,11 @@ skill_starts = sa.Table(
     workspace_column(),
     sa.Column("skill_id", STEM, nullable=False),
     sa.Column("function_id", sa.String(128), nullable=False),
+    sa.Column("schedule", SCHEDULE, nullable=False),
     sa.Column("local_date", sa.String(10), nullable=False),
     sa.Column("run_id", RUN_ID, nullable=False),
     sa.Column("at", Utc, nullable=False),
-    sa.PrimaryKeyConstraint("workspace_id", "skill_id", "function_id", "local_date"),
+    sa.PrimaryKeyConstraint("workspace_id", "skill_id", "function_id", "schedule", "local_date"),
 )
 
 skill_claims = sa.Table(

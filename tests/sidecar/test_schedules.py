@@ -122,6 +122,10 @@ def test_a_daily_schedule_begins_once_a_local_date_whatever_the_engine_does(
     assert called(skills, clock, cron, "run_1", first).status_code == 206
     assert called(skills, clock, cron, "run_2", second).json() == skipped.json()
     assert called(skills, clock, cron, "run_3", first + timedelta(days=1)).status_code == 206
+    # A second daily schedule of the function, or this one at a later hour, has its own run of the date.
+    evening, later = "TZ=America/New_York 30 20 * * *", first + timedelta(hours=19)
+    assert called(skills, clock, evening, "run_4", later).status_code == 206
+    assert called(skills, clock, evening, "run_5", later).json() == skipped.json()
 
 
 def called(skills: RunningSidecar, clock: Clock, cron: str, run_id: str, at: datetime) -> httpx.Response:

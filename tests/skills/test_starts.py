@@ -32,9 +32,17 @@ def test_the_date_of_a_daily_schedule(cron: str, at: str, date: str | None) -> N
 
 def test_one_run_a_date_and_again_for_the_same_run(store: Store) -> None:
     with store.database.transaction(store.workspace_id) as scope:
-        assert admit(scope, "x", "daily", "2026-03-02", "run_1")
-        assert admit(scope, "x", "daily", "2026-03-02", "run_1")
-        assert not admit(scope, "x", "daily", "2026-03-02", "run_2")
-        assert admit(scope, "x", "daily", "2026-03-03", "run_3")
-        assert admit(scope, "x", "other", "2026-03-02", "run_4")
-        assert admit(scope, "y", "daily", "2026-03-02", "run_5")
+        assert admit(scope, "x", "daily", "0 8 * * *", "2026-03-02", "run_1")
+        assert admit(scope, "x", "daily", "0 8 * * *", "2026-03-02", "run_1")
+        assert not admit(scope, "x", "daily", "0 8  * * *", "2026-03-02", "run_2")
+        assert admit(scope, "x", "daily", "0 8 * * *", "2026-03-03", "run_3")
+        assert admit(scope, "x", "other", "0 8 * * *", "2026-03-02", "run_4")
+        assert admit(scope, "y", "daily", "0 8 * * *", "2026-03-02", "run_5")
+
+
+def test_each_of_two_daily_schedules_and_one_that_is_moved_begin_their_own_run_of_the_date(store: Store) -> None:
+    with store.database.transaction(store.workspace_id) as scope:
+        assert admit(scope, "x", "daily", "0 8 * * *", "2026-12-01", "morning")
+        assert admit(scope, "x", "daily", "0 20 * * *", "2026-12-01", "evening")
+        assert not admit(scope, "x", "daily", "0 20 * * *", "2026-12-01", "evening again")
+        assert admit(scope, "x", "daily", "0 22 * * *", "2026-12-01", "moved")

@@ -331,6 +331,7 @@ def upgrade() -> None:
         sa.Column("rung_at", core.columns.Utc(), nullable=False),
         sa.Column("cancel_requested_at", core.columns.Utc(), nullable=True),
         sa.Column("created_at", core.columns.Utc(), nullable=False),
+        sa.Column("not_before", core.columns.Utc(), nullable=True),
         sa.Column("submitted_at", core.columns.Utc(), nullable=True),
         sa.Column("deadline", core.columns.Utc(), nullable=False),
         sa.Column("ended_at", core.columns.Utc(), nullable=True),
@@ -582,11 +583,14 @@ def upgrade() -> None:
         sa.Column("workspace_id", sa.String(length=64), nullable=False),
         sa.Column("skill_id", sa.String(length=64), nullable=False),
         sa.Column("function_id", sa.String(length=128), nullable=False),
+        sa.Column("schedule", sa.String(length=200), nullable=False),
         sa.Column("local_date", sa.String(length=10), nullable=False),
         sa.Column("run_id", sa.String(length=64), nullable=False),
         sa.Column("at", core.columns.Utc(), nullable=False),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspaces.id"], name=op.f("fk_skill_starts_workspace_id")),
-        sa.PrimaryKeyConstraint("workspace_id", "skill_id", "function_id", "local_date", name=op.f("pk_skill_starts")),
+        sa.PrimaryKeyConstraint(
+            "workspace_id", "skill_id", "function_id", "schedule", "local_date", name=op.f("pk_skill_starts")
+        ),
     )
     op.create_table(
         "skill_versions",
