@@ -78,8 +78,13 @@ def run_call(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str, 
             _take_back_start(parts, workspace_id, fence, call_id)
             raise
         status = "done" if result.ok else "failed"
-        with parts.database.transaction(workspace_id, "call.result") as scope:
-            ledger.record_result(scope, fence, call, status, result)
+        try:
+            with parts.database.transaction(workspace_id, "call.result") as scope:
+                ledger.record_result(scope, fence, call, status, result)
+        except LostError:
+            with parts.database.transaction(workspace_id, "call.late_result") as scope:
+                ledger.record_late(scope, fence, call, status, result)
+            raise
     return Called(status, ends=call.tool == "finish" and result.ok)
 
 

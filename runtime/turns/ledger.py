@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.sql.dml import Update
 
 from core import statements
 from core.database import Scope
@@ -149,13 +150,19 @@ _UNFINISHED = statements.update(calls).where(
     calls.c.id == sa.bindparam("call"), statements.one_of(calls.c.status, "proposed", "started")
 )
 _START = _UNFINISHED.values(status="started", epoch=sa.bindparam("at_epoch"), started_at=sa.bindparam("now"))
-_RESULT = _UNFINISHED.values(
-    status=sa.bindparam("ends"),
-    ok=sa.bindparam("well"),
-    result=sa.bindparam("content"),
-    result_ref=sa.bindparam("reference"),
-    epoch=sa.bindparam("at_epoch"),
-    finished_at=sa.bindparam("now"),
+_BROUGHT: dict[str, sa.BindParameter[Any]] = {
+    "status": sa.bindparam("ends"),
+    "ok": sa.bindparam("well"),
+    "result": sa.bindparam("content"),
+    "result_ref": sa.bindparam("reference"),
+    "epoch": sa.bindparam("at_epoch"),
+    "finished_at": sa.bindparam("now"),
+}
+_RESULT = _UNFINISHED.values(**_BROUGHT)
+_LATE = (
+    statements.update(calls)
+    .where(calls.c.id == sa.bindparam("call"), calls.c.status == "outcome_unknown")
+    .values(**_BROUGHT)
 )
 _LIKE = (
     statements.select(calls.c.step, calls.c.result)
@@ -293,6 +300,27 @@ def record_no_start(scope: Scope, fence: TurnFence, call_id: str) -> None:
 def record_result(scope: Scope, fence: TurnFence, call: Call, status: str, result: ToolResult) -> None:
     """Free the lease and store a call's only result, once. Raises LostError when the lease is no longer held."""
     fence.release(scope)
+    _write_result(scope, _RESULT, fence, call, status, result)
+    scope.changed("turn", fence.turn_id)
+
+
+def record_late(scope: Scope, fence: TurnFence, call: Call, status: str, result: ToolResult) -> bool:
+    """Keep for the record what a call brought after its turn was stopped; nobody acts on it.
+
+    Only in the place of an unknown outcome, and of a call that nobody has taken over.
+    """
+    turn = scope.first(scope.select(turns.c.status).where(turns.c.id == fence.turn_id).with_for_update(key_share=True))
+    known = get_call(scope, call.id)
+    if turn is None or turn.status != "stopped" or (known.status, known.epoch) != ("outcome_unknown", fence.epoch):
+        return False
+    _write_result(scope, _LATE, fence, call, status, result)
+    scope.changed("turn", fence.turn_id)
+    return True
+
+
+def _write_result(
+    scope: Scope, statement: Update, fence: TurnFence, call: Call, status: str, result: ToolResult
+) -> None:
     text = json.dumps(result.content, ensure_ascii=False, sort_keys=True)
     content: Mapping[str, Any] = result.content
     reference = None
@@ -300,7 +328,7 @@ def record_result(scope: Scope, fence: TurnFence, call: Call, status: str, resul
         reference = keep_original(scope, call.id, text)
         content = {"stored_as": reference, "characters": len(text), "beginning": text[:2000]}
     scope.change(
-        _RESULT,
+        statement,
         call=call.id,
         ends=status,
         well=result.ok,
@@ -309,7 +337,6 @@ def record_result(scope: Scope, fence: TurnFence, call: Call, status: str, resul
         at_epoch=fence.epoch,
         now=scope.now,
     )
-    scope.changed("turn", fence.turn_id)
 
 
 def keep_original(scope: Scope, cause: str, text: str) -> str:

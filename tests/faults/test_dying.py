@@ -11,14 +11,14 @@ import pytest
 from flask import Flask, request
 
 from core import leases
-from core.errors import UnavailableError
+from core.errors import LostError, UnavailableError
 from core.events import NoticeRequested
 from core.model_scripted import ScriptedModel, says
 from core.tables import replies
 from core.tools import CallContext
 from functions import notify
 from router import deciding
-from runtime import calling, cards, closing, entering, notices, pruning, tasks, watching
+from runtime import calling, cards, closing, control, entering, notices, pruning, tasks, watching
 from runtime import deciding as steps
 from runtime.tables import inbox, originals
 from runtime.tools.looking import PAGE
@@ -39,6 +39,7 @@ DEATHS: dict[str, tuple[str, ...]] = {
     "handed_over": commit("turn.handed_over"),
     "failed": commit("turn.failed"),
     "nothing_begun": commit("call.start_taken_back"),
+    "late_result": commit("call.late_result"),
     "step_failed": (*commit("decide.given_back"), *commit("turn.let_go")),
     "turn_renewed": commit("turn.renewed"),
     "asked": commit("card.asked"),
@@ -136,6 +137,33 @@ def test_14_call_that_began_nothing_is_run_again_though_it_is_not_repeatable(sta
     finished = parts(store, ScriptedModel(says("done")), note := Note(repeatable=False))
     assert driving.run(finished, store, turn_id, "run-1") == "completed"
     assert note.ran == [second.id]
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_20_late_result_of_a_stopped_turn_is_kept_or_stays_unknown(stage: Stage, n: int) -> None:
+    store, ws = stage.store, stage.store.workspace_id
+    task = new_task(store)
+    tell(store, task.id, "go")
+    turn_id = newest_turn(store, task.id).id
+
+    def stop(_call: object) -> None:
+        with store.database.transaction(ws) as scope:
+            control.stop(scope, task.id)
+
+    made = parts(store, ScriptedModel(says("", ("note", "{}"))), Note(during=stop))
+    entering.open_turn(made, ws, turn_id, "run-1")
+    steps.decide(made, ws, turn_id, "run-1", 1)
+
+    def call() -> None:
+        with suppress(LostError):
+            calling.run_call(made, ws, turn_id, "run-1", 1, 0)
+
+    stage.die(DEATHS["late_result"][n : n + 1], call)
+
+    with store.database.reading(ws) as scope:
+        (kept,) = ledger.calls_of(scope, [turn_id])
+    assert kept.status == ("outcome_unknown", "done")[n]
+    assert newest_turn(store, task.id).id == turn_id
 
 
 def test_16_request_that_failed_gives_its_messages_back(stage: Stage) -> None:

@@ -64,6 +64,8 @@ SHOWN: dict[str, tuple[str, ...]] = {
     ),
     "20": (
         f"{PEOPLE}::test_20_stop_while_the_result_is_fetched_settles_the_job_and_wakes_nobody",
+        f"{FENCE}::test_20_late_result_is_kept_only_of_a_call_that_a_stop_cut_off",
+        f"{DYING}::test_20_late_result_of_a_stopped_turn_is_kept_or_stays_unknown",
         f"{SETTLING}::test_20_a_result_after_the_stop_is_stored_and_charged_and_wakes_nobody",
     ),
     "21": (

@@ -11,7 +11,7 @@ import pytest
 from core.errors import BusyError, ConflictError, LostError, NotFoundError
 from core.model_scripted import ScriptedModel, says
 from runtime import calling, cards, closing, control, deciding, entering, inbox, messages, watching
-from runtime.turns import ledger
+from runtime.turns import ledger, rows
 from runtime.wake import wake
 from tests.runtime.driving import LEASE, Note, message, new_task, newest_turn, parts, run, task, tell, turn
 from tests.support.databases import Store
@@ -133,7 +133,7 @@ def test_20_21_stop_ends_turn_cards_and_waking(store: Store) -> None:
             )  # fmt: skip
             control.stop(scope, made_for.id)
 
-    made = parts(store, ScriptedModel(says("", ("note", "{}"), ("note", "{}"))), Note(during=stop))
+    made = parts(store, ScriptedModel(says("", ("note", '{"text": "late"}'), ("note", "{}"))), Note(during=stop))
     entering.open_turn(made, store.workspace_id, turn_id, "run-1")
     deciding.decide(made, store.workspace_id, turn_id, "run-1", 1)
 
@@ -144,12 +144,43 @@ def test_20_21_stop_ends_turn_cards_and_waking(store: Store) -> None:
 
     assert task(store, made_for.id).status == "stopped"
     with store.database.transaction(store.workspace_id) as scope:
-        assert [c.status for c in ledger.calls_of(scope, [turn_id])] == ["outcome_unknown", "cancelled"]
+        late, never = ledger.calls_of(scope, [turn_id])
+        assert (late.status, late.ok, late.result) == ("done", True, {"noted": "late"})
+        assert (never.status, never.result) == ("cancelled", None)
         card = cards.listing(scope, task_id=made_for.id)[0]
         assert card.state == "void"
         with pytest.raises(ConflictError):
             cards.answer(scope, card.id, "a", None, store.person_id, {})
         assert wake(scope, made_for.id, "late") is None
+        assert [one.id for one in rows.of_task(scope, made_for.id)] == [turn_id]
+    assert turn(store, turn_id).status == "stopped"
+
+
+@pytest.mark.parametrize("ended", ["taken_over", "given_up"])
+def test_20_late_result_is_kept_only_of_a_call_that_a_stop_cut_off(store: Store, ended: str) -> None:
+    made_for = new_task(store)
+    tell(store, made_for.id, "go")
+    turn_id = newest_turn(store, made_for.id).id
+
+    def lose(_call: object) -> None:
+        store.clock.advance(LEASE + timedelta(seconds=1))
+        if ended == "given_up":
+            assert closing.fail(made, store.workspace_id, turn_id, "run-1", "it takes too long")
+        else:
+            taken = calling.run_call(made, store.workspace_id, turn_id, "run-1", 1, 0)
+            assert taken.status == "outcome_unknown"
+
+    made = parts(store, ScriptedModel(says("", ("note", "{}"))), Note(repeatable=False, during=lose))
+    entering.open_turn(made, store.workspace_id, turn_id, "run-1")
+    deciding.decide(made, store.workspace_id, turn_id, "run-1", 1)
+
+    with pytest.raises(LostError):
+        calling.run_call(made, store.workspace_id, turn_id, "run-1", 1, 0)
+
+    with store.database.reading(store.workspace_id) as scope:
+        (call,) = ledger.calls_of(scope, [turn_id])
+    assert call.status == "outcome_unknown"
+    assert "noted" not in (call.result or {})
 
 
 def test_21_late_stop_does_not_hit_the_next_turn(store: Store) -> None:
