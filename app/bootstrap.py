@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import secrets
 from dataclasses import dataclass, field
-from decimal import Decimal
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -85,7 +84,7 @@ def _make_workspace(database: Database, settings: Settings) -> None:
             currency=CURRENCY,
             balance=credits.ZERO,
             reserved=credits.ZERO,
-            free_per_operation=Decimal(settings.free_per_operation),
-            free_per_day=Decimal(settings.free_per_day),
+            free_per_operation=settings.free_per_operation,
+            free_per_day=settings.free_per_day,
         )
-        credits.grant(scope, Decimal(settings.opening_balance), "opening")
+        credits.grant(scope, settings.opening_balance, "opening")

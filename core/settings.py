@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 from zoneinfo import available_timezones
 
-from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, ValidationError, field_validator
+from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from core import crash
@@ -20,18 +21,35 @@ _CHANNEL = re.compile(PREFIX + "NOTIFY_([A-Z][A-Z0-9_]{0,31})")
 
 
 class SettingsError(ValueError):
-    """Some settings are wrong; `problems` names every one of them in a line of its own."""
+    """Some settings are wrong; `problems` names every one of them in a line of its own.
 
-    def __init__(self, problems: list[str]) -> None:
+    `sound` is what the others say, with defaults in the place of the wrong ones: for further checks, not to be used.
+    """
+
+    def __init__(self, problems: list[str], sound: Settings | None = None) -> None:
         super().__init__("\n".join(problems))
         self.problems = problems
+        self.sound = sound
 
 
 def _names(value: object) -> object:
     return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
 
+def _web_address(value: str) -> str:
+    parts = urlsplit(value)
+    if value and not (parts.scheme in {"http", "https"} and parts.hostname):
+        raise ValueError(f"{value!r} is no address that begins with http:// or https://")
+    return value
+
+
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_names)]
+WebAddress = Annotated[str, AfterValidator(_web_address)]
+# Amounts are stored as whole millionths in 64 bits; the bound leaves room for their sums.
+Amount = Annotated[Decimal, Field(ge=0, le=1_000_000_000, decimal_places=6)]
+YEAR = 31_536_000
+Seconds = Annotated[float, Field(gt=0, le=YEAR)]
+Count = Annotated[int, Field(ge=0, le=1_000_000)]
 
 
 def _alias(name: str) -> AliasChoices:
@@ -49,24 +67,26 @@ class Settings(BaseSettings):
     database_url: str = Field("", description="PostgreSQL in production; empty: SQLite in the home")
     assets_url: str = Field("", description="any fsspec address for the bytes of works; empty: files in the home")
     skill_path: str = Field("", description="people's own skill folders, besides the shipped and the agent's")
-    vector_url: str = Field("", description="a Chroma server; empty: the supervised index")
+    vector_url: WebAddress = Field("", description="a Chroma server; empty: the supervised index")
 
     openai_api_key: SecretStr = Field(
         SecretStr(""), validation_alias=_alias("OPENAI_API_KEY"), description="empty: the offline stand-in answers"
     )
-    openai_base_url: str = Field(
+    openai_base_url: WebAddress = Field(
         "", validation_alias=_alias("OPENAI_BASE_URL"), description="any OpenAI-compatible provider"
     )
     model: str = Field("standin-1", description="the model asked for decisions and verdicts")
     fallback_model: str = Field("", description="asked when the first model is unavailable")
-    model_timeout_seconds: float = Field(120, gt=0, description="time limit of one model request")
+    model_timeout_seconds: Seconds = Field(120, description="time limit of one model request")
 
     generators: Names = Field(("studio",), description="comma list of `studio` (offline), `openai`, `jobs`")
-    jobs_url: str = Field("", description="a service that speaks the jobs protocol")
+    jobs_url: WebAddress = Field("", description="a service that speaks the jobs protocol")
     jobs_key: SecretStr = Field(SecretStr(""), description="its key, which also signs its callbacks")
 
     inngest_dev: str = Field("", validation_alias=_alias("INNGEST_DEV"), description="Inngest's own meaning")
-    inngest_base_url: str = Field("", validation_alias=_alias("INNGEST_BASE_URL"), description="the engine's address")
+    inngest_base_url: WebAddress = Field(
+        "", validation_alias=_alias("INNGEST_BASE_URL"), description="the engine's address"
+    )
     inngest_env: str = Field(
         "", validation_alias=_alias("INNGEST_ENV"), description="Inngest's own meaning: a branch environment's name"
     )
@@ -80,58 +100,67 @@ class Settings(BaseSettings):
         SecretStr(""), validation_alias=_alias("INNGEST_SIGNING_KEY_FALLBACK"), description="Inngest's own meaning"
     )
 
-    web_url: str = Field("", description="the web process as providers reach it, for callbacks and signed assets")
-    worker_url: str = Field("", description="the worker as the engine reaches it")
-    sidecar_url: str = Field("", description="the sidecar as the engine reaches it")
+    web_url: WebAddress = Field(
+        "", description="the web process as providers reach it, for callbacks and signed assets"
+    )
+    worker_url: WebAddress = Field("", description="the worker as the engine reaches it")
+    sidecar_url: WebAddress = Field("", description="the sidecar as the engine reaches it")
     timezone: str = Field("UTC", description="the zone of a new workspace, by its IANA name")
-    clock_url: str = Field("", description="the engine's test clock, for tests")
+    clock_url: WebAddress = Field("", description="the engine's test clock, for tests")
     crash_at: str = Field("", description="where processes kill themselves, for tests; see `core/crash.py`")
-    otlp_endpoint: str = Field("", description="where traces are exported to")
-    notify_webhook: str = Field("", description="where notices are posted whose channel has no webhook of its own")
+    otlp_endpoint: WebAddress = Field("", description="where traces are exported to")
+    notify_webhook: WebAddress = Field(
+        "", description="where notices are posted whose channel has no webhook of its own"
+    )
     notify_channels: Mapping[str, SecretStr] = Field(
         {},
         validation_alias=_alias("LOOPWRIGHT_NOTIFY_<CHANNEL>"),
         description="a channel's own webhook, such as `LOOPWRIGHT_NOTIFY_OPS`; Slack's incoming webhooks will do",
     )
 
-    retry_seconds: int = Field(0, ge=0, description="pause before a retry on the embedded engine; 0: as Inngest")
+    retry_seconds: int = Field(
+        0, ge=0, le=YEAR, description="pause before a retry on the embedded engine; 0: as Inngest"
+    )
     retention_days: float = Field(
         30,
         gt=0,
+        le=36_500,
         description="how long the embedded engine remembers ended runs and events, and the book what skills did",
     )
-    lease_seconds: float = Field(30, gt=0, description="how long a turn is held without a sign of life")
-    watch_seconds: float = Field(10, gt=0, description="pause between two passes of the watch")
-    memory_quiet_seconds: int = Field(5, ge=1, description="quiet after which the memory reads what was said")
-    poll_seconds: float = Field(2, gt=0, description="first pause before a provider is asked for news")
-    order_deadline_seconds: float = Field(3600, gt=0, description="how long a job may take before it counts as lost")
+    lease_seconds: Seconds = Field(30, description="how long a turn is held without a sign of life")
+    watch_seconds: Seconds = Field(10, description="pause between two passes of the watch")
+    memory_quiet_seconds: int = Field(5, ge=1, le=YEAR, description="quiet after which the memory reads what was said")
+    poll_seconds: Seconds = Field(2, description="first pause before a provider is asked for news")
+    order_deadline_seconds: Seconds = Field(3600, description="how long a job may take before it counts as lost")
     overrun_factor: Decimal = Field(
         Decimal(2), ge=1, le=1000, description="how many times its quote an order may be charged at most"
     )
     skill_failures: int = Field(
-        3, ge=1, description="failed runs in a row after which a skill's version is quarantined"
+        3, ge=1, le=1_000_000, description="failed runs in a row after which a skill's version is quarantined"
     )
     skill_cards: str = Field(
         "new",
         pattern="^(new|always)$",
         description="`always`: a card for each change by the agent, else for what is new",
     )
-    skill_edits_per_day: int = Field(5, ge=1, description="how often the agent may change one skill a day")
-    skill_idle_seconds: float = Field(
-        600, gt=0, description="after so long without a call a skill's process is stopped"
+    skill_edits_per_day: int = Field(
+        5, ge=1, le=1_000_000, description="how often the agent may change one skill a day"
     )
-    skill_call_seconds: float = Field(900, gt=0, description="time limit of one call of a skill")
-    shadow_runs: int = Field(1, ge=0, description="runs beside which an agent's change of a skill is tried first")
-    canary_runs: int = Field(3, ge=0, description="runs that such a change must complete before it serves all")
-    skill_repairs_per_day: int = Field(3, ge=0, description="how often a day the agent is asked to repair one skill")
-    free_per_operation: str = Field("0.30", description="amount below which a paid act needs no card, in USD")
-    free_per_day: str = Field("2.00", description="sum of such acts a day and workspace, in USD")
-    opening_balance: str = Field("100.00", description="credit of a new workspace, in USD")
-    model_price_input: Decimal = Field(
-        Decimal("2.50"), ge=0, description="what a skill's budget is charged for a million tokens it asks with, in USD"
+    skill_idle_seconds: Seconds = Field(600, description="after so long without a call a skill's process is stopped")
+    skill_call_seconds: Seconds = Field(900, description="time limit of one call of a skill")
+    shadow_runs: Count = Field(1, description="runs beside which an agent's change of a skill is tried first")
+    canary_runs: Count = Field(3, description="runs that such a change must complete before it serves all")
+    skill_repairs_per_day: Count = Field(3, description="how often a day the agent is asked to repair one skill")
+    free_per_operation: Amount = Field(
+        Decimal("0.30"), description="amount below which a paid act needs no card, in USD"
     )
-    model_price_output: Decimal = Field(
-        Decimal("10.00"), ge=0, description="and for a million tokens it is answered with; see your provider's prices"
+    free_per_day: Amount = Field(Decimal("2.00"), description="sum of such acts a day and workspace, in USD")
+    opening_balance: Amount = Field(Decimal("100.00"), description="credit of a new workspace, in USD")
+    model_price_input: Amount = Field(
+        Decimal("2.50"), description="what a skill's budget is charged for a million tokens it asks with, in USD"
+    )
+    model_price_output: Amount = Field(
+        Decimal("10.00"), description="and for a million tokens it is answered with; see your provider's prices"
     )
 
     @field_validator("timezone")
@@ -189,13 +218,29 @@ def load_settings(**overrides: Any) -> Settings:
         for channel, address in sorted(channels.items())
         if address and not address.startswith(("http://", "https://"))
     ]
+    given = {"notify_channels": {name: url for name, url in channels.items() if url}, **overrides}
     try:
-        settings = Settings(**{"notify_channels": {name: url for name, url in channels.items() if url}, **overrides})
+        settings = Settings(**given)
     except ValidationError as error:
-        for wrong in error.errors():
-            name = str(wrong["loc"][0]) if wrong["loc"] else "settings"
-            problems.append(f"{variable_of(name) if name in Settings.model_fields else name}: {wrong['msg']}")
-        raise SettingsError(problems) from None
+        wrong = {str(one["loc"][0]) if one["loc"] else "settings": one["msg"] for one in error.errors()}
+        fields = {_field_of(place): said for place, said in wrong.items()}
+        problems += [
+            f"{variable_of(name) if name in Settings.model_fields else name}: {said}" for name, said in fields.items()
+        ]
+        raise SettingsError(problems, _without(given, fields.keys() & Settings.model_fields.keys())) from None
     if problems:
-        raise SettingsError(problems)
+        raise SettingsError(problems, settings)
     return settings
+
+
+def _field_of(place: str) -> str:
+    """The field that an error's place names, which may be its variable."""
+    return next((name for name in Settings.model_fields if place in {name, variable_of(name)}), place)
+
+
+def _without(given: Mapping[str, Any], wrong: Set[str]) -> Settings | None:
+    defaults = {name: Settings.model_fields[name].default for name in wrong}
+    try:
+        return Settings(**{**given, **defaults})
+    except ValidationError:
+        return None

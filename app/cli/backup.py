@@ -16,7 +16,7 @@ from app.cli.settings import home_override, read_settings
 from app.reaching import require_schema
 from app.schema import head
 from app.supervise.home_lock import HomeInUseError, HomeLock
-from app.supervise.preflight import home_problems
+from app.supervise.preflight import make_home
 from core.errors import LoopwrightError
 
 
@@ -46,7 +46,7 @@ def restore(file: Path, home: Path | None) -> None:
     The product must not run. What the home held before is kept in a folder of it.
     """
     settings = read_settings(home)
-    if problems := home_problems(settings.home):
+    if problems := make_home(settings.home):
         raise click.ClickException("\n".join(problems))
     with _told(), HomeLock(settings.home):
         manifest = restore_backup(settings.home, settings.sql_url, head(), file, datetime.now(UTC))

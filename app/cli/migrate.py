@@ -9,7 +9,7 @@ import click
 from app.cli.settings import home_override, read_settings
 from app.migrate import migrate
 from app.reaching import reaching
-from app.supervise.preflight import home_problems
+from app.supervise.preflight import make_home
 from core.errors import LoopwrightError
 
 
@@ -18,7 +18,7 @@ from core.errors import LoopwrightError
 def migrate_database(home: Path | None) -> None:
     """Bring the database to this release's schema."""
     settings = read_settings(home)
-    if problems := home_problems(settings.home):
+    if problems := make_home(settings.home):
         raise click.ClickException("\n".join(problems))
     try:
         with reaching(settings):

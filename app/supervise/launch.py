@@ -13,7 +13,7 @@ from app.schema import SchemaError
 from app.supervise.home_lock import HomeInUseError, HomeLock
 from app.supervise.plan import EMBEDDED, Keys, plan, process_names
 from app.supervise.ports import choose_ports, port_problems
-from app.supervise.preflight import engine_problems, generator_problems, home_problems
+from app.supervise.preflight import engine_problems, home_problems, make_home, setting_problems
 from app.supervise.supervisor import Supervisor
 from core.errors import LoopwrightError
 from core.settings import Settings, SettingsError, load_settings
@@ -40,7 +40,7 @@ class CannotStartError(RuntimeError):
 def launch(wish: Wish, say: Callable[[str], None]) -> int:
     """Run the product until it is asked to stop; an exit status. Raises CannotStartError before anything is started."""
     settings = _settings(wish)
-    _refuse(generator_problems(settings) + home_problems(settings.home))
+    _refuse(make_home(settings.home))
     try:
         with HomeLock(settings.home):
             return _launch_locked(settings, wish, say)
@@ -67,10 +67,17 @@ def _launch_locked(settings: Settings, wish: Wish, say: Callable[[str], None]) -
 
 
 def _settings(wish: Wish) -> Settings:
+    """Raises CannotStartError with all that can be seen to be wrong before anything is made."""
     try:
-        return load_settings() if wish.home is None else load_settings(home=wish.home)
+        settings = load_settings() if wish.home is None else load_settings(home=wish.home)
     except SettingsError as error:
-        raise CannotStartError(error.problems) from None
+        raise CannotStartError(error.problems + ([] if error.sound is None else _wrong(error.sound))) from None
+    _refuse(_wrong(settings))
+    return settings
+
+
+def _wrong(settings: Settings) -> list[str]:
+    return setting_problems(settings) + home_problems(settings.home)
 
 
 def _prepare(settings: Settings) -> Bootstrap:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import tempfile
@@ -15,14 +16,50 @@ _CONNECT_SECONDS = 3.0
 
 
 def home_problems(home: Path) -> list[str]:
-    """Make the home where it is missing, readable by its owner only, and see that it can be written."""
+    """Can the home be made where it is missing, and written? Looks only."""
+    try:
+        there = next(folder for folder in (home, *home.absolute().parents) if folder.exists())
+    except OSError as error:
+        return _unwritable(home, error)
+    if not there.is_dir():
+        return _unwritable(home, NotADirectoryError(errno.ENOTDIR, ""))
+    if not os.access(there, os.W_OK | os.X_OK):
+        return _unwritable(home, PermissionError(errno.EACCES, ""))
+    return []
+
+
+def make_home(home: Path) -> list[str]:
+    """Make the home where it is missing, readable by its owner only, and write in it."""
     try:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=home):
             pass
     except OSError as error:
-        reason = os.strerror(error.errno) if error.errno else str(error)
-        return [f"home {home} cannot be written ({reason.lower()}): choose another with --home or LOOPWRIGHT_HOME"]
+        return _unwritable(home, error)
+    return []
+
+
+def _unwritable(home: Path, error: OSError) -> list[str]:
+    reason = os.strerror(error.errno) if error.errno else str(error)
+    return [f"home {home} cannot be written ({reason.lower()}): choose another with --home or LOOPWRIGHT_HOME"]
+
+
+def setting_problems(settings: Settings) -> list[str]:
+    """What no single setting's own rule can see."""
+    return generator_problems(settings) + asset_problems(settings)
+
+
+def asset_problems(settings: Settings) -> list[str]:
+    """Is the address of the works' bytes one that an installed store understands?"""
+    if not settings.assets_url:
+        return []
+    # Loaded only where it is asked for: most homes keep their files themselves.
+    from fsspec.core import url_to_fs  # noqa: PLC0415
+
+    try:
+        url_to_fs(settings.assets_url)
+    except (ValueError, ImportError, OSError) as error:
+        return [f"LOOPWRIGHT_ASSETS_URL: {settings.assets_url.split('://')[0]}:// cannot be used ({error})"]
     return []
 
 
@@ -35,9 +72,17 @@ def generator_problems(settings: Settings) -> list[str]:
     ]
     if "jobs" in chosen and "studio" in chosen:
         problems.append("LOOPWRIGHT_GENERATORS: `jobs` and `studio` share one address: choose one of them")
-    elif "jobs" in chosen and not settings.jobs_url:
-        problems.append("LOOPWRIGHT_JOBS_URL: the generator `jobs` needs its address")
+    elif "jobs" in chosen:
+        problems += address_problems(settings)
     return problems
+
+
+def address_problems(settings: Settings) -> list[str]:
+    """Has the generator its address? That of a studio of our own is known once its port is."""
+    named = [name for name in ("jobs", "studio") if name in settings.generators]
+    if settings.jobs_url or not named:
+        return []
+    return [f"LOOPWRIGHT_JOBS_URL: the generator `{named[0]}` needs its address"]
 
 
 def engine_problems(address: str) -> list[str]:

@@ -54,17 +54,33 @@ def taken() -> Iterator[int]:
 
 
 def test_every_wrong_setting_is_named_at_once(tmp_path: Path) -> None:
-    ended = up(
-        tmp_path / "home", "--port", "0", LOOPWRIGHT_TURNIPS="1", LOOPWRIGHT_HOEM="x", LOOPWRIGHT_TIMEZONE="Mars"
-    )
+    wrong = {
+        "LOOPWRIGHT_HOEM": "x",
+        "LOOPWRIGHT_TURNIPS": "1",
+        "OPENAI_BASE_URL": "api.example.org",
+        "LOOPWRIGHT_TIMEZONE": "Mars",
+        "LOOPWRIGHT_RETENTION_DAYS": "inf",
+        "LOOPWRIGHT_LEASE_SECONDS": "1e99",
+        "LOOPWRIGHT_FREE_PER_OPERATION": "abc",
+        "LOOPWRIGHT_FREE_PER_DAY": "1e99",
+        "LOOPWRIGHT_OPENING_BALANCE": "-5",
+        "LOOPWRIGHT_GENERATORS": "turnips",
+        "LOOPWRIGHT_ASSETS_URL": "bogus://x",
+    }
 
-    assert [line.split(" ")[0] for line in ended.err] == [
-        "LOOPWRIGHT_HOEM",
-        "LOOPWRIGHT_TURNIPS",
-        "LOOPWRIGHT_TIMEZONE:",
-    ]
+    ended = up(tmp_path / "home", "--port", "0", **wrong)
+
+    assert sorted(line.split(" ")[0].rstrip(":") for line in ended.err) == sorted(wrong)
     assert not (tmp_path / "home").exists()
     assert_nothing_started(ended, tmp_path / "home")
+
+
+def test_nothing_is_made_where_a_setting_is_wrong(tmp_path: Path) -> None:
+    ended = up(tmp_path / "home", "--port", "0", LOOPWRIGHT_ASSETS_URL="bogus://x")
+
+    assert len(ended.err) == 1
+    assert "LOOPWRIGHT_ASSETS_URL: bogus:// cannot be used" in ended.err[0]
+    assert not (tmp_path / "home").exists()
 
 
 @pytest.mark.parametrize(
@@ -76,6 +92,15 @@ def test_a_generator_that_cannot_be_used(tmp_path: Path, generators: str, words:
 
     assert len(ended.err) == 1
     assert words in ended.err[0]
+    assert_nothing_started(ended, tmp_path)
+
+
+def test_a_key_without_the_name_of_a_model_asks_nobody(tmp_path: Path) -> None:
+    ended = up(tmp_path, "--port", "0", OPENAI_API_KEY="sk-of-another-program")
+
+    assert len(ended.err) == 1
+    assert ended.err[0].startswith("LOOPWRIGHT_MODEL: ")
+    assert "sk-of" not in ended.err[0]
     assert_nothing_started(ended, tmp_path)
 
 
