@@ -67,7 +67,11 @@ def run_wsgi(
     """
     # Variables meant for somebody else's gunicorn do not reach ours.
     os.environ.pop("GUNICORN_CMD_ARGS", None)
-    Server(ask, threads, build, stopping).run()
+    try:
+        Server(ask, threads, build, stopping).run()
+    except SystemExit as ended:
+        # It has statuses of its own; ours are those of every command.
+        raise SystemExit(1 if ended.code else 0) from None
 
 
 def _before_termination(stopping: Callable[[], None]) -> None:

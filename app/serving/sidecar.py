@@ -10,6 +10,7 @@ from app.model_client import make_model
 from app.search_client import make_search
 from app.serving.ask import Ask
 from app.serving.gunicorn_server import run_wsgi
+from app.serving.readiness import refuse_unready
 from core.identity import HOME_WORKSPACE
 from core.orchestrator.engine import Engine
 from sidecar.broker.addresses import Addresses, own_addresses
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 
 def run(ask: Ask) -> None:
+    refuse_unready(ask, speaks_to_providers=False)
     run_wsgi(ask, 32, partial(_build, ask))
 
 

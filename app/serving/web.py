@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from app.compose import compose
 from app.serving.ask import Ask
 from app.serving.gunicorn_server import run_wsgi
+from app.serving.readiness import refuse_unready
 from app.web import create_app, hub_of
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 
 def run(ask: Ask) -> None:
+    refuse_unready(ask, speaks_to_providers=True)
     built: list[Flask] = []
 
     def build() -> Flask:

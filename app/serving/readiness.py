@@ -1,0 +1,25 @@
+"""What stands in a process's way, said in a line before its server begins."""
+
+from __future__ import annotations
+
+import click
+
+from app.reaching import require_schema
+from app.serving.ask import Ask
+from app.supervise.preflight import address_problems, setting_problems
+from core.errors import LoopwrightError
+
+
+def refuse_unready(ask: Ask, *, speaks_to_providers: bool) -> None:
+    """Raise ClickException with every problem in a line of its own; a supervisor has looked already."""
+    if ask.supervised:
+        return
+    problems = setting_problems(ask.settings)
+    if speaks_to_providers:
+        problems += [line for line in address_problems(ask.settings) if line not in problems]
+    try:
+        require_schema(ask.settings)
+    except LoopwrightError as error:
+        problems.append(str(error))
+    if problems:
+        raise click.ClickException("\n".join(problems))
