@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import flask
@@ -13,16 +14,19 @@ from core.orchestrator.engine import Engine
 from core.orchestrator.health import add_health
 from core.orchestrator.signature import HEADER, sign
 from sidecar.call import answer, refusal
-from sidecar.replies import Reply
+from sidecar.places import Places
+from sidecar.replies import Reply, failure
 from sidecar.shelf import Shelf
 from sidecar.skill import Skill
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
 
+_COME_BACK_SECONDS = "30"
+
 
 def create_app(shelf: Shelf, engine: Engine, clock: Clock) -> WSGIApplication:
-    app = flask.Flask(__name__)
+    app, places = flask.Flask(__name__), Places()
     add_health(app, shelf.registration)
 
     @app.route(f"{SERVE_PATH}/<stem>", methods=["GET", "POST", "PUT"])
@@ -40,15 +44,26 @@ def create_app(shelf: Shelf, engine: Engine, clock: Clock) -> WSGIApplication:
             case "PUT":
                 return _registered(skill)
             case "POST" if request.args.get("probe") != "trust":
-                headers = {name.lower(): value for name, value in request.headers.items()}
-                query = request.query_string.decode("latin-1")
-                return answer(skill, engine, f"{SERVE_PATH}/{stem}", query, request.get_data(), headers)
+                with places.taken(stem) as has_place:
+                    return _answered(skill, stem) if has_place else _busy(stem)
             case "GET":
                 return _introspected(skill, engine)
             case _:
                 return Reply(200, b"")
 
+    def _answered(skill: Skill, stem: str) -> Reply:
+        request = flask.request
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        query = request.query_string.decode("latin-1")
+        return answer(skill, engine, f"{SERVE_PATH}/{stem}", query, request.get_data(), headers)
+
     return EngineDoor(app, engine, clock)
+
+
+def _busy(stem: str) -> Reply:
+    """An engine has no answer that costs no attempt, so it is asked to come back when there may be a place."""
+    reply = failure(503, "busy", f"{stem}: so many of its runs are under way that there is no place for another")
+    return replace(reply, headers={**reply.headers, "retry-after": _COME_BACK_SECONDS})
 
 
 def _registered(skill: Skill) -> Reply:

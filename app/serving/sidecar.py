@@ -17,6 +17,7 @@ from sidecar.broker.addresses import Addresses, own_addresses
 from sidecar.broker.make import make_broker
 from sidecar.broker.thinking import Prices
 from sidecar.nursery import Nursery
+from sidecar.places import THREADS
 from sidecar.process import serve
 from sidecar.rehearsal.trying import Trying
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 def run(ask: Ask) -> None:
     refuse_unready(ask, speaks_to_providers=False)
-    run_wsgi(ask, 32, partial(_build, ask))
+    run_wsgi(ask, THREADS, partial(_build, ask))
 
 
 def _build(ask: Ask) -> WSGIApplication:

@@ -1,0 +1,83 @@
+"""A skill whose runs hang takes its own places and no other's."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+
+from sidecar.places import EACH, FEW, Places, limited
+from tests.support.waiting import until
+
+
+def taken(places: Places, stem: str, count: int, stack: ExitStack) -> list[bool]:
+    return [stack.enter_context(places.taken(stem)) for _ in range(count)]
+
+
+def test_a_skill_has_so_many_and_others_still_find_one() -> None:
+    places = Places(each=3, most=100, waiting=0)
+    with ExitStack() as stack:
+        assert taken(places, "hangs", 5, stack) == [True, True, True, False, False]
+        assert taken(places, "other", 3, stack) == [True, True, True]
+    with ExitStack() as stack:
+        assert taken(places, "hangs", 3, stack) == [True, True, True]
+
+
+def test_when_half_are_taken_each_has_a_few() -> None:
+    places = Places(each=4, most=16, waiting=0)
+    with ExitStack() as stack:
+        for stem in ("one", "two"):
+            assert all(taken(places, stem, 4, stack))
+        assert taken(places, "one", 1, stack) == [False]
+        for stem in ("three", "four", "five", "six"):
+            assert taken(places, stem, 3, stack) == [True] * FEW + [False]
+        assert taken(places, "seven", 1, stack) == [False]
+
+
+def test_a_place_is_waited_for_and_not_for_ever() -> None:
+    places = Places(each=1, most=10, waiting=1, wait=30)
+    found: list[bool] = []
+
+    def wait() -> None:
+        with places.taken("one") as has_place:
+            found.append(has_place)
+
+    with ExitStack() as stack:
+        taken(places, "one", 1, stack)
+        waiter = threading.Thread(target=wait)
+        waiter.start()
+        until("it waits", lambda: places._waiting == 1)
+        # One waits, and no more may.
+        assert taken(places, "one", 1, stack) == [False]
+    waiter.join(30)
+    assert found == [True]
+
+    impatient = Places(each=1, most=10, waiting=1, wait=0.01)
+    with ExitStack() as stack:
+        assert taken(impatient, "one", 2, stack) == [True, False]
+
+
+BY_USER = {"limit": 3, "key": "event.data.user"}
+BY_PLACE = {"limit": 1, "key": "event.data.place"}
+
+
+@pytest.mark.parametrize(
+    ("own", "functions", "told"),
+    [
+        (None, 1, [{"limit": EACH, "scope": "fn"}]),
+        (None, 2, [{"limit": EACH // 2, "scope": "fn"}]),
+        (None, 20, [{"limit": FEW, "scope": "fn"}]),
+        ([{"limit": 1}], 1, [{"limit": 1, "scope": "fn"}]),
+        ([{"limit": 1000, "scope": "fn"}], 1, [{"limit": EACH, "scope": "fn"}]),
+        ([{"limit": 0}], 1, [{"limit": EACH, "scope": "fn"}]),
+        ([BY_USER], 1, [BY_USER, {"limit": EACH, "scope": "fn"}]),
+        ([{"limit": 2}, BY_USER], 1, [BY_USER, {"limit": 2, "scope": "fn"}]),
+        ([BY_USER, BY_PLACE], 1, [BY_USER, BY_PLACE]),
+    ],
+)
+def test_the_engine_is_told_a_functions_share(own: Any, functions: int, told: list[dict[str, Any]]) -> None:
+    function = {"id": "skill-a-b"} if own is None else {"id": "skill-a-b", "concurrency": own}
+
+    assert limited(function, functions) == {"id": "skill-a-b", "concurrency": told}
