@@ -6,10 +6,17 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
+from app.tables import whole
 from core.database import Database
 from core.errors import LoopwrightError
 
 MIGRATIONS = Path(__file__).parent / "migrations"
+_COLUMNS = {
+    "sqlite": "select m.name, c.name from sqlite_master m join pragma_table_info(m.name) c where m.type = 'table'",
+    "postgresql": "select table_name, column_name from information_schema.columns "
+    "where table_schema = any(current_schemas(false))",
+}
+"""Two short questions: to reflect every table takes a start longer than it may."""
 
 
 class SchemaError(LoopwrightError):
@@ -33,12 +40,29 @@ def revision_of(database: Database) -> str | None:
 
 
 def check_schema(database: Database) -> None:
-    """Raise SchemaError unless the database is at `head`; every process asks this before it serves."""
+    """Raise SchemaError unless the database is at `head` and has what this release reads and writes.
+
+    Every process asks this before it serves.
+    """
     refuse_newer(at := revision_of(database))
     if at != head():
         raise SchemaError(
             f"the database is at schema {at or 'none'} and this release needs {head()}: run loopwright migrate"
         )
+    # Its number says the same of every state that the sources had before they were released.
+    if missing := _missing(database):
+        raise SchemaError(
+            f"the database says that it is at schema {at} and lacks {', '.join(missing[:3])}: it was made by another "
+            "state of these sources. Begin a new home with --home or LOOPWRIGHT_HOME, or go back to that state"
+        )
+
+
+def _missing(database: Database) -> list[str]:
+    """The columns of our tables that the database does not have, as `table.column`."""
+    with database.unscoped() as connection:
+        there = {tuple(row) for row in connection.execute(sa.text(_COLUMNS[connection.dialect.name]))}
+    ours = ((table.name, column.name) for table in whole().sorted_tables for column in table.columns)
+    return [f"{table}.{column}" for table, column in ours if (table, column) not in there]
 
 
 def refuse_newer(at: str | None) -> None:

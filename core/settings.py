@@ -75,7 +75,9 @@ class Settings(BaseSettings):
     openai_base_url: WebAddress = Field(
         "", validation_alias=_alias("OPENAI_BASE_URL"), description="any OpenAI-compatible provider"
     )
-    model: str = Field("standin-1", description="the model asked for decisions and verdicts")
+    model: str = Field(
+        "", description="the model asked for decisions and verdicts; with OPENAI_API_KEY it must be named"
+    )
     fallback_model: str = Field("", description="asked when the first model is unavailable")
     model_timeout_seconds: Seconds = Field(120, description="time limit of one model request")
 

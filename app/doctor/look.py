@@ -10,8 +10,9 @@ from app.doctor.finding import Finding, Verdict
 from app.doctor.jail import look_at_jail
 from app.doctor.search import look_at_search
 from app.doctor.watching import look_at_watching
+from app.model_client import model_name
 from app.reaching import require_schema
-from app.supervise.preflight import home_problems
+from app.supervise.preflight import home_problems, model_problems
 from app.supervise.probe import is_ready
 from app.supervise.state_file import ProcessRow, ProcessState, read_rows
 from core.errors import LoopwrightError
@@ -54,8 +55,11 @@ def _database(settings: Settings) -> Finding:
 
 def _model(settings: Settings) -> Finding:
     if settings.offline_model:
-        return Finding("model", Verdict.NOTE, "the offline stand-in answers: set OPENAI_API_KEY for a real one")
-    return Finding("model", Verdict.OK, f"{settings.model} at {settings.openai_base_url or 'its own address'}")
+        how = "set OPENAI_API_KEY and LOOPWRIGHT_MODEL for a real one"
+        return Finding("model", Verdict.NOTE, f"the offline stand-in answers: {how}")
+    if problems := model_problems(settings):
+        return Finding("model", Verdict.PROBLEM, problems[0])
+    return Finding("model", Verdict.OK, f"{model_name(settings)} at {settings.openai_base_url or 'its own address'}")
 
 
 def _process(row: ProcessRow) -> Finding:

@@ -98,6 +98,7 @@ def _migrate(settings: Settings) -> None:
         from app.migrate import migrate  # noqa: PLC0415
 
         migrate(settings)
+        require_schema(settings)
 
 
 def _refuse(problems: list[str]) -> None:

@@ -46,7 +46,7 @@ def _unwritable(home: Path, error: OSError) -> list[str]:
 
 def setting_problems(settings: Settings) -> list[str]:
     """What no single setting's own rule can see."""
-    return generator_problems(settings) + asset_problems(settings)
+    return generator_problems(settings) + model_problems(settings) + asset_problems(settings)
 
 
 def asset_problems(settings: Settings) -> list[str]:
@@ -83,6 +83,16 @@ def address_problems(settings: Settings) -> list[str]:
     if settings.jobs_url or not named:
         return []
     return [f"LOOPWRIGHT_JOBS_URL: the generator `{named[0]}` needs its address"]
+
+
+def model_problems(settings: Settings) -> list[str]:
+    """Has the model of a paid provider a name? A key that stands in the environment for other programs is no wish."""
+    if settings.offline_model or settings.model or settings.openai_base_url:
+        return []
+    return [
+        "LOOPWRIGHT_MODEL: OPENAI_API_KEY is set, so name the model to ask there, or unset the key and the offline "
+        "stand-in answers"
+    ]
 
 
 def engine_problems(address: str) -> list[str]:

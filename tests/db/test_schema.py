@@ -62,6 +62,18 @@ def test_wrong_schema_is_refused_with_the_command_that_helps(settings: Settings,
     database.close()
 
 
+def test_database_that_only_says_it_is_of_this_schema_is_refused(settings: Settings) -> None:
+    migrate(settings)
+    database = Database(settings.sql_url)
+    check_schema(database)
+    with database.unscoped() as connection:
+        connection.execute(sa.text("alter table notices rename column text to words"))
+
+    with pytest.raises(SchemaError, match=r"lacks notices\.text: .* Begin a new home"):
+        check_schema(database)
+    database.close()
+
+
 def test_empty_database_is_refused_before_it_is_migrated(settings: Settings) -> None:
     settings.home.mkdir(parents=True)
     database = Database(settings.sql_url)

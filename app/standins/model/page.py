@@ -7,6 +7,7 @@ PAGE = """<!doctype html>
 <p>No language model answers here. This server follows rules, so that the product can be tried and tested without a
 network. It understands simple wishes in English and French, and it sees only what it is sent.</p>
 <p>It speaks Chat Completions at <code>/v1/chat/completions</code>; <code>GET /log</code> shows every request with its
-answer. To use a real model, set <code>OPENAI_API_KEY</code> and, for other providers, <code>OPENAI_BASE_URL</code>.</p>
+answer. To use a real model, set <code>OPENAI_API_KEY</code>, <code>LOOPWRIGHT_MODEL</code> and, for other providers,
+<code>OPENAI_BASE_URL</code>.</p>
 </html>
 """
