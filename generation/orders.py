@@ -25,7 +25,7 @@ class Order:
     `inputs` are `{role, object_id, version, sha256, media_type}`; `most` is the most that it may be charged, `claim`
     what the provider says that it costs, `charge` what was booked at its end, `contest` why the two differ, if they do.
     `lost` counts how often in a row the provider knew no such job; `doubted_at` stands while a contradicted end is to
-    be asked about, and `doubts` counts those.
+    be asked about, and `doubts` counts those; `not_before` is when a busy provider may be sent the order again.
     """
 
     id: str
@@ -65,6 +65,7 @@ class Order:
     rung_at: datetime
     cancel_requested_at: datetime | None
     created_at: datetime
+    not_before: datetime | None
     submitted_at: datetime | None
     deadline: datetime
     ended_at: datetime | None

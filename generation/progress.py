@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
@@ -9,6 +10,7 @@ from typing import Any, Literal
 from core.database import Database
 from generation.orders import Order, get
 from generation.pauses import pause
+from generation.states import State
 
 Next = Literal["wait", "settle", "end"]
 
@@ -30,7 +32,10 @@ def progress_of(order: Order, now: datetime, first_pause: float, seen: datetime 
     """What follows from a row."""
     following: Next = "settle" if order.made else "wait" if order.open else "end"
     since = order.submitted_at or order.created_at
-    return Progress(following, order.state.value, pause(now - since, first_pause), (seen or order.news_at).isoformat())
+    wait = pause(now - since, first_pause)
+    if order.state is State.ORDERED and order.not_before is not None:
+        wait = max(wait, math.ceil((order.not_before - now).total_seconds()))
+    return Progress(following, order.state.value, wait, (seen or order.news_at).isoformat())
 
 
 def look(database: Database, workspace_id: str, order_id: str, first_pause: float) -> Progress:

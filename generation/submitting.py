@@ -30,6 +30,8 @@ from runtime import tasks
 
 LOG = logging.getLogger(__name__)
 INPUTS_LAST = timedelta(days=2)
+LONGEST_WAIT = timedelta(minutes=10)
+"""How far off a provider may put us: an order is worth another try by then, whatever it asked for."""
 
 
 def submit(parts: Parts, workspace_id: str, order_id: str) -> Progress:
@@ -38,7 +40,8 @@ def submit(parts: Parts, workspace_id: str, order_id: str) -> Progress:
     An order whose submission may have been sent already is looked up by its key. Not found there, it is sent again
     under the same key if the provider honours keys; where it cannot be asked or does not, the order is unresolved. An
     order whose end was wished for, or whose task has ended, is only looked up, and sent no more.
-    Raises BusyError while another execution lives, LostError when this one was replaced.
+    One that the provider has put off is left alone until then. Raises BusyError while another execution lives,
+    LostError when this one was replaced.
     """
     now = look(parts.database, workspace_id, order_id, parts.settings.poll_seconds)
     if now.state not in (State.ORDERED, State.SUBMITTING):
@@ -68,8 +71,18 @@ class _Submission:
             self._finish(end, f"the provider {order.provider!r} is not set up here; see LOOPWRIGHT_GENERATORS")
         elif maybe_sent:
             self._recover(provider, send_again=provider.honours_keys)
-        elif self._begin():
-            self._send(provider)
+        else:
+            self._send_first(provider)
+
+    def _send_first(self, provider: Provider) -> None:
+        """What it should be made from is read before the order is marked: trouble with our own store sends nothing."""
+        try:
+            request = self._request()
+        except NotFoundError as error:
+            self._finish(State.FAILED, f"what it should be made from is gone: {error}")
+            return
+        if self._begin():
+            self._send(provider, request)
 
     def _begin(self) -> bool:
         """Mark the order as perhaps sent, before anything is; False when it is no longer to be sent."""
@@ -78,6 +91,8 @@ class _Submission:
             unwanted = _why_unwanted(scope, order.id)
             if unwanted is not None:
                 finish(scope, order.id, State.CANCELLED, error=unwanted, hold=self._hold)
+                return False
+            if order.not_before is not None and order.not_before > scope.now:
                 return False
             limit = timedelta(seconds=self._parts.settings.order_deadline_seconds)
             if order.error is not None and order.created_at + limit <= scope.now:
@@ -93,16 +108,14 @@ class _Submission:
             scope.changed("generation", order.id)
         return True
 
-    def _send(self, provider: Provider) -> None:
+    def _send(self, provider: Provider, request: JobRequest) -> None:
         try:
             with crash.around("provider.submit"):
-                news = provider.submit(self._request())
-        except NotFoundError as error:
-            self._finish(State.FAILED, f"what it should be made from is gone: {error}")
+                news = provider.submit(request)
         except InvalidError as error:
             self._finish(State.FAILED, str(error))
         except NotAcceptedError as error:
-            self._back_to_ordered(str(error))
+            self._back_to_ordered(str(error), error.wait)
         except RefusedError as error:
             self._finish(State.FAILED, str(error))
         except UnclearError as error:
@@ -124,12 +137,24 @@ class _Submission:
             self._accept(found)
         elif found is NOT_SUPPORTED or not provider.honours_keys:
             self._finish(State.UNRESOLVED, "it was sent, but no answer came, and the provider cannot be asked about it")
+        elif send_again and not self._overdue():
+            self._send_again(provider)
         elif (unwanted := self._unwanted()) is not None:
             self._let_go(unwanted)
-        elif send_again and not self._overdue():
-            self._send(provider)
         else:
             self._give_up_or_wait("the provider does not know it yet")
+
+    def _send_again(self, provider: Provider) -> None:
+        try:
+            request = self._request()
+        except NotFoundError as error:
+            self._finish(State.FAILED, f"what it should be made from is gone: {error}")
+            return
+        unwanted = self._unwanted()
+        if unwanted is None:
+            self._send(provider, request)
+        else:
+            self._let_go(unwanted)
 
     def _unwanted(self) -> str | None:
         """Why the order is not to be sent, as its row and its task's stand now; the hold is made sure of besides."""
@@ -216,9 +241,16 @@ class _Submission:
         else:
             self._note(reason)
 
-    def _back_to_ordered(self, reason: str) -> None:
+    def _back_to_ordered(self, reason: str, wait: timedelta | None) -> None:
         with self._parts.database.transaction(self._workspace_id, "order.put_back") as scope:
-            self._hold.write(scope, state=State.ORDERED, error=reason, submitted_at=None, news_at=scope.now)
+            self._hold.write(
+                scope,
+                state=State.ORDERED,
+                error=reason,
+                submitted_at=None,
+                not_before=None if wait is None else scope.now + min(wait, LONGEST_WAIT),
+                news_at=scope.now,
+            )
             scope.changed("generation", self._order.id)
 
     def _note(self, reason: str) -> None:

@@ -50,6 +50,7 @@ orders = sa.Table(
     sa.Column("rung_at", Utc, nullable=False),
     sa.Column("cancel_requested_at", Utc),
     sa.Column("created_at", Utc, nullable=False),
+    sa.Column("not_before", Utc),
     sa.Column("submitted_at", Utc),
     sa.Column("deadline", Utc, nullable=False),
     sa.Column("ended_at", Utc),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from threading import Barrier
@@ -17,7 +18,7 @@ from core.errors import BusyError, LostError, UnavailableError, UnclearError
 from generation.cancelling import cancel
 from generation.lease import claim, holding
 from generation.orders import Order, get
-from generation.provider import NOT_SUPPORTED
+from generation.provider import NOT_SUPPORTED, JobNews, JobState, NotAcceptedError
 from generation.provider_scripted import ScriptedProvider
 from generation.providers.jobs import JobsProvider
 from generation.states import State
@@ -25,6 +26,7 @@ from generation.tables import orders
 from runtime import control
 from tests.generation.world import KEY, PICTURE, Studio, World, studio_provider, world_of
 from tests.support.databases import Store
+from workspace.assets import Assets
 
 LEASE = timedelta(seconds=30)
 
@@ -251,6 +253,66 @@ def test_an_order_cancelled_while_it_was_not_taken_is_not_sent_again(world: Worl
         scope.change(scope.update(orders).values(state="ordered", error="busy"))
     assert world.submit(order).state == State.CANCELLED
     assert order.key not in keys(the_studio)
+
+
+def test_27_a_provider_that_says_when_to_come_again_is_left_alone_until_then(store: Store, tmp_path: Path) -> None:
+    provider = ScriptedProvider()
+    world = world_of(store, tmp_path / "home", provider)
+    task = world.task()
+    order = world.order(task, world.turn(task))
+    provider.foresee("submit", NotAcceptedError("busy", timedelta(seconds=90)))
+    assert (world.submit(order).state, world.submit(order).pause) == (State.ORDERED, 90)
+    world.store.clock.advance(timedelta(seconds=80))
+    assert (world.poll(order).pause, len(provider.asked)) == (20, 1)
+    world.store.clock.advance(timedelta(seconds=10))
+    provider.foresee("submit", NotAcceptedError("busy", timedelta(days=1)))
+    assert world.submit(order).pause == 600
+    world.store.clock.advance(timedelta(minutes=10))
+    provider.foresee("submit", JobNews("job_1", JobState.RUNNING))
+    assert world.submit(order).state == State.RUNNING
+    assert len(provider.asked) == 3
+
+
+def test_20_an_order_that_was_put_off_ends_with_its_task(store: Store, tmp_path: Path) -> None:
+    provider = ScriptedProvider()
+    world = world_of(store, tmp_path / "home", provider)
+    task = world.task()
+    order = world.order(task, world.turn(task))
+    provider.foresee("submit", NotAcceptedError("busy", timedelta(seconds=90)))
+    world.submit(order)
+    stop_it(world, order)
+    assert world.submit(order).state == State.CANCELLED
+
+
+class BrokenAssets(Assets):
+    """A store that is away for a moment."""
+
+    def read(self, sha256: str) -> bytes:
+        raise OSError("the store is away")
+
+
+@pytest.mark.parametrize("honours_keys", [True, False])
+def test_27_trouble_with_our_own_store_sends_nothing_and_says_so(
+    store: Store, tmp_path: Path, honours_keys: bool
+) -> None:
+    provider = ScriptedProvider(honours_keys=honours_keys)
+    world = world_of(store, tmp_path / "home", provider)
+    task = world.task()
+    order = world.order(task, world.turn(task), tool="generate_image")
+    kept = world.parts.assets.put(b"picture")
+    source = {"role": "source", "object_id": "o", "version": 1, "sha256": kept.sha256, "media_type": "image/png"}
+    with world.scope() as scope:
+        scope.change(scope.update(orders).values(inputs=[source]))
+    there = world.parts
+    world.parts = replace(there, assets=BrokenAssets(f"file://{tmp_path / 'home' / 'assets'}"))
+    with pytest.raises(OSError, match="the store is away"):
+        world.submit(order)
+    assert (world.get(order.id).state, provider.asked) == (State.ORDERED, [])
+
+    world.parts = there
+    provider.foresee("submit", JobNews("job_1", JobState.RUNNING))
+    assert world.submit(order).state == State.RUNNING
+    assert [question for question, _ in provider.asked] == ["submit"]
 
 
 def test_inputs_that_are_gone_fail_the_order_before_anything_is_sent(world: World, the_studio: Studio) -> None:

@@ -33,6 +33,7 @@ from generation.progress import Progress
 from generation.provider import Provider
 from generation.providers.jobs import JobsProvider
 from generation.settling import settle
+from generation.states import State
 from generation.submitting import submit
 from generation.tools import generation_tools
 from runtime import tasks
@@ -219,6 +220,9 @@ class World:
         for _ in range(looks):
             if found.next != "wait":
                 break
+            if found.state == State.ORDERED:
+                # A provider that is busy says when to come again.
+                self.store.clock.advance(timedelta(seconds=found.pause))
             time.sleep(pause)
             found = self.poll(order)
         if found.next == "settle":
