@@ -1,5 +1,5 @@
 // Writing a message: Enter sends, files go along, and nothing that was written is lost when sending fails.
-import { call, freshName } from "./api.js";
+import { call, freshName, Refused } from "./api.js";
 import { refreshSoon, toTheEnd } from "./live.js";
 import { tell } from "./toasts.js";
 
@@ -7,6 +7,8 @@ const form = document.getElementById("composer");
 const LARGEST = 50 * 1024 * 1024;
 const attached = new Map();
 let name = freshName();
+// What may have been taken in under this name already: the same words sent again are the same wish, others are not.
+let tried = false;
 let sending = false;
 
 export function startComposer() {
@@ -16,6 +18,7 @@ export function startComposer() {
   text.value = sessionStorage.getItem(draftKey()) || "";
   fit(text);
   text.addEventListener("input", () => {
+    changed();
     sessionStorage.setItem(draftKey(), text.value);
     fit(text);
   });
@@ -41,6 +44,8 @@ export function startComposer() {
     const idea = event.target.closest("[data-idea]");
     if (!idea) return;
     text.value = idea.textContent;
+    changed();
+    sessionStorage.setItem(draftKey(), text.value);
     fit(text);
     text.focus();
   });
@@ -51,7 +56,14 @@ export function startComposer() {
   if (!document.body.classList.contains("panel")) text.focus({ preventScroll: true });
 }
 
+// Another message than the one that was tried: it gets a name of its own.
+function changed() {
+  if (tried) name = freshName();
+  tried = false;
+}
+
 async function send(text) {
+  const typed = text.value;
   const words = text.value.trim();
   const works = [...attached.keys()];
   if (sending || (!words && !works.length)) return;
@@ -59,12 +71,17 @@ async function send(text) {
   form.classList.add("busy");
   const message = { text: words, attachments: works, client_id: name };
   if (form.dataset.task) message.task_id = form.dataset.task;
+  tried = true;
   try {
-    await call("POST", "/api/v1/messages", message);
+    const taken = await call("POST", "/api/v1/messages", message);
+    if (!taken.message_id) throw new Refused(0, { detail: "Nobody said that the message was taken in; send it again." });
     name = freshName();
-    text.value = "";
-    sessionStorage.removeItem(draftKey());
-    attached.clear();
+    tried = false;
+    // What was typed or attached while it was on its way was not taken in.
+    if (text.value.startsWith(typed)) text.value = text.value.slice(typed.length);
+    if (text.value) sessionStorage.setItem(draftKey(), text.value);
+    else sessionStorage.removeItem(draftKey());
+    for (const work of works) attached.delete(work);
     showAttached();
     fit(text);
     refreshSoon(0);
@@ -91,6 +108,7 @@ async function attach(files) {
     try {
       const work = await call("POST", "/api/v1/objects", body, { "Idempotency-Key": freshName() });
       attached.set(work.id, work.title);
+      changed();
       showAttached();
     } catch (error) {
       tell(error.message);
@@ -111,6 +129,7 @@ function showAttached() {
       chip.setAttribute("aria-label", `Leave ${title} out`);
       chip.addEventListener("click", () => {
         attached.delete(id);
+        changed();
         showAttached();
       });
       return chip;
