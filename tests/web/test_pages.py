@@ -13,7 +13,7 @@ from tests.web.site.prepared import make_progress, prepare
 from tests.web.site.site import Site
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, Route
 
 pytestmark = pytest.mark.browser
 
@@ -53,6 +53,91 @@ def test_a_message_is_written_and_shown(page: Page, site: Site) -> None:
     assert page.locator(".message.user .words").inner_text() == "navy\nand cream"
     assert field.input_value() == ""
     assert [item["text"] for item in site.get("/api/v1/thread")["items"]] == ["navy\nand cream"]
+
+
+def test_words_are_kept_whose_answer_was_lost_and_that_were_changed_then(page: Page, site: Site) -> None:
+    # Given a message that was taken in, whose answer never came
+    sign_in(page, site)
+    field = page.get_by_label("Message", exact=True).locator("textarea")
+
+    def lose(route: Route) -> None:
+        route.fetch()
+        route.abort()
+
+    page.route("**/api/v1/messages", lose, times=1)
+    field.fill("three posters")
+    field.press("Enter")
+    page.get_by_text("does not answer just now").wait_for()
+    assert field.input_value() == "three posters"
+
+    # When more is written and it is sent again
+    field.press_sequentially(", and a film")
+    field.press("Enter")
+
+    # Then both are there, and the field is free
+    page.wait_for_function("() => document.querySelector('#composer textarea').value === ''")
+    said = [item["text"] for item in site.get("/api/v1/thread")["items"]]
+    assert said == ["three posters", "three posters, and a film"]
+
+
+def test_the_same_words_sent_again_after_a_lost_answer_are_one_message(page: Page, site: Site) -> None:
+    sign_in(page, site)
+    field = page.get_by_label("Message", exact=True).locator("textarea")
+
+    def lose(route: Route) -> None:
+        route.fetch()
+        route.abort()
+
+    page.route("**/api/v1/messages", lose, times=1)
+    field.fill("three posters")
+    field.press("Enter")
+    page.get_by_text("does not answer just now").wait_for()
+
+    field.press("Enter")
+
+    page.wait_for_function("() => document.querySelector('#composer textarea').value === ''")
+    assert [item["text"] for item in site.get("/api/v1/thread")["items"]] == ["three posters"]
+
+
+def test_what_is_typed_while_a_message_is_on_its_way_stays(page: Page, site: Site) -> None:
+    # Given a message on its way
+    sign_in(page, site)
+    field = page.get_by_label("Message", exact=True).locator("textarea")
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/api/v1/messages", hold, times=1)
+    field.fill("first")
+    with page.expect_request("**/api/v1/messages"):
+        field.press("Enter")
+
+    # When more is typed before its answer comes
+    field.press_sequentially("second")
+    page.wait_for_timeout(50)
+    held[0].continue_()
+
+    # Then that stays to be sent
+    page.wait_for_function("() => document.querySelector('#composer textarea').value === 'second'")
+    field.press("Enter")
+    page.wait_for_function("() => document.querySelector('#composer textarea').value === ''")
+    assert [item["text"] for item in site.get("/api/v1/thread")["items"]] == ["first", "second"]
+
+
+def test_a_text_that_is_too_long_is_not_cut_but_refused_with_what_to_do(page: Page, site: Site) -> None:
+    sign_in(page, site)
+    field = page.get_by_label("Message", exact=True).locator("textarea")
+    long = "poster " * 29_000
+
+    # As a paste would put it there: what is set by a script is cut by nothing
+    field.focus()
+    page.keyboard.insert_text(long)
+    page.get_by_role("button", name="Send").click()
+
+    page.get_by_text("attach it as a file").wait_for()
+    assert field.input_value() == long
+    assert site.get("/api/v1/thread")["items"] == []
 
 
 def test_a_file_goes_along(page: Page, site: Site) -> None:
