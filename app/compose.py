@@ -30,7 +30,7 @@ from generation.capabilities import Capabilities
 from generation.orders import open_of_task
 from generation.placing import Desk
 from generation.provider import Provider
-from generation.state import budget_state, is_order, orders_state, outcome_input
+from generation.state import budget_state, is_order, orders_of_call, orders_state, outcome_input
 from generation.tools import ListModels, generation_tools
 from memory import correcting, forgetting, readings
 from memory import watching as memory_watching
@@ -45,6 +45,7 @@ from runtime.tools.ending import Finish
 from runtime.tools.looking import CheckCall, ListTasks, ReadBack, ReadTask
 from runtime.tools.planning import CreateChecklist, SetBrief, UpdateChecklist
 from skills import authors, grants
+from skills import effects as skill_effects
 from skills import outcomes as skill_outcomes
 from skills import pruning as skill_pruning
 from skills.limits import on_limit_answered
@@ -54,7 +55,7 @@ from skills.tools import SkillDesk, on_irreversible_answered, skill_tools
 from workspace import objects
 from workspace.assets import Assets
 from workspace.reading_tools import ListObjects
-from workspace.state import is_object, object_input, objects_state, version_of
+from workspace.state import is_object, object_input, objects_state, version_of, versions_of_call
 from workspace.tools import on_delete_answered, workspace_tools
 
 
@@ -151,7 +152,7 @@ class Parts:
             AskUser(),
             ReadTask(),
             ReadBack(),
-            CheckCall(),
+            CheckCall((versions_of_call, orders_of_call, skill_effects.of_call)),
             Finish(),
         )
         desk = Desk(self.capabilities, objects, self.settings.overrun_factor)

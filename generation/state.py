@@ -8,7 +8,7 @@ from typing import Any
 from core.database import Scope
 from core.errors import NotFoundError
 from generation.billing import Bill, contested_in_words
-from generation.orders import Order, get, recent_of_task
+from generation.orders import Order, by_key, get, recent_of_task
 from generation.states import State
 from runtime import credits
 
@@ -41,6 +41,12 @@ def outcome_input(scope: Scope, ref_id: str) -> dict[str, Any]:
     shown = _shown(get(scope, ref_id))
     work_kind, order_id = shown.pop("kind"), shown.pop("id")
     return {"kind": "outcome", "order_id": order_id, "work_kind": work_kind, **shown}
+
+
+def orders_of_call(scope: Scope, call_id: str) -> list[dict[str, Any]]:
+    """What a call has ordered."""
+    order = by_key(scope, call_id)
+    return [] if order is None else [{**_shown(order), "kind": "order", "work_kind": order.kind}]
 
 
 def is_order(scope: Scope, thing_id: str) -> bool:

@@ -20,6 +20,12 @@ class OpenOrders(Protocol):
     def __call__(self, scope: Scope, task_id: str) -> Sequence[str]: ...
 
 
+class EffectsOfCall(Protocol):
+    """What stands under a call's id in the rows of a room: `kind`, `id`, and what a model needs to know of each."""
+
+    def __call__(self, scope: Scope, call_id: str) -> Sequence[Mapping[str, Any]]: ...
+
+
 class EvidenceCheck(Protocol):
     """Whether a thing that a checklist step names as evidence is there, in this workspace."""
 

@@ -38,6 +38,12 @@ def is_object(scope: Scope, thing_id: str) -> bool:
     return True
 
 
+def versions_of_call(scope: Scope, call_id: str) -> list[dict[str, Any]]:
+    """What a call has written, deleted since or not."""
+    work = objects.made_by(scope, call_id)
+    return [] if work is None else [{"kind": "object", "id": work.id, "version": work.version, "title": work.title}]
+
+
 def version_of(scope: Scope, object_id: str) -> int | None:
     """The version at which an object stands; None when it is gone."""
     found = objects.by_ids(scope, [object_id]).get(object_id)

@@ -19,8 +19,9 @@ from core.tables import persons, roles
 from core.tools import ToolResult
 from generation.approving import quote_handler
 from generation.providers.jobs import JobsProvider
+from generation.state import orders_of_call
 from generation.states import State
-from runtime import cards, control, credits, inbox, messages, tasks, waits
+from runtime import cards, control, credits, effects, inbox, messages, tasks, waits
 from runtime.tables import cards as cards_table
 from runtime.tasks import Plan
 from tests.generation.world import FILM_5, FILM_8, PICTURE, Studio, World, world_of
@@ -701,3 +702,21 @@ def test_task_waits_for_all_its_quotes_however_many_they_are(world: World) -> No
         wait = waits.current(scope, task.id)
     assert wait is not None
     assert (wait.kind, wait.refs) == ("card", tuple(others))
+
+
+def test_14_order_and_card_of_a_call_stand_under_its_id(world: World) -> None:
+    task = world.task()
+    fence = world.turn(task)
+    order = world.order(task, fence)
+    world.decide(fence, 2, FILM_8, FILM_8)
+    world.call(task, fence, 2, 0)
+    (card,) = world.cards(task)
+
+    with world.database.reading(world.workspace_id) as scope:
+        ordered = orders_of_call(scope, order.call_id)
+        asked = [effects.of_call(scope, f"{fence.turn_id}:2:{seq}") for seq in range(2)]
+        nothing = [*orders_of_call(scope, f"{fence.turn_id}:2:0"), *effects.of_call(scope, order.call_id)]
+
+    assert [(one["kind"], one["id"], one["state"]) for one in ordered] == [("order", order.id, "ordered")]
+    assert [[one["id"] for one in each] for each in asked] == [[card.id], [card.id]]
+    assert nothing == []
