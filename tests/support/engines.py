@@ -19,6 +19,8 @@ from app.supervise.ports import free_ports
 from tests.support.environment import without_settings
 from tests.support.waiting import until
 
+CONFIG = Path(__file__).parents[2] / "inngest.json"
+"""What people start theirs with."""
 # Read before the tests' clean environment hides it.
 INNGEST_BIN = os.environ.get("INNGEST_BIN") or shutil.which("inngest")
 SIGNING_KEY = "0123456789abcdef" * 4
@@ -74,7 +76,7 @@ def inngest_dev(folder: Path) -> RunningEngine:
         pytest.skip("no Inngest server: set INNGEST_BIN")
     port, *others = free_ports(4)
     names = ("connect-gateway-port", "connect-executor-grpc-port", "connect-gateway-grpc-port")
-    argv = [INNGEST_BIN, "dev", "--no-discovery", "--no-poll", "--tick", "10", "--retry-interval", "1"]
+    argv = [INNGEST_BIN, "dev", "--config", str(CONFIG), "--retry-interval", "1"]
     argv += ["--port", str(port), *(f"--{name}={other}" for name, other in zip(names, others, strict=True))]
     return RunningEngine(argv, f"http://127.0.0.1:{port}", folder, "/health")
 
@@ -82,7 +84,7 @@ def inngest_dev(folder: Path) -> RunningEngine:
 def inngest_start(folder: Path) -> RunningEngine:
     """Inngest's server as it is self-hosted: keyed."""
     dev = inngest_dev(folder)
-    argv = [dev.argv[0], "start", *(part for part in dev.argv[2:] if not part.startswith("--no-"))]
+    argv = [dev.argv[0], "start", *dev.argv[2:]]
     argv += ["--signing-key", SIGNING_KEY, "--event-key", EVENT_KEY]
     return RunningEngine(argv, dev.url, folder, dev.health, {}, SIGNING_KEY, EVENT_KEY)
 
