@@ -37,6 +37,7 @@ def _imagined(tools: Tools, version: Version, asked: Test) -> SkillRun:
         skill_id=version.skill_id,
         function_id=asked.function_id,
         version_id=version.id,
+        handler=version.is_handler(asked.function_id),
         stage="live",
         status="completed",
         attempts=1,

@@ -129,6 +129,7 @@ class Pins:
                     version_id=version.id,
                     stage=stage,
                     event=call.event,
+                    handler=version.is_handler(call.function_id),
                 )
                 if (why := self._repeated(scope, call)) is not None:
                     runs.ended(scope, call.run_id, "completed", output={"skipped": why})

@@ -144,6 +144,9 @@ class Said(Part):
             yield Problem(None, f"{self.id} is not a function of {app_id}", "make it with skills.kit.client")
         if self.handles_a_failure(ids):
             return
+        if self.id.endswith(FAILURE):
+            reason = f"{self.id} has the id of a handler of failures and is none"
+            yield Problem(None, reason, f"end its fn_id otherwise than in {FAILURE}")
         wanted = [trigger.event for trigger in self.triggers] + [cancel.event for cancel in self.cancel or ()]
         for event in dict.fromkeys(name for name in wanted if name is not None):
             if (why := wrong_event(event)) is not None:

@@ -38,7 +38,7 @@ def _day(scope: Scope, stem: str, zone: tzinfo, day: date) -> Day:
             skill_runs.c.skill_id == stem,
             skill_runs.c.began_at >= _midnight(day, zone),
             skill_runs.c.began_at < _midnight(day + timedelta(days=1), zone),
-            sa.not_(skill_runs.c.function_id.like("%-failure")),
+            sa.not_(skill_runs.c.handler),
         )
         .group_by(skill_runs.c.status)
     )

@@ -44,7 +44,7 @@ def note(
 
 
 def _judge(scope: Scope, run: SkillRun, version: Version, status: Ended, most: int) -> None:
-    if run.stage != "live" or run.function_id.endswith("-failure"):
+    if run.stage != "live" or run.handler:
         return
     match status:
         case "completed":

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from core.errors import InvalidError
-from skills.versions import Version
+from skills.versions import Version, is_handler
 
 PREFIX = "skill/invoked."
-_FAILED = "inngest/function.failed"
 
 
 def event_name(stem: str, function_id: str) -> str:
@@ -38,8 +37,3 @@ def chosen(version: Version, function_id: str | None) -> str:
         return names[0]
     said = "say which function" if function_id is None else f"there is no function {function_id[:80]}"
     raise InvalidError(f"{said}; {version.skill_id} has {', '.join(names)}")
-
-
-def is_handler(function: Mapping[str, Any]) -> bool:
-    """Whether it only hears of another function's failure."""
-    return any(trigger.get("event") == _FAILED for trigger in function.get("triggers", []))

@@ -82,6 +82,7 @@ def _entered(scope: Scope, end: End) -> str:
         attempts=version.attempts_of(function_id) if unreached(end.error) else 0,
         began_at=began,
         ended_at=end.at,
+        handler=version.is_handler(function_id),
     )
     if not added:
         return "known"

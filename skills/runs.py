@@ -29,13 +29,15 @@ class SkillRun:
 
     `stage` is `live`, `canary` where it runs on a candidate, or `unserved`: it ended before the skill was called for
     it, or the engine gave up because nobody answered. Such a run counts among those of its version, and speaks neither
-    for nor against that.
+    for nor against that. `handler` tells that the function hears of another's failures (its `on_failure`): what becomes
+    of it speaks neither for nor against the version either.
     """
 
     run_id: str
     skill_id: str
     function_id: str
     version_id: str
+    handler: bool
     stage: str
     status: str
     attempts: int
@@ -72,6 +74,7 @@ def began(
     version_id: str,
     stage: str,
     event: Mapping[str, Any],
+    handler: bool = False,
 ) -> SkillRun:
     """The run goes on with this version until it ends; one that began before keeps the version it has."""
     scope.insert_new(
@@ -80,6 +83,7 @@ def began(
         skill_id=skill_id,
         function_id=function_id,
         version_id=version_id,
+        handler=handler,
         stage=stage,
         status="running",
         attempts=0,
@@ -136,6 +140,7 @@ def entered(
     attempts: int,
     began_at: datetime,
     ended_at: datetime,
+    handler: bool = False,
 ) -> bool:
     """Keep a run that was never called for and has ended, once; False when it is known."""
     return scope.insert_new(
@@ -144,6 +149,7 @@ def entered(
         skill_id=skill_id,
         function_id=function_id,
         version_id=version_id,
+        handler=handler,
         stage=UNSERVED,
         status=status,
         attempts=attempts,
@@ -268,7 +274,7 @@ def kept(value: Any) -> Any:
 
 
 def _is_no_handler() -> sa.ColumnElement[bool]:
-    return sa.not_(skill_runs.c.function_id.like("%-failure"))
+    return sa.not_(skill_runs.c.handler)
 
 
 def _run(row: sa.Row[Any]) -> SkillRun:

@@ -99,6 +99,7 @@ skill_runs = sa.Table(
     sa.Column("skill_id", STEM, nullable=False),
     sa.Column("function_id", sa.String(128), nullable=False),
     sa.Column("version_id", ID, nullable=False),
+    sa.Column("handler", sa.Boolean, nullable=False),
     sa.Column("stage", sa.String(16), nullable=False),
     sa.Column("status", sa.String(16), nullable=False),
     sa.Column("attempts", sa.Integer, nullable=False),

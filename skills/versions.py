@@ -15,6 +15,7 @@ from core.errors import NotFoundError
 from skills.manifest import Manifest
 from skills.tables import skill_versions
 
+_FAILED = "inngest/function.failed"
 _RETRIES = 4
 """Of a function that names no number."""
 
@@ -45,8 +46,13 @@ class Version:
 
     @property
     def function_ids(self) -> tuple[str, ...]:
-        """The ids of its functions within the file; `<fn_id>-failure` is the handler of failures."""
+        """The ids of its functions within the file."""
         return tuple(str(function["id"]).removeprefix(f"skill-{self.skill_id}-") for function in self.functions)
+
+    def is_handler(self, function_id: str) -> bool:
+        """Whether this function of it only hears of another function's failures."""
+        pairs = zip(self.function_ids, self.functions, strict=True)
+        return any(own == function_id and is_handler(function) for own, function in pairs)
 
     def attempts_of(self, function_id: str) -> int:
         """How often an engine tries a call of this function before it gives up."""
@@ -55,6 +61,11 @@ class Version:
                 retries = function.get("steps", {}).get("step", {}).get("retries", {})
                 return 1 + int(retries.get("attempts", _RETRIES))
         return 1
+
+
+def is_handler(function: Mapping[str, Any]) -> bool:
+    """Whether a function, as it is registered, only hears of another one's failures."""
+    return any(trigger.get("event") == _FAILED for trigger in function.get("triggers", []))
 
 
 def add(

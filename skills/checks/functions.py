@@ -42,6 +42,9 @@ def _identity(declared: Declared) -> Iterator[Problem]:
         yield Problem(line, reason, 'give it a literal one: fn_id="check-health"')
     elif not _ID.fullmatch(declared.fn_id):
         yield Problem(line, f"{declared.fn_id!r} is no id of a function", "use letters, digits and hyphens")
+    elif declared.fn_id.endswith(FAILURE):
+        reason = f"an id that ends in {FAILURE} is one of a handler of failures: {declared.fn_id!r} is taken for that"
+        yield Problem(line, reason, f"end it otherwise, as in {declared.fn_id.removesuffix(FAILURE)}-failed")
 
 
 def _handlers(source: Source, declared: Declared) -> Iterator[Problem]:

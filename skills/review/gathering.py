@@ -71,7 +71,7 @@ def _nothing_serves(parts: ReviewParts, workspace_id: str, review_id: str) -> st
 
 
 def _facts(parts: ReviewParts, workspace_id: str, version: Version) -> Facts:
-    ids = [one for one in version.function_ids if not one.endswith("-failure")]
+    ids = [one for one in version.function_ids if not version.is_handler(one)]
     now = parts.database.clock.now()
     since = max(version.active_at or version.created_at, now - WINDOW)
     listed = _history(parts, version.skill_id, ids, since)

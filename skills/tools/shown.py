@@ -11,10 +11,9 @@ from typing import Any
 from core.database import Scope
 from skills import versions
 from skills.book import Skill
-from skills.invoking import is_handler
 from skills.problem import Problem
 from skills.runs import SkillRun
-from skills.versions import Version
+from skills.versions import Version, is_handler
 
 _LONGEST = 2_000
 _MOST_PROBLEMS = 20

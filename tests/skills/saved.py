@@ -17,7 +17,13 @@ def manifest(**permissions: Any) -> Manifest:
 
 
 def saved(
-    scope: Scope, stem: str, text: str, author: str = "person", author_ref: str | None = None, **permissions: Any
+    scope: Scope,
+    stem: str,
+    text: str,
+    author: str = "person",
+    author_ref: str | None = None,
+    function_id: str = "work",
+    **permissions: Any,
 ) -> Version:
     """A checked version of the skill, on its way."""
     skill = book.enter(scope, stem, origin="agent", path=f"/functions/{stem}.py")
@@ -31,7 +37,7 @@ def saved(
         reason="because",
         parent_id=skill.version_id,
         manifest=manifest(**permissions),
-        functions=[{"id": f"skill-{stem}-work", "triggers": [{"event": "a/b"}]}],
+        functions=[{"id": f"skill-{stem}-{function_id}", "triggers": [{"event": "a/b"}]}],
     )
     promotion.offer(scope, stem, version)
     return versions.get(scope, version.id)
@@ -43,9 +49,17 @@ def live(scope: Scope, stem: str, text: str, author: str = "person") -> Version:
     return versions.get(scope, version.id)
 
 
-def run(scope: Scope, version: Version, run_id: str, status: Ended | None = None, stage: str = "live") -> None:
-    """A run of the version's function `work`, which ended so."""
-    named = {"run_id": run_id, "skill_id": version.skill_id, "function_id": "work", "version_id": version.id}
-    runs.began(scope, **named, stage=stage, event={"name": "a/b", "data": {}})
+def run(
+    scope: Scope,
+    version: Version,
+    run_id: str,
+    status: Ended | None = None,
+    stage: str = "live",
+    function_id: str = "work",
+) -> None:
+    """A run of the version's function, which ended so."""
+    named = {"run_id": run_id, "skill_id": version.skill_id, "function_id": function_id, "version_id": version.id}
+    handler = version.is_handler(function_id)
+    runs.began(scope, **named, stage=stage, handler=handler, event={"name": "a/b", "data": {}})
     if status is not None:
         runs.ended(scope, run_id, status, output=1, attempts=1)

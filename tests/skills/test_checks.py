@@ -159,6 +159,7 @@ BROKEN: dict[str, tuple[str | bytes, int | None, str]] = {
     "no fn_id": (GOOD.replace('fn_id="count", ', ""), 7, "no fn_id"),
     "a slash in fn_id": (GOOD.replace('fn_id="count"', 'fn_id="a/b"'), 7, "no id of a function"),
     "two functions with one id": (GOOD + SECOND.format(fn_id="count"), 11, "taken on line 7"),
+    "an id like a handler's": (GOOD.replace('fn_id="count"', 'fn_id="disk-failure"'), 7, "handler of failures"),
     "an id that is another's failure": (
         option("on_failure=broke")
         + SECOND.format(fn_id="count-failure")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, timedelta
 from typing import Any
 
 import inngest
@@ -13,7 +13,7 @@ from core.events import RunFailed, RunFinished
 from core.orchestrator.run_ids import queued_at
 from core.tables import workspaces
 from functions.shell import told_by_engine
-from skills import book, endings, ledger, promotion, runs, versions
+from skills import book, daily, endings, ledger, promotion, runs, versions
 from skills.ledger import End
 from skills.runs import Ended, SkillRun
 from skills.tables import skill_runs, skill_versions
@@ -157,6 +157,43 @@ def test_too_many_failures_that_only_the_engine_told_of_end_a_versions_service(s
     with store.database.reading(store.workspace_id) as scope:
         assert book.get(scope, "watch").version_id == one.id
         assert versions.get(scope, two.id).stage == "quarantined"
+
+
+def test_a_function_is_a_handler_of_failures_by_its_registration_and_not_by_its_name(store: Store) -> None:
+    """Its failures count like any other's, and its first runs as those of a change that is tried."""
+    with store.database.transaction(store.workspace_id) as scope:
+        named = saved(scope, "watch", "1", function_id="disk-failure")
+        promotion.activate(scope, "watch", named)
+        run(scope, named, "first", "completed", "canary", "disk-failure")
+        assert runs.counted(scope, named.id, "canary") == {"completed": 1}
+        assert [one.run_id for one in runs.completed(scope, named.id, 5)] == ["first"]
+        assert daily.days(scope, "watch", UTC, 1)[0].completed == 1
+        for n in range(FAILURES):
+            run(scope, named, f"r{n}", None, "live", "disk-failure")
+    for n in range(FAILURES):
+        assert told(store, f"r{n}", "failed", function="skill-watch-disk-failure", error=ERROR) == "ended"
+
+    with store.database.reading(store.workspace_id) as scope:
+        assert book.get(scope, "watch").status == "quarantined"
+
+
+def test_what_a_handler_of_failures_came_to_is_not_counted(store: Store) -> None:
+    handles = {"id": "skill-watch-work-failure", "triggers": [{"event": "inngest/function.failed"}]}
+    with store.database.transaction(store.workspace_id) as scope:
+        one = live(scope, "watch", "1")
+        functions = [*one.functions, handles]
+        scope.change(scope.update(skill_versions).where(skill_versions.c.id == one.id).values(functions=functions))
+        one = versions.get(scope, one.id)
+        for n in range(FAILURES):
+            run(scope, one, f"r{n}", None, "live", "work-failure")
+    for n in range(FAILURES):
+        told(store, f"r{n}", "failed", function="skill-watch-work-failure", error=ERROR)
+    told(store, "alone", "failed", function="skill-watch-work-failure", error=UNREACHABLE)
+
+    with store.database.reading(store.workspace_id) as scope:
+        assert book.get(scope, "watch").status == "active"
+        assert runs.rates(scope, "watch", START).ended == 0
+        assert [row(store, name).handler for name in ("r0", "alone")] == [True, True]
 
 
 def test_a_candidate_that_waits_for_its_first_runs_is_looked_at_again(store: Store) -> None:

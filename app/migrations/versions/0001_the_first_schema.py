@@ -558,6 +558,7 @@ def upgrade() -> None:
         sa.Column("skill_id", sa.String(length=64), nullable=False),
         sa.Column("function_id", sa.String(length=128), nullable=False),
         sa.Column("version_id", sa.String(length=64), nullable=False),
+        sa.Column("handler", sa.Boolean(), nullable=False),
         sa.Column("stage", sa.String(length=16), nullable=False),
         sa.Column("status", sa.String(length=16), nullable=False),
         sa.Column("attempts", sa.Integer(), nullable=False),

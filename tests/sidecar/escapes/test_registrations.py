@@ -57,6 +57,10 @@ HOSTILE = {
         more('concurrency=[inngest.Concurrency(limit=1, scope="env", key="1")]'),
         "concurrency.0.scope",
     ),
+    "the id of a handler of failures": (
+        more().replace('fn_id="more"', 'fn_id="more-failure"'),
+        "id of a handler of failures",
+    ),
     "retries without end": (more("retries=21"), "steps.step.retries.attempts"),
     "an undeclared event": (more(trigger='inngest.TriggerEvent(event="card/answered")'), "listens to card/answered"),
     "every event": (more(trigger='inngest.TriggerEvent(event="card/*")'), "triggers.0.event"),
