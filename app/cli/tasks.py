@@ -46,7 +46,8 @@ def task(api: Api, task_id: str, json_wanted: bool) -> None:
 def stop(api: Api, task_id: str) -> None:
     """Stop a task for good.
 
-    Nothing new starts, and what it ordered and can still be cancelled is cancelled.
+    Nothing new starts and its open cards are closed. What a provider is making already goes on, is charged, and is
+    kept with the task; each order can be cancelled by itself on the task's page while its provider allows it.
     """
     _move(api, task_id, "stop")
 

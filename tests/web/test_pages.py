@@ -13,7 +13,7 @@ from tests.web.site.prepared import make_progress, prepare
 from tests.web.site.site import Site
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page, Route
+    from playwright.sync_api import Dialog, Page, Route
 
 pytestmark = pytest.mark.browser
 
@@ -239,13 +239,22 @@ def test_what_is_written_in_a_task_goes_to_that_task(page: Page, site: Site) -> 
 def test_a_task_is_stopped_by_its_button(page: Page, site: Site) -> None:
     made = prepare(site)
     sign_in(page, site, f"/tasks/{made.task_id}")
-    page.on("dialog", lambda dialog: dialog.accept())
+    asked: list[str] = []
+
+    def accept(dialog: Dialog) -> None:
+        asked.append(dialog.message)
+        dialog.accept()
+
+    page.on("dialog", accept)
 
     page.get_by_role("button", name="Pause").click()
     page.get_by_role("button", name="Resume").click()
     page.get_by_role("button", name="Stop").click()
 
+    # Then it is stopped, and nobody was told that what a provider makes is stopped too
     page.wait_for_selector(".head .chip.stopped")
+    assert "already goes on and is charged" in asked[0]
+    assert site.get(f"/api/v1/generations/{made.order_id}")["state"] == "running"
     assert site.get(f"/api/v1/tasks/{made.task_id}")["status"] == "stopped"
 
 

@@ -107,6 +107,12 @@ def test_wrong_use_is_status_2(words: tuple[str, ...]) -> None:
     assert run(*words).exit_code == 2
 
 
+def test_stop_says_what_it_does_not_stop() -> None:
+    told = " ".join(run("stop", "--help").output.split())
+
+    assert "What a provider is making already goes on, is charged" in told
+
+
 def test_what_strangers_wrote_does_not_steer_the_terminal() -> None:
     assert plain("a\x1b[2Jb\nc\t d") == "a\ufffd[2Jb c d"
     assert paragraphs("one\x07\ntwo") == "one\ufffd\ntwo"
