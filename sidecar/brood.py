@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 from core.errors import UnavailableError
 from sidecar.children import Child, Version
@@ -22,6 +23,7 @@ class _Cot:
         self.lock = threading.Lock()
         self.child: Child | None = None
         self.granted: frozenset[str] = frozenset()
+        self.admitted = ""
         self.started_at = 0.0
         self.early_deaths = 0
 
@@ -37,6 +39,8 @@ class Brood:
     def child(self, version: Version) -> Child:
         """The living process of a version, started when there is none.
 
+        Asked for with the mode `loading`, a new one may do nothing until it is asked for otherwise.
+
         Raises RefusedSkillError when it does not load, UnavailableError when it keeps ending and must wait.
         """
         with self._lock:
@@ -45,12 +49,14 @@ class Brood:
             if cot.child is not None and cot.child.alive:
                 # What it may do was settled at its start: with other grants it starts anew, between two calls.
                 if cot.granted == version.granted or cot.child.busy:
+                    self._admit(cot, cot.child, version)
                     return cot.child
                 self._end(cot)
             self._bury(cot)
-            cot.child = self._nursery.boot(version)
+            cot.child, cot.admitted = self._nursery.boot(version), ""
             cot.granted = version.granted
             cot.started_at = time.monotonic()
+            self._admit(cot, cot.child, version)
             return cot.child
 
     def is_dead(self, sha: str) -> bool:
@@ -79,6 +85,12 @@ class Brood:
         for cot in cots:
             with cot.lock:
                 self._end(cot)
+
+    def _admit(self, cot: _Cot, child: Child, version: Version) -> None:
+        """Who may do more already does not do less for being looked at again."""
+        if version.mode != "loading" and cot.admitted != version.version_id:
+            self._nursery.admit(child, replace(version, granted=cot.granted))
+            cot.admitted = version.version_id
 
     def _end(self, cot: _Cot) -> None:
         if cot.child is not None:

@@ -1,4 +1,8 @@
-"""A save: checked without running it, loaded in its own jail, and kept in the book as a version on its way."""
+"""A save: checked without running it, loaded in its own jail, and kept in the book as a version on its way.
+
+The two happen side by side, since a save is live in half a second; but what is loaded reaches nothing outside of its
+jail until it is a version that somebody calls.
+"""
 
 from __future__ import annotations
 

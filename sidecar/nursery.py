@@ -7,6 +7,7 @@ import os
 import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -26,6 +27,9 @@ class Broker(Protocol):
     def open(self, identity: Identity, address: Path) -> None:
         """Answer at the unix socket `address`, which is made here, on behalf of `identity`."""
 
+    def admit(self, identity: Identity, address: Path) -> None:
+        """Whoever asks there is `identity` from now on."""
+
     def close(self, address: Path) -> None:
         """Answer there no more."""
 
@@ -34,6 +38,9 @@ class Shut:
     """The broker of children who reach nothing."""
 
     def open(self, identity: Identity, address: Path) -> None:
+        pass
+
+    def admit(self, identity: Identity, address: Path) -> None:
         pass
 
     def close(self, address: Path) -> None:
@@ -53,7 +60,10 @@ class Nursery:
         self._starter = ThreadPoolExecutor(1, thread_name_prefix="nursery")
 
     def boot(self, version: Version) -> Child:
-        """A child that serves the version; raises RefusedSkillError, or UnavailableError where none can be started."""
+        """A child that serves the version; raises RefusedSkillError, or UnavailableError where none can be started.
+
+        While it loads the file it is refused everything, and with the mode `loading` until it is admitted.
+        """
         child = self._take()
         try:
             if not child.awake():
@@ -61,6 +71,7 @@ class Nursery:
             self._open_door(child, version)
             self._voices.name(child.pid, version.stem)
             child.load(version)
+            self.admit(child, version)
         except (RefusedSkillError, UnavailableError):
             self.end(child)
             raise
@@ -70,6 +81,10 @@ class Nursery:
             later.daemon = True
             later.start()
         return child
+
+    def admit(self, child: Child, version: Version) -> None:
+        """The child may do what the version may from now on."""
+        self._broker.admit(version.identity, child.inmate.address)
 
     def end(self, child: Child) -> None:
         """Kill the child with all that it started, and shut its way to the broker."""
@@ -103,7 +118,7 @@ class Nursery:
 
     def _open_door(self, child: Child, version: Version) -> None:
         address, user = child.inmate.address, child.inmate.user
-        self._broker.open(version.identity, address)
+        self._broker.open(replace(version.identity, mode="loading"), address)
         if address.exists():
             os.chmod(address, 0o600)
             if user is not None:

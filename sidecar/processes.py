@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Set
+from dataclasses import replace
 
 from sidecar.brood import Brood
 from sidecar.children import Child
@@ -37,9 +38,9 @@ class Processes:
         return self._brood.child(code)
 
     def load(self, code: Code) -> Child:
-        """The process of code that is no version yet; it is kept until `loaded`. Raises as `child` does."""
+        """The process of code that is no version yet, and may do nothing before it is one; raises as `child` does."""
         self._used[code.sha] = time.monotonic()
-        return self._brood.child(code)
+        return self._brood.child(replace(code, mode="loading"))
 
     def loading(self, sha: str) -> None:
         """From now on this code is being looked at; with an empty name, none is."""

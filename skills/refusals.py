@@ -28,6 +28,7 @@ What = Literal[
     "registration",
     "claim",
     "run",
+    "loading",
 ]
 LONGEST_DETAIL = 1000
 MOST_AN_HOUR = 200

@@ -7,7 +7,6 @@ import logging
 import os
 import socket
 import threading
-from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -33,7 +32,6 @@ from sidecar.broker.recordings import Recordings
 from skills import refusals, runs
 
 _log = logging.getLogger(__name__)
-_MOST_KNOWN_RUNS = 2000
 _EVENTS = "/events"
 
 
@@ -45,8 +43,15 @@ class Door:
     act: Act[Any]
 
 
+@dataclass
+class _Guest:
+    """Who is at one of the sockets; as the same process, it may become somebody who may do more."""
+
+    identity: Identity
+
+
 class Broker:
-    """`open` and `close` may be called from any thread."""
+    """`open`, `admit` and `close` may be called from any thread."""
 
     def __init__(
         self, doors: Mapping[str, Door], database: Database, workspace_id: str, recordings: Recordings
@@ -59,18 +64,26 @@ class Broker:
         self._pace = Pace()
         self._lock = threading.Lock()
         self._lines: dict[Path, wire.Line] = {}
-        self._known_runs: OrderedDict[tuple[str, str], None] = OrderedDict()
+        self._guests: dict[Path, _Guest] = {}
 
     def open(self, identity: Identity, address: Path) -> None:
         """Answer at the unix socket `address`, which is made here, on behalf of `identity`."""
-        line = wire.Line(_listener(address), identity.skill_id, partial(self._answer, identity))
+        guest = _Guest(identity)
+        line = wire.Line(_listener(address), identity.skill_id, partial(self._answer, guest))
         with self._lock:
-            self._lines[address] = line
+            self._lines[address], self._guests[address] = line, guest
+
+    def admit(self, identity: Identity, address: Path) -> None:
+        """Whoever asks at this open socket is `identity` from now on."""
+        with self._lock:
+            if (guest := self._guests.get(address)) is not None:
+                guest.identity = identity
 
     def close(self, address: Path) -> None:
         """Answer there no more, and take the socket away."""
         with self._lock:
             line = self._lines.pop(address, None)
+            self._guests.pop(address, None)
         if line is not None:
             line.close()
             with suppress(OSError):
@@ -82,7 +95,8 @@ class Broker:
         for address in addresses:
             self.close(address)
 
-    def _answer(self, identity: Identity, request: wire.Request) -> wire.Answer:
+    def _answer(self, guest: _Guest, request: wire.Request) -> wire.Answer:
+        identity = guest.identity
         asker = Asker(identity, request.run_id)
         try:
             return _said(200, self._answered(asker, request))
@@ -103,6 +117,8 @@ class Broker:
             return _refused(500, "the broker could not do it; its log says why", retriable=True)
 
     def _answered(self, asker: Asker, request: wire.Request) -> Answer:
+        if asker.identity.mode == "loading":
+            raise Denied("loading", f"it asked for {request.path[:80]} while its file was loaded")
         if request.too_large:
             raise Denied("limit", f"a request has at most {wire.MAX_BODY} bytes, not {request.too_large}")
         path = _EVENTS if request.path.startswith("/e/") else request.path
@@ -136,19 +152,15 @@ class Broker:
         return pretence.answer(act, asker, path, ask)
 
     def _check_run(self, asker: Asker) -> None:
-        """A run that the skill names must be its own: the engine's ids are known to all who are called."""
-        known = (asker.stem, asker.run_id)
-        with self._lock:
-            if known in self._known_runs:
-                return
+        """A run that the skill names must go on, on the version that asks: who was called once knows its id."""
         with self._database.reading(self._workspace_id) as scope:
             run = runs.find(scope, asker.run_id) if asker.run_id else None
         if run is None or run.skill_id != asker.stem:
             raise Denied("run", f"{asker.run_id[:64] or 'no run'} is no run of this skill")
-        with self._lock:
-            self._known_runs[known] = None
-            if len(self._known_runs) > _MOST_KNOWN_RUNS:
-                self._known_runs.popitem(last=False)
+        if run.version_id != asker.identity.version_id:
+            raise Denied("run", f"{run.run_id} is a run of another version of this skill")
+        if run.status != "running":
+            raise Denied("run", f"{run.run_id} has ended")
 
     def _write_down(self, asker: Asker, denied: Denied) -> None:
         # What a skill says stays in its line.

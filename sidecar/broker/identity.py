@@ -7,7 +7,7 @@ from typing import Literal
 
 from skills.manifest import Manifest
 
-Mode = Literal["live", "shadow", "rehearsal"]
+Mode = Literal["live", "shadow", "rehearsal", "loading"]
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,7 @@ class Identity:
     """One version of one skill. `granted` holds canonical permissions such as `host:metrics.example:9090`.
 
     `live` does what is asked. `rehearsal` answers from a recording and does nothing; `shadow` reads and thinks for
-    real, and does nothing either.
+    real, and does nothing either. `loading` is code that nobody has found good yet: it is refused everything.
     """
 
     skill_id: str

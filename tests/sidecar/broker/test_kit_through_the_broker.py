@@ -211,13 +211,14 @@ def test_the_agent_is_asked_as_a_program_and_once(world: SkillWorld) -> None:
 
 def test_runs_are_the_skills_own(world: SkillWorld) -> None:
     world.begin("other", "other-run")
-    world.speak_as("watch")
+    world.begin("watch", RUN)
     with world.store.database.transaction(world.store.workspace_id) as scope:
         runs.ended(scope, RUN, "completed", output={"n": 1})
+    world.speak_as("watch", run_id="later")
 
-    (run,) = own_runs()
+    found = {run.run_id: (run.status, run.output) for run in own_runs()}
 
-    assert (run.run_id, run.status, run.output) == (RUN, "completed", {"n": 1})
+    assert found == {RUN: ("completed", {"n": 1}), "later": ("running", None)}
 
 
 def test_one_run_at_a_time_holds_a_claim(world: SkillWorld) -> None:

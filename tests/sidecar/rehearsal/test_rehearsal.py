@@ -81,7 +81,7 @@ class Theatre:
         data = self.source(body).encode()
         sha, manifest = hashlib.sha256(data).hexdigest(), read_manifest(data)
         granted = frozenset(grants.wanted(manifest))
-        child = self.nursery.boot(Code(STEM, sha, data, f"/skills/{STEM}.py", "sv", manifest, granted, mode))
+        child = self.nursery.boot(Code(STEM, sha, data, f"/skills/{STEM}.py", f"sv_{STEM}", manifest, granted, mode))
         self.booted.append(child)
         event = {"name": "check/asked", "data": {"why": "test"}, "id": "e1", "ts": 1}
         return child, Part(STEM, "main", manifest, frozenset({f"skill-{STEM}-main"}), granted, "run-1", event)
