@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from types import ModuleType
 
 from skills import kit
 from skills.checks.source import Source
@@ -11,7 +12,20 @@ from skills.checks.word_list import words
 from skills.problem import Problem
 
 KIT = "skills.kit"
+
+
+def _is_own(name: str, value: object, module: str) -> bool:
+    """Whether a module of the kit brings it for its users."""
+    return not name.startswith("_") and (getattr(value, "__module__", "") == module or hasattr(value, "__origin__"))
+
+
 KIT_NAMES = frozenset(kit.__all__)
+KIT_MODULES = {
+    name: frozenset(public for public, value in vars(module).items() if _is_own(public, value, module.__name__))
+    for name, module in vars(kit).items()
+    if name in KIT_NAMES and isinstance(module, ModuleType)
+}
+"""What each module of the kit gives those who import it."""
 LIBRARIES = frozenset(("inngest", "pydantic", "typing_extensions"))
 STANDARD = words(
     """__future__ abc array base64 binascii bisect calendar cmath collections collections.abc colorsys contextlib copy
@@ -21,6 +35,7 @@ STANDARD = words(
     warnings weakref xml.etree.ElementTree zlib zoneinfo"""
 )
 
+_REACHING = words("builtins.getattr builtins.setattr builtins.delattr builtins.hasattr")
 _NET = "use skills.kit.http, and name the host in permissions.hosts"
 _FILES = "a skill has no files: return what must be kept from a step"
 _PROCESSES = "a skill starts no process and no thread: use ctx.group.parallel for steps side by side"
@@ -50,8 +65,48 @@ def check_imports(source: Source) -> Iterator[Problem]:
                 yield Problem(node.lineno, "a skill file is alone: it imports nothing beside it", "write it out here")
             case ast.ImportFrom(module=str(module), names=names):
                 yield from _from(module, [one.name for one in names], node.lineno)
+            case ast.Attribute():
+                yield from _attribute(source, node)
+            case ast.Call(func=func, args=[of, *_]) if source.names.dotted(func) in _REACHING:
+                if _is_module(source.names.dotted(of)):
+                    yield Problem(
+                        node.lineno, f"{source.shown(of)} is only used by its own names", "write the name out"
+                    )
             case _:
                 continue
+    yield from _modules_as_values(source)
+
+
+def _attribute(source: Source, node: ast.Attribute) -> Iterator[Problem]:
+    """What lies behind an imported thing, though nobody imported it."""
+    dotted, whole = source.names.dotted(node), source.names.dotted(node.value)
+    if dotted is None or whole is None:
+        return
+    module = whole.removeprefix(f"{KIT}.")
+    if module in KIT_MODULES and whole != module:
+        if node.attr not in KIT_MODULES[module]:
+            has = ", ".join(sorted(KIT_MODULES[module]))
+            yield Problem(node.lineno, f"{whole} has no {node.attr} for skills", f"it has {has}")
+    elif whole == KIT and node.attr not in KIT_NAMES:
+        yield Problem(node.lineno, f"skills.kit has no {node.attr}", f"it has {', '.join(sorted(KIT_NAMES))}")
+    elif (whole == "skills" and dotted != KIT) or (whole.startswith("skills.") and node.attr.startswith("_")):
+        yield Problem(node.lineno, f"a skill may not reach {dotted}", "import from skills.kit")
+    elif node.attr in _FIXES and (whole in STANDARD or whole in LIBRARIES):
+        yield Problem(node.lineno, f"a skill may not reach {dotted}", _fix(node.attr))
+
+
+def _modules_as_values(source: Source) -> Iterator[Problem]:
+    """By another name a module would give what its own name does not."""
+    bases = {id(node.value) for node in source.nodes if isinstance(node, ast.Attribute)}
+    for node in source.nodes:
+        if isinstance(node, ast.Name | ast.Attribute) and id(node) not in bases:
+            dotted = source.names.dotted(node)
+            if _is_module(dotted):
+                yield Problem(node.lineno, f"{dotted} is handed on as a whole", "call what you need of it by its name")
+
+
+def _is_module(dotted: str | None) -> bool:
+    return dotted in {"skills", KIT, *(f"{KIT}.{name}" for name in KIT_MODULES)}
 
 
 def _module(name: str, line: int) -> Iterator[Problem]:
@@ -66,17 +121,17 @@ def _from(module: str, names: list[str], line: int) -> Iterator[Problem]:
         yield Problem(line, f"everything is imported from {module}", "name what you use")
         return
     if module == KIT:
-        for name in names:
-            if name not in KIT_NAMES:
-                yield Problem(line, f"skills.kit has no {name}", f"it has {', '.join(sorted(KIT_NAMES))}")
+        for name in sorted(set(names) - KIT_NAMES):
+            yield Problem(line, f"skills.kit has no {name}", f"it has {', '.join(sorted(KIT_NAMES))}")
         return
     if module == "skills" and names == ["kit"]:
         return
     if module in LIBRARIES or module in STANDARD:
-        if module == "inngest":
-            for name in names:
-                if name[:1].islower():
-                    yield Problem(line, f"a skill may not import inngest.{name}", "use what `import inngest` gives")
+        for name in names:
+            if module == "inngest" and name[:1].islower():
+                yield Problem(line, f"a skill may not import inngest.{name}", "use what `import inngest` gives")
+            elif name in _FIXES:
+                yield Problem(line, f"a skill may not import {module}.{name}", _fix(name))
         return
     for name in names:
         if f"{module}.{name}" not in STANDARD:

@@ -15,11 +15,13 @@ _LONGEST = 120
 
 @dataclass(frozen=True)
 class Names:
-    """`aliases` maps what an import bound to its dotted name; `constants` what a module-level name was set to, once."""
+    """`aliases` maps what an import bound to its dotted name; `constants` what a module-level name was set to, once;
+    `once` are names that are bound at one place of the file."""
 
     aliases: Mapping[str, str]
     bound: frozenset[str]
     constants: Mapping[str, ast.expr]
+    once: frozenset[str]
     _known: dict[int, str | None] = field(default_factory=dict, compare=False, repr=False)
 
     def dotted(self, expression: ast.expr) -> str | None:
@@ -75,7 +77,8 @@ def read_names(tree: ast.Module, nodes: Iterable[ast.AST]) -> Names:
     own = {name: value for name, value in _module_constants(tree) if times[name] == 1 and name not in aliases}
     # A name that is imported and also set anywhere is no longer surely the imported thing.
     sure = {name: dotted for name, dotted in aliases.items() if not times[name]}
-    return Names(sure, frozenset(times) | frozenset(aliases), own)
+    once = frozenset(name for name, count in times.items() if count == 1 and name not in aliases)
+    return Names(sure, frozenset(times) | frozenset(aliases), own, once)
 
 
 def _bound_by(node: ast.AST) -> Iterator[str]:

@@ -107,6 +107,34 @@ BROKEN: dict[str, tuple[str | bytes, int | None, str]] = {
     "a serving app": (GOOD + "import inngest.flask\n", 10, "inngest.flask"),
     "the AI adapters": (GOOD + "from inngest.experimental import ai\n", 10, "inngest.experimental"),
     "a neighbour": (GOOD + "from . import other\n", 10, "imports nothing beside it"),
+    "the door behind http": (
+        allowed(LISTENING, 'def f() -> None:\n    http.door.run_id = "1"\n', "client, http"),
+        11,
+        "skills.kit.http has no door",
+    ),
+    "the door behind memory": (
+        allowed(LISTENING, "def f() -> object:\n    return memory.door\n", "client, memory"),
+        11,
+        "skills.kit.memory has no door",
+    ),
+    "the door behind a name": (
+        allowed(LISTENING, "def f() -> object:\n    h = http\n    return h.door\n", "client, http"),
+        11,
+        "handed on as a whole",
+    ),
+    "the door by its name": (
+        allowed(LISTENING, 'def f() -> object:\n    return getattr(http, "door")\n', "client, http"),
+        11,
+        "",
+    ),
+    "the door behind the kit": (
+        GOOD + "import skills.kit\ndef f() -> object:\n    return skills.kit.door\n",
+        12,
+        "skills.kit has no door",
+    ),
+    "the inside of the client": (GOOD + "def f() -> object:\n    return client._http_client\n", 11, "may not reach"),
+    "a module behind a module": (GOOD + "import typing\ndef f() -> object:\n    return typing.sys\n", 12, "typing.sys"),
+    "a module out of a module": (GOOD + "from typing import sys\n", 10, "typing.sys"),
     "everything of the kit": (GOOD.replace("import client", "import *"), 3, "everything"),
     "what the kit has not": (GOOD.replace("import client", "import client, shell"), 3, "no shell"),
     # Words.

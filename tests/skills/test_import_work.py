@@ -1,0 +1,183 @@
+"""No code of a file runs while it is loaded, by whatever way Python would come to it."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from skills.checks.gate import tree_problems
+from skills.checks.parsing import parse
+from skills.problem import Problem
+from tests.skills.files import GOOD
+
+GO = """
+
+import abc
+import collections
+import contextlib
+import dataclasses
+import enum
+import functools
+import json
+import operator
+import re
+import string
+import types
+import typing
+
+import pydantic
+
+
+def go(*given: object, **named: object) -> object:
+    return given
+
+
+class P:
+    @property
+    def v(self) -> int:
+        return 1
+
+    def lower(self) -> int:
+        return 1
+
+"""
+LINES = (GOOD + GO).count("\n")
+
+RUNS = {
+    "a key": "X = sorted([1], key=go)",
+    "a key of max": "X = max([1], key=go)",
+    "a key that is a lambda": "X = min([1], key=lambda one: one)",
+    "a filter": "X = list(filter(go, [1]))",
+    "a map": "X = list(map(go, [1]))",
+    "operator.call": "X = operator.call(go)",
+    "a call as a decorator": "@operator.call\ndef x() -> None: ...",
+    "a caller of methods": 'X = operator.methodcaller("lower")(P)',
+    "a replacement": 'X = re.sub("a", lambda found: "b", "a")',
+    "reduce": "X = functools.reduce(go, [1, 2])",
+    "a partial that is called": "X = functools.partial(go)()",
+    "a cache that is a decorator": "@functools.lru_cache(go)\ndef x() -> None: ...",
+    "a class that is subscribed": "class A:\n    def __class_getitem__(cls, n: int) -> int: return n\nX = A[1]",
+    "a property": "X = P().v",
+    "a method with a harmless name": "X = P().lower()",
+    "a function of a class": "class A:\n    def f(self) -> int: return 1\nX = sorted([1], key=A.f)",
+    "an own decorator": "@go\ndef x() -> None: ...",
+    "a builtin as a decorator": "@sorted\ndef x() -> None: ...",
+    "a setter of something else": "@P.setter\ndef x() -> None: ...",
+    "a metaclass": "class M(type): ...\nclass A(metaclass=M): ...",
+    "a metaclass with a call": "class M(type):\n    def __call__(cls) -> int: return 1\nclass A(metaclass=M): ...",
+    "a hook for subclasses": "class A:\n    def __init_subclass__(cls) -> None: ...\nclass B(A): ...",
+    "a hook that is set": "class A:\n    __init_subclass__ = go\nclass B(A): ...",
+    "a hook for names": "class A:\n    def __set_name__(self, of: object, name: str) -> None: ...\n"
+    "class B:\n    a = A()",
+    "a hook of pydantic": "class A(pydantic.BaseModel):\n    def __pydantic_init_subclass__(cls) -> None: ...",
+    "a schema of its own": "class A:\n    def __get_pydantic_core_schema__(cls, a: int, b: int) -> int: return a",
+    "members of an enum": "class A(enum.Enum):\n    def __init__(self, n: int) -> None: ...\n    ONE = 1",
+    "values of an enum": "class A(enum.Enum):\n    def _generate_next_value_(a, b, c, d): return 1\n"
+    "    ONE = enum.auto()",
+    "a beginning": "class A:\n    def __init__(self) -> None: ...\nX = A()",
+    "an inherited beginning": "class A:\n    def __init__(self) -> None: ...\nclass B(A): ...\nX = B()",
+    "a factory that runs": "@dataclasses.dataclass\nclass A:\n    a: object = dataclasses.field(default_factory=go)\n"
+    "X = A()",
+    "a factory of a dictionary": 'X = collections.defaultdict(go)["a"]',
+    "a validator that runs": "class A(pydantic.BaseModel):\n    a: typing.Annotated[int, pydantic.AfterValidator(go)]"
+    "\nX = A(a=1)",
+    "a validator by name": "T = typing.Annotated[int, pydantic.AfterValidator(go)]\nclass A(pydantic.BaseModel):\n"
+    "    a: T\nX = A(a=1)",
+    "a decorated validator": "class A(pydantic.BaseModel):\n    a: int\n    @pydantic.field_validator('a')\n"
+    "    def f(cls, a: int) -> int: return a\nX = A(a=1)",
+    "names that are computed": "class A(pydantic.BaseModel):\n    model_config = {'alias_generator': go}\n    a: int",
+    "names that are computed for a class": "class A(pydantic.BaseModel, alias_generator=go):\n    a: int",
+    "titles that are computed": "class A(pydantic.BaseModel):\n    a: int = pydantic.Field(field_title_generator=go)",
+    "a comparison": "class A:\n    def __lt__(self, other: object) -> bool: return True\nX = A() < A()",
+    "a sum": "class A:\n    def __add__(self, other: int) -> int: return 1\nX = A() + 1",
+    "a truth": "class A:\n    def __bool__(self) -> bool: return True\nX = not A()",
+    "an f-string": "class A:\n    def __format__(self, how: str) -> str: return how\nX = f'{A()}'",
+    "an f-string of a name": "class A:\n    def __str__(self) -> str: return ''\na = A()\nX = f'{a}'",
+    "an iteration": "class A:\n    def __iter__(self) -> object: return 1\nX = [*A()]",
+    "a hash": "class A:\n    def __hash__(self) -> int: return 1\nX = {A()}",
+    "an attribute that is set": "import inngest as other\nother.Event = go",
+    "an item that is set": "X = {}\nX[0] = 1",
+    "an attribute set by a loop": "X = [1 for go.a in [1]]",
+    "an annotation": "x: go() = 1",
+    "an annotation of an argument": "def x(a: go()) -> None: ...",
+    "an annotation of a result": "def x() -> go(): ...",
+    "an annotation as text": "class A(pydantic.BaseModel):\n    a: 'go()'",
+    "an annotation as text in a type": "class A(pydantic.BaseModel):\n    a: list['go()']",
+    "an annotation by a name": "T = 'go()'\nclass A(pydantic.BaseModel):\n    a: T",
+    "an annotation by a computed name": "T = 'go' + '()'\nclass A(pydantic.BaseModel):\n    a: T",
+    "the bound of a type": "T = typing.TypeVar('T', bound='go()')",
+    "a key in a container": "KEYS = {'a': go}\nX = sorted([1], key=KEYS['a'])",
+    "a key that is kept in an object": "@dataclasses.dataclass\nclass A:\n    a: object\nX = A(go)\n"
+    "Y = sorted([1], key=X.a)",
+    "a key out of a comprehension": "X = [sorted([1], key=one) for one in [go]]",
+    "a type that is made": "X = type('X', (), {'__init_subclass__': go})\nclass A(X): ...",
+    "a class by another name": "class A: ...\nA = go\nX = A()",
+    "a JSON encoder": "class A(json.JSONEncoder):\n    def default(self, o: object) -> int: return 1\n"
+    "X = json.dumps(1, cls=A)",
+    "a formatter": "class A(string.Formatter):\n    def get_value(self, a, b, c): return 1\nX = A().format('{0}')",
+    "a class of a dictionary": "class A(dict):\n    def __setitem__(self, a, b): ...\nX = A.fromkeys([1])",
+    "an import that hides a builtin": "def x() -> None:\n    from functools import partial as map\n",
+    "an import with two meanings": "def x() -> None:\n    from operator import call as go2\nfrom re import sub as go2",
+    "a method called by its name": "@types.coroutine\ndef x() -> None: ...",
+    "a manager": "@contextlib.contextmanager(go)\ndef x() -> None: ...",
+    "an object hook": "X = json.loads('{}', object_hook=go)",
+    "what Python builds classes with": "__build_class__ = go\nclass A: ...",
+    "a subscribed call": "X = list[go()]()",
+    "a subclass check": "class A(abc.ABC):\n    def __subclasshook__(cls, other: type) -> bool: return True\n"
+    "X = isinstance(1, A)",
+}
+
+RUNS_NOT = {
+    "a table of functions": "TABLE = {'go': go}\nNAMES = sorted(TABLE)\nMOST = len(TABLE)",
+    "a partial that is kept": "FOUND = functools.partial(go, 1)",
+    "a key of the library": "X = sorted(['b'], key=str.lower)\nY = sorted([(1, 2)], key=operator.itemgetter(1))",
+    "objects of its own": "@dataclasses.dataclass(frozen=True)\nclass A:\n    a: str = 'x'\n    b: list[str] = "
+    "dataclasses.field(default_factory=list)\n    def lowered(self) -> str: return self.a.lower()\n"
+    "X = (A('1'), A())\nY = [one.a.upper() for one in X]\nZ = f'{X[0].a}'",
+    "members of an enum": "class A(enum.StrEnum):\n    ONE = 'one'\n    def says(self) -> str: return self.value\n"
+    "X = {A.ONE: 1}\nY = A('one')\nZ = [one.value for one in A]",
+    "a model": "class A(pydantic.BaseModel):\n    model_config = pydantic.ConfigDict(frozen=True)\n"
+    "    a: int = pydantic.Field(ge=1, description='of it (all)')\n"
+    "    b: list[int] = pydantic.Field(default_factory=lambda: [1])\n    c: 'A | None' = None\n"
+    "    @pydantic.field_validator('a')\n    @classmethod\n    def f(cls, a: int) -> int: return a\n"
+    "    @property\n    def d(self) -> int: return self.a\n    @d.setter\n    def d(self, a: int) -> None: ...",
+    "a model that is made": "class A(pydantic.BaseModel):\n    a: int\nclass B(pydantic.BaseModel):\n    a: A\n"
+    "X = B(a=A(a=1))",
+    "validators that are declared": "T = typing.Annotated[int, pydantic.AfterValidator(go)]\n"
+    "class A(pydantic.BaseModel):\n    a: T",
+    "decorators of the library": "@functools.lru_cache(maxsize=8)\ndef x(a: int) -> int: return a\n"
+    "@contextlib.contextmanager\ndef y() -> typing.Iterator[int]: yield 1\n@functools.wraps(go)\ndef z() -> None: ...",
+    "an error of its own": "class A(Exception):\n    def __init__(self, a: int) -> None: self.a = a",
+    "a class that iterates": "class A:\n    def __iter__(self) -> typing.Iterator[int]: yield 1\n"
+    "def x(a: A) -> 'list[A]': return [a]",
+    "types with names": "Level = typing.Literal['a()', 'b']\nNames = dict[str, 'P']\n"
+    "def x(a: Level, b: Names) -> None: ...",
+    "a generic class": "T = typing.TypeVar('T')\nclass A(typing.Generic[T]):\n    a: T\nB = A[int]",
+    "a tuple with names": "A = collections.namedtuple('A', 'a b')\nclass B(typing.NamedTuple):\n    a: int\nX = B(1).a",
+}
+
+
+def problems_of(text: str) -> list[Problem]:
+    source = GOOD + GO + text + "\n"
+    return tree_problems(*parse(source.encode()), "words", {})
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_what_would_run_is_refused_on_its_line(name: str) -> None:
+    found = problems_of(RUNS[name])
+    assert any(one.line is not None and one.line > LINES and one.fix for one in found), found
+
+
+@pytest.mark.parametrize("name", RUNS_NOT)
+def test_what_only_defines_passes(name: str) -> None:
+    assert problems_of(RUNS_NOT[name]) == []
+
+
+def test_long_chains_of_names_are_followed_in_time() -> None:
+    """Given names that lead to a function over many others, in the order that is worst, it is found soon."""
+    chain = "".join(f"a{n} = a{n + 1}\n" for n in range(4000)) + "a4000 = go\n"
+    began = time.process_time()
+    found = problems_of(chain + "X = sorted([1], key=a0)")
+    assert any("may run a0" in one.reason for one in found)
+    assert time.process_time() - began < 20
