@@ -76,6 +76,9 @@ class Voices:
             told = os.read(fd, 65536)
         except BlockingIOError:
             return
+        except OSError:
+            # Nothing more comes from there; what others say is heard all the same.
+            told = b""
         if not told:
             self._forget(fd)
             return
