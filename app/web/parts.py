@@ -23,8 +23,9 @@ class RunHistory(Protocol):
         status: str | None = None,
         since: str | None = None,
         cursor: str | None = None,
+        limit: int = 50,
     ) -> Mapping[str, Any]:
-        """`{items, next}`, newest first."""
+        """`{items, next}`, newest first; with a filter, fewer than `limit` while `next` goes on."""
         ...
 
     def get(self, run_id: str) -> Mapping[str, Any]:

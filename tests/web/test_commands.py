@@ -7,7 +7,7 @@ import threading
 import httpx
 import pytest
 
-from runtime import cards
+from runtime import cards, inbox, messages
 from tests.web.site.prepared import prepare
 from tests.web.site.site import Site
 
@@ -149,6 +149,27 @@ def test_a_task_is_told_to_pause_resume_and_stop(site: Site) -> None:
     assert "stopped" in late.json()["detail"]
 
 
+def test_21_stop_that_names_a_turn_that_has_ended_changes_nothing(site: Site) -> None:
+    made = prepare(site)
+    path = f"/api/v1/tasks/{made.task_id}"
+    follow_up = site.post("/api/v1/messages", {"text": "and in blue", "task_id": made.task_id}).json()["message_id"]
+    with site.writing() as scope:
+        messages.set_state(scope, follow_up, "delivered", was=("received",), task_id=made.task_id)
+        inbox.deliver(scope, made.task_id, "message", follow_up)
+    newest = site.get(path)["turns"][-1]["id"]
+
+    late = site.post(f"{path}/stop", {"turn_id": made.turn_id})
+
+    assert newest != made.turn_id
+    assert late.status_code == 409
+    assert "too late" in late.json()["detail"]
+    assert (late.json()["turn_id"], late.json()["newest_turn_id"]) == (made.turn_id, newest)
+    assert site.get(path)["status"] == "active"
+    assert f'data-turn-id="{newest}"' in site.client.get(f"/tasks/{made.task_id}").text
+    assert site.post(f"{path}/stop", {"turn_id": newest}).json()["status"] == "stopped"
+    assert site.post(f"{path}/stop", {"turn_id": newest}).status_code == 200
+
+
 def test_a_task_and_its_turns_are_told_in_full(site: Site) -> None:
     made = prepare(site)
 
@@ -195,6 +216,75 @@ def test_runs_come_from_whoever_keeps_them(site: Site) -> None:
     assert site.get("/api/v1/runs/r1")["output"] == 1
     assert site.client.get("/api/v1/runs/r2").status_code == 404
     assert site.client.get("/api/v1/runs", params={"status": "odd"}).status_code == 422
+
+
+def _ran(site: Site, count: int, *, failed: set[int]) -> None:
+    for n in range(count):
+        site.parts.runs.runs[f"r{n}"] = {
+            "id": f"r{n}", "app": "loopwright", "function": "run-turn", "started_at": None, "ended_at": None,
+            "status": "failed" if n in failed else "completed",
+            "event": {}, "output": 1, "error": None, "steps": [],
+        }  # fmt: skip
+
+
+def test_a_page_of_runs_is_as_long_as_was_asked(site: Site) -> None:
+    _ran(site, 7, failed=set())
+
+    first = site.get("/api/v1/runs", limit="3")
+
+    assert [run["id"] for run in first["items"]] == ["r0", "r1", "r2"]
+    assert [run["id"] for run in site.get("/api/v1/runs", limit="3", cursor=first["next"])["items"]] == [
+        "r3",
+        "r4",
+        "r5",
+    ]
+
+
+def test_the_page_of_runs_finds_what_fits_behind_what_does_not(site: Site) -> None:
+    # Given a failed run behind more others than a page of the engine holds, and one far behind those
+    _ran(site, 700, failed={120, 680})
+
+    # When failed ones are looked for
+    shown = site.client.get("/runs", params={"status": "failed"}).text
+
+    # Then the nearer is shown, and the way to the other
+    assert "/runs/r120" in shown
+    assert "No runs" not in shown
+    assert "Earlier runs" in shown
+    assert "/runs/r680" in site.client.get("/runs", params={"status": "failed", "cursor": "500"}).text
+
+
+def test_a_look_that_found_nothing_yet_says_that_there_is_more(site: Site) -> None:
+    _ran(site, 700, failed={680})
+
+    shown = site.client.get("/runs", params={"status": "failed"}).text
+
+    assert "there are earlier ones" in shown
+    assert "Earlier runs" in shown
+    assert "No runs" not in shown
+
+
+@pytest.mark.parametrize("path", ["/runs", "/api/v1/runs"])
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ({"since": "bogus"}, "since is a time such as"),
+        ({"since": "0001-01-01T00:00:00+23:59"}, "since is a time such as"),
+        ({"cursor": "bogus"}, "cursor is none of the engine"),
+        ({"limit": "many"}, "limit is a number"),
+        ({"status": "odd"}, "status is one of"),
+    ],
+)
+def test_a_query_for_runs_that_is_none_is_told_what_to_write(
+    site: Site, path: str, query: dict[str, str], said: str
+) -> None:
+    _ran(site, 1, failed=set())
+
+    answer = site.client.get(path, params=query)
+
+    assert answer.status_code == 422
+    assert said in answer.text
+    assert "isoformat" not in answer.text
 
 
 def test_the_api_describes_itself_and_counts(site: Site) -> None:

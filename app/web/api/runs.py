@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 from flask import Response, jsonify, request
 
+from app.web import paging
 from app.web.endpoints import Door
 from app.web.parts import WebParts
 from core.errors import InvalidError
 from core.identity import Speaker
 
 STATUSES = ("queued", "running", "completed", "failed", "cancelled")
+# As many as engines give at once.
+MOST = 100
 
 
 def runs_api(parts: WebParts) -> Door:
@@ -23,23 +27,50 @@ def runs_api(parts: WebParts) -> Door:
     def get_run(speaker: Speaker, run_id: str) -> Response:
         return jsonify(parts.runs.get(run_id))
 
-    door.serves("GET", "/api/v1/runs", "Runs, newest first; `function=`, `status=`, `since=`", scope="read")(
-        list_runs, "list_runs"
-    )
+    door.serves(
+        "GET",
+        "/api/v1/runs",
+        "Runs, newest first; `function=`, `status=`, `since=`; `limit=` 100 at most",
+        scope="read",
+    )(list_runs, "list_runs")
     door.serves("GET", "/api/v1/runs/<run_id>", "A run with its event and steps", scope="read")(get_run, "get_run")
     return door
 
 
 def runs_page(parts: WebParts) -> dict[str, Any]:
-    """`{items, next}` for this request's query."""
+    """`{items, next}` for this request's query.
+
+    With a filter a page may hold fewer than were asked for, even none, while `next` goes on.
+    """
+    return listed(parts, cursor=request.args.get("cursor") or None, limit=min(paging.page_size(), MOST))
+
+
+def listed(parts: WebParts, *, cursor: str | None, limit: int) -> dict[str, Any]:
+    """A page of the runs that this request's `function`, `status` and `since` ask for, from `cursor` on."""
     status = request.args.get("status") or None
     if status is not None and status not in STATUSES:
         raise InvalidError(f"status is one of {', '.join(STATUSES)}, not {status[:40]!r}")
-    return dict(
-        parts.runs.list(
-            function=request.args.get("function") or None,
-            status=status,
-            since=request.args.get("since") or None,
-            cursor=request.args.get("cursor") or None,
+    since = _since()
+    try:
+        return dict(
+            parts.runs.list(
+                function=request.args.get("function") or None, status=status, since=since, cursor=cursor, limit=limit
+            )
         )
-    )
+    except InvalidError:
+        if cursor is None:
+            raise
+        # What an engine says to a cursor that it never gave is about its insides.
+        raise InvalidError("cursor is none of the engine's: leave it out to begin at the start") from None
+
+
+def _since() -> str | None:
+    raw = request.args.get("since")
+    if not raw:
+        return None
+    try:
+        at = datetime.fromisoformat(raw)
+        moment = at.replace(tzinfo=at.tzinfo or UTC).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise InvalidError(f"since is a time such as 2026-03-01T12:00:00Z, not {raw[:40]!r}") from None
+    return moment.isoformat().replace("+00:00", "Z")

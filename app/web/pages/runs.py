@@ -6,7 +6,8 @@ from typing import Any
 
 from flask import request
 
-from app.web.api.runs import STATUSES, runs_page
+from app.web import paging
+from app.web.api.runs import STATUSES, listed
 from app.web.endpoints import Door
 from app.web.pages.view import page
 from app.web.parts import WebParts
@@ -14,17 +15,20 @@ from core.database import Scope
 from core.errors import UnavailableError
 from core.identity import Speaker
 
+# Pages of the engine's list that one look reads at most; the reader goes on from there.
+MOST_READ = 10
+
 
 def runs_pages(parts: WebParts) -> Door:
     door = Door(parts, "runs_pages")
 
     def every(scope: Scope, speaker: Speaker) -> dict[str, Any]:
-        shown = {"status": request.args.get("status", ""), "function": request.args.get("function", "")}
+        shown = {name: request.args.get(name, "") for name in ("status", "function", "since", "limit")}
         try:
-            found = runs_page(parts)
+            runs, following = _a_page(parts)
         except UnavailableError as error:
             return {"runs": [], "next": None, "away": str(error), "statuses": STATUSES, **shown}
-        return {"runs": found["items"], "next": found["next"], "away": None, "statuses": STATUSES, **shown}
+        return {"runs": runs, "next": following, "away": None, "statuses": STATUSES, **shown}
 
     def one(scope: Scope, speaker: Speaker, run_id: str) -> dict[str, Any]:
         return {"run": parts.runs.get(run_id)}
@@ -32,3 +36,16 @@ def runs_pages(parts: WebParts) -> Door:
     page(door, "/runs", "runs.html", every)
     page(door, "/runs/<run_id>", "run.html", one)
     return door
+
+
+def _a_page(parts: WebParts) -> tuple[list[Any], str | None]:
+    """Runs that fit, and where the earlier ones begin. An engine's filtered page may be empty, so several are read."""
+    found: list[Any] = []
+    cursor, size = request.args.get("cursor") or None, paging.page_size()
+    for _ in range(MOST_READ):
+        answer = listed(parts, cursor=cursor, limit=size)
+        found += answer["items"]
+        cursor = answer["next"]
+        if cursor is None or len(found) >= size:
+            break
+    return found, cursor

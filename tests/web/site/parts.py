@@ -13,7 +13,7 @@ from app.bootstrap import ensure_home
 from app.tables import whole
 from core.clock import Clock, SystemClock
 from core.database import Database
-from core.errors import NotFoundError
+from core.errors import InvalidError, NotFoundError
 from core.search.index import NoIndex
 from core.search.ngrams import HashedPieces
 from core.search.parts import SearchParts
@@ -34,14 +34,20 @@ class ListedRuns:
         status: str | None = None,
         since: str | None = None,
         cursor: str | None = None,
+        limit: int = 50,
     ) -> Mapping[str, Any]:
+        """As an engine does it: a page is cut first and filtered then, so that it may be empty while more follow."""
+        if cursor is not None and not cursor.isdigit():
+            raise InvalidError(f"Invalid isoformat string: {cursor!r}")
+        start = int(cursor or 0)
+        page = list(self.runs.values())[start : start + limit]
         found = [
             {name: value for name, value in run.items() if name not in {"steps", "event", "output", "error"}}
-            for run in self.runs.values()
+            for run in page
             if function in {None, run["function"], f"{run['app']}/{run['function']}"}
             and status in {None, run["status"]}
         ]
-        return {"items": found, "next": None}
+        return {"items": found, "next": str(start + limit) if start + limit < len(self.runs) else None}
 
     def get(self, run_id: str) -> Mapping[str, Any]:
         if run_id not in self.runs:
