@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FROM_FILE = "@"
-_ENTRY = re.compile(r"(?P<freeze>freeze:)?(?P<point>[a-z_.]+)(?:#(?P<nth>[1-9]\d*))?")
+_ENTRY = re.compile(r"(?P<freeze>freeze:)?(?P<point>[a-z_.-]+)(?:#(?P<nth>[1-9]\d*))?")
 
 
 @dataclass(frozen=True)

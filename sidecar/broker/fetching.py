@@ -6,6 +6,7 @@ import base64
 import re
 from collections.abc import Mapping
 
+from core import crash
 from sidecar.broker import permission
 from sidecar.broker.act import Answer, Asker, effect_key
 from sidecar.broker.asks import HttpAsk
@@ -57,7 +58,9 @@ class Fetch:
         masks = Masks(self._known(asker.identity))
         sent = Sent(ask.method, place, url, self._filled(headers, place), ask.content)
         try:
-            return _answer(self._outbound.send(sent, ask.timeout, asker.stem), masks)
+            with crash.around("skill.fetch"):
+                answer = self._outbound.send(sent, ask.timeout, asker.stem)
+            return _answer(answer, masks)
         except Failed as error:
             raise Failed(masks.text(str(error)), retriable=error.retriable) from None
         except Denied as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from core import crash
 from core.errors import LoopwrightError
 from core.orchestrator.engine import Engine
 from sidecar.broker import permission
@@ -34,7 +35,9 @@ class SendEvents:
     def do(self, asker: Asker, ask: EventsAsk) -> Answer:
         events = [_event(asker, event, n) for n, event in enumerate(ask.events)]
         try:
-            return {"ids": self._engine.send_all(events), "status": 200}
+            with crash.around("skill.send"):
+                ids = self._engine.send_all(events)
+            return {"ids": ids, "status": 200}
         except LoopwrightError as error:
             raise Failed(str(error), retriable=error.retriable) from None
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from core import crash
 from core.errors import ModelError, UnavailableError
 from core.model import Completion, Message, Model, SpentModelError, Usage
 from sidecar.broker import permission
@@ -74,7 +75,8 @@ class Think:
 
     def _asked(self, ask: LlmAsk, messages: list[Message], key: str, most: Decimal) -> Completion:
         try:
-            said = self._model.complete(ask.name, ask.shape, messages, ask.max_tokens)
+            with crash.around("skill.think"):
+                said = self._model.complete(ask.name, ask.shape, messages, ask.max_tokens)
         except UnavailableError as error:
             self._settle(key, None)
             raise Failed(str(error), retriable=True) from None

@@ -7,19 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-LOOKED_AT = ("core", "generation", "router", "runtime")
-FUNCTIONS = ("answer_in_main", "generate", "notify", "route_message", "run_turn", "turn_failed", "turn_loop", "watch")
+LOOKED_AT = ("core", "functions", "generation", "memory", "router", "runtime", "sidecar/broker", "skills", "workspace")
 EDGES = ("before_commit", "after_commit")
 UNNAMED = "tool"
 """What `CallContext.transaction` is called where a tool does not say."""
 
 
 def every_point() -> set[str]:
-    """The points of turns, ledger, generation, routing and money; those of the web's commands are one for each route
-    and stand in one place in the source.
-    """
+    """The points of every room; those of the web's commands are one for each route and stand in one place."""
     files = [file for room in LOOKED_AT for file in sorted((ROOT / room).rglob("*.py"))]
-    files += [ROOT / "functions" / f"{name}.py" for name in FUNCTIONS]
     return {point for file in files for node in ast.walk(ast.parse(file.read_text())) for point in _points(node)}
 
 
@@ -33,7 +29,7 @@ def _points(node: ast.AST) -> Iterator[str]:
             yield from (f"{texts[0]}.{edge}" for edge in ("before", "after"))
         case "point" if len(texts) == len(node.args) > 0:
             yield ".".join(texts)
-        case "transaction" | "claimed" if texts:
+        case "transaction" | "_transaction" | "claimed" if texts:
             yield from (f"{texts[-1]}.{edge}" for edge in EDGES)
         case "transaction" if not node.args:
             yield from (f"{UNNAMED}.{edge}" for edge in EDGES)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults import test_dying, test_dying_orders, test_every_point
+from tests.faults import test_dying, test_dying_memory, test_dying_orders, test_dying_skills, test_every_point
 from tests.faults.points import every_point
 from tests.search.test_dying import DEATHS as search_deaths
 
@@ -180,7 +180,9 @@ def test_every_point_is_struck_by_a_case() -> None:
     cases = [
         *test_every_point.CASES.values(),
         *test_dying.DEATHS.values(),
+        *test_dying_memory.DEATHS.values(),
         *test_dying_orders.DEATHS.values(),
+        *test_dying_skills.DEATHS.values(),
         *search_deaths.values(),
     ]
     struck = {entry.partition("#")[0] for entries in cases for entry in entries}

@@ -1,0 +1,121 @@
+"""Remembering and forgetting: a process dies at each of their points, and what follows does the work once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from core.errors import ModelError
+from core.model import Message, Verdict
+from core.model_scripted import ScriptedModel, says
+from memory import cascade, keeping, looking, readings, receipts
+from memory.tools import memory_tools
+from runtime import calling, cards, entering
+from runtime import deciding as steps
+from runtime.turns import ledger
+from tests.faults.stage import Stage, commit
+from tests.memory.world import World
+from tests.runtime.driving import new_task, newest_turn, parts, tell
+
+pytestmark = pytest.mark.kill
+
+DEATHS: dict[str, tuple[str, ...]] = {
+    "remembered": (*commit("memory.read"), *commit("memory.kept")),
+    "unreadable": commit("memory.unread"),
+    "forgotten": (*commit("memory.forgotten"), *commit("memory.checked")),
+    "recalled": commit("memory.recalled"),
+    "proposed": commit("memory.proposed"),
+}
+
+
+class Useless(ScriptedModel):
+    """Says nothing that has the shape it was asked for."""
+
+    def verdict(self, name: str, shape: type[Verdict], messages: Sequence[Message]) -> Verdict:
+        raise ModelError(f"{name}: no such shape")
+
+
+def test_what_was_said_is_remembered_once(stage: Stage) -> None:
+    world = World(stage.store)
+    message_id = world.say("Our colour is cobalt.")
+    world.foresee({"text": "Our colour is cobalt.", "evidence": [1]})
+
+    def remember() -> None:
+        for candidate_id in looking.look(world.parts, world.workspace_id, "run-1"):
+            keeping.keep(world.parts, world.workspace_id, candidate_id)
+
+    stage.die(DEATHS["remembered"], remember)
+
+    fact = world.only()
+    assert fact.text == "Our colour is cobalt."
+    assert len(world.versions(fact.id)) == 1
+    assert [(one.role, one.source_id) for one in world.evidence(fact.id)] == [("origin", message_id)]
+
+
+def test_a_reading_that_gave_nothing_usable_leaves_the_words_due(stage: Stage) -> None:
+    world, useless = World(stage.store), World(stage.store, Useless())
+    world.say("Our colour is cobalt.")
+
+    stage.die(DEATHS["unreadable"], lambda: looking.look(useless.parts, world.workspace_id, "run-1"))
+
+    world.foresee({"text": "Our colour is cobalt.", "evidence": [1]})
+    with stage.store.database.reading(world.workspace_id) as scope:
+        assert len(readings.due(scope)) == 1
+    world.remember()
+    assert world.texts() == ["Our colour is cobalt."]
+
+
+def test_42_what_a_person_confirmed_is_forgotten_once_and_wholly(stage: Stage) -> None:
+    world = World(stage.store)
+    world.learn("Our colour is cobalt.")
+    card = world.ask_to_forget(world.only().id)
+    world.answer(card, "confirm")
+
+    def forget() -> None:
+        cascade.clear(world.parts, world.workspace_id, card.id)
+        receipts.check(world.parts, world.workspace_id, card.id)
+
+    stage.die(DEATHS["forgotten"], forget)
+
+    receipt = world.receipt(card.id)
+    assert (receipt.counts["facts"], receipt.checked is not None) == (1, True)
+    assert world.texts() == []
+
+
+def test_a_recall_is_noted_with_its_step_once(stage: Stage) -> None:
+    world = World(stage.store)
+    world.learn("Our colour is cobalt.")
+    turn_id, recall = _asks(stage, world, ("recall", '{"query": "which colour?"}'))
+
+    stage.die(DEATHS["recalled"], recall)
+
+    with stage.store.database.reading(world.workspace_id) as scope:
+        (step,) = ledger.steps_of(scope, [turn_id])
+    assert step.facts == (world.only().id,)
+
+
+def test_a_person_is_asked_once_what_to_forget(stage: Stage) -> None:
+    world = World(stage.store)
+    world.learn("Our colour is cobalt.")
+    fact_id = world.only().id
+    _, ask = _asks(stage, world, ("propose_forget", f'{{"fact_ids": ["{fact_id}"]}}'))
+
+    stage.die(DEATHS["proposed"], ask)
+
+    with stage.store.database.reading(world.workspace_id) as scope:
+        (card,) = cards.open_cards(scope)
+    assert card.kind == "irreversible"
+    assert world.texts() == ["Our colour is cobalt."]
+
+
+def _asks(stage: Stage, world: World, call: tuple[str, str]) -> tuple[str, Callable[[], object]]:
+    """A turn whose one step makes this call, and what runs the call."""
+    store, ws = stage.store, stage.store.workspace_id
+    task = new_task(store)
+    tell(store, task.id, "go")
+    turn_id = newest_turn(store, task.id).id
+    made = parts(store, ScriptedModel(says("", call)), *memory_tools(world.parts.search, 2.0))
+    entering.open_turn(made, ws, turn_id, "run-1")
+    steps.decide(made, ws, turn_id, "run-1", 1)
+    return turn_id, lambda: calling.run_call(made, ws, turn_id, "run-1", 1, 0)

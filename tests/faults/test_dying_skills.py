@@ -1,0 +1,299 @@
+"""Reviews, repairs, the tools for skills and what the broker does for them: a process dies at each point of theirs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.identity import HOME_WORKSPACE
+from core.model_scripted import says
+from core.orchestrator.engine import Engine
+from runtime import cards, credits, notices, tasks
+from runtime.tables import entries, messages, originals
+from skills import book, claims, drafts, ledger, outcomes, pruning, refusals, rehearsing, runs, spending, versions
+from skills.kit import Refused, ask_agent, claim, http, llm, notify, release
+from skills.kit.door import door
+from skills.ledger import End
+from skills.review import acting, beginning, failures, gathering, judging, rows
+from skills.review.failures import Failed
+from skills.tools import SkillDesk, skill_tools
+from skills.tools.desk import sha_of
+from tests.faults.stage import Stage, commit
+from tests.skills.agent import Agent, takes
+from tests.skills.files import GOOD
+from tests.skills.review.history import begin, change, parts, past, skill
+from tests.support.skill_world import skill_world
+from tests.support.town import Said, house
+
+pytestmark = pytest.mark.kill
+
+DEATHS: dict[str, tuple[str, ...]] = {
+    "reviewed": (
+        *commit("review.requested"),
+        *commit("review.gathered"),
+        *commit("review.judged"),
+        *commit("review.done"),
+    ),
+    "failed_run": commit("run_failed.told"),
+    "run_recorded": commit("skill-run-end"),
+    "pruned": commit("pruned-skills"),
+    "written": commit("skill.announced"),
+    "kept": commit("skill.kept"),
+    "retiring": commit("skill.retiring"),
+    "tried": commit("skill.test_asked"),
+    "invoked": commit("skill.invoked"),
+    "thought": (*commit("skill.reserve"), "skill.think.before", "skill.think.after", *commit("skill.settle")),
+    "gave_work": commit("skill.ask_agent"),
+    "told": commit("skill.notify"),
+    "claimed": (*commit("skill.claim"), *commit("skill.release")),
+    "refused": commit("skill.refusal"),
+    "fetched": ("skill.fetch.before", "skill.fetch.after"),
+    "sent": ("skill.send.before", "skill.send.after"),
+}
+
+
+def test_a_review_proposes_once(stage: Stage) -> None:
+    store, ws = stage.store, stage.store.workspace_id
+    version = skill(store)
+    past(store, version, 8, ["false alarm"] * 8)
+    made = parts(store, change(evidence=[f"{version.id}-run0"]))
+
+    def review() -> None:
+        for review_id in beginning.begin(store.database, ws, "run-1", "watch"):
+            for step in (gathering.gather_facts, judging.judge, acting.act):
+                step(made, ws, review_id)
+
+    stage.die(DEATHS["reviewed"], review)
+
+    with store.database.reading(ws) as scope:
+        (done,) = rows.of_skill(scope, "watch")
+        assert done.state == "done"
+        assert len([one for one in notices.latest(scope) if one.text.startswith("Review of watch")]) == 1
+        assert len(tasks.listing(scope)) == 1
+
+
+def test_a_failed_run_is_told_once_and_repaired_once(stage: Stage) -> None:
+    store, ws = stage.store, stage.store.workspace_id
+    version = skill(store)
+    with store.database.transaction(ws) as scope:
+        begin(scope, version, "run1")
+        runs.ended(scope, "run1", "failed", error={"name": "KeyError", "message": "x"}, attempts=4)
+    failed = Failed("skill-watch-work", "run1", {"name": "KeyError", "message": "x"}, {"name": "a/b", "data": {}})
+
+    stage.die(DEATHS["failed_run"], lambda: failures.tell(parts(store), failed, "loopwright"))
+
+    with store.database.reading(ws) as scope:
+        assert (len(notices.latest(scope)), len(tasks.listing(scope))) == (1, 1)
+
+
+def test_the_end_of_a_run_is_written_down_once(stage: Stage) -> None:
+    store, ws = stage.store, stage.store.workspace_id
+    version = skill(store)
+    with store.database.transaction(ws) as scope:
+        begin(scope, version, "run1")
+    end = End("skill-watch-work", "run1", "completed", store.clock.now(), output={"n": 1})
+
+    stage.die(DEATHS["run_recorded"], lambda: ledger.record(store.database, end, 3))
+
+    with store.database.reading(ws) as scope:
+        run = runs.find(scope, "run1")
+    assert run is not None
+    assert (run.status, run.output) == ("completed", {"n": 1})
+
+
+def test_pruning_that_died_is_followed_after_its_hour(stage: Stage) -> None:
+    store, ws = stage.store, stage.store.workspace_id
+    with store.database.transaction(ws) as scope:
+        refusals.record(scope, skill_id="watch", version_id=None, run_id=None, what="host", detail="old")
+    store.clock.advance(timedelta(days=50))
+
+    def prune() -> None:
+        # The lease of one that died has to run out first.
+        for _ in range(3):
+            pruning.pass_over(store.database, ws, timedelta(days=40))
+            store.clock.advance(pruning.PAUSE)
+
+    stage.die(DEATHS["pruned"], prune)
+
+    with store.database.reading(ws) as scope:
+        assert refusals.of_skill(scope, "watch") == []
+
+
+def _agent(stage: Stage) -> tuple[SkillDesk, Callable[[], Agent]]:
+    desk = SkillDesk(stage.folder / "home", str(stage.folder / "mine"), edits_per_day=2, patience_seconds=0)
+    return desk, lambda: Agent(stage.store.database, skill_tools(desk, Engine.at("http://127.0.0.1:9")))
+
+
+def test_a_skill_is_saved_once_and_as_its_authors(stage: Stage) -> None:
+    desk, agent = _agent(stage)
+
+    stage.die(DEATHS["written"], lambda: agent().write(GOOD))
+
+    assert desk.path("words").read_text() == GOOD
+    with stage.store.database.reading(HOME_WORKSPACE) as scope:
+        draft = drafts.find(scope, "words", sha_of(GOOD.encode()))
+    assert draft is not None
+    assert (draft.author, draft.author_ref) == ("agent", "turn_1:1:1")
+
+
+def test_a_text_that_was_not_saved_is_kept_once(stage: Stage) -> None:
+    desk, agent = _agent(stage)
+    text = GOOD + "# a long remark\n" * 1000 + "import os\n"
+
+    stage.die(DEATHS["kept"], lambda: agent().write(text))
+
+    assert not desk.path("words").exists()
+    with stage.store.database.reading(HOME_WORKSPACE) as scope:
+        assert [row.text for row in scope.rows(scope.select(originals))] == [text]
+
+
+def test_a_person_is_asked_once_whether_a_skill_goes(stage: Stage) -> None:
+    _, agent = _served(stage)
+
+    stage.die(DEATHS["retiring"], lambda: agent().call("retire_skill", name="words", reason="unused"))
+
+    with stage.store.database.reading(HOME_WORKSPACE) as scope:
+        (card,) = cards.open_cards(scope)
+        assert (card.kind, book.get(scope, "words").status) == ("irreversible", "active")
+
+
+def test_a_trial_is_asked_for_once(stage: Stage) -> None:
+    _, agent = _served(stage)
+
+    stage.die(DEATHS["tried"], lambda: agent().call("test_skill", name="words", data={"text": "a"}))
+
+    with stage.store.database.reading(HOME_WORKSPACE) as scope:
+        version = versions.by_number(scope, "words", 1)
+        assert rehearsing.known_test(version) is not None
+
+
+def test_a_run_is_asked_for_under_one_id(stage: Stage) -> None:
+    with house(lambda _: Said(200, b'{"ids": ["event-1"], "status": 200}')) as engine:
+        desk, _ = _served(stage)
+
+        def invoke() -> None:
+            tools = skill_tools(desk, Engine.at(engine.url))
+            Agent(stage.store.database, tools).call("invoke_skill", name="words", data={"text": "a"})
+
+        stage.die(DEATHS["invoked"], invoke)
+
+        assert {b"invoke:turn_1:1:1" in one.body for one in engine.asked} == {True}
+
+
+def _served(stage: Stage) -> tuple[SkillDesk, Callable[[], Agent]]:
+    """A skill of the agent's that serves, and the agent."""
+    desk, agent = _agent(stage)
+    agent().write(GOOD)
+    takes(stage.store.database, desk)
+    return desk, agent
+
+
+def _skill_asks(
+    stage: Stage,
+    entries_: tuple[str, ...],
+    ask: Callable[[], object],
+    engine_url: str = "http://127.0.0.1:9",
+    **permissions: Any,
+) -> None:
+    """Let a skill ask in processes that die; each has a broker of its own, as a sidecar that is started again."""
+
+    def act() -> None:
+        with skill_world(stage.store, _empty(stage.folder), engine_url=engine_url) as world:
+            world.model._script = [says("All is well.")]
+            world.speak_as("watch", **permissions)
+            ask()
+
+    stage.die(entries_, act)
+
+
+def _empty(folder: Path) -> Path:
+    """A home for sockets; the one of a process that died is left behind."""
+    return folder / f"world-{len(list(folder.glob('world-*')))}"
+
+
+def test_a_question_that_was_lost_is_held_until_it_is_given_back_and_the_next_is_charged_once(stage: Stage) -> None:
+    store = stage.store
+    _skill_asks(stage, DEATHS["thought"], lambda: llm("Well?"), model_budget_per_day="0.50")
+
+    with store.database.reading(store.workspace_id) as scope:
+        rows_ = scope.rows(scope.select(entries).where(entries.c.order_id.is_not(None)))
+        kinds = [row.kind for row in rows_]
+        budget = credits.budget(scope)
+        # A process asked again each time its own was lost, and each question stands in the ledger.
+        assert kinds.count("settle") in (1, 2)
+        assert budget.balance == 100 - sum(row.amount for row in rows_ if row.kind == "settle")
+        settled = {row.order_id for row in rows_ if row.kind == "settle"}
+        held = sum(row.amount for row in rows_ if row.kind == "reserve" and row.order_id not in settled)
+        assert budget.reserved == held > 0
+        assert spending.spent_on(scope, "watch", credits.today(scope)) == held + 100 - budget.balance
+
+
+def test_the_agent_is_given_a_skills_work_once(stage: Stage) -> None:
+    _skill_asks(stage, DEATHS["gave_work"], lambda: ask_agent("Look at checkout", key="down"), ask_agent=True)
+
+    with stage.store.database.reading(HOME_WORKSPACE) as scope:
+        assert [row.asked_by for row in scope.rows(scope.select(messages))] == ["program"]
+
+
+def test_people_are_told_and_asked_once(stage: Stage) -> None:
+    _skill_asks(stage, DEATHS["told"], lambda: notify("ops", "slow", ask=("real", "false alarm")), notify=["ops"])
+
+    with stage.store.database.reading(HOME_WORKSPACE) as scope:
+        assert (len(notices.latest(scope)), len(cards.open_cards(scope))) == (1, 1)
+        assert outcomes.of_skill(scope, "watch") == []
+
+
+def test_a_claim_is_of_one_run_and_goes_with_its_release(stage: Stage) -> None:
+    def hold() -> None:
+        assert claim("door", minutes=60)
+        release("door")
+
+    _skill_asks(stage, DEATHS["claimed"], hold)
+
+    with stage.store.database.reading(HOME_WORKSPACE) as scope:
+        assert claims.holder(scope, "watch", "door") is None
+
+
+def test_a_refusal_is_written_down_though_a_process_died_over_it(stage: Stage) -> None:
+    def beyond() -> None:
+        with suppress(Refused):
+            notify("elsewhere", "hello")
+
+    _skill_asks(stage, DEATHS["refused"], beyond)
+
+    with stage.store.database.reading(HOME_WORKSPACE) as scope:
+        assert {one.what for one in refusals.of_skill(scope, "watch")} == {"notify"}
+
+
+def test_an_event_goes_out_under_one_id_whatever_died_over_it(stage: Stage) -> None:
+    with house(lambda _: Said(200, b'{"ids": ["event-1"], "status": 200}')) as engine:
+        _skill_asks(
+            stage,
+            DEATHS["sent"],
+            lambda: door.http().post("http://broker/e/key", json={"name": "shop/slow", "data": {"n": 1}}),
+            engine_url=engine.url,
+            events={"send": ["shop/slow"]},
+        )
+
+        ids = [json.loads(one.body)[0]["id"] for one in engine.asked]
+    assert (len(ids), len(set(ids))) == (2, 1)
+
+
+def test_what_is_sent_again_after_a_death_carries_the_same_key(stage: Stage) -> None:
+    with house(lambda _: Said(201, b"made")) as shop:
+        _skill_asks(
+            stage,
+            DEATHS["fetched"],
+            lambda: http.post(f"{shop.url}/orders", json={"n": 1}),
+            hosts=[shop.place],
+        )
+
+        # Not before it was sent; again after a death between the answer and its keeping.
+        assert len(shop.asked) == 2
+        assert len({one.headers["idempotency-key"] for one in shop.asked}) == 1
