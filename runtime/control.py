@@ -3,25 +3,45 @@
 from __future__ import annotations
 
 from core.database import Scope
-from core.errors import ConflictError, InvalidError
+from core.errors import ConflictError, InvalidError, NotFoundError
 from runtime import autonomy, cards, checklist, inbox, tasks, waits
 from runtime.entering import ring_again
 from runtime.tables import turns
 from runtime.tasks import Plan, Task
-from runtime.turns import ledger
+from runtime.turns import ledger, rows
 from runtime.turns.rows import open_turn_of
 from runtime.wake import wake
 
 
-def stop(scope: Scope, task_id: str) -> Task:
+def stop(scope: Scope, task_id: str, turn_id: str | None = None) -> Task:
     """Stop for good: the open turn ends, its lease is void, open cards become void, nothing wakes the task again.
 
-    Jobs that run elsewhere go on; their results are stored and settled. Stopping twice changes nothing.
+    Jobs that run elsewhere go on; their results are stored and settled. Stopping twice changes nothing. A stop that
+    names the turn it was meant for raises ConflictError when that one's work is over, and stops nothing.
     """
-    task = _end_work(scope, task_id, "stopped by a person")
+    task = tasks.lock_with_turn(scope, task_id)
+    if turn_id is not None and task.status not in tasks.ENDED:
+        _check_not_late(scope, task, turn_id)
+    _end_work(scope, task_id, "stopped by a person")
     if task.status in tasks.ENDED:
         return task
     return tasks.set_fields(scope, task_id, status="stopped", reason="stopped by a person")
+
+
+def _check_not_late(scope: Scope, task: Task, turn_id: str) -> None:
+    """The work of a turn is over when another turn has come after it, or when its task is done."""
+    turn = rows.get(scope, turn_id)
+    if turn.task_id != task.id:
+        raise NotFoundError(f"task {task.id} has no turn {turn_id}")
+    newest = rows.of_task(scope, task.id, limit=1)[-1]
+    if turn.id != newest.id or task.status == "done":
+        raise ConflictError(
+            f"this stop comes too late: turn {turn_id} has ended ({turn.status}), and nothing was stopped; "
+            "look at the task, and stop it again if you still want to",
+            state=task.status,
+            turn_id=turn_id,
+            newest_turn_id=newest.id,
+        )
 
 
 def pause(scope: Scope, task_id: str) -> Task:

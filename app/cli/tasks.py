@@ -42,14 +42,15 @@ def task(api: Api, task_id: str, json_wanted: bool) -> None:
 
 @click.command()
 @click.argument("task_id", metavar="TASK")
+@click.option("--turn", "turn_id", metavar="TURN", help="Only while this turn is the task's newest.")
 @client_command
-def stop(api: Api, task_id: str) -> None:
+def stop(api: Api, task_id: str, turn_id: str | None) -> None:
     """Stop a task for good.
 
     Nothing new starts and its open cards are closed. What a provider is making already goes on, is charged, and is
     kept with the task; each order can be cancelled by itself on the task's page while its provider allows it.
     """
-    _move(api, task_id, "stop")
+    _move(api, task_id, "stop", {} if turn_id is None else {"turn_id": turn_id})
 
 
 @click.command()
@@ -68,8 +69,8 @@ def resume(api: Api, task_id: str) -> None:
     _move(api, task_id, "resume")
 
 
-def _move(api: Api, task_id: str, verb: str) -> None:
-    found = api.post(f"/api/v1/tasks/{task_id}/{verb}")
+def _move(api: Api, task_id: str, verb: str, body: object = None) -> None:
+    found = api.post(f"/api/v1/tasks/{task_id}/{verb}", body)
     click.echo(f"{found['id']} is {found['status']}")
 
 

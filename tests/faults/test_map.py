@@ -72,6 +72,8 @@ SHOWN: dict[str, tuple[str, ...]] = {
         f"{PEOPLE}::test_21_card_of_a_stopped_task_is_void_and_a_late_press_orders_nothing",
         f"{COMMANDS}::test_21_pause_that_comes_again_when_the_task_went_on_does_not_rest_its_next_turn",
         f"{FENCE}::test_21_late_stop_does_not_hit_the_next_turn",
+        f"{FENCE}::test_21_stop_of_the_turn_that_is_at_work_or_waits_stops_it_and_may_come_twice",
+        "tests/web/test_commands.py::test_21_stop_that_names_a_turn_that_has_ended_changes_nothing",
     ),
     "22": (
         f"{EVERY_POINT}[22_event_not_sent]",

@@ -187,14 +187,47 @@ def test_21_late_stop_does_not_hit_the_next_turn(store: Store) -> None:
     made_for = new_task(store)
     tell(store, made_for.id, "go")
     run(parts(store, ScriptedModel(says("ok"))), store, newest_turn(store, made_for.id).id)
-    with store.database.transaction(store.workspace_id) as scope:
-        control.stop(scope, made_for.id)
-        control.stop(scope, made_for.id)
+    first = newest_turn(store, made_for.id).id
+    with store.database.transaction(store.workspace_id) as scope, pytest.raises(ConflictError, match="too late"):
+        control.stop(scope, made_for.id, first)
+    assert task(store, made_for.id).status == "done"
+    tell(store, made_for.id, "and another one")
+    second = newest_turn(store, made_for.id).id
 
-    other = new_task(store, "another")
-    tell(store, other.id, "go")
+    with store.database.transaction(store.workspace_id) as scope, pytest.raises(ConflictError) as late:
+        control.stop(scope, made_for.id, first)
 
-    assert run(parts(store, ScriptedModel(says("ok"))), store, newest_turn(store, other.id).id) == "completed"
+    assert late.value.facts()["newest_turn_id"] == second
+    assert run(parts(store, ScriptedModel(says("ok"))), store, second, "run-2") == "completed"
+    assert task(store, made_for.id).status == "done"
+
+
+def test_21_stop_of_the_turn_that_is_at_work_or_waits_stops_it_and_may_come_twice(store: Store) -> None:
+    for orders, status in (((), "queued"), (("order-1",), "waiting")):
+        made_for = new_task(store, status)
+        tell(store, made_for.id, "go")
+        turn_id = newest_turn(store, made_for.id).id
+        if orders:
+            waiting = parts(store, ScriptedModel(says("ok")), open_orders=lambda _scope, _task: ("order-1",))
+            run(waiting, store, turn_id)
+        assert turn(store, turn_id).status == status
+
+        for _ in range(2):
+            with store.database.transaction(store.workspace_id) as scope:
+                control.stop(scope, made_for.id, turn_id)
+
+        assert task(store, made_for.id).status == "stopped"
+
+
+def test_21_stop_of_another_tasks_turn_is_refused(store: Store) -> None:
+    mine, other = new_task(store), new_task(store, "another")
+    for one in (mine, other):
+        tell(store, one.id, "go")
+
+    with store.database.transaction(store.workspace_id) as scope, pytest.raises(NotFoundError):
+        control.stop(scope, mine.id, newest_turn(store, other.id).id)
+
+    assert (task(store, mine.id).status, task(store, other.id).status) == ("active", "active")
 
 
 def test_10_withdrawing_and_claiming_have_one_winner(store: Store) -> None:

@@ -27,7 +27,6 @@ from runtime.tasks import Plan, Task
 
 STATUSES = ("active", "waiting", "paused", "blocked", "done", "stopped", "archived")
 COMMANDS: dict[str, tuple[str, Callable[[Scope, str], Task]]] = {
-    "stop": ("Stop a task for good", control.stop),
     "pause": ("Pause a task until it is resumed", control.pause),
     "resume": ("Let a paused or blocked task go on", control.resume),
     "archive": ("Put a task away; its works stay", control.archive),
@@ -43,6 +42,12 @@ class PlanBudget(Body):
     kinds: list[Literal["image", "video", "audio", "model3d"]] = Field(default_factory=list)
     count: Annotated[int, Field(ge=0, le=10_000)] | None = None
     expires_at: AwareDatetime | None = None
+
+
+class StopTask(Body):
+    """`turn_id` is the turn that the stop is meant for: once that one's work is over, nothing is stopped."""
+
+    turn_id: str | None = None
 
 
 class PatchTask(Body):
@@ -73,6 +78,11 @@ def tasks_api(parts: WebParts) -> Door:
             control.set_autonomy(scope, task_id, body.autonomy)
         if "budget" in body.model_fields_set:
             control.set_plan(scope, task_id, _plan(scope, task, body.budget))
+        return task_by_id(scope, task_id)
+
+    @door.acts("/api/v1/tasks/<task_id>/stop", "Stop a task for good", body=StopTask)
+    def stop_task(scope: Scope, speaker: Speaker, body: StopTask, task_id: str) -> dict[str, Any]:
+        control.stop(scope, task_id, body.turn_id)
         return task_by_id(scope, task_id)
 
     for name, (summary, command) in COMMANDS.items():

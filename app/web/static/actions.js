@@ -4,7 +4,8 @@ import { refreshSoon } from "./live.js";
 import { tell } from "./toasts.js";
 
 const BUTTONS = {
-  task: ({ taskId, command }) => call("POST", `/api/v1/tasks/${taskId}/${command}`, {}),
+  task: ({ taskId, command, turnId }) =>
+    call("POST", `/api/v1/tasks/${taskId}/${command}`, turnId ? { turn_id: turnId } : {}),
   withdraw: ({ messageId }) => call("POST", `/api/v1/messages/${messageId}/withdraw`, {}),
   cancel: ({ generationId }) => call("POST", `/api/v1/generations/${generationId}/cancel`, {}),
   skill: ({ skillId, command, version }) =>
