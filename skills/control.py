@@ -37,7 +37,8 @@ def disable(scope: Scope, stem: str, by: str) -> Skill:
 def rollback(scope: Scope, stem: str, by: str, to: int | None = None) -> Skill:
     """Serve the version with the number `to`, else the one that served before; the file stays as it is.
 
-    What the file holds is then not taken again until it holds something else. Raises ConflictError when nothing
+    What the file holds is then not taken again until it holds something else, and what served since the chosen version
+    did serves again only by a person's word: no failure brings it back. Raises ConflictError when nothing
     served before, RefusedError for a version that was never live.
     """
     del by
@@ -55,6 +56,7 @@ def rollback(scope: Scope, stem: str, by: str, to: int | None = None) -> Skill:
     if candidate is not None:
         promotion.drop_candidate(scope, skill)
     after = promotion.point(scope, skill, target)
+    versions.roll_back(scope, current, target)
     return book.save(scope, replace(after, refused_sha="" if held == target.sha else held))
 
 

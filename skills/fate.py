@@ -26,7 +26,7 @@ def of_save(scope: Scope, stem: str, sha: str) -> Fate:
         return Fate("unseen", None, ())
     version = versions.by_sha(scope, stem, sha)
     if skill.refused_sha == sha:
-        state = version.stage if version is not None and version.stage in {"quarantined", "retired"} else "refused"
+        state = version.stage if version is not None and version.stage in {"quarantined", "retired", "rolled_back"} else "refused"
         return Fate(state, version, skill.problems)
     if version is None:
         return Fate("unseen", None, ())

@@ -59,8 +59,8 @@ skill_versions = sa.Table(
     sa.UniqueConstraint("workspace_id", "skill_id", "sha"),
     sa.CheckConstraint("author in ('shipped', 'person', 'agent')", name="author"),
     sa.CheckConstraint(
-        "stage in ('checked', 'waiting', 'dry_run', 'shadow', 'canary', 'active', 'superseded', 'quarantined',"
-        " 'refused', 'retired')",
+        "stage in ('checked', 'waiting', 'dry_run', 'shadow', 'canary', 'active', 'superseded', 'rolled_back',"
+        " 'quarantined', 'refused', 'retired')",
         name="stage",
     ),
 )

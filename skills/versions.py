@@ -24,7 +24,8 @@ _RETRIES = 4
 class Version:
     """A source that passed the checks.
 
-    `functions` are as they are registered, but for the address. `stage` is how far it came, and `stage_facts` what is
+    `functions` are as they are registered, but for the address. `stage` is how far it came (`superseded`: another
+    serves in its place, `rolled_back`: a person chose an earlier one over it), and `stage_facts` what is
     known of that: `dry_run`, `shadow`, `canary`, `asked` (cards), `restored` (by a quarantine of its successor).
     """
 
@@ -154,7 +155,7 @@ def served_with(scope: Scope, stem: str, function_id: str, by: datetime | None =
 
 
 def served_before(scope: Scope, stem: str, than: Version) -> Version | None:
-    """The good version that served last before this one: neither quarantined nor refused."""
+    """The good version that served last before this one: neither quarantined nor one that a person went back from."""
     query = (
         scope.select(skill_versions)
         .where(
@@ -178,6 +179,16 @@ def stage(scope: Scope, version_id: str, to: str, **facts: Any) -> Version:
         values["active_at"] = scope.now
     scope.change(scope.update(skill_versions).where(skill_versions.c.id == version_id).values(**values))
     return get(scope, version_id)
+
+
+def roll_back(scope: Scope, current: Version, target: Version) -> None:
+    """A person chose `target` over `current`, which serves no more: neither that one, nor what served after `target`
+    did, serves again by itself.
+    """
+    since = (skill_versions.c.id == current.id) | (skill_versions.c.active_at > target.active_at)
+    passed = (skill_versions.c.skill_id == current.skill_id) & (skill_versions.c.stage == "superseded") & since
+    chosen_over = passed & (skill_versions.c.id != target.id)
+    scope.change(scope.update(skill_versions).where(chosen_over).values(stage="rolled_back"))
 
 
 def diff(before: Version | None, after: Version) -> str:

@@ -12,7 +12,7 @@ from skills.versions import Version
 
 _MOST = 12
 _LONGEST_REASON = 300
-_FELL = ("quarantined", "refused")
+_FELL = ("quarantined", "refused", "rolled_back")
 CIRCLE = 2
 """So many changes of the agent in a row that did not hold are a circle."""
 

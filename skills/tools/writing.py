@@ -24,8 +24,8 @@ _PAUSE_SECONDS = 0.1
 _SEEN_WHOLE = 5_000
 _ON_ITS_WAY = frozenset(("unseen", "checked"))
 # The same text served before; the save that was just made brings it back.
-_OLD = frozenset(("superseded",))
-_FELL = frozenset(("refused", "quarantined", "retired"))
+_OLD = frozenset(("superseded", "rolled_back"))
+_FELL = frozenset(("refused", "quarantined", "retired", "rolled_back"))
 _SAYS = {
     "unseen": "saved; the sidecar has not looked at it yet: see read_skill later",
     "checked": "checked; it is on its way, or its skill is turned off",
@@ -35,6 +35,7 @@ _SAYS = {
     "canary": "checked; the next few runs begin on it, then it serves alone",
     "active": "live",
     "superseded": "it was live, and a newer version serves now",
+    "rolled_back": "a person went back to an earlier version from it; that one serves",
     "refused": "it does not serve; what served before goes on",
     "quarantined": "it failed again and again and was taken out; what served before goes on",
     "retired": "the skill is retired",

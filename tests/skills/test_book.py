@@ -303,11 +303,40 @@ def test_rollback_moves_the_pointer_and_the_file_is_not_taken_again(store: Store
             control.rollback(scope, "x", "person", to=3)
         back = control.rollback(scope, "x", "person")
         assert (back.version_id, back.refused_sha, back.candidate_id) == (one.id, never.sha, None)
-        assert versions.get(scope, two.id).stage == "superseded"
+        assert versions.get(scope, two.id).stage == "rolled_back"
         forth = control.rollback(scope, "x", "person", to=2)
         assert forth.version_id == two.id
         with pytest.raises(NotFoundError):
             control.rollback(scope, "x", "person", to=9)
+
+
+def test_no_failure_brings_back_what_a_person_went_back_from(store: Store) -> None:
+    # Given four versions, of which a person went back from the two newest
+    found = []
+    for text in "1234":
+        with store.database.transaction(store.workspace_id) as scope:
+            found.append(live(scope, "x", text))
+        store.clock.advance(timedelta(minutes=1))
+    one, two, three, four = found
+    with store.database.transaction(store.workspace_id) as scope:
+        control.rollback(scope, "x", "person", to=2)
+        stages = [versions.get(scope, version.id).stage for version in found]
+        assert stages == ["superseded", "active", "rolled_back", "rolled_back"]
+        # When the one that serves fails, then the one before it serves again, and none of those
+        assert _fails(scope, two, "r1", "r2", "r3").version_id == one.id
+    # When a person chooses one of them all the same, then it serves; going back leads to an older one
+    with store.database.transaction(store.workspace_id) as scope:
+        assert control.rollback(scope, "x", "person", to=4).version_id == four.id
+        with pytest.raises(ConflictError, match="served before"):
+            control.rollback(scope, "x", "person")
+        assert _fails(scope, four, "r4", "r5", "r6").status == "quarantined"
+        assert versions.get(scope, three.id).stage == "rolled_back"
+    # When its content is saved again, then it goes the way of any version
+    with store.database.transaction(store.workspace_id) as scope:
+        again = live(scope, "x", "3")
+        assert (again.id, again.stage) == (three.id, "active")
+        assert fate.of_save(scope, "x", four.sha).state == "quarantined"
+        assert fate.of_save(scope, "x", one.sha).state == "rolled_back"
 
 
 def test_turned_off_and_on_and_taken_away(store: Store) -> None:

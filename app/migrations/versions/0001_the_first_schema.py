@@ -613,7 +613,7 @@ def upgrade() -> None:
         sa.Column("active_at", core.columns.Utc(), nullable=True),
         sa.CheckConstraint("author in ('shipped', 'person', 'agent')", name=op.f("ck_skill_versions_author")),
         sa.CheckConstraint(
-            "stage in ('checked', 'waiting', 'dry_run', 'shadow', 'canary', 'active', 'superseded', 'quarantined', 'refused', 'retired')",
+            "stage in ('checked', 'waiting', 'dry_run', 'shadow', 'canary', 'active', 'superseded', 'rolled_back', 'quarantined', 'refused', 'retired')",
             name=op.f("ck_skill_versions_stage"),
         ),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspaces.id"], name=op.f("fk_skill_versions_workspace_id")),
