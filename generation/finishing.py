@@ -27,6 +27,7 @@ def finish(
     claim: str | None = None,
     object_ids: Sequence[str] = (),
     hold: Hold | None = None,
+    tell: bool = True,
 ) -> bool:
     """Move an order to its end; False, with nothing changed, when it has ended before or is no longer held.
 
@@ -34,7 +35,7 @@ def finish(
     other ends give back what was held, less what the provider charged. Whatever is claimed beyond what was agreed is
     kept and contested, and the person told. What is unresolved keeps its money until its deadline. The
     task learns of the first end only: a late end of an unresolved order, like any end of a stopped task's order, wakes
-    nothing.
+    nothing; and without `tell` the caller tells it.
     """
     order = get(scope, order_id)
     if not may_become(order.state, state):
@@ -73,7 +74,7 @@ def finish(
         words = contested_in_words(order.title, order.provider, claim, order.agreed, billed)
         notices.tell(scope, "person", words, f"contested:{order_id}", order.task_id)
     scope.changed("generation", order_id)
-    if order.open and order.task_id is not None:
+    if tell and order.open and order.task_id is not None:
         still_open = open_of_task(scope, order.task_id)
         outcomes.arrived(scope, order.task_id, order_id, still_open, succeeded=state is State.SUCCEEDED)
     LOG.info("order ended", extra={"order_id": order_id, "state": state.value})

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from core.database import Database, Scope
 from core.settings import Settings
+from generation.capabilities import Capabilities
 from generation.provider import Provider
 
 
@@ -36,6 +37,8 @@ class Parts(Protocol):
     def database(self) -> Database: ...
     @property
     def providers(self) -> Mapping[str, Provider]: ...
+    @property
+    def capabilities(self) -> Capabilities: ...
     @property
     def assets(self) -> AssetStore: ...
 

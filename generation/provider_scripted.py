@@ -63,6 +63,10 @@ class ScriptedProvider:
     def foresee(self, question: Question, *answers: Answer) -> None:
         self._foreseen[question].extend(answers)
 
+    def offer(self, *offers: Offer) -> None:
+        """Offer these from now on."""
+        self._offers = offers
+
     def forget(self) -> None:
         """Drop the answers that nobody asked for."""
         self._foreseen.clear()

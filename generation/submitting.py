@@ -25,6 +25,7 @@ from generation.provider import (
     NotAcceptedError,
     Provider,
 )
+from generation.repricing import Asked, ask_afresh, asked_now
 from generation.states import ENDED, State
 from runtime import tasks
 
@@ -81,11 +82,22 @@ class _Submission:
         except NotFoundError as error:
             self._finish(State.FAILED, f"what it should be made from is gone: {error}")
             return
-        if self._begin():
+        price: Asked | UnavailableError
+        try:
+            price = asked_now(self._parts.capabilities, self._order)
+        except InvalidError as error:
+            self._finish(State.FAILED, str(error))
+            return
+        except UnavailableError as error:
+            price = error
+        if self._begin(price):
             self._send(provider, request)
 
-    def _begin(self) -> bool:
-        """Mark the order as perhaps sent, before anything is; False when it is no longer to be sent."""
+    def _begin(self, price: Asked | UnavailableError) -> bool:
+        """Mark the order as perhaps sent, before anything is; False when it is not to be sent now, or no more.
+
+        It is sent for what was agreed, or for less; while no price can be had, it waits.
+        """
         order = self._order
         with self._parts.database.transaction(self._workspace_id, "order.submitting") as scope:
             unwanted = _why_unwanted(scope, order.id)
@@ -97,6 +109,12 @@ class _Submission:
             limit = timedelta(seconds=self._parts.settings.order_deadline_seconds)
             if order.error is not None and order.created_at + limit <= scope.now:
                 finish(scope, order.id, State.FAILED, error=order.error, hold=self._hold)
+                return False
+            if isinstance(price, UnavailableError):
+                self._hold.write(scope, error=str(price), news_at=scope.now)
+                return False
+            if not price.is_agreed(order):
+                ask_afresh(scope, self._hold, order, price, self._parts.settings.overrun_factor)
                 return False
             self._hold.write(
                 scope,

@@ -8,6 +8,7 @@ from pathlib import Path
 from core.clock import SystemClock
 from core.database import Database
 from core.settings import Settings
+from generation.capabilities import Capabilities
 from generation.submitting import submit
 from tests.generation.world import Parts, Studio, studio_provider
 from workspace.assets import Assets
@@ -19,6 +20,7 @@ def main(url: str, home: str, workspace_id: str, order_id: str, studio_url: str)
         settings=Settings(home=Path(home), lease_seconds=2),
         database=Database(url, clock=SystemClock()),
         providers={"studio": provider},
+        capabilities=Capabilities({"studio": provider}, SystemClock()),
         assets=Assets(f"file://{home}/assets"),
     )
     submit(parts, workspace_id, order_id)

@@ -110,6 +110,7 @@ class Parts:
     settings: Settings
     database: Database
     providers: dict[str, Provider]
+    capabilities: Capabilities
     assets: Assets
 
 
@@ -256,13 +257,14 @@ class World:
 def world_of(store: Store, home: Path, provider: Provider, **settings: Any) -> World:
     """A world whose only provider is this one."""
     providers = {provider.name: provider}
+    capabilities = Capabilities(providers, store.clock)
     parts = Parts(
         settings=Settings(home=home, **settings),
         database=store.database,
         providers=providers,
+        capabilities=capabilities,
         assets=Assets(f"file://{home / 'assets'}"),
     )
-    capabilities = Capabilities(providers, store.clock)
     world = World(store, parts, capabilities)
     desk = Desk(capabilities, workspace.objects, parts.settings.overrun_factor)
     world.tools = {tool.name: tool for tool in generation_tools(desk)}

@@ -1,0 +1,100 @@
+"""A price that has risen between the yes and the sending: nothing is sent, and a person is asked afresh."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from core.database import Scope
+from core.errors import InvalidError
+from generation import quotes
+from generation.billing import most_of
+from generation.capabilities import Capabilities
+from generation.drafts import Draft
+from generation.finishing import finish
+from generation.lease import Hold
+from generation.orders import Order, open_of_task
+from generation.states import State
+from runtime import cards, waits
+
+ENDED = "its price has risen since it was approved, so it was not sent"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What an order costs at its provider now."""
+
+    amount: Decimal
+    currency: str
+
+    def is_agreed(self, order: Order) -> bool:
+        """Whether it may be sent for this: it costs no more than its quote."""
+        return self.currency == order.currency and self.amount <= order.quote
+
+
+def asked_now(capabilities: Capabilities, order: Order) -> Asked:
+    """Raises UnavailableError when the provider names no prices, InvalidError when it offers this no more."""
+    for listed in capabilities.listed(order.kind):
+        if (listed.provider, listed.offer.model) == (order.provider, order.model):
+            price = listed.offer.price
+            return Asked(price.of(order.params.get("seconds")), price.currency)
+    raise InvalidError(f"{order.provider} offers {order.model} no more; nothing was sent")
+
+
+def ask_afresh(scope: Scope, hold: Hold, order: Order, price: Asked, overrun: Decimal) -> None:
+    """End an order that was not sent, and open the card that asks for it at the new price.
+
+    A task that waits for the order waits for the card instead: no inference is needed to learn of it.
+    """
+    reason = f"{ENDED}: {order.quote} {order.currency} was agreed, {price.amount} {price.currency} is asked now"
+    asks = order.task_id is not None
+    if not finish(scope, order.id, State.CANCELLED, error=reason, hold=hold, tell=not asks) or order.task_id is None:
+        return
+    draft = _draft(order, price, overrun)
+    card = cards.open_card(
+        scope,
+        kind="quote",
+        title=f"Approve {quotes.heading([draft])}?",
+        body=f"{order.title!r} was not sent: its price has risen from {order.quote} {order.currency} "
+        f"to {price.amount} {price.currency} since it was agreed",
+        options=cards.QUOTE_OPTIONS,
+        cause=f"{order.id}:repriced",
+        task_id=order.task_id,
+        turn_id=order.turn_id,
+        quote=quotes.quote([draft]),
+        subject=quotes.subject([draft], order.turn_id),
+        expires_at=scope.now + quotes.LAST,
+    )
+    _wait_for(scope, order.task_id, order.id, card.id)
+
+
+def _draft(order: Order, price: Asked, overrun: Decimal) -> Draft:
+    decision = ":".join(order.call_id.split(":")[:3])
+    return Draft(
+        # An order is made once a call: this one is made by the card.
+        call_id=f"{decision}:{order.id}",
+        digest=order.digest,
+        title=order.title,
+        kind=order.kind,
+        provider=order.provider,
+        model=order.model,
+        params=order.params,
+        inputs=order.inputs,
+        object_id=order.object_id,
+        base_version=order.base_version,
+        quote=price.amount,
+        most=most_of(price.amount, overrun),
+        currency=price.currency,
+    )
+
+
+def _wait_for(scope: Scope, task_id: str, order_id: str, card_id: str) -> None:
+    wait = waits.current(scope, task_id)
+    if wait is None or order_id not in wait.refs:
+        return
+    still_open = set(open_of_task(scope, task_id))
+    left = [ref for ref in wait.refs if ref in still_open]
+    if left:
+        waits.begin(scope, task_id, wait.turn_id, "generation", left)
+    else:
+        waits.begin(scope, task_id, wait.turn_id, "card", [card_id])

@@ -1,0 +1,198 @@
+"""A price that rises between the yes and the sending: nothing is sent at it, and a person is asked afresh."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from core.errors import ConflictError, UnavailableError
+from generation.capabilities import Capabilities
+from generation.orders import Order
+from generation.provider import JobNews, JobState, Offer
+from generation.provider_scripted import PICTURES, SOUNDS, ScriptedProvider
+from generation.states import State
+from runtime import cards, control, inbox, tasks, waits
+from tests.generation.world import World, world_of
+from tests.support.databases import Store
+
+SOUND_10 = ("generate_audio", {"prompt": "Waves", "title": "Waves", "seconds": 10})
+JOB = JobNews("job_1", JobState.RUNNING)
+
+
+def at(offer: Offer, amount: str, currency: str = "USD") -> Offer:
+    return replace(offer, price=replace(offer.price, amount=Decimal(amount), currency=currency))
+
+
+@pytest.fixture
+def provider() -> ScriptedProvider:
+    return ScriptedProvider()
+
+
+@pytest.fixture
+def scripted(store: Store, tmp_path: Path, provider: ScriptedProvider) -> World:
+    return world_of(store, tmp_path / "home", provider)
+
+
+def approved(world: World) -> Order:
+    """A sound of ten seconds that a person has approved on a card, and whose task waits for it."""
+    world.limits(free_per_operation=Decimal("0.05"))
+    task = world.task()
+    fence = world.turn(task)
+    world.decide(fence, 1, SOUND_10)
+    world.call(task, fence, 1, 0)
+    (card,) = world.cards(task)
+    with world.scope() as scope:
+        fence.close(scope, "waiting", "")
+        waits.begin(scope, task.id, fence.turn_id, "card", [card.id])
+    world.answer(card, "approve")
+    (order,) = world.orders()
+    return order
+
+
+def pass_time(world: World) -> None:
+    """A list of prices is kept for a minute."""
+    world.store.clock.advance(timedelta(hours=2))
+
+
+def test_40_a_price_that_has_risen_since_the_yes_is_asked_about_and_nothing_is_sent(
+    scripted: World, provider: ScriptedProvider
+) -> None:
+    order = approved(scripted)
+    provider.offer(at(SOUNDS, "0.10"), PICTURES)
+    pass_time(scripted)
+
+    assert scripted.submit(order).state == State.CANCELLED
+
+    ended = scripted.get(order.id)
+    assert provider.asked == []
+    assert "0.1 USD was agreed, 1.00 USD is asked now" in (ended.error or "")
+    assert scripted.reservation_states() == ["released"]
+    (card,) = scripted.cards()
+    assert (card.kind, card.quote and card.quote["amount"]) == ("quote", "1.00")
+    assert "risen from 0.1 USD to 1.00 USD" in card.body
+    task_id = str(order.task_id)
+    with scripted.scope() as scope:
+        wait = waits.current(scope, task_id)
+        assert wait is not None
+        assert (wait.kind, wait.refs) == ("card", (card.id,))
+        assert inbox.unread(scope, task_id) == []
+
+    scripted.answer(card, "approve")
+
+    _, again = scripted.orders()
+    assert (again.quote, again.params, again.digest) == (Decimal("1.00"), order.params, order.digest)
+    with scripted.scope() as scope:
+        wait = waits.current(scope, task_id)
+        assert wait is not None
+        assert (wait.kind, wait.refs) == ("generation", (again.id,))
+    provider.foresee("submit", JOB)
+    assert scripted.submit(again).state == State.RUNNING
+    assert scripted.submit(order).next == "end"
+    assert [request.key for _, request in provider.asked] == [again.key]
+    with pytest.raises(ConflictError):
+        scripted.answer(card, "approve")
+
+
+def test_40_a_price_that_rises_again_is_asked_about_again(scripted: World, provider: ScriptedProvider) -> None:
+    order = approved(scripted)
+    for n, price in enumerate(("0.02", "0.03", "0.04"), 1):
+        provider.offer(at(SOUNDS, price))
+        pass_time(scripted)
+        scripted.submit(order)
+        (card,) = scripted.cards()
+        scripted.answer(card, "approve")
+        order = scripted.orders()[n]
+    assert (order.quote, scripted.reservation_states()) == (Decimal("0.40"), ["released"] * 3 + ["held"])
+    assert len(order.key) < 160
+    assert provider.asked == []
+
+
+def test_40_a_refused_new_price_is_told_and_nothing_is_ordered(scripted: World, provider: ScriptedProvider) -> None:
+    order = approved(scripted)
+    provider.offer(at(SOUNDS, "0.10"))
+    pass_time(scripted)
+    scripted.submit(order)
+    (card,) = scripted.cards()
+    scripted.answer(card, "refuse")
+    assert len(scripted.orders()) == 1
+    with scripted.scope() as scope:
+        assert [item.ref_id for item in inbox.unread(scope, str(order.task_id))] == [card.id]
+
+
+def test_36_what_no_card_was_shown_for_is_asked_about_too(scripted: World, provider: ScriptedProvider) -> None:
+    task = scripted.task()
+    fence = scripted.turn(task)
+    kept, moved = scripted.order(task, fence, 1, tool="generate_image"), scripted.order(task, fence, 2)
+    with scripted.scope() as scope:
+        fence.close(scope, "waiting", "")
+        waits.begin(scope, task.id, fence.turn_id, "generation", [kept.id, moved.id])
+    provider.offer(at(SOUNDS, "0.02"), PICTURES)
+    pass_time(scripted)
+    assert scripted.submit(moved).state == State.CANCELLED
+    assert len(scripted.cards(task)) == 1
+    with scripted.scope() as scope:
+        wait = waits.current(scope, task.id)
+        assert wait is not None
+        assert (wait.kind, wait.refs) == ("generation", (kept.id,))
+
+
+@pytest.mark.parametrize("amount", ["0.01", "0.005"])
+def test_a_price_that_is_no_higher_is_sent(scripted: World, provider: ScriptedProvider, amount: str) -> None:
+    order = approved(scripted)
+    provider.offer(at(SOUNDS, amount))
+    pass_time(scripted)
+    provider.foresee("submit", JOB)
+    assert scripted.submit(order).state == State.RUNNING
+    assert scripted.get(order.id).quote == Decimal("0.10")
+
+
+def test_40_another_currency_is_another_price(scripted: World, provider: ScriptedProvider) -> None:
+    order = approved(scripted)
+    provider.offer(at(SOUNDS, "0.01", "EUR"))
+    pass_time(scripted)
+    assert scripted.submit(order).state == State.CANCELLED
+    assert provider.asked == []
+
+
+def test_what_is_offered_no_more_is_not_sent(scripted: World, provider: ScriptedProvider) -> None:
+    order = approved(scripted)
+    provider.offer(PICTURES)
+    pass_time(scripted)
+    assert scripted.submit(order).state == State.FAILED
+    assert "offers scripted-sound no more" in (scripted.get(order.id).error or "")
+    assert (provider.asked, scripted.reservation_states()) == ([], ["released"])
+
+
+class Silent(Capabilities):
+    """Of a provider that names no prices for now."""
+
+    def listed(self, kind: str | None = None) -> list[object]:  # type: ignore[override]
+        raise UnavailableError("no list of prices")
+
+
+def test_while_no_price_can_be_had_nothing_is_sent(scripted: World, provider: ScriptedProvider) -> None:
+    order = approved(scripted)
+    there = scripted.parts
+    scripted.parts = replace(there, capabilities=Silent({}, scripted.store.clock))
+    assert scripted.submit(order).state == State.ORDERED
+    assert scripted.get(order.id).error == "no list of prices"
+    scripted.parts = there
+    provider.foresee("submit", JOB)
+    assert scripted.submit(order).state == State.RUNNING
+
+
+def test_21_the_new_price_of_a_stopped_task_is_not_asked_about(scripted: World, provider: ScriptedProvider) -> None:
+    order = approved(scripted)
+    provider.offer(at(SOUNDS, "0.10"))
+    pass_time(scripted)
+    with scripted.scope() as scope:
+        control.stop(scope, str(order.task_id))
+    assert scripted.submit(order).state == State.CANCELLED
+    assert scripted.cards() == []
+    with scripted.scope() as scope:
+        assert tasks.get(scope, str(order.task_id)).status == "stopped"
+        assert cards.listing(scope, state="open") == []
