@@ -1,15 +1,19 @@
-"""The shelf begins when it can: what is away at its start is waited for."""
+"""The shelf begins when it can: what is away at its start is waited for, and what is saved meanwhile is not lost."""
 
 from __future__ import annotations
 
 import logging
-from pathlib import Path
+import threading
+import time
+from pathlib import Path, PosixPath
 
 import pytest
 
+from sidecar.folders import Folder
+from skills import book, versions
 from tests.sidecar.beside import shelf_beside
 from tests.support.engines import RunningEngine
-from tests.support.sidecar import hello
+from tests.support.sidecar import RunningSidecar, hello
 from tests.support.waiting import until
 
 pytestmark = [pytest.mark.long, pytest.mark.parametrize("any_engine", ["embedded"], indirect=True)]
@@ -24,3 +28,39 @@ def test_a_database_that_comes_later_is_waited_for(
         skills.prepare()
         skills.save("late", hello(1, "late/asked"))
         skills.live("late", 1)
+
+
+class SlowToSay(PosixPath):
+    """A folder whose first reader has what it read, and is kept from going on with it for a while."""
+
+    reading = threading.Event()
+    read_again = threading.Event()
+
+    def read_bytes(self) -> bytes:
+        found = super().read_bytes()
+        if self.reading.is_set():
+            self.read_again.set()
+        else:
+            self.reading.set()
+            self.read_again.wait(3)
+            time.sleep(1)
+        return found
+
+
+def served(skills: RunningSidecar) -> str:
+    """The source of what serves."""
+    with skills.reading() as scope:
+        row = book.find(scope, "twice")
+        return versions.get(scope, row.version_id).source if row is not None and row.version_id is not None else ""
+
+
+def test_of_two_readings_the_newer_one_counts(any_engine: RunningEngine, tmp_path: Path) -> None:
+    file = tmp_path / "own" / "twice.py"
+    file.parent.mkdir()
+    file.write_text(hello(1, "twice/asked"))
+    with shelf_beside(any_engine, tmp_path / "home", folders=[Folder(SlowToSay(file.parent), "person")]) as skills:
+        assert SlowToSay.reading.wait(60)
+        file.write_text(hello(2, "twice/asked"))
+        until("the newer one serves", lambda: "VALUE = 2" in served(skills), 60)
+        time.sleep(2)
+        assert "VALUE = 2" in served(skills)
