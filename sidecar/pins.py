@@ -114,8 +114,8 @@ class Pins:
             if run is not None:
                 version = versions.get(scope, run.version_id)
                 runs.called(scope, call.run_id)
-                if isinstance(run.output, dict) and (why := run.output.get("skipped")) and run.ended_at:
-                    return Skipped(str(why))
+                if run.stage == runs.SKIPPED:
+                    return Skipped(str((run.output or {}).get("skipped")))
             else:
                 chosen = self._choose(scope, call)
                 if chosen is None:
@@ -132,7 +132,7 @@ class Pins:
                     handler=version.is_handler(call.function_id),
                 )
                 if (why := self._repeated(scope, call)) is not None:
-                    runs.ended(scope, call.run_id, "completed", output={"skipped": why})
+                    runs.ended(scope, call.run_id, "completed", output={"skipped": why}, stage=runs.SKIPPED)
                     return Skipped(why)
         self._remember(call.run_id, version)
         return version

@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 import sqlalchemy as sa
 
 from core.database import Scope
+from skills.runs import SKIPPED
 from skills.tables import skill_runs
 
 
@@ -26,7 +27,7 @@ class Day:
 
 
 def days(scope: Scope, stem: str, zone: tzinfo, count: int = 14) -> list[Day]:
-    """The last `count` days up to today, oldest first; handlers of failures are not counted."""
+    """The last `count` days up to today, oldest first; neither handlers of failures nor skipped runs count."""
     today = scope.now.astimezone(zone).date()
     return [_day(scope, stem, zone, today - timedelta(days=back)) for back in reversed(range(count))]
 
@@ -38,6 +39,7 @@ def _day(scope: Scope, stem: str, zone: tzinfo, day: date) -> Day:
             skill_runs.c.skill_id == stem,
             skill_runs.c.began_at >= _midnight(day, zone),
             skill_runs.c.began_at < _midnight(day + timedelta(days=1), zone),
+            skill_runs.c.stage != SKIPPED,
             sa.not_(skill_runs.c.handler),
         )
         .group_by(skill_runs.c.status)

@@ -9,6 +9,8 @@ from skills import book, versions
 from skills.problem import Problem
 from skills.versions import Version
 
+_TAKEN_OUT = frozenset(("quarantined", "retired", "rolled_back"))
+
 
 @dataclass(frozen=True)
 class Fate:
@@ -26,7 +28,7 @@ def of_save(scope: Scope, stem: str, sha: str) -> Fate:
         return Fate("unseen", None, ())
     version = versions.by_sha(scope, stem, sha)
     if skill.refused_sha == sha:
-        state = version.stage if version is not None and version.stage in {"quarantined", "retired", "rolled_back"} else "refused"
+        state = version.stage if version is not None and version.stage in _TAKEN_OUT else "refused"
         return Fate(state, version, skill.problems)
     if version is None:
         return Fate("unseen", None, ())

@@ -19,6 +19,9 @@ MAX_KEPT = 64 * 1024
 
 UNSERVED = "unserved"
 """The stage of a run that ended while nobody served it."""
+SKIPPED = "skipped"
+"""The stage of a run that the start guard ended before the skill heard of it."""
+_NEVER_RAN = (UNSERVED, SKIPPED)
 
 Ended = Literal["completed", "failed", "cancelled", "lost"]
 
@@ -29,7 +32,7 @@ class SkillRun:
 
     `stage` is `live`, `canary` where it runs on a candidate, or `unserved`: it ended before the skill was called for
     it, or the engine gave up because nobody answered. Such a run counts among those of its version, and speaks neither
-    for nor against that. `handler` tells that the function hears of another's failures (its `on_failure`): what becomes
+    for nor against that. One that is `skipped` was not to begin and ended at once; it counts nowhere. `handler` tells that the function hears of another's failures (its `on_failure`): what becomes
     of it speaks neither for nor against the version either.
     """
 
@@ -201,7 +204,10 @@ def of_skill(
 def completed(scope: Scope, version_id: str, limit: int) -> list[SkillRun]:
     """The newest runs of a version that ended well: what a change to it is tried on."""
     query = scope.select(skill_runs).where(
-        skill_runs.c.version_id == version_id, skill_runs.c.status == "completed", _is_no_handler()
+        skill_runs.c.version_id == version_id,
+        skill_runs.c.status == "completed",
+        skill_runs.c.stage != SKIPPED,
+        _is_no_handler(),
     )
     newest = query.order_by(skill_runs.c.ended_at.desc(), skill_runs.c.run_id.desc()).limit(limit)
     return [_run(row) for row in scope.rows(newest)]
@@ -212,7 +218,7 @@ def has_ended(scope: Scope, version_id: str) -> bool:
     query = scope.select(skill_runs.c.run_id).where(
         skill_runs.c.version_id == version_id,
         skill_runs.c.status.in_(("completed", "failed")),
-        skill_runs.c.stage != UNSERVED,
+        skill_runs.c.stage.not_in(_NEVER_RAN),
     )
     return scope.first(query.limit(1)) is not None
 
@@ -233,7 +239,7 @@ def failed_in_a_row(scope: Scope, version_id: str, function_id: str, most: int) 
         skill_runs.c.version_id == version_id,
         skill_runs.c.function_id == function_id,
         skill_runs.c.status.in_(("completed", "failed")),
-        skill_runs.c.stage != UNSERVED,
+        skill_runs.c.stage.not_in(_NEVER_RAN),
     )
     newest_first = query.order_by(skill_runs.c.ended_at.desc(), skill_runs.c.run_id.desc())
     newest = [row.status for row in scope.rows(newest_first.limit(most))]
@@ -241,11 +247,12 @@ def failed_in_a_row(scope: Scope, version_id: str, function_id: str, most: int) 
 
 
 def rates(scope: Scope, stem: str, since: datetime, *, version_id: str | None = None) -> Rates:
-    """How the runs that began since then and have ended did; handlers of failures are not counted."""
+    """How the runs that began since then and have ended did; neither handlers of failures nor skipped ones count."""
     query = scope.select(skill_runs).where(
         skill_runs.c.skill_id == stem,
         skill_runs.c.began_at >= since,
         skill_runs.c.status != "running",
+        skill_runs.c.stage != SKIPPED,
         _is_no_handler(),
     )
     if version_id is not None:

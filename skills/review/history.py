@@ -9,7 +9,7 @@ from typing import Protocol
 from core.orchestrator.run_history import Run, RunPage
 from skills.review.observed import RunFact
 from skills.review.words import error_text
-from skills.runs import SkillRun
+from skills.runs import SKIPPED, SkillRun
 
 MOST_RUNS = 1000
 _PAGE = 100
@@ -47,12 +47,16 @@ def merged(engine: Sequence[Run], ledger: Sequence[SkillRun], version_id: str, s
     """The runs that began since then on this version, newest first.
 
     The engine has the last word on how a run ended; version, attempts and error stand in the ledger, which also keeps
-    the runs that the engine has forgotten. A run that only the engine knows counts by its time.
+    the runs that the engine has forgotten. A run that only the engine knows counts by its time, and one that was skipped
+    not at all.
     """
     own = {run.run_id: _of_ledger(run) for run in ledger}
     found = dict(own)
     for run in engine:
         found[run.id] = _of_both(run, own.get(run.id), since)
+    for run in ledger:
+        if run.stage == SKIPPED:
+            del found[run.run_id]
     kept = [run for run in found.values() if run.began_at >= since and run.version_id in {None, version_id}]
     return sorted(kept, key=lambda run: run.began_at, reverse=True)
 

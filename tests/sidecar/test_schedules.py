@@ -14,6 +14,7 @@ import pytest
 
 from core.orchestrator.engine import bearer
 from core.orchestrator.signature import HEADER, canonical, sign
+from skills import runs
 from tests.support.engines import SIGNING_KEY, RunningEngine, moved_by_tests, running
 from tests.support.sidecar import RunningSidecar, hello, sidecar
 from tests.support.waiting import until
@@ -122,6 +123,12 @@ def test_a_daily_schedule_begins_once_a_local_date_whatever_the_engine_does(
     assert called(skills, clock, cron, "run_1", first).status_code == 206
     assert called(skills, clock, cron, "run_2", second).json() == skipped.json()
     assert called(skills, clock, cron, "run_3", first + timedelta(days=1)).status_code == 206
+    # It is no success of the version, nor anything else that counts.
+    with skills.reading() as scope:
+        refused = runs.find(scope, "run_2")
+        assert refused is not None
+        assert (refused.stage, runs.rates(scope, "daily", refused.began_at - timedelta(days=1)).ended) == ("skipped", 0)
+        assert not runs.has_ended(scope, refused.version_id)
     # A second daily schedule of the function, or this one at a later hour, has its own run of the date.
     evening, later = "TZ=America/New_York 30 20 * * *", first + timedelta(hours=19)
     assert called(skills, clock, evening, "run_4", later).status_code == 206

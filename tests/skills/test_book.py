@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, timedelta
 from typing import Any
 
 import pytest
@@ -13,7 +13,7 @@ from core.database import Scope
 from core.errors import ConflictError, NotFoundError, RefusedError
 from core.tables import changes, workspaces
 from runtime import cards, notices
-from skills import book, control, drafts, fate, grants, promotion, runs, versions
+from skills import book, control, daily, drafts, fate, grants, promotion, runs, versions
 from skills.problem import Problem
 from skills.versions import Version
 from tests.skills.saved import live, manifest, run, saved
@@ -241,6 +241,28 @@ def test_quiet_runs_rates_and_large_outputs(store: Store) -> None:
         seen = runs.rates(scope, "x", scope.now - timedelta(hours=1))
         assert (seen.completed, seen.failed, seen.other, seen.ended, seen.success) == (1, 1, 1, 3, 0.5)
         assert (seen.retries, seen.median_seconds) == (2, 120.0)
+
+
+def test_a_run_that_was_skipped_counts_nowhere(store: Store) -> None:
+    with store.database.transaction(store.workspace_id) as scope:
+        live(scope, "x", "1")
+        tried = live(scope, "x", "2")
+        run(scope, tried, "r1", "failed")
+        run(scope, tried, "r2", "failed")
+        run(scope, tried, "again", None, "canary")
+        runs.ended(scope, "again", "completed", output={"skipped": "ran already"}, stage=runs.SKIPPED)
+        assert runs.counted(scope, tried.id, "canary") == {}
+        assert runs.completed(scope, tried.id, 5) == []
+        assert runs.failed_in_a_row(scope, tried.id, "work", 3) == 2
+        assert (runs.rates(scope, "x", scope.now).completed, runs.rates(scope, "x", scope.now).success) == (0, 0.0)
+        assert daily.days(scope, "x", UTC, 1)[0].runs == 2
+        promotion.run_failed(scope, "x", tried, "work", "r2", 2)
+        assert versions.get(scope, tried.id).stage == "quarantined"
+        # A run of its own that says such a thing is a run like any other.
+        run(scope, tried, "own", None)
+        runs.ended(scope, "own", "completed", output={"skipped": "nothing to do"})
+        assert runs.has_ended(scope, tried.id)
+        assert runs.completed(scope, tried.id, 5) != []
 
 
 def _fails(scope: Scope, version: Version, *names: str) -> book.Skill:

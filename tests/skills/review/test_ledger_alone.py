@@ -90,6 +90,20 @@ def test_every_number_is_the_same_with_the_history_and_without(store: Store) -> 
         assert numbers(store, gone) == with_history
 
 
+def test_a_run_that_was_skipped_is_none_with_the_history_and_without(store: Store) -> None:
+    version = skill(store)
+    past(store, version, 5)
+    began = store.clock.now()
+    with store.database.transaction(store.workspace_id) as scope:
+        begin(scope, version, "again")
+        runs.ended(scope, "again", "completed", output={"skipped": "ran already"}, stage=runs.SKIPPED)
+    told = [Run("again", "skill-watch", "work", "completed", began.isoformat(), began.isoformat())]
+
+    for engine in (Remembering(told), Remembering()):
+        found = numbers(store, engine)
+        assert (found["runs"], found["completed"]) == (5, 5)
+
+
 def test_the_runs_of_one_function_leave_those_of_another_in_sight(store: Store) -> None:
     version = skill(store)
     past(store, version, 6)
