@@ -276,7 +276,7 @@ def replace(scope: Scope, message_id: str, text: str, *, person_id: str, speaks_
 
 
 def _rename_task(scope: Scope, old: Message, new: Message) -> None:
-    """The goal of the task that was made of the old words is the new ones; where a program said them, it is its task."""
+    """The goal of the task that was made of the old words is the new ones; a program's task where one said them."""
     made_of_it = sa.or_(
         tasks.c.cause == old.id,
         tasks.c.cause.startswith(f"{old.id}:", autoescape=True),
