@@ -15,6 +15,7 @@ pytest_plugins = [
     "tests.support.product",
     "tests.support.browser",
     "tests.support.index_process",
+    "tests.support.told",
 ]
 
 

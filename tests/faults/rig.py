@@ -219,6 +219,8 @@ def settings_of(studio: Studio, model: Model, database_url: str) -> dict[str, st
         "LOOPWRIGHT_GENERATORS": "jobs",
         "LOOPWRIGHT_JOBS_URL": studio.url,
         "LOOPWRIGHT_JOBS_KEY": JOBS_KEY,
+        # What dies in the middle of a step is waited for as long as this.
+        "LOOPWRIGHT_LEASE_SECONDS": "2",
         **MORTAL,
         "OPENAI_API_KEY": MODEL_KEY,
         "OPENAI_BASE_URL": f"{model.url}/v1",

@@ -1,5 +1,6 @@
 """The engine is killed at every hop."""
 
-from tests.kill.matrix import killed_at_every_hop
+from tests.kill.matrix import killed_around_a_card_and_a_memory, killed_at_every_hop
 
 test_story_ends_right = killed_at_every_hop("engine")
+test_a_card_and_a_memory_are_kept = killed_around_a_card_and_a_memory("engine")

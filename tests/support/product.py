@@ -42,13 +42,8 @@ QUICK = {
     "LOOPWRIGHT_RETRY_SECONDS": "1",
     "LOOPWRIGHT_WATCH_SECONDS": "1",
 }
-MORTAL = {
-    # What dies in the middle of a step is waited for as long as this.
-    "LOOPWRIGHT_LEASE_SECONDS": "2",
-    # What is loaded before the forks starts no thread of its own then.
-    "OPENBLAS_NUM_THREADS": "1",
-}
-"""Of a product that is started with `LOADED_FIRST`, and whose processes die."""
+MORTAL = {"OPENBLAS_NUM_THREADS": "1"}
+"""Of a product that is started with `LOADED_FIRST`: what is loaded before the forks starts no thread of its own."""
 
 
 @dataclass(frozen=True)

@@ -79,6 +79,11 @@ def routing_verdicts(product: Product) -> int:
     return sum(one.get("json_schema", {}).get("name") in ("route", "duplicate_check") for one in asked)
 
 
+def decisions(product: Product) -> int:
+    """How often the model was asked what to do next."""
+    return sum(bool(row["request"].get("tools")) for row in model_requests(product))
+
+
 def order_posters(product: Product, seconds: float = 150) -> Posters:
     """Order the three posters and wait until the task is done."""
     message_id = product.say(ORDER)
