@@ -77,9 +77,9 @@ def _take_from(scope: Scope, message: Message) -> None:
         case "routed":
             _close_question(scope, message)
             moved = True
-        case "delivered":
+        case "delivered" | "superseded":
             taken = _from_inbox(scope, message) if message.task_id else _from_main(scope, message)
-            moved = taken and set_state(scope, message.id, "routed", was=("delivered",))
+            moved = taken and set_state(scope, message.id, "routed", was=("delivered", "superseded"))
         case _:
             moved = False
     if not moved:
@@ -101,7 +101,7 @@ def _from_inbox(scope: Scope, message: Message) -> bool:
             inbox.c.kind == "message",
             inbox.c.ref_id == message.id,
             inbox.c.task_id == message.task_id,
-            inbox.c.state == "delivered",
+            inbox.c.state.in_(("delivered", "superseded")),
         )
         .values(state="moved")
     )

@@ -110,7 +110,7 @@ def _end_work(scope: Scope, task_id: str, reason: str) -> Task:
     task = tasks.lock_with_turn(scope, task_id)
     _end_turn(scope, task_id, reason)
     cards.close_open(scope, task_id, "void")
-    inbox.unclaim(scope, task_id)
+    inbox.supersede(scope, task_id)
     waits.end(scope, task_id)
     return task
 

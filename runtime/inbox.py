@@ -137,6 +137,14 @@ def unclaim(scope: Scope, task_id: str) -> None:
     )
 
 
+def supersede(scope: Scope, task_id: str) -> None:
+    """End what nobody will read any more, since its task is closed."""
+    unread_items = scope.update(inbox).where(inbox.c.task_id == task_id, inbox.c.state.in_(("delivered", "claimed")))
+    for row in scope.rows(unread_items.values(state="superseded").returning(inbox.c.kind, inbox.c.ref_id)):
+        if row.kind == "message":
+            set_state(scope, row.ref_id, "superseded", was=("routed", "delivered"))
+
+
 def came_untried(scope: Scope, turn: Turn) -> str | None:
     """The oldest input that came to a turn's task after the turn began and that no step of it has tried to read."""
     if turn.task_id is None or turn.started_at is None:

@@ -38,7 +38,8 @@ messages = sa.Table(
     sa.CheckConstraint("author in ('user', 'agent')", name="author"),
     sa.CheckConstraint("asked_by in ('person', 'program', 'agent')", name="asked_by"),
     sa.CheckConstraint(
-        "state in ('received', 'routed', 'delivered', 'consumed', 'answered', 'withdrawn', 'replaced', 'sent')",
+        "state in ('received', 'routed', 'delivered', 'consumed', 'answered', 'withdrawn', 'replaced', 'superseded', "
+        "'sent')",
         name="state",
     ),
     sa.UniqueConstraint("workspace_id", "client_id"),
@@ -113,7 +114,9 @@ inbox = sa.Table(
     sa.Column("created_at", Utc, nullable=False),
     sa.Column("consumed_at", Utc),
     sa.CheckConstraint("kind in ('message', 'outcome', 'answer', 'object', 'skill')", name="kind"),
-    sa.CheckConstraint("state in ('delivered', 'claimed', 'consumed', 'withdrawn', 'replaced', 'moved')", name="state"),
+    sa.CheckConstraint(
+        "state in ('delivered', 'claimed', 'consumed', 'withdrawn', 'replaced', 'moved', 'superseded')", name="state"
+    ),
     sa.UniqueConstraint("workspace_id", "task_id", "kind", "ref_id"),
     sa.Index("ix_inbox_unread", "workspace_id", "task_id", "state", "created_at"),
     sa.Index("ix_inbox_turn", "workspace_id", "turn_id"),

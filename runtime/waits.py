@@ -11,16 +11,22 @@ import sqlalchemy as sa
 
 from core import statements
 from core.database import Scope
-from runtime.tables import waits
+from runtime.tables import cards, waits
 
 Kind = Literal["generation", "card"]
 _WHO = {"generation": "the generation service", "card": "you"}
-_THEN = {"generation": "the next turn reads the outcomes", "card": "the answer starts the next turn"}
+_THEN = {
+    "generation": "the next turn reads the outcomes; at the deadline a job without an end counts as unresolved",
+    "card": "the answer starts the next turn; at the deadline the question expires, and the next turn reads that",
+}
 
 
 @dataclass(frozen=True)
 class Wait:
-    """`refs` are order ids or card ids, by `kind`; `who` can end it and `then` says what follows."""
+    """`refs` are order ids or card ids, by `kind`; `who` can end it and `then` says what follows.
+
+    `deadline` is when the first of the cards expires; that of orders stands in the orders, which learn it as they go.
+    """
 
     id: str
     task_id: str
@@ -61,9 +67,16 @@ def begin(scope: Scope, task_id: str, turn_id: str, kind: Kind, refs: Sequence[s
         refs=list(refs),
         who=_WHO[kind],
         then=_THEN[kind],
+        deadline=_first_to_expire(scope, refs) if kind == "card" else None,
         created_at=scope.now,
     )
     scope.changed("task", task_id)
+
+
+def _first_to_expire(scope: Scope, card_ids: Sequence[str]) -> datetime | None:
+    asked = scope.select(cards.c.expires_at).where(cards.c.id.in_(list(card_ids)), cards.c.expires_at.is_not(None))
+    found: datetime | None = scope.scalar(asked.order_by(cards.c.expires_at).limit(1))
+    return found
 
 
 def end(scope: Scope, task_id: str) -> None:

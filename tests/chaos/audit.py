@@ -73,7 +73,7 @@ def _lost_messages(seen: Seen) -> Iterator[str]:
             # A message to a task that was stopped meanwhile is answered with words that say so.
             if message["route"] is None or (read is None and not message["replies"]):
                 yield f"message {message['id']} is {state}, but nobody says who read it"
-        elif message["task_id"] not in over:
+        elif state != "superseded" or message["task_id"] not in over:
             yield f"message {message['id']} is {state} and was never read"
 
 

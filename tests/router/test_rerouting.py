@@ -6,7 +6,7 @@ import pytest
 
 from core.errors import ConflictError, InvalidError, NotFoundError
 from router.rerouting import reroute
-from runtime import cards, inbox, messages
+from runtime import cards, control, inbox, messages
 from runtime.messages import Message
 from runtime.tables import turns
 from tests.router.world import World, scripted, verdict
@@ -44,6 +44,20 @@ def test_a_message_moves_to_a_task_of_its_own(store: Store) -> None:
     assert made.goal == "a logo for the bakery"
     assert world.get_task(wrong.id).status == "active"
     assert world.stored_route(message)["outcome"] == "new"
+
+
+def test_a_message_that_a_stopped_task_never_read_can_still_be_moved(store: Store) -> None:
+    world, _ = scripted(store)
+    wrong, right = world.task("Posters"), world.task("Films")
+    message = world.route(world.say("a film of the harbour", to_task_id=wrong.id))
+    with store.database.transaction(world.workspace_id) as scope:
+        control.stop(scope, wrong.id)
+
+    moved = move(world, message, right.id)
+
+    assert (moved.task_id, moved.state) == (right.id, "delivered")
+    assert world.inbox_of(right.id) == [(message.id, "delivered")]
+    assert world.get_task(wrong.id).status == "stopped"
 
 
 def test_new_twice_makes_two_tasks_and_never_reuses_the_first(store: Store) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import threading
+from datetime import timedelta
 
 import httpx
 import pytest
 
-from runtime import cards, inbox, messages
+from app.web.presenters.values import moment
+from generation.tables import orders
+from runtime import cards, inbox, messages, waits
 from tests.web.site.prepared import prepare
 from tests.web.site.site import Site
 
@@ -168,6 +171,46 @@ def test_21_stop_that_names_a_turn_that_has_ended_changes_nothing(site: Site) ->
     assert f'data-turn-id="{newest}"' in site.client.get(f"/tasks/{made.task_id}").text
     assert site.post(f"{path}/stop", {"turn_id": newest}).json()["status"] == "stopped"
     assert site.post(f"{path}/stop", {"turn_id": newest}).status_code == 200
+
+
+@pytest.mark.parametrize("command", ["stop", "archive"])
+def test_a_message_that_a_closed_task_never_read_says_so(site: Site, command: str) -> None:
+    made = prepare(site)
+    path = f"/api/v1/tasks/{made.task_id}"
+    late = site.post("/api/v1/messages", {"text": "and in blue", "task_id": made.task_id}).json()["message_id"]
+    with site.writing() as scope:
+        messages.set_state(scope, late, "delivered", was=("received",), task_id=made.task_id)
+        inbox.deliver(scope, made.task_id, "message", late)
+
+    site.post(f"{path}/{command}")
+
+    assert site.get(f"/api/v1/messages/{late}")["state"] == "superseded"
+    assert site.get(f"/api/v1/messages/{made.message_id}")["state"] in ("consumed", "answered")
+    assert site.get(path)["inbox"] == []
+    assert site.post(f"/api/v1/messages/{late}/withdraw").status_code == 409
+
+
+def test_a_wait_says_until_when_and_what_happens_then(site: Site) -> None:
+    made = prepare(site)
+    path = f"/api/v1/tasks/{made.task_id}"
+    order = site.get(f"/api/v1/generations/{made.order_id}")
+    waiting = site.get(path)["waiting_on"]
+    with site.writing() as scope:
+        deadline = scope.scalar(scope.select(orders.c.deadline).where(orders.c.id == made.order_id))
+        assert (order["state"], waiting["deadline"]) == ("running", moment(deadline))
+        ends = scope.now + timedelta(hours=2)
+        soon = [
+            cards.open_card(
+                scope, kind="choice", title="?", body="", options=cards.RESULT_OPTIONS, cause=f"until-{n}",
+                task_id=made.task_id, expires_at=at,
+            ).id
+            for n, at in enumerate((None, ends + timedelta(hours=1), ends))
+        ]  # fmt: skip
+        waits.begin(scope, made.task_id, made.turn_id, "card", soon)
+
+    waiting = site.get(path)["waiting_on"]
+    assert waiting["deadline"] == moment(ends)
+    assert "at the deadline the question expires" in waiting["then"]
 
 
 def test_a_task_and_its_turns_are_told_in_full(site: Site) -> None:

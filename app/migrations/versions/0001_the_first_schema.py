@@ -232,7 +232,7 @@ def upgrade() -> None:
         sa.CheckConstraint("asked_by in ('person', 'program', 'agent')", name=op.f("ck_messages_asked_by")),
         sa.CheckConstraint("author in ('user', 'agent')", name=op.f("ck_messages_author")),
         sa.CheckConstraint(
-            "state in ('received', 'routed', 'delivered', 'consumed', 'answered', 'withdrawn', 'replaced', 'sent')",
+            "state in ('received', 'routed', 'delivered', 'consumed', 'answered', 'withdrawn', 'replaced', 'superseded', 'sent')",
             name=op.f("ck_messages_state"),
         ),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspaces.id"], name=op.f("fk_messages_workspace_id")),
@@ -779,7 +779,7 @@ def upgrade() -> None:
         sa.Column("consumed_at", core.columns.Utc(), nullable=True),
         sa.CheckConstraint("kind in ('message', 'outcome', 'answer', 'object', 'skill')", name=op.f("ck_inbox_kind")),
         sa.CheckConstraint(
-            "state in ('delivered', 'claimed', 'consumed', 'withdrawn', 'replaced', 'moved')",
+            "state in ('delivered', 'claimed', 'consumed', 'withdrawn', 'replaced', 'moved', 'superseded')",
             name=op.f("ck_inbox_state"),
         ),
         sa.ForeignKeyConstraint(["task_id"], ["tasks.id"], name=op.f("fk_inbox_task_id")),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 from app.web.presenters.card import card_shape
@@ -10,6 +12,8 @@ from app.web.presenters.object import object_shape
 from app.web.presenters.turn import turn_head
 from app.web.presenters.values import given, moment, plain
 from core.database import Scope
+from generation.states import OPEN
+from generation.tables import orders
 from runtime import cards, checklist, inbox, tasks
 from runtime.checklist import ChecklistStep
 from runtime.tables import budgets, waits
@@ -80,11 +84,18 @@ def _waiting_on(scope: Scope, task_id: str) -> dict[str, Any] | None:
     return {
         "type": row.kind,
         "since": moment(row.created_at),
-        "deadline": moment(row.deadline),
+        "deadline": moment(_last_deadline(scope, row.refs) if row.kind == "generation" else row.deadline),
         "who": row.who,
         "then": row.then,
         "refs": list(row.refs),
     }
+
+
+def _last_deadline(scope: Scope, order_ids: Sequence[str]) -> datetime | None:
+    """When the last of these orders has an end, whatever its provider does."""
+    waited_for = scope.select(orders.c.deadline).where(orders.c.id.in_(list(order_ids)), orders.c.state.in_(OPEN))
+    found: datetime | None = scope.scalar(waited_for.order_by(orders.c.deadline.desc()).limit(1))
+    return found
 
 
 def _plan_shape(scope: Scope, plan: Plan) -> dict[str, Any]:

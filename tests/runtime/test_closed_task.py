@@ -1,0 +1,58 @@
+"""What a task that is stopped or put away leaves unread has an end of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+
+from core.database import Scope
+from core.errors import ConflictError
+from core.model_scripted import ScriptedModel, says
+from runtime import control, inbox, messages, watching
+from runtime.tables import inbox as inbox_rows
+from runtime.tasks import Task
+from tests.runtime.driving import LEASE, message, new_task, newest_turn, parts, run, tell
+from tests.support.databases import Store
+
+End = Callable[[Scope, str], Task]
+
+
+@pytest.mark.parametrize("end", [control.stop, control.archive])
+def test_message_that_was_not_read_is_superseded_and_one_that_was_stays_so(store: Store, end: End) -> None:
+    made_for = new_task(store)
+    read = tell(store, made_for.id, "go")
+    run(parts(store, ScriptedModel(says("ok"))), store, newest_turn(store, made_for.id).id)
+    late = tell(store, made_for.id, "one more")
+    with store.database.transaction(store.workspace_id) as scope:
+        inbox.put(scope, made_for.id, "outcome", "order-1")
+
+    with store.database.transaction(store.workspace_id) as scope:
+        end(scope, made_for.id)
+        end(scope, made_for.id)
+
+    assert (message(store, read).state, message(store, late).state) == ("answered", "superseded")
+    with store.database.reading(store.workspace_id) as scope:
+        assert inbox.unread(scope, made_for.id) == []
+        states = [row.state for row in scope.rows(scope.select(inbox_rows).order_by(inbox_rows.c.created_at))]
+    assert sorted(states) == ["consumed", "superseded", "superseded"]
+
+
+def test_message_of_a_closed_task_can_no_longer_be_taken_back_and_wakes_nobody(store: Store) -> None:
+    made_for = new_task(store)
+    late = tell(store, made_for.id, "go")
+    with store.database.transaction(store.workspace_id) as scope:
+        control.stop(scope, made_for.id)
+
+    for take_back in (messages.withdraw, _replace):
+        with store.database.transaction(store.workspace_id) as scope, pytest.raises(ConflictError, match="superseded"):
+            take_back(scope, late)
+    store.clock.advance(timedelta(minutes=5))
+    watching.pass_over(store.database, store.workspace_id, timedelta(seconds=10), LEASE)
+
+    assert newest_turn(store, made_for.id).status == "stopped"
+
+
+def _replace(scope: Scope, message_id: str) -> messages.Message:
+    return messages.replace(scope, message_id, "other words", person_id="person_local", speaks_as="person")
