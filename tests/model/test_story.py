@@ -33,6 +33,13 @@ def test_a_light_task_turns_the_picture_into_a_film(model: OpenAIModel) -> None:
     assert arguments["seconds"] == 5
     assert arguments["references"] == ["obj_9"]
 
+    # It is done with its work, so that nobody comes back to report
+    worker.place(decision)
+    said = worker.decide()
+    assert said.calls == ()
+    assert "on the way" in said.text
+    assert "report" not in said.text
+
 
 def test_messages_in_a_row_are_one_wish(model: OpenAIModel) -> None:
     worker = Worker(model, goal="add three character sheets: Mira, Jon, Old Tom")

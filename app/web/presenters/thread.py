@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from app.web.paging import Place, cursor
 from app.web.presenters.card import card_by_id, card_shape
 from app.web.presenters.generation import generations_of_task
+from app.web.presenters.last_word import last_word
 from app.web.presenters.message import message_head, messages_in_full
 from app.web.presenters.notice import notice_by_id
 from app.web.presenters.object import object_shape
@@ -48,17 +49,17 @@ def newest_of_thread(scope: Scope, person_id: str, before: Place | None, size: i
 
 
 def task_in_thread(scope: Scope, task_id: str) -> dict[str, Any]:
-    """A task as the main thread shows it: how far it is, what it made last, what it asks, what it said last."""
+    """A task as the main thread shows it: how far it is, what it made last, what it asks, what it still says."""
     task = tasks.get(scope, task_id)
     steps = checklist.of_task(scope, task_id)
-    said = [one for one in messages.of_task(scope, task_id, 20) if one.author == "agent"]
+    said = last_word(scope, task)
     return {
         **task_head(scope, task),
         "progress": {"done": sum(step.status == "done" for step in steps), "total": len(steps)},
         "objects": [object_shape(work) for work in objects_of(scope, task_id)][-12:],
         "open_cards": [card_shape(card) for card in cards.open_cards(scope, task_id)],
         "generations": generations_of_task(scope, task_id, unfinished=True),
-        "last_message": message_head(said[-1]) if said else None,
+        "last_message": message_head(said) if said else None,
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 _EN = {
     "under_way": "{works} on the way. I will report when everything is there.",
+    "under_way_light": "{works} on the way.",
     "waiting_for_you": "Something waits for your decision: please answer the open card, and I go on.",
     "done": "Done: {works}.",
     "failed": "{title} could not be made ({error}). The rest is kept; tell me whether to try again or to leave it out.",
@@ -39,6 +40,7 @@ _EN = {
 }
 _FR = {
     "under_way": "{works} en cours. Je vous préviens dès que tout est prêt.",
+    "under_way_light": "{works} en cours.",
     "waiting_for_you": "Une décision vous attend : répondez à la carte ouverte et je continue.",
     "done": "C'est fait : {works}.",
     "failed": "{title} n'a pas pu être réalisé ({error}). Le reste est gardé ; dites-moi s'il faut réessayer.",

@@ -136,8 +136,14 @@ def _close(conversation: Conversation, request: Request, state: State, tools: Se
 def _under_way(request: Request, due: Sequence[Call], state: State) -> Reply:
     if request.intent is Intent.CHANGE and not due:
         return Reply(phrase(state.language, "noted"))
+    return _on_the_way(state)
+
+
+def _on_the_way(state: State) -> Reply:
+    """A light task is done with its work: nobody comes back to report."""
     titles = ", ".join(order.title for order in state.orders if order.open)
-    return Reply(phrase(state.language, "under_way", works=titles))
+    name = "under_way_light" if state.task_kind == "light" else "under_way"
+    return Reply(phrase(state.language, name, works=titles))
 
 
 def _call_off(request: Request, state: State, tools: Set[str]) -> Reply:
@@ -149,9 +155,8 @@ def _call_off(request: Request, state: State, tools: Set[str]) -> Reply:
 
 
 def _talk(conversation: Conversation, request: Request, state: State, tools: Set[str]) -> Reply:
-    open_titles = [order.title for order in state.orders if order.open]
-    if open_titles:
-        return Reply(phrase(state.language, "under_way", works=", ".join(open_titles)))
+    if any(order.open for order in state.orders):
+        return _on_the_way(state)
     return (
         Reply(phrase(state.language, "thanks")) if request.intent is Intent.TALK else answer(conversation, state, tools)
     )
