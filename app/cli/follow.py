@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from app.cli.api import Api
@@ -56,13 +57,29 @@ class Progress:
 
     def _task(self, task_id: str, message: dict[str, Any]) -> list[str]:
         task = self.api.get(f"/api/v1/tasks/{task_id}")
-        lines = [_step_line(step) for step in task.get("checklist") or [] if step["status"] != "todo"]
-        lines += [f"made {plain(one)}" for one in map(_name, task.get("objects") or []) if one]
-        cards = self._cards(task_id)
-        lines += self._replies(message)
-        if self._settled(task, message) or cards:
+        steps = [_step_line(step) for step in task.get("checklist") or [] if step["status"] != "todo"]
+        if not message.get("consumed_by"):
+            # Where the task stood when it was spoken to, which no turn has done for this message.
+            self._shown.update(steps)
+        since = _at(message["created_at"])
+        lines = [*steps, *self._made(task, since), *self._replies(message)]
+        cards = self.api.items("/api/v1/cards", state="open")
+        mine = [card for card in cards if card.get("task_id") == task_id]
+        asked = message.get("consumed_by") and any(_at(card["created_at"]) >= since for card in mine)
+        if asked or self._settled(task, message):
             self.ended = True
-            lines += [*cards, _task_line(task)]
+            lines += [*map(_card_line, mine), _task_line(task)]
+        return lines
+
+    def _made(self, task: dict[str, Any], since: datetime) -> list[str]:
+        """What the task itself has made since then, each version of it; not what it only looked at."""
+        lines = []
+        for work in task.get("objects") or []:
+            if _at(work["updated_at"]) < since:
+                continue
+            for version in reversed(self.api.items(f"/api/v1/objects/{work['id']}/history")):
+                if version["created_by"] == f"task:{task['id']}" and _at(version["created_at"]) >= since:
+                    lines.append(f"made {plain(version['title'])} v{version['version']} ({work['id']})")
         return lines
 
     def _settled(self, task: dict[str, Any], message: dict[str, Any]) -> bool:
@@ -82,10 +99,8 @@ def _is_open(turn: object) -> bool:
     return isinstance(turn, dict) and turn.get("status") in _OPEN_TURN
 
 
-def _name(thing: object) -> str:
-    if isinstance(thing, dict):
-        return f"{thing.get('title') or ''} ({thing.get('id')})".strip()
-    return str(thing)
+def _at(moment: str) -> datetime:
+    return datetime.fromisoformat(moment)
 
 
 def _route_line(route: dict[str, Any]) -> str:
