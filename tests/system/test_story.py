@@ -61,13 +61,16 @@ def test_task_woke_once_and_progress_cost_no_model_call(product: Product, poster
 
 
 def test_film_of_the_first_poster_is_a_light_task_of_its_own(product: Product, posters: Posters) -> None:
-    message = product.say(story.FILM)
-    task_id = story.task_of(product, message)
+    followed = product.command("say", story.FILM, "--wait")
+    assert followed.status == 0, followed.err
+    task_id = followed.out.splitlines()[0].removeprefix("→ a task of its own ")
     task = story.ended(product, task_id)
 
     assert task_id != posters.task_id
     assert task["kind"] == "light"
     film = next(one for one in product.items("/api/v1/objects", kind="video"))
+    made = [line for line in followed.out.splitlines() if line.startswith("made ")]
+    assert made == [f"made {film['title']} v1 ({film['id']})"]
     with av.open(io.BytesIO(story.content(product, film["id"])), "r") as container:
         stream = container.streams.video[0]
         frames = len(list(container.decode(stream)))
@@ -103,9 +106,13 @@ def _messages(product: Product) -> list[dict[str, Any]]:
 
 def test_follow_up_makes_new_versions_and_keeps_the_old_ones(product: Product, posters: Posters) -> None:
     before = {one["id"]: story.content(product, one["id"], 1) for one in posters.images}
-    message = product.say(story.WARMER)
+    followed = product.command("say", story.WARMER, "--wait")
 
-    assert story.task_of(product, message) == posters.task_id
+    assert followed.status == 0, followed.err
+    assert followed.out.startswith(f"→ task {posters.task_id}\n")
+    made = [line for line in followed.out.splitlines() if line.startswith("made ")]
+    assert len(made) == 3
+    assert all(f" v2 ({one['id']})" in followed.out for one in posters.images)
     product.until(
         "three second versions",
         lambda: [one["version"] for one in story.images(product) if one["id"] in before] == [2, 2, 2],
@@ -123,13 +130,37 @@ def test_follow_up_makes_new_versions_and_keeps_the_old_ones(product: Product, p
 def test_reply_in_a_task_and_press_on_a_card_reach_it_without_a_routing_call(
     product: Product, posters: Posters
 ) -> None:
-    before = story.routing_verdicts(product)
+    card = _result_of_a_film(product)
+    routed, decided = story.routing_verdicts(product), story.decisions(product)
+    steps = len(story.steps_of(product, posters.task_id))
+
+    # A press settles the film's card
+    pressed = product.post(f"/api/v1/cards/{card['id']}/answer", {"option": "accept"})
+    assert pressed.status_code == 200, pressed.text
+    film = product.get(f"/api/v1/tasks/{card['task_id']}")
+    assert (film["open_cards"], len(film["turns"])) == ([], 1)
+
+    # A reply reaches its task
     message = product.say("Thank you, these are lovely.", task_id=posters.task_id)
     product.until("an answer", lambda: product.get(f"/api/v1/messages/{message}")["state"] == "answered")
-
     route = product.get(f"/api/v1/messages/{message}")["route"]
     assert (route["level"], route["task_id"]) == ("explicit", posters.task_id)
-    assert story.routing_verdicts(product) == before
+
+    # Nobody was asked where either belongs, and the model was asked for the reply's own steps only
+    assert story.routing_verdicts(product) == routed
+    assert story.decisions(product) - decided == len(story.steps_of(product, posters.task_id)) - steps
+
+
+def _result_of_a_film(product: Product) -> dict[str, Any]:
+    """The open card of a film that is done; one is ordered where there is none."""
+
+    def found() -> Any:
+        cards = product.items("/api/v1/cards", state="open")
+        return next((card for card in cards if card["kind"] == "result" and card["task_id"]), None)
+
+    if found() is None:
+        product.say(story.FILM)
+    return dict(product.until("the film's card", found, 120))
 
 
 @pytest.mark.long
