@@ -12,19 +12,21 @@ from core.search.syncing import sync_pending
 from functions.shell import heard, stepped
 
 _QUIET, _LONGEST = timedelta(seconds=1), timedelta(seconds=10)
+_RETRIES = 3
 
 
 def sync_index(client: inngest.Inngest, search: SearchParts) -> inngest.Function[str]:
     """Trigger `search/entries.changed`, debounced a second. Step `follow`.
 
-    No retries: a search finds everything meanwhile, and the watch makes up for what is missed.
+    Few retries, for calls that meet nobody, as when the product is started anew: a search finds everything meanwhile,
+    and the watch makes up for what is missed.
     """
 
     @client.create_function(
         fn_id="sync-index",
         trigger=inngest.TriggerEvent(event=SearchChanged.name),
         debounce=inngest.Debounce(period=_QUIET, timeout=_LONGEST, key="event.data.workspace_id"),
-        retries=0,
+        retries=_RETRIES,
     )
     def handler(ctx: inngest.ContextSync) -> str:
         asked = heard(SearchChanged, ctx.event)

@@ -18,6 +18,7 @@ Pass = Callable[[str], int]
 """One more room's pass over a workspace, by its id; answers how many things were rung for."""
 _LEASE = "watch"
 _CRON_SECONDS = 60
+_RETRIES = 3
 
 
 def watch(
@@ -26,14 +27,15 @@ def watch(
     """Triggers: every minute, and `watch/requested`. Steps: `pass-<n>`, `pause-<n>`, `leave`.
 
     One watcher at a time. A run that meets another one's lease stands by: that one may have died with its process a
-    moment ago, or may leave before the next minute begins.
+    moment ago, or may leave before the next minute begins. Retries are for calls that meet nobody, as when the product
+    is started anew: a pass itself does not fail.
     """
     passes = max(1, min(_CRON_SECONDS, int(_CRON_SECONDS / pause.total_seconds())))
 
     @client.create_function(
         fn_id="watch",
         trigger=[inngest.TriggerCron(cron="* * * * *"), inngest.TriggerEvent(event=WatchRequested.name)],
-        retries=0,
+        retries=_RETRIES,
     )
     def handler(ctx: inngest.ContextSync) -> str:
         for n in range(1, passes + 1):

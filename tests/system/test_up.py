@@ -117,6 +117,7 @@ def test_everything_dies_with_a_supervisor_that_is_killed(products: Callable[...
 def test_it_stops_at_ctrl_c_and_starts_again_in_the_same_home(products: Callable[..., Product]) -> None:
     first = products()
     message = first.say("Which video lengths can you do?")
+    first.until("a watch", lambda: first.items("/api/v1/runs", function="watch"), 90)
     group = first.process.pid
 
     assert first.stop() == 0
@@ -132,6 +133,8 @@ def test_it_stops_at_ctrl_c_and_starts_again_in_the_same_home(products: Callable
         "consumed",
         "answered",
     }
+    # What was under way when it stopped finds nobody at first, which is no failure that people are told of.
+    assert second.items("/api/v1/runs", status="failed") == []
 
 
 def members(group: int) -> list[int]:
