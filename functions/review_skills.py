@@ -15,13 +15,16 @@ from skills.review.parts import ReviewParts
 
 WEEKLY = "0 10 * * 5"
 """Fridays at ten, in the zone of the workspace."""
+AT_ONCE = 4
+"""Steps of reviews at one moment: each may ask the model."""
 Half = Callable[[ReviewParts, str, str], str]
 
 
 def review_skills(client: inngest.Inngest, parts: ReviewParts, timezone: str) -> inngest.Function[list[str]]:
     """Triggers: weekly, and `skill/review.requested`. Steps: `begin`; `gather-<n>`, `judge-<n>`, `act-<n>` a skill.
 
-    Answers what became of each review, in the order of the skills; one that fails keeps no other from its own.
+    Answers what became of each review, in the order of the skills; one that fails keeps no other from its own. Where
+    there are more skills than one run takes, the others' runs wait until few are at work.
     """
 
     @client.create_function(
@@ -31,6 +34,7 @@ def review_skills(client: inngest.Inngest, parts: ReviewParts, timezone: str) ->
             inngest.TriggerEvent(event=SkillReviewRequested.name),
         ],
         retries=5,
+        concurrency=[inngest.Concurrency(limit=AT_ONCE)],
     )
     def handler(ctx: inngest.ContextSync) -> list[str]:
         where, skill_id = _asked(ctx.event)

@@ -32,8 +32,9 @@ class SkillRun:
 
     `stage` is `live`, `canary` where it runs on a candidate, or `unserved`: it ended before the skill was called for
     it, or the engine gave up because nobody answered. Such a run counts among those of its version, and speaks neither
-    for nor against that. One that is `skipped` was not to begin and ended at once; it counts nowhere. `handler` tells that the function hears of another's failures (its `on_failure`): what becomes
-    of it speaks neither for nor against the version either.
+    for nor against that. One that is `skipped` was not to begin and ended at once; it counts nowhere.
+
+    `handler` tells that the function hears of another's failures (its `on_failure`): its runs do not count either.
     """
 
     run_id: str

@@ -47,8 +47,8 @@ def merged(engine: Sequence[Run], ledger: Sequence[SkillRun], version_id: str, s
     """The runs that began since then on this version, newest first.
 
     The engine has the last word on how a run ended; version, attempts and error stand in the ledger, which also keeps
-    the runs that the engine has forgotten. A run that only the engine knows counts by its time, and one that was skipped
-    not at all.
+    the runs that the engine has forgotten. A run that only the engine knows counts by its time, one that was
+    skipped not at all.
     """
     own = {run.run_id: _of_ledger(run) for run in ledger}
     found = dict(own)

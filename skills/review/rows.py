@@ -99,6 +99,14 @@ def newest_done(scope: Scope, skill_id: str, within: timedelta) -> Review | None
     return newest[0] if recent else None
 
 
+def last_done(scope: Scope) -> dict[str, datetime]:
+    """When each skill's newest review that is done was asked for; none for a skill without one."""
+    query = scope.select(skill_reviews.c.skill_id, sa.func.max(skill_reviews.c.at).label("at")).where(
+        skill_reviews.c.state == "done"
+    )
+    return {row.skill_id: row.at for row in scope.rows(query.group_by(skill_reviews.c.skill_id))}
+
+
 def unproven(scope: Scope, skill_id: str) -> Review | None:
     """The newest review that proposed something and whose prediction no later review could judge yet."""
     told: set[str] = set()

@@ -46,6 +46,41 @@ def _order(store: Store, done: Review) -> tuple[str, dict[str, object]]:
     return words, json.loads(rest.removesuffix("\n</data>"))
 
 
+def test_of_many_skills_those_reviewed_longest_ago_come_first_and_the_rest_is_rung_for(store: Store) -> None:
+    stems = [f"skill{n:02}" for n in range(beginning.MOST + 5)]
+    for stem in stems:
+        skill(store, stem)
+    last = stems[-3:]
+
+    def week(run_id: str) -> list[str]:
+        """The skills that a run takes up; all that is asked for comes to an end."""
+        taken = beginning.begin(store.database, store.workspace_id, run_id)
+        assert beginning.begin(store.database, store.workspace_id, run_id) == taken
+        with store.database.transaction(store.workspace_id) as scope:
+            found = [rows.get(scope, one).skill_id for one in taken]
+            for stem in stems:
+                review = rows.open_of(scope, stem)
+                assert review is not None
+                rows.move(scope, review.id, "done", was="requested")
+        store.clock.advance(timedelta(days=7))
+        return found
+
+    # Given three skills that nobody reviewed yet, and others that somebody did
+    with store.database.transaction(store.workspace_id) as scope:
+        for stem in stems[:-3]:
+            rows.move(scope, rows.request(scope, stem, f"hand:{stem}").id, "done", was="requested")
+    store.clock.advance(timedelta(days=1))
+    store.bells.rung.clear()
+
+    # When the week's run comes, then it takes those first, and each of the rest gets a bell of its own
+    first = week("run_1")
+
+    rung = [bell.event.model_dump()["skill_id"] for bell in store.bells.rung]
+    assert first == [*last, *stems[: beginning.MOST - 3]]
+    assert sorted([*first, *rung]) == stems
+    assert len(week("run_2")) == beginning.MOST
+
+
 def test_questions_that_nobody_answers_close_after_a_week_and_count_as_ignored(store: Store) -> None:
     version = skill(store)
     past(store, version, 6, [None] * 6)
