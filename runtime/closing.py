@@ -9,6 +9,7 @@ from typing import assert_never
 
 from core.database import Scope
 from runtime import autonomy, cards, checklist, inbox, messages, taken_back, tasks, waits
+from runtime.answering import say_answer
 from runtime.parts import RuntimeParts
 from runtime.tables import turns
 from runtime.tasks import Task
@@ -36,7 +37,7 @@ def close(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str) -> 
     ):
         fence.check(scope)
         turn = rows.get(scope, turn_id)
-        parts.when_read(scope, turn, _say_answer(scope, turn))
+        parts.when_read(scope, turn, say_answer(scope, turn))
         if turn.task_id is None:
             fence.close(scope, "completed", "")
         else:
@@ -202,45 +203,6 @@ def _progressed(made: Sequence[Call]) -> bool:
     if any(call.ok and call.effect != "read" and call.tool not in PLANNING for call in made):
         return True
     return any(call.ok and call.result is not None and call.result.get("newly_done") for call in made)
-
-
-def _say_answer(scope: Scope, turn: Turn) -> list[str]:
-    """Say the words of the last step, once; they answer the messages that this turn has read, which are returned."""
-    taken = ledger.steps_of(scope, [turn.id])
-    if not taken:
-        return []
-    last = taken[-1]
-    text = last.text.strip() or _finish_summary(ledger.calls_of_step(scope, turn.id, last.n))
-    if turn.task_id is None:
-        asked = [turn.message_id or ""]
-        person_id, language = messages.get(scope, asked[0]).person_id, messages.get(scope, asked[0]).language
-    else:
-        asked = [item.ref_id for item in inbox.read_by(scope, turn.id) if item.kind == "message"]
-        task = tasks.get(scope, turn.task_id)
-        person_id, language = task.person_id, task.language
-    # A report of what was made goes to where the work was asked for, however many turns ago that was.
-    reply_to = asked[-1] if asked else inbox.last_message_read(scope, turn.task_id or "")
-    if text:
-        messages.say(
-            scope,
-            person_id=person_id,
-            text=text,
-            task_id=turn.task_id,
-            reply_to=reply_to,
-            cause=f"turn:{turn.id}",
-            language=language,
-            turn_id=turn.id,
-        )
-    for message_id in asked:
-        messages.set_state(scope, message_id, "answered", was=("consumed",))
-    return asked
-
-
-def _finish_summary(made: Sequence[Call]) -> str:
-    for call in made:
-        if call.tool == "finish" and call.ok and call.result is not None:
-            return str(call.result.get("summary", ""))
-    return ""
 
 
 def _ask_checkpoint(scope: Scope, turn: Turn, task: Task, n: int) -> str:

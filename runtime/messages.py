@@ -191,9 +191,38 @@ def of_main(scope: Scope, person_id: str, limit: int = 40) -> list[Message]:
     return [_message(row) for row in reversed(rows)]
 
 
+Place = tuple[str | None, str | None]
+"""A channel, with whom it leads to; the pages are one place for all."""
+
+
+def place_of(message: Message) -> Place:
+    """Where an answer to a message goes: fixed when it came in."""
+    return (message.channel_id, None if message.channel_id is None else message.person_id)
+
+
 def replies_to(scope: Scope, message_id: str) -> list[Message]:
-    query = scope.select(messages).where(messages.c.reply_to == message_id)
-    return [_message(row) for row in scope.rows(query.order_by(messages.c.created_at, messages.c.id))]
+    return replies_of(scope, [get(scope, message_id)])[message_id]
+
+
+def replies_of(scope: Scope, asked: Sequence[Message]) -> dict[str, list[Message]]:
+    """What was said to each of these messages, oldest first: one reply may answer all that a turn read of a place."""
+    ids = [message.id for message in asked]
+    read = scope.select(inbox.c.ref_id, inbox.c.turn_id).where(
+        inbox.c.kind == "message", inbox.c.ref_id.in_(ids), inbox.c.state == "consumed"
+    )
+    reader = {row.ref_id: row.turn_id for row in scope.rows(read)}
+    said = sa.and_(messages.c.author == "agent", messages.c.turn_id.in_(sorted(set(reader.values()))))
+    query = scope.select(messages).where(sa.or_(messages.c.reply_to.in_(ids), said))
+    found = [_message(row) for row in scope.rows(query.order_by(messages.c.created_at, messages.c.id))]
+    return {
+        message.id: [
+            reply
+            for reply in found
+            if reply.reply_to == message.id
+            or (reply.turn_id == reader.get(message.id, "") and place_of(reply) == place_of(message))
+        ]
+        for message in asked
+    }
 
 
 def say(

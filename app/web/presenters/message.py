@@ -11,7 +11,6 @@ from core.database import Scope
 from runtime import messages
 from runtime.messages import Message
 from runtime.tables import calls, inbox, routes, turns
-from runtime.tables import messages as message_rows
 
 Reader = tuple[str, int]
 """A turn and the number of its step."""
@@ -43,7 +42,7 @@ def message_head(message: Message) -> dict[str, Any]:
 def messages_in_full(scope: Scope, some: Sequence[Message]) -> list[dict[str, Any]]:
     """The whole shapes, in a handful of queries however many there are."""
     ids = [message.id for message in some]
-    went, read_by, replies = _routes(scope, ids), _readers(scope, some), _replies(scope, ids)
+    went, read_by, replies = _routes(scope, ids), _readers(scope, some), messages.replies_of(scope, some)
     made = _calls(scope, list(read_by.values()))
     return [
         {
@@ -52,7 +51,7 @@ def messages_in_full(scope: Scope, some: Sequence[Message]) -> list[dict[str, An
             "parts": [],
             "consumed_by": _reader_shape(read_by.get(message.id)),
             "calls": made[read_by[message.id]] if message.id in read_by else [],
-            "replies": replies[message.id],
+            "replies": [reply.id for reply in replies[message.id]],
         }
         for message in some
     ]
@@ -86,14 +85,6 @@ def _readers(scope: Scope, some: Sequence[Message]) -> dict[str, Reader]:
     in_main = scope.select(turns.c.message_id, turns.c.id).where(turns.c.message_id.in_(asked))
     found: dict[str, Reader] = {row.message_id: (row.id, 1) for row in scope.rows(in_main)}
     return found | {row.ref_id: (row.turn_id, row.step) for row in scope.rows(in_inbox)}
-
-
-def _replies(scope: Scope, ids: Sequence[str]) -> Mapping[str, list[str]]:
-    query = scope.select(message_rows.c.id, message_rows.c.reply_to).where(message_rows.c.reply_to.in_(ids))
-    found: dict[str, list[str]] = defaultdict(list)
-    for row in scope.rows(query.order_by(message_rows.c.created_at, message_rows.c.id)):
-        found[row.reply_to].append(row.id)
-    return found
 
 
 def _calls(scope: Scope, readers: Sequence[Reader]) -> Mapping[Reader, list[str]]:
