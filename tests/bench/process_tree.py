@@ -9,15 +9,16 @@ from pathlib import Path
 def tree_ms(pid: int) -> float:
     """Milliseconds of processor time of a process and its descendants, with those that ended and were waited for."""
     tick = 1000 / os.sysconf("SC_CLK_TCK")
-    return sum(sum(int(field) for field in _stat(one)[11:15]) for one in _tree(pid)) * tick
+    return sum(sum(int(field) for field in _stat(one)[11:15]) for one in tree(pid)) * tick
 
 
 def memory_mib(pid: int) -> float:
     """Proportional set size: a page that several processes share counts once in all."""
-    return sum(_pss_kib(one) for one in _tree(pid)) / 1024
+    return sum(_pss_kib(one) for one in tree(pid)) / 1024
 
 
-def _tree(pid: int) -> list[int]:
+def tree(pid: int) -> list[int]:
+    """A process and its descendants."""
     parents = {}
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit() and (fields := _stat(int(folder.name))):
