@@ -7,8 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from core.errors import UnavailableError
-from sidecar.children import Child, Version
+from sidecar.children import Child, LostError, Version
 from sidecar.nursery import Nursery
 
 # A process that ends this soon after its start will do so again: it is started less and less often.
@@ -41,7 +40,7 @@ class Brood:
 
         Asked for with the mode `loading`, a new one may do nothing until it is asked for otherwise.
 
-        Raises RefusedSkillError when it does not load, UnavailableError when it keeps ending and must wait.
+        Raises RefusedSkillError when it does not load, LostError when it keeps ending and must wait.
         """
         with self._lock:
             cot = self._cots.setdefault(version.sha, _Cot())
@@ -104,6 +103,6 @@ class Brood:
         early = now - cot.started_at < _SOON_SECONDS
         pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**cot.early_deaths) if cot.early_deaths else 0.0
         if early and now - cot.started_at < pause:
-            raise UnavailableError("the process of the skill keeps ending; it is started again in a while")
+            raise LostError("the process of the skill keeps ending; it is started again in a while")
         cot.early_deaths = cot.early_deaths + 1 if early else 0
         self._end(cot)

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs
 
+import httpx
 from sqlalchemy.exc import SQLAlchemyError
 
 from core.errors import LoopwrightError, UnavailableError
 from core.orchestrator.engine import Engine
+from sidecar.children import LostError
 from sidecar.pins import Call, Skipped
 from sidecar.replies import Reply, failure, filtered
 from sidecar.skill import Skill
@@ -72,7 +74,7 @@ def _answered(skill: Skill, version: Version, asked: _Asked, path: str, query: s
             _log.warning("skill %s: a refusal is not written down: %s", skill.stem, error)
 
     try:
-        response = skill.child(version).call("POST", path, query, asked.body, passed)
+        response = _called(skill, version, asked, path, query, passed)
     except RefusedSkillError as error:
         reply = failure(500, "skill_refused", f"version {version.number} of {skill.stem} no longer loads: {error}")
     except UnavailableError as error:
@@ -86,6 +88,19 @@ def _answered(skill: Skill, version: Version, asked: _Asked, path: str, query: s
             return failure(500, "database_away", f"{skill.stem}: the database does not answer")
     _note_end(skill, asked, reply)
     return reply
+
+
+def _called(
+    skill: Skill, version: Version, asked: _Asked, path: str, query: str, passed: Mapping[str, str]
+) -> httpx.Response:
+    """Any answer that we give the engine costs the run an attempt, and what another run did is not its fault: so a call
+    that lost its process is made once more, in one of its own. Whoever took that process takes its own only, then."""
+    try:
+        return skill.child(version).call("POST", path, query, asked.body, passed)
+    except LostError as error:
+        _log.warning("skill %s: run %s is called again by itself: %s", skill.stem, asked.call.run_id, error)
+    with skill.alone(version) as child:
+        return child.call("POST", path, query, asked.body, passed)
 
 
 def _note_end(skill: Skill, asked: _Asked, reply: Reply) -> None:

@@ -6,6 +6,7 @@ import contextlib
 import os
 import select
 import socket
+import subprocess
 import threading
 import time
 from collections.abc import Mapping
@@ -37,6 +38,14 @@ _MAX_LINE = 1024 * 1024
 _GRACE_SECONDS = 15.0
 # How long a child may be too busy to take a call on.
 _HANDOVER_SECONDS = 30.0
+_ENDING_SECONDS = 1.0
+
+
+class LostError(UnavailableError):
+    """A call that came to no end, and for all that is known through no fault of its own.
+
+    Another run of its version took the process that they share: it may be made again, in one that no other run shares.
+    """
 
 
 @dataclass(frozen=True)
@@ -152,7 +161,8 @@ class Child:
     ) -> httpx.Response:
         """Have a process of its own answer a call within `seconds`, by default the jail's limit.
 
-        Raises UnavailableError when that process ended, was too slow or answered in no readable form.
+        Raises UnavailableError when that process ended, was too slow or answered in no readable form, and LostError
+        when it was not that process but the one it came from that ended, or had no room for it.
         """
         allowed = min(seconds, self._jail.limits.seconds) if seconds is not None else self._jail.limits.seconds
         ours, theirs = socket.socketpair()
@@ -167,19 +177,32 @@ class Child:
                 send(ours, CallHead(method=method, path=path, query=query, headers=dict(headers)), body)
                 head, answer = receive(ours, ReplyHead, until=until, most=MAX_REPLY)
         except FrameError as error:
+            if self._is_ending():
+                raise LostError("the process of the skill ended under the run") from None
             raise UnavailableError(f"the answer of the skill's process cannot be used: {error}") from None
         except TimeoutError:
             # It ends its runs in time, unless it was made to do otherwise.
             self.inmate.process.kill()
             raise UnavailableError(f"the run took more than {allowed:g} s") from None
         except OSError as error:
-            raise UnavailableError(f"the process of the skill ended before it answered ({error})") from None
+            lost = LostError if self._is_ending() else UnavailableError
+            raise lost(f"the process of the skill ended before it answered ({error})") from None
         finally:
             with self._lock:
                 self._open -= 1
+        if head.ended is not None and not head.begun:
+            raise LostError(f"the run was not begun: {head.ended[:500]}")
         if head.ended is not None:
             raise UnavailableError(f"the run ended without an answer: {head.ended[:500]}")
         return _response(head, answer)
+
+    def _is_ending(self) -> bool:
+        """Who hears of its end may hear it before it can be seen."""
+        try:
+            self.inmate.process.wait(_ENDING_SECONDS)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
 
     def stop(self) -> None:
         self._jail.end(self.inmate)

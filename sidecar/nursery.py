@@ -132,7 +132,11 @@ class Nursery:
         if spare is not None:
             self._voices.leave(spare.pid)
             spare.stop()
-        return self._starter.submit(self._start).result()
+        try:
+            starting = self._starter.submit(self._start)
+        except RuntimeError:
+            raise UnavailableError("the sidecar is stopping") from None
+        return starting.result()
 
     def _start_spare(self) -> None:
         with self._spare_lock:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Set
+from collections.abc import Iterator, Set
+from contextlib import contextmanager
 from dataclasses import replace
 
 from sidecar.brood import Brood
-from sidecar.children import Child
+from sidecar.children import Child, LostError
 from sidecar.children import Version as Code
 from sidecar.tools import Tools
 from skills import grants, runs
 from skills.versions import Version
+
+_MOST_ALONE = 2
+_TURN_SECONDS = 30.0
 
 
 class Processes:
@@ -24,10 +29,31 @@ class Processes:
         self._used: dict[str, float] = {}
         self._codes: dict[str, Code] = {}
         self._loading = ""
+        self._turns = threading.BoundedSemaphore(_MOST_ALONE)
 
     def child(self, version: Version, path: str) -> Child:
         """The living process of a version; raises RefusedSkillError or UnavailableError."""
         self._used[version.sha] = time.monotonic()
+        return self._brood.child(self._code(version, path))
+
+    @contextmanager
+    def alone(self, version: Version, path: str) -> Iterator[Child]:
+        """A process of the version for one call, which no other shares; raises as `child` does.
+
+        Few at a time: raises LostError when there is no turn for it.
+        """
+        if not self._turns.acquire(timeout=_TURN_SECONDS):
+            raise LostError("too many runs of the skill lost their process; it is tried again in a while")
+        try:
+            child = self._tools.nursery.boot(self._code(version, path))
+            try:
+                yield child
+            finally:
+                self._tools.nursery.end(child)
+        finally:
+            self._turns.release()
+
+    def _code(self, version: Version, path: str) -> Code:
         code = self._codes.get(version.id)
         if code is None:
             with self._tools.reading() as scope:
@@ -35,7 +61,7 @@ class Processes:
             source = version.source.encode()
             code = Code(self._stem, version.sha, source, path, version.id, version.manifest, granted)
             self._codes[version.id] = code
-        return self._brood.child(code)
+        return code
 
     def load(self, code: Code) -> Child:
         """The process of code that is no version yet, and may do nothing before it is one; raises as `child` does."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from core.errors import InvalidError, LoopwrightError
@@ -146,6 +147,10 @@ class Skill:
     def child(self, version: Version) -> Child:
         """The living process of a version; raises RefusedSkillError or UnavailableError."""
         return self._standing.child(version)
+
+    def alone(self, version: Version) -> AbstractContextManager[Child]:
+        """A process of a version for one call, which no other shares; raises as `child` does, once it is entered."""
+        return self._standing.alone(version)
 
     def granted(self) -> frozenset[str]:
         """What a person has granted to it by now."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from contextlib import AbstractContextManager
 
 from core.orchestrator.door import SERVE_PATH
 from sidecar.children import Child
@@ -67,6 +68,10 @@ class Standing:
     def child(self, version: Version) -> Child:
         """The living process of a version; raises RefusedSkillError or UnavailableError."""
         return self.processes.child(version, self.path or f"{self.stem}.py")
+
+    def alone(self, version: Version) -> AbstractContextManager[Child]:
+        """A process of a version for one call, which no other shares; raises as `child` does, once it is entered."""
+        return self.processes.alone(version, self.path or f"{self.stem}.py")
 
     def drop_unused(self) -> None:
         """End the processes that nobody needs."""

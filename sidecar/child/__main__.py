@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
 import signal
@@ -18,6 +19,7 @@ import inngest.flask
 
 from sidecar.child.confine import Confinement, confine
 from sidecar.child.descendants import children
+from sidecar.child.landlock import keep_to
 from sidecar.child.limits import Limits
 from sidecar.child.loading import Loaded, load
 from sidecar.child.order import Answer, Order
@@ -53,7 +55,14 @@ def main() -> None:
     gc.collect()
     gc.freeze()
     scratch = Scratch(Path(asked.scratch), own=asked.own_scratch, disk=asked.limits.disk)
-    Zygote(calls, answer, scratch, asked.limits.memory).serve()
+    Zygote(calls, answer, scratch, asked.limits, _run_fence(asked)).serve()
+
+
+def _run_fence(asked: Confinement) -> Callable[[Path], None]:
+    if not asked.fence_runs:
+        return lambda _: None
+    libc = ctypes.CDLL(None, use_errno=True)
+    return lambda folder: keep_to(libc, str(folder))
 
 
 def _refuse_strays() -> None:

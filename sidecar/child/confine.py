@@ -28,7 +28,7 @@ class Confinement(BaseModel):
 
     `count_processes`: the limit on processes counts this child's alone, so that it can be set. `scratch` is where it
     may write, which is a file system by itself when `own_scratch`, and is made one first when `mount_scratch`.
-    `refuse_calls`: see `system_calls`.
+    `refuse_calls`: see `system_calls`. `fence_runs`: each run changes files of its own only and signals only itself.
     What is not `readable` or `writable` is fenced off, see `landlock`; with nothing `readable` there is no fence.
     """
 
@@ -44,6 +44,7 @@ class Confinement(BaseModel):
     scratch: str
     own_scratch: bool
     mount_scratch: bool = False
+    fence_runs: bool = False
 
 
 def confine(asked: Confinement) -> None:

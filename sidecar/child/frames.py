@@ -32,13 +32,15 @@ class CallHead(BaseModel):
 
 
 class ReplyHead(BaseModel):
-    """An answer; `ended` says how the process of the run ended without one, and then nothing else counts."""
+    """An answer; `ended` says how the process of the run ended without one, and then nothing else counts but whether it
+    was `begun` at all."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     status: int = 500
     headers: dict[str, str] = {}
     ended: str | None = None
+    begun: bool = True
 
 
 Head = TypeVar("Head", bound=BaseModel)

@@ -20,6 +20,8 @@ _ASK_VERSION, _BENEATH = 1, 1
 _O_PATH = getattr(os, "O_PATH", 0)
 _EXECUTE, _WRITE, _READ, _LIST = 1, 2, 4, 8
 _TRUNCATE, _DEVICE = 1 << 14, 1 << 15
+# Everything that changes a file or a folder: what is written, made, removed, renamed or cut.
+_CHANGES = _WRITE | sum(1 << bit for bit in range(4, 15))
 _OF_FILES = _EXECUTE | _WRITE | _READ | _TRUNCATE | _DEVICE
 _SCOPES = 3
 SIGNALS_SINCE = 6
@@ -47,6 +49,21 @@ def fence_in(libc: ctypes.CDLL, readable: Iterable[str], writable: Iterable[str]
         for paths, access in ((readable, _EXECUTE | _READ | _LIST), (writable, everything)):
             for path in paths:
                 _allow(libc, fence, path, access)
+        _asked(libc.syscall(_RESTRICT, fence, 0))
+    finally:
+        os.close(fence)
+
+
+def keep_to(libc: ctypes.CDLL, folder: str) -> None:
+    """This process, and all that come from it, change files only below `folder` and signal only each other.
+
+    It may be within another fence already. Asked for where the version is at least SIGNALS_SINCE; raises OSError.
+    """
+    rules = struct.pack("=QQQ", _CHANGES, 0, _SCOPES)
+    fence = _asked(libc.syscall(_CREATE, rules, ctypes.c_size_t(len(rules)), 0))
+    try:
+        _allow(libc, fence, folder, _CHANGES)
+        _allow(libc, fence, os.devnull, _WRITE)
         _asked(libc.syscall(_RESTRICT, fence, 0))
     finally:
         os.close(fence)

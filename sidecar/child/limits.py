@@ -8,7 +8,8 @@ MEBIBYTE = 1024 * 1024
 
 
 class Limits(BaseModel):
-    """Of each process of a skill, except `processes`, which all of a version share, as they share `disk`.
+    """Of each process of a skill, except `processes`, which all of a version share, as they share `disk`: a run that
+    has more than its share of them is ended, so that the others have theirs.
 
     Seconds are of one call: `seconds` on the wall, `cpu_seconds` of the processor. Memory, file and disk are in bytes.
     """
@@ -22,3 +23,8 @@ class Limits(BaseModel):
     files: int = Field(128, gt=0)
     file_bytes: int = Field(32 * MEBIBYTE, gt=0)
     disk: int = Field(64 * MEBIBYTE, gt=0)
+
+    @property
+    def share(self) -> int:
+        """The processes and threads that one run may have."""
+        return max(2, self.processes // 3)

@@ -17,8 +17,8 @@ from pathlib import Path
 _PR_SET_SECCOMP, _FILTER_MODE = 22, 2
 _ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-# Where `struct seccomp_data` holds the number, the architecture and the lower half of the first argument.
-_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16
+# Where `struct seccomp_data` holds the number, the architecture and the lower halves of the first two arguments.
+_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT, _SECOND_ARGUMENT = 0, 4, 16, 24
 _X32 = 0x40000000
 _CLONE_NEW = 0x7E020000
 _AF_UNIX = 1
@@ -62,6 +62,18 @@ _REFUSED = {
 }
 # Their callers know what to do without them.
 _ABSENT = {"clone3": (435, 435), "memfd_create": (319, 279)}
+# Meant for the caller where these arguments are nothing; else they limit or slow down another process of its user.
+_OF_ITSELF = {
+    "ioprio_set": ((251, 30), (_SECOND_ARGUMENT,)),
+    "migrate_pages": ((256, 238), (_FIRST_ARGUMENT,)),
+    "move_pages": ((279, 239), (_FIRST_ARGUMENT,)),
+    "prlimit64": ((302, 261), (_FIRST_ARGUMENT,)),
+    "sched_setaffinity": ((203, 122), (_FIRST_ARGUMENT,)),
+    "sched_setattr": ((314, 274), (_FIRST_ARGUMENT,)),
+    "sched_setparam": ((142, 118), (_FIRST_ARGUMENT,)),
+    "sched_setscheduler": ((144, 119), (_FIRST_ARGUMENT,)),
+    "setpriority": ((141, 140), (_FIRST_ARGUMENT, _SECOND_ARGUMENT)),
+}
 _CLONE, _SOCKET = (56, 220), (41, 198)
 _MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 
@@ -94,6 +106,11 @@ def _instructions(column: int, architecture: int) -> list[bytes]:
     for names, error in ((_REFUSED, errno.EPERM), (_ABSENT, errno.ENOSYS)):
         for numbers in names.values():
             found += [_op(_EQUAL, numbers[column], 0, 1), _op(_RETURN, _ERRNO | error)]
+    for numbers, arguments in _OF_ITSELF.values():
+        found += [_op(_EQUAL, numbers[column], 0, 2 * len(arguments) + 2)]
+        for left, argument in zip(range(len(arguments), 0, -1), arguments, strict=True):
+            found += [_op(_LOAD, argument), _op(_EQUAL, 0, 0, 2 * left - 1)]
+        found += [_op(_RETURN, _ALLOW), _op(_RETURN, _ERRNO | errno.EPERM)]
     # With namespaces of its own.
     found += [_op(_EQUAL, _CLONE[column], 0, 4), _op(_LOAD, _FIRST_ARGUMENT), _op(_ANY_BIT, _CLONE_NEW, 0, 1)]
     found += [_op(_RETURN, _ERRNO | errno.EPERM), _op(_RETURN, _ALLOW)]

@@ -1,22 +1,35 @@
-"""How much memory a process and all below it hold."""
+"""What a process and all below it hold."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
-def memory_of_family(pid: int) -> int:
-    """Bytes in memory that are not files'; what processes share since a fork counts for each of them."""
-    family, total = [pid], 0
+@dataclass(frozen=True)
+class Usage:
+    """`memory` is in bytes that are not files'; what processes share since a fork counts for each of them.
+
+    `processes` are its threads, too, as the system counts them.
+    """
+
+    memory: int
+    processes: int
+
+
+def usage_of_family(pid: int) -> Usage:
+    """Of what is there just now."""
+    family, total, tasks = [pid], 0, 0
     for member in family:
         with contextlib.suppress(OSError, ValueError):
             _, resident, shared, *_ = Path(f"/proc/{member}/statm").read_text().split()
             total += (int(resident) - int(shared)) * _PAGE
         with contextlib.suppress(OSError):
             for task in Path(f"/proc/{member}/task").iterdir():
+                tasks += 1
                 family += [int(child) for child in task.joinpath("children").read_text().split()]
-    return total
+    return Usage(total, tasks)

@@ -11,17 +11,20 @@ import struct
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from core.parent_death import die_with, load_prctl
 from sidecar.child.descendants import kill_children
 from sidecar.child.frames import ReplyHead, send
-from sidecar.child.limits import MEBIBYTE
+from sidecar.child.limits import MEBIBYTE, Limits
 from sidecar.child.scratch import Scratch
-from sidecar.child.usage import memory_of_family
+from sidecar.child.usage import usage_of_family
 
 # How often, while a run lasts, it is looked after.
 _SWEEP_SECONDS = 0.5
 _NICENESS = 5
+# How long a call waits for a process while one of the runs has too many.
+_ROOM_SECONDS, _ROOM_PAUSE = 3.0, 0.02
 CALL = struct.Struct("!d")
 """What comes with a call's connection: the seconds it may take."""
 
@@ -39,16 +42,23 @@ class Zygote:
     """Takes connections from `calls` until the other side is gone; each is handed to `answer` in a forked process.
 
     The forked process has a session of its own. When it ends, by itself, by its limits or because the other side hung
-    up, everything that it started ends too, and where it gave no answer this process says why.
+    up, everything that it started ends too, and where it gave no answer this process says why. `fence` is called in it
+    with the folder that it works in.
     """
 
     def __init__(
-        self, calls: socket.socket, answer: Callable[[socket.socket], None], scratch: Scratch, memory: int
+        self,
+        calls: socket.socket,
+        answer: Callable[[socket.socket], None],
+        scratch: Scratch,
+        limits: Limits,
+        fence: Callable[[Path], None],
     ) -> None:
         self._calls = calls
         self._answer = answer
         self._scratch = scratch
-        self._memory = memory
+        self._limits = limits
+        self._fence = fence
         self._runs: dict[int, _Run] = {}
         self._poll = select.poll()
         self._bell_in, self._bell_out = socket.socketpair()
@@ -93,16 +103,29 @@ class Zygote:
                 os.close(fd)
             return True
         connection, seconds = socket.socket(fileno=fds[0]), float(CALL.unpack(said)[0])
-        try:
-            pid = os.fork()
-        except OSError as error:
-            _tell(connection, f"no process could be started for it: {error}")
+        pid = self._fork()
+        if pid is None:
+            _tell(connection, "no process could be started for it", begun=False)
             return True
         if pid == 0:
             self._become(connection)
         self._runs[pid] = _Run(connection, seconds, time.monotonic() + seconds)
         self._poll.register(connection, 0)
         return True
+
+    def _fork(self) -> int | None:
+        """None when the version has all the processes it may have: a run that took more than its share ends first."""
+        until = time.monotonic() + _ROOM_SECONDS
+        while True:
+            try:
+                return os.fork()
+            except OSError:
+                if time.monotonic() > until:
+                    return None
+            self._reap()
+            self._looked_at = 0.0
+            self._look()
+            time.sleep(_ROOM_PAUSE)
 
     def _become(self, connection: socket.socket) -> None:
         """In the forked process: answer and end."""
@@ -115,7 +138,7 @@ class Zygote:
                 other.close()
             with contextlib.suppress(OSError):
                 os.nice(_NICENESS)
-            self._scratch.enter()
+            self._fence(self._scratch.enter())
             self._answer(connection)
         finally:
             # Whatever threads it left, and without what the interpreter does at its end.
@@ -170,12 +193,15 @@ class Zygote:
             return
         self._looked_at = now
         self._clear()
-        over = self._scratch.over
+        over, limits = self._scratch.over(list(self._runs)), self._limits
         for pid, run in self._runs.items():
-            if memory_of_family(pid) > self._memory:
-                self._end(pid, run, f"it used more than {self._memory // MEBIBYTE} MiB of memory")
-            elif over:
-                self._end(pid, run, over)
+            usage = usage_of_family(pid)
+            if usage.processes > limits.share:
+                self._end(pid, run, f"it started more than {limits.share} processes and threads")
+            elif usage.memory > limits.memory:
+                self._end(pid, run, f"it used more than {limits.memory // MEBIBYTE} MiB of memory")
+            elif pid in over:
+                self._end(pid, run, over[pid])
 
     def _tidy(self, pid: int) -> None:
         try:
@@ -204,7 +230,7 @@ def _how(status: int) -> str:
             return f"its process was ended by {signal.Signals(-code).name}"
 
 
-def _tell(connection: socket.socket, reason: str) -> None:
+def _tell(connection: socket.socket, reason: str, *, begun: bool = True) -> None:
     with contextlib.suppress(OSError), connection:
         connection.setblocking(False)
-        send(connection, ReplyHead(ended=reason))
+        send(connection, ReplyHead(ended=reason, begun=begun))

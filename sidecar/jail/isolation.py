@@ -25,7 +25,7 @@ class Isolation:
     `counts_processes`: the limit on processes counts a child's alone. `refuses_calls`: the kernel refuses a child's
     system calls that lead around its limits. `own_disk`: what it writes has a limit of its own, else its files are
     counted from time to time. `fence`: the version of Landlock that stands in for a view of its own.
-    `interpreter` runs the child.
+    `fences_runs`: a run changes no files of the others and signals none of them. `interpreter` runs the child.
     """
 
     level: Level
@@ -35,6 +35,7 @@ class Isolation:
     refuses_calls: bool = True
     own_disk: bool = False
     fence: int = 0
+    fences_runs: bool = False
     interpreter: str = sys.executable
 
     @property
@@ -80,5 +81,7 @@ class Isolation:
             found.append("start many processes for a moment")
         if not self.refuses_calls:
             found.append("hold memory that no limit counts")
-        found.append("end other runs of its own version")
+        if not self.fences_runs:
+            found.append("end other runs of its own version and write to their files")
+        found.append("take memory for files without a name from other runs of its own version, as long as it runs")
         return tuple(found)

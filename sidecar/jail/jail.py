@@ -114,6 +114,7 @@ class Jail:
             own_network=isolation.own_network and isolation.level is not Level.BUBBLEWRAP,
             count_processes=isolation.counts_processes,
             refuse_calls=isolation.refuses_calls,
+            fence_runs=isolation.fences_runs,
             readable=exposed.readable() if isolation.fence else [],
             writable=[str(scratch), "/dev/null"],
             scratch=str(scratch),

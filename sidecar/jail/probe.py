@@ -46,10 +46,11 @@ def works(isolation: Isolation) -> bool:
 def candidates() -> Iterator[Isolation]:
     """From the best down; the last one needs nothing."""
     refuses, fence = can_refuse_system_calls(), landlock.version()
-    found = [replace(one, refuses_calls=refuses) for one in _levels(root=os.geteuid() == 0)]
+    runs = fence >= landlock.SIGNALS_SINCE
+    found = [replace(one, refuses_calls=refuses, fences_runs=runs) for one in _levels(root=os.geteuid() == 0)]
     for one in found:
         yield one if one.level is Level.BUBBLEWRAP else replace(one, fence=fence)
-    yield replace(found[-1], refuses_calls=False)
+    yield replace(found[-1], refuses_calls=False, fences_runs=False)
 
 
 def _levels(*, root: bool) -> Iterator[Isolation]:

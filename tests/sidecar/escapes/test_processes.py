@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from core.errors import UnavailableError
+from sidecar.children import LostError
 from sidecar.jail.isolation import Level
 from skills.problem import RefusedSkillError
 from tests.support.jailed import Jailed, subject
@@ -90,7 +91,7 @@ def test_a_fork_bomb_ends_with_its_run(walled: Jailed) -> None:
     with ThreadPoolExecutor(1) as threads:
         exploding = threads.submit(walled.run, child, seconds=1)
         others_go_on(walled)
-        with pytest.raises(UnavailableError, match=r"took more than 1 s|MiB of memory"):
+        with pytest.raises(UnavailableError, match=r"took more than 1 s|MiB of memory|more than 8 processes"):
             exploding.result()
     deadline = time.monotonic() + 10
     while True:
@@ -143,7 +144,7 @@ def test_disk_is_limited_and_left_clean(sealed: Jailed) -> None:
 total = 0
 try:
     for number in range(100):
-        with open(f"/tmp/{number}", "wb") as file:
+        with open(str(number), "wb") as file:
             for _ in range(64):
                 total += file.write(bytes(64 * 1024))
 except OSError:
@@ -235,13 +236,123 @@ def test_the_first_process_of_its_namespace_takes_no_signal(sealed: Jailed) -> N
     others_go_on(sealed)
 
 
-def test_a_skill_that_kills_the_process_it_came_from_hurts_its_own_version_only(any_prison: Jailed) -> None:
-    child = any_prison.boot(subject("import os, time\nos.kill(os.getppid(), 9)\ntime.sleep(5)"))
-    with pytest.raises(UnavailableError):
-        any_prison.run(child)
-    others_go_on(any_prison)
-    child.inmate.process.wait(5)
-    assert not child.alive
+def test_a_skill_cannot_end_the_process_it_came_from(any_prison: Jailed) -> None:
+    """Nor limit or slow it down, by whatever call."""
+    child = any_prison.boot(subject(OTHERS.format(pid="os.getppid()")))
+    if not any_prison.isolation.fences_runs:
+        with pytest.raises(LostError):
+            any_prison.run(child)
+        others_go_on(any_prison)
+        pytest.skip("this kernel keeps no run from it, and doctor says so; other versions go on")
+    assert any_prison.run(child).body == b"[]"
+    assert child.alive
+
+
+OTHERS = """
+import ctypes, os, resource, signal
+libc, pid = ctypes.CDLL(None), {pid}
+done = []
+acts = [
+    lambda: resource.prlimit(pid, resource.RLIMIT_CPU, (0, 0)),
+    lambda: os.setpriority(os.PRIO_PROCESS, pid, 19),
+    lambda: os.setpriority(os.PRIO_USER, 0, 19),
+    lambda: os.sched_setaffinity(pid, [0]),
+    lambda: os.sched_setscheduler(pid, os.SCHED_BATCH, os.sched_param(0)),
+    lambda: signal.pidfd_send_signal(os.pidfd_open(pid), 9),
+    lambda: os.kill(pid, 9),
+]
+# The first process of a namespace takes it and goes on, so that this is no error.
+try:
+    os.killpg(os.getpgid(pid), 9)
+except OSError:
+    pass
+for number, act in enumerate(acts):
+    try:
+        act()
+        done.append(number)
+    except OSError:
+        pass
+return done
+"""
+
+
+def beside(prison: Jailed, body: str, reason: str) -> None:
+    """A run that does this is ended for this reason; another one of the same version begins before and goes on."""
+    others_go_on(prison)
+    child = prison.children[-1]
+    with ThreadPoolExecutor(1) as threads:
+        other = threads.submit(prison.output, "import time\ntime.sleep(4)\nopen('a', 'w').write('x')\nreturn 'fine'")
+        time.sleep(0.3)
+        ends(prison, body, reason)
+        others_go_on(prison)
+        assert other.result() == "fine"
+    assert prison.children[-1] is child
+
+
+FORKS = """
+import os, time
+for _ in range({count}):
+    try:
+        os.fork() or time.sleep(600)
+    except OSError:
+        pass
+"""
+
+
+def test_a_run_with_too_many_processes_ends_and_the_others_of_its_version_go_on(prison: Jailed) -> None:
+    if not prison.isolation.counts_processes:
+        pytest.skip(f"the system does not count a skill's processes by themselves; here is {prison.isolation.words}")
+    beside(prison, FORKS.format(count=60) + "\ntime.sleep(600)", "more than 8 processes")
+
+
+def test_a_run_with_too_many_files_ends_and_the_others_of_its_version_go_on(sealed: Jailed) -> None:
+    beside(sealed, "number = 0\nwhile True:\n    number += 1\n    open(str(number), 'w').close()", "too many files")
+
+
+def test_a_run_that_fills_the_disk_ends_and_the_others_of_its_version_go_on(sealed: Jailed) -> None:
+    body = """
+import time
+try:
+    for number in range(40):
+        with open(str(number), "wb") as file:
+            file.write(bytes(1024 * 1024))
+except OSError:
+    pass
+time.sleep(600)
+"""
+    beside(sealed, body, "other runs need room")
+
+
+def test_a_run_changes_no_files_and_ends_no_process_of_another(prison: Jailed) -> None:
+    if not prison.isolation.fences_runs:
+        pytest.skip("this kernel keeps no run from it, and doctor says so")
+    others_go_on(prison)
+    with ThreadPoolExecutor(1) as threads:
+        waits = "import os, time\nopen('mine', 'w').write('mine')\ntime.sleep(3)\nreturn open('mine').read()"
+        other = threads.submit(prison.output, waits)
+        time.sleep(1)
+        body = """
+import glob, os, pathlib
+reached = []
+for place in [*glob.glob("../run-*/mine"), "../beside", *glob.glob("../run-*/new")]:
+    for act in (lambda: open(place, "w"), lambda: os.unlink(place), lambda: os.rename(place, "had")):
+        try:
+            act()
+            reached.append(place)
+        except OSError:
+            pass
+for folder in glob.glob("../run-*"):
+    pid = int(folder.rpartition("-")[2])
+    if pid != os.getpid():
+        try:
+            os.kill(pid, 9)
+            reached.append(pid)
+        except OSError:
+            pass
+return [len(glob.glob("../run-*")), reached]
+"""
+        assert prison.output(body) == [2, []]
+        assert other.result() == "mine"
 
 
 def test_no_process_can_be_traced(walled: Jailed) -> None:
