@@ -8,7 +8,7 @@ import click
 
 from app.cli.api import Api
 from app.cli.connection import client_command
-from app.cli.show import as_json, json_option, plain, table
+from app.cli.show import as_json, json_option, local, plain, table
 
 _LISTING = "list"
 
@@ -20,6 +20,16 @@ class _OrQuery(click.Group):
         if not args or (args[0] not in self.commands and args[0] not in ("-h", "--help")):
             args = [_LISTING, *args]
         return super().parse_args(ctx, args)
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        return ["[OPTIONS] [QUERY] | COMMAND [ARGS]..."]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        shown = {one.name: one for one in (*self.commands[_LISTING].get_params(ctx), *self.get_params(ctx))}
+        records = [one.get_help_record(ctx) for one in shown.values() if isinstance(one, click.Option)]
+        with formatter.section("Options"):
+            formatter.write_dl([record for record in records if record is not None])
+        self.format_commands(ctx, formatter)
 
 
 @click.group(cls=_OrQuery)
@@ -61,7 +71,7 @@ def show(api: Api, fact_id: str, json_wanted: bool) -> None:
         click.echo(f"{name:11} {plain(found.get(name)) or '-'}")
     for version in found["versions"]:
         words = plain(version["text"]) or "(forgotten)"
-        click.echo(f"version {version['version']:<3} {version['created_at']}  {words}")
+        click.echo(f"version {version['version']:<3} {local(version['created_at'])}  {words}")
     for proof in found["evidence"]:
         source = proof.get("message_id") or "your correction"
         left = "" if proof["eligible"] else ", not used any more"

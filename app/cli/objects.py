@@ -8,7 +8,7 @@ import click
 
 from app.cli.api import Api
 from app.cli.connection import client_command
-from app.cli.show import as_json, json_option, plain, table
+from app.cli.show import as_json, json_option, local, table
 
 _KINDS = ("document", "image", "video", "audio", "model3d", "collection", "flow")
 
@@ -45,6 +45,6 @@ def show_object(api: Api, object_id: str, version: int | None, save: Path | None
         as_json(found)
         return
     for name in ("id", "kind", "title", "version", "media_type", "size", "sha256", "created_by", "updated_at"):
-        click.echo(f"{name:11} {plain(found.get(name))}")
+        click.echo(f"{name:11} {local(found.get(name))}")
     if save is not None:
         click.echo(f"saved to {save}")

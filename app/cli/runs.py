@@ -9,7 +9,7 @@ import click
 
 from app.cli.api import Api
 from app.cli.connection import client_command
-from app.cli.show import as_json, json_option, plain, table
+from app.cli.show import as_json, json_option, local, table
 
 
 @click.command()
@@ -50,4 +50,4 @@ def _show(found: dict[str, Any]) -> None:
 
 
 def _line(value: object) -> str:
-    return plain(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+    return local(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 import click
 
 _WIDEST = 72
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 
 json_option = click.option("--json", "json_wanted", is_flag=True, help="Print JSON.")
 
@@ -18,7 +21,7 @@ def as_json(value: object) -> None:
 
 
 def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
-    """One line a row, columns aligned; a dash where there is nothing."""
+    """One line a row, columns aligned; a dash where there is nothing, and times of this machine's zone."""
     lines = [tuple(_cell(row.get(column)) for column in columns) for row in rows]
     widths = [max([len(column), *(len(line[at]) for line in lines)]) for at, column in enumerate(columns)]
     for line in [tuple(column.upper() for column in columns), *lines]:
@@ -36,6 +39,17 @@ def paragraphs(value: object) -> str:
     return "\n".join(plain(line) for line in str(value or "").splitlines())
 
 
+def local(moment: object) -> str:
+    """A time of the API as the clock on this machine's wall shows it, to the second; anything else as it is."""
+    text = plain(moment)
+    if not _MOMENT.fullmatch(text):
+        return text
+    try:
+        return f"{datetime.fromisoformat(text).astimezone():%Y-%m-%d %H:%M:%S}"
+    except (ValueError, OverflowError):
+        return text
+
+
 def _cell(value: object) -> str:
-    text = plain(value) or "-"
+    text = local(value) or "-"
     return text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"

@@ -8,7 +8,7 @@ import click
 
 from app.cli.api import Api
 from app.cli.connection import client_command
-from app.cli.show import as_json, json_option, plain, table
+from app.cli.show import as_json, json_option, local, plain, table
 
 _MARKS = {"todo": " ", "doing": ">", "waiting": "~", "done": "x", "blocked": "!", "skipped": "-"}
 
@@ -78,7 +78,7 @@ def _show(found: dict[str, Any]) -> None:
     click.echo(f"{found['id']}  {found['kind']}  {found['status']}")
     click.echo(plain(found["goal"]))
     if waiting := found.get("waiting_on"):
-        click.echo(f"waits for {plain(waiting.get('type'))} since {waiting.get('since')}")
+        click.echo(f"waits for {plain(waiting.get('type'))} since {local(waiting.get('since'))}")
     for step in found.get("checklist") or []:
         click.echo(f"[{_MARKS.get(step['status'], '?')}] {step['n']}. {plain(step['title'])}")
     for order in found.get("generations") or []:

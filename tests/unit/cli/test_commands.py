@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from app.cli import main
-from app.cli.show import paragraphs, plain
+from app.cli.show import local, paragraphs, plain, table
 from app.supervise.home_lock import HomeLock
 from app.supervise.ports import free_ports
 from app.supervise.state_file import ProcessRow, ProcessState, write_rows
@@ -105,6 +106,29 @@ def test_rows_that_a_killed_supervisor_left_behind_are_not_believed(tmp_path: Pa
 )
 def test_wrong_use_is_status_2(words: tuple[str, ...]) -> None:
     assert run(*words).exit_code == 2
+
+
+def test_the_help_of_memory_shows_how_it_is_asked() -> None:
+    told = run("memory", "--help").output
+
+    assert all(words in told for words in ("[QUERY]", "--at", "--json", "forget", "--home"))
+    assert told.count("--home") == 1
+
+
+def test_times_are_those_of_the_clock_on_the_wall(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TZ", "Europe/Paris")
+    time.tzset()
+    try:
+        table([{"id": "r1", "started_at": "2026-07-01T22:30:05.123456Z"}], ("id", "started_at"))
+        assert local("2026-01-01T00:00:00Z") == "2026-01-01 01:00:00"
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+    assert capsys.readouterr().out.splitlines()[1] == "r1  2026-07-02 00:30:05"
+    assert local("at 2026-01-01T00:00:00Z") == "at 2026-01-01T00:00:00Z"
 
 
 def test_stop_says_what_it_does_not_stop() -> None:
