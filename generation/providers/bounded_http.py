@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import ipaddress
 import json
-import time
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
 
+from generation.providers.limits import limited, within
+
 MOST_JSON = 1 << 20
 NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol, httpx.ProxyError)
 
 
 class TooMuchError(Exception):
-    """The answer is longer, or takes longer, than it may."""
+    """The answer is longer than it may be."""
 
 
 @dataclass(frozen=True)
@@ -52,22 +53,22 @@ def client(base_url: str, seconds: float) -> httpx.Client:
     where = urlsplit(base_url)
     near = is_loopback(where.hostname or "")
     plain = near and where.scheme == "http"
-    return httpx.Client(timeout=limits, follow_redirects=False, trust_env=not near, verify=not plain)
+    return limited(httpx.Client(timeout=limits, follow_redirects=False, trust_env=not near, verify=not plain))
 
 
 def ask(http: httpx.Client, method: str, url: str, *, seconds: float, most: int = MOST_JSON, **request: Any) -> Answer:
-    """One request, sent once. Raises httpx.HTTPError or TooMuchError."""
-    deadline = time.monotonic() + seconds
+    """One request, sent once, and over within so many seconds, headers and all.
+
+    Raises httpx.HTTPError, which a lack of time is too, or TooMuchError.
+    """
     chunks: list[bytes] = []
     size = 0
-    with http.stream(method, url, **request) as answer:
+    with within(seconds), http.stream(method, url, **request) as answer:
         for chunk in answer.iter_bytes():
             chunks.append(chunk)
             size += len(chunk)
             if size > most:
                 raise TooMuchError(f"the answer is longer than {most} bytes")
-            if time.monotonic() > deadline:
-                raise TooMuchError(f"the answer took longer than {seconds:.0f} s")
         return Answer(answer.status_code, answer.headers, b"".join(chunks))
 
 

@@ -56,6 +56,7 @@ class JobsProvider:
         output_hosts: Sequence[str] = (),
         submit_seconds: float = SUBMIT_SECONDS,
         ask_seconds: float = ASK_SECONDS,
+        fetch_seconds: float = FETCH_SECONDS,
     ) -> None:
         self.name = name
         self._url = url.rstrip("/")
@@ -65,6 +66,7 @@ class JobsProvider:
         self._output_hosts = frozenset(output_hosts)
         self._submit_seconds = submit_seconds
         self._ask_seconds = ask_seconds
+        self._fetch_seconds = fetch_seconds
         self._http = client(url, ask_seconds)
 
     def capabilities(self) -> tuple[Offer, ...]:
@@ -126,6 +128,10 @@ class JobsProvider:
         fields = dict(part.strip().partition("=")[::2] for part in signature.split(","))
         sent, given = fields.get("t", ""), fields.get("v1", "")
         key = self._key.get_secret_value().encode()
+        if not key:
+            raise RefusedError(
+                f"{self.name} has no key here, so nothing tells who sent a callback; set LOOPWRIGHT_JOBS_KEY"
+            )
         signed = hmac.new(key, sent.encode() + b"." + body, hashlib.sha256).hexdigest()
         if not hmac.compare_digest(signed.encode(), given.encode()):
             raise RefusedError("the callback's signature does not fit its body")
@@ -139,12 +145,13 @@ class JobsProvider:
 
     def _fetch(self, url: str, most_bytes: int, *, ours: bool) -> Answer:
         if ours:
-            return ask(self._http, "GET", url, seconds=FETCH_SECONDS, most=most_bytes, headers=self._headers())
+            return ask(self._http, "GET", url, seconds=self._fetch_seconds, most=most_bytes, headers=self._headers())
         with client(url, self._ask_seconds) as elsewhere:
-            return ask(elsewhere, "GET", url, seconds=FETCH_SECONDS, most=most_bytes)
+            return ask(elsewhere, "GET", url, seconds=self._fetch_seconds, most=most_bytes)
 
     def _headers(self) -> dict[str, str]:
-        return {"Authorization": f"Bearer {self._key.get_secret_value()}"}
+        key = self._key.get_secret_value()
+        return {"Authorization": f"Bearer {key}"} if key else {}
 
     def _body(self, request: JobRequest) -> dict[str, Any]:
         body: dict[str, Any] = {
@@ -153,7 +160,9 @@ class JobsProvider:
             "params": dict(request.params),
             "inputs": [self._input(item, request.inputs_until) for item in request.inputs],
         }
-        return body | ({"callback_url": self._callback_url} if self._callback_url else {})
+        # Without a key no callback would be believed.
+        told = self._callback_url and self._key.get_secret_value()
+        return body | ({"callback_url": self._callback_url} if told else {})
 
     def _input(self, item: JobInput, until: datetime) -> dict[str, str]:
         shown = {"role": item.role, "media_type": item.media_type, "sha256": item.sha256}

@@ -32,17 +32,23 @@ from generation.provider import (
     Offer,
     Price,
 )
+from generation.providers.limits import limited, within
 
 SIZES = ("1024x1536", "1024x1024", "1536x1024")
 PICTURES = ("image/png", "image/jpeg", "image/webp")
 QUALITY = "medium"
 VOICE = "alloy"
 LONGEST_SPEECH = 4096
+MOST_BYTES = 64 << 20
+"""Of a whole answer on the line, headers and base64 included."""
 NOT_SENT = frozenset({"ConnectError", "ConnectTimeout", "PoolTimeout", "UnsupportedProtocol", "ProxyError"})
 
 
 class OpenAIProvider:
-    """`picture_price` and `speech_price` are what one request may cost; the server names no cost of its own."""
+    """`picture_price` and `speech_price` are what one request may cost; the server names no cost of its own.
+
+    A request and its whole answer take at most `seconds`.
+    """
 
     name = "openai"
     honours_keys = False
@@ -59,8 +65,19 @@ class OpenAIProvider:
         seconds: float = 180.0,
     ) -> None:
         self._client = openai.OpenAI(
-            api_key=api_key.get_secret_value() or "unset", base_url=base_url, max_retries=0, timeout=seconds
+            api_key=api_key.get_secret_value() or "unset",
+            base_url=base_url,
+            max_retries=0,
+            timeout=seconds,
+            # Nothing is packed: what a few bytes may unpack to has no bound.
+            default_headers={"Accept-Encoding": "identity"},
+            http_client=limited(
+                openai.DefaultHttpxClient(
+                    timeout=seconds, follow_redirects=False, event_hooks={"response": [_refuse_packed]}
+                )
+            ),
         )
+        self._seconds = seconds
         slots = (InputSlot("source", PICTURES, 1), InputSlot("reference", PICTURES, 4))
         self._offers = (
             Offer(picture_model, "image", "Pictures", SIZES, (), slots, Price(picture_price, "USD", "job")),
@@ -73,7 +90,8 @@ class OpenAIProvider:
 
     def submit(self, request: JobRequest) -> JobNews:
         try:
-            output = self._picture(request) if request.kind == "image" else self._speech(request)
+            with within(self._seconds, MOST_BYTES):
+                output = self._picture(request) if request.kind == "image" else self._speech(request)
         except openai.APIConnectionError as error:
             cause = type(error.__cause__).__name__
             if cause in NOT_SENT:
@@ -81,7 +99,7 @@ class OpenAIProvider:
             raise UnclearError(f"openai did not answer a request ({cause})") from error
         except openai.APIStatusError as error:
             raise _refusal(error) from error
-        except openai.OpenAIError as error:
+        except (openai.OpenAIError, _PackedError) as error:
             raise UnclearError(f"openai answered with something unreadable ({type(error).__name__})") from error
         return JobNews(request.key, JobState.SUCCEEDED, 1.0, (output,))
 
@@ -130,6 +148,15 @@ class OpenAIProvider:
             extra_headers={"Idempotency-Key": request.key},
         )
         return JobOutput("audio/wav", data=answer.read())
+
+
+class _PackedError(Exception):
+    """The answer is packed, although nothing packed was asked for."""
+
+
+def _refuse_packed(answer: Any) -> None:
+    if answer.headers.get("content-encoding", "identity").lower() != "identity":
+        raise _PackedError
 
 
 def _words(request: JobRequest) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import io
 import socket
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 import flask
@@ -16,7 +18,9 @@ from PIL import Image
 from pydantic import SecretStr
 
 from app.supervise.ports import free_ports
-from generation.providers.openai import OpenAIProvider
+from core.errors import UnclearError
+from generation.provider import JobRequest
+from generation.providers.openai import MOST_BYTES, OpenAIProvider
 from generation.states import State
 from tests.generation.world import World, world_of
 from tests.support.databases import Store
@@ -27,6 +31,26 @@ def _png() -> bytes:
     stream = io.BytesIO()
     Image.new("RGB", (64, 64), (10, 20, 60)).save(stream, "PNG")
     return stream.getvalue()
+
+
+def _answer() -> dict[str, object]:
+    return {"created": 1, "data": [{"b64_json": base64.b64encode(_png()).decode()}]}
+
+
+def _slowly() -> Iterator[bytes]:
+    """A whole answer, at a pace at which no single read takes long."""
+    said = flask.json.dumps(_answer()).encode()
+    for start in range(0, len(said), 4):
+        yield said[start : start + 4]
+        time.sleep(0.04)
+
+
+def _at_length() -> Iterator[bytes]:
+    """A whole answer, longer than any picture."""
+    yield b'{"created": 1, "data": [{"b64_json": "'
+    for _ in range(MOST_BYTES // (1 << 20) + 2):
+        yield b"A" * (1 << 20)
+    yield b'"}]}'
 
 
 @dataclass
@@ -55,9 +79,20 @@ def service() -> Iterator[Service]:
                 time.sleep(1.5)
             case "500" | "429" | "400":
                 return flask.Response('{"error": {"message": "no"}}', int(service.trouble), mimetype="application/json")
+            case "drips":
+                return flask.Response(_slowly(), mimetype="application/json")
+            case "large":
+                return flask.Response(_at_length(), mimetype="application/json")
+            case "packed":
+                packed = gzip.compress(flask.json.dumps(_answer()).encode())
+                return flask.Response(packed, mimetype="application/json", headers={"Content-Encoding": "gzip"})
             case "html":
                 return flask.Response("<p>One moment", mimetype="text/html")
-        return flask.jsonify({"created": 1, "data": [{"b64_json": base64.b64encode(_png()).decode()}]})
+        return flask.jsonify(_answer())
+
+    @app.post("/v1/audio/speech")
+    def speech() -> flask.Response:
+        return flask.Response(_slowly() if service.trouble == "drips" else _at_length(), mimetype="audio/wav")
 
     with serving(app) as url:
         service.url = url
@@ -94,6 +129,18 @@ def test_27_an_unclear_request_is_sent_once_and_ends_unresolved(world: World, se
     assert world.get(order.id).state is ended.state is State.UNRESOLVED
     assert service.asked == [order.key]
     assert ended.error
+
+
+@pytest.mark.parametrize("kind", ["image", "audio"])
+@pytest.mark.parametrize(("trouble", "seconds"), [("drips", 0.7), ("large", 60.0), ("packed", 60.0)])
+def test_27_an_answer_beyond_every_bound_is_not_listened_to(
+    service: Service, kind: str, trouble: str, seconds: float
+) -> None:
+    service.trouble = trouble
+    provider = OpenAIProvider(SecretStr("key"), base_url=f"{service.url}/v1", seconds=seconds)
+    request = JobRequest("turn:1:0", kind, "m", {"prompt": "Waves"}, (), datetime(2026, 3, 1, tzinfo=UTC))
+    with pytest.raises(UnclearError):
+        provider.submit(request)
 
 
 def test_a_refused_request_fails_and_gives_the_money_back(world: World, service: Service) -> None:
