@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from flask import Blueprint, Response, jsonify, request
@@ -18,6 +19,7 @@ from core.database import Scope
 from core.errors import InvalidError
 from core.identity import Speaker
 
+NO_QUERY: Mapping[str, str] = MappingProxyType({})
 Answer = Mapping[str, Any] | Response
 View = Callable[..., AnyResponse]
 
@@ -32,6 +34,9 @@ class Rule:
     summary: str
     body: type[BaseModel] | None
     status: int
+    query: Mapping[str, str] = field(default_factory=lambda: NO_QUERY)
+    """What may stand in the query, and what it means."""
+    takes_file: bool = False
 
 
 class Door:
@@ -42,7 +47,9 @@ class Door:
         self.blueprint = Blueprint(name, __name__)
         self.rules: list[Rule] = []
 
-    def reads(self, path: str, summary: str, *, scope: str = "read") -> Callable[[Callable[..., Answer]], None]:
+    def reads(
+        self, path: str, summary: str, *, scope: str = "read", query: Mapping[str, str] = NO_QUERY
+    ) -> Callable[[Callable[..., Answer]], None]:
         """A GET: `handler(scope, speaker, **arguments)` in one consistent view of the speaker's workspace."""
 
         def register(handler: Callable[..., Answer]) -> None:
@@ -50,7 +57,7 @@ class Door:
                 with self.parts.database.reading(speaker.workspace_id) as reading:
                     return _respond(handler(reading, speaker, **arguments), 200)
 
-            self.serves("GET", path, summary, scope=scope)(view, handler.__name__)
+            self.serves("GET", path, summary, scope=scope, query=query)(view, handler.__name__)
 
         return register
 
@@ -67,6 +74,7 @@ class Door:
         status: int = 200,
         limit: int = JSON_LIMIT,
         told_once: str | None = None,
+        takes_file: bool = False,
     ) -> Callable[[Callable[..., Mapping[str, Any]]], None]:
         """A command: `handler(scope, speaker, body, **arguments)` in one transaction, once per Idempotency-Key.
 
@@ -91,9 +99,10 @@ class Door:
 
                 return self._act(speaker, ask, status, handle, told_once, f"web.{handler.__name__}")
 
-            self.serves(method, path, summary, scope=scope, body=body, status=status, limit=limit)(
-                view, handler.__name__
+            described = self.serves(
+                method, path, summary, scope=scope, body=body, status=status, limit=limit, takes_file=takes_file
             )
+            described(view, handler.__name__)
 
         return register
 
@@ -107,6 +116,8 @@ class Door:
         body: type[BaseModel] | None = None,
         status: int = 200,
         limit: int = JSON_LIMIT,
+        query: Mapping[str, str] = NO_QUERY,
+        takes_file: bool = False,
     ) -> Callable[[View, str], None]:
         """Any other route: `view(speaker, **arguments)` makes the whole response itself."""
 
@@ -114,7 +125,7 @@ class Door:
             guarded = self.guard(scope, view, limit)
             self.blueprint.add_url_rule(path, f"{method.lower()}_{name}", guarded, methods=[method])
             shown = None if body is Nothing else body
-            self.rules.append(Rule(method, path, scope, summary, shown, status))
+            self.rules.append(Rule(method, path, scope, summary, shown, status, query, takes_file))
 
         return register
 

@@ -15,6 +15,11 @@ from core.errors import InvalidError
 
 PAGE = 50
 LARGEST_PAGE = 200
+LISTED = {
+    "limit": f"how many at most: {PAGE} by default, up to {LARGEST_PAGE}",
+    "cursor": "where the list goes on: the `next` of the page before",
+}
+"""What every list takes in its query."""
 Place = tuple[datetime, str]
 T = TypeVar("T")
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
-from importlib.metadata import version
-from typing import Any
 
 import sqlalchemy as sa
 from flask import Response, jsonify
-from pydantic.json_schema import models_json_schema
 
+from app.web.description import description
 from app.web.endpoints import Door, Rule
 from app.web.parts import WebParts
 from app.web.stream.hub import Hub
@@ -21,7 +18,6 @@ from generation.tables import orders
 from runtime.tables import cards, tasks, turns
 
 _COUNT = sa.func.count().label("count")
-_ARGUMENT = re.compile(r"<(\w+)>")
 _COUNTED = (
     ("loopwright_tasks", "Tasks by status", tasks.c.status),
     ("loopwright_turns", "Turns by status", turns.c.status),
@@ -58,41 +54,3 @@ def numbers(scope: Scope, open_streams: int) -> str:
     lines += [f"loopwright_changes_total {newest}"]
     lines += ["# HELP loopwright_streams Open event streams of this process.", "# TYPE loopwright_streams gauge"]
     return "\n".join([*lines, f"loopwright_streams {open_streams}", ""])
-
-
-def description(rules: Sequence[Rule]) -> dict[str, Any]:
-    """OpenAPI 3.1, from the routes and the models that read their bodies."""
-    bodies = sorted({rule.body for rule in rules if rule.body is not None}, key=lambda body: body.__name__)
-    references, schemas = models_json_schema(
-        [(body, "validation") for body in bodies], ref_template="#/components/schemas/{model}"
-    )
-    paths: dict[str, dict[str, Any]] = {}
-    for rule in rules:
-        reference = None if rule.body is None else references[(rule.body, "validation")]
-        paths.setdefault(_ARGUMENT.sub(r"{\1}", rule.path), {})[rule.method.lower()] = _operation(rule, reference)
-    return {
-        "openapi": "3.1.0",
-        "info": {"title": "Loopwright", "version": version("loopwright")},
-        "paths": paths,
-        "components": {
-            "schemas": schemas.get("$defs", {}),
-            "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
-        },
-        "security": [{"key": []}],
-    }
-
-
-def _operation(rule: Rule, body: dict[str, Any] | None) -> dict[str, Any]:
-    problem = {"description": "What went wrong", "content": {"application/problem+json": {}}}
-    operation: dict[str, Any] = {
-        "summary": rule.summary,
-        "description": f"Needs the scope `{rule.scope}`.",
-        "parameters": [
-            {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
-            for name in _ARGUMENT.findall(rule.path)
-        ],
-        "responses": {str(rule.status): {"description": "Done"}, "default": problem},
-    }
-    if body is not None:
-        operation["requestBody"] = {"content": {"application/json": {"schema": body}}}
-    return operation

@@ -28,7 +28,11 @@ class AnswerCard(Body):
 def cards_api(parts: WebParts) -> Door:
     door = Door(parts, "cards_api")
 
-    @door.reads("/api/v1/cards", "Cards, oldest first; `state=open` for those that wait")
+    @door.reads(
+        "/api/v1/cards",
+        "Cards, oldest first; `state=open` for those that wait",
+        query={"state": "only those that stand so", "task_id": "only those of a task", **paging.LISTED},
+    )
     def list_cards(scope: Scope, speaker: Speaker) -> Answer:
         size = paging.page_size()
         state = request.args.get("state")

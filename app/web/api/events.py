@@ -28,7 +28,11 @@ def events_api(parts: WebParts, hub: Hub) -> Door:
         return answer
 
     door.serves(
-        "GET", "/api/v1/events", "Changes in order, from `Last-Event-ID` (or `last_event_id=`) on", scope="read"
+        "GET",
+        "/api/v1/events",
+        "Changes in order, from `Last-Event-ID` (or `last_event_id=`) on",
+        scope="read",
+        query={"last_event_id": "the last change that was seen, where a header cannot be sent"},
     )(get_events, "get_events")
     return door
 

@@ -78,7 +78,11 @@ def _register_list(door: Door) -> None:
             return _told(paging.page(rows, size, lambda row: shapes[row.id], lambda row: (row.updated_at, row.id)))
 
     door.serves(
-        "GET", "/api/v1/memory", "Facts, newest first; `q=` what fits, `at=` what held at a time", scope="read"
+        "GET",
+        "/api/v1/memory",
+        "Facts, newest first; `q=` what fits, `at=` what held at a time",
+        scope="read",
+        query={"q": "words or a question", "at": "what held at this time", **paging.LISTED},
     )(list_facts, "list_facts")
 
 

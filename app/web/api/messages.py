@@ -93,6 +93,12 @@ def messages_api(parts: WebParts) -> Door:
     @door.reads(
         "/api/v1/thread",
         "The main thread, oldest first; `newest=1` gives its end, with tasks where they were last spoken to",
+        query={
+            "newest": "1: the end of the thread instead of its beginning",
+            "before": "the end before this place",
+            "after": "what came after this place",
+            **paging.LISTED,
+        },
     )
     def get_thread(scope: Scope, speaker: Speaker) -> Answer:
         size = paging.page_size()

@@ -19,7 +19,7 @@ from app.web.versions import asked_version, required_base
 from core.database import Scope
 from core.errors import ConflictError, InvalidError
 from core.identity import Speaker
-from workspace import documents, objects
+from workspace import documents, objects, structured
 from workspace.access import WorkspaceAccess
 from workspace.assets import Asset
 from workspace.documents import Prepared
@@ -62,6 +62,9 @@ class Stored(Body):
     sha256: str
 
 
+_VERSION = {"version": "the number of an earlier version; the current one without it"}
+
+
 def objects_api(parts: WebParts) -> Door:
     door = Door(parts, "objects_api")
     _register_reads(door)
@@ -73,7 +76,16 @@ def objects_api(parts: WebParts) -> Door:
 def _register_reads(door: Door) -> None:
     parts = door.parts
 
-    @door.reads("/api/v1/objects", "Works, newest first; `q=` words of the title, `kind=`, `task_id=`")
+    @door.reads(
+        "/api/v1/objects",
+        "Works, newest first; `q=` words of the title, `kind=`, `task_id=`",
+        query={
+            "q": "words of the title",
+            "kind": f"one of {', '.join(objects.KINDS)}",
+            "task_id": "only those of a task",
+            **paging.LISTED,
+        },
+    )
     def list_objects(scope: Scope, speaker: Speaker) -> Answer:
         found = objects.listing(
             scope,
@@ -85,7 +97,7 @@ def _register_reads(door: Door) -> None:
         )
         return {"items": [object_shape(work) for work in found.items], "next": found.next}
 
-    @door.reads("/api/v1/objects/<object_id>", "A work; `version=` for an earlier one")
+    @door.reads("/api/v1/objects/<object_id>", "A work; `version=` for an earlier one", query=_VERSION)
     def get_object(scope: Scope, speaker: Speaker, object_id: str) -> Answer:
         return object_by_id(scope, object_id, asked_version())
 
@@ -99,9 +111,8 @@ def _register_reads(door: Door) -> None:
         lasting = "version" in request.args
         return content(parts.assets, work.sha256, work.size, work.media_type, work.title, lasting=lasting)
 
-    door.serves("GET", "/api/v1/objects/<object_id>/content", "Its bytes; takes Range", scope="read")(
-        get_content, "get_content"
-    )
+    path = "/api/v1/objects/<object_id>/content"
+    door.serves("GET", path, "Its bytes; takes Range", scope="read", query=_VERSION)(get_content, "get_content")
 
 
 def _register_creation(door: Door) -> None:
@@ -111,7 +122,9 @@ def _register_creation(door: Door) -> None:
         if request.mimetype == "multipart/form-data":
             return _upload(parts)
         sent = json_body(NewDocument)
-        return _stored(sent.kind, sent.title, documents.store(parts.assets, sent.content))
+        structured.check(sent.kind, sent.content)
+        kept_as = structured.JSON if structured.is_structured(sent.kind) else documents.MARKDOWN
+        return _stored(sent.kind, sent.title, documents.store(parts.assets, sent.content, kept_as))
 
     @door.acts(
         "/api/v1/objects",
@@ -120,6 +133,7 @@ def _register_creation(door: Door) -> None:
         read=store_upload,
         status=201,
         limit=UPLOAD_LIMIT,
+        takes_file=True,
     )
     def post_object(scope: Scope, speaker: Speaker, body: Stored) -> dict[str, Any]:
         made = objects.create(scope, **body.model_dump(), created_by=_maker(speaker), cause=_cause(scope))
@@ -143,6 +157,7 @@ def _register_changes(door: Door) -> None:
     )
     def put_object(scope: Scope, speaker: Speaker, body: tuple[NewContent, Asset], object_id: str) -> dict[str, Any]:
         sent, asset = body
+        structured.check(objects.get(scope, object_id).kind, sent.content)
         return _write(scope, speaker, object_id, required_base(), asset, sent.title)
 
     def prepare_edits(speaker: Speaker, body: Edits, object_id: str) -> Prepared:

@@ -32,6 +32,12 @@ def runs_api(parts: WebParts) -> Door:
         "/api/v1/runs",
         "Runs, newest first; `function=`, `status=`, `since=`; `limit=` 100 at most",
         scope="read",
+        query={
+            "function": "`<fn_id>` or `<app>/<fn_id>`",
+            "status": f"one of {', '.join(STATUSES)}",
+            "since": "only runs that began at this time or later, as 2026-01-31T08:00:00Z",
+            **paging.LISTED,
+        },
     )(list_runs, "list_runs")
     door.serves("GET", "/api/v1/runs/<run_id>", "A run with its event and steps", scope="read")(get_run, "get_run")
     return door

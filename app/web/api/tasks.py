@@ -60,7 +60,11 @@ class PatchTask(Body):
 def tasks_api(parts: WebParts) -> Door:
     door = Door(parts, "tasks_api")
 
-    @door.reads("/api/v1/tasks", "Tasks, the last active first; `status=` takes a comma list")
+    @door.reads(
+        "/api/v1/tasks",
+        "Tasks, the last active first; `status=` takes a comma list",
+        query={"status": "only those that stand at one of these, with commas between", **paging.LISTED},
+    )
     def list_tasks(scope: Scope, speaker: Speaker) -> Answer:
         size = paging.page_size()
         found = tasks.listing(scope, _statuses(), size + 1, paging.place())
