@@ -10,6 +10,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Literal, assert_never
 
+from core.amounts import in_words
 from core.database import Scope
 from core.errors import NotFoundError
 from core.tables import roles
@@ -149,14 +150,15 @@ def _paid(facts: Facts) -> Verdict:
         return NeedsQuote("program", "a program asked for this work, so each paid act is confirmed by a person")
     if facts.overcharge is not None:
         over = facts.overcharge
-        last = f"the last order cost {over.charge} {unit} where {over.quote} was quoted"
+        last = f"the last order cost {in_words(over.charge, unit)} where {in_words(over.quote, unit)} was quoted"
         if over.contested is not None:
             last += f", and {over.contested} was billed, which is contested"
         return NeedsQuote("overcharge", f"{last}, so the next one is asked about")
     if above := _allowance(facts):
         return above
     if amount > budget.available:
-        return NeedsQuote("balance", f"needs {amount} {unit} but only {budget.available} of the balance is free")
+        needed, left = in_words(amount, unit), in_words(budget.available, unit)
+        return NeedsQuote("balance", f"needs {needed} but only {left} of the balance is free")
     return Allowed()
 
 
@@ -167,10 +169,11 @@ def _allowance(facts: Facts) -> NeedsQuote | None:
         outside = _outside(facts.plan, facts)
         return None if outside is None else NeedsQuote("plan", outside)
     if amount > budget.free_per_operation:
-        return NeedsQuote("operation", f"costs {amount} {unit}; up to {budget.free_per_operation} goes without asking")
+        free = in_words(budget.free_per_operation, unit)
+        return NeedsQuote("operation", f"costs {in_words(amount, unit)}; up to {free} goes without asking")
     if amount > budget.free_per_day - budget.spent_today:
-        reason = f"costs {amount} {unit}; of today's {budget.free_per_day} without asking {budget.spent_today} is used"
-        return NeedsQuote("day", reason)
+        used, free = in_words(budget.spent_today, unit), in_words(budget.free_per_day, unit)
+        return NeedsQuote("day", f"costs {in_words(amount, unit)}; of today's {free} without asking {used} is used")
     return None
 
 
@@ -184,7 +187,8 @@ def _outside(plan: Plan, facts: Facts) -> str | None:
         return f"the plan covers {plan.count} orders and {facts.plan_orders} are placed"
     left = max(plan.amount - facts.plan_spent, Decimal(0))
     if facts.amount > left:
-        return f"needs {facts.amount} {facts.currency} but only {left} of the plan's {plan.amount} is left"
+        needed, of_it = in_words(facts.amount, facts.currency), in_words(left, facts.currency)
+        return f"needs {needed} but only {of_it} of the plan's {in_words(plan.amount, facts.currency)} is left"
     return None
 
 

@@ -102,6 +102,25 @@ def test_36_41_above_a_limit_a_person_is_asked(given: Facts, limit: str | None) 
         assert verdict.limit == limit
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (facts(amount=Decimal("0.5")), "costs 0.50 USD; up to 0.30 USD goes without asking"),
+        (facts(amount=Decimal("0.1"), spent_today=Decimal(2)), "of today's 2.00 USD without asking 2.00 USD is used"),
+        (facts(balance=Decimal("0.1"), amount=Decimal("0.2")), "needs 0.20 USD but only 0.10 USD"),
+        (
+            facts(plan=Plan(Decimal("1.5")), amount=Decimal(2)),
+            "needs 2.00 USD but only 1.50 USD of the plan's",
+        ),
+    ],
+)
+def test_amounts_are_said_as_the_card_shows_them(given: Facts, said: str) -> None:
+    verdict = decide(given)
+
+    assert isinstance(verdict, NeedsQuote)
+    assert said in verdict.reason
+
+
 @pytest.mark.parametrize("amount", [Decimal(0), Decimal(9)])
 @pytest.mark.parametrize("at_checkpoint", [False, True])
 def test_42_what_cannot_be_undone_is_always_confirmed(amount: Decimal, at_checkpoint: bool) -> None:

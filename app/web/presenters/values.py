@@ -7,16 +7,13 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+from core.amounts import plain
+
+__all__ = ["given", "moment", "money", "plain"]
+
 
 def moment(at: datetime | None) -> str | None:
     return None if at is None else at.isoformat().replace("+00:00", "Z")
-
-
-def plain(amount: Decimal) -> str:
-    """At least two decimals, never an exponent: `0.30`, `12.00`, `0.0042`."""
-    text = format(amount.normalize(), "f")
-    whole, _, fraction = text.partition(".")
-    return f"{whole}.{fraction.ljust(2, '0')}"
 
 
 def money(amount: Decimal | None, currency: str) -> dict[str, str] | None:
