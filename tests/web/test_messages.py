@@ -190,3 +190,19 @@ def test_a_cursor_of_somebody_else_is_refused(site: Site) -> None:
     answer = site.client.get("/api/v1/thread", params={"after": "nonsense"})
 
     assert answer.status_code == 422
+
+
+@pytest.mark.parametrize("text", ["", " \n\t", "\u200b", "\u200b \u2060\ufeff", "\u2800", "\u3164", "\u202e\u202c"])
+def test_a_text_of_which_nothing_is_seen_is_refused_as_empty(site: Site, text: str) -> None:
+    answer = site.post("/api/v1/messages", {"text": text})
+
+    assert answer.status_code == 422
+    assert "the message is empty" in answer.json()["detail"]
+    assert site.get("/api/v1/thread")["items"] == []
+
+
+@pytest.mark.parametrize("text", ["👍", "👩\u200d🎨", "a\u200b", "שלום", "…"])
+def test_a_text_of_which_something_is_seen_stays_as_it_is(site: Site, text: str) -> None:
+    message_id = site.say(text)
+
+    assert site.get(f"/api/v1/messages/{message_id}")["text"] == text
