@@ -11,8 +11,7 @@ from workspace import objects
 from workspace.access import Access
 from workspace.assets import Assets
 from workspace.objects import Object
-
-ITEMS_LIMIT = 200
+from workspace.structured import ITEMS_LIMIT, JSON
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ def collect(
             scope,
             kind="collection",
             title=title,
-            media_type="application/json",
+            media_type=JSON,
             size=asset.size,
             sha256=asset.sha256,
             created_by=created_by,

@@ -8,7 +8,7 @@ from typing import assert_never
 
 from core.database import Scope
 from core.errors import ConflictError, InvalidError
-from workspace import objects
+from workspace import objects, structured
 from workspace.access import Access
 from workspace.assets import Asset, Assets
 from workspace.edits import TEXT_LIMIT, Applied, Edit, Refused, Unchanged, apply_edits
@@ -82,6 +82,7 @@ def rewrite(
         if before := objects.made_by(scope, cause):
             return before
         work = _text_object(objects.get(scope, object_id))
+    structured.check(work.kind, content)
     asset = store(assets, content, work.media_type)
     with access.transaction() as scope:
         if before := objects.made_by(scope, cause):
@@ -130,6 +131,7 @@ def prepare_edit(access: Access, assets: Assets, object_id: str, edits: Sequence
         case Unchanged():
             return Prepared(base, outcome, None)
         case Applied():
+            structured.check(base.kind, outcome.text)
             return Prepared(base, outcome, store(assets, outcome.text, base.media_type))
         case _:
             assert_never(outcome)

@@ -150,3 +150,38 @@ def test_a_signed_address_gives_bytes_until_it_expires(site: Site) -> None:
         answers = [stranger.get(address) for address in (good, old, turned, good + "0")]
     assert [answer.status_code for answer in answers] == [200, 403, 403, 403]
     assert answers[0].content == poster("A")
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "said"),
+    [
+        ("collection", "not json", "this is none"),
+        ("collection", "[]", "JSON object"),
+        ("collection", "{}", "`items`"),
+        ("collection", '{"items": []}', "`items`"),
+        ("collection", '{"items": [{"object_id": "object_1"}]}', "items.0"),
+        ("collection", '{"items": [{"object_id": "object_1", "version": true}]}', "items.0"),
+        ("flow", "not json", "this is none"),
+        ("flow", '"words"', "JSON object"),
+        ("flow", "[" * 100_000, "flow"),
+    ],
+)
+def test_a_collection_and_a_flow_hold_what_programs_can_read(site: Site, kind: str, content: str, said: str) -> None:
+    refused = site.post("/api/v1/objects", {"kind": kind, "title": "Set", "content": content})
+
+    assert refused.status_code == 422
+    assert said in refused.json()["detail"]
+
+
+def test_a_collection_stays_one_when_it_is_changed(site: Site) -> None:
+    good = '{"items": [{"object_id": "object_1", "version": 1}]}'
+    made = site.post("/api/v1/objects", {"kind": "collection", "title": "Set", "content": good}).json()
+    assert made["media_type"] == "application/json"
+    path = f"/api/v1/objects/{made['id']}"
+
+    whole = site.client.put(path, json={"content": "words"}, headers={"If-Match": "1"})
+    part = site.post(f"{path}/edits", {"edits": [{"find": '"items"', "replace": '"things"'}]})
+    better = site.client.put(path, json={"content": good.replace("_1", "_2")}, headers={"If-Match": "1"})
+
+    assert (whole.status_code, part.status_code, better.status_code) == (422, 422, 200)
+    assert site.get(path)["version"] == 2
