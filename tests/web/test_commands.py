@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from datetime import timedelta
 
@@ -10,7 +11,7 @@ import pytest
 
 from app.web.presenters.values import moment
 from generation.tables import orders
-from runtime import cards, inbox, messages, waits
+from runtime import cards, inbox, messages, tasks, waits
 from tests.web.site.prepared import prepare
 from tests.web.site.site import Site
 
@@ -259,6 +260,29 @@ def test_runs_come_from_whoever_keeps_them(site: Site) -> None:
     assert site.get("/api/v1/runs/r1")["output"] == 1
     assert site.client.get("/api/v1/runs/r2").status_code == 404
     assert site.client.get("/api/v1/runs", params={"status": "odd"}).status_code == 422
+
+
+def test_the_page_of_tasks_leads_to_the_earlier_ones(site: Site) -> None:
+    with site.writing() as scope:
+        for n in range(60):
+            tasks.create(
+                scope,
+                kind="light",
+                goal=f"Film {n}.",
+                language="en",
+                person_id=site.person_id,
+                asked_by="person",
+                cause=f"film:{n}",
+            )
+
+    first = site.client.get("/tasks").text
+    [link] = re.findall(r'href="(/tasks\?cursor=[^"]+)">Earlier tasks', first)
+    second = site.client.get(link).text
+
+    shown = [goal for text in (first, second) for goal in re.findall(r"Film \d+\.", text)]
+    assert sorted(shown) == sorted(f"Film {n}." for n in range(60))
+    assert "Earlier tasks" not in second
+    assert "Back to the newest" in second
 
 
 def _ran(site: Site, count: int, *, failed: set[int]) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from flask import request
+
+from app.web import paging
 from app.web.endpoints import Door
 from app.web.pages.view import page
 from app.web.parts import WebParts
@@ -14,6 +17,7 @@ from app.web.presenters.turn import turns_in_full
 from core.database import Scope
 from core.identity import Speaker
 from runtime import messages, tasks
+from runtime.tasks import Task
 from runtime.turns import rows
 from workspace import objects
 
@@ -28,10 +32,14 @@ def task_pages(parts: WebParts) -> Door:
 
 
 def _all(scope: Scope, speaker: Speaker) -> dict[str, Any]:
-    found = tasks.listing(scope, limit=100)
-    return {
-        "tasks": [{"id": t.id, "kind": t.kind, "goal": t.goal, "status": t.status, "at": t.updated_at} for t in found]
-    }
+    size = paging.page_size()
+    found = tasks.listing(scope, limit=size + 1, before=paging.place())
+    listed = paging.page(found, size, _row, lambda task: (task.updated_at, task.id))
+    return {"tasks": listed["items"], "next": listed["next"], "is_older": "cursor" in request.args}
+
+
+def _row(task: Task) -> dict[str, Any]:
+    return {"id": task.id, "kind": task.kind, "goal": task.goal, "status": task.status, "at": task.updated_at}
 
 
 def _one(scope: Scope, speaker: Speaker, task_id: str) -> dict[str, Any]:
