@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
+import threading
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 
 import inngest
+import sqlalchemy as sa
 
 from core import leases
 from core.database import Database
 from core.events import WatchRequested
+from core.heartbeat import beating
 from runtime import watching
 
 log = logging.getLogger(__name__)
@@ -31,6 +35,9 @@ def watch(
     is started anew: a pass itself does not fail.
     """
     passes = max(1, min(_CRON_SECONDS, int(_CRON_SECONDS / pause.total_seconds())))
+    # Two pauses and some: a watcher that died is followed soon, one that only waits keeps its place.
+    length = pause * 2 + timedelta(seconds=5)
+    looks = (lambda workspace_id: watching.pass_over(database, workspace_id, pause, patience), *others)
 
     @client.create_function(
         fn_id="watch",
@@ -39,23 +46,50 @@ def watch(
     )
     def handler(ctx: inngest.ContextSync) -> str:
         for n in range(1, passes + 1):
-            ctx.step.run(f"pass-{n}", lambda: _pass(database, ctx.run_id, pause, patience, others))
+            ctx.step.run(f"pass-{n}", lambda: pass_once(database, ctx.run_id, length, looks))
             if n < passes:
                 ctx.step.sleep(f"pause-{n}", pause)
-        ctx.step.run("leave", lambda: leases.free(database, _LEASE, ctx.run_id))
+        ctx.step.run("leave", lambda: _leave(database, ctx.run_id))
         return "done"
 
     return handler
 
 
-def _pass(database: Database, run_id: str, pause: timedelta, patience: timedelta, others: Sequence[Pass]) -> bool:
-    # Two pauses and some: a watcher that died is followed soon, one that only waits keeps its place.
-    if not leases.take(database, _LEASE, run_id, pause * 2 + timedelta(seconds=5)):
+def pass_once(database: Database, run_id: str, length: timedelta, looks: Sequence[Pass]) -> bool:
+    """Look at every workspace once while this run holds the watch's lease, which is renewed as long as that takes.
+
+    False when another run holds it, or takes it meanwhile, and when the database is away: the next pass begins afresh.
+    """
+    try:
+        if not leases.take(database, _LEASE, run_id, length):
+            return False
+        lost = threading.Event()
+        with beating("lease-watch", length.total_seconds() / 3, lambda: _renew(database, run_id, length, lost)):
+            for workspace_id, look in itertools.product(database.workspace_ids(), looks):
+                if lost.is_set():
+                    return False
+                _look(look, workspace_id)
+    except sa.exc.SQLAlchemyError:
+        log.exception("watch: a pass failed at the database; the next one begins afresh")
         return False
-    for workspace_id in database.workspace_ids():
-        for look in (lambda workspace: watching.pass_over(database, workspace, pause, patience), *others):
-            _look(look, workspace_id)
     return True
+
+
+def _renew(database: Database, run_id: str, length: timedelta, lost: threading.Event) -> bool:
+    try:
+        if not leases.take(database, _LEASE, run_id, length):
+            lost.set()
+    except sa.exc.SQLAlchemyError:
+        # A database that is away for a moment: the next beat tries again, and the lease decides who is right.
+        return True
+    return not lost.is_set()
+
+
+def _leave(database: Database, run_id: str) -> None:
+    try:
+        leases.free(database, _LEASE, run_id)
+    except sa.exc.SQLAlchemyError:
+        log.exception("watch: the lease was not given back; the next run takes it when it is dead")
 
 
 def _look(look: Pass, workspace_id: str) -> None:
