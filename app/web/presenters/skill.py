@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from app.web.presenters.schedule import next_of
 from app.web.presenters.values import given, moment
 from core.database import Scope
-from skills import book, grants, runs, schedule, versions
+from skills import book, grants, runs, versions
 from skills.book import Skill
 from skills.runs import SkillRun
 from skills.versions import Version
@@ -29,7 +30,7 @@ def skill_shape(scope: Scope, skill: Skill) -> dict[str, Any]:
     shown = serving or candidate
     functions = _functions(shown) if shown is not None else []
     triggers = [trigger for function in functions for trigger in function["triggers"]]
-    due = schedule.next_of(triggers, scope.now) if skill.serves else []
+    due = next_of(triggers, scope.now) if skill.serves else []
     return {
         "id": skill.id,
         "title": shown.manifest.title if shown is not None else None,
