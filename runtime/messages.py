@@ -339,6 +339,7 @@ def _take_back(scope: Scope, old: Message, state: str, replaced_by: str | None) 
     if old.task_id is not None:
         lock_with_turn(scope, old.task_id)
     _void_question(scope, message_id)
+    _reopen_question(scope, old)
     # The inbox row goes first: the claim takes the same row, so exactly one of the two wins.
     item = _inbox_item(scope, message_id)
     if item is None and set_state(scope, message_id, state, was=("received", "routed"), replaced_by=replaced_by):
@@ -364,6 +365,25 @@ def _void_question(scope: Scope, message_id: str) -> None:
     for row in scope.rows(asked):
         scope.change(scope.update(cards).where(cards.c.id == row.id, cards.c.state == "open").values(state="void"))
         scope.changed("card", row.id)
+
+
+def _reopen_question(scope: Scope, old: Message) -> None:
+    """A card of a task that was answered by these words alone asks again: nobody has acted on them yet."""
+    if old.to_card_id is None or old.task_id is None:
+        return
+    pressed = sa.exists().where(inbox.c.kind == "answer", inbox.c.ref_id == cards.c.id)
+    by_words = sa.and_(
+        cards.c.id == old.to_card_id,
+        cards.c.task_id == old.task_id,
+        cards.c.state == "answered",
+        cards.c.answered_by == old.person_id,
+        cards.c.answer_text == old.text,
+        ~pressed,
+    )
+    nothing = dict.fromkeys(("answer_option", "answer_text", "answered_by", "answered_as", "answered_at"))
+    if scope.change(scope.update(cards).where(by_words).values(state="open", **nothing)):
+        scope.changed("card", old.to_card_id)
+        scope.changed("task", old.task_id)
 
 
 def _inbox_item(scope: Scope, message_id: str) -> sa.Row[Any] | None:

@@ -8,7 +8,7 @@ import pytest
 
 from core.errors import ConflictError
 from core.model_scripted import ScriptedModel, says
-from runtime import cards, control, messages, tasks
+from runtime import cards, control, messages, tasks, waits
 from runtime.cards import Card
 from tests.router.test_clarify import answer, asked
 from tests.router.world import scripted, verdict
@@ -117,6 +117,37 @@ def test_a_reply_to_a_workers_question_closes_it_and_is_read_once(store: Store, 
     shown = str(model.requests[-1])
     assert (shown.count("a little darker"), card.id in shown) == (1, True)
     assert world.message(reply.id).state == "answered"
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_10_question_that_words_had_answered_asks_again_when_they_are_taken_back(store: Store, replaced: bool) -> None:
+    world, _ = scripted(store)
+    task = world.task("Posters")
+    first = world.route(world.say("Make them", to_task_id=task.id))
+    run(parts(store, ScriptedModel(says("ok"))), store, newest_turn(store, task.id).id)
+    with store.database.transaction(store.workspace_id) as scope:
+        card = cards.open_card(
+            scope, kind="clarify", title="Which?", body="", options=cards.RESULT_OPTIONS, cause="c", task_id=task.id
+        )
+        waits.begin(scope, task.id, newest_turn(store, task.id).id, "card", [card.id])
+        tasks.set_fields(scope, task.id, status="waiting")
+    reply = world.route(world.say("Red ones", to_card_id=card.id))
+    assert card_of(store, card.id).state == "answered"
+
+    with store.database.transaction(store.workspace_id) as scope:
+        if replaced:
+            instead = messages.replace(scope, reply.id, "Blue ones", person_id=store.person_id, speaks_as="person")
+        else:
+            messages.withdraw(scope, reply.id)
+
+    asks = card_of(store, card.id)
+    assert (asks.state, asks.answer_text, asks.answered_by) == ("open", None, None)
+    assert run(parts(store, ScriptedModel()), store, newest_turn(store, task.id).id, "run-2") == "stopped"
+    assert world.get_task(task.id).status == "waiting"
+    assert world.message(first.id).state == "answered"
+    if replaced:
+        world.route(instead)
+        assert card_of(store, card.id).answer_text == "Blue ones"
 
 
 def test_words_do_not_press_what_costs_or_destroys(store: Store) -> None:
