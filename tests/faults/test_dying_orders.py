@@ -6,17 +6,19 @@ from datetime import timedelta
 from decimal import Decimal
 from functools import partial
 
+import httpx
 import pytest
 
 import workspace.objects
 from core.errors import UnclearError
 from core.tools import Effect
 from generation import watching as order_watching
+from generation.cancelling import cancel
 from generation.following import ring_for_next_run
 from generation.orders import Order
 from generation.provider import NOT_SUPPORTED, JobNews, JobRequest, JobState
 from generation.provider_scripted import ScriptedProvider
-from runtime import guard, notices
+from runtime import control, guard, notices
 from runtime.tables import inbox
 from runtime.tasks import Task
 from runtime.turns.lease import TurnFence
@@ -30,6 +32,7 @@ pytestmark = pytest.mark.kill
 DEATHS: dict[str, tuple[str, ...]] = {
     "watch_of_the_orders": commit("watch.repaired"),
     "order_handed_over": commit("order.handed_over"),
+    "unwanted": ("order.submitting.after_commit",),
     "order_ended": commit("order.ended"),
     "order_renewed": commit("order.renewed"),
     "overcharged": commit("order.settled"),
@@ -64,6 +67,32 @@ def test_30_order_whose_run_is_long_is_handed_to_the_next(stage: Stage) -> None:
     stage.die(DEATHS["order_handed_over"], lambda: ring_for_next_run(database, ws, order.id))
 
     assert stage.world().get(order.id).ring == 2
+
+
+@pytest.mark.parametrize("wish", ["stop", "cancel"])
+def test_20_order_whose_process_died_before_it_was_sent_is_not_sent_after_a_wish_for_its_end(
+    stage: Stage, wish: str
+) -> None:
+    task, order = stage.ordered()
+
+    def follow() -> None:
+        world = stage.world()
+        if world.get(order.id).state == "submitting":
+            with world.scope() as scope:
+                if wish == "stop":
+                    control.stop(scope, task.id)
+                else:
+                    cancel(scope, order.id)
+            stage.store.clock.advance(timedelta(seconds=31))
+        world.follow(order)
+
+    stage.die(DEATHS["unwanted"], follow)
+
+    world = stage.world()
+    assert (world.get(order.id).state, world.money("release")) == ("cancelled", [order.quote])
+    assert order.key not in [row["idempotency_key"] for row in stage.studio.bill()]
+    with pytest.raises(httpx.HTTPStatusError):
+        stage.studio.job(order.key)
 
 
 def test_34_order_that_fails_settles_its_money_once(stage: Stage) -> None:

@@ -19,6 +19,8 @@ PLACING, SETTLING = "tests/generation/test_placing.py", "tests/generation/test_s
 CONTESTED = "tests/generation/test_contested.py"
 SUBMITTING, PEOPLE = "tests/generation/test_submitting.py", "tests/faults/test_people_meanwhile.py"
 DYING, COMMANDS = "tests/faults/test_dying.py", "tests/faults/test_commands.py"
+DOUBTING = "tests/generation/test_doubting.py"
+REPRICING = "tests/generation/test_repricing.py"
 ORDERS = "tests/faults/test_dying_orders.py"
 PROMISES, WORKS = "tests/faults/test_promises.py", "tests/faults/test_works.py"
 FROZEN = "tests/faults/test_frozen_worker.py::test_18_frozen_worker_is_replaced_at_epoch_2_and_its_late_write_refused"
@@ -67,6 +69,9 @@ SHOWN: dict[str, tuple[str, ...]] = {
         f"{FENCE}::test_20_late_result_is_kept_only_of_a_call_that_a_stop_cut_off",
         f"{DYING}::test_20_late_result_of_a_stopped_turn_is_kept_or_stays_unknown",
         f"{SETTLING}::test_20_a_result_after_the_stop_is_stored_and_charged_and_wakes_nobody",
+        f"{ORDERS}::test_20_order_whose_process_died_before_it_was_sent_is_not_sent_after_a_wish_for_its_end",
+        f"{SUBMITTING}::test_20_what_may_still_be_on_its_way_is_waited_for",
+        f"{DOUBTING}::test_20_a_job_that_was_sent_by_one_that_stood_still_over_a_stop_is_cancelled",
     ),
     "21": (
         f"{PEOPLE}::test_21_card_of_a_stopped_task_is_void_and_a_late_press_orders_nothing",
@@ -108,6 +113,8 @@ SHOWN: dict[str, tuple[str, ...]] = {
     "29": (
         f"{PROMISES}::test_29_late_and_doubled_callbacks_change_nothing_that_is_done",
         "tests/generation/test_callbacks.py::test_29_b47_what_is_done_stays_done",
+        f"{DOUBTING}::test_29_a_success_that_the_provider_confirms_comes_home_and_wakes_nobody",
+        f"{DOUBTING}::test_29_a_false_word_changes_nothing_and_has_the_provider_asked_a_few_times_at_most",
     ),
     "30": (
         f"{EVERY_POINT}[30_asked_for_news]",
@@ -156,6 +163,8 @@ SHOWN: dict[str, tuple[str, ...]] = {
     "40": (
         f"{PEOPLE}::test_40_approval_whose_answer_was_lost_orders_once",
         f"{PLACING}::test_40_two_presses_at_once_order_once",
+        f"{PLACING}::test_40_a_quote_of_an_earlier_decision_authorises_nothing_once_a_newer_one_asks",
+        f"{REPRICING}::test_40_a_price_that_has_risen_since_the_yes_is_asked_about_and_nothing_is_sent",
     ),
     "41": (
         f"{PROMISES}::test_41_each_paid_act_of_a_program_has_a_card_of_its_own",
