@@ -14,7 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from core.errors import LoopwrightError, UnavailableError
 from core.orchestrator.engine import Engine
-from sidecar.children import LostError
+from sidecar.children import EndedError, LostError
 from sidecar.pins import Call, Skipped
 from sidecar.replies import Reply, failure, filtered
 from sidecar.skill import Skill
@@ -78,8 +78,12 @@ def _answered(skill: Skill, version: Version, asked: _Asked, path: str, query: s
     except RefusedSkillError as error:
         reply = failure(500, "skill_refused", f"version {version.number} of {skill.stem} no longer loads: {error}")
     except UnavailableError as error:
+        if isinstance(error, EndedError):
+            refused("ended", str(error))
         reply = failure(500, "skill_ended", f"{skill.stem}: {error}")
     else:
+        if tried := response.extensions.get("attempts"):
+            refused("attempt", f"it tried to {'; '.join(tried)}")
         own = {str(function["id"]) for function in version.functions}
         try:
             reply = filtered(response, version.manifest, own, skill.granted, refused)

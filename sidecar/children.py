@@ -9,7 +9,7 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -46,6 +46,10 @@ class LostError(UnavailableError):
 
     Another run of its version took the process that they share: it may be made again, in one that no other run shares.
     """
+
+
+class EndedError(UnavailableError):
+    """A run that was ended, by its limits or by what it did to its process, before it gave an answer."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,8 @@ class Child:
         self._output = bytearray()
         self._functions: list[dict[str, Any]] = []
         self._app_id = ""
+        self.attempts: Sequence[str] = ()
+        """What it was seen to try while it loaded."""
         self._open = 0
         self._awake = False
         self._waking = threading.Lock()
@@ -135,6 +141,7 @@ class Child:
             raise RefusedSkillError(Problem(None, "the process ended while loading the file", fix)) from None
         except ValueError:
             raise RefusedSkillError(Problem(None, "the process answered in a form of its own", fix)) from None
+        self.attempts = answer.attempts
         if answer.problem is not None:
             raise RefusedSkillError(answer.problem)
         self._functions, self._app_id = answer.functions, version.app_id
@@ -161,8 +168,10 @@ class Child:
     ) -> httpx.Response:
         """Have a process of its own answer a call within `seconds`, by default the jail's limit.
 
-        Raises UnavailableError when that process ended, was too slow or answered in no readable form, and LostError
-        when it was not that process but the one it came from that ended, or had no room for it.
+        The response's extensions hold the `attempts` that the process says it saw.
+
+        Raises UnavailableError when that process answered in no readable form, EndedError when it ended or was too
+        slow, and LostError when it was not that process but the one it came from that ended, or had no room for it.
         """
         allowed = min(seconds, self._jail.limits.seconds) if seconds is not None else self._jail.limits.seconds
         ours, theirs = socket.socketpair()
@@ -183,7 +192,7 @@ class Child:
         except TimeoutError:
             # It ends its runs in time, unless it was made to do otherwise.
             self.inmate.process.kill()
-            raise UnavailableError(f"the run took more than {allowed:g} s") from None
+            raise EndedError(f"the run took more than {allowed:g} s") from None
         except OSError as error:
             lost = LostError if self._is_ending() else UnavailableError
             raise lost(f"the process of the skill ended before it answered ({error})") from None
@@ -193,7 +202,7 @@ class Child:
         if head.ended is not None and not head.begun:
             raise LostError(f"the run was not begun: {head.ended[:500]}")
         if head.ended is not None:
-            raise UnavailableError(f"the run ended without an answer: {head.ended[:500]}")
+            raise EndedError(f"the run ended without an answer: {head.ended[:500]}")
         return _response(head, answer)
 
     def _is_ending(self) -> bool:
@@ -245,5 +254,5 @@ class Child:
 
 def _response(head: ReplyHead, body: bytes) -> httpx.Response:
     with contextlib.suppress(ValidationError, ValueError, UnicodeError, TypeError):
-        return httpx.Response(head.status, headers=head.headers, content=body)
+        return httpx.Response(head.status, headers=head.headers, content=body, extensions={"attempts": head.attempts})
     raise UnavailableError("the answer of the skill's process cannot be used: its headers are malformed")

@@ -20,9 +20,12 @@ from sidecar.processes import Processes
 from sidecar.registering import checked
 from sidecar.tools import Tools
 from skills import book, drafts, grants, lifecycle, promotion, refusals, versions
+from skills.checks.events import OF_OTHERS
+from skills.checks.functions import BEYOND_ITSELF
 from skills.drafts import Draft
 from skills.manifest import read_manifest
 from skills.problem import Problem, RefusedSkillError
+from skills.refusals import What
 from skills.versions import Version
 
 _log = logging.getLogger(__name__)
@@ -53,8 +56,12 @@ def take_in(tools: Tools, processes: Processes, file: SkillFile, url: str, aband
         # What can be told from the source names the line; the process is not waited for, and ends.
         code.given_up.set()
         loading.add_done_callback(lambda _: abandoned())
+        _note_claims(tools, code, problems)
         raise RefusedSkillError(*problems)
-    functions = _registered(tools, code, _loaded(tools, loading).functions(), url)
+    child = _loaded(tools, loading)
+    if child.attempts:
+        _note(tools, code, "attempt", f"while it was loaded it tried to {'; '.join(child.attempts)}")
+    functions = _registered(tools, code, child.functions(), url)
     _log.info("skill %s checked and loaded in %.0f ms", file.stem, (time.monotonic() - began) * 1000)
     return _keep(tools, file, draft, code, functions)
 
@@ -75,11 +82,20 @@ def _registered(tools: Tools, code: Code, said: list[dict[str, Any]], url: str) 
     try:
         return checked(said, code.app_id, url, code.manifest, taken)
     except RefusedSkillError as error:
-        with tools.transaction("skill-refusal") as scope:
-            refusals.record(
-                scope, skill_id=code.stem, version_id=None, run_id=None, what="registration", detail=str(error)
-            )
+        _note(tools, code, "registration", str(error))
         raise
+
+
+def _note_claims(tools: Tools, code: Code, problems: list[Problem]) -> None:
+    """A file that claims what is not its own is refused by the gate as it would be at its registration."""
+    claims = [one.reason for one in problems if one.reason == BEYOND_ITSELF or one.reason.endswith(OF_OTHERS)]
+    if claims:
+        _note(tools, code, "registration", "; ".join(dict.fromkeys(claims)))
+
+
+def _note(tools: Tools, code: Code, what: What, detail: str) -> None:
+    with tools.transaction("skill-refusal") as scope:
+        refusals.record(scope, skill_id=code.stem, version_id=None, run_id=None, what=what, detail=detail)
 
 
 def _ids_of_others(scope: Scope, stem: str) -> Iterator[str]:

@@ -29,6 +29,8 @@ What = Literal[
     "claim",
     "run",
     "loading",
+    "attempt",
+    "ended",
 ]
 LONGEST_DETAIL = 1000
 MOST_AN_HOUR = 200

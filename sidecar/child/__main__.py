@@ -17,6 +17,7 @@ import flask
 import httpx
 import inngest.flask
 
+from sidecar.child.attempts import Attempts
 from sidecar.child.confine import Confinement, confine
 from sidecar.child.descendants import children
 from sidecar.child.landlock import keep_to
@@ -43,14 +44,17 @@ def main() -> None:
         return
     order = Order.model_validate_json(line)
     door.open_at(order.broker)
+    seen = Attempts([order.path, os.path.dirname(order.broker)])
+    seen.listen()
     try:
-        loaded = load(order, client)
+        with seen.watching():
+            loaded = load(order, client)
         _refuse_strays()
     except RefusedSkillError as error:
-        _say(answers, Answer(state="serving", problem=error.problems[0]))
+        _say(answers, Answer(state="serving", problem=error.problems[0], attempts=seen.told()))
         return
-    answer = _server(order, loaded, asked.limits)
-    _say(answers, Answer(state="serving", functions=loaded.configurations))
+    _say(answers, Answer(state="serving", functions=loaded.configurations, attempts=seen.told()))
+    answer = _server(order, loaded, seen, asked.limits)
     # What was loaded is never collected: a collection in a forked process would copy all of it.
     gc.collect()
     gc.freeze()
@@ -86,7 +90,7 @@ class _ByDoor:
         return door.http().send(request)
 
 
-def _server(order: Order, loaded: Loaded, limits: Limits) -> Callable[[socket.socket], None]:
+def _server(order: Order, loaded: Loaded, seen: Attempts, limits: Limits) -> Callable[[socket.socket], None]:
     app = flask.Flask("skill")
     inngest.flask.serve(app, loaded.client, loaded.functions, serve_path=f"/api/inngest/{order.stem}")
     loaded.client._http_client._http_client_sync = _ByDoor()  # type: ignore[assignment]
@@ -94,7 +98,7 @@ def _server(order: Order, loaded: Loaded, limits: Limits) -> Callable[[socket.so
     def begin(run_id: str) -> None:
         door.run_id = run_id
 
-    return lambda connection: run_one(connection, app, begin, limits.cpu_seconds)
+    return lambda connection: run_one(connection, app, begin, seen, limits.cpu_seconds)
 
 
 def _own_stdout() -> IO[str]:

@@ -9,6 +9,8 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from sidecar.child.attempts import Told
+
 MAX_HEAD = 64 * 1024
 MAX_BODY = 64 * 1024 * 1024
 
@@ -33,7 +35,7 @@ class CallHead(BaseModel):
 
 class ReplyHead(BaseModel):
     """An answer; `ended` says how the process of the run ended without one, and then nothing else counts but whether it
-    was `begun` at all."""
+    was `begun` at all. `attempts` are what it says it saw the skill try."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -41,6 +43,7 @@ class ReplyHead(BaseModel):
     headers: dict[str, str] = {}
     ended: str | None = None
     begun: bool = True
+    attempts: Told = []
 
 
 Head = TypeVar("Head", bound=BaseModel)

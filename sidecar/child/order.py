@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from sidecar.child.attempts import Told
 from skills.problem import Problem
 
 
@@ -28,7 +29,8 @@ class Order(BaseModel):
 class Answer(BaseModel):
     """`awake`: imports are done, an order is awaited. `serving`: it was carried out, unless `problem` says why not.
 
-    `functions` are the configurations of the skill's functions as the SDK writes them.
+    `functions` are the configurations of the skill's functions as the SDK writes them, `attempts` what it was seen to
+    try while it was loaded.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -36,3 +38,4 @@ class Answer(BaseModel):
     state: str
     problem: Problem | None = None
     functions: list[dict[str, Any]] = []
+    attempts: Told = []

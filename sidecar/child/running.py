@@ -11,13 +11,16 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from sidecar.child.attempts import Attempts
 from sidecar.child.frames import CallHead, ReplyHead, receive, send
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication, WSGIEnvironment
 
 
-def run_one(connection: socket.socket, app: WSGIApplication, begin: Callable[[str], None], cpu_seconds: int) -> None:
+def run_one(
+    connection: socket.socket, app: WSGIApplication, begin: Callable[[str], None], attempts: Attempts, cpu_seconds: int
+) -> None:
     """Read the call from `connection` and write the answer to it; `begin` is told the run's id first.
 
     Whatever the skill raises is an answer; what it does to its process is seen by the process that forked this one.
@@ -25,13 +28,14 @@ def run_one(connection: socket.socket, app: WSGIApplication, begin: Callable[[st
     resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 1))
     head, body = receive(connection, CallHead)
     begin(_run_id(body))
-    status, headers, answer = asked(app, head, body)
+    with attempts.watching():
+        status, headers, answer = asked(app, head, body)
     # Who has the answer hangs up, and that ends this process.
     for stream in (sys.stdout, sys.stderr):
         # A skill may have closed it, or put anything in its place.
         with contextlib.suppress(OSError, ValueError, AttributeError):
             stream.flush()
-    send(connection, ReplyHead(status=status, headers=headers), answer)
+    send(connection, ReplyHead(status=status, headers=headers, attempts=attempts.told()), answer)
 
 
 def _run_id(body: bytes) -> str:

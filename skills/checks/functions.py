@@ -16,6 +16,7 @@ FAILURE = "-failure"
 """What the SDK puts behind the id of a function for its `on_failure`."""
 LONGEST_ID = 100 + len(FAILURE)
 MOST_RETRIES, MOST_CONCURRENCY, MOST_CANCELS = 20, 2, 5
+BEYOND_ITSELF = "a limit may not reach beyond its own function"
 _EXPRESSIONS = frozenset(("key", "run", "if_exp", "expression"))
 
 
@@ -93,8 +94,7 @@ def _concurrency(source: Source, value: ast.expr) -> Iterator[Problem]:
             continue
         scope = next((one.value for one in call.keywords if one.arg == "scope"), None)
         if scope is not None and source.names.text(scope) != "fn" and not _is_none(scope):
-            reason = "a limit may not reach beyond its own function"
-            yield Problem(call.lineno, reason, 'leave out `scope`, or set it to "fn"')
+            yield Problem(call.lineno, BEYOND_ITSELF, 'leave out `scope`, or set it to "fn"')
 
 
 def _expressions(source: Source, option: str, value: ast.expr) -> Iterator[Problem]:

@@ -6,7 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from sidecar.folders import SkillFile
 from skills import refusals
+from skills.checks import check_source
+from skills.problem import Problem
 from tests.sidecar.beside import shelf_beside
 from tests.support.engines import RunningEngine
 from tests.support.sidecar import RunningSidecar, hello
@@ -25,9 +28,20 @@ HOSTILE = {
 }
 
 
+def gate(file: SkillFile) -> list[Problem]:
+    """Open but for one skill."""
+    return check_source(file.source, file.stem, {}) if file.stem == "gated" else []
+
+
+ENDED = {
+    "exits": ("import os\n    os._exit(3)", "exited with status 3"),
+    "crowds": ("import os, time\n    [os.fork() or time.sleep(60) for _ in range(40)]", "processes and threads"),
+}
+
+
 @pytest.fixture(scope="module")
 def loose(any_engine: RunningEngine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSidecar]:
-    with shelf_beside(any_engine, tmp_path_factory.mktemp("home")) as running:
+    with shelf_beside(any_engine, tmp_path_factory.mktemp("home"), check=gate) as running:
         yield running
 
 
@@ -46,11 +60,53 @@ def test_an_op_it_may_not_answer_with_fails_the_run_at_once_and_is_on_record(loo
     assert [(one.what, one.run_id, detail in one.detail) for one in kept] == [(what, run[0]["id"], True)]
 
 
+@pytest.mark.parametrize("name", ENDED)
+def test_a_run_that_is_ended_is_on_record(loose: RunningSidecar, name: str) -> None:
+    act, detail = ENDED[name]
+    loose.save(
+        name, hello(1, f"{name}/asked").replace("retries=2", "retries=0").replace("return", f"{act}\n    return")
+    )
+    loose.live(name, 1)
+    loose.ask(f"{name}/asked")
+    until("the failed run", lambda: [r["status"] for r in loose.runs(f"skill-{name}/hello")] == ["failed"], 30)
+    with loose.reading() as scope:
+        assert [(one.what, detail in one.detail) for one in refusals.of_skill(scope, name)] == [("ended", True)]
+
+
+def test_what_a_run_plainly_tries_is_on_record(loose: RunningSidecar) -> None:
+    act = """import os
+    for act in (lambda: open("/etc/shadow"), lambda: os.kill(1, 9)):
+        try:
+            act()
+        except OSError:
+            pass
+    return VALUE"""
+    loose.save("curious", hello(1, "curious/asked").replace('return ctx.step.run("answer", lambda: VALUE)', act))
+    loose.live("curious", 1)
+    loose.ask("curious/asked")
+    assert loose.outputs("skill-curious/hello", 1) == [1]
+    with loose.reading() as scope:
+        (kept,) = refusals.of_skill(scope, "curious")
+    assert (kept.what, kept.detail) == ("attempt", "it tried to read /etc/shadow; send the signal 9 to 1")
+
+
+def test_an_account_wide_key_that_the_gate_refuses_is_on_record(loose: RunningSidecar) -> None:
+    option = 'concurrency=[inngest.Concurrency(limit=1, scope="account", key="1")], retries=2'
+    loose.save("gated", hello(1, "gated/asked").replace("retries=2", option))
+    until("the reason", lambda: list(loose.skill("gated").get("problems", [])))
+    with loose.reading() as scope:
+        assert [(one.what, "beyond its own function" in one.detail) for one in refusals.of_skill(scope, "gated")] == [
+            ("registration", True)
+        ]
+
+
 def test_an_account_wide_key_does_not_register(loose: RunningSidecar) -> None:
     option = 'concurrency=[inngest.Concurrency(limit=1, scope="account", key="1")], retries=2'
     loose.save("greedy", hello(1, "greedy/asked").replace("retries=2", option))
     problems = until("the reason", lambda: list(loose.skill("greedy").get("problems", [])))
     assert "concurrency.0.scope" in problems[0]["reason"]
+    with loose.reading() as scope:
+        assert [one.what for one in refusals.of_skill(scope, "greedy")] == ["registration"]
     assert loose.skill("greedy")["status"] == "refused"
 
 
