@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
 from runtime import control, messages, tasks
 from runtime.tables import messages as message_rows
 from tests.web.site.pictures import poster
-from tests.web.site.prepared import make_progress, prepare
+from tests.web.site.prepared import Prepared, make_progress, prepare
 from tests.web.site.site import Site
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Dialog, Page, Route
+    from playwright.sync_api import Browser, Dialog, Page, Route
 
 pytestmark = pytest.mark.browser
 
@@ -24,6 +24,47 @@ SHOWN = """() => {
     for (const one of copy.querySelectorAll("[title]")) one.removeAttribute("title");
     return copy.innerHTML.replace(/\\s+/g, " ");
 }"""
+
+
+# Words that stand out from their ground less than WCAG's AA asks: 4.5, or 3 where they are large.
+FAINT = """() => {
+    const channels = (color) => {
+        const [r, g, b, a = 1] = color.match(/[\\d.]+/g).map(Number);
+        return color.startsWith("color(") ? [r * 255, g * 255, b * 255, a] : [r, g, b, a];
+    };
+    const over = (top, below) => top.slice(0, 3).map((one, n) => one * top[3] + below[n] * (1 - top[3]));
+    const ground = (element) => {
+        if (!element) return [255, 255, 255];
+        const own = channels(getComputedStyle(element).backgroundColor);
+        return own[3] === 1 ? own.slice(0, 3) : over(own, ground(element.parentElement));
+    };
+    const light = (color) => {
+        const [r, g, b] = color.map((one) => one / 255)
+            .map((one) => (one <= 0.03928 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4));
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const faint = new Set();
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+        const element = node.parentElement;
+        if (!node.nodeValue.trim() || !element.checkVisibility({ opacityProperty: true })) continue;
+        if (element.closest(".hidden, .skip, :disabled")) continue;
+        const style = getComputedStyle(element);
+        const below = ground(element);
+        const [a, b] = [light(over(channels(style.color), below)), light(below)];
+        const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+        const size = parseFloat(style.fontSize);
+        const large = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700);
+        if (ratio >= (large ? 3 : 4.5)) continue;
+        faint.add(`${ratio.toFixed(2)} ${element.className || element.tagName}: ${node.nodeValue.trim().slice(0, 30)}`);
+    }
+    return [...faint];
+}"""
+
+
+def every_path(made: Prepared) -> tuple[str, ...]:
+    task, document = f"/tasks/{made.task_id}", f"/objects/{made.document_id}"
+    return ("/", task, "/objects", document, "/tasks", "/memory", "/skills", "/runs", "/settings")
 
 
 def sign_in(page: Page, site: Site, path: str = "/") -> None:
@@ -388,7 +429,7 @@ def test_every_page_is_used_by_keyboard_and_fits_a_phone(page: Page, site: Site)
     made = prepare(site)
     sign_in(page, site)
     page.set_viewport_size({"width": 390, "height": 844})
-    for path in ("/", f"/tasks/{made.task_id}", "/objects", f"/objects/{made.document_id}", "/tasks", "/settings"):
+    for path in every_path(made):
         page.goto(site.url + path)
 
         # Then nothing is wider than the screen, every control has a name, and the bar can be skipped
@@ -403,6 +444,49 @@ def test_every_page_is_used_by_keyboard_and_fits_a_phone(page: Page, site: Site)
         page.locator(".skip").focus()
         page.keyboard.press("Enter")
         assert page.evaluate("() => document.activeElement.id") == "content", path
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_page_is_readable_by_day_and_by_night(page: Page, site: Site, scheme: Literal["light", "dark"]) -> None:
+    made = prepare(site)
+    page.emulate_media(color_scheme=scheme)
+    sign_in(page, site)
+    for path in every_path(made):
+        page.goto(site.url + path)
+
+        # Then the ground is that of the scheme, and every word stands out from what it stands on
+        paper = page.evaluate("() => getComputedStyle(document.body).backgroundColor")
+        assert (paper == "rgb(18, 22, 28)") == (scheme == "dark"), path
+        assert page.evaluate(FAINT) == [], path
+
+    # And one that does not would have been found
+    page.evaluate(
+        """() => {
+            const word = document.createElement("p");
+            word.textContent = "faint";
+            word.style.color = "rgb(120 120 120 / 60%)";
+            document.getElementById("content").append(word);
+        }"""
+    )
+    [faint] = page.evaluate(FAINT)
+    assert faint.endswith("P: faint")
+
+
+def test_times_are_those_of_the_viewers_zone(browser: Browser, site: Site) -> None:
+    # Given somebody in Tokyo, and a run of the evening before in London
+    site.parts.runs.runs["r1"] = {
+        "id": "r1", "app": "loopwright", "function": "run-turn", "status": "completed", "ended_at": None,
+        "started_at": "2026-01-02T18:04:05Z", "event": {}, "output": 1, "error": None, "steps": [],
+    }  # fmt: skip
+    context = browser.new_context(timezone_id="Asia/Tokyo", locale="en-GB")
+    page = context.new_page()
+    sign_in(page, site, "/runs")
+
+    shown = page.locator("time").first
+
+    assert shown.inner_text() == "3 Jan 2026, 03:04"
+    assert shown.get_attribute("datetime") == "2026-01-02T18:04:05Z"
+    context.close()
 
 
 def test_a_task_without_anything_has_a_page(page: Page, site: Site) -> None:
