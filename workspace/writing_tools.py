@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from core.errors import InvalidError
 from core.tools import CallContext, Effect, ToolResult
-from workspace import collections, documents, objects
+from workspace import collections, documents, objects, structured
 from workspace.assets import Assets
 from workspace.edits import Edit
 from workspace.state import shown
@@ -128,7 +128,7 @@ class EditDocument:
 class CollectArguments(BaseModel):
     model_config = ConfigDict(extra="forbid")
     title: str
-    object_ids: list[str] = Field(min_length=1, max_length=collections.ITEMS_LIMIT)
+    object_ids: list[str] = Field(min_length=1, max_length=structured.ITEMS_LIMIT)
 
 
 class Collect:
