@@ -39,6 +39,12 @@ def paragraphs(value: object) -> str:
     return "\n".join(plain(line) for line in str(value or "").splitlines())
 
 
+def indented(value: object) -> str:
+    """The same for source text: the spaces before each line stay too."""
+    lines = str(value or "").expandtabs(4).splitlines()
+    return "\n".join("".join(char if char.isprintable() else "\ufffd" for char in line) for line in lines)
+
+
 def local(moment: object) -> str:
     """A time of the API as the clock on this machine's wall shows it, to the second; anything else as it is."""
     text = plain(moment)

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import json
+import uuid
 from pathlib import Path
-from typing import Any
 
 import click
 
 from app.cli.api import Api
 from app.cli.connection import client_command, connect, connection_options
 from app.cli.lazy import LazyGroup
-from app.cli.show import as_json, json_option, paragraphs, plain, table
+from app.cli.show import as_json, json_option, plain, table
 
 # Checking needs parsers that no other command waits for.
-_FILE_COMMANDS = {
+_ELSEWHERE = {
     "new": ("app.cli.skill_files:new", "Begin a skill file from a template."),
+    "show": ("app.cli.skill_shown:show", "Show one skill: state, schedule, versions, and how its runs went."),
+    "versions": ("app.cli.skill_shown:versions", "List its versions: who wrote each, and why."),
+    "diff": ("app.cli.skill_shown:diff", "Show what changed from one version to another."),
     "check": ("app.cli.skill_files:check", "Say what is wrong with a skill file, without running it."),
 }
 
 
-@click.group(cls=LazyGroup, table=_FILE_COMMANDS, invoke_without_command=True)
+@click.group(cls=LazyGroup, table=_ELSEWHERE, invoke_without_command=True)
 @json_option
 @connection_options
 @click.pass_context
@@ -38,53 +41,39 @@ def skills(ctx: click.Context, home: Path, url: str | None, token: str | None, j
 
 @skills.command()
 @click.argument("skill_id", metavar="ID")
-@click.option("--source", is_flag=True, help="Print the source of the version that serves.")
 @json_option
 @client_command
-def show(api: Api, skill_id: str, source: bool, json_wanted: bool) -> None:
-    """Show one skill with its permissions, problems and last runs."""
-    found = api.get(f"/api/v1/skills/{skill_id}")
-    if source and found["version"] is not None:
-        found["source_text"] = api.get(f"/api/v1/skills/{skill_id}/versions/{found['version']}")["source"]
-    if json_wanted:
-        as_json(found)
-    elif source:
-        click.echo(paragraphs(found.get("source_text", "")))
-    else:
-        _show(found)
-
-
-@skills.command()
-@click.argument("skill_id", metavar="ID")
-@client_command
-def enable(api: Api, skill_id: str) -> None:
+def enable(api: Api, skill_id: str, json_wanted: bool) -> None:
     """Let it serve; what it asks for is asked on a card first."""
-    _move(api, skill_id, "enable")
+    _move(api, skill_id, "enable", json_wanted)
 
 
 @skills.command()
 @click.argument("skill_id", metavar="ID")
+@json_option
 @client_command
-def disable(api: Api, skill_id: str) -> None:
+def disable(api: Api, skill_id: str, json_wanted: bool) -> None:
     """Begin no new runs; those that began go on."""
-    _move(api, skill_id, "disable")
+    _move(api, skill_id, "disable", json_wanted)
 
 
 @skills.command()
 @click.argument("skill_id", metavar="ID")
 @click.option("--to", type=click.IntRange(min=1), help="A version's number; else the one that served before.")
+@json_option
 @client_command
-def rollback(api: Api, skill_id: str, to: int | None) -> None:
+def rollback(api: Api, skill_id: str, to: int | None, json_wanted: bool) -> None:
     """Serve an earlier version again."""
-    _move(api, skill_id, "rollback", {} if to is None else {"version": to})
+    _move(api, skill_id, "rollback", json_wanted, {} if to is None else {"version": to})
 
 
 @skills.command()
 @click.argument("skill_id", metavar="ID")
 @click.option("--function", "function_id", help="Which of its functions; needed where it has several.")
 @click.option("--data", default="{}", show_default=True, help="The event's data, a JSON object.")
+@json_option
 @client_command
-def invoke(api: Api, skill_id: str, function_id: str | None, data: str) -> None:
+def invoke(api: Api, skill_id: str, function_id: str | None, data: str, json_wanted: bool) -> None:
     """Begin a run of it now."""
     try:
         event = json.loads(data)
@@ -92,15 +81,36 @@ def invoke(api: Api, skill_id: str, function_id: str | None, data: str) -> None:
         raise click.BadParameter(f"no JSON: {error}", param_hint="--data") from None
     body = {"data": event, **({"function": function_id} if function_id else {})}
     answer = api.post(f"/api/v1/skills/{skill_id}/invoke", body)
-    click.echo(f"sent as event {answer['event_id']}")
+    if json_wanted:
+        as_json(answer)
+    else:
+        click.echo(f"sent as event {answer['event_id']}")
 
 
 @skills.command()
 @click.argument("skill_id", metavar="ID")
+@click.argument("text", default="")
+@json_option
 @client_command
-def review(api: Api, skill_id: str) -> None:
+def ask(api: Api, skill_id: str, text: str, json_wanted: bool) -> None:
+    """Ask the agent to change it as TEXT says; without, to repair what is wrong with it."""
+    asked = api.post(f"/api/v1/skills/{skill_id}/ask", {"text": text, "client_id": uuid.uuid4().hex})
+    if json_wanted:
+        as_json(asked)
+    else:
+        click.echo(asked["message_id"])
+
+
+@skills.command()
+@click.argument("skill_id", metavar="ID")
+@json_option
+@client_command
+def review(api: Api, skill_id: str, json_wanted: bool) -> None:
     """Review it now: how its runs went, what people said of its alarms, and what should change."""
     asked = api.post(f"/api/v1/skills/{skill_id}/review")
+    if json_wanted:
+        as_json(asked)
+        return
     click.echo(f"review {asked['review_id']} is {asked['state']}; `loopwright skills reviews {skill_id}` shows it")
 
 
@@ -145,32 +155,10 @@ def delete(api: Api, skill_id: str) -> None:
     click.echo(f"{skill_id} is deleted")
 
 
-def _move(api: Api, skill_id: str, verb: str, body: object = None) -> None:
+def _move(api: Api, skill_id: str, verb: str, json_wanted: bool, body: object = None) -> None:
     found = api.post(f"/api/v1/skills/{skill_id}/{verb}", body)
+    if json_wanted:
+        as_json(found)
+        return
     version = f", version {found['version']}" if found["version"] is not None else ""
     click.echo(f"{found['id']} is {found['status']}{version}")
-
-
-def _show(found: dict[str, Any]) -> None:
-    version = f"version {found['version']}" if found["version"] is not None else "no version yet"
-    click.echo(f"{found['id']}  {found['status']}  {version}")
-    for name in ("title", "purpose"):
-        if found[name]:
-            click.echo(plain(found[name]))
-    click.echo(f"file  {plain(found['source'])}")
-    if found["hash"]:
-        click.echo(f"hash  {found['hash']}")
-    if tried := found.get("candidate"):
-        click.echo(f"version {tried['version']} is tried: {tried['stage'].replace('_', ' ')}")
-    for problem in found["problems"]:
-        line = f"line {problem['line']}: " if problem["line"] else ""
-        click.echo(f"! {line}{plain(problem['reason'])} — {plain(problem['fix'])}")
-    for function in found["functions"]:
-        starts = (trigger.get("cron") or trigger.get("event") for trigger in function["triggers"])
-        click.echo(f"{function['app']}/{function['id']}  {plain(', '.join(map(str, starts)))}")
-    for at in found["next_runs"]:
-        click.echo(f"next  {at}")
-    if found["granted"]:
-        click.echo(f"may   {plain(', '.join(found['granted']))}")
-    if found["runs"]:
-        table(found["runs"], ("id", "function", "status", "attempts", "started_at", "ended_at"))

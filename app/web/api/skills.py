@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from flask import request
 from pydantic import Field
 
 from app.web.bodies import Body
 from app.web.endpoints import Answer, Door
 from app.web.parts import WebParts
-from app.web.presenters.skill import skill_by_id, skill_shape, version_shape
+from app.web.presenters.skill import skill_shape, version_shape
+from app.web.presenters.skill_account import compared, skill_account, wish
 from core.database import Scope
 from core.errors import ConflictError, InvalidError, RefusedError
 from core.identity import Speaker
 from core.orchestrator.engine import Engine
+from runtime import messages
 from skills import book, control, versions
 from skills.invoking import chosen, event_name
 
@@ -22,6 +25,13 @@ class Rollback(Body):
     """`version` is the number to go back to; left out, the version that served before."""
 
     version: int | None = Field(None, ge=1)
+
+
+class Wish(Body):
+    """`text` says what should change; left out, the agent is asked to repair what is wrong with it."""
+
+    text: str = Field("", max_length=20_000)
+    client_id: str | None = Field(None, min_length=1, max_length=200)
 
 
 class Invoke(Body):
@@ -38,20 +48,30 @@ def skills_api(parts: WebParts) -> Door:
     def list_skills(scope: Scope, speaker: Speaker) -> Answer:
         return {"items": [skill_shape(scope, skill) for skill in book.listing(scope)], "next": None}
 
-    @door.reads("/api/v1/skills/<skill_id>", "A skill with its last runs")
+    @door.reads("/api/v1/skills/<skill_id>", "A skill with its versions, permissions, runs and days")
     def get_skill(scope: Scope, speaker: Speaker, skill_id: str) -> Answer:
-        return skill_by_id(scope, skill_id)
+        return skill_account(scope, book.get(scope, skill_id))
 
     @door.reads("/api/v1/skills/<skill_id>/versions", "Its versions, newest first: who wrote each, and why")
     def list_versions(scope: Scope, speaker: Speaker, skill_id: str) -> Answer:
         book.get(scope, skill_id)
         return {"items": [version_shape(one) for one in versions.listing(scope, skill_id)], "next": None}
 
-    @door.reads("/api/v1/skills/<skill_id>/versions/<number>", "One version with its source and what it changed")
+    @door.reads(
+        "/api/v1/skills/<skill_id>/versions/<number>",
+        "One version with its source and what it changed",
+        query={"against": "the number of the version that `diff` compares it with, else what it was made of"},
+    )
     def get_version(scope: Scope, speaker: Speaker, skill_id: str, number: str) -> Answer:
         version = versions.by_number(scope, skill_id, _number(number))
-        parent = versions.get(scope, version.parent_id) if version.parent_id is not None else None
-        return {**version_shape(version), "source": version.source, "diff": versions.diff(parent, version)}
+        against = request.args.get("against")
+        before = compared(scope, version, None if against is None else _number(against))
+        return {
+            **version_shape(version),
+            "source": version.source,
+            "against": before.number if before is not None else None,
+            "diff": versions.diff(before, version),
+        }
 
     _commands(door)
     _invoke(door, Engine.of(parts.settings))
@@ -72,6 +92,22 @@ def _commands(door: Door) -> None:
     @door.acts(f"{path}/rollback", "Serve an earlier version again", body=Rollback)
     def rollback_skill(scope: Scope, speaker: Speaker, body: Rollback, skill_id: str) -> dict[str, Any]:
         return skill_shape(scope, control.rollback(scope, skill_id, _person(speaker), body.version))
+
+    @door.acts(f"{path}/ask", "Ask the agent to change or repair it", body=Wish, status=202)
+    def ask_agent(scope: Scope, speaker: Speaker, body: Wish, skill_id: str) -> dict[str, Any]:
+        skill = book.get(scope, skill_id)
+        text = body.text.strip() or wish(scope, skill)
+        if not text:
+            raise InvalidError(f"nothing is wrong with {skill_id}: say what should change")
+        message = messages.receive(
+            scope,
+            person_id=speaker.person_id,
+            asked_by=speaker.speaks_as,
+            channel_id=None,
+            text=text if skill_id in text else f"The skill {skill_id}: {text}",
+            client_id=body.client_id,
+        )
+        return {"message_id": message.id, "state": message.state}
 
     @door.acts(path, "Take it away for good, with its file", method="DELETE")
     def delete_skill(scope: Scope, speaker: Speaker, body: object, skill_id: str) -> dict[str, Any]:

@@ -12,12 +12,13 @@ from app.web.pages.view import page
 from app.web.parts import WebParts
 from app.web.presenters.card import card_shape
 from app.web.presenters.skill import run_shape, skill_shape, version_shape
+from app.web.presenters.skill_account import compared, wants, wish
 from app.web.presenters.skill_review import review_shape
 from app.web.presenters.values import moment
 from core.database import Scope
 from core.identity import Speaker
 from runtime import cards, credits
-from skills import book, daily, grants, refusals, runs, versions
+from skills import book, daily, refusals, runs, versions
 from skills.book import Skill
 from skills.review import rows as reviews
 from skills.versions import Version
@@ -48,7 +49,8 @@ def _one(scope: Scope, speaker: Speaker, skill_id: str) -> dict[str, Any]:
         "skill": skill_shape(scope, skill),
         "versions": [version_shape(one) for one in every],
         "looked_at": None if looked_at is None else _with_source(scope, looked_at),
-        "wants": _wants(scope, looked_at),
+        "wants": wants(scope, looked_at),
+        "wish": wish(scope, skill),
         "chart": chart(daily.days(scope, skill_id, credits.zone(scope))),
         "runs": [run_shape(run) for run in runs.of_skill(scope, skill_id, _RUNS)],
         "refused": [
@@ -62,22 +64,28 @@ def _one(scope: Scope, speaker: Speaker, skill_id: str) -> dict[str, Any]:
 
 def _looked_at(skill: Skill, every: list[Version]) -> Version | None:
     """The version that the address names, else the one on its way, else the one that serves."""
-    asked = request.args.get("version", "")
+    asked = _number("version")
     for version in every:
-        if asked.isdigit() and version.number == int(asked[:9]):
+        if version.number == asked:
             return version
     shown = skill.candidate_id or skill.version_id
     return next((version for version in every if version.id == shown), None)
 
 
 def _with_source(scope: Scope, version: Version) -> dict[str, Any]:
-    parent = versions.get(scope, version.parent_id) if version.parent_id is not None else None
+    before = compared(scope, version, _number("against"))
     return {
         **version_shape(version),
         "source": version.source,
-        "parent": parent.number if parent is not None else None,
-        "diff": [_line(line) for line in versions.diff(parent, version).splitlines()] if parent is not None else [],
+        "against": before.number if before is not None else None,
+        "diff": [_line(line) for line in versions.diff(before, version).splitlines()] if before is not None else [],
     }
+
+
+def _number(name: str) -> int | None:
+    """A version's number in the address; None where there is none."""
+    asked = request.args.get(name, "")
+    return int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 9 else None
 
 
 def _line(line: str) -> tuple[str, str]:
@@ -85,12 +93,3 @@ def _line(line: str) -> tuple[str, str]:
     if line.startswith(("+++", "---", "@@")):
         return ("about", line)
     return ({"+": "added", "-": "removed"}.get(line[:1], "same"), line)
-
-
-def _wants(scope: Scope, version: Version | None) -> list[dict[str, Any]]:
-    """What a version may do, in words, and whether a person granted it."""
-    if version is None:
-        return []
-    asked = grants.wanted(version.manifest, version.functions)
-    missing = set(grants.missing(scope, version.skill_id, asked))
-    return [{"words": grants.says(one), "granted": one not in missing} for one in asked]

@@ -9,18 +9,13 @@ from typing import Any
 from app.web.presenters.schedule import next_of
 from app.web.presenters.values import given, moment
 from core.database import Scope
-from skills import book, grants, runs, versions
+from skills import grants, runs, versions
 from skills.book import Skill
 from skills.runs import SkillRun
 from skills.versions import Version
 
 RUNS_SHOWN = 5
 _ON_ITS_WAY = {"dry_run", "shadow", "canary"}
-
-
-def skill_by_id(scope: Scope, stem: str) -> dict[str, Any]:
-    """The whole shape; raises NotFoundError."""
-    return skill_shape(scope, book.get(scope, stem))
 
 
 def skill_shape(scope: Scope, skill: Skill) -> dict[str, Any]:

@@ -96,7 +96,7 @@ async function askForChange(form) {
   const typed = form.elements.text.value;
   // The same words sent again after a lost answer stay one wish.
   if (form.asked?.typed !== typed) form.asked = { typed, name: freshName() };
-  await call("POST", "/api/v1/messages", { text: typed.trim(), client_id: form.asked.name });
+  await call("POST", `/api/v1/skills/${form.dataset.fix}/ask`, { text: typed.trim(), client_id: form.asked.name });
   delete form.asked;
   if (form.elements.text.value === typed) form.reset();
   tell("Sent. The answer comes in the thread.");

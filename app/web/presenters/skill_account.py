@@ -1,0 +1,69 @@
+"""All that is told of one skill beyond its line in a list: how it did, what it may, what may be asked of the agent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from app.web.presenters.skill import skill_shape, version_shape
+from core.database import Scope
+from runtime import credits
+from skills import daily, grants, runs, versions
+from skills.book import Skill
+from skills.daily import Day
+from skills.versions import Version
+
+VERSIONS_SHOWN = 100
+
+
+def skill_account(scope: Scope, skill: Skill) -> dict[str, Any]:
+    """`timezone` is the workspace's, and `days` are its dates; `wish` is what the agent may be asked to repair."""
+    shown = skill.version_id or skill.candidate_id
+    counted = daily.days(scope, skill.id, credits.zone(scope))
+    return {
+        **skill_shape(scope, skill),
+        "wants": wants(scope, versions.get(scope, shown) if shown is not None else None),
+        "versions": [version_shape(one) for one in versions.listing(scope, skill.id, VERSIONS_SHOWN)],
+        "timezone": credits.zone(scope).key,
+        "days": [
+            {"date": day.date.isoformat(), "completed": day.completed, "failed": day.failed, "other": day.other}
+            for day in counted
+        ],
+        "success_rate": success_rate(counted),
+        "wish": wish(scope, skill),
+    }
+
+
+def wants(scope: Scope, version: Version | None) -> list[dict[str, Any]]:
+    """What a version may do, in words, and whether a person granted it."""
+    if version is None:
+        return []
+    asked = grants.wanted(version.manifest, version.functions)
+    missing = set(grants.missing(scope, version.skill_id, asked))
+    return [{"words": grants.says(one), "granted": one not in missing} for one in asked]
+
+
+def success_rate(days: Sequence[Day]) -> float | None:
+    """The share of completed runs among those that completed or failed; None where there is none."""
+    completed, failed = sum(day.completed for day in days), sum(day.failed for day in days)
+    return round(completed / (completed + failed), 4) if completed + failed else None
+
+
+def wish(scope: Scope, skill: Skill) -> str | None:
+    """What the agent may be asked by one press: to repair what is wrong with the last save or the last run."""
+    if skill.problems:
+        return f"The skill {skill.id} has a problem: {skill.problems[0].reason}. Please fix it."
+    newest = next(iter(runs.of_skill(scope, skill.id, 1)), None)
+    if newest is not None and newest.status == "failed":
+        return f"The last run of the skill {skill.id} failed ({newest.run_id}). Please find out why and fix it."
+    return None
+
+
+def compared(scope: Scope, version: Version, against: int | None) -> Version | None:
+    """The version that another one is compared with: the one with this number, else what it was made of.
+
+    Raises NotFoundError.
+    """
+    if against is not None:
+        return versions.by_number(scope, version.skill_id, against)
+    return versions.get(scope, version.parent_id) if version.parent_id is not None else None
