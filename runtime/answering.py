@@ -48,7 +48,8 @@ def _one_of_each_place(asked: Sequence[Message]) -> list[str]:
 
 
 def _say(scope: Scope, turn: Turn, text: str, reply_to: str | None, cause: str) -> None:
-    asked = None if reply_to is None else messages.get(scope, reply_to)
+    # A message that is gone must not keep the words from the task's own thread.
+    asked = next(iter(messages.by_ids(scope, [reply_to] if reply_to else [])), None)
     task = None if turn.task_id is None else tasks.get(scope, turn.task_id)
     spoken_to = task or asked
     assert spoken_to is not None
