@@ -6,9 +6,8 @@ import { tell } from "./toasts.js";
 const form = document.getElementById("composer");
 const LARGEST = 50 * 1024 * 1024;
 const attached = new Map();
-let name = freshName();
-// What may have been taken in under this name already: the same words sent again are the same wish, others are not.
-let tried = false;
+// What was sent without an answer, and its name: the same sent again is the same wish, anything else another one.
+let tried = null;
 let sending = false;
 
 export function startComposer() {
@@ -18,7 +17,6 @@ export function startComposer() {
   text.value = sessionStorage.getItem(draftKey()) || "";
   fit(text);
   text.addEventListener("input", () => {
-    changed();
     sessionStorage.setItem(draftKey(), text.value);
     fit(text);
   });
@@ -43,8 +41,7 @@ export function startComposer() {
   document.addEventListener("click", (event) => {
     const idea = event.target.closest("[data-idea]");
     if (!idea) return;
-    text.value = idea.textContent;
-    changed();
+    text.value = text.value.trim() ? `${text.value}\n${idea.textContent}` : idea.textContent;
     sessionStorage.setItem(draftKey(), text.value);
     fit(text);
     text.focus();
@@ -56,12 +53,6 @@ export function startComposer() {
   if (!document.body.classList.contains("panel")) text.focus({ preventScroll: true });
 }
 
-// Another message than the one that was tried: it gets a name of its own.
-function changed() {
-  if (tried) name = freshName();
-  tried = false;
-}
-
 async function send(text) {
   const typed = text.value;
   const words = text.value.trim();
@@ -69,14 +60,14 @@ async function send(text) {
   if (sending || (!words && !works.length)) return;
   sending = true;
   form.classList.add("busy");
-  const message = { text: words, attachments: works, client_id: name };
+  const what = JSON.stringify([words, works]);
+  if (tried?.what !== what) tried = { what, name: freshName() };
+  const message = { text: words, attachments: works, client_id: tried.name };
   if (form.dataset.task) message.task_id = form.dataset.task;
-  tried = true;
   try {
     const taken = await call("POST", "/api/v1/messages", message);
     if (!taken.message_id) throw new Refused(0, { detail: "Nobody said that the message was taken in; send it again." });
-    name = freshName();
-    tried = false;
+    tried = null;
     // What was typed or attached while it was on its way was not taken in.
     if (text.value.startsWith(typed)) text.value = text.value.slice(typed.length);
     if (text.value) sessionStorage.setItem(draftKey(), text.value);
@@ -108,7 +99,6 @@ async function attach(files) {
     try {
       const work = await call("POST", "/api/v1/objects", body, { "Idempotency-Key": freshName() });
       attached.set(work.id, work.title);
-      changed();
       showAttached();
     } catch (error) {
       tell(error.message);
@@ -129,8 +119,7 @@ function showAttached() {
       chip.setAttribute("aria-label", `Leave ${title} out`);
       chip.addEventListener("click", () => {
         attached.delete(id);
-        changed();
-        showAttached();
+          showAttached();
       });
       return chip;
     }),
