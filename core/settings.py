@@ -81,7 +81,11 @@ class Settings(BaseSettings):
     fallback_model: str = Field("", description="asked when the first model is unavailable")
     model_timeout_seconds: Seconds = Field(120, description="time limit of one model request")
 
-    generators: Names = Field(("studio",), description="comma list of `studio` (offline), `openai`, `jobs`")
+    generators: Names = Field(
+        ("studio",),
+        description="comma list of `studio` (offline), `openai`, `jobs`, and names that installed packages give in the "
+        "entry-point group `loopwright.generators`",
+    )
     jobs_url: WebAddress = Field("", description="a service that speaks the jobs protocol")
     jobs_key: SecretStr = Field(SecretStr(""), description="its key, which also signs its callbacks")
 

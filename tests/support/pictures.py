@@ -29,6 +29,8 @@ def main() -> int:
             )
             page.wait_for_timeout(1500)
             page.screenshot(path=str(PICTURES / "main.png"))
+            # What the picture shows of the navigation, so that a test sees when it is old.
+            (PICTURES / "main.navigation.txt").write_text("\n".join(page.locator(".nav a").all_inner_texts()) + "\n")
             browser.close()
     finally:
         product.stop()

@@ -17,6 +17,15 @@ from core.identity import Speaker
 from core.settings import Settings
 
 Fill = Callable[..., dict[str, Any]]
+NAVIGATION = (
+    ("/", "Thread"),
+    ("/tasks", "Tasks"),
+    ("/objects", "Objects"),
+    ("/memory", "Memory"),
+    ("/skills", "Skills"),
+    ("/runs", "Runs"),
+    ("/settings", "Settings"),
+)
 
 
 def page(door: Door, path: str, template: str, fill: Fill) -> None:
@@ -58,5 +67,6 @@ def prepare_templates(app: Flask) -> None:
     app.jinja_env.filters["markdown"] = markdown
     for name in wording.__all__:
         app.jinja_env.filters[name] = getattr(wording, name)
+    app.jinja_env.globals["navigation"] = NAVIGATION
     app.jinja_env.trim_blocks = True
     app.jinja_env.lstrip_blocks = True
