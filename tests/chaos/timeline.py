@@ -11,6 +11,7 @@ PROCESSES = ("engine", "web", "worker", "sidecar", "model")
 FAULTS = (
     "busy", "drop_after_store", "delay_reply:2", "error_after_store:502",
     "html_status", "unknown_state:REVIEWING", "error_status:500", "delay_status:2", "error_body_status",
+    "lost_job", "empty_output", "wrong_type_output",
     "fail_job", "content_refused", "overcharge:1.5", "overcharge:9", "odd_cost:a fortune",
     "duplicate_callbacks", "no_callbacks", "late_progress_after_done", "failed_after_done",
 )  # fmt: skip
