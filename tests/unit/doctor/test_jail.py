@@ -7,6 +7,7 @@ from app.doctor.jail import judge_isolation, look_at_jail
 from sidecar.jail.isolation import Isolation, Level
 
 BEST = Isolation(Level.BUBBLEWRAP, own_user=True, own_network=True, counts_processes=True)
+ALONE = Isolation(Level.BUBBLEWRAP, own_user=True, own_network=True, counts_processes=True, fences_runs=True)
 SHARED = Isolation(Level.BUBBLEWRAP, own_user=False, own_network=True, counts_processes=False)
 USER = Isolation(Level.USER, own_user=True, own_network=False, counts_processes=True)
 LAST = Isolation(Level.LIMITS, own_user=False, own_network=False, counts_processes=False, refuses_calls=False)
@@ -16,7 +17,8 @@ FENCED = Isolation(Level.LIMITS, own_user=False, own_network=False, counts_proce
 @pytest.mark.parametrize(
     ("isolation", "root", "verdict", "said", "unsaid"),
     [
-        (BEST, True, Verdict.OK, "other runs of its own version", "read files"),
+        (BEST, True, Verdict.OK, "end other runs of its own version", "read files"),
+        (ALONE, True, Verdict.OK, "files without a name", "end other runs"),
         (SHARED, False, Verdict.OK, "start many processes", "use the network"),
         (USER, True, Verdict.NOTE, "unix sockets", "keys included"),
         (LAST, False, Verdict.NOTE, "keys included", "as root"),
