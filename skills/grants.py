@@ -85,10 +85,11 @@ def ask(
 def answer_permission(scope: Scope, card: Card) -> None:
     """Act on an answered permission card: what was granted is written down, and the version goes on or is refused.
 
-    An answer about a version that something newer overtook moves nothing. The task that wrote the version is woken
-    with the answer in any case.
+    An answer about a version that something newer overtook moves nothing, nor does one about what is no version yet.
+    The task that asked is woken with the answer in any case.
     """
-    _act(scope, card)
+    if "version_id" in card.subject:
+        _act(scope, card)
     deliver_answer(scope, card)
 
 

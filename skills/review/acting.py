@@ -16,6 +16,11 @@ from skills.review.handover import hand_over
 from skills.review.parts import ReviewParts
 from skills.review.rows import Review
 
+_OWN = "It is tried before it serves."
+_OF_A_PERSON = (
+    "It is a person's own file: write_skill asks them on a card; save it with the card once they accept, and leave it "
+    "as it is if they refuse."
+)
 PATIENCE = timedelta(days=14)
 """So long an earlier proposal's task is left alone while it is at work."""
 
@@ -35,12 +40,19 @@ def act(parts: ReviewParts, workspace_id: str, review_id: str) -> str:
         values: dict[str, Any] = {}
         if proposal is not None and obstacle is None:
             told.append(_proposed(proposal))
-            if book.get(scope, review.skill_id).origin == "agent":
-                values["task_id"] = _ask_for_a_draft(scope, review, proposal)
-                told.append("The agent is asked to write it.")
-            else:
-                values["verdict"] = {**verdict, "told": "people"}
-                told.append("Its file is not the agent's: whoever owns it decides.")
+            match book.get(scope, review.skill_id).origin:
+                case "agent":
+                    values["task_id"] = _ask_for_a_draft(scope, review, proposal, _OWN)
+                    told.append("The agent is asked to write it.")
+                case "person":
+                    values["task_id"] = _ask_for_a_draft(scope, review, proposal, _OF_A_PERSON)
+                    told.append("The agent is asked to write it; a card asks before the file is changed.")
+                case _:
+                    values["verdict"] = {**verdict, "told": "people"}
+                    told.append(
+                        f"It ships with Loopwright: `loopwright skills new NAME --from {review.skill_id}` makes a copy "
+                        "that can be changed."
+                    )
         elif obstacle is not None:
             values["verdict"] = {**verdict, "reason": obstacle}
         if told:
@@ -74,14 +86,14 @@ def _is_open(scope: Scope, task_id: str) -> bool:
         return False
 
 
-def _ask_for_a_draft(scope: Scope, review: Review, proposal: Mapping[str, Any]) -> str:
+def _ask_for_a_draft(scope: Scope, review: Review, proposal: Mapping[str, Any], after: str) -> str:
     version = versions.get(scope, review.version_id or "")
     data = {"kind": "skill_review", "review_id": review.id, "skill_id": review.skill_id, **proposal}
     data |= {"base_version": version.number, "base_version_id": version.id}
     order = (
         f"A review of the skill `{review.skill_id}` asks for a change. Read the skill with read_skill, change in it "
         f"only what is proposed here, ask for no new permission, and save it with write_skill upon version "
-        f"{version.number}, with the summary and the prediction as its reason. It is tried before it serves."
+        f"{version.number}, with the summary and the prediction as its reason. {after}"
     )
     goal = f"Change the skill {review.skill_id} as its review proposes"
     return hand_over(scope, goal=goal, order=order, data=data, version=version, cause=f"review:{review.id}").id

@@ -54,9 +54,9 @@ def merged(engine: Sequence[Run], ledger: Sequence[SkillRun], version_id: str, s
     found = dict(own)
     for run in engine:
         found[run.id] = _of_both(run, own.get(run.id), since)
-    for run in ledger:
-        if run.stage == SKIPPED:
-            del found[run.run_id]
+    for entry in ledger:
+        if entry.stage == SKIPPED:
+            del found[entry.run_id]
     kept = [run for run in found.values() if run.began_at >= since and run.version_id in {None, version_id}]
     return sorted(kept, key=lambda run: run.began_at, reverse=True)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,15 +64,26 @@ class SkillDesk:
         except FileNotFoundError:
             return None
 
+    def of_people(self, name: str) -> Path | None:
+        """A person's own file of this name."""
+        return files_in(people_folders(self.home, self.skill_path)).get(name)
+
     def write(self, stem: str, source: bytes) -> None:
-        """Save it in one move: nobody ever reads half a file, and a power cut leaves the old or the new one."""
+        """Save one of the agent's files."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        unfinished = self.folder / f".{stem}.{sha_of(source)[:12]}.tmp"
-        with unfinished.open("wb") as file:
-            file.write(source)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(unfinished, self.path(stem))
+        save(self.path(stem), source)
+
+
+def save(path: Path, source: bytes) -> None:
+    """Save a file in one move: nobody ever reads half a file, and a power cut leaves the old or the new one."""
+    unfinished = path.parent / f".{path.stem}.{sha_of(source)[:12]}.tmp"
+    with unfinished.open("wb") as file:
+        file.write(source)
+        file.flush()
+        os.fsync(file.fileno())
+    if path.exists():
+        shutil.copymode(path, unfinished)
+    os.replace(unfinished, path)
 
 
 def sha_of(source: bytes) -> str:

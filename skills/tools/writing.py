@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -15,7 +16,8 @@ from runtime.turns.ledger import keep_original
 from skills import book, drafts, fate, versions
 from skills.checks import check_source
 from skills.fate import Fate
-from skills.tools.desk import SkillDesk, only_at_home, sha_of
+from skills.tools import proposing
+from skills.tools.desk import SkillDesk, only_at_home, save, sha_of
 from skills.tools.edits import Edit, edited
 from skills.tools.shown import problems
 
@@ -51,11 +53,14 @@ class WriteSkillArguments(BaseModel):
     )
     reason: str = Field(min_length=1, max_length=2000, description="why, for whoever looks at this version later")
     base_version: int | None = Field(None, ge=1, le=10**6, description="the version your change is based on")
+    card_id: str | None = Field(
+        None, max_length=64, description="or the card on which a person accepted your change of their own file"
+    )
 
     @model_validator(mode="after")
     def _says_what_to_write(self) -> Self:
-        if (self.source is None) == (not self.edits):
-            raise ValueError("give the whole source, or edits of base_version")
+        if [self.source is not None, bool(self.edits), self.card_id is not None].count(True) != 1:
+            raise ValueError("give the whole source, or edits of base_version, or the card that accepted a change")
         if self.edits and self.base_version is None:
             raise ValueError("edits need base_version")
         return self
@@ -71,7 +76,8 @@ class WriteSkill:
     description = (
         "Write a durable skill, one Python file, or a new version of one: read the guide `writing-skills` first. It is "
         "checked before it is saved; `problems` name line, reason and fix: correct them all and write again. A good "
-        "file goes live by itself, or waits for a person's card when it asks for new permissions."
+        "file goes live by itself, or waits for a person's card when it asks for new permissions. A person's own file "
+        "is changed upon its base_version only, and after they accept the change on a card."
     )
     arguments: type[BaseModel] = WriteSkillArguments
 
@@ -80,22 +86,69 @@ class WriteSkill:
 
     def run(self, call: CallContext, arguments: WriteSkillArguments) -> ToolResult:
         only_at_home(call.workspace_id)
+        of_people = self._desk.of_people(arguments.name)
+        if of_people is not None and arguments.card_id is not None:
+            return self._accepted(call, of_people, arguments.card_id, arguments.reason)
+        if of_people is not None and arguments.base_version is not None:
+            return self._proposed(call, of_people, arguments)
+        if arguments.card_id is not None:
+            raise InvalidError(f"{arguments.name[:80]} is no person's file: give the source, or edits of base_version")
         stem = self._desk.free_stem(arguments.name)
         text = self._text(call, stem, arguments)
         source = text.encode("utf-8", "surrogatepass")
         sha = sha_of(source)
-        others = {**self._desk.own(), **self._desk.elsewhere()}
-        others.pop(stem, None)
-        found = check_source(source, stem, others)
-        if found:
-            content = {"skill_id": stem, "written": False, "problems": problems(found), **_kept(call, text)}
-            return ToolResult(content, ok=False)
+        if (refused := self._refused(call, stem, text)) is not None:
+            return refused
         with call.transaction("skill.announced") as scope:
             seen = self._announced(scope, call.call_id, stem, sha, arguments)
         # Made again after it had come this far: what was saved meanwhile may be newer than this.
         fresh = seen.state == "unseen"
         if fresh:
             self._desk.write(stem, source)
+        return self._result(stem, self._word(call, stem, sha, _ON_ITS_WAY | _OLD if fresh else _ON_ITS_WAY))
+
+    def _refused(self, call: CallContext, stem: str, text: str) -> ToolResult | None:
+        """What the checks find, told; None where nothing is wrong."""
+        others = {**self._desk.own(), **self._desk.elsewhere()}
+        others.pop(stem, None)
+        found = check_source(text.encode("utf-8", "surrogatepass"), stem, others)
+        if not found:
+            return None
+        content = {"skill_id": stem, "written": False, "problems": problems(found), **_kept(call, text)}
+        return ToolResult(content, ok=False)
+
+    def _proposed(self, call: CallContext, path: Path, arguments: WriteSkillArguments) -> ToolResult:
+        text = self._text(call, path.stem, arguments)
+        if (refused := self._refused(call, path.stem, text)) is not None:
+            return refused
+        with call.transaction("skill.proposed") as scope:
+            base = versions.by_number(scope, path.stem, arguments.base_version or 0)
+            card = proposing.ask(scope, call, path, base, text, arguments.reason)
+        says = (
+            "a person sees the change on the card; once they accept it, call write_skill with name, reason and card_id"
+        )
+        return ToolResult({"skill_id": path.stem, "written": False, "card_id": card.id, "says": says})
+
+    def _accepted(self, call: CallContext, path: Path, card_id: str, reason: str) -> ToolResult:
+        """Save what a person accepted. Raises ConflictError where the file was saved by somebody since."""
+        stem = path.stem
+        with call.transaction("skill.announced") as scope:
+            change = proposing.accepted(scope, call, card_id, stem)
+            sha, base = sha_of(change.source.encode()), versions.get(scope, change.base_id)
+            fresh = proposing.may_be_saved(path, base, change.source)
+            if fresh:
+                drafts.announce(
+                    scope,
+                    skill_id=stem,
+                    sha=sha,
+                    author="agent",
+                    author_ref=call.call_id,
+                    reason=reason,
+                    base_id=base.id,
+                    per_day=self._desk.edits_per_day,
+                )
+        if fresh:
+            save(path, change.source.encode())
         return self._result(stem, self._word(call, stem, sha, _ON_ITS_WAY | _OLD if fresh else _ON_ITS_WAY))
 
     @staticmethod

@@ -107,8 +107,8 @@ def test_a_run_that_was_skipped_is_none_with_the_history_and_without(store: Stor
 def test_the_runs_of_one_function_leave_those_of_another_in_sight(store: Store) -> None:
     version = skill(store)
     past(store, version, 6)
-    handler = {"skill_id": "watch", "function_id": "work-failure", "version_id": version.id, "stage": "live"}
-    handler |= {"handler": True}
+    handler: dict[str, Any] = {"skill_id": "watch", "function_id": "work-failure", "version_id": version.id}
+    handler |= {"stage": "live", "handler": True}
     with store.database.transaction(store.workspace_id) as scope:
         for n in range(MOST_RUNS):
             runs.began(scope, run_id=f"handler{n}", event={}, **handler)

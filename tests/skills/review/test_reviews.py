@@ -253,11 +253,25 @@ def test_the_next_review_compares_the_prediction_with_what_happened(store: Store
     ]
 
 
-def test_a_proposal_for_a_persons_file_is_told_to_people_and_compared_all_the_same(store: Store) -> None:
+def test_a_proposal_for_a_persons_file_becomes_the_agents_task_which_asks_before_it_saves(store: Store) -> None:
     version = skill(store)
     past(store, version, 8, NOISY)
     with store.database.transaction(store.workspace_id) as scope:
         scope.change(scope.update(skill_rows).where(skill_rows.c.id == "watch").values(origin="person"))
+
+    done = review(store, parts(store, change(evidence=_evidence(version))))
+
+    words, data = _order(store, done)
+    assert "write_skill asks them on a card" in words
+    assert data["base_version"] == 1
+    assert _notices(store)[0].endswith("a card asks before the file is changed.")
+
+
+def test_a_proposal_for_a_shipped_file_is_told_to_people_and_compared_all_the_same(store: Store) -> None:
+    version = skill(store)
+    past(store, version, 8, NOISY)
+    with store.database.transaction(store.workspace_id) as scope:
+        scope.change(scope.update(skill_rows).where(skill_rows.c.id == "watch").values(origin="shipped"))
     proposed = review(store, parts(store, change(evidence=_evidence(version))))
     with store.database.transaction(store.workspace_id) as scope:
         own = live(scope, "watch", "SENSITIVITY = 0.5\n")
@@ -266,7 +280,7 @@ def test_a_proposal_for_a_persons_file_is_told_to_people_and_compared_all_the_sa
 
     compared = review(store, parts(store, {"decision": "keep"}))
 
-    assert _notices(store)[0].endswith("Its file is not the agent's: whoever owns it decides.")
+    assert _notices(store)[0].endswith("--from watch` makes a copy that can be changed.")
     assert (proposed.task_id, (compared.comparison or {})["outcome"]) == (None, "kept")
 
 

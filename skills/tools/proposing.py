@@ -1,0 +1,85 @@
+"""A change of a person's own skill file: a person sees it on a card, and it is saved when they accept it."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.database import Scope
+from core.errors import ConflictError, InvalidError, RefusedError
+from core.tools import CallContext
+from runtime import cards
+from runtime.cards import Card
+from skills.tools.desk import sha_of
+from skills.versions import Version
+
+ACT = "change_skill"
+ACCEPT = "accept"
+_OPTIONS = ({"id": ACCEPT, "label": "Accept the change"}, {"id": "refuse", "label": "Refuse"})
+_LONGEST_DIFF = 20_000
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """What a person accepted: this source upon that version."""
+
+    source: str
+    base_id: str
+
+
+def ask(scope: Scope, call: CallContext, path: Path, base: Version, source: str, reason: str) -> Card:
+    """Open the card that shows the change, once for the same one; the file stays as it is.
+
+    Raises ConflictError where the file does not hold the version any longer, InvalidError for a change that is none or
+    too long to be judged on a card.
+    """
+    _still_holds(path, base)
+    changed = _diff(base.source, source)
+    if not changed:
+        raise InvalidError(f"this is what version {base.number} says already")
+    if len(changed) > _LONGEST_DIFF:
+        raise InvalidError("a person could not judge so long a change on a card: change less at once")
+    # Indented, so that no text of it ends the block in which it is shown.
+    shown = "\n".join(f"    {line}" for line in changed.splitlines())
+    return cards.open_card(
+        scope,
+        kind="permission",
+        title=f"May the agent change {base.skill_id}?",
+        body=f"{path} would be saved as the agent's next version. The agent says why: {reason}\n\n{shown}",
+        options=_OPTIONS,
+        subject={"act": ACT, "skill_id": base.skill_id, "base_id": base.id, "source": source},
+        cause=f"change:{base.id}:{sha_of(source.encode())}:{call.task_id or call.turn_id}",
+        task_id=call.task_id,
+        turn_id=call.turn_id,
+    )
+
+
+def accepted(scope: Scope, call: CallContext, card_id: str, stem: str) -> Accepted:
+    """Raises RefusedError for a card that is another's or was refused, ConflictError for one that is not answered."""
+    card = cards.get(scope, card_id)
+    if card.subject.get("act") != ACT or card.subject["skill_id"] != stem or card.task_id != call.task_id:
+        raise RefusedError(f"this card asks for no change of {stem} by this task")
+    if card.state != "answered":
+        raise ConflictError(f"the card is {card.state}: wait for a person's answer", state=card.state)
+    if card.answer_option != ACCEPT:
+        raise RefusedError("a person refused this change")
+    return Accepted(str(card.subject["source"]), str(card.subject["base_id"]))
+
+
+def may_be_saved(path: Path, base: Version, source: str) -> bool:
+    """Whether the file still has to be saved; raises ConflictError where somebody saved it since."""
+    if path.read_bytes() == source.encode():
+        return False
+    _still_holds(path, base)
+    return True
+
+
+def _still_holds(path: Path, base: Version) -> None:
+    if sha_of(path.read_bytes()) != base.sha:
+        raise ConflictError(f"{path.name} does not hold version {base.number} any longer: read_skill, and begin anew")
+
+
+def _diff(before: str, after: str) -> str:
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), "as it is", "as proposed", lineterm="")
+    return "\n".join(lines)
