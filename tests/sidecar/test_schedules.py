@@ -15,7 +15,9 @@ import pytest
 from core.orchestrator.engine import bearer
 from core.orchestrator.signature import HEADER, canonical, sign
 from skills import runs
+from skills.places import SHIPPED
 from tests.support.engines import SIGNING_KEY, RunningEngine, moved_by_tests, running
+from tests.support.prometheus import prometheus
 from tests.support.sidecar import RunningSidecar, hello, sidecar
 from tests.support.waiting import until
 
@@ -133,6 +135,23 @@ def test_a_daily_schedule_begins_once_a_local_date_whatever_the_engine_does(
     evening, later = "TZ=America/New_York 30 20 * * *", first + timedelta(hours=19)
     assert called(skills, clock, evening, "run_4", later).status_code == 206
     assert called(skills, clock, evening, "run_5", later).json() == skipped.json()
+
+
+def test_a_tick_of_its_own_schedule_runs_the_shipped_health_check(clocked: tuple[RunningSidecar, Clock]) -> None:
+    skills, clock = clocked
+    shipped = (SHIPPED / "infra_health_check.py").read_text()
+    with prometheus() as metrics:
+        skills.save("health", shipped.replace("127.0.0.1:9090", metrics.place))
+        skills.answer("health", "grant")
+        skills.live("health", 1)
+        assert skills.runs("skill-health/infra-health-check") == []
+        clock.advance(30)
+        found = skills.outputs("skill-health/infra-health-check", 1, 60)[0]
+        assert (found["status"], found["by"]) == ("normal", "rules")
+        assert len(metrics.queries) == 4
+    with skills.reading() as scope:
+        (run,) = runs.of_skill(scope, "health")
+        assert (run.event["name"], run.event["data"]["cron"]) == ("inngest/scheduled.timer", "*/30 * * * *")
 
 
 def called(skills: RunningSidecar, clock: Clock, cron: str, run_id: str, at: datetime) -> httpx.Response:
