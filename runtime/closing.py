@@ -72,7 +72,7 @@ def give_up(scope: Scope, turn: Turn, reason: str) -> bool:
     inbox.unclaim(scope, turn.task_id)
     _block(scope, turn.task_id, turn.id, reason)
     # Only what this turn has not failed on already, so that a model that is down is not asked for ever.
-    came = inbox.came_untried(scope, turn)
+    came = turn.started_at and inbox.came_untried(scope, turn.task_id, turn.id, turn.started_at)
     if came is not None:
         wake(scope, turn.task_id, f"unread:{came}:{turn.id}")
     return True

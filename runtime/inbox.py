@@ -14,7 +14,6 @@ from core.database import Scope
 from runtime import tasks
 from runtime.messages import set_state
 from runtime.tables import cards, inbox, messages
-from runtime.turns.rows import Turn
 from runtime.wake import wake
 
 
@@ -145,13 +144,11 @@ def supersede(scope: Scope, task_id: str) -> None:
             set_state(scope, row.ref_id, "superseded", was=("routed", "delivered"))
 
 
-def came_untried(scope: Scope, turn: Turn) -> str | None:
-    """The oldest input that came to a turn's task after the turn began and that no step of it has tried to read."""
-    if turn.task_id is None or turn.started_at is None:
-        return None
-    untried = sa.or_(inbox.c.turn_id.is_(None), inbox.c.turn_id != turn.id)
-    mine = sa.and_(inbox.c.task_id == turn.task_id, inbox.c.state == "delivered")
-    query = scope.select(inbox.c.id).where(mine, inbox.c.created_at > turn.started_at, untried)
+def came_untried(scope: Scope, task_id: str, turn_id: str, since: datetime) -> str | None:
+    """The oldest input that came to a task after its turn began and that no step of that turn has tried to read."""
+    untried = sa.or_(inbox.c.turn_id.is_(None), inbox.c.turn_id != turn_id)
+    mine = sa.and_(inbox.c.task_id == task_id, inbox.c.state == "delivered")
+    query = scope.select(inbox.c.id).where(mine, inbox.c.created_at > since, untried)
     row = scope.first(query.order_by(inbox.c.created_at, inbox.c.id).limit(1))
     return None if row is None else str(row.id)
 
