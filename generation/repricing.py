@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
+from core.amounts import in_words
 from core.database import Scope
 from core.errors import InvalidError
 from generation import quotes
@@ -17,7 +18,7 @@ from generation.orders import Order, open_of_task
 from generation.states import State
 from runtime import cards, waits
 
-ENDED = "its price has risen since it was approved, so it was not sent"
+ENDED = "its price has changed since it was agreed, so it was not sent"
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,8 @@ def ask_afresh(scope: Scope, hold: Hold, order: Order, price: Asked, overrun: De
 
     A task that waits for the order waits for the card instead: no inference is needed to learn of it.
     """
-    reason = f"{ENDED}: {order.quote} {order.currency} was agreed, {price.amount} {price.currency} is asked now"
+    agreed, asked = in_words(order.quote, order.currency), in_words(price.amount, price.currency)
+    reason = f"{ENDED}: {agreed} was agreed, {asked} is asked now"
     asks = order.task_id is not None
     if not finish(scope, order.id, State.CANCELLED, error=reason, hold=hold, tell=not asks) or order.task_id is None:
         return
@@ -55,8 +57,7 @@ def ask_afresh(scope: Scope, hold: Hold, order: Order, price: Asked, overrun: De
         scope,
         kind="quote",
         title=f"Approve {quotes.heading([draft])}?",
-        body=f"{order.title!r} was not sent: its price has risen from {order.quote} {order.currency} "
-        f"to {price.amount} {price.currency} since it was agreed",
+        body=f"{order.title!r} was not sent: its price has changed from {agreed} to {asked} since it was agreed",
         options=cards.QUOTE_OPTIONS,
         cause=f"{order.id}:repriced",
         task_id=order.task_id,

@@ -68,7 +68,7 @@ def test_38_a_bill_above_the_most_is_recorded_in_full_charged_to_the_bound_and_s
         assert outcome_input(scope, ended.id)["contested"] == words
     card = next_act(world, task, fence)
     assert card is not None
-    assert card.body.startswith("the last order cost 0.08 USD where 0.04 was quoted, and 2.00 USD was billed")
+    assert card.body.startswith("the last order cost 0.08 USD where 0.04 USD was quoted, and 2.00 USD was billed")
 
 
 def test_38_a_bill_up_to_the_most_is_charged_as_it_is_and_stops_the_next(world: World, the_studio: Studio) -> None:

@@ -146,7 +146,7 @@ LATER, BEFORE = NOW + timedelta(hours=1), NOW
         (Plan(Decimal(1), count=2), 2, "covers 2 orders and 2 are placed"),
         (Plan(Decimal(1), count=0), 0, "covers 0 orders"),
         (Plan(Decimal(1), expires_at=BEFORE), 0, "approved until 2026-03-02 09:00 UTC"),
-        (Plan(Decimal("0.03"), kinds=("image",), count=9, expires_at=LATER), 0, "only 0.03 of the plan's 0.03"),
+        (Plan(Decimal("0.03"), kinds=("image",), count=9, expires_at=LATER), 0, "only 0.03 USD of the plan's 0.03 USD"),
     ],
 )
 def test_36_outside_the_plan_a_person_is_asked_with_the_difference(plan: Plan, used: int, reason: str | None) -> None:

@@ -595,7 +595,7 @@ def test_38_a_charge_above_the_quote_stops_the_next_until_a_person_has_approved_
     assert "order_id" in world.call(other, others, 1, 0).content
     assert "card_id" in world.call(task, fence, 1, 0).content
     (card,) = world.cards(task)
-    assert card.body.startswith("the last order cost 0.09 USD where 0.04 was quoted")
+    assert card.body.startswith("the last order cost 0.09 USD where 0.04 USD was quoted")
 
     world.answer(card, "approve")
 

@@ -20,7 +20,7 @@ TROUBLE = {
     "unknown_state:REVIEWING": "REVIEWING",
     "error_body_status": "upstream exploded",
     "lost_job": "no such job",
-    "delay_status:2": "does not answer",
+    "delay_status:4": "does not answer",
 }
 
 
@@ -32,7 +32,7 @@ def submitted(world: World) -> Order:
 
 
 def impatient(world: World, studio: Studio) -> None:
-    world.parts.providers["studio"] = studio_provider(studio, ask_seconds=0.5)
+    world.parts.providers["studio"] = studio_provider(studio, ask_seconds=2.0)
 
 
 @pytest.mark.parametrize("fault", TROUBLE)

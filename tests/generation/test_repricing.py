@@ -69,11 +69,11 @@ def test_40_a_price_that_has_risen_since_the_yes_is_asked_about_and_nothing_is_s
 
     ended = scripted.get(order.id)
     assert provider.asked == []
-    assert "0.1 USD was agreed, 1.00 USD is asked now" in (ended.error or "")
+    assert "0.10 USD was agreed, 1.00 USD is asked now" in (ended.error or "")
     assert scripted.reservation_states() == ["released"]
     (card,) = scripted.cards()
     assert (card.kind, card.quote and card.quote["amount"]) == ("quote", "1.00")
-    assert "risen from 0.1 USD to 1.00 USD" in card.body
+    assert "changed from 0.10 USD to 1.00 USD" in card.body
     task_id = str(order.task_id)
     with scripted.scope() as scope:
         wait = waits.current(scope, task_id)
