@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-LOOKED_AT = ("core", "functions", "generation", "memory", "router", "runtime", "sidecar/broker", "skills", "workspace")
+LOOKED_AT = ("core", "functions", "generation", "memory", "router", "runtime", "sidecar", "skills", "workspace")
 EDGES = ("before_commit", "after_commit")
 UNNAMED = "tool"
 """What `CallContext.transaction` is called where a tool does not say."""

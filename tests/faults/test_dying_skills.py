@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import pytest
@@ -16,18 +18,28 @@ from core.model_scripted import says
 from core.orchestrator.engine import Engine
 from runtime import cards, credits, notices, tasks
 from runtime.tables import entries, messages, originals
+from sidecar.jail.jail import Jail
+from sidecar.jail.probe import probe
+from sidecar.nursery import Nursery
+from sidecar.pins import Pins
+from sidecar.tools import Tools
 from skills import book, claims, drafts, ledger, outcomes, pruning, refusals, rehearsing, runs, spending, versions
 from skills.kit import Refused, ask_agent, claim, http, llm, notify, release
 from skills.kit.door import door
 from skills.ledger import End
+from skills.lifecycle import Trial
 from skills.review import acting, beginning, failures, gathering, judging, rows
 from skills.review.failures import Failed
+from skills.runs import SkillRun
 from skills.tools import SkillDesk, skill_tools
 from skills.tools.desk import sha_of
+from skills.versions import Version
 from tests.faults.stage import Stage, commit
+from tests.sidecar.beside import open_gate
 from tests.skills.agent import Agent, takes
 from tests.skills.files import GOOD
 from tests.skills.review.history import begin, change, parts, past, skill
+from tests.skills.test_tools import serves
 from tests.support.skill_world import skill_world
 from tests.support.town import Said, house
 
@@ -45,6 +57,7 @@ DEATHS: dict[str, tuple[str, ...]] = {
     "pruned": commit("pruned-skills"),
     "written": commit("skill.announced"),
     "kept": commit("skill.kept"),
+    "proposed": commit("skill.proposed"),
     "retiring": commit("skill.retiring"),
     "tried": commit("skill.test_asked"),
     "invoked": commit("skill.invoked"),
@@ -53,6 +66,7 @@ DEATHS: dict[str, tuple[str, ...]] = {
     "told": commit("skill.notify"),
     "claimed": (*commit("skill.claim"), *commit("skill.release")),
     "refused": commit("skill.refusal"),
+    "went_too_far": commit("skill-refusal"),
     "fetched": ("skill.fetch.before", "skill.fetch.after"),
     "sent": ("skill.send.before", "skill.send.after"),
 }
@@ -151,6 +165,24 @@ def test_a_text_that_was_not_saved_is_kept_once(stage: Stage) -> None:
     assert not desk.path("words").exists()
     with stage.store.database.reading(HOME_WORKSPACE) as scope:
         assert [row.text for row in scope.rows(scope.select(originals))] == [text]
+
+
+def test_a_change_of_a_persons_file_is_asked_for_once(stage: Stage) -> None:
+    _, agent = _agent(stage)
+    mine = stage.folder / "mine" / "words.py"
+    mine.parent.mkdir()
+    mine.write_text(GOOD)
+    serves(stage.store.database, mine)
+    edit = [{"find": "retries=2", "replace": "retries=3"}]
+
+    stage.die(
+        DEATHS["proposed"],
+        lambda: agent().call("write_skill", name="words", edits=edit, base_version=1, reason="too soon"),
+    )
+
+    with stage.store.database.reading(HOME_WORKSPACE) as scope:
+        (card,) = cards.open_cards(scope)
+    assert (card.kind, mine.read_text()) == ("permission", GOOD)
 
 
 def test_a_person_is_asked_once_whether_a_skill_goes(stage: Stage) -> None:
@@ -269,6 +301,27 @@ def test_a_refusal_is_written_down_though_a_process_died_over_it(stage: Stage) -
 
     with stage.store.database.reading(HOME_WORKSPACE) as scope:
         assert {one.what for one in refusals.of_skill(scope, "watch")} == {"notify"}
+
+
+def test_what_a_run_may_not_is_written_down_though_a_process_died_over_it(stage: Stage) -> None:
+    store = stage.store
+    version = skill(store)
+
+    def refuse() -> None:
+        with skill_world(store, _empty(stage.folder)) as world, ThreadPoolExecutor(1) as checkers:
+            nursery = Nursery(Jail(world.home / "run", probe()), world.broker)
+            engine = Engine.at("http://127.0.0.1:9")
+            tools = Tools(store.database, engine, "", nursery, open_gate, never_tried, checkers)
+            Pins("watch", tools, Lock(), lambda: None).refused(version, "run1", "wait", "it waits for a/b")
+
+    stage.die(DEATHS["went_too_far"], refuse)
+
+    with store.database.reading(HOME_WORKSPACE) as scope:
+        assert {one.what for one in refusals.of_skill(scope, "watch")} == {"wait"}
+
+
+def never_tried(version: Version, runs: list[SkillRun], *, live: bool) -> Trial:
+    raise AssertionError(f"{version.id} is not tried here: {len(runs)}, {live}")
 
 
 def test_an_event_goes_out_under_one_id_whatever_died_over_it(stage: Stage) -> None:

@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults import test_dying, test_dying_memory, test_dying_orders, test_dying_skills, test_every_point
+from tests.faults import (
+    test_dying,
+    test_dying_memory,
+    test_dying_orders,
+    test_dying_sidecar,
+    test_dying_skills,
+    test_every_point,
+)
 from tests.faults.points import every_point
 from tests.search.test_dying import DEATHS as search_deaths
 
@@ -193,6 +200,7 @@ def test_every_point_is_struck_by_a_case() -> None:
         *test_dying.DEATHS.values(),
         *test_dying_memory.DEATHS.values(),
         *test_dying_orders.DEATHS.values(),
+        *test_dying_sidecar.DEATHS.values(),
         *test_dying_skills.DEATHS.values(),
         *search_deaths.values(),
     ]
