@@ -17,6 +17,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from core import crash
 
 PREFIX = "LOOPWRIGHT_"
+_DATABASE = re.compile(r"(sqlite|postgres|postgresql)(\+\w+)?://")
 _CHANNEL = re.compile(PREFIX + "NOTIFY_([A-Z][A-Z0-9_]{0,31})")
 
 
@@ -37,13 +38,25 @@ def _names(value: object) -> object:
 
 
 def _web_address(value: str) -> str:
-    parts = urlsplit(value)
-    if value and not (parts.scheme in {"http", "https"} and parts.hostname):
-        raise ValueError(f"{value!r} is no address that begins with http:// or https://")
+    # What was given is not repeated: an address may hold a secret.
+    try:
+        parts = urlsplit(value)
+        known = bool(parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0)
+    except ValueError:
+        known = False
+    if value and not known:
+        raise ValueError("this needs an address that begins with http:// or https://")
+    return value
+
+
+def _database_address(value: str) -> str:
+    if value and not _DATABASE.match(value):
+        raise ValueError("this needs an address such as postgresql://user@host/name, or sqlite:////a/file")
     return value
 
 
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_names)]
+DatabaseAddress = Annotated[str, AfterValidator(_database_address)]
 WebAddress = Annotated[str, AfterValidator(_web_address)]
 # Amounts are stored as whole millionths in 64 bits; the bound leaves room for their sums.
 Amount = Annotated[Decimal, Field(ge=0, le=1_000_000_000, decimal_places=6)]
@@ -64,7 +77,7 @@ class Settings(BaseSettings):
     )
 
     home: Path = Field(Path("./var"), description="data, keys, the agent folder `workspace/`, assets, the SQLite file")
-    database_url: str = Field("", description="PostgreSQL in production; empty: SQLite in the home")
+    database_url: DatabaseAddress = Field("", description="PostgreSQL in production; empty: SQLite in the home")
     assets_url: str = Field("", description="any fsspec address for the bytes of works; empty: files in the home")
     skill_path: str = Field("", description="people's own skill folders, besides the shipped and the agent's")
     vector_url: WebAddress = Field("", description="a Chroma server; empty: the supervised index")

@@ -58,6 +58,7 @@ def test_every_wrong_setting_is_named_at_once(tmp_path: Path) -> None:
         "LOOPWRIGHT_HOEM": "x",
         "LOOPWRIGHT_TURNIPS": "1",
         "OPENAI_BASE_URL": "api.example.org",
+        "LOOPWRIGHT_DATABASE_URL": "bogus://me:hush@db/x",
         "LOOPWRIGHT_TIMEZONE": "Mars",
         "LOOPWRIGHT_RETENTION_DAYS": "inf",
         "LOOPWRIGHT_LEASE_SECONDS": "1e99",
@@ -71,6 +72,7 @@ def test_every_wrong_setting_is_named_at_once(tmp_path: Path) -> None:
     ended = up(tmp_path / "home", "--port", "0", **wrong)
 
     assert sorted(line.split(" ")[0].rstrip(":") for line in ended.err) == sorted(wrong)
+    assert "hush" not in "".join(ended.err)
     assert not (tmp_path / "home").exists()
     assert_nothing_started(ended, tmp_path / "home")
 
