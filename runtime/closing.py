@@ -68,12 +68,12 @@ def give_up(scope: Scope, turn: Turn, reason: str) -> bool:
     if turn.task_id is None:
         _apologise(scope, turn, reason)
         return True
-    tasks.lock(scope, turn.task_id)
+    paused = tasks.lock(scope, turn.task_id).status == "paused"
     inbox.unclaim(scope, turn.task_id)
     _block(scope, turn.task_id, turn.id, reason)
     # Only what this turn has not failed on already, so that a model that is down is not asked for ever.
     came = turn.started_at and inbox.came_untried(scope, turn.task_id, turn.id, turn.started_at)
-    if came is not None:
+    if came is not None and not paused:
         wake(scope, turn.task_id, f"unread:{came}:{turn.id}")
     return True
 

@@ -8,7 +8,7 @@ import pytest
 
 from core.errors import UnavailableError
 from core.model_scripted import ScriptedModel, says
-from runtime import cards, closing, deciding, entering, watching
+from runtime import cards, closing, control, deciding, entering, watching
 from runtime.parts import RuntimeParts
 from tests.runtime.driving import LEASE, Note, message, new_task, newest_turn, parts, run, task, tell, turn
 from tests.support.databases import Store
@@ -84,6 +84,26 @@ def test_model_that_stays_down_is_asked_once_for_each_new_message(store: Store) 
     assert newest_turn(store, made_for.id).id == seen[1] != seen[0]
     assert task(store, made_for.id).status == "blocked"
     assert message(store, first).state == "delivered"
+
+
+def test_turn_that_fails_while_a_person_has_paused_its_task_is_followed_by_none(store: Store) -> None:
+    made_for = new_task(store)
+    tell(store, made_for.id, "one")
+    failing = newest_turn(store, made_for.id).id
+    made = parts(store, ScriptedModel(UnavailableError("away")))
+    _try(store, made, failing)
+    store.clock.advance(timedelta(seconds=1))
+    tell(store, made_for.id, "two")
+    with store.database.transaction(store.workspace_id) as scope:
+        control.pause(scope, made_for.id)
+
+    _fail(store, made, failing)
+    _watch(store)
+
+    assert newest_turn(store, made_for.id).id == failing
+    with store.database.transaction(store.workspace_id) as scope:
+        control.resume(scope, made_for.id)
+    assert newest_turn(store, made_for.id).status == "queued"
 
 
 def test_turn_that_never_came_to_read_is_not_followed_for_the_same_message(store: Store) -> None:
