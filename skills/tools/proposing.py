@@ -29,7 +29,7 @@ class Accepted:
 
 
 def ask(scope: Scope, call: CallContext, path: Path, base: Version, source: str, reason: str) -> Card:
-    """Open the card that shows the change, once for the same one; the file stays as it is.
+    """Open the card that shows the change, in the place of one that this task asked before; the file stays as it is.
 
     Raises ConflictError where the file does not hold the version any longer, InvalidError for a change that is none or
     too long to be judged on a card.
@@ -40,6 +40,9 @@ def ask(scope: Scope, call: CallContext, path: Path, base: Version, source: str,
         raise InvalidError(f"this is what version {base.number} says already")
     if len(changed) > _LONGEST_DIFF:
         raise InvalidError("a person could not judge so long a change on a card: change less at once")
+    for card in cards.every_open(scope, call.task_id) if call.task_id is not None else ():
+        if card.subject.get("act") == ACT and card.subject["skill_id"] == base.skill_id and card.cause != call.call_id:
+            cards.supersede(scope, card.id)
     # Indented, so that no text of it ends the block in which it is shown.
     shown = "\n".join(f"    {line}" for line in changed.splitlines())
     return cards.open_card(
@@ -49,7 +52,7 @@ def ask(scope: Scope, call: CallContext, path: Path, base: Version, source: str,
         body=f"{path} would be saved as the agent's next version. The agent says why: {reason}\n\n{shown}",
         options=_OPTIONS,
         subject={"act": ACT, "skill_id": base.skill_id, "base_id": base.id, "source": source},
-        cause=f"change:{base.id}:{sha_of(source.encode())}:{call.task_id or call.turn_id}",
+        cause=call.call_id,
         task_id=call.task_id,
         turn_id=call.turn_id,
     )

@@ -32,6 +32,7 @@ class Agent:
         self.hold = Hold()
         self.database = database
         self.workspace_id = workspace_id
+        self.task_id: str | None = None
         self._tools = {tool.name: tool for tool in tools}
         self.calls = 0
 
@@ -44,7 +45,7 @@ class Agent:
             workspace_id=self.workspace_id,
             person_id="ann",
             asked_by="person",
-            task_id=None,
+            task_id=self.task_id,
             turn_id="turn_1",
             call_id=f"turn_1:1:{again or self.calls}",
             language="en",

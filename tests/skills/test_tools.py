@@ -17,7 +17,7 @@ from core.errors import ConflictError, InvalidError, LostError, NotFoundError, R
 from core.identity import HOME_WORKSPACE
 from core.orchestrator.engine import Engine
 from core.tables import metadata, workspaces
-from runtime import cards
+from runtime import cards, tasks
 from runtime.tables import originals
 from skills import book, drafts, grants, promotion, rehearsing, runs, versions
 from skills.lifecycle import Trial
@@ -439,4 +439,20 @@ def test_a_bad_change_of_a_persons_file_and_a_card_of_something_else_are_refused
         agent.call("write_skill", name="words", card_id=other, reason="a")
     with pytest.raises(InvalidError, match="no person's file"):
         agent.call("write_skill", name="another", card_id=other, reason="a")
+    assert mine.read_text() == GOOD
+
+
+def test_a_newer_proposal_of_the_same_task_takes_the_place_of_the_one_before(
+    agent: Agent, mine: Path, database: Database
+) -> None:
+    with database.transaction(HOME_WORKSPACE) as scope:
+        agent.task_id = tasks.create(
+            scope, kind="persistent", goal="g", language="en", person_id="ann", asked_by="person", cause="c"
+        ).id
+    first = agent.call("write_skill", name="words", edits=EDIT, base_version=1, reason="a").content["card_id"]
+    again = agent.call("write_skill", again=1, name="words", edits=EDIT, base_version=1, reason="a").content["card_id"]
+    second = agent.call("write_skill", name="words", source=CHANGED + "# b\n", base_version=1, reason="b")
+    with database.reading(HOME_WORKSPACE) as scope:
+        assert (again, cards.get(scope, first).state) == (first, "superseded")
+        assert [card.id for card in cards.every_open(scope, str(agent.task_id))] == [second.content["card_id"]]
     assert mine.read_text() == GOOD
