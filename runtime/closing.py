@@ -53,7 +53,7 @@ def fail(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str, reas
 
 
 def give_up(scope: Scope, turn: Turn, reason: str) -> bool:
-    """End a running turn, unless somebody holds a living lease on it; its task waits on a card.
+    """End a running turn, unless somebody holds a living lease on it; its task waits on a card, or stays paused.
 
     What came while it failed has a turn of its own.
     """
@@ -70,10 +70,13 @@ def give_up(scope: Scope, turn: Turn, reason: str) -> bool:
         return True
     paused = tasks.lock(scope, turn.task_id).status == "paused"
     inbox.unclaim(scope, turn.task_id)
+    if paused:
+        # A person's word stands: nothing is asked of them, nothing wakes the task, and `resume` tries again.
+        return True
     _block(scope, turn.task_id, turn.id, reason)
     # Only what this turn has not failed on already, so that a model that is down is not asked for ever.
     came = turn.started_at and inbox.came_untried(scope, turn.task_id, turn.id, turn.started_at)
-    if came is not None and not paused:
+    if came is not None:
         wake(scope, turn.task_id, f"unread:{came}:{turn.id}")
     return True
 
