@@ -176,6 +176,8 @@ SHOWN: dict[str, tuple[str, ...]] = {
     "41": (
         f"{PROMISES}::test_41_each_paid_act_of_a_program_has_a_card_of_its_own",
         f"{PLACING}::test_41_each_paid_act_of_a_program_has_a_card_of_its_own",
+        "tests/web/test_programs.py::test_41_words_that_a_program_puts_in_the_place_of_a_persons_are_a_programs",
+        "tests/web/test_programs.py::test_41_task_that_reads_a_programs_answer_is_no_longer_the_persons_alone",
     ),
     # Forgetting comes with the memory; its card is the same kind.
     "42": (

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from core.errors import InvalidError, NotFoundError
+from core.errors import InvalidError, NotFoundError, RefusedError
 from core.model_scripted import ScriptedModel, says
 from core.tools import Effect
 from memory import cascade, correcting, readings
@@ -94,10 +94,17 @@ def test_a_proposal_to_correct_shows_both_wordings(world: World) -> None:
     turn_id = _runs(world, says("", ("propose_correction", arguments)), says("I asked."))
     [call] = _calls(world, turn_id)
     assert call.result is not None
+    card_id, person_id = str(call.result["card_id"]), world.store.person_id
+    handlers = {"choice": correcting.on_choice_answered(cards.deliver_answer)}
+    # What a person means is not for a program to say.
+    with (
+        pytest.raises(RefusedError, match="person"),
+        world.store.database.transaction(world.workspace_id) as scope,
+    ):
+        cards.answer(scope, card_id, "corrected", None, person_id, handlers, speaks_as="program")
     with world.store.database.transaction(world.workspace_id) as scope:
-        card = cards.get(scope, call.result["card_id"])
-        handlers = {"choice": correcting.on_choice_answered(cards.deliver_answer)}
-        cards.answer(scope, card.id, "corrected", None, world.store.person_id, handlers)
+        card = cards.get(scope, card_id)
+        cards.answer(scope, card_id, "corrected", None, person_id, handlers)
 
     assert [option["label"] for option in card.options] == ["Our colour is navy", "Our colour is cobalt."]
     assert world.texts() == ["Our colour is navy"]
