@@ -14,7 +14,7 @@ from core.errors import InvalidError, NotFoundError
 from core.events import GenerationNews
 from generation.doubting import doubt
 from generation.orders import Order, by_upstream, get
-from generation.parts import Parts
+from generation.parts import Listening
 from generation.polling import move_forward
 from generation.provider import JobNews, JobState
 from generation.states import AT_PROVIDER, CORRECTED, State
@@ -24,7 +24,7 @@ LOG = logging.getLogger(__name__)
 MOST_BYTES = 1 << 20
 
 
-def record_callback(parts: Parts, provider_name: str, headers: Mapping[str, str], raw_body: bytes) -> Order:
+def record_callback(parts: Listening, provider_name: str, headers: Mapping[str, str], raw_body: bytes) -> Order:
     """Take a callback in: progress moves forward at once, and any claim of an end rings for a question to the provider.
 
     Doubled and late callbacks change nothing that is final, and neither does one that contradicts it: it has the

@@ -30,13 +30,18 @@ class AssetStore(Protocol):
     def read(self, sha256: str) -> bytes: ...
 
 
-class Parts(Protocol):
-    @property
-    def settings(self) -> Settings: ...
+class Listening(Protocol):
+    """What is needed to hear what providers say."""
+
     @property
     def database(self) -> Database: ...
     @property
     def providers(self) -> Mapping[str, Provider]: ...
+
+
+class Parts(Listening, Protocol):
+    @property
+    def settings(self) -> Settings: ...
     @property
     def capabilities(self) -> Capabilities: ...
     @property
