@@ -47,6 +47,8 @@ messages = sa.Table(
     sa.Index("ix_messages_thread", "workspace_id", "created_at", "id"),
     sa.Index("ix_messages_task", "workspace_id", "task_id", "created_at"),
     sa.Index("ix_messages_unrouted", "workspace_id", "state", "person_id", "created_at"),
+    sa.Index("ix_messages_reply_to", "workspace_id", "reply_to"),
+    sa.Index("ix_messages_turn", "workspace_id", "turn_id"),
 )
 
 routes = sa.Table(
@@ -120,6 +122,7 @@ inbox = sa.Table(
     sa.UniqueConstraint("workspace_id", "task_id", "kind", "ref_id"),
     sa.Index("ix_inbox_unread", "workspace_id", "task_id", "state", "created_at"),
     sa.Index("ix_inbox_turn", "workspace_id", "turn_id"),
+    sa.Index("ix_inbox_ref", "workspace_id", "kind", "ref_id"),
 )
 
 turns = sa.Table(

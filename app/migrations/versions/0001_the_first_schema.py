@@ -241,8 +241,10 @@ def upgrade() -> None:
         sa.UniqueConstraint("workspace_id", "client_id", name=op.f("uq_messages_workspace_id_client_id")),
     )
     with op.batch_alter_table("messages", schema=None) as batch_op:
+        batch_op.create_index("ix_messages_reply_to", ["workspace_id", "reply_to"], unique=False)
         batch_op.create_index("ix_messages_task", ["workspace_id", "task_id", "created_at"], unique=False)
         batch_op.create_index("ix_messages_thread", ["workspace_id", "created_at", "id"], unique=False)
+        batch_op.create_index("ix_messages_turn", ["workspace_id", "turn_id"], unique=False)
         batch_op.create_index(
             "ix_messages_unrouted", ["workspace_id", "state", "person_id", "created_at"], unique=False
         )
@@ -790,6 +792,7 @@ def upgrade() -> None:
         ),
     )
     with op.batch_alter_table("inbox", schema=None) as batch_op:
+        batch_op.create_index("ix_inbox_ref", ["workspace_id", "kind", "ref_id"], unique=False)
         batch_op.create_index("ix_inbox_turn", ["workspace_id", "turn_id"], unique=False)
         batch_op.create_index("ix_inbox_unread", ["workspace_id", "task_id", "state", "created_at"], unique=False)
 
@@ -1010,6 +1013,7 @@ def downgrade() -> None:
     with op.batch_alter_table("inbox", schema=None) as batch_op:
         batch_op.drop_index("ix_inbox_unread")
         batch_op.drop_index("ix_inbox_turn")
+        batch_op.drop_index("ix_inbox_ref")
 
     op.drop_table("inbox")
     op.drop_table("fact_versions")
@@ -1085,8 +1089,10 @@ def downgrade() -> None:
     op.drop_table("notices")
     with op.batch_alter_table("messages", schema=None) as batch_op:
         batch_op.drop_index("ix_messages_unrouted")
+        batch_op.drop_index("ix_messages_turn")
         batch_op.drop_index("ix_messages_thread")
         batch_op.drop_index("ix_messages_task")
+        batch_op.drop_index("ix_messages_reply_to")
 
     op.drop_table("messages")
     op.drop_table("keys")
