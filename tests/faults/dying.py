@@ -62,7 +62,7 @@ def _end_of(child: int) -> int:
         return (status,) if pid else None
 
     try:
-        (status,) = until("the end of the process", ended, _PATIENCE, every=0.01) or (0,)
+        (status,) = until("the end of the process", ended, _PATIENCE, every=0.01, most_between=0.01) or (0,)
     except AssertionError:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)

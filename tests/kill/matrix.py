@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -50,14 +51,13 @@ class Rows:
     """The product's own database, looked at from outside while it works."""
 
     def __init__(self, home: Path) -> None:
-        self._address = f"file:{home / 'loopwright.sqlite'}?mode=ro"
+        self._connection = sqlite3.connect(f"file:{home / 'loopwright.sqlite'}?mode=ro", uri=True, timeout=10)
 
     def ask(self, query: str, **values: Any) -> list[tuple[Any, ...]]:
-        connection = sqlite3.connect(self._address, uri=True, timeout=10)
-        try:
-            return connection.execute(query, values).fetchall()
-        finally:
-            connection.close()
+        return self._connection.execute(query, values).fetchall()
+
+    def close(self) -> None:
+        self._connection.close()
 
     def reach(self, hop: str, message: str) -> str | None:
         """Wait for the hop's rows; the task, where there is one by then."""
@@ -65,7 +65,7 @@ class Rows:
         def seen() -> bool:
             return bool(self.ask(HOPS[hop], message=message, task=self.task(message) or ""))
 
-        until(hop, seen, 60, every=0.005)
+        until(hop, seen, 60, every=0.005, most_between=0.005)
         return self.task(message)
 
     def task(self, message: str) -> str | None:
@@ -83,7 +83,8 @@ def killed_at_every_hop(victim: str) -> Callable[..., None]:
     @pytest.mark.kill
     @pytest.mark.parametrize("hop", HOPS)
     def test(mortal: Product, hop: str, record_property: Callable[[str, object], None]) -> None:
-        repeated = _story_ends_right(mortal, victim, hop)
+        with closing(Rows(mortal.home)) as rows:
+            repeated = _story_ends_right(mortal, rows, victim, hop)
         record_property(TOLD, f"{victim} killed when {hop}: {', '.join(repeated) or 'no model call'} repeated")
 
     return test
@@ -94,18 +95,18 @@ def killed_around_a_card_and_a_memory(victim: str) -> Callable[[Product], None]:
 
     @pytest.mark.kill
     def test(mortal: Product) -> None:
-        _card_is_asked_and_answered_once(mortal, victim)
-        _word_is_remembered_once(mortal, victim)
+        with closing(Rows(mortal.home)) as rows:
+            _card_is_asked_and_answered_once(mortal, rows, victim)
+            _word_is_remembered_once(mortal, rows, victim)
 
     return test
 
 
-def _story_ends_right(mortal: Product, victim: str, hop: str) -> list[str]:
+def _story_ends_right(mortal: Product, rows: Rows, victim: str, hop: str) -> list[str]:
     """Order three posters, kill `victim` once `hop` is behind us, and hold what came of it against bill and log.
 
     Answers the model calls that were repeated.
     """
-    rows = Rows(mortal.home)
     town = next(TOWNS)
     message = _say(mortal, f"Make me a set of three retro posters for the {town} Festival, navy and cream.", town)
     task = rows.reach(hop, message)
@@ -127,16 +128,16 @@ def _story_ends_right(mortal: Product, victim: str, hop: str) -> list[str]:
     return ["the verdict of the router"] * judged_again + [f"decision {stored + 1}"] * decided_again
 
 
-def _card_is_asked_and_answered_once(mortal: Product, victim: str) -> None:
+def _card_is_asked_and_answered_once(mortal: Product, rows: Rows, victim: str) -> None:
     """A film above the allowance: killed when its quote is on a card, and again when the card is answered."""
-    rows, town = Rows(mortal.home), next(TOWNS)
+    town = next(TOWNS)
     message = _say(mortal, f"Make an eight-second video of the lighthouse of {town} at night.", town)
     task = story.task_of(mortal, message, 90)
-    card = str(until("the card", lambda: rows.ask(ASKED, task=task), 60, every=0.005)[0][0])
+    card = str(until("the card", lambda: rows.ask(ASKED, task=task), 60, every=0.005, most_between=0.005)[0][0])
     mortal.kill(victim, wait=False)
     approved = until("the answer is taken in", lambda: _pressed(mortal, card, town), 60)
     assert approved == 200
-    until("the answer is stored", lambda: rows.ask(APPROVED, task=task), 60, every=0.005)
+    until("the answer is stored", lambda: rows.ask(APPROVED, task=task), 60, every=0.005, most_between=0.005)
     mortal.kill(victim, wait=False)
 
     story.ended(mortal, task, seconds=90)
@@ -145,10 +146,10 @@ def _card_is_asked_and_answered_once(mortal: Product, victim: str) -> None:
     assert rows.ask("select count(*) from cards where task_id = :task and kind = 'quote'", task=task) == [(1,)]
 
 
-def _word_is_remembered_once(mortal: Product, victim: str) -> None:
-    rows, town = Rows(mortal.home), next(TOWNS)
+def _word_is_remembered_once(mortal: Product, rows: Rows, victim: str) -> None:
+    town = next(TOWNS)
     _say(mortal, f"Remember that our colour is {town}.", f"memory-{town}")
-    until("the memory has read it", lambda: rows.ask(REMEMBERED, town=town), 60, every=0.005)
+    until("the memory has read it", lambda: rows.ask(REMEMBERED, town=town), 60, every=0.005, most_between=0.005)
     mortal.kill(victim, wait=False)
 
     def kept() -> bool:

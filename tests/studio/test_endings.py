@@ -70,7 +70,7 @@ def seen_at(studio: Studio, jobs: Mapping[str, str], least: float) -> dict[str, 
         seen = {key: studio.job(job_id) for key, job_id in jobs.items()}
         return seen if any(job["progress"] >= least for job in seen.values()) else None
 
-    seen = until(f"progress {least}", look, every=0.01)
+    seen = until(f"progress {least}", look, every=0.01, most_between=0.01)
     assert seen is not None
     return seen
 

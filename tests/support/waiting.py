@@ -9,10 +9,20 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def until(what: str, look: Callable[[], T], seconds: float = 30, every: float = 0.05) -> T:
-    """What `look` returns once that is true; an AssertionError that names `what` after so many seconds."""
-    deadline = time.monotonic() + seconds
+MOST_BETWEEN = 0.25
+
+
+def until(
+    what: str, look: Callable[[], T], seconds: float = 30, every: float = 0.05, most_between: float = MOST_BETWEEN
+) -> T:
+    """What `look` returns once that is true; an AssertionError that names `what` after so many seconds.
+
+    It looks first after `every` seconds, and more rarely the longer it waits: to look costs what is looked at a part of
+    the processor. What must be seen at once is looked for with `most_between` as short as `every`.
+    """
+    began = time.monotonic()
     while not (seen := look()):
-        assert time.monotonic() < deadline, f"not seen in {seconds:.0f} s: {what}"
-        time.sleep(every)
+        waited = time.monotonic() - began
+        assert waited < seconds, f"not seen in {seconds:.0f} s: {what}"
+        time.sleep(max(every, min(waited / 10, most_between)))
     return seen
