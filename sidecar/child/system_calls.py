@@ -35,6 +35,7 @@ _REFUSED = {
     "fsopen": (430, 430),
     "init_module": (175, 105),
     "io_uring_setup": (425, 425),
+    "ioprio_set": (251, 30),
     "kcmp": (312, 272),
     "kexec_load": (246, 104),
     "keyctl": (250, 219),
@@ -64,7 +65,6 @@ _REFUSED = {
 _ABSENT = {"clone3": (435, 435), "memfd_create": (319, 279)}
 # Meant for the caller where these arguments are nothing; else they limit or slow down another process of its user.
 _OF_ITSELF = {
-    "ioprio_set": ((251, 30), (_SECOND_ARGUMENT,)),
     "migrate_pages": ((256, 238), (_FIRST_ARGUMENT,)),
     "move_pages": ((279, 239), (_FIRST_ARGUMENT,)),
     "prlimit64": ((302, 261), (_FIRST_ARGUMENT,)),
