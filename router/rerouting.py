@@ -42,7 +42,6 @@ def reroute(scope: Scope, works: Works, message_id: str, target: str) -> Message
         recording.revise(scope, message_id, "new", made.id, _REASON)
     else:
         recording.revise(scope, message_id, "existing", target, _REASON)
-        _make_room(scope, message_id, target)
         to_task(scope, works, free, decided, tasks.get(scope, target), cause)
     _leave_empty_task(scope, message)
     return messages.get(scope, message_id)
@@ -109,20 +108,6 @@ def _from_inbox(scope: Scope, message: Message) -> bool:
     return gone == 1
 
 
-def _make_room(scope: Scope, message_id: str, task_id: str) -> None:
-    """Where the message has been before, its old place is taken up again."""
-    scope.change(
-        scope.update(inbox)
-        .where(
-            inbox.c.kind == "message",
-            inbox.c.ref_id == message_id,
-            inbox.c.task_id == task_id,
-            inbox.c.state == "moved",
-        )
-        .values(state="delivered", created_at=scope.now)
-    )
-
-
 def _from_main(scope: Scope, message: Message) -> bool:
     ended = scope.change(
         scope.update(turns)
@@ -152,17 +137,7 @@ def _decision(scope: Scope, message: Message) -> Decided:
 
 
 def _already_read(scope: Scope, message: Message) -> ConflictError:
-    places = scope.select(inbox).where(inbox.c.kind == "message", inbox.c.ref_id == message.id)
-    item = scope.first(places.where(inbox.c.state.in_(("claimed", "consumed"))))
-    turn_id, step = (item.turn_id, item.step) if item is not None else (message.turn_id, None)
-    made = ledger.calls_of(scope, [turn_id]) if turn_id else []
-    done = [call.id for call in made if call.step == step and call.status != "proposed"] if step else []
-    return ConflictError(
-        f"the message is {message.state}: step {step} of {turn_id} has read it"
-        if turn_id
-        else f"the message is {message.state} already",
-        state=message.state,
-        turn_id=turn_id,
-        step=step,
-        calls=done,
-    )
+    reader = messages.reader_of(scope, message)
+    made = ledger.calls_of(scope, [reader[0]]) if reader else []
+    done = [call.id for call in made if reader and call.step == reader[1] and call.status != "proposed"]
+    return messages.already_read(message, reader, calls=done)

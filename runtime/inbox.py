@@ -75,7 +75,9 @@ def put(scope: Scope, task_id: str, kind: str, ref_id: str) -> bool:
     )
     if not added:
         moved = scope.update(inbox).where(_is(task_id, kind, ref_id), inbox.c.state == "moved")
-        added = scope.change(moved.values(id=scope.ids.new("in"), state="delivered", created_at=scope.now)) == 1
+        # No step has tried it since it came back.
+        anew = {"id": scope.ids.new("in"), "state": "delivered", "turn_id": None, "step": None, "created_at": scope.now}
+        added = scope.change(moved.values(**anew)) == 1
     if added:
         scope.changed("task", task_id)
     return added

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -208,29 +208,40 @@ Place = tuple[str | None, str | None]
 
 def place_of(message: Message) -> Place:
     """Where an answer to a message goes: fixed when it came in."""
-    return (message.channel_id, None if message.channel_id is None else message.person_id)
+    return _place(message.channel_id, message.person_id)
 
 
-def replies_to(scope: Scope, message_id: str) -> list[Message]:
-    return replies_of(scope, [get(scope, message_id)])[message_id]
+def _place(channel_id: str | None, person_id: str) -> Place:
+    return (channel_id, None if channel_id is None else person_id)
 
 
-def replies_of(scope: Scope, asked: Sequence[Message]) -> dict[str, list[Message]]:
-    """What was said to each of these messages, oldest first: one reply may answer all that a turn read of a place."""
-    ids = [message.id for message in asked]
-    read = scope.select(inbox.c.ref_id, inbox.c.turn_id).where(
-        inbox.c.kind == "message", inbox.c.ref_id.in_(ids), inbox.c.state == "consumed"
+def replies_of(scope: Scope, asked: Sequence[Message], readers: Mapping[str, str]) -> dict[str, list[str]]:
+    """What was said to each of these messages, by its id, oldest first.
+
+    `readers` names by a message's id the turn that read it: one reply may answer all that a turn read of a place.
+    """
+    said = scope.select(
+        messages.c.id,
+        messages.c.reply_to,
+        messages.c.turn_id,
+        messages.c.channel_id,
+        messages.c.person_id,
+        messages.c.created_at,
     )
-    reader = {row.ref_id: row.turn_id for row in scope.rows(read)}
-    said = sa.and_(messages.c.author == "agent", messages.c.turn_id.in_(sorted(set(reader.values()))))
-    query = scope.select(messages).where(sa.or_(messages.c.reply_to.in_(ids), said))
-    found = [_message(row) for row in scope.rows(query.order_by(messages.c.created_at, messages.c.id))]
+    # Two questions, since each has an index of its own.
+    named = scope.rows(said.where(messages.c.reply_to.in_([message.id for message in asked])))
+    by_turns = said.where(messages.c.turn_id.in_(sorted(set(readers.values()))), messages.c.author == "agent")
+    found = {row.id: row for row in (*named, *scope.rows(by_turns))}
+    in_order = sorted(found.values(), key=lambda row: (row.created_at, row.id))
     return {
         message.id: [
-            reply
-            for reply in found
-            if reply.reply_to == message.id
-            or (reply.turn_id == reader.get(message.id, "") and place_of(reply) == place_of(message))
+            row.id
+            for row in in_order
+            if row.reply_to == message.id
+            or (
+                row.turn_id == readers.get(message.id, "")
+                and _place(row.channel_id, row.person_id) == place_of(message)
+            )
         ]
         for message in asked
     }
@@ -317,19 +328,21 @@ def replace(scope: Scope, message_id: str, text: str, *, person_id: str, speaks_
 
 def _rename_task(scope: Scope, old: Message, new: Message) -> None:
     """The goal of the task that was made of the old words is the new ones; a program's task where one said them."""
-    made_of_it = sa.or_(
-        tasks.c.cause == old.id,
-        tasks.c.cause.startswith(f"{old.id}:", autoescape=True),
-        # Words in the place of words in the place of the first ones.
-        sa.and_(tasks.c.goal == old.text[:LONGEST_GOAL], ~_has_read(tasks.c.id)),
-    )
+    first = _first_words(scope, old.id)
+    made_of_it = sa.or_(tasks.c.cause == first, tasks.c.cause.startswith(f"{first}:", autoescape=True))
     mine = scope.update(tasks).where(tasks.c.id == (old.task_id or old.to_task_id), made_of_it)
     if scope.change(mine.values(goal=new.text[:LONGEST_GOAL], asked_by=new.asked_by, updated_at=scope.now)):
         scope.changed("task", str(old.task_id or old.to_task_id))
 
 
-def _has_read(task_id: sa.ColumnElement[str]) -> sa.ColumnElement[bool]:
-    return sa.exists().where(inbox.c.task_id == task_id, inbox.c.state == "consumed")
+def _first_words(scope: Scope, message_id: str) -> str:
+    """The message in whose place this one stands, however often its words were replaced; itself, if in none."""
+    while True:
+        before = scope.select(messages.c.id).where(messages.c.state == "replaced", messages.c.replaced_by == message_id)
+        row = scope.first(before)
+        if row is None:
+            return message_id
+        message_id = str(row.id)
 
 
 def _take_back(scope: Scope, old: Message, state: str, replaced_by: str | None) -> None:
@@ -371,7 +384,12 @@ def _reopen_question(scope: Scope, old: Message) -> None:
     """A card of a task that was answered by these words alone asks again: nobody has acted on them yet."""
     if old.to_card_id is None or old.task_id is None:
         return
-    pressed = sa.exists().where(inbox.c.kind == "answer", inbox.c.ref_id == cards.c.id)
+    pressed = sa.exists().where(
+        inbox.c.workspace_id == scope.workspace_id,
+        inbox.c.task_id == old.task_id,
+        inbox.c.kind == "answer",
+        inbox.c.ref_id == cards.c.id,
+    )
     by_words = sa.and_(
         cards.c.id == old.to_card_id,
         cards.c.task_id == old.task_id,
@@ -392,12 +410,19 @@ def _inbox_item(scope: Scope, message_id: str) -> sa.Row[Any] | None:
     return scope.first(query.where(inbox.c.state != "moved"))
 
 
-def _already_read(scope: Scope, message_id: str) -> ConflictError:
-    message = get(scope, message_id)
-    item = _inbox_item(scope, message_id)
-    if item is not None and item.state not in ("claimed", "consumed"):
-        item = None
-    turn_id, step = (item.turn_id, item.step) if item is not None else (message.turn_id, 1 if message.turn_id else None)
+def reader_of(scope: Scope, message: Message) -> tuple[str, int | None] | None:
+    """The turn that has read a message, or is reading it, and its step; None where none does."""
+    places = scope.select(inbox).where(inbox.c.kind == "message", inbox.c.ref_id == message.id)
+    item = scope.first(places.where(inbox.c.state.in_(("claimed", "consumed"))))
+    if item is not None:
+        return item.turn_id, item.step
+    # Main has no inbox: the first step of the turn that was made for a message reads it.
+    return None if message.turn_id is None else (message.turn_id, 1)
+
+
+def already_read(message: Message, reader: tuple[str, int | None] | None, **more: Any) -> ConflictError:
+    """What is told where a message is not as it was: its state, and who has read it, with what `more` there is."""
+    turn_id, step = reader or (None, None)
     return ConflictError(
         f"the message is {message.state}: step {step} of {turn_id} has read it; send a new message instead"
         if turn_id
@@ -405,4 +430,10 @@ def _already_read(scope: Scope, message_id: str) -> ConflictError:
         state=message.state,
         turn_id=turn_id,
         step=step,
+        **more,
     )
+
+
+def _already_read(scope: Scope, message_id: str) -> ConflictError:
+    message = get(scope, message_id)
+    return already_read(message, reader_of(scope, message))

@@ -151,11 +151,12 @@ def _unread(scope: Scope) -> Iterable[Callable[[Scope], None]]:
 
 def _emptied(scope: Scope, pause: timedelta) -> Iterable[Callable[[Scope], bool]]:
     """Tasks whose words were taken back for others that will not come either."""
-    mine = inbox.alias()
+    item = sa.and_(inbox.c.workspace_id == scope.workspace_id, inbox.c.task_id == tasks.c.id)
+    turn = sa.and_(turns.c.workspace_id == scope.workspace_id, turns.c.task_id == tasks.c.id)
     emptied = sa.and_(
-        sa.exists().where(mine.c.task_id == tasks.c.id, mine.c.state == "replaced"),
-        ~sa.exists().where(mine.c.task_id == tasks.c.id, mine.c.state.in_(("delivered", "claimed", "consumed"))),
-        ~sa.exists().where(turns.c.task_id == tasks.c.id, turns.c.status.in_(rows.OPEN)),
+        sa.exists().where(item, inbox.c.state == "replaced"),
+        ~sa.exists().where(item, inbox.c.state.in_(("delivered", "claimed", "consumed"))),
+        ~sa.exists().where(turn, turns.c.status.in_(rows.OPEN)),
     )
     query = scope.select(tasks.c.id).where(tasks.c.status == "active", tasks.c.updated_at < scope.now - pause, emptied)
     for row in scope.rows(query.limit(_MOST)):

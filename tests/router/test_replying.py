@@ -14,6 +14,7 @@ from tests.router.test_clarify import answer, asked
 from tests.router.world import scripted, verdict
 from tests.runtime.driving import newest_turn, parts, run
 from tests.support.databases import Store
+from tests.support.replies import replies_to
 
 
 def card_of(store: Store, card_id: str) -> Card:
@@ -63,7 +64,7 @@ def test_a_reply_nobody_understands_leaves_the_card_open_and_asks_no_second_one(
     assert world.message(message.id).state == "routed"
     with store.database.reading(store.workspace_id) as scope:
         assert [one.id for one in cards.open_cards(scope)] == [card.id]
-        assert [one.text for one in messages.replies_to(scope, reply.id)] == ["Where does this belong?"]
+        assert [one.text for one in replies_to(scope, reply.id)] == ["Where does this belong?"]
 
 
 def test_a_reply_after_the_press_follows_to_the_chosen_task(store: Store) -> None:

@@ -140,6 +140,26 @@ def test_a_message_can_come_back_to_a_task_it_left(store: Store) -> None:
     assert world.inbox_of(one.id) == [(message.id, "delivered")]
 
 
+def test_a_message_that_comes_back_has_been_tried_by_no_step(store: Store) -> None:
+    # Given a message that a step has claimed and given back, since the model did not answer
+    world, _ = scripted(store)
+    one, other = world.task("Posters"), world.task("Films")
+    message = world.route(world.say("make it blue", to_task_id=one.id))
+    with store.database.transaction(store.workspace_id) as scope:
+        turn_id = scope.scalar(scope.select(turns.c.id).where(turns.c.task_id == one.id))
+        inbox.claim(scope, one.id, turn_id, 1)
+        inbox.unclaim(scope, one.id)
+    began = store.clock.now()
+    world.tick()
+
+    # When it is moved away and comes back while that turn still runs
+    move(world, move(world, message, other.id), one.id)
+
+    # Then a turn of its own is due for it
+    with store.database.reading(store.workspace_id) as scope:
+        assert inbox.came_untried(scope, one.id, turn_id, began) is not None
+
+
 def test_a_moved_message_can_still_be_taken_back(store: Store) -> None:
     world, _ = scripted(store)
     one, other = world.task("Posters"), world.task("Films")

@@ -19,6 +19,7 @@ from runtime.messages import Message
 from runtime.tables import inbox, routes, turns
 from runtime.tasks import Task
 from tests.support.databases import Store
+from tests.support.replies import replies_to
 from workspace import objects
 from workspace.objects import Object
 
@@ -120,7 +121,7 @@ class World:
 
     def replies(self, message: Message) -> list[str]:
         with self.store.database.reading(self.workspace_id) as scope:
-            return [one.text for one in messages.replies_to(scope, message.id)]
+            return [one.text for one in replies_to(scope, message.id)]
 
 
 def verdict(outcome: str, **more: Any) -> dict[str, Any]:

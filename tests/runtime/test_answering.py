@@ -9,6 +9,7 @@ from runtime import inbox, messages
 from runtime.messages import Message
 from tests.runtime.driving import new_task, newest_turn, parts, run
 from tests.support.databases import Store
+from tests.support.replies import replies_to
 
 
 def _tell(store: Store, task_id: str, channel_id: str | None, text: str, person_id: str | None = None) -> str:
@@ -29,7 +30,7 @@ def _tell(store: Store, task_id: str, channel_id: str | None, text: str, person_
 def _replies(store: Store, message_id: str) -> list[Message]:
     with store.database.reading(store.workspace_id) as scope:
         assert messages.get(scope, message_id).state == "answered"
-        return messages.replies_to(scope, message_id)
+        return replies_to(scope, message_id)
 
 
 def _said(store: Store, task_id: str) -> list[Message]:

@@ -15,11 +15,12 @@ from runtime import calling, cards, closing, control, deciding, entering, messag
 from runtime.turns import ledger, repeats
 from tests.runtime.driving import LEASE, Note, main_turn, message, new_task, newest_turn, parts, run, task, tell, turn
 from tests.support.databases import Store
+from tests.support.replies import replies_to
 
 
 def _words_to(store: Store, message_id: str) -> list[str]:
     with store.database.reading(store.workspace_id) as scope:
-        return [said.text for said in messages.replies_to(scope, message_id)]
+        return [said.text for said in replies_to(scope, message_id)]
 
 
 def test_task_paused_during_a_turn_rests_after_the_step_and_goes_on_when_resumed(store: Store) -> None:

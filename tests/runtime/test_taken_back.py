@@ -73,6 +73,18 @@ def test_10_words_replaced_twice_leave_the_last_ones_as_the_goal(store: Store) -
     assert task(store, task_id).goal == "Make none"
 
 
+def test_10_follow_up_in_the_same_words_is_not_what_the_task_was_made_of(store: Store) -> None:
+    # Given a task whose words stand unread, and the same words sent to it once more
+    task_id, _ = _told(store)
+    again = tell(store, task_id, OLD)
+
+    # When only the second ones are replaced
+    _replace(store, again)
+
+    # Then the task is for what it was made for
+    assert task(store, task_id).goal == OLD
+
+
 def test_10_replacement_that_is_withdrawn_on_its_way_stops_the_task(store: Store) -> None:
     task_id, said = _told(store)
     instead = _replace(store, said)

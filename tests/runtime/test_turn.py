@@ -16,6 +16,7 @@ from runtime import calling, cards, checklist, closing, deciding, entering, inbo
 from runtime.turns import ledger
 from tests.runtime.driving import Note, message, new_task, newest_turn, parts, run, task, tell, turn
 from tests.support.databases import Store
+from tests.support.replies import replies_to
 
 
 def test_message_is_read_answered_and_the_task_is_done(store: Store) -> None:
@@ -30,7 +31,7 @@ def test_message_is_read_answered_and_the_task_is_done(store: Store) -> None:
     assert task(store, made_for.id).status == "done"
     assert message(store, asked).state == "answered"
     with store.database.reading(store.workspace_id) as scope:
-        replies = messages.replies_to(scope, asked)
+        replies = replies_to(scope, asked)
     assert [reply.text for reply in replies] == ["Noted."]
     assert len(note.ran) == 1
     model.assert_spent()
@@ -333,7 +334,7 @@ def test_closing_twice_says_the_answer_once(store: Store) -> None:
     assert closing.close(made, store.workspace_id, turn_id, "run-1") == "completed"
 
     with store.database.reading(store.workspace_id) as scope:
-        assert len(messages.replies_to(scope, asked)) == 1
+        assert len(replies_to(scope, asked)) == 1
 
 
 def test_report_of_a_later_turn_answers_the_message_that_asked_for_the_work(store: Store) -> None:
@@ -347,7 +348,7 @@ def test_report_of_a_later_turn_answers_the_message_that_asked_for_the_work(stor
     run(made, store, newest_turn(store, made_for.id).id, "run-2")
 
     with store.database.reading(store.workspace_id) as scope:
-        assert [reply.text for reply in messages.replies_to(scope, asked)] == ["On its way.", "Here it is."]
+        assert [reply.text for reply in replies_to(scope, asked)] == ["On its way.", "Here it is."]
 
 
 def test_refused_work_is_blocked_with_a_reason_and_not_called_done(store: Store) -> None:

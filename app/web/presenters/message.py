@@ -42,7 +42,8 @@ def message_head(message: Message) -> dict[str, Any]:
 def messages_in_full(scope: Scope, some: Sequence[Message]) -> list[dict[str, Any]]:
     """The whole shapes, in a handful of queries however many there are."""
     ids = [message.id for message in some]
-    went, read_by, replies = _routes(scope, ids), _readers(scope, some), messages.replies_of(scope, some)
+    went, read_by = _routes(scope, ids), _readers(scope, some)
+    replies = messages.replies_of(scope, some, {message_id: turn_id for message_id, (turn_id, _) in read_by.items()})
     made = _calls(scope, list(read_by.values()))
     return [
         {
@@ -51,7 +52,7 @@ def messages_in_full(scope: Scope, some: Sequence[Message]) -> list[dict[str, An
             "parts": [],
             "consumed_by": _reader_shape(read_by.get(message.id)),
             "calls": made[read_by[message.id]] if message.id in read_by else [],
-            "replies": [reply.id for reply in replies[message.id]],
+            "replies": replies[message.id],
         }
         for message in some
     ]

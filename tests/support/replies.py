@@ -1,0 +1,13 @@
+"""What was said to a message, as its reader sees it."""
+
+from __future__ import annotations
+
+from app.web.presenters.message import message_by_id
+from core.database import Scope
+from runtime import messages
+from runtime.messages import Message
+
+
+def replies_to(scope: Scope, message_id: str) -> list[Message]:
+    """Oldest first."""
+    return messages.by_ids(scope, message_by_id(scope, message_id)["replies"])
