@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+import math
 import threading
 from collections.abc import Callable, Sequence
 from datetime import timedelta
@@ -23,6 +24,8 @@ Pass = Callable[[str], int]
 _LEASE = "watch"
 _CRON_SECONDS = 60
 _RETRIES = 3
+_LONGEST = timedelta(minutes=5)
+"""A look at a workspace that takes longer hangs, and must not keep the watch from others."""
 
 
 def watch(
@@ -55,19 +58,23 @@ def watch(
     return handler
 
 
-def pass_once(database: Database, run_id: str, length: timedelta, looks: Sequence[Pass]) -> bool:
-    """Look at every workspace once while this run holds the watch's lease, which is renewed as long as that takes.
+def pass_once(
+    database: Database, run_id: str, length: timedelta, looks: Sequence[Pass], longest: timedelta = _LONGEST
+) -> bool:
+    """Look at every workspace once while this run holds the watch's lease, which is renewed as long as that takes, but
+    no more once one look takes the `longest`.
 
     False when another run holds it, or takes it meanwhile, and when the database is away: the next pass begins afresh.
     """
+    place = _Place(database, run_id, length, longest)
     try:
         if not leases.take(database, _LEASE, run_id, length):
             return False
-        lost = threading.Event()
-        with beating("lease-watch", length.total_seconds() / 3, lambda: _renew(database, run_id, length, lost)):
+        with beating("lease-watch", place.pause, place.renew):
             for workspace_id, look in itertools.product(database.workspace_ids(), looks):
-                if lost.is_set():
+                if place.lost.is_set():
                     return False
+                place.goes_on()
                 _look(look, workspace_id)
     except sa.exc.SQLAlchemyError:
         log.exception("watch: a pass failed at the database; the next one begins afresh")
@@ -75,14 +82,30 @@ def pass_once(database: Database, run_id: str, length: timedelta, looks: Sequenc
     return True
 
 
-def _renew(database: Database, run_id: str, length: timedelta, lost: threading.Event) -> bool:
-    try:
-        if not leases.take(database, _LEASE, run_id, length):
-            lost.set()
-    except sa.exc.SQLAlchemyError:
-        # A database that is away for a moment: the next beat tries again, and the lease decides who is right.
-        return True
-    return not lost.is_set()
+class _Place:
+    """The watcher's lease during a pass."""
+
+    def __init__(self, database: Database, run_id: str, length: timedelta, longest: timedelta) -> None:
+        self.pause = length.total_seconds() / 3
+        self.lost = threading.Event()
+        self._take = lambda: leases.take(database, _LEASE, run_id, length)
+        self._most = math.ceil(longest.total_seconds() / self.pause)
+        self._beats = 0
+
+    def goes_on(self) -> None:
+        """Another look begins."""
+        self._beats = 0
+
+    def renew(self) -> bool:
+        """False when it is lost, or given up since nothing goes on."""
+        self._beats += 1
+        try:
+            if self._beats > self._most or not self._take():
+                self.lost.set()
+        except sa.exc.SQLAlchemyError:
+            # A database that is away for a moment: the next beat tries again, and the lease decides who is right.
+            return True
+        return not self.lost.is_set()
 
 
 def _leave(database: Database, run_id: str) -> None:

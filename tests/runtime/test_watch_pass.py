@@ -85,3 +85,24 @@ def test_watcher_whose_lease_another_has_taken_looks_no_further(store: Store) ->
 
     assert pass_once(store.database, "run-1", LENGTH, (stall, look)) is False
     assert seen == ["stalled"]
+
+
+def test_watcher_that_hangs_leaves_its_place_to_another(store: Store) -> None:
+    seen: list[str] = []
+
+    def hang(_workspace_id: str) -> int:
+        for _ in range(400):
+            # As long as the lease is renewed, it is whole again by the next look at it.
+            store.clock.advance(LENGTH / 2)
+            if leases.take(store.database, "watch", "run-2", LENGTH * 9):
+                seen.append("another came")
+                break
+            threading.Event().wait(0.25)
+        return 0
+
+    def look(_workspace_id: str) -> int:
+        seen.append("looked")
+        return 0
+
+    assert pass_once(store.database, "run-1", LENGTH, (hang, look), LENGTH * 2) is False
+    assert seen == ["another came"]
