@@ -9,11 +9,11 @@ from typing import Any
 
 from core.errors import LoopwrightError, NotFoundError
 from core.orchestrator.trace import error_in
-from core.orchestrator.unreached import unreached
 from sidecar.skill import Skill
 from sidecar.tools import Tools
 from skills import runs
 from skills.runs import Ended, SkillRun
+from skills.unserved import unserved
 
 _ENDED: dict[str, Ended] = {"completed": "completed", "failed": "failed", "cancelled": "cancelled"}
 _LONGEST_PAUSE = 1800.0
@@ -57,4 +57,4 @@ class Sweep:
         told: Any = found.get("output")
         error = error_in(told) if status == "failed" else None
         output = told if status == "completed" else None
-        skill.runs.ended(run.run_id, status, output=output, error=error, served=not unreached(error))
+        skill.runs.ended(run.run_id, status, output=output, error=error, served=not unserved(error))

@@ -10,9 +10,9 @@ from typing import Any
 from core.database import Database, Scope
 from core.identity import HOME_WORKSPACE
 from core.orchestrator.run_ids import queued_at
-from core.orchestrator.unreached import unreached
 from skills import book, endings, runs, versions
 from skills.runs import Ended
+from skills.unserved import unserved
 from skills.versions import Version
 
 APP = "skill-"
@@ -56,7 +56,7 @@ def _ended(scope: Scope, end: End, failures: int) -> str:
     if run.status == end.status:
         return "known"
     at = max(end.at, run.began_at)
-    served = run.status != "running" or not unreached(end.error)
+    served = run.status == "failed" or not unserved(end.error)
     told = {"output": end.output, "error": _said(end.error), "at": at, "served": served}
     if not endings.note(scope, end.run_id, end.status, most=failures, was=run.status, **told):
         return "known"
@@ -79,7 +79,7 @@ def _entered(scope: Scope, end: End) -> str:
         status=end.status,
         output=end.output,
         error=_said(end.error),
-        attempts=version.attempts_of(function_id) if unreached(end.error) else 0,
+        attempts=version.attempts_of(function_id) if unserved(end.error) else 0,
         began_at=began,
         ended_at=end.at,
         handler=version.is_handler(function_id),

@@ -67,9 +67,13 @@ def run_wsgi(
     """
     # Variables meant for somebody else's gunicorn do not reach ours.
     os.environ.pop("GUNICORN_CMD_ARGS", None)
+    mine = os.getpid()
     try:
         Server(ask, threads, build, stopping).run()
     except SystemExit as ended:
+        if os.getpid() != mine:
+            # A worker: by its status gunicorn knows that it could not begin, and starts no other.
+            raise
         # It has statuses of its own; ours are those of every command.
         raise SystemExit(1 if ended.code else 0) from None
 

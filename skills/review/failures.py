@@ -10,7 +10,6 @@ from typing import Any
 
 from core.database import Database, Scope
 from core.identity import HOME_WORKSPACE
-from core.orchestrator.unreached import unreached
 from runtime import credits, notices, tasks
 from runtime.tables import tasks as task_rows
 from skills import book, runs, versions
@@ -21,6 +20,7 @@ from skills.review.handover import hand_over, task_behind
 from skills.review.parts import ReviewParts
 from skills.review.words import clean, error_text, text_in
 from skills.runs import UNSERVED, SkillRun
+from skills.unserved import unserved
 from skills.versions import Version
 
 REPAIR = "repair:"
@@ -83,9 +83,12 @@ def _version(scope: Scope, run: SkillRun | None, skill: Skill | None) -> Version
 
 
 def _nobody_served(failed: Failed, run: SkillRun | None) -> str | None:
-    """Said of a run that the skill did not end itself, where the engine says that it met with no answer."""
-    ended_itself = run is not None and run.status != "running" and run.stage != UNSERVED
-    return None if ended_itself or not unreached(failed.error) else "nobody served it at that moment"
+    """Said of a run that is known to have been served by nobody, or that the skill did not fail itself and whose error
+    is no answer of the skill's."""
+    is_known = run is not None and run.stage == UNSERVED
+    failed_itself = run is not None and run.status == "failed"
+    nobody = is_known or (not failed_itself and unserved(failed.error))
+    return "nobody served it at that moment" if nobody else None
 
 
 def _why_not(scope: Scope, parts: ReviewParts, skill: Skill, version: Version | None) -> str | None:

@@ -111,6 +111,29 @@ def test_who_answers_cannot_say_that_nobody_did(store: Store) -> None:
     assert row(store, "r1").stage == "live"
 
 
+def test_a_last_answer_that_was_lost_speaks_against_no_version(store: Store) -> None:
+    """Given a run that completed, whose answer never reached the engine, and a sidecar that is away from then on."""
+    one = version(store)
+    for n in range(FAILURES):
+        begun(store, one, f"r{n}", status="completed")
+        assert told(store, f"r{n}", "failed", error=UNREACHABLE) == "corrected"
+
+    assert (row(store, "r0").status, row(store, "r0").stage) == ("failed", "unserved")
+    with store.database.reading(store.workspace_id) as scope:
+        assert book.get(scope, "watch").version_id == one.id
+        assert runs.failed_in_a_row(scope, one.id, "work", FAILURES) == 0
+
+
+@pytest.mark.parametrize("name", ["busy", "database_away", "process_lost", "state_missing"])
+def test_what_the_sidecar_answers_where_it_cannot_ask_the_skill_speaks_against_no_version(
+    store: Store, name: str
+) -> None:
+    begun(store, version(store), "r1")
+
+    assert told(store, "r1", "failed", error={"error": "500", "name": name, "message": "x"}) == "ended"
+    assert row(store, "r1").stage == "unserved"
+
+
 def test_the_engine_has_the_last_word(store: Store) -> None:
     begun(store, version(store), "r1", status="completed")
     begun(store, version(store), "r2", status="lost")

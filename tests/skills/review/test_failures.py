@@ -185,6 +185,24 @@ def test_a_skill_that_nobody_served_needs_no_repair(store: Store) -> None:
     assert tell(parts(store), Failed("skill-watch-work", "liar", UNREACHABLE, None)) == "repair"
 
 
+def test_what_the_sidecar_could_not_serve_needs_no_repair(store: Store) -> None:
+    version = skill(store)
+    with store.database.transaction(store.workspace_id) as scope:
+        for run_id in ("away", "crowded", "answered"):
+            begin(scope, version, run_id)
+        runs.ended(scope, "crowded", "failed", error={"name": "busy"}, stage=runs.UNSERVED)
+        runs.ended(scope, "answered", "completed")
+
+    for run_id, error in [
+        ("away", {"name": "database_away", "message": "x"}),
+        ("crowded", {"name": "Error", "message": "x"}),
+        ("answered", UNREACHABLE),
+    ]:
+        told = tell(parts(store), Failed("skill-watch-work", run_id, error, None))
+        assert told == "nobody served it at that moment"
+    assert _tasks(store) == []
+
+
 FINE = repair.Facts(True, False, True, False, False, 0, 3)
 
 

@@ -1,0 +1,17 @@
+"""Whether a run failed because nobody served it, and not by what its skill did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, get_args
+
+from core.orchestrator.unreached import unreached
+
+OurFault = Literal["busy", "database_away", "process_lost", "state_missing"]
+"""The names of the errors with which a sidecar answers when it cannot let the skill answer."""
+_OURS = frozenset(get_args(OurFault))
+
+
+def unserved(error: Any) -> bool:
+    """Of an error that the engine tells; a function that answers can say the same, so ask only of runs it did not end."""
+    return unreached(error) or (isinstance(error, Mapping) and str(error.get("name")) in _OURS)
