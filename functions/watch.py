@@ -88,7 +88,7 @@ class _Place:
     def __init__(self, database: Database, run_id: str, length: timedelta, longest: timedelta) -> None:
         self.pause = length.total_seconds() / 3
         self.lost = threading.Event()
-        self._take = lambda: leases.take(database, _LEASE, run_id, length)
+        self._take: Callable[[], bool] = lambda: leases.take(database, _LEASE, run_id, length)
         self._most = math.ceil(longest.total_seconds() / self.pause)
         self._beats = 0
 
