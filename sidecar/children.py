@@ -143,7 +143,7 @@ class Child:
             raise RefusedSkillError(Problem(None, "the process answered in a form of its own", fix)) from None
         self.attempts = answer.attempts
         if answer.problem is not None:
-            raise RefusedSkillError(answer.problem)
+            raise RefusedSkillError(answer.problem, tried=answer.attempts)
         self._functions, self._app_id = answer.functions, version.app_id
 
     def functions(self) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from typing import Any
 
@@ -58,9 +58,12 @@ def take_in(tools: Tools, processes: Processes, file: SkillFile, url: str, aband
         loading.add_done_callback(lambda _: abandoned())
         _note_claims(tools, code, problems)
         raise RefusedSkillError(*problems)
-    child = _loaded(tools, loading)
-    if child.attempts:
-        _note(tools, code, "attempt", f"while it was loaded it tried to {'; '.join(child.attempts)}")
+    try:
+        child = _loaded(tools, loading)
+    except RefusedSkillError as error:
+        _note_tried(tools, code, error.tried)
+        raise
+    _note_tried(tools, code, child.attempts)
     functions = _registered(tools, code, child.functions(), url)
     _log.info("skill %s checked and loaded in %.0f ms", file.stem, (time.monotonic() - began) * 1000)
     return _keep(tools, file, draft, code, functions)
@@ -84,6 +87,11 @@ def _registered(tools: Tools, code: Code, said: list[dict[str, Any]], url: str) 
     except RefusedSkillError as error:
         _note(tools, code, "registration", str(error))
         raise
+
+
+def _note_tried(tools: Tools, code: Code, tried: Sequence[str]) -> None:
+    if tried:
+        _note(tools, code, "attempt", f"while it was loaded it tried to {'; '.join(tried)}")
 
 
 def _note_claims(tools: Tools, code: Code, problems: list[Problem]) -> None:

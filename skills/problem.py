@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -15,8 +16,9 @@ class Problem:
 
 
 class RefusedSkillError(Exception):
-    """A version that will not serve."""
+    """A version that will not serve; `tried` is what it was seen to try while it was loaded."""
 
-    def __init__(self, *problems: Problem) -> None:
+    def __init__(self, *problems: Problem, tried: Sequence[str] = ()) -> None:
         super().__init__("; ".join(problem.reason for problem in problems))
         self.problems = problems
+        self.tried = tried

@@ -43,7 +43,8 @@ class Attempts:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """What lies in the folder that this process works in is its own."""
+        """What lies in the folder that this process works in is its own; what was told before is told no more."""
+        self._told.clear()
         self._own, self._watching = os.getcwd(), True
         try:
             yield

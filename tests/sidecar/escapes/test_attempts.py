@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from skills.problem import RefusedSkillError
 from tests.support.jailed import Jailed, subject
 
 pytestmark = pytest.mark.long
+
+LOOKS = "\nimport glob\nglob.glob('/home/*')\n"
 
 PLAIN = {
     "a file": ("open('/root/.ssh/id_rsa')", "read /root/.ssh/id_rsa"),
@@ -73,6 +76,19 @@ return 1
 
 
 def test_what_is_tried_while_the_file_is_loaded_is_told_too(prison: Jailed) -> None:
-    child = prison.boot(subject("return 1") + "\nimport glob\nglob.glob('/home/*')\n")
+    child = prison.boot(subject("return 1") + LOOKS)
     assert list(child.attempts) == ["look into /home"]
     assert list(prison.boot(subject("return 2")).attempts) == []
+
+
+def test_a_run_is_not_told_to_have_tried_what_loading_did(prison: Jailed) -> None:
+    child = prison.boot(subject("return 1") + LOOKS)
+    prison.attempts.clear()
+    assert prison.run(child).body == b"1"
+    assert prison.attempts == []
+
+
+def test_a_file_that_does_not_load_has_tried_what_it_tried(prison: Jailed) -> None:
+    with pytest.raises(RefusedSkillError) as refused:
+        prison.boot(subject("return 1") + LOOKS + "raise ValueError\n")
+    assert list(refused.value.tried) == ["look into /home"]
