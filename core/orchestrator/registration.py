@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 from urllib.parse import quote
 
 from core.errors import InvalidError, LoopwrightError, NotFoundError, RefusedError, UnavailableError
@@ -15,6 +15,7 @@ from core.orchestrator.engine import Engine
 
 _log = logging.getLogger(__name__)
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 5.0
+_Found = Literal["listed", "registered", "troubled", "unanswered"]
 
 
 class App(Protocol):
@@ -59,6 +60,8 @@ class Registration:
         # The last trouble of each app, which is said once.
         self._problems: dict[str, str] = {}
         self._troubled = False
+        # Something was registered, and the watch has not been asked since.
+        self._news = False
         self._wake = threading.Event()
         self._stop = False
         self.settled = threading.Event()
@@ -87,33 +90,53 @@ class Registration:
 
     def _pass(self) -> bool:
         """One look at every app; False when it should be repeated soon."""
-        registered, good = False, True
-        for app in self._apps():
+        apps: list[App] = []
+        good = self._guarded(lambda: apps.extend(self._apps()), "the list of apps")
+        registered = False
+        for app in apps:
             if self._stop:
                 return False
             match self._look(app):
-                case None:
+                case "listed":
+                    pass
+                case "registered":
+                    registered = self._news = True
+                case "troubled":
                     good = False
-                case news:
-                    registered |= news
-        if registered and not self._guarded(self._announce, "engine"):
+                case "unanswered":
+                    # It would answer for no other app either, and each would wait as long.
+                    good = False
+                    break
+        if self._news and not self._guarded(self._announce, "engine"):
             return False
+        self._news = False
         if good:
             self._recovered(registered)
             self.settled.set()
         return good
 
-    def _look(self, app: App) -> bool | None:
-        """Whether the app had to be registered; None where that is to be tried again."""
-        registered = False
+    def _look(self, app: App) -> _Found:
+        """What became of the app; `unanswered` where the engine does not say whether it lists it."""
+        found: _Found = "troubled"
+
+        def listed() -> bool:
+            nonlocal found
+            try:
+                return lists(self._engine, app.app_id)
+            except UnavailableError:
+                found = "unanswered"
+                raise
 
         def look() -> None:
-            nonlocal registered
-            if app.pending or not lists(self._engine, app.app_id):
-                app.register()
-                registered = True
+            nonlocal found
+            if not app.pending and listed():
+                found = "listed"
+                return
+            app.register()
+            found = "registered"
 
-        return registered if self._guarded(look, app.app_id) else None
+        self._guarded(look, app.app_id)
+        return found
 
     def _announce(self) -> None:
         self._engine.send(WatchRequested.name, WatchRequested().model_dump())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import socket
 from collections.abc import Callable
 from pathlib import Path
 
@@ -47,6 +48,58 @@ def test_an_engine_that_comes_later_is_waited_for(tmp_path: Path, caplog: pytest
         assert httpx.get(app.url + "/readyz").status_code == 503
         with running(engine):
             assert app.registration.settled.wait(20)
+
+
+def test_an_engine_that_does_not_answer_is_asked_for_one_app_and_not_for_each(caplog: pytest.LogCaptureFixture) -> None:
+    # Given an engine that takes questions and never answers, and apps that it was told of before
+    caplog.set_level(logging.WARNING)
+    apps = [App("first"), App("second")]
+    for app in apps:
+        app.pending = False
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        registration = Registration(Engine(address, address, timeout_seconds=0.2), lambda: apps, pause=60)
+
+        # When it has been asked, and asked again
+        registration.start()
+        try:
+            until("a word about it", lambda: "trying again" in caplog.text)
+            silent.settimeout(10)
+            asked = [_first_line(silent) for _ in range(2)]
+        finally:
+            registration.stop()
+
+    # Then it was asked for the first app each time
+    assert all("/apps/first/" in line for line in asked)
+
+
+def _first_line(server: socket.socket) -> str:
+    connection, _ = server.accept()
+    with connection:
+        return connection.recv(1000).decode().partition("\r\n")[0]
+
+
+def test_apps_that_cannot_be_named_yet_are_asked_for_again(caplog: pytest.LogCaptureFixture) -> None:
+    # Given that the list of apps cannot be read at first
+    caplog.set_level(logging.WARNING)
+    late = App("late")
+    answers = iter([OSError("the directory is away")])
+
+    def apps() -> list[App]:
+        for trouble in answers:
+            raise trouble
+        return [late]
+
+    # When the apps are looked after all the same
+    registration = Registration(Engine.at("http://127.0.0.1:9"), apps, pause=60)
+    registration.start()
+    try:
+        until("the app", lambda: not late.pending)
+    finally:
+        registration.stop()
+
+    # Then that was said
+    assert "the directory is away" in caplog.text
 
 
 @pytest.mark.long
