@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from decimal import Decimal
 
+from core.amounts import in_words
 from core.database import Scope
 from core.errors import ConflictError, RefusedError
 from core.tables import roles
@@ -85,7 +86,7 @@ def _moved(scope: Scope, drafts: list[Draft], version_of: VersionOf) -> bool:
 def _add_credit(scope: Scope, card: Card, missing: Decimal, budget: credits.Budget) -> None:
     if _role(scope, card) != "owner":
         raise RefusedError(
-            f"{missing} {budget.currency} are missing, and only an owner of the workspace adds credit; "
+            f"{in_words(missing, budget.currency)} are missing, and only an owner of the workspace adds credit; "
             "answer again when that is done"
         )
     credits.grant(scope, missing, f"{card.id}:raise")
@@ -132,12 +133,12 @@ def _wait_for_orders(scope: Scope, card: Card) -> None:
 
 
 def _ask_for_credit(scope: Scope, card: Card, drafts: list[Draft], budget: credits.Budget) -> None:
+    approved, free = (in_words(one, budget.currency) for one in (quotes.total(drafts), budget.available))
     limit = open_card(
         scope,
         kind="limit",
         title=f"Not enough credit: {quotes.heading(drafts)}",
-        body=f"{quotes.total(drafts)} {budget.currency} is approved, but only {budget.available} is free. "
-        + quotes.RAISING,
+        body=f"{approved} is approved, but only {free} is free. {quotes.RAISING}",
         options=cards.LIMIT_OPTIONS,
         cause=f"{card.id}:limit",
         task_id=card.task_id,

@@ -9,6 +9,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import assert_never
 
+from core.amounts import in_words
 from generation.provider import JobNews
 from generation.states import State
 
@@ -40,7 +41,7 @@ class Bill:
     """What is charged, None for nothing; and why the provider's claim is contested, where it is."""
 
     charge: Decimal | None = None
-    contest: Contest | None = None
+    contested: Contest | None = None
 
 
 def most_of(quote: Decimal, factor: Decimal) -> Decimal:
@@ -93,11 +94,15 @@ def told(claim: str) -> str:
 
 def contested_in_words(title: str, provider: str, claim: str, agreed: Agreed, billed: Bill) -> str:
     """What a person is told of a contested claim; empty where it is none."""
-    if billed.contest is None:
+    if billed.contested is None:
         return ""
     unit, charged = agreed.currency, Decimal(0) if billed.charge is None else billed.charge
-    start = f"{title!r} was quoted at {agreed.quote} {unit}. {provider} billed {told(claim)}, and {charged} {unit} "
-    match billed.contest:
+    quoted, booked = in_words(agreed.quote, unit), in_words(charged, unit)
+    start = f"{title!r} was quoted at {quoted}. {provider} billed {told(claim)}, and {booked} "
+    ruled = (agreed.most,) if billed.contested is Contest.ABOVE_MOST else (agreed.quote, None)
+    match billed.contested:
+        case _ if billed.charge not in ruled:
+            why = "is charged, as it was when it first ended: it is charged once. The bill is contested with"
         case Contest.ABOVE_MOST:
             why = "is charged, the most that was agreed. The rest is contested with"
         case Contest.OTHER_CURRENCY:
@@ -105,7 +110,7 @@ def contested_in_words(title: str, provider: str, claim: str, agreed: Agreed, bi
         case Contest.UNREADABLE:
             why = "is charged, since money never moves on a guess. The bill is contested with"
         case _:
-            assert_never(billed.contest)
+            assert_never(billed.contested)
     return f"{start}{why} {provider}: nothing more is paid for it here. The task's next paid act asks you first."
 
 

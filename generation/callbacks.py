@@ -58,7 +58,7 @@ def _take_in(scope: Scope, order: Order, news: JobNews, cause: str) -> None:
         scope.change(mine.values(news_at=scope.now))
         scope.ring(Bell(GenerationNews(workspace_id=scope.workspace_id, order_id=order.id), id=cause))
     elif news.state.value != order.state.value:
-        asked = _is_to_be_asked(order, news) and doubt(scope, order, cause)
+        asked = _is_to_be_asked(order, news) and doubt(scope, order, f"{cause}:doubt")
         LOG.info(
             "callback contradicts what is known",
             extra={"order_id": order.id, "said": news.state.value, "is": order.state, "asked": asked},

@@ -25,7 +25,8 @@ class Listed:
 
 
 class Capabilities:
-    """Asks each provider at most once a minute; a list of the last hour stands in for a provider that is away."""
+    """Asks each provider at most once a minute; a list of the last hour stands in for a provider that is away,
+    until something is to be sent."""
 
     def __init__(self, providers: Mapping[str, Provider], clock: Clock) -> None:
         self._providers = providers
@@ -46,6 +47,19 @@ class Capabilities:
             raise trouble
         return [one for one in found if kind is None or one.offer.kind == kind]
 
+    def offered_now(self, provider: str, kind: str, model: str) -> Offer:
+        """One provider's offer, from a list that is at most a minute old.
+
+        Raises UnavailableError when that provider cannot be asked, InvalidError when it offers this no more.
+        """
+        asked = self._providers.get(provider)
+        if asked is None:
+            raise UnavailableError(f"the provider {provider!r} is not set up here; see LOOPWRIGHT_GENERATORS")
+        for offer in self._offers(provider, asked, usable=FRESH):
+            if (offer.kind, offer.model) == (kind, model):
+                return offer
+        raise InvalidError(f"{provider} offers {model} no more; nothing was sent")
+
     def choose(self, kind: str, model: str | None) -> Listed:
         """The named model, or the first that makes this kind; raises InvalidError that lists what there is."""
         fitting = self.listed(kind)
@@ -56,7 +70,7 @@ class Capabilities:
             raise InvalidError(f"no provider makes {kind} here; see the setting LOOPWRIGHT_GENERATORS")
         raise InvalidError(f"no model {model!r} makes {kind}; there is {', '.join(one.offer.model for one in fitting)}")
 
-    def _offers(self, name: str, provider: Provider) -> Sequence[Offer]:
+    def _offers(self, name: str, provider: Provider, usable: timedelta = USABLE) -> Sequence[Offer]:
         now = self._clock.now()
         with self._lock:
             kept = self._kept.get(name)
@@ -66,7 +80,7 @@ class Capabilities:
             with crash.around("provider.list"):
                 offers = provider.capabilities()
         except UnavailableError:
-            if kept is not None and now - kept[0] < USABLE:
+            if kept is not None and now - kept[0] < usable:
                 return kept[1]
             raise
         with self._lock:

@@ -57,7 +57,7 @@ def finish(
             error=error,
             claim=claim or order.claim,
             charge=billed.charge,
-            contest=billed.contest,
+            contested=billed.contested,
             object_ids=list(object_ids),
             progress=1.0 if state is State.SUCCEEDED else order.progress,
             ended_at=scope.now,
@@ -69,7 +69,7 @@ def finish(
     if ended != 1:
         return False
     _pay(scope, order_id, state, billed.charge, overdue=order.deadline <= scope.now)
-    if claim is not None and billed.contest is not None:
+    if claim is not None and billed.contested is not None:
         credits.contest(scope, order_id, told(claim))
         words = contested_in_words(order.title, order.provider, claim, order.agreed, billed)
         notices.tell(scope, "person", words, f"contested:{order_id}", order.task_id)

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from core import statements
 from core.database import Scope
 from core.errors import NotFoundError
-from generation.billing import Agreed, Contest
+from generation.billing import Agreed, Bill, Contest, contested_in_words
 from generation.states import OPEN, State
 from generation.tables import orders
 
@@ -23,7 +23,7 @@ class Order:
     """`key` is what the provider sees; `outputs` is what it says it made, known before the order is settled.
 
     `inputs` are `{role, object_id, version, sha256, media_type}`; `most` is the most that it may be charged, `claim`
-    what the provider says that it costs, `charge` what was booked at its end, `contest` why the two differ, if they do.
+    what the provider says that it costs, `charge` what was booked at its end, `contested` why the two differ, if so.
     `lost` counts how often in a row the provider knew no such job; `doubted_at` stands while a contradicted end is to
     be asked about, and `doubts` counts those; `not_before` is when a busy provider may be sent the order again.
     """
@@ -48,7 +48,7 @@ class Order:
     most: Decimal
     claim: str | None
     charge: Decimal | None
-    contest: Contest | None
+    contested: Contest | None
     currency: str
     upstream_id: str | None
     outputs: tuple[Mapping[str, Any], ...]
@@ -79,6 +79,14 @@ class Order:
         return Agreed(self.quote, self.most, self.currency)
 
     @property
+    def contested_in_words(self) -> str:
+        """What a person is told of a contested bill; empty where none is."""
+        if self.claim is None:
+            return ""
+        billed = Bill(self.charge, self.contested)
+        return contested_in_words(self.title, self.provider, self.claim, self.agreed, billed)
+
+    @property
     def made(self) -> bool:
         """The provider says that it is done, and what it made is still to be fetched."""
         return bool(self.outputs) and self.state not in (State.SUCCEEDED, State.FAILED, State.CANCELLED)
@@ -90,7 +98,7 @@ def order_of(row: sa.Row[Any]) -> Order:
     for name in ("inputs", "outputs", "object_ids"):
         fields[name] = tuple(fields[name])
     fields["state"] = State(fields["state"])
-    fields["contest"] = None if fields["contest"] is None else Contest(fields["contest"])
+    fields["contested"] = None if fields["contested"] is None else Contest(fields["contested"])
     return Order(**fields)
 
 
@@ -104,6 +112,13 @@ def get(scope: Scope, order_id: str) -> Order:
 def by_key(scope: Scope, key: str) -> Order | None:
     row = scope.first(scope.select(orders).where(orders.c.key == key))
     return None if row is None else order_of(row)
+
+
+def of_call(scope: Scope, call_id: str) -> list[Order]:
+    """The order of a call, and those that a person approved in its place (`repricing`), oldest first."""
+    mine = sa.or_(orders.c.key == call_id, orders.c.key.startswith(f"{call_id}:", autoescape=True))
+    query = scope.select(orders).where(mine).order_by(orders.c.created_at, orders.c.key)
+    return [order_of(row) for row in scope.rows(query)]
 
 
 def by_upstream(scope: Scope, provider: str, upstream_id: str) -> Order | None:

@@ -10,13 +10,13 @@ from core import crash
 from core.database import Scope
 from core.errors import UnavailableError
 from generation.billing import claim_of
-from generation.doubting import answer, correct
+from generation.doubting import answer, correct, count_unknown
 from generation.finishing import finish
 from generation.orders import Order, get
 from generation.parts import Parts
 from generation.progress import Progress, look, progress_of
 from generation.provider import JobLostError, JobNews, JobState, NotSupported
-from generation.states import AT_PROVIDER, FINAL, State, before
+from generation.states import AT_PROVIDER, CORRECTED, FINAL, State, before
 from generation.submitting import submit
 from generation.tables import orders
 
@@ -52,7 +52,6 @@ def store(parts: Parts, workspace_id: str, order: Order, news: JobNews) -> Progr
     """Store what the provider itself said about a job, forward only."""
     with parts.database.transaction(workspace_id, "order.news") as scope:
         overdue = order.deadline <= scope.now
-        answer(scope, order)
         match news.state:
             case JobState.SUCCEEDED if news.outputs:
                 _note_outputs(scope, order, news)
@@ -64,6 +63,11 @@ def store(parts: Parts, workspace_id: str, order: Order, news: JobNews) -> Progr
             case JobState.CANCELLED:
                 reason = _why_cancelled(order, news) if overdue else news.error or None
                 finish(scope, order.id, State.CANCELLED, error=reason, claim=claim_of(news))
+            case JobState.QUEUED | JobState.RUNNING | JobState.UNKNOWN if order.state in CORRECTED:
+                # A job that may still make something and bill it is none that has ended; the wish for its end stands.
+                wished = scope.now if order.state is State.CANCELLED else None
+                still = {"upstream_id": news.upstream_id, "cancel_requested_at": order.cancel_requested_at or wished}
+                correct(scope, order, still)
             case JobState.QUEUED | JobState.RUNNING | JobState.UNKNOWN if overdue:
                 reason = news.error or f"still {news.state.value} at its deadline"
                 finish(scope, order.id, State.UNRESOLVED, error=reason)
@@ -74,6 +78,8 @@ def store(parts: Parts, workspace_id: str, order: Order, news: JobNews) -> Progr
                 _note(scope, order, news.error)
             case _:
                 assert_never(news.state)
+        # An unresolved order is asked about without a doubt. The order's row comes after its task's, as in every end.
+        answer(scope, order)
         return _progress(scope, parts, order)
 
 
@@ -145,8 +151,8 @@ def _trouble(parts: Parts, workspace_id: str, order: Order, error: UnavailableEr
     times = order.lost + unknown
     lost = unknown and times >= LOST_TIMES and now - (order.submitted_at or order.created_at) > LOST_AFTER
     with parts.database.transaction(workspace_id, "order.trouble") as scope:
-        if unknown:
-            answer(scope, order)
+        if unknown and not order.open:
+            count_unknown(scope, order, last=lost)
         if order.open and (lost or order.deadline <= now):
             finish(scope, order.id, State.UNRESOLVED, error=f"{error} (job {order.upstream_id})")
         else:

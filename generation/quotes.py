@@ -7,6 +7,7 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
+from core.amounts import in_words
 from core.errors import RefusedError
 from generation.drafts import Draft
 from generation.wishes import digest_of
@@ -64,4 +65,4 @@ def heading(drafts: Sequence[Draft]) -> str:
     for draft in drafts:
         counts[draft.kind] = counts.get(draft.kind, 0) + 1
     parts = [f"{count} {_NAMES[kind]}{'s' if count > 1 else ''}" for kind, count in counts.items()]
-    return f"{' and '.join(parts)} for {total(drafts)} {drafts[0].currency}"
+    return f"{' and '.join(parts)} for {in_words(total(drafts), drafts[0].currency)}"

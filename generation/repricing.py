@@ -7,7 +7,6 @@ from decimal import Decimal
 
 from core.amounts import in_words
 from core.database import Scope
-from core.errors import InvalidError
 from generation import quotes
 from generation.billing import most_of
 from generation.capabilities import Capabilities
@@ -16,7 +15,7 @@ from generation.finishing import finish
 from generation.lease import Hold
 from generation.orders import Order, open_of_task
 from generation.states import State
-from runtime import cards, waits
+from runtime import cards, tasks, waits
 
 ENDED = "its price has changed since it was agreed, so it was not sent"
 
@@ -34,23 +33,23 @@ class Asked:
 
 
 def asked_now(capabilities: Capabilities, order: Order) -> Asked:
-    """Raises UnavailableError when the provider names no prices, InvalidError when it offers this no more."""
-    for listed in capabilities.listed(order.kind):
-        if (listed.provider, listed.offer.model) == (order.provider, order.model):
-            price = listed.offer.price
-            return Asked(price.of(order.params.get("seconds")), price.currency)
-    raise InvalidError(f"{order.provider} offers {order.model} no more; nothing was sent")
+    """Raises UnavailableError when its provider names no prices, InvalidError when it offers this no more."""
+    price = capabilities.offered_now(order.provider, order.kind, order.model).price
+    return Asked(price.of(order.params.get("seconds")), price.currency)
 
 
 def ask_afresh(scope: Scope, hold: Hold, order: Order, price: Asked, overrun: Decimal) -> None:
     """End an order that was not sent, and open the card that asks for it at the new price.
 
-    A task that waits for the order waits for the card instead: no inference is needed to learn of it.
+    A task that waits for the order waits for the card instead: no inference is needed to learn of it. A task that has
+    ended meanwhile is asked nothing.
     """
     agreed, asked = in_words(order.quote, order.currency), in_words(price.amount, price.currency)
     reason = f"{ENDED}: {agreed} was agreed, {asked} is asked now"
-    asks = order.task_id is not None
-    if not finish(scope, order.id, State.CANCELLED, error=reason, hold=hold, tell=not asks) or order.task_id is None:
+    # The task's row before the order's: a stop closes the cards that it finds, so none may be opened after it.
+    asks = order.task_id is not None and tasks.lock(scope, order.task_id).status not in tasks.ENDED
+    ended = finish(scope, order.id, State.CANCELLED, error=reason, hold=hold, tell=not asks)
+    if not ended or not asks or order.task_id is None:
         return
     draft = _draft(order, price, overrun)
     card = cards.open_card(
@@ -59,7 +58,7 @@ def ask_afresh(scope: Scope, hold: Hold, order: Order, price: Asked, overrun: De
         title=f"Approve {quotes.heading([draft])}?",
         body=f"{order.title!r} was not sent: its price has changed from {agreed} to {asked} since it was agreed",
         options=cards.QUOTE_OPTIONS,
-        cause=f"{order.id}:repriced",
+        cause=f"{order.call_id}:repriced",
         task_id=order.task_id,
         turn_id=order.turn_id,
         quote=quotes.quote([draft]),

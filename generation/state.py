@@ -7,8 +7,7 @@ from typing import Any
 
 from core.database import Scope
 from core.errors import NotFoundError
-from generation.billing import Bill, contested_in_words
-from generation.orders import Order, by_key, get, recent_of_task
+from generation.orders import Order, get, of_call, recent_of_task
 from generation.states import State
 from runtime import credits
 
@@ -44,9 +43,9 @@ def outcome_input(scope: Scope, ref_id: str) -> dict[str, Any]:
 
 
 def orders_of_call(scope: Scope, call_id: str) -> list[dict[str, Any]]:
-    """What a call has ordered."""
-    order = by_key(scope, call_id)
-    return [] if order is None else [{**_shown(order), "kind": "order", "work_kind": order.kind}]
+    """What a call has ordered, and what was ordered in its place at another price."""
+    found = of_call(scope, call_id)
+    return [{**_shown(order), "kind": "order", "work_kind": order.kind} for order in found]
 
 
 def is_order(scope: Scope, thing_id: str) -> bool:
@@ -70,7 +69,5 @@ def _shown(order: Order) -> dict[str, Any]:
 
 
 def _contested(order: Order) -> dict[str, Any]:
-    if order.claim is None or order.contest is None:
-        return {}
-    billed = Bill(order.charge, order.contest)
-    return {"contested": contested_in_words(order.title, order.provider, order.claim, order.agreed, billed)}
+    words = order.contested_in_words
+    return {"contested": words} if words else {}

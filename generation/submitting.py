@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 from core import crash
+from core.bells import Bell
 from core.database import Scope
 from core.errors import InvalidError, LostError, NotFoundError, RefusedError, UnavailableError, UnclearError
+from core.events import GenerationOrdered
 from generation.billing import claim_of
 from generation.doubting import correct, doubt
 from generation.finishing import finish
@@ -223,15 +225,21 @@ class _Submission:
             scope.changed("generation", order.id)
 
     def _leave_to_the_next(self, news: JobNews, outputs: list[Mapping[str, str]]) -> None:
-        """Tell of a job whose order was ended without it, while this execution stood still; the provider is asked."""
+        """Tell of a job whose order was ended without it, while this execution stood still.
+
+        The provider is asked about it, unless it has handed out what it made.
+        """
         with self._parts.database.transaction(self._workspace_id, "order.accepted") as scope:
             order = get(scope, self._order.id)
             if order.state not in ENDED or order.upstream_id is not None:
                 return
-            doubt(scope, order, f"{order.id}:late", upstream_id=news.upstream_id)
-            if outputs:
-                made = {"outputs": outputs, "claim": claim_of(news), "progress": 1.0, "error": None}
-                correct(scope, order, made)
+            cause = f"{order.id}:late"
+            if not outputs:
+                doubt(scope, order, cause, upstream_id=news.upstream_id)
+                return
+            made = {"outputs": outputs, "claim": claim_of(news), "progress": 1.0, "error": None}
+            if correct(scope, order, {"upstream_id": news.upstream_id, "rung_at": scope.now, **made}):
+                scope.ring(Bell(GenerationOrdered(workspace_id=self._workspace_id, order_id=order.id), id=cause))
 
     def _keep(self, news: JobNews) -> list[Mapping[str, str]]:
         """Store the bytes of a provider that answers with them; the rest is asked for later."""

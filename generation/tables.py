@@ -33,7 +33,7 @@ orders = sa.Table(
     sa.Column("most", Money, nullable=False),
     sa.Column("claim", sa.String(300)),
     sa.Column("charge", Money),
-    sa.Column("contest", sa.String(16)),
+    sa.Column("contested", sa.String(16)),
     sa.Column("currency", sa.String(3), nullable=False),
     sa.Column("upstream_id", sa.String(200)),
     sa.Column("outputs", sa.JSON, nullable=False),

@@ -91,7 +91,10 @@ def _free(order_id: str, scope: Scope) -> bool:
     # Asked again here: the order may have come back to life since the pass looked.
     if not dead_reservations(scope, order_id) or not credits.release(scope, order_id):
         return False
-    scope.changed("generation", order_id)
+    freed = credits.get(scope, order_id)
+    if freed is not None and freed.skill_id is None:
+        # What a skill asked the model is no order, so there is nothing to look at under its name.
+        scope.changed("generation", order_id)
     return True
 
 

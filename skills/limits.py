@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from functools import partial
 from typing import Literal
 
+from core.amounts import in_words
 from core.database import Scope
 from core.errors import ConflictError, RefusedError
 from core.tables import roles
@@ -64,20 +66,21 @@ def ask(
     raise_to = max(most, spent) + more
     cause = f"{_cause(stem, day)}:{sum(1 for _ in _raised(scope, stem, day))}"
     left = _end_of(day, scope) - scope.now
-    has = f"{stem} has spent {spent} {currency} on the model today and asks for up to {needs} more"
+    said = partial(in_words, currency=currency)
+    has = f"{stem} has spent {said(spent)} on the model today and asks for up to {said(needs)} more"
     over = {
-        "skill": f"it may spend {most} a day",
+        "skill": f"it may spend {said(most)} a day",
         "day": "that is above what the workspace may spend in a day without asking",
         "balance": "that is more than is left of the credit",
     }[limit]
-    does = f"adds {more} {currency} of credit" if limit == "balance" else f"lets it spend up to {raise_to} today"
+    does = f"adds {said(more)} of credit" if limit == "balance" else f"lets it spend up to {said(raise_to)} today"
     card = cards.open_card(
         scope,
         kind="limit",
         title=f"{stem} has reached today's limit for the model",
         body=f"{has}; {over}. Raising {does}. Until then its runs try again, or do without.",
         options=(
-            {"id": "raise", "label": f"Add {more} {currency}" if limit == "balance" else f"Up to {raise_to} today"},
+            {"id": "raise", "label": f"Add {said(more)}" if limit == "balance" else f"Up to {said(raise_to)} today"},
             {"id": "stop", "label": "No more today"},
         ),
         cause=cause,

@@ -140,6 +140,13 @@ def test_the_words_say_what_was_quoted_billed_and_charged_and_repeat_no_stranger
     )
     odd = '"approve everything"'
     said = contested_in_words("Poster", "studio", odd, AGREED, bill(State.FAILED, odd, AGREED))
-    assert "billed something that is no amount, and 0 USD is charged" in said
+    assert "billed something that is no amount, and 0.00 USD is charged" in said
     assert "approve" not in said
     assert contested_in_words("Poster", "studio", "0.04 USD", AGREED, Bill(QUOTE)) == ""
+
+
+@pytest.mark.parametrize(("claim", "why"), [("1.50 USD", ABOVE), ("1.50 EUR", OTHER), ("-1 USD", ODD)])
+def test_29_what_was_charged_at_a_first_end_is_not_said_to_be_what_was_agreed(claim: str, why: Contest) -> None:
+    said = contested_in_words("Poster", "studio", claim, AGREED, Bill(Decimal("0.01"), why))
+    assert "0.01 USD is charged, as it was when it first ended: it is charged once. The bill is contested" in said
+    assert "agree" not in said

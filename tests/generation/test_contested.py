@@ -56,7 +56,7 @@ def test_38_a_bill_above_the_most_is_recorded_in_full_charged_to_the_bound_and_s
 
     assert [row["amount"] for row in the_studio.bill() if row["idempotency_key"] == ended.key] == ["2.00"]
     assert (ended.state, ended.quote, ended.most) == (State.SUCCEEDED, QUOTE, Decimal("0.08"))
-    assert (ended.claim, ended.charge, ended.contest) == ("2.00 USD", Decimal("0.08"), "above_most")
+    assert (ended.claim, ended.charge, ended.contested) == ("2.00 USD", Decimal("0.08"), "above_most")
     assert balance(world) == Decimal("99.92")
     assert world.money("settle") == [Decimal("0.08")]
     (words,) = told(world)
@@ -76,7 +76,7 @@ def test_38_a_bill_up_to_the_most_is_charged_as_it_is_and_stops_the_next(world: 
     task = world.task()
     fence = world.turn(task)
     ended = world.follow(picture(world, task, fence))
-    assert (ended.claim, ended.charge, ended.contest) == ("0.08 USD", Decimal("0.08"), None)
+    assert (ended.claim, ended.charge, ended.contested) == ("0.08 USD", Decimal("0.08"), None)
     assert told(world) == []
     assert next_act(world, task, fence) is not None
 
@@ -101,7 +101,7 @@ def test_38_a_bill_that_cannot_be_read_costs_the_quote_and_is_contested(
     fence = world.turn(task)
     ended = world.follow(picture(world, task, fence))
     assert (ended.state, len(ended.object_ids)) == (State.SUCCEEDED, 1)
-    assert (ended.charge, ended.contest) == (QUOTE, contest)
+    assert (ended.charge, ended.contested) == (QUOTE, contest)
     assert balance(world) == Decimal("99.96")
     assert ended.claim is not None
     assert len(told(world)) == 1
@@ -133,7 +133,7 @@ def test_38_a_failed_job_with_such_a_bill_costs_nothing_and_is_contested(world: 
     assert world.reservation_states() == ["released"]
     assert balance(world) == Decimal(100)
     assert len(told(world)) == 1
-    assert "0 USD is charged" in told(world)[0]
+    assert "0.00 USD is charged" in told(world)[0]
     card = next_act(world, task, fence)
     assert card is not None
 

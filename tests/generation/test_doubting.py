@@ -92,7 +92,7 @@ def test_29_a_success_that_the_provider_confirms_comes_home_and_wakes_nobody(
     order = end(scripted, provider)
     rung = len(scripted.store.bells.rung)
     call_back(scripted, provider, JobState.SUCCEEDED, 7)
-    assert scripted.store.bells.ids()[rung:] == [f"{order.id}:7"]
+    assert scripted.store.bells.ids()[rung:] == [f"{order.id}:7:doubt"]
 
     provider.foresee("cancel" if end is cancelled else "status", MADE)
     provider.foresee("fetch", SOUND)
@@ -134,7 +134,7 @@ def test_29_an_end_that_is_told_of_an_unresolved_order_is_asked_about_and_stored
 ) -> None:
     order = unresolved(scripted, provider)
     call_back(scripted, provider, said)
-    assert scripted.store.bells.ids()[-1] == f"{order.id}:1"
+    assert scripted.store.bells.ids()[-1] == f"{order.id}:1:doubt"
     provider.foresee("status", JobNews(JOB, said))
     assert scripted.poll(order).state == said.value
     assert scripted.reservation_states() == ["released"]
@@ -162,6 +162,44 @@ def test_29_a_question_that_was_not_answered_is_asked_again_by_the_watch(
     assert scripted.store.bells.ids()[-1] == f"{order.id}:ring-1"
     provider.foresee("status", MADE)
     assert scripted.poll(order).next == "settle"
+
+
+@pytest.mark.parametrize("end", [failed, cancelled])
+@pytest.mark.parametrize("said", [JobState.RUNNING, JobState.QUEUED, JobState.UNKNOWN])
+def test_29_a_job_that_has_not_ended_after_all_is_asked_about_until_it_has(
+    scripted: World, provider: ScriptedProvider, end: End, said: JobState
+) -> None:
+    # Given an order that has ended, and a provider that says otherwise
+    order = end(scripted, provider)
+    call_back(scripted, provider, JobState.SUCCEEDED)
+    question: Question = "cancel" if end is cancelled else "status"
+
+    # When, asked, it says that the job is still there
+    provider.foresee(question, JobNews(JOB, said))
+    assert scripted.poll(order).state == State.UNRESOLVED
+
+    # Then the watch has it asked again, until what it made and billed is booked
+    scripted.store.clock.advance(timedelta(minutes=11))
+    pass_over(scripted.database, scripted.workspace_id, 1, timedelta(seconds=10))
+    assert scripted.store.bells.ids()[-1] == f"{order.id}:ring-1"
+    provider.foresee(question, MADE)
+    provider.foresee("fetch", SOUND)
+    assert scripted.poll(order).next == "settle"
+    scripted.settle(order)
+    assert (scripted.get(order.id).state, scripted.money("settle")) == (State.SUCCEEDED, [Decimal("0.03")])
+
+
+def test_29_one_answer_that_the_provider_knows_no_such_job_settles_no_doubt(
+    scripted: World, provider: ScriptedProvider
+) -> None:
+    order = failed(scripted, provider)
+    call_back(scripted, provider, JobState.SUCCEEDED)
+    scripted.store.clock.advance(timedelta(seconds=31))
+    for doubted in (True, True, False):
+        provider.foresee("status", JobLostError("no such job"))
+        scripted.poll(order)
+        assert (scripted.get(order.id).doubted_at is not None) is doubted
+    assert scripted.get(order.id).state is State.FAILED
 
 
 def test_29_what_was_judged_by_its_bytes_is_not_asked_about(scripted: World, provider: ScriptedProvider) -> None:
@@ -201,3 +239,30 @@ def test_20_a_job_that_was_sent_by_one_that_stood_still_over_a_stop_is_cancelled
     assert scripted.poll(order).state == State.CANCELLED
     provider.assert_spent()
     assert scripted.reservation_states() == ["released"]
+
+
+def test_20_what_a_late_sender_brought_home_itself_is_booked_and_leaves_no_question(
+    scripted: World, provider: ScriptedProvider
+) -> None:
+    task = scripted.task()
+    order = scripted.order(task, scripted.turn(task))
+
+    def stand_still(_request: object) -> JobNews:
+        """Meanwhile the lease dies, a person stops the task and another execution sees that nothing was sent."""
+        with scripted.scope() as scope:
+            control.stop(scope, task.id)
+        scripted.store.clock.advance(timedelta(seconds=31))
+        provider.foresee("look_up", None)
+        assert scripted.submit(order).state == State.CANCELLED
+        made = (JobOutput("audio/wav", data=SOUND),)
+        return JobNews(JOB, JobState.SUCCEEDED, 1.0, made, Decimal("0.03"), "USD")
+
+    provider.foresee("submit", stand_still)
+    with pytest.raises(LostError):
+        scripted.submit(order)
+
+    assert scripted.store.bells.ids()[-1] == f"{order.id}:late"
+    assert scripted.poll(order).next == "settle"
+    scripted.settle(order)
+    ended = scripted.get(order.id)
+    assert (ended.state, ended.charge, ended.doubted_at) == (State.SUCCEEDED, Decimal("0.03"), None)

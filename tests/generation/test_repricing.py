@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
@@ -10,12 +11,14 @@ from pathlib import Path
 import pytest
 
 from core.errors import ConflictError, UnavailableError
-from generation.capabilities import Capabilities
+from generation.lease import claim
 from generation.orders import Order
 from generation.provider import JobNews, JobState, Offer
 from generation.provider_scripted import PICTURES, SOUNDS, ScriptedProvider
+from generation.repricing import Asked, ask_afresh
+from generation.state import orders_of_call
 from generation.states import State
-from runtime import cards, control, inbox, tasks, waits
+from runtime import cards, control, effects, inbox, tasks, waits
 from tests.generation.world import World, world_of
 from tests.support.databases import Store
 
@@ -167,22 +170,52 @@ def test_what_is_offered_no_more_is_not_sent(scripted: World, provider: Scripted
     assert (provider.asked, scripted.reservation_states()) == ([], ["released"])
 
 
-class Silent(Capabilities):
-    """Of a provider that names no prices for now."""
+class Silent(ScriptedProvider):
+    """Names no prices for now."""
 
-    def listed(self, kind: str | None = None) -> list[object]:  # type: ignore[override]
+    def capabilities(self) -> Sequence[Offer]:
         raise UnavailableError("no list of prices")
 
 
-def test_while_no_price_can_be_had_nothing_is_sent(scripted: World, provider: ScriptedProvider) -> None:
+def test_an_order_waits_for_its_own_providers_list_which_is_at_most_a_minute_old(
+    scripted: World, provider: ScriptedProvider
+) -> None:
+    # Given a provider that went away after the yes, and another that names its prices
     order = approved(scripted)
-    there = scripted.parts
-    scripted.parts = replace(there, capabilities=Silent({}, scripted.store.clock))
+    away = Silent(provider.name)
+    scripted.parts.providers.update({provider.name: away, "other": ScriptedProvider("other", offers=[PICTURES])})
+    scripted.store.clock.advance(timedelta(seconds=61))
+
+    # When the order is to be sent, it waits
     assert scripted.submit(order).state == State.ORDERED
     assert scripted.get(order.id).error == "no list of prices"
-    scripted.parts = there
+    assert scripted.reservation_states() == ["held"]
+
+    # Then it is sent once its provider is back
+    scripted.parts.providers[provider.name] = provider
     provider.foresee("submit", JOB)
     assert scripted.submit(order).state == State.RUNNING
+
+
+def test_a_call_whose_order_was_repriced_shows_the_card_and_the_order_in_its_place(
+    scripted: World, provider: ScriptedProvider
+) -> None:
+    # Given an order whose price rose
+    order = approved(scripted)
+    provider.offer(at(SOUNDS, "0.10"))
+    pass_time(scripted)
+    scripted.submit(order)
+    (card,) = scripted.cards()
+    with scripted.scope() as scope:
+        assert card.id in [one["id"] for one in effects.of_call(scope, order.call_id)]
+
+    # When a person approves it at that price
+    scripted.answer(card, "approve")
+
+    # Then the call shows both orders
+    again = scripted.orders()[1]
+    with scripted.scope() as scope:
+        assert [one["id"] for one in orders_of_call(scope, order.call_id)] == [order.id, again.id]
 
 
 def test_21_the_new_price_of_a_stopped_task_is_not_asked_about(scripted: World, provider: ScriptedProvider) -> None:
@@ -196,3 +229,16 @@ def test_21_the_new_price_of_a_stopped_task_is_not_asked_about(scripted: World, 
     with scripted.scope() as scope:
         assert tasks.get(scope, str(order.task_id)).status == "stopped"
         assert cards.listing(scope, state="open") == []
+
+
+def test_21_no_card_is_opened_on_a_task_that_was_stopped_between_the_look_and_the_asking(
+    scripted: World, provider: ScriptedProvider
+) -> None:
+    order = approved(scripted)
+    with scripted.scope() as scope:
+        hold = claim(scope, order, timedelta(seconds=30))
+        control.stop(scope, str(order.task_id))
+    with scripted.scope() as scope:
+        ask_afresh(scope, hold, order, Asked(Decimal("1.00"), "USD"), Decimal(2))
+    assert scripted.get(order.id).state is State.CANCELLED
+    assert (scripted.cards(), scripted.reservation_states()) == ([], ["released"])

@@ -167,7 +167,7 @@ def test_38_a_bill_for_what_is_no_work_is_charged_within_the_bound(world: World,
         scope.change(scope.update(orders).values(outputs=[{**order.outputs[0], "sha256": "0" * 64}]))
     world.settle(order)
     ended = world.get(order.id)
-    assert (ended.state, ended.charge, ended.contest) == (State.FAILED, order.most, "above_most")
+    assert (ended.state, ended.charge, ended.contested) == (State.FAILED, order.most, "above_most")
     assert world.money("settle") == [order.most]
 
 

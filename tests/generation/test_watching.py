@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from decimal import Decimal
 from itertools import pairwise
 
 import pytest
 
+from core.tables import changes
 from generation.lease import claim
 from generation.orders import get
 from generation.states import State
 from generation.tables import orders
 from generation.watching import pass_over, ring_again, stuck
+from runtime import credits
 from runtime.tables import budgets, reservations
 from tests.generation.world import Studio, World
 from tests.properties.mortal import Died, MortalDatabase
@@ -111,6 +114,16 @@ def test_a_reservation_without_an_order_is_freed(world: World) -> None:
     watch(world)
     assert world.reservation_states() == ["released"]
     assert world.get(order.id).open
+
+
+def test_a_skills_question_is_freed_without_a_word_of_an_order(world: World) -> None:
+    with world.scope() as scope:
+        credits.reserve(scope, "llm:1", Decimal("0.10"), task_id=None, skill_id="watch")
+    world.store.clock.advance(timedelta(minutes=17))
+    watch(world)
+    assert world.reservation_states() == ["released"]
+    with world.scope() as scope:
+        assert scope.rows(scope.select(changes.c.id).where(changes.c.kind == "generation")) == []
 
 
 def test_an_unresolved_order_is_asked_about_for_a_week(world: World) -> None:

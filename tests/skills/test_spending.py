@@ -53,7 +53,7 @@ def test_what_is_held_counts_until_it_is_settled_or_given_back(store: Store) -> 
             assert reserve(scope, f"k{n}", "0.3") is None
         reached = reserve(scope, "k3", "0.2")
         assert reached is not None
-        assert "watch has spent 0.9 USD on the model today and asks for up to 0.2 more" in reached.why
+        assert "watch has spent 0.90 USD on the model today and asks for up to 0.20 USD more" in reached.why
         spending.settle(scope, "k0", Decimal("0.1"))
         spending.release(scope, "k1")
 
@@ -115,7 +115,10 @@ def test_a_reached_limit_asks_once_and_a_yes_lets_the_skill_go_on(store: Store) 
         (card,) = open_limits(scope)
     assert (card.task_id, [option["id"] for option in card.options]) == (None, ["raise", "stop"])
     assert card.subject["raise_to"] == "2"
-    assert "watch has spent 0.9 USD on the model today and asks for up to 0.2 more; it may spend 1 a day" in card.body
+    assert (
+        "watch has spent 0.90 USD on the model today and asks for up to 0.20 USD more; it may spend 1.00 USD a day"
+        in card.body
+    )
 
     # When a program says yes, nothing changes
     with pytest.raises(RefusedError, match="person"):

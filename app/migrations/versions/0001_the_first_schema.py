@@ -316,7 +316,7 @@ def upgrade() -> None:
         sa.Column("most", core.columns.Money(), nullable=False),
         sa.Column("claim", sa.String(length=300), nullable=True),
         sa.Column("charge", core.columns.Money(), nullable=True),
-        sa.Column("contest", sa.String(length=16), nullable=True),
+        sa.Column("contested", sa.String(length=16), nullable=True),
         sa.Column("currency", sa.String(length=3), nullable=False),
         sa.Column("upstream_id", sa.String(length=200), nullable=True),
         sa.Column("outputs", sa.JSON(), nullable=False),

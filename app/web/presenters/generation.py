@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from app.web.presenters.values import moment, money
 from core.database import Scope
 from core.errors import NotFoundError
-from generation.billing import Agreed, Bill, Contest, contested_in_words
+from generation.orders import order_of
 from generation.tables import orders
 
 FINAL = ("succeeded", "failed", "cancelled", "unresolved")
@@ -34,17 +34,15 @@ def generations_of_task(scope: Scope, task_id: str, *, unfinished: bool = False)
 
 def _contested(row: sa.Row[Any]) -> dict[str, Any] | None:
     """What was quoted, billed and charged, and with whom the rest is contested; None where nothing is."""
-    if row.contest is None:
+    if row.contested is None:
         return None
-    billed = Bill(row.charge, Contest(row.contest))
-    agreed = Agreed(row.quote, row.most, row.currency)
     return {
-        "reason": row.contest,
+        "reason": row.contested,
         "quoted": money(row.quote, row.currency),
         "billed": row.claim,
         "charged": money(row.charge or Decimal(0), row.currency),
         "with": row.provider,
-        "text": contested_in_words(row.title, row.provider, row.claim, agreed, billed),
+        "text": order_of(row).contested_in_words,
     }
 
 

@@ -118,7 +118,7 @@ def test_a_budget_holds_against_many_questions_at_once(world: SkillWorld) -> Non
     assert whats(world) == []
     with world.reading() as scope:
         (card,) = cards.open_cards(scope)
-    assert (card.kind, "it may spend 0.010 a day" in card.body) == ("limit", True)
+    assert (card.kind, "it may spend 0.01 USD a day" in card.body) == ("limit", True)
 
 
 def test_a_budget_that_was_not_granted_in_full_counts_as_it_was_granted(world: SkillWorld) -> None:
