@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Any
 
 from core.database import Scope
-from skills import promotion, runs, versions
-from skills.runs import UNSERVED, Ended, SkillRun
+from skills import limits, promotion, runs, versions
+from skills.runs import LIMITED, UNSERVED, Ended, SkillRun
 from skills.versions import Version
 
 
@@ -26,7 +26,8 @@ def note(
 ) -> bool:
     """Write down how a run ended; False when the run is not known, or stands otherwise than as it `was`.
 
-    `most` failures in a row end the service of a version; a run that ended because nobody `served` it is none of them.
+    `most` failures in a row end the service of a version. None of them is a run that ended because nobody `served` it,
+    or that failed while a limit of its skill was a question to people or was left as it is.
     Without `attempts` those that are known stay.
     """
     run = runs.find(scope, run_id)
@@ -35,10 +36,11 @@ def note(
     version = versions.get(scope, run.version_id)
     tries = attempts or (run.attempts if served else version.attempts_of(run.function_id))
     told = {"output": output, "error": error, "attempts": tries, "at": at, "was": was}
-    if not runs.ended(scope, run_id, status, stage=None if served else UNSERVED, **told):
+    limited = served and status == "failed" and run.stage in ("live", "canary") and limits.is_met(scope, run.skill_id)
+    if not runs.ended(scope, run_id, status, stage=LIMITED if limited else None if served else UNSERVED, **told):
         return False
     scope.changed("skill", run.skill_id)
-    if served:
+    if served and not limited:
         _judge(scope, run, version, status, most)
     return True
 

@@ -101,6 +101,14 @@ def ask(
     return Reached(told, min(WAIT, left))
 
 
+def is_met(scope: Scope, stem: str) -> bool:
+    """Whether a limit of the skill is reached today, and people have not answered yet or said no."""
+    day = credits.today(scope)
+    last = f"{_cause(stem, day)}:{sum(1 for _ in _raised(scope, stem, day))}"
+    card = scope.first(scope.select(card_rows.c.state, card_rows.c.answer_option).where(card_rows.c.cause == last))
+    return card is not None and (card.state == "open" or card.answer_option == "stop")
+
+
 def on_limit_answered(others: AnswerHandler) -> AnswerHandler:
     """Do what a card of a skill's limit says if the answer is `raise`; other cards are for `others`.
 

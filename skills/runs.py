@@ -19,6 +19,8 @@ MAX_KEPT = 64 * 1024
 
 UNSERVED = "unserved"
 """The stage of a run that ended while nobody served it."""
+LIMITED = "limited"
+"""The stage of a run that failed while a limit of its skill was reached."""
 SKIPPED = "skipped"
 """The stage of a run that the start guard ended before the skill heard of it."""
 _NEVER_RAN = (UNSERVED, SKIPPED)
@@ -32,7 +34,8 @@ class SkillRun:
 
     `stage` is `live`, `canary` where it runs on a candidate, or `unserved`: it ended before the skill was called for
     it, or the engine gave up because nobody answered. Such a run counts among those of its version, and speaks neither
-    for nor against that. One that is `skipped` was not to begin and ended at once; it counts nowhere.
+    for nor against that; nor does one that is `limited`: it failed while a limit of its skill was reached. One that is
+    `skipped` was not to begin and ended at once; it counts nowhere.
 
     `handler` tells that the function hears of another's failures (its `on_failure`): its runs do not count either.
     """
@@ -108,6 +111,13 @@ def find(scope: Scope, run_id: str) -> SkillRun | None:
 def called(scope: Scope, run_id: str) -> None:
     """The engine called for it just now."""
     scope.change(scope.update(skill_runs).where(skill_runs.c.run_id == run_id).values(called_at=scope.now))
+
+
+def goes_on(scope: Scope, run_id: str) -> None:
+    """The engine goes on with a run that was thought to have ended. What was cancelled stays so."""
+    before = (skill_runs.c.run_id == run_id) & skill_runs.c.status.in_(("completed", "failed", "lost"))
+    anew = {"status": "running", "output": None, "error": None, "ended_at": None}
+    scope.change(scope.update(skill_runs).where(before).values(**anew))
 
 
 def ended(
@@ -240,7 +250,7 @@ def failed_in_a_row(scope: Scope, version_id: str, function_id: str, most: int) 
         skill_runs.c.version_id == version_id,
         skill_runs.c.function_id == function_id,
         skill_runs.c.status.in_(("completed", "failed")),
-        skill_runs.c.stage.not_in(_NEVER_RAN),
+        skill_runs.c.stage.not_in((*_NEVER_RAN, LIMITED)),
     )
     newest_first = query.order_by(skill_runs.c.ended_at.desc(), skill_runs.c.run_id.desc())
     newest = [row.status for row in scope.rows(newest_first.limit(most))]
@@ -279,6 +289,11 @@ def kept(value: Any) -> Any:
     if size <= MAX_KEPT:
         return value
     return {"cut": True, "bytes": size, "beginning": text[:2000]}
+
+
+def is_cut(value: Any) -> bool:
+    """Whether of what was kept there may be no more than the beginning."""
+    return isinstance(value, Mapping) and value.get("cut") is True and "beginning" in value
 
 
 def _is_no_handler() -> sa.ColumnElement[bool]:

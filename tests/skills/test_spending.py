@@ -16,8 +16,9 @@ from generation import watching
 from runtime import cards, credits
 from runtime.cards import Card
 from runtime.tables import budgets, entries
-from skills import spending
+from skills import book, endings, spending
 from skills.limits import WAIT, Reached, on_limit_answered
+from tests.skills.saved import live, run
 from tests.support.databases import Store
 
 HANDLERS = {"limit": on_limit_answered(cards.deliver_answer)}
@@ -138,6 +139,29 @@ def test_a_reached_limit_asks_once_and_a_yes_lets_the_skill_go_on(store: Store) 
         assert (reservation.skill_id, reservation.card_id) == ("watch", card.id)
         # What a card authorised uses none of the free allowance.
         assert credits.budget(scope).spent_today == Decimal("0.9")
+
+
+def test_a_limit_that_is_met_ends_no_version_and_the_same_failures_on_another_day_do(store: Store) -> None:
+    """Given a skill whose runs fail since its limit is a question that nobody answers, and then since they said no."""
+    with store.database.transaction(store.workspace_id) as scope:
+        version = live(scope, "watch", "1")
+
+    def fails(name: str) -> str:
+        with store.database.transaction(store.workspace_id) as scope:
+            run(scope, version, name)
+            assert endings.note(scope, name, "failed", most=2, error={"name": "LimitReached"}, attempts=1)
+        with store.database.reading(store.workspace_id) as scope:
+            return book.get(scope, "watch").status
+
+    asked(store, "a", "1")
+    asked(store, "b", "0.2")
+    assert [fails(f"open-{n}") for n in range(3)] == ["active"] * 3
+    answer(store, "stop")
+    assert [fails(f"no-{n}") for n in range(3)] == ["active"] * 3
+
+    # On the next day nothing is met, whatever the error says, and those of the day before are not among these
+    store.clock.advance(timedelta(days=1))
+    assert [fails(f"next-{n}") for n in range(2)] == ["active", "quarantined"]
 
 
 def test_a_no_holds_for_the_day_and_a_day_is_over_at_midnight(store: Store) -> None:
