@@ -91,7 +91,7 @@ def test_b47_a_late_success_of_an_unresolved_order_rings_for_it(world: World, sl
         world.poll(order)
     call_back(world, news(order, "succeeded", 1.0, 9))
     bell = world.store.bells.rung[-1]
-    assert (bell.event.name, bell.id) == ("generation/ordered", f"{order.id}:9")
+    assert (bell.event.name, bell.id) == ("generation/ordered", f"{order.id}:9:doubt")
 
 
 def test_b07_news_that_came_before_the_wait_is_seen_by_the_look(world: World, slow_studio: Studio) -> None:
