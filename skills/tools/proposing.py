@@ -11,13 +11,16 @@ from core.errors import ConflictError, InvalidError, RefusedError
 from core.tools import CallContext
 from runtime import cards
 from runtime.cards import Card
+from skills import book
 from skills.tools.desk import sha_of
 from skills.versions import Version
 
 ACT = "change_skill"
-ACCEPT = "accept"
-_OPTIONS = ({"id": ACCEPT, "label": "Accept the change"}, {"id": "refuse", "label": "Refuse"})
+GRANT = "grant"
+_OPTIONS = ({"id": GRANT, "label": "Accept the change"}, {"id": "refuse", "label": "Refuse"})
 _LONGEST_DIFF = 20_000
+_MOST_LINES = 5_000
+"""Of either text, that are compared: the time it takes grows faster than they do."""
 
 
 @dataclass(frozen=True)
@@ -28,28 +31,43 @@ class Accepted:
     base_id: str
 
 
-def ask(scope: Scope, call: CallContext, path: Path, base: Version, source: str, reason: str) -> Card:
-    """Open the card that shows the change, in the place of one that this task asked before; the file stays as it is.
+def change(base: Version, source: str) -> str:
+    """The change as a person sees it, line by line.
 
-    Raises ConflictError where the file does not hold the version any longer, InvalidError for a change that is none or
-    too long to be judged on a card.
+    Raises InvalidError for a change that is none, or of so much that nobody could judge it on a card. May take a while.
+    """
+    if base.source == source:
+        raise InvalidError(f"this is what version {base.number} says already")
+    # A page shows other signs than these as ends of lines, or not at all: they are shown as what they are.
+    before, after = base.source.split("\n"), source.split("\n")
+    if max(len(before), len(after)) > _MOST_LINES:
+        raise InvalidError(f"a file of more than {_MOST_LINES:,} lines is changed by its owner: say what should change")
+    lines = difflib.unified_diff(before, after, "as it is", "as proposed", lineterm="")
+    # Indented, so that no text of it ends the block in which it is shown.
+    shown = "\n".join(f"    {_visible(line)}" for line in lines)
+    if len(shown) > _LONGEST_DIFF:
+        raise InvalidError("a person could not judge so long a change on a card: change less at once")
+    return shown
+
+
+def ask(scope: Scope, call: CallContext, path: Path, base: Version, source: str, reason: str, shown: str) -> Card:
+    """Open the card with the `shown` change, in the place of one that this task asked before; the file stays as it is.
+
+    Raises ConflictError where the file does not hold the version any longer, or another one serves.
     """
     _still_holds(path, base)
-    changed = _diff(base.source, source)
-    if not changed:
-        raise InvalidError(f"this is what version {base.number} says already")
-    if len(changed) > _LONGEST_DIFF:
-        raise InvalidError("a person could not judge so long a change on a card: change less at once")
+    if book.get(scope, base.skill_id).version_id != base.id:
+        raise ConflictError(f"version {base.number} does not serve: only what serves is changed")
     for card in cards.every_open(scope, call.task_id) if call.task_id is not None else ():
         if card.subject.get("act") == ACT and card.subject["skill_id"] == base.skill_id and card.cause != call.call_id:
             cards.supersede(scope, card.id)
-    # Indented, so that no text of it ends the block in which it is shown.
-    shown = "\n".join(f"    {line}" for line in changed.splitlines())
+    # In one line, so that no text of it looks like the change.
+    why = _visible(" ".join(reason.split()))
     return cards.open_card(
         scope,
         kind="permission",
         title=f"May the agent change {base.skill_id}?",
-        body=f"{path} would be saved as the agent's next version. The agent says why: {reason}\n\n{shown}",
+        body=f"{path} would be saved as the agent's next version. The agent says why: {why}\n\n{shown}",
         options=_OPTIONS,
         subject={"act": ACT, "skill_id": base.skill_id, "base_id": base.id, "source": source},
         cause=call.call_id,
@@ -65,7 +83,7 @@ def accepted(scope: Scope, call: CallContext, card_id: str, stem: str) -> Accept
         raise RefusedError(f"this card asks for no change of {stem} by this task")
     if card.state != "answered":
         raise ConflictError(f"the card is {card.state}: wait for a person's answer", state=card.state)
-    if card.answer_option != ACCEPT:
+    if card.answer_option != GRANT:
         raise RefusedError("a person refused this change")
     return Accepted(str(card.subject["source"]), str(card.subject["base_id"]))
 
@@ -83,6 +101,5 @@ def _still_holds(path: Path, base: Version) -> None:
         raise ConflictError(f"{path.name} does not hold version {base.number} any longer: read_skill, and begin anew")
 
 
-def _diff(before: str, after: str) -> str:
-    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), "as it is", "as proposed", lineterm="")
-    return "\n".join(lines)
+def _visible(line: str) -> str:
+    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in line)

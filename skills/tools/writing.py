@@ -121,9 +121,11 @@ class WriteSkill:
         text = self._text(call, path.stem, arguments)
         if (refused := self._refused(call, path.stem, text)) is not None:
             return refused
-        with call.transaction("skill.proposed") as scope:
+        with call.reading() as scope:
             base = versions.by_number(scope, path.stem, arguments.base_version or 0)
-            card = proposing.ask(scope, call, path, base, text, arguments.reason)
+        shown = proposing.change(base, text)
+        with call.transaction("skill.proposed") as scope:
+            card = proposing.ask(scope, call, path, base, text, arguments.reason, shown)
         says = (
             "a person sees the change on the card; once they accept it, call write_skill with name, reason and card_id"
         )

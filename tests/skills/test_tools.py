@@ -17,6 +17,7 @@ from core.errors import ConflictError, InvalidError, LostError, NotFoundError, R
 from core.identity import HOME_WORKSPACE
 from core.orchestrator.engine import Engine
 from core.tables import metadata, workspaces
+from core.tools import ToolResult
 from runtime import cards, tasks
 from runtime.tables import originals
 from skills import book, drafts, grants, promotion, rehearsing, runs, versions
@@ -356,7 +357,7 @@ def mine(desk: SkillDesk, tmp_path: Path, database: Database) -> Path:
     return path
 
 
-def serves(database: Database, path: Path) -> Version:
+def serves(database: Database, path: Path, *, live: bool = True) -> Version:
     """What the sidecar does with a person's file, whoever announced it."""
     text = path.read_text()
     with database.transaction(HOME_WORKSPACE) as scope:
@@ -375,7 +376,8 @@ def serves(database: Database, path: Path) -> Version:
             functions=[{"id": "skill-words-count", "triggers": [{"event": "text/written"}]}],
         )
         promotion.offer(scope, "words", version)
-        promotion.activate(scope, "words", version)
+        if live:
+            promotion.activate(scope, "words", version)
     return version
 
 
@@ -401,7 +403,7 @@ def test_a_change_of_a_persons_file_is_saved_when_they_accept_it(agent: Agent, m
     with pytest.raises(ConflictError, match="wait for a person"):
         agent.call("write_skill", name="words", card_id=card.id, reason="it gives up too soon")
     # When they accept, then it is saved as the agent's version upon what it was based on
-    answered(database, card.id, "accept")
+    answered(database, card.id, "grant")
     agent.call("write_skill", name="words", card_id=card.id, reason="it gives up too soon")
     assert mine.read_text() == CHANGED
     assert mine.stat().st_mode & 0o777 == 0o640
@@ -418,7 +420,7 @@ def test_a_refused_change_of_a_persons_file_and_one_that_came_too_late_save_noth
     with pytest.raises(RefusedError, match="refused"):
         agent.call("write_skill", name="words", card_id=refused, reason="a")
     accepted = agent.call("write_skill", name="words", source=CHANGED + "# b\n", base_version=1, reason="b")
-    answered(database, accepted.content["card_id"], "accept")
+    answered(database, accepted.content["card_id"], "grant")
     mine.write_text(GOOD + "# my own\n")
     with pytest.raises(ConflictError, match="version 1 any longer"):
         agent.call("write_skill", name="words", card_id=accepted.content["card_id"], reason="b")
@@ -434,6 +436,9 @@ def test_a_bad_change_of_a_persons_file_and_a_card_of_something_else_are_refused
     assert (said.ok, "os" in said.content["problems"][0]["reason"]) == (False, True)
     with pytest.raises(InvalidError, match="says already"):
         agent.call("write_skill", name="words", source=GOOD, base_version=1, reason="a")
+    for much in ("# a\n" * 20_000, f"# {'a' * 20_000}\n"):
+        with pytest.raises(InvalidError, match=r"more than [0-9,]+ lines|so long a change"):
+            agent.call("write_skill", name="words", source=GOOD + much, base_version=1, reason="a")
     other = agent.call("retire_skill", name="words", reason="a").content["card_id"]
     with pytest.raises(RefusedError, match="asks for no change"):
         agent.call("write_skill", name="words", card_id=other, reason="a")
@@ -456,3 +461,37 @@ def test_a_newer_proposal_of_the_same_task_takes_the_place_of_the_one_before(
         assert (again, cards.get(scope, first).state) == (first, "superseded")
         assert [card.id for card in cards.every_open(scope, str(agent.task_id))] == [second.content["card_id"]]
     assert mine.read_text() == GOOD
+
+
+def body_of(database: Database, said: ToolResult) -> list[str]:
+    with database.reading(HOME_WORKSPACE) as scope:
+        return cards.get(scope, said.content["card_id"]).body.split("\n")
+
+
+@pytest.mark.parametrize("ends", ["\r\n", "\r", "\x0c\n", "  # \u2028\n"])
+def test_a_card_shows_what_no_page_shows(agent: Agent, mine: Path, database: Database, ends: str) -> None:
+    """Given a change that only a sign tells that nobody sees, the card does show it."""
+    first = GOOD.partition("\n")[0]
+    said = agent.call(
+        "write_skill", name="words", source=first + ends + GOOD[len(first) + 1 :], base_version=1, reason="a"
+    )
+    escaped = ends.rstrip("\n").encode("unicode_escape").decode()
+    assert any(line.startswith("    +" + first + escaped) for line in body_of(database, said))
+
+
+def test_a_reason_looks_like_no_change(agent: Agent, mine: Path, database: Database) -> None:
+    said = agent.call(
+        "write_skill", name="words", edits=EDIT, base_version=1, reason="so:\n\n    -a\n\u2028\n    +b\n\nand it is"
+    )
+    body = body_of(database, said)
+    assert body[0].endswith("The agent says why: so: -a +b and it is")
+    assert [line for line in body if line.startswith("    +") and "@@" not in line][1:] == [
+        f"    +{line}" for line in CHANGED.split("\n") if "retries=3" in line
+    ]
+
+
+def test_a_change_is_only_of_what_serves(agent: Agent, mine: Path, database: Database) -> None:
+    mine.write_text(GOOD + "# not yet\n")
+    serves(database, mine, live=False)
+    with pytest.raises(ConflictError, match="does not serve"):
+        agent.call("write_skill", name="words", edits=EDIT, base_version=2, reason="a")
