@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import flask
@@ -13,16 +12,14 @@ from core.orchestrator.door import CALLERS_KEY, SERVE_PATH, EngineDoor
 from core.orchestrator.engine import Engine
 from core.orchestrator.health import add_health
 from core.orchestrator.signature import HEADER, sign
-from sidecar.call import answer, refusal
+from sidecar.call import answer, refusal, turned_away
 from sidecar.places import Places
-from sidecar.replies import Reply, failure
+from sidecar.replies import Reply
 from sidecar.shelf import Shelf
 from sidecar.skill import Skill
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
-
-_COME_BACK_SECONDS = "30"
 
 
 def create_app(shelf: Shelf, engine: Engine, clock: Clock) -> WSGIApplication:
@@ -45,7 +42,7 @@ def create_app(shelf: Shelf, engine: Engine, clock: Clock) -> WSGIApplication:
                 return _registered(skill)
             case "POST" if request.args.get("probe") != "trust":
                 with places.taken(stem) as has_place:
-                    return _answered(skill, stem) if has_place else _busy(stem)
+                    return _answered(skill, stem) if has_place else _busy(skill)
             case "GET":
                 return _introspected(skill, engine)
             case _:
@@ -57,13 +54,10 @@ def create_app(shelf: Shelf, engine: Engine, clock: Clock) -> WSGIApplication:
         query = request.query_string.decode("latin-1")
         return answer(skill, engine, f"{SERVE_PATH}/{stem}", query, request.get_data(), headers)
 
+    def _busy(skill: Skill) -> Reply:
+        return turned_away(skill, flask.request.query_string.decode("latin-1"), flask.request.get_data())
+
     return EngineDoor(app, engine, clock)
-
-
-def _busy(stem: str) -> Reply:
-    """An engine has no answer that costs no attempt, so it is asked to come back when there may be a place."""
-    reply = failure(503, "busy", f"{stem}: so many of its runs are under way that there is no place for another")
-    return replace(reply, headers={**reply.headers, "retry-after": _COME_BACK_SECONDS})
 
 
 def _registered(skill: Skill) -> Reply:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from sidecar.children import Child, LostError, Version
+from sidecar.children import Child, ProcessLostError, Version
 from sidecar.nursery import Nursery
 
 # A process that ends this soon after its start will do so again: it is started less and less often.
@@ -21,6 +21,7 @@ class _Cot:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.child: Child | None = None
+        self.has_died = False
         self.granted: frozenset[str] = frozenset()
         self.admitted = ""
         self.started_at = 0.0
@@ -40,7 +41,8 @@ class Brood:
 
         Asked for with the mode `loading`, a new one may do nothing until it is asked for otherwise.
 
-        Raises RefusedSkillError when it does not load, LostError when it keeps ending and must wait.
+        Raises RefusedSkillError when it does not load, ProcessLostError when it keeps ending and must
+        wait.
         """
         with self._lock:
             cot = self._cots.setdefault(version.sha, _Cot())
@@ -58,11 +60,16 @@ class Brood:
             self._admit(cot, cot.child, version)
             return cot.child
 
-    def is_dead(self, sha: str) -> bool:
-        """Whether its process ended by itself."""
+    def end_dead(self, sha: str) -> None:
+        """Where the process of a version ended by itself, end all that is left of it, with its way to the broker."""
         with self._lock:
             cot = self._cots.get(sha)
-        return cot is not None and cot.child is not None and not cot.child.alive
+        if cot is None:
+            return
+        with cot.lock:
+            if cot.child is not None and not cot.child.alive:
+                self._end(cot)
+                cot.has_died = True
 
     def keep(self, needed: Callable[[str], bool]) -> None:
         """End the processes of versions that are not needed and have no call."""
@@ -97,12 +104,13 @@ class Brood:
             cot.child = None
 
     def _bury(self, cot: _Cot) -> None:
-        if cot.child is None:
+        if cot.child is None and not cot.has_died:
             return
         now = time.monotonic()
         early = now - cot.started_at < _SOON_SECONDS
         pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**cot.early_deaths) if cot.early_deaths else 0.0
         if early and now - cot.started_at < pause:
-            raise LostError("the process of the skill keeps ending; it is started again in a while")
+            raise ProcessLostError("the process of the skill keeps ending; it is started again in a while", begun=False)
         cot.early_deaths = cot.early_deaths + 1 if early else 0
+        cot.has_died = False
         self._end(cot)

@@ -14,51 +14,68 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from core.errors import LoopwrightError, UnavailableError
 from core.orchestrator.engine import Engine
-from sidecar.children import EndedError, LostError
-from sidecar.pins import Call, Skipped
+from sidecar.children import EndedError, ProcessLostError
+from sidecar.pins import Answered, Call
 from sidecar.replies import Reply, failure, filtered
 from sidecar.skill import Skill
 from skills.problem import RefusedSkillError
 from skills.refusals import What
+from skills.unserved import OurFault
 from skills.versions import Version
 
 _log = logging.getLogger(__name__)
 # The engine's proof is for us, and what it calls itself is no news to a process that was told everything.
 _PASSED_ON = ("content-type", "traceparent", "tracestate", "x-run-id", "x-request-id", "x-inngest-job-id")
+_COME_BACK_SECONDS = 30
+_MALFORMED = (ValueError, TypeError, KeyError, AttributeError, IndexError)
 
 
 @dataclass(frozen=True)
 class _Asked:
-    """What the sidecar reads of a call; `body` has all of the run's state."""
+    """What the sidecar reads of a call; `body` has all of the run's state, unless it `lacks_state`."""
 
     call: Call
     body: bytes
     memos: Mapping[str, Any]
     attempt: int
     max_attempts: int | None
+    lacks_state: bool
 
 
 def answer(skill: Skill, engine: Engine, path: str, query: str, body: bytes, headers: Mapping[str, str]) -> Reply:
     """Let the right version answer. Whatever happens to its process, the engine gets a reason it can show."""
     try:
-        asked = _asked(skill.stem, engine, query, body)
-    except (ValueError, TypeError, KeyError, AttributeError, IndexError):
-        return failure(400, "malformed_call", "the call is not in the form of Inngest's protocol", retry=False)
+        asked = _asked(skill.stem, query, body)
+    except _MALFORMED:
+        return _malformed()
+    try:
+        if asked.lacks_state:
+            asked = _asked(skill.stem, query, _with_state(body, engine, asked.call.run_id))
+    except _MALFORMED:
+        return _malformed()
     except LoopwrightError as error:
-        return failure(500, "state_missing", f"{skill.stem}: {error}")
+        return _unserved(skill, asked, "state_missing", str(error))
     try:
         version = skill.runs.version_for(asked.call)
     except SQLAlchemyError as error:
-        _log.warning("skill %s: the database does not answer: %s", skill.stem, error)
-        return failure(500, "database_away", f"{skill.stem}: the database does not answer")
+        return _database_away(skill, asked, error)
     match version:
         case None:
             return failure(500, "skill_gone", f"the skill {skill.stem} is gone or turned off", retry=False)
-        case Skipped(why=why):
-            return Reply(200, json.dumps({"skipped": why}).encode(), {"content-type": "application/json"})
+        case Answered(output=output):
+            return Reply(200, json.dumps(output).encode(), {"content-type": "application/json"})
         case Version():
             passed = {name: headers[name] for name in _PASSED_ON if name in headers}
             return _answered(skill, version, asked, path, query, passed)
+
+
+def turned_away(skill: Skill, query: str, body: bytes) -> Reply:
+    """There is no place for this call."""
+    try:
+        asked = _asked(skill.stem, query, body)
+    except _MALFORMED:
+        return _malformed()
+    return _unserved(skill, asked, "busy", "so many of its runs are under way that there is no place for another")
 
 
 def refusal(status: int, code: str, message: str) -> Reply:
@@ -77,10 +94,11 @@ def _answered(skill: Skill, version: Version, asked: _Asked, path: str, query: s
         response = _called(skill, version, asked, path, query, passed)
     except RefusedSkillError as error:
         reply = failure(500, "skill_refused", f"version {version.number} of {skill.stem} no longer loads: {error}")
-    except UnavailableError as error:
-        if isinstance(error, EndedError):
-            refused("ended", str(error))
+    except EndedError as error:
+        refused("ended", str(error))
         reply = failure(500, "skill_ended", f"{skill.stem}: {error}")
+    except UnavailableError as error:
+        return _unserved(skill, asked, "process_lost", str(error))
     else:
         if tried := response.extensions.get("attempts"):
             refused("attempt", f"it tried to {'; '.join(tried)}")
@@ -88,8 +106,7 @@ def _answered(skill: Skill, version: Version, asked: _Asked, path: str, query: s
         try:
             reply = filtered(response, version.manifest, own, skill.granted, refused)
         except SQLAlchemyError as error:
-            _log.warning("skill %s: the database does not answer: %s", skill.stem, error)
-            return failure(500, "database_away", f"{skill.stem}: the database does not answer")
+            return _database_away(skill, asked, error)
     _note_end(skill, asked, reply)
     return reply
 
@@ -98,17 +115,35 @@ def _called(
     skill: Skill, version: Version, asked: _Asked, path: str, query: str, passed: Mapping[str, str]
 ) -> httpx.Response:
     """Any answer that we give the engine costs the run an attempt, and what another run did is not its fault: so a call
-    that lost its process is made once more, in one of its own. Whoever took that process takes its own only, then."""
+    that lost its process is made once more, if it can be in one of its own, of which whoever took it takes no other's.
+    """
     try:
         return skill.child(version).call("POST", path, query, asked.body, passed)
-    except LostError as error:
-        _log.warning("skill %s: run %s is called again by itself: %s", skill.stem, asked.call.run_id, error)
-    with skill.alone(version) as child:
+    except ProcessLostError as error:
+        _log.warning("skill %s: run %s is called again: %s", skill.stem, asked.call.run_id, error)
+    with skill.again(version) as child:
         return child.call("POST", path, query, asked.body, passed)
 
 
-def _note_end(skill: Skill, asked: _Asked, reply: Reply) -> None:
-    """Where this answer is the run's last, write down how it ended."""
+def _malformed() -> Reply:
+    return failure(400, "malformed_call", "the call is not in the form of Inngest's protocol", retry=False)
+
+
+def _database_away(skill: Skill, asked: _Asked, error: SQLAlchemyError) -> Reply:
+    _log.warning("skill %s: the database does not answer: %s", skill.stem, error)
+    return _unserved(skill, asked, "database_away", "the database does not answer")
+
+
+def _unserved(skill: Skill, asked: _Asked, name: OurFault, why: str) -> Reply:
+    """The skill did not answer, and not by its own fault. An engine has no answer that costs no attempt, so it is asked
+    to come back when things may be better, and should it not, that speaks against no version."""
+    reply = failure(503, name, f"{skill.stem}: {why}", wait=_COME_BACK_SECONDS)
+    _note_end(skill, asked, reply, served=False)
+    return reply
+
+
+def _note_end(skill: Skill, asked: _Asked, reply: Reply, *, served: bool = True) -> None:
+    """Where this answer is the run's last, write down how it ended, and whether the skill was `served`."""
     run_id, attempts = asked.call.run_id, asked.attempt + 1
     try:
         if reply.status == 200:
@@ -117,37 +152,38 @@ def _note_end(skill: Skill, asked: _Asked, reply: Reply) -> None:
         elif reply.status >= 400:
             last = asked.max_attempts is not None and attempts >= asked.max_attempts
             if last or reply.headers.get("x-inngest-no-retry") == "true":
-                skill.runs.ended(run_id, "failed", error=_read(reply.body), attempts=attempts)
+                skill.runs.ended(run_id, "failed", error=_read(reply.body), attempts=attempts, served=served)
     except SQLAlchemyError as error:
         # The engine knows how it ended; it is asked when nobody has called for a while.
         _log.warning("skill %s: the end of run %s is not written down: %s", skill.stem, run_id, error)
 
 
-def _asked(stem: str, engine: Engine, query: str, body: bytes) -> _Asked:
+def _asked(stem: str, query: str, body: bytes) -> _Asked:
+    """Raises one of _MALFORMED."""
     call = json.loads(body)
     ctx = call["ctx"]
-    run_id = str(ctx["run_id"])
-    if call.get("use_api") or ctx.get("use_api"):
-        call = _with_state(call, engine, run_id)
-        body = json.dumps(call).encode()
     most = ctx.get("max_attempts")
     function_id = parse_qs(query)["fnId"][0].removeprefix(f"skill-{stem}-")
     event, memos = call.get("event"), call.get("steps")
     return _Asked(
-        call=Call(run_id, function_id, event if isinstance(event, dict) else {}),
+        call=Call(str(ctx["run_id"]), function_id, event if isinstance(event, dict) else {}),
         body=body,
         memos=memos if isinstance(memos, dict) else {},
         attempt=int(ctx.get("attempt") or 0),
         max_attempts=int(most) if most is not None else None,
+        lacks_state=bool(call.get("use_api") or ctx.get("use_api")),
     )
 
 
-def _with_state(call: dict[str, Any], engine: Engine, run_id: str) -> dict[str, Any]:
+def _with_state(body: bytes, engine: Engine, run_id: str) -> bytes:
     """The call with the state that was too large for it: the skill's process has no key to fetch it with."""
+    call = json.loads(body)
     events = engine.get(f"/v0/runs/{run_id}/batch")
     steps = engine.get(f"/v0/runs/{run_id}/actions")
     ctx = {**call["ctx"], "use_api": False}
-    return {**call, "ctx": ctx, "event": events[0], "events": events, "steps": steps, "use_api": False}
+    return json.dumps(
+        {**call, "ctx": ctx, "event": events[0], "events": events, "steps": steps, "use_api": False}
+    ).encode()
 
 
 def _read(body: bytes) -> Any:

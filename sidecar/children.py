@@ -41,15 +41,20 @@ _HANDOVER_SECONDS = 30.0
 _ENDING_SECONDS = 1.0
 
 
-class LostError(UnavailableError):
+class ProcessLostError(UnavailableError):
     """A call that came to no end, and for all that is known through no fault of its own.
 
     Another run of its version took the process that they share: it may be made again, in one that no other run shares.
+    `begun` says that it had been handed over to that process.
     """
+
+    def __init__(self, message: str, *, begun: bool) -> None:
+        super().__init__(message)
+        self.begun = begun
 
 
 class EndedError(UnavailableError):
-    """A run that was ended, by its limits or by what it did to its process, before it gave an answer."""
+    """A run that ended, by its limits or by what it did to its process, before it gave an answer that can be read."""
 
 
 @dataclass(frozen=True)
@@ -170,37 +175,42 @@ class Child:
 
         The response's extensions hold the `attempts` that the process says it saw.
 
-        Raises UnavailableError when that process answered in no readable form, EndedError when it ended or was too
-        slow, and LostError when it was not that process but the one it came from that ended, or had no room for it.
+        Raises EndedError when that process ended, was too slow, or answered in no readable form, UnavailableError when
+        it could not be reached, and ProcessLostError when it was not that process but the one it came from that ended,
+        or had no room for it.
         """
         allowed = min(seconds, self._jail.limits.seconds) if seconds is not None else self._jail.limits.seconds
         ours, theirs = socket.socketpair()
+        begun = False
         with self._lock:
             self._open += 1
         try:
             with ours:
                 with theirs:
                     socket.send_fds(self._calls, [CALL.pack(allowed)], [theirs.fileno()])
+                begun = True
                 until = time.monotonic() + allowed + _GRACE_SECONDS
                 ours.settimeout(allowed)
                 send(ours, CallHead(method=method, path=path, query=query, headers=dict(headers)), body)
                 head, answer = receive(ours, ReplyHead, until=until, most=MAX_REPLY)
         except FrameError as error:
             if self._is_ending():
-                raise LostError("the process of the skill ended under the run") from None
-            raise UnavailableError(f"the answer of the skill's process cannot be used: {error}") from None
+                raise ProcessLostError("the process of the skill ended under the run", begun=True) from None
+            raise EndedError(f"the answer of the skill's process cannot be used: {error}") from None
         except TimeoutError:
             # It ends its runs in time, unless it was made to do otherwise.
             self.inmate.process.kill()
             raise EndedError(f"the run took more than {allowed:g} s") from None
         except OSError as error:
-            lost = LostError if self._is_ending() else UnavailableError
-            raise lost(f"the process of the skill ended before it answered ({error})") from None
+            said = f"the process of the skill ended before it answered ({error})"
+            if self._is_ending():
+                raise ProcessLostError(said, begun=begun) from None
+            raise UnavailableError(said) from None
         finally:
             with self._lock:
                 self._open -= 1
         if head.ended is not None and not head.begun:
-            raise LostError(f"the run was not begun: {head.ended[:500]}")
+            raise ProcessLostError(f"the run was not begun: {head.ended[:500]}", begun=False)
         if head.ended is not None:
             raise EndedError(f"the run ended without an answer: {head.ended[:500]}")
         return _response(head, answer)
@@ -255,4 +265,4 @@ class Child:
 def _response(head: ReplyHead, body: bytes) -> httpx.Response:
     with contextlib.suppress(ValidationError, ValueError, UnicodeError, TypeError):
         return httpx.Response(head.status, headers=head.headers, content=body, extensions={"attempts": head.attempts})
-    raise UnavailableError("the answer of the skill's process cannot be used: its headers are malformed")
+    raise EndedError("the answer of the skill's process cannot be used: its headers are malformed")

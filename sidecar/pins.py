@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from core.database import Scope
+from core.events import RunFailed
 from sidecar.tools import Tools
 from skills import book, endings, lifecycle, refusals, runs, starts, versions
 from skills.refusals import What
@@ -20,7 +21,6 @@ from skills.versions import Version
 
 _log = logging.getLogger(__name__)
 _TIMER = "inngest/scheduled.timer"
-_FAILED = "inngest/function.failed"
 # A run that is called all the time need not be written down each time.
 _CALLED_SECONDS = 20.0
 _MOST_REMEMBERED = 5000
@@ -36,14 +36,17 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Skipped:
-    """The run may not begin, and has ended without beginning."""
+class Answered:
+    """The run is not to go on: it may not begin, or it completed and the engine lost its answer, which is `output`."""
 
-    why: str
+    output: Any
 
 
 class Pins:
     """The runs of one skill. What began is written down before the skill hears of it.
+
+    The engine has the last word: a run that it calls for goes on, whatever was written down of its end. Only what
+    completed is not done again.
 
     `turnover` is held while another version takes over; `again` has the skill followed, which a run's end may move.
     """
@@ -58,8 +61,8 @@ class Pins:
         self._lock = threading.Lock()
         self._pinned: dict[str, tuple[Version, float]] = {}
 
-    def version_for(self, call: Call) -> Version | Skipped | None:
-        """The version this run began with, or begins with now; None when the skill serves no more."""
+    def version_for(self, call: Call) -> Version | Answered | None:
+        """The version this run began with, or begins with now, or its answer; None when the skill serves no more."""
         if (known := self._known(call)) is not None:
             return known
         with self._turnover:
@@ -108,14 +111,15 @@ class Pins:
                 runs.called(scope, call.run_id)
         return version
 
-    def _begin(self, call: Call) -> Version | Skipped | None:
+    def _begin(self, call: Call) -> Version | Answered | None:
         with self._tools.transaction("skill-run") as scope:
             run = runs.find(scope, call.run_id)
             if run is not None:
                 version = versions.get(scope, run.version_id)
                 runs.called(scope, call.run_id)
-                if run.stage == runs.SKIPPED:
-                    return Skipped(str((run.output or {}).get("skipped")))
+                if run.status == "completed" and not runs.is_cut(run.output):
+                    return Answered(run.output)
+                runs.goes_on(scope, call.run_id)
             else:
                 chosen = self._choose(scope, call)
                 if chosen is None:
@@ -132,8 +136,9 @@ class Pins:
                     handler=version.is_handler(call.function_id),
                 )
                 if (why := self._repeated(scope, call)) is not None:
-                    runs.ended(scope, call.run_id, "completed", output={"skipped": why}, stage=runs.SKIPPED)
-                    return Skipped(why)
+                    skipped = {"skipped": why}
+                    runs.ended(scope, call.run_id, "completed", output=skipped, stage=runs.SKIPPED)
+                    return Answered(skipped)
         self._remember(call.run_id, version)
         return version
 
@@ -161,7 +166,7 @@ class Pins:
     def _handled(self, scope: Scope, call: Call) -> Version | None:
         """A handler of a failure belongs to the version whose run failed."""
         data = call.event.get("data")
-        if call.event.get("name") != _FAILED or not isinstance(data, dict):
+        if call.event.get("name") != RunFailed.name or not isinstance(data, dict):
             return None
         failed = runs.find(scope, str(data.get("run_id", "")))
         if failed is None or failed.skill_id != self._stem:

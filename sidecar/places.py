@@ -8,74 +8,111 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import takewhile
 from typing import Any
 
-EACH = 8
-"""Of one skill. All runs of a version share the processes it may have, and a run may have some."""
+from sidecar.child.limits import CALLS
+
+EACH = CALLS
+"""Of one skill, which may have as many more wait. All runs of a version share the processes it may have."""
 MOST = 96
 FEW = 2
-"""What a skill may have when half of all are taken."""
+"""What a skill may have when three quarters of all are taken, and from half of them on when its calls take long."""
 WAITING = 48
 THREADS = MOST + WAITING + 16
 """Of the server: the last ones are for whoever asks how we are, and for registrations."""
 _WAIT_SECONDS = 60.0
+_LONG_SECONDS = 30.0
 # A third limit of concurrency is one more than an engine takes.
 _MOST_LIMITS = 2
 
 
-class Places:
-    """Taken by skill; some wait, and the others are turned away."""
+class _Waiter:
+    def __init__(self, stem: str) -> None:
+        self.stem = stem
 
-    def __init__(self, *, each: int = EACH, most: int = MOST, waiting: int = WAITING, wait: float = _WAIT_SECONDS):
+
+class Places:
+    """Taken by skill; some wait, in order, and the others are turned away."""
+
+    def __init__(
+        self,
+        *,
+        each: int = EACH,
+        most: int = MOST,
+        waiting: int = WAITING,
+        wait: float = _WAIT_SECONDS,
+        long: float = _LONG_SECONDS,
+    ) -> None:
         self._each = each
         self._most = most
         self._most_waiting = waiting
         self._wait = wait
+        self._long = long
         self._free = threading.Condition()
-        self._taken: Counter[str] = Counter()
-        self._waiting = 0
+        self._taken: dict[str, list[float]] = {}
+        self._waiting: list[_Waiter] = []
 
     @contextmanager
     def taken(self, stem: str) -> Iterator[bool]:
         """Whether there is a place for a call of this skill, which it has until the end."""
-        has_place = self._take(stem)
+        since = self._take(stem)
         try:
-            yield has_place
+            yield since is not None
         finally:
-            if has_place:
-                self._leave(stem)
+            if since is not None:
+                self._leave(stem, since)
 
-    def _take(self, stem: str) -> bool:
+    def _take(self, stem: str) -> float | None:
+        """Since when it has a place."""
+        with self._free:
+            if not self._is_next(waiter := _Waiter(stem)) and not self._waits(waiter):
+                return None
+            since = time.monotonic()
+            self._taken.setdefault(stem, []).append(since)
+            return since
+
+    def _waits(self, waiter: _Waiter) -> bool:
+        """Until it is its turn; False when it may not wait, or has waited for too long."""
+        of_skill = sum(one.stem == waiter.stem for one in self._waiting)
+        if len(self._waiting) >= self._most_waiting or of_skill >= self._each:
+            return False
         until = time.monotonic() + self._wait
-        with self._free:
-            if not self._may(stem):
-                if self._waiting >= self._most_waiting:
+        self._waiting.append(waiter)
+        try:
+            while not self._is_next(waiter):
+                if not self._free.wait(until - time.monotonic()):
                     return False
-                self._waiting += 1
-                try:
-                    while not self._may(stem):
-                        if not self._free.wait(until - time.monotonic()):
-                            return False
-                finally:
-                    self._waiting -= 1
-            self._taken[stem] += 1
             return True
+        finally:
+            self._waiting.remove(waiter)
+            # Who came later may be next now.
+            self._free.notify_all()
 
-    def _leave(self, stem: str) -> None:
+    def _leave(self, stem: str, since: float) -> None:
         with self._free:
-            self._taken[stem] -= 1
+            self._taken[stem].remove(since)
             if not self._taken[stem]:
                 del self._taken[stem]
             self._free.notify_all()
 
+    def _is_next(self, waiter: _Waiter) -> bool:
+        """Whether there is a place for it, and for nobody who waits before it."""
+        before = takewhile(lambda one: one is not waiter, self._waiting)
+        return self._may(waiter.stem) and not any(self._may(one.stem) for one in before)
+
     def _may(self, stem: str) -> bool:
-        all_taken, of_skill = self._taken.total(), self._taken[stem]
-        if all_taken >= self._most // 2:
-            return all_taken < self._most and of_skill < min(FEW, self._each)
-        return of_skill < self._each
+        all_taken = sum(len(held) for held in self._taken.values())
+        of_skill = len(self._taken.get(stem, ()))
+        return all_taken < self._most and of_skill < self._allowed(stem, all_taken)
+
+    def _allowed(self, stem: str, all_taken: int) -> int:
+        takes_long = any(time.monotonic() - since >= self._long for since in self._taken.get(stem, ()))
+        if all_taken >= self._most * 3 // 4 or (takes_long and all_taken >= self._most // 2):
+            return min(FEW, self._each)
+        return self._each
 
 
 def limited(function: Mapping[str, Any], functions: int) -> dict[str, Any]:

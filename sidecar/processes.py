@@ -9,14 +9,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from sidecar.brood import Brood
-from sidecar.children import Child, LostError
+from sidecar.children import Child, EndedError, ProcessLostError
 from sidecar.children import Version as Code
 from sidecar.tools import Tools
 from skills import grants, runs
 from skills.versions import Version
 
 _MOST_ALONE = 2
-_TURN_SECONDS = 30.0
+_TURN_SECONDS = 3.0
 
 
 class Processes:
@@ -37,17 +37,24 @@ class Processes:
         return self._brood.child(self._code(version, path))
 
     @contextmanager
-    def alone(self, version: Version, path: str) -> Iterator[Child]:
-        """A process of the version for one call, which no other shares; raises as `child` does.
+    def again(self, version: Version, path: str) -> Iterator[Child]:
+        """A process for a call that lost its own; raises as `child` does, and EndedError when it loses this one alone.
 
-        Few at a time: raises LostError when there is no turn for it.
+        No other call shares it; but there are few of these at a time, and who gets none has the version's new one.
         """
+        self._brood.end_dead(version.sha)
         if not self._turns.acquire(timeout=_TURN_SECONDS):
-            raise LostError("too many runs of the skill lost their process; it is tried again in a while")
+            yield self.child(version, path)
+            return
         try:
             child = self._tools.nursery.boot(self._code(version, path))
             try:
                 yield child
+            except ProcessLostError as error:
+                if not error.begun:
+                    raise
+                # Nobody else was there.
+                raise EndedError(f"the run took the process that it came from: {error}") from None
             finally:
                 self._tools.nursery.end(child)
         finally:

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from core.events import RunFailed
 from skills.checks.cron import LONGEST_CRON
 from skills.checks.events import wrong_event
 from skills.checks.expressions import MOST_CHARACTERS
@@ -16,7 +17,6 @@ from skills.checks.functions import FAILURE, LONGEST_ID, MOST_CANCELS, MOST_CONC
 from skills.checks.triggers import MOST_TRIGGERS
 from skills.problem import Problem
 
-FAILED = "inngest/function.failed"
 _OWN_ID = re.compile(rf"[a-zA-Z0-9][a-zA-Z0-9_-]{{0,{LONGEST_ID - 1}}}")
 
 Expression = Annotated[str, Field(min_length=1, max_length=MOST_CHARACTERS)]
@@ -158,7 +158,7 @@ class Said(Part):
     def handles_a_failure(self, ids: Set[str]) -> bool:
         """Whether it is what the SDK makes of `on_failure`: told of failures of one function of this file, no more."""
         of = self.id.removesuffix(FAILURE)
-        expected = Trigger(event=FAILED, expression=f"event.data.function_id == '{of}'")
+        expected = Trigger(event=RunFailed.name, expression=f"event.data.function_id == '{of}'")
         return of != self.id and of in ids and self.triggers == [expected]
 
 

@@ -66,10 +66,10 @@ def filtered(
         return failure(500, "skill_refused", f"refused: {refusal}", retry=False)
 
 
-def failure(status: int, code: str, message: str, *, retry: bool = True) -> Reply:
-    """An error of ours in the SDK's form, which the engine shows as it is."""
+def failure(status: int, code: str, message: str, *, retry: bool = True, wait: int = 1) -> Reply:
+    """An error of ours in the SDK's form, which the engine shows as it is and tries again after `wait` seconds."""
     body = json.dumps({"code": code, "name": code, "message": message, "stack": None}).encode()
-    return _reply(status, body, {"retry-after": "1"} if retry else {"x-inngest-no-retry": "true"})
+    return _reply(status, body, {"retry-after": str(wait)} if retry else {"x-inngest-no-retry": "true"})
 
 
 def _steps(response: httpx.Response, manifest: Manifest, own_functions: Set[str], granted: Granted) -> Reply:

@@ -148,9 +148,9 @@ class Skill:
         """The living process of a version; raises RefusedSkillError or UnavailableError."""
         return self._standing.child(version)
 
-    def alone(self, version: Version) -> AbstractContextManager[Child]:
-        """A process of a version for one call, which no other shares; raises as `child` does, once it is entered."""
-        return self._standing.alone(version)
+    def again(self, version: Version) -> AbstractContextManager[Child]:
+        """A process of a version for a call that lost its own, as `Processes.again` has it."""
+        return self._standing.again(version)
 
     def granted(self) -> frozenset[str]:
         """What a person has granted to it by now."""

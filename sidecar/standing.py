@@ -69,9 +69,9 @@ class Standing:
         """The living process of a version; raises RefusedSkillError or UnavailableError."""
         return self.processes.child(version, self.path or f"{self.stem}.py")
 
-    def alone(self, version: Version) -> AbstractContextManager[Child]:
-        """A process of a version for one call, which no other shares; raises as `child` does, once it is entered."""
-        return self.processes.alone(version, self.path or f"{self.stem}.py")
+    def again(self, version: Version) -> AbstractContextManager[Child]:
+        """A process of a version for a call that lost its own, as `Processes.again` has it."""
+        return self.processes.again(version, self.path or f"{self.stem}.py")
 
     def drop_unused(self) -> None:
         """End the processes that nobody needs."""

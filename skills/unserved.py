@@ -13,5 +13,5 @@ _OURS = frozenset(get_args(OurFault))
 
 
 def unserved(error: Any) -> bool:
-    """Of an error that the engine tells; a function that answers can say the same, so ask only of runs it did not end."""
+    """Of an error that the engine tells; a function can say the same, so ask only of runs that it did not end."""
     return unreached(error) or (isinstance(error, Mapping) and str(error.get("name")) in _OURS)

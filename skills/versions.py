@@ -12,10 +12,10 @@ import sqlalchemy as sa
 
 from core.database import Scope
 from core.errors import NotFoundError
+from core.events import RunFailed
 from skills.manifest import Manifest
 from skills.tables import skill_versions
 
-_FAILED = "inngest/function.failed"
 _RETRIES = 4
 """Of a function that names no number."""
 
@@ -66,7 +66,7 @@ class Version:
 
 def is_handler(function: Mapping[str, Any]) -> bool:
     """Whether a function, as it is registered, only hears of another one's failures."""
-    return any(trigger.get("event") == _FAILED for trigger in function.get("triggers", []))
+    return any(trigger.get("event") == RunFailed.name for trigger in function.get("triggers", []))
 
 
 def add(

@@ -26,9 +26,10 @@ from sidecar.broker.act import Act, Answer, Asker
 from sidecar.broker.asks import Ask, LlmAsk
 from sidecar.broker.denied import Denied, Failed, Waits
 from sidecar.broker.identity import Identity
+from sidecar.broker.one_at_a_time import OneAtATime
 from sidecar.broker.pace import Pace
 from sidecar.broker.pretending import Pretences
-from sidecar.broker.recordings import Recordings
+from sidecar.broker.recordings import Recordings, exactly
 from skills import refusals, runs
 
 _log = logging.getLogger(__name__)
@@ -62,6 +63,7 @@ class Broker:
         self.recordings = recordings
         self.pretences = Pretences()
         self._pace = Pace()
+        self._thinking = OneAtATime()
         self._lock = threading.Lock()
         self._lines: dict[Path, wire.Line] = {}
         self._guests: dict[Path, _Guest] = {}
@@ -136,11 +138,14 @@ class Broker:
         return self._done(door.act, asker, path, ask)
 
     def _done(self, act: Act[Any], asker: Asker, path: str, ask: Ask) -> Answer:
-        if isinstance(ask, LlmAsk):
-            # The step that asked is done again when its answer got lost; the model's answer did not.
+        if not isinstance(ask, LlmAsk):
+            return self._made(act, asker, path, ask)
+        # The step that asked is done again when its answer got lost; the model's answer did not, or is still coming.
+        with self._thinking.held((asker.run_id, exactly(path, ask))):
             said = self.recordings.answer_of(asker.stem, asker.run_id, path, ask)
-            if said is not None:
-                return said
+            return said if said is not None else self._made(act, asker, path, ask)
+
+    def _made(self, act: Act[Any], asker: Asker, path: str, ask: Ask) -> Answer:
         answer = act.do(asker, ask)
         self.recordings.keep(asker.stem, asker.run_id, path, ask, answer, has_effect=act.has_effect(ask))
         return answer

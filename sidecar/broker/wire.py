@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import socket
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ _MOST_DRAINED = 64 * 1024 * 1024
 MAX_CONNECTIONS = 16
 """Of one child at a time; more of them wait at the door, which only they notice."""
 IDLE_SECONDS = 30.0
+_PAUSE_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -66,8 +68,15 @@ class Line:
             self._free.acquire()
             try:
                 connection, _ = self._listener.accept()
-            except OSError:
-                return
+            except OSError as error:
+                self._free.release()
+                with self._lock:
+                    if self._closed:
+                        return
+                # There may be too many open files for another, and fewer later.
+                _log.warning("a connection of %s waits: %s", self._name, error)
+                time.sleep(_PAUSE_SECONDS)
+                continue
             with self._lock:
                 if self._closed:
                     connection.close()

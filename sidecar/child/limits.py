@@ -5,6 +5,8 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, Field
 
 MEBIBYTE = 1024 * 1024
+CALLS = 8
+"""Of one skill at once, at most."""
 
 
 class Limits(BaseModel):
@@ -19,12 +21,12 @@ class Limits(BaseModel):
     seconds: float = Field(900, gt=0)
     cpu_seconds: int = Field(300, gt=0)
     memory: int = Field(512 * MEBIBYTE, gt=0)
-    processes: int = Field(64, gt=0)
+    processes: int = Field(128, gt=0)
     files: int = Field(128, gt=0)
     file_bytes: int = Field(32 * MEBIBYTE, gt=0)
     disk: int = Field(64 * MEBIBYTE, gt=0)
 
     @property
     def share(self) -> int:
-        """The processes and threads that one run may have."""
-        return max(2, self.processes // 3)
+        """The processes and threads that one run may have: as many runs as there are calls fit, and who forks them."""
+        return max(2, (self.processes - 1) // CALLS)

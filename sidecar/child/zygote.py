@@ -138,8 +138,13 @@ class Zygote:
                 other.close()
             with contextlib.suppress(OSError):
                 os.nice(_NICENESS)
-            self._fence(self._scratch.enter())
-            self._answer(connection)
+            try:
+                self._fence(self._scratch.enter())
+            except OSError as error:
+                # Others may have filled the disk.
+                _tell(connection, f"it could not be given a place of its own: {error}", begun=False)
+            else:
+                self._answer(connection)
         finally:
             # Whatever threads it left, and without what the interpreter does at its end.
             os._exit(0)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.brood import Brood
-from sidecar.children import LostError, Version
+from sidecar.children import ProcessLostError, Version
 from sidecar.jail.probe import probe
 from skills.manifest import read_manifest
 from tests.support.jailed import jailed
@@ -47,7 +47,7 @@ def test_a_process_starts_anew_when_more_was_granted_since_it_started(brood: Bro
 @pytest.mark.long
 def test_a_call_that_comes_while_a_process_keeps_ending_is_a_lost_one(brood: Brood) -> None:
     """Given a version whose process ends soon after each start, the call may go to a process of its own."""
-    with pytest.raises(LostError, match="keeps ending"):
+    with pytest.raises(ProcessLostError, match="keeps ending"):
         end_again_and_again(brood)
 
 

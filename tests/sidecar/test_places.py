@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 import pytest
 
-from sidecar.places import EACH, FEW, Places, limited
+from sidecar.places import EACH, FEW, MOST, Places, limited
 from tests.support.waiting import until
 
 
@@ -25,15 +26,58 @@ def test_a_skill_has_so_many_and_others_still_find_one() -> None:
         assert taken(places, "hangs", 3, stack) == [True, True, True]
 
 
-def test_when_half_are_taken_each_has_a_few() -> None:
-    places = Places(each=4, most=16, waiting=0)
+def test_skills_that_hang_leave_a_healthy_one_all_that_the_engine_was_told() -> None:
+    """Given six that hang with all they may, half of all places, the next one has as many as they had."""
+    places = Places(waiting=0, long=30)
+    with ExitStack() as stack:
+        for stem in range(MOST // 2 // EACH):
+            assert all(taken(places, f"hangs {stem}", EACH, stack))
+        assert taken(places, "healthy", EACH + 1, stack) == [True] * EACH + [False]
+
+
+def test_from_half_on_a_skill_whose_calls_take_long_has_a_few() -> None:
+    places = Places(each=4, most=16, waiting=0, long=0)
     with ExitStack() as stack:
         for stem in ("one", "two"):
             assert all(taken(places, stem, 4, stack))
-        assert taken(places, "one", 1, stack) == [False]
         for stem in ("three", "four", "five", "six"):
             assert taken(places, stem, 3, stack) == [True] * FEW + [False]
         assert taken(places, "seven", 1, stack) == [False]
+
+
+def test_from_three_quarters_on_each_has_a_few() -> None:
+    places = Places(each=4, most=16, waiting=0, long=30)
+    with ExitStack() as stack:
+        for stem in ("one", "two", "three"):
+            assert all(taken(places, stem, 4, stack))
+        for stem in ("four", "five"):
+            assert taken(places, stem, 3, stack) == [True] * FEW + [False]
+        assert taken(places, "six", 1, stack) == [False]
+
+
+def test_who_waits_has_a_place_in_order_and_one_skill_cannot_wait_for_all() -> None:
+    places = Places(each=1, most=1, waiting=10, wait=30)
+    order: list[str] = []
+
+    def wait(stem: str) -> None:
+        with places.taken(stem):
+            order.append(stem)
+
+    waiters = [threading.Thread(target=wait, args=(stem,)) for stem in ("one", "two", "three", "four")]
+    with ExitStack() as stack:
+        taken(places, "one", 1, stack)
+        for number, waiter in enumerate(waiters, 1):
+            waiter.start()
+            until("it waits", partial(waits, places, number))
+        assert taken(places, "one", 1, stack) == [False]
+    for waiter in waiters:
+        waiter.join(30)
+
+    assert order == ["one", "two", "three", "four"]
+
+
+def waits(places: Places, count: int) -> bool:
+    return len(places._waiting) == count
 
 
 def test_a_place_is_waited_for_and_not_for_ever() -> None:
@@ -48,7 +92,7 @@ def test_a_place_is_waited_for_and_not_for_ever() -> None:
         taken(places, "one", 1, stack)
         waiter = threading.Thread(target=wait)
         waiter.start()
-        until("it waits", lambda: places._waiting == 1)
+        until("it waits", lambda: len(places._waiting) == 1)
         # One waits, and no more may.
         assert taken(places, "one", 1, stack) == [False]
     waiter.join(30)

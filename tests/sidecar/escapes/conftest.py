@@ -12,7 +12,7 @@ from sidecar.jail.isolation import Isolation, Level
 from sidecar.jail.probe import candidates, probe, works
 from tests.support.jailed import Jailed, jailed
 
-LIMITS = Limits(seconds=20, cpu_seconds=10, memory=256 * MEBIBYTE, processes=24, disk=16 * MEBIBYTE)
+LIMITS = Limits(seconds=20, cpu_seconds=10, memory=256 * MEBIBYTE, processes=65, disk=16 * MEBIBYTE)
 
 
 PLANTED = "a-key-of-the-sidecar"

@@ -18,7 +18,7 @@ from tests.support.skill_world import SkillWorld, skill_world
 
 pytestmark = pytest.mark.long
 
-LIMITS = Limits(seconds=20, cpu_seconds=10, memory=256 * MEBIBYTE, processes=24, disk=16 * MEBIBYTE)
+LIMITS = Limits(seconds=20, cpu_seconds=10, memory=256 * MEBIBYTE, processes=65, disk=16 * MEBIBYTE)
 
 ASK = '''
 def post(path, body, address=None, **headers):

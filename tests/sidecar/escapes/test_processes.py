@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from core.errors import UnavailableError
-from sidecar.children import LostError
+from sidecar.children import ProcessLostError
 from sidecar.jail.isolation import Level
 from skills.problem import RefusedSkillError
 from tests.support.jailed import Jailed, subject
@@ -240,7 +240,7 @@ def test_a_skill_cannot_end_the_process_it_came_from(any_prison: Jailed) -> None
     """Nor limit or slow it down, by whatever call."""
     child = any_prison.boot(subject(OTHERS.format(pid="os.getppid()")))
     if not any_prison.isolation.fences_runs:
-        with pytest.raises(LostError):
+        with pytest.raises(ProcessLostError):
             any_prison.run(child)
         others_go_on(any_prison)
         pytest.skip("this kernel keeps no run from it, and doctor says so; other versions go on")
@@ -307,7 +307,7 @@ for _ in range({count}):
 def test_a_run_with_too_many_processes_ends_and_the_others_of_its_version_go_on(prison: Jailed) -> None:
     if not prison.isolation.counts_processes:
         pytest.skip(f"the system does not count a skill's processes by themselves; here is {prison.isolation.words}")
-    beside(prison, FORKS.format(count=60) + "\ntime.sleep(600)", "more than 8 processes")
+    beside(prison, FORKS.format(count=100) + "\ntime.sleep(600)", "more than 8 processes")
 
 
 def test_a_run_with_too_many_files_ends_and_the_others_of_its_version_go_on(sealed: Jailed) -> None:
