@@ -89,7 +89,9 @@ class Settings(BaseSettings):
         "", validation_alias=_alias("OPENAI_BASE_URL"), description="any OpenAI-compatible provider"
     )
     model: str = Field(
-        "", description="the model asked for decisions and verdicts; with OPENAI_API_KEY it must be named"
+        "",
+        description="the model asked for decisions and verdicts; with OPENAI_API_KEY it must be named, unless "
+        "OPENAI_BASE_URL is set: then `default` is asked for",
     )
     fallback_model: str = Field("", description="asked when the first model is unavailable")
     model_timeout_seconds: Seconds = Field(120, description="time limit of one model request")

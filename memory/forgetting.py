@@ -55,7 +55,7 @@ def ask(
 def ask_once(scope: Scope, fact_id: str, person_id: str) -> Card:
     """The open card that asks whether this fact, and only it, is forgotten: the one that is there, or a new one."""
     fact = _known(scope, fact_id, person_id)
-    for card in cards.open_cards(scope):
+    for card in cards.every_open_of_kind(scope, "irreversible"):
         if card.subject.get("act") == ACT and card.subject["facts"] == {fact.id: fact.current.n}:
             return card
     return ask(scope, [fact_id], person_id, cause=scope.ids.new("forget"))

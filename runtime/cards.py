@@ -156,6 +156,12 @@ def every_open(scope: Scope, task_id: str) -> list[Card]:
     return [_card(row) for row in scope.rows(_EVERY_OPEN, task=task_id)]
 
 
+def every_open_of_kind(scope: Scope, kind: str) -> list[Card]:
+    """All open cards of a kind, oldest first, however many, whatever their task."""
+    query = scope.select(cards).where(cards.c.state == "open", cards.c.kind == kind)
+    return [_card(row) for row in scope.rows(query.order_by(cards.c.created_at, cards.c.id))]
+
+
 def listing(
     scope: Scope,
     *,

@@ -99,6 +99,25 @@ def test_a_correction_is_the_next_version(site: Site) -> None:
     assert site.post("/api/v1/memory/fact_made_up/correct", {"text": "x"}).status_code == 404
 
 
+def test_who_asks_twice_to_forget_gets_the_same_card_among_however_many(site: Site) -> None:
+    # Given more open cards than a list of them shows
+    fact_id = remember(site, "Our colour is cobalt")
+    with site.writing() as scope:
+        for n in range(60):
+            cards.open_card(
+                scope,
+                kind="irreversible",
+                title=f"Delete work {n}?",
+                body="",
+                options=cards.IRREVERSIBLE_OPTIONS,
+                cause=f"delete:{n}",
+            )
+
+    # When it is asked twice, then there is one card
+    asked = [site.post(f"/api/v1/memory/{fact_id}/forget").json()["card_id"] for _ in range(2)]
+    assert asked[0] == asked[1]
+
+
 def test_forgetting_opens_a_card_and_the_receipt_says_what_became_of_it(site: Site) -> None:
     fact_id = remember(site, "Our colour is cobalt")
     other = remember(site, "Letters are big")

@@ -13,8 +13,9 @@ from app.web.bodies import Body
 from app.web.endpoints import Answer, Door
 from app.web.parts import WebParts
 from app.web.presenters.fact import fact_by_id, fact_shapes, receipt_shape
+from app.web.speaking import only_a_person
 from core.database import Scope
-from core.errors import InvalidError, NotFoundError, RefusedError
+from core.errors import InvalidError, NotFoundError
 from core.identity import Speaker
 from core.search import syncing
 from core.search.embedding import Vector
@@ -94,8 +95,7 @@ def _register_commands(door: Door) -> None:
         return {"card_id": forgetting.ask_once(scope, fact_id, speaker.person_id).id}
 
     def prepare(speaker: Speaker, body: Correction, fact_id: str) -> Prepared:
-        if speaker.speaks_as != "person":
-            raise RefusedError("a program's key may not say what a person means: it takes a person")
+        only_a_person(speaker, "say what a person means")
         text = clean(body.text)
         [vector] = door.parts.search.embedder.embed([text])
         return Prepared(text=text, vector=vector)

@@ -12,8 +12,9 @@ from app.web.endpoints import Answer, Door
 from app.web.parts import WebParts
 from app.web.presenters.skill import skill_shape, version_shape
 from app.web.presenters.skill_account import compared, skill_account, wish
+from app.web.speaking import only_a_person
 from core.database import Scope
-from core.errors import ConflictError, InvalidError, RefusedError
+from core.errors import ConflictError, InvalidError
 from core.identity import Speaker
 from core.orchestrator.engine import Engine
 from runtime import messages
@@ -138,10 +139,7 @@ def _invoke(door: Door, engine: Engine) -> None:
 
 def _person(speaker: Speaker) -> str:
     """What widens or ends a skill is a person's word; a program's key may only turn one off."""
-    if speaker.speaks_as != "person":
-        raise RefusedError(
-            "a program's key may not do this to a skill: it takes a person, in the page or on the command line"
-        )
+    only_a_person(speaker, "do this to a skill")
     return speaker.person_id
 
 

@@ -22,7 +22,7 @@ MOST_READ = 10
 def runs_pages(parts: WebParts) -> Door:
     door = Door(parts, "runs_pages")
 
-    def every(scope: Scope, speaker: Speaker) -> dict[str, Any]:
+    def every() -> dict[str, Any]:
         shown = {name: request.args.get(name, "") for name in ("status", "function", "since", "limit")}
         try:
             runs, following = _a_page(parts)
@@ -30,12 +30,17 @@ def runs_pages(parts: WebParts) -> Door:
             return {"runs": [], "next": None, "away": str(error), "statuses": STATUSES, **shown}
         return {"runs": runs, "next": following, "away": None, "statuses": STATUSES, **shown}
 
-    def one(scope: Scope, speaker: Speaker, run_id: str) -> dict[str, Any]:
+    def one(run_id: str) -> dict[str, Any]:
         return {"run": parts.runs.get(run_id)}
 
-    page(door, "/runs", "runs.html", every)
-    page(door, "/runs/<run_id>", "run.html", one)
+    page(door, "/runs", "runs.html", _no_rows, beyond=every)
+    page(door, "/runs/<run_id>", "run.html", _no_rows, beyond=one)
     return door
+
+
+def _no_rows(scope: Scope, speaker: Speaker, **arguments: str) -> dict[str, Any]:
+    """All that is shown is the engine's to say."""
+    return {}
 
 
 def _a_page(parts: WebParts) -> tuple[list[Any], str | None]:

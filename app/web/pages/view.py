@@ -17,6 +17,7 @@ from core.identity import Speaker
 from core.settings import Settings
 
 Fill = Callable[..., dict[str, Any]]
+Beyond = Callable[..., dict[str, Any]]
 NAVIGATION = (
     ("/", "Thread"),
     ("/tasks", "Tasks"),
@@ -28,21 +29,28 @@ NAVIGATION = (
 )
 
 
-def page(door: Door, path: str, template: str, fill: Fill) -> None:
-    """A page at `path`; `fill(scope, speaker, **arguments)` answers what its template shows."""
+def page(door: Door, path: str, template: str, fill: Fill, *, beyond: Beyond | None = None) -> None:
+    """A page at `path`; `fill(scope, speaker, **arguments)` answers what its template shows.
+
+    What somebody else has to say is in `beyond(**arguments)`: after the rows are read, so that no transaction waits.
+    """
 
     def show(speaker: Speaker, **arguments: str) -> Response:
-        return shown(door.parts, speaker, template, fill, **arguments)
+        return shown(door.parts, speaker, template, fill, beyond, **arguments)
 
     door.serves("GET", path, "A page", scope="read")(show, template.partition(".")[0])
 
 
-def shown(parts: WebParts, speaker: Speaker, template: str, fill: Fill, **arguments: str) -> Response:
+def shown(
+    parts: WebParts, speaker: Speaker, template: str, fill: Fill, beyond: Beyond | None = None, **arguments: str
+) -> Response:
     """The page, and the number of the change after which its stream goes on."""
     with parts.database.reading(speaker.workspace_id) as scope:
         # Before the rows are read: what changes in between is shown twice rather than missed.
         seq = newest_seq(scope)
         filled = fill(scope, speaker, **arguments)
+    if beyond is not None:
+        filled = {**filled, **beyond(**arguments)}
     answer = make_response(
         render_template(
             template,
