@@ -18,6 +18,7 @@ from core.bells import Bell, Bells, SilentBells
 from core.clock import Clock, SystemClock
 from core.connections import Connections
 from core.ids import Ids, RandomIds
+from core.planned import PLANS_LAST
 from core.prepared import Found
 from core.tables import changes, workspaces
 
@@ -285,10 +286,17 @@ def _ask_after_rest(engine: sa.Engine) -> None:
             raise sa.exc.DisconnectionError(f"the connection is lost: {type(error).__name__}") from None
 
 
+def _let_plans_last(connection: Any, _record: object) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(PLANS_LAST)
+    connection.commit()
+
+
 def _engine(url: str, pool_size: int) -> sa.Engine:
     if not url.startswith("sqlite"):
         engine = sa.create_engine(url, pool_size=pool_size, max_overflow=pool_size)
         _ask_after_rest(engine)
+        sa.event.listen(engine, "connect", _let_plans_last)
         return engine
     engine = sa.create_engine(url, pool_size=pool_size, max_overflow=pool_size, connect_args={"timeout": 30})
 

@@ -17,6 +17,8 @@ from sqlalchemy.engine.result import SimpleResultMetaData
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.dml import Delete, Insert, Update
 
+from core.planned import Planned
+
 Statement: TypeAlias = "sa.Select[Any] | Insert | Update | Delete"
 _Convert: TypeAlias = Callable[[Any], Any]
 
@@ -55,6 +57,7 @@ class _Prepared:
         lists = any(bind.expanding for bind in compiled.binds.values())
         self.usable = not (lists or compiled.insert_prefetch or compiled.update_prefetch)
         self._sql = str(compiled)
+        self._planned = Planned(self._sql) if dialect.name == "postgresql" else None
         self._errors = dialect.loaded_dbapi.Error
         self._in_order = compiled.positiontup
         self._binds: list[tuple[str, _Convert | None]] = []
@@ -74,7 +77,8 @@ class _Prepared:
         raw = connection.connection
         cursor = raw.cursor()
         try:
-            cursor.execute(self._sql, self._parameters(values))
+            sql = self._sql if self._planned is None else self._planned.text(cursor, connection.info)
+            cursor.execute(sql, self._parameters(values))
             if not self._types or cursor.description is None:
                 return _Rows((), cursor.rowcount)
             rows = cursor.fetchall()
@@ -83,6 +87,8 @@ class _Prepared:
             meta, converts, keys = self._meta, self._converts or None, self._meta._key_to_index
             return _Rows([Row(meta, converts, keys, row) for row in rows], cursor.rowcount)
         except self._errors as error:
+            if self._planned is not None:
+                self._planned.failed(error.pgcode)
             gone = connection.dialect.is_disconnect(error, raw.dbapi_connection, cursor)
             if gone:
                 connection.invalidate(error)

@@ -11,6 +11,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool, QueuePool
 
+from engine.planned import PLANS_LAST
 from engine.tables import marks, metadata, runs
 
 T = TypeVar("T")
@@ -47,6 +48,7 @@ class Database:
             event.listen(self.engine, "connect", _prepare_sqlite)
         else:
             self.engine = create_engine(parsed, poolclass=QueuePool, pool_size=5, pool_pre_ping=True)
+            event.listen(self.engine, "connect", _let_plans_last)
 
     def create_tables(self) -> None:
         """Make the tables and indexes that are not there: all in a fresh database, else what an older engine lacked.
@@ -109,6 +111,12 @@ def _own(path: Path) -> TextIO:
         raise DatabaseError(f"another engine process is using {path}; stop it or choose another database") from None
     os.set_inheritable(lock.fileno(), False)
     return lock
+
+
+def _let_plans_last(connection: Any, _record: object) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(PLANS_LAST)
+    connection.commit()
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:

@@ -13,6 +13,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.elements import ClauseElement
 
+from engine.planned import Planned
 from engine.rows import Row
 
 Parameters = Mapping[str, Any]
@@ -72,6 +73,7 @@ class _Prepared:
         compiled = statement.compile(dialect=connection.dialect, column_keys=list(parameters))
         assert isinstance(compiled, SQLCompiler)
         self._sql = str(compiled)
+        self._planned = Planned(self._sql) if connection.dialect.name == "postgresql" else None
         self._defaults = compiled.params
         self._order = compiled.positiontup
         self._row: Any = None
@@ -83,7 +85,8 @@ class _Prepared:
         raw = connection.connection
         cursor = raw.cursor()
         try:
-            cursor.execute(self._sql, values)
+            sql = self._sql if self._planned is None else self._planned.text(cursor, connection.info)
+            cursor.execute(sql, values)
             columns: Any = cursor.description
             if columns is None:
                 return Found((), cursor.rowcount)
@@ -94,6 +97,8 @@ class _Prepared:
             dialect = connection.dialect
             if not isinstance(error, dialect.loaded_dbapi.Error):
                 raise
+            if self._planned is not None:
+                self._planned.failed(getattr(error, "pgcode", None))
             gone = dialect.is_disconnect(error, raw.dbapi_connection, cursor)
             if gone:
                 connection.invalidate(error)

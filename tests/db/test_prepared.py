@@ -8,6 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from core import prepared, statements
+from core.planned import Planned
 from core.tables import changes
 from runtime.tables import notices, tasks
 from tests.runtime import driving
@@ -78,3 +79,24 @@ def test_list_of_values_is_put_together_anew(store: Store) -> None:
         for asked in (ids, ids[:1], []):
             values = {"ids": asked, statements.WORKSPACE: store.workspace_id}
             assert sorted(row.id for row in prepared.run(connection, some, values).all()) == sorted(asked)
+
+
+def test_session_that_lost_its_statements_fails_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pooler of transactions hands over another session, which knows nothing of what the last one was given."""
+    if store.database.url.startswith("sqlite"):
+        pytest.skip("only PostgreSQL keeps statements")
+    monkeypatch.setattr(Planned, "_kept", True)
+    mine = driving.new_task(store)
+    with store.database.transaction(store.workspace_id) as scope:
+        for _ in range(6):
+            scope.first(_BY_ID, task=mine.id)
+
+    def elsewhere() -> None:
+        with store.database.transaction(store.workspace_id) as scope:
+            scope._connection.exec_driver_sql("DEALLOCATE ALL")
+            scope.first(_BY_ID, task=mine.id)
+
+    with pytest.raises(sa.exc.DBAPIError, match="does not exist"):
+        elsewhere()
+    with store.database.transaction(store.workspace_id) as scope:
+        assert [scope.first(_BY_ID, task=mine.id) is not None for _ in range(6)] == [True] * 6
