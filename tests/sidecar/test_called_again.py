@@ -1,0 +1,127 @@
+"""The engine has the last word on a run; what the sidecar could not serve speaks against no version."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.orchestrator.engine import Engine
+from sidecar.call import answer, turned_away
+from sidecar.jail.isolation import Isolation, Level
+from sidecar.jail.jail import Jail
+from sidecar.nursery import Nursery, Shut
+from sidecar.pins import Answered, Call
+from sidecar.replies import Reply
+from sidecar.skill import Skill
+from sidecar.tools import Tools
+from skills import book, runs
+from skills.lifecycle import Trial
+from skills.runs import MAX_KEPT, Ended, SkillRun
+from skills.versions import Version
+from tests.sidecar.beside import open_gate
+from tests.skills.saved import live
+from tests.support.databases import Store
+
+CALL = Call("r1", "work", {"name": "a/b", "data": {}})
+NO_ENGINE = Engine.at("http://127.0.0.1:9")
+
+
+@pytest.fixture
+def skill(store: Store, tmp_path: Path) -> Iterator[Skill]:
+    """One that serves, of which no process can be started."""
+    nowhere = Isolation(
+        Level.LIMITS, own_user=False, own_network=False, counts_processes=False, interpreter=str(tmp_path / "none")
+    )
+    nursery = Nursery(Jail(tmp_path / "jail", nowhere), Shut())
+    with store.database.transaction(store.workspace_id) as scope:
+        live(scope, "watch", "1")
+    with ThreadPoolExecutor(1) as checkers:
+        tools = Tools(store.database, NO_ENGINE, "", nursery, open_gate, never_tried, checkers)
+        yield Skill("watch", tools, lambda: None, lambda: None)
+    nursery.stop()
+
+
+def never_tried(version: Version, runs: list[SkillRun], *, live: bool) -> Trial:
+    raise AssertionError(f"{version.id} is not tried here: {len(runs)}, {live}")
+
+
+def row(store: Store) -> SkillRun:
+    with store.database.reading(store.workspace_id) as scope:
+        found = runs.find(scope, CALL.run_id)
+    assert found is not None
+    return found
+
+
+def asked(skill: Skill, attempt: int) -> Reply:
+    return answer(skill, NO_ENGINE, "/api/inngest/watch", *called(attempt), {})
+
+
+def called(attempt: int) -> tuple[str, bytes]:
+    """The query and the body of a call of the engine, for a run of four attempts."""
+    ctx = {"run_id": CALL.run_id, "attempt": attempt, "max_attempts": 4}
+    body: dict[str, Any] = {"ctx": ctx, "event": CALL.event, "events": [CALL.event], "steps": {}}
+    return "fnId=skill-watch-work&stepId=step", json.dumps(body).encode()
+
+
+@pytest.mark.parametrize("output", [{"a": 1}, None, "done", {"skipped": "ran already"}])
+def test_a_run_that_completed_is_answered_again_and_not_done_again(store: Store, skill: Skill, output: object) -> None:
+    """Given a last answer that the engine lost, when it calls again, then no process is asked and all stays so."""
+    assert isinstance(skill.runs.version_for(CALL), Version)
+    skill.runs.ended(CALL.run_id, "completed", output=output, attempts=1)
+    before = row(store)
+
+    reply = asked(skill, 1)
+
+    assert (reply.status, json.loads(reply.body)) == (200, output)
+    assert skill.runs.version_for(CALL) == Answered(output)
+    assert (row(store).status, row(store).output, row(store).ended_at) == ("completed", output, before.ended_at)
+
+
+@pytest.mark.parametrize(("status", "output"), [("completed", "x" * 2 * MAX_KEPT), ("failed", None), ("lost", None)])
+def test_a_run_that_the_engine_goes_on_with_is_running(
+    store: Store, skill: Skill, status: Ended, output: object
+) -> None:
+    version = skill.runs.version_for(CALL)
+    skill.runs.ended(CALL.run_id, status, output=output, error={"name": "x"}, attempts=1)
+
+    assert skill.runs.version_for(CALL) == version
+    found = row(store)
+    assert (found.status, found.output, found.error, found.ended_at) == ("running", None, None, None)
+
+
+def test_a_call_that_comes_late_for_a_cancelled_run_does_not_bring_it_back(store: Store, skill: Skill) -> None:
+    skill.runs.version_for(CALL)
+    skill.runs.ended(CALL.run_id, "cancelled")
+
+    assert isinstance(skill.runs.version_for(CALL), Version)
+    assert row(store).status == "cancelled"
+
+
+@pytest.mark.parametrize("is_busy", [True, False])
+def test_what_the_sidecar_cannot_serve_is_asked_for_later_and_speaks_against_no_version(
+    store: Store, skill: Skill, is_busy: bool
+) -> None:
+    """Given a skill without a place or without a process, when the last attempt ends so, then nobody served the run."""
+    skill.runs.version_for(CALL)
+
+    for attempt in range(4):
+        assert row(store).status == "running"
+        reply = turned_away(skill, *called(attempt)) if is_busy else asked(skill, attempt)
+        assert (reply.status, reply.headers["retry-after"]) == (503, "30")
+
+    found = row(store)
+    assert (found.status, found.stage) == ("failed", "unserved")
+    assert found.error["name"] == ("busy" if is_busy else "process_lost")
+    with store.database.reading(store.workspace_id) as scope:
+        assert book.get(scope, "watch").status == "active"
+        assert runs.failed_in_a_row(scope, found.version_id, "work", 3) == 0
+
+
+def test_what_is_no_call_is_no_run(skill: Skill) -> None:
+    assert turned_away(skill, "", b"no call").status == 400
+    assert answer(skill, NO_ENGINE, "/", "", b"{}", {}).status == 400
