@@ -11,6 +11,8 @@ from app.cli.show import paragraphs, plain
 
 _OPEN_TURN = {"queued", "running"}
 _UNROUTED = {"received", "routed"}
+# What a person or an end has to change before anything more is read.
+_RESTING = {"blocked", "paused", "stopped", "archived"}
 
 
 @dataclass
@@ -21,6 +23,8 @@ class Progress:
     message_id: str
     ended: bool = False
     _shown: set[str] = field(default_factory=set)
+    _looked: dict[str, str] = field(default_factory=dict)
+    """When each work had been changed last as its versions were looked at."""
 
     def fresh(self) -> list[str]:
         """Look again: the lines that are new."""
@@ -36,12 +40,13 @@ class Progress:
         # A new task has its verdict before it has its row.
         lines = [_route_line(route)] if task_id or route.get("outcome") in {"main", "ask"} else []
         match message["state"], route.get("outcome"):
-            case ("withdrawn" | "replaced") as state, _:
+            case ("withdrawn" | "replaced" | "superseded") as state, _:
                 self.ended = True
                 lines.append(f"the message is {state}")
+                lines += [_task_line(self.api.get(f"/api/v1/tasks/{task_id}"))] if state == "superseded" else []
             case _, "ask":
                 self.ended = True
-                lines += self._cards(None)
+                lines += self._questions()
             case state, _ if task_id and state not in _UNROUTED:
                 lines += self._task(task_id, message)
             case "answered", _:
@@ -63,20 +68,20 @@ class Progress:
             self._shown.update(steps)
         since = _at(message["created_at"])
         lines = [*steps, *self._made(task, since), *self._replies(message)]
-        cards = self.api.items("/api/v1/cards", state="open")
-        mine = [card for card in cards if card.get("task_id") == task_id]
-        asked = message.get("consumed_by") and any(_at(card["created_at"]) >= since for card in mine)
-        if asked or self._settled(task, message):
+        cards = self.api.items("/api/v1/cards", state="open", task_id=task_id)
+        asked = any(_at(card["created_at"]) >= since for card in cards)
+        if asked or task["status"] in _RESTING or self._settled(task, message):
             self.ended = True
-            lines += [*map(_card_line, mine), _task_line(task)]
+            lines += [*map(_card_line, cards), _task_line(task)]
         return lines
 
     def _made(self, task: dict[str, Any], since: datetime) -> list[str]:
         """What the task itself has made since then, each version of it; not what it only looked at."""
         lines = []
         for work in task.get("objects") or []:
-            if _at(work["updated_at"]) < since:
+            if _at(work["updated_at"]) < since or self._looked.get(work["id"]) == work["updated_at"]:
                 continue
+            self._looked[work["id"]] = work["updated_at"]
             for version in reversed(self.api.items(f"/api/v1/objects/{work['id']}/history")):
                 if version["created_by"] == f"task:{task['id']}" and _at(version["created_at"]) >= since:
                     lines.append(f"made {plain(version['title'])} v{version['version']} ({work['id']})")
@@ -85,14 +90,16 @@ class Progress:
     def _settled(self, task: dict[str, Any], message: dict[str, Any]) -> bool:
         """The turn that read the message is over, no other is on, and nothing is being made elsewhere."""
         consumed = message.get("consumed_by")
-        if not consumed or (task.get("waiting_on") or {}).get("type") == "generation":
+        if not consumed:
+            return bool(message["state"] == "answered")
+        if (task.get("waiting_on") or {}).get("type") == "generation":
             return False
         turn = self.api.get(f"/api/v1/turns/{consumed['turn_id']}")
         return turn["status"] not in _OPEN_TURN and not any(_is_open(one) for one in task.get("turns") or [])
 
-    def _cards(self, task_id: str | None) -> list[str]:
+    def _questions(self) -> list[str]:
         cards = self.api.items("/api/v1/cards", state="open")
-        return [_card_line(card) for card in cards if card.get("task_id") == task_id]
+        return [_card_line(card) for card in cards if card.get("task_id") is None]
 
 
 def _is_open(turn: object) -> bool:

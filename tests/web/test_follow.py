@@ -6,7 +6,7 @@ from typing import Any
 
 from app.cli.api import Api
 from app.cli.follow import Progress
-from runtime import messages
+from runtime import cards, control, inbox, messages, tasks
 from runtime.tables import routes
 from tests.web.site.pictures import poster
 from tests.web.site.prepared import prepare
@@ -17,20 +17,7 @@ from workspace import objects
 def test_made_is_only_what_the_task_made_since_the_message_with_its_version(site: Site) -> None:
     # Given a task with two posters, half of its plan done, and an open card, that is spoken to
     made = prepare(site)
-    message_id = site.say("Could the set be a touch warmer?", task_id=made.task_id)
-    with site.writing() as scope:
-        scope.insert(
-            routes,
-            message_id=message_id,
-            level="explicit",
-            outcome="existing",
-            task_id=made.task_id,
-            reasons=[],
-            candidates=[],
-            object_ids=[],
-            created_at=scope.now,
-        )
-        messages.set_state(scope, message_id, "delivered", was=("received",), task_id=made.task_id)
+    message_id = _told(site, made.task_id)
     progress = Progress(Api(site.url, site.token), message_id)
 
     # When nothing has come of it yet, then nothing is said to be made or done, and it goes on
@@ -46,6 +33,93 @@ def test_made_is_only_what_the_task_made_since_the_message_with_its_version(site
     title = site.get(f"/api/v1/objects/{made.pictures[0]}")["title"]
     assert progress.fresh() == [f"made {title} v2 ({made.pictures[0]})"]
     assert progress.fresh() == []
+
+
+def test_work_that_stands_still_before_the_message_is_read_ends_it(site: Site) -> None:
+    # Given a task with cards that was blocked since the model is down, and a message that waits for it
+    made = prepare(site)
+    message_id = _told(site, made.task_id)
+    progress = Progress(Api(site.url, site.token), message_id)
+    assert (len(progress.fresh()), progress.ended) == (1, False)
+    with site.writing() as scope:
+        tasks.set_fields(scope, made.task_id, status="blocked", reason="the model is away")
+        card_id = cards.open_card(
+            scope,
+            kind="blocked",
+            title="The work stands still",
+            body="",
+            options=({"id": "retry", "label": "Try again"},),
+            cause="blocked",
+            task_id=made.task_id,
+        ).id
+
+    # When it is looked at, then the card is shown and there is no more to come
+    lines = progress.fresh()
+    assert progress.ended
+    assert any(f"loopwright answer {card_id} retry" in line for line in lines)
+    assert f"{made.task_id} is blocked" in lines[-1]
+
+
+def test_a_task_that_is_stopped_before_the_message_is_read_ends_it(site: Site) -> None:
+    made = prepare(site)
+    message_id = _told(site, made.task_id)
+    with site.writing() as scope:
+        control.stop(scope, made.task_id)
+    assert site.get(f"/api/v1/messages/{message_id}")["state"] == "superseded"
+
+    progress = Progress(Api(site.url, site.token), message_id)
+
+    assert progress.fresh()[1:] == ["the message is superseded", f"{made.task_id} is stopped"]
+    assert progress.ended
+
+
+def test_other_tasks_cards_are_not_shown(site: Site) -> None:
+    # Given a card of another task, and one of this task that comes after the message
+    made = prepare(site)
+    message_id = _told(site, made.task_id)
+    with site.writing() as scope:
+        other = tasks.create(
+            scope, kind="light", goal="g", language="en", person_id=site.person_id, asked_by="person", cause="other"
+        ).id
+        ids = [
+            cards.open_card(
+                scope,
+                kind="checkpoint",
+                title="Go on?",
+                body="",
+                options=({"id": "continue", "label": "Go on"},),
+                cause=f"checkpoint:{task_id}",
+                task_id=task_id,
+            ).id
+            for task_id in (other, made.task_id)
+        ]
+
+    # When it is looked at, then it has ended with that one
+    progress = Progress(Api(site.url, site.token), message_id)
+    said = "\n".join(progress.fresh())
+    assert progress.ended
+    assert ids[1] in said
+    assert ids[0] not in said
+
+
+def _told(site: Site, task_id: str) -> str:
+    """A message in the inbox of a task that no step has read."""
+    message_id = site.say("Could the set be a touch warmer?", task_id=task_id)
+    with site.writing() as scope:
+        scope.insert(
+            routes,
+            message_id=message_id,
+            level="explicit",
+            outcome="existing",
+            task_id=task_id,
+            reasons=[],
+            candidates=[],
+            object_ids=[],
+            created_at=scope.now,
+        )
+        messages.set_state(scope, message_id, "delivered", was=("received",), task_id=task_id)
+        inbox.put(scope, task_id, "message", message_id)
+    return message_id
 
 
 def _on_top(site: Site, work_id: str, asset: Any, maker: str) -> None:
