@@ -12,17 +12,19 @@ import sqlalchemy as sa
 from app.web.paging import Place, cursor
 from app.web.presenters.card import card_by_id, card_shape
 from app.web.presenters.generation import generations_of_task
-from app.web.presenters.last_word import last_word
+from app.web.presenters.last_word import last_words
 from app.web.presenters.message import message_head, messages_in_full
 from app.web.presenters.notice import notice_by_id
 from app.web.presenters.object import object_shape
 from app.web.presenters.task import objects_of, task_head
 from core.database import Scope
 from runtime import cards, checklist, messages, tasks
+from runtime.messages import Message
 from runtime.tables import cards as card_rows
 from runtime.tables import messages as message_rows
 from runtime.tables import notices as notice_rows
 from runtime.tables import tasks as task_rows
+from runtime.tasks import Task
 
 
 @dataclass(frozen=True)
@@ -48,35 +50,36 @@ def newest_of_thread(scope: Scope, person_id: str, before: Place | None, size: i
     return {"items": _items(scope, shown[::-1]), "before": older}
 
 
-def task_in_thread(scope: Scope, task_id: str) -> dict[str, Any]:
-    """A task as the main thread shows it: how far it is, what it made last, what it asks, what it still says."""
-    task = tasks.get(scope, task_id)
-    steps = checklist.of_task(scope, task_id)
-    said = last_word(scope, task)
+def _tasks(scope: Scope, task_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Tasks as the main thread shows them: how far each is, what it made last, what it asks, what it still says."""
+    shown = [tasks.get(scope, task_id) for task_id in task_ids]
+    said = last_words(scope, shown)
+    return {task.id: _task(scope, task, said.get(task.id)) for task in shown}
+
+
+def _task(scope: Scope, task: Task, said: Message | None) -> dict[str, Any]:
+    steps = checklist.of_task(scope, task.id)
     return {
         **task_head(scope, task),
         "progress": {"done": sum(step.status == "done" for step in steps), "total": len(steps)},
-        "objects": [object_shape(work) for work in objects_of(scope, task_id)][-12:],
-        "open_cards": [card_shape(card) for card in cards.open_cards(scope, task_id)],
-        "generations": generations_of_task(scope, task_id, unfinished=True),
+        "objects": [object_shape(work) for work in objects_of(scope, task.id)][-12:],
+        "open_cards": [card_shape(card) for card in cards.open_cards(scope, task.id)],
+        "generations": generations_of_task(scope, task.id, unfinished=True),
         "last_message": message_head(said) if said else None,
     }
 
 
 def _items(scope: Scope, entries: Sequence[_Entry]) -> list[dict[str, Any]]:
     said = messages.by_ids(scope, [entry.id for entry in entries if entry.type == "message"])
-    told = {message["id"]: message for message in messages_in_full(scope, said)}
-    return [
-        {"type": entry.type, **(told[entry.id] if entry.type == "message" else _SHOWN[entry.type](scope, entry.id))}
-        for entry in entries
-    ]
+    shown = {message["id"]: message for message in messages_in_full(scope, said)}
+    shown |= _tasks(scope, [entry.id for entry in entries if entry.type == "task"])
+    for entry in entries:
+        if entry.type in _SHOWN:
+            shown[entry.id] = _SHOWN[entry.type](scope, entry.id)
+    return [{"type": entry.type, **shown[entry.id]} for entry in entries]
 
 
-_SHOWN: Mapping[str, Callable[[Scope, str], dict[str, Any]]] = {
-    "task": task_in_thread,
-    "card": card_by_id,
-    "notice": notice_by_id,
-}
+_SHOWN: Mapping[str, Callable[[Scope, str], dict[str, Any]]] = {"card": card_by_id, "notice": notice_by_id}
 
 
 @dataclass(frozen=True)
