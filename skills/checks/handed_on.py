@@ -28,6 +28,7 @@ class Asked:
 
 NOTHING = Asked()
 _BUILTIN = Asked(by_position=True)
+_TYPE = Asked(by_position=True)
 _FIELD = Asked(names=frozenset(("default", "default_factory")))
 _KEPT = Asked(everything=True)
 
@@ -37,6 +38,9 @@ def takes_code(dotted: str | None) -> Asked:
     file, whose objects keep what they are given."""
     if dotted is None or dotted in _EVERYTHING or dotted == CREATE or dotted.startswith(("typing.", "typing_ext")):
         return _KEPT
+    if dotted == "pydantic.TypeAdapter":
+        # It reads how a class is built; what that could run for it is refused where the class stands.
+        return _TYPE
     if dotted == "pydantic.Field":
         return _FIELD
     # They look at what they are given, and only `key` is called.

@@ -53,6 +53,8 @@ _DECORATORS = words(
     enum.nonmember enum.property"""
 )
 _OF_FILES = words("__all__ __author__ __doc__ __version__ __slots__ __match_args__ __hash__")
+# They work out types that are given as text.
+_TAKE_TYPES = words("pydantic.TypeAdapter pydantic.create_model")
 _LITERALS = frozenset(("typing.Literal", "typing_extensions.Literal"))
 _TYPES = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.Constant)
 _LONGEST_TYPE = 1000
@@ -179,7 +181,7 @@ class _Loading:
     def _in_text(self, node: ast.AST) -> Iterator[Problem]:
         """Types that are written as text are worked out like any other."""
         match node:
-            case ast.Constant(value=str(text)) if _works(text):
+            case ast.Constant(value=str(text)) if _works(text) or self._may_read(text):
                 yield Problem(node.lineno, f"this is worked out while the file is loaded: {text[:60]}", _FIX)
             case ast.Subscript(value=of) if self._dotted(of) in _LITERALS:
                 return
@@ -189,10 +191,16 @@ class _Loading:
                 for child in ast.iter_child_nodes(node):
                     yield from self._in_text(child)
 
+    def _may_read(self, text: str) -> bool:
+        """Whether a type that is written as text may name a property."""
+        return "." in text and any(name in text for name in self._own.properties)
+
     def _value(self, node: ast.expr) -> Iterator[Problem]:
         match node:
             case ast.Call():
                 yield from self._called(node)
+            case ast.Attribute() if self._own.reads_property(node):
+                yield Problem(node.lineno, f"{self._shown(node)} runs while the file is loaded", _FIX)
             case ast.BinOp(op=ast.Pow(), right=right) if not self._is_small(right):
                 yield Problem(node.lineno, f"this is worked out while the file is loaded: {self._shown(node)}", _FIX)
             case ast.Await() | ast.Yield() | ast.YieldFrom() | ast.NamedExpr():
@@ -224,7 +232,10 @@ class _Loading:
             if isinstance(func, ast.Subscript):
                 yield from self._value(func.slice)
         dotted = self._dotted(func) or ""
-        if dotted.startswith(("typing.", "typing_extensions.")):
+        if dotted == "builtins.filter":
+            # That asks the values themselves, as `bool` does.
+            known = isinstance(node.args[0], ast.Constant) and node.args[0].value is None if node.args else False
+        if dotted in _TAKE_TYPES or dotted.startswith(("typing.", "typing_extensions.")):
             for argument in (*node.args, *(one.value for one in node.keywords)):
                 yield from self._in_text(argument)
         if dotted == "builtins.type" and len(node.args) != 1:

@@ -7,10 +7,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from enum import IntEnum
 
+from skills.checks.by_name import at_loading, may_read_by_name
 from skills.checks.source import Source
 from skills.checks.word_list import words
 
 _FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
+_PROPERTY = "builtins.property"
 
 
 class Own(IntEnum):
@@ -34,7 +36,9 @@ _AT_DEFINITION = words(
 _PYDANTIC = ("__pydantic", "__get_pydantic")
 _OF_ENUM = words("__new__ __init__ __eq__ __hash__ __set_name__ _generate_next_value_ __init_subclass__ __or__")
 _HARMLESS = words("__slots__ __doc__ __match_args__ __module__ __hash__ __version__ __author__ __all__")
-_PLAIN_DECORATORS = words("builtins.staticmethod builtins.classmethod abc.abstractmethod typing.overload typing.final")
+_PLAIN_DECORATORS = words(
+    """builtins.staticmethod builtins.classmethod builtins.property abc.abstractmethod typing.overload typing.final"""
+)
 _PLAIN_BASES = words(
     """builtins.object builtins.Exception builtins.ValueError builtins.RuntimeError builtins.str builtins.int
     builtins.float pydantic.BaseModel abc.ABC typing.NamedTuple typing.TypedDict typing.Generic typing.Protocol
@@ -52,14 +56,33 @@ class OwnCode:
         }
         self.attributes = {name for node in self.classes.values() for name in _bound_in(node.body)}
         self.methods = {one.name for node in self.classes.values() for one in node.body if isinstance(one, _FUNCTION)}
+        self._fields = {
+            name
+            for node in self.classes.values()
+            for one in node.body
+            if not isinstance(one, _FUNCTION)
+            for name in _bound_in([one])
+        }
+        self.properties = {
+            one.name
+            for node in self.classes.values()
+            for one in node.body
+            if isinstance(one, ast.FunctionDef) and _PROPERTY in map(source.names.dotted, one.decorator_list)
+        }
         self.values: dict[str, list[ast.expr]] = defaultdict(list)
+        # By name; what only a class body knows by this name has a dot before it.
         self._level: dict[str, Own] = {}
         self._used_by: dict[str, set[str]] = defaultdict(set)
-        for node in source.nodes:
+        nodes = list(at_loading(source.tree))
+        self._in_classes = {id(one) for node in nodes if isinstance(node, ast.ClassDef) for one in ast.walk(node)}
+        # A property runs where it is read; it is known where that is as long as all who read it write its name.
+        self._hides_reads = bool(self.properties) and may_read_by_name(nodes)
+        inside = {id(one) for node in nodes if isinstance(node, ast.ClassDef) for one in node.body}
+        for node in nodes:
             if isinstance(node, ast.comprehension):
                 self._set(node.iter, node.target)
-        for statement in _at_loading(source.tree.body):
-            self._enter(statement)
+            elif isinstance(node, ast.stmt):
+                self._enter(node, "." if id(node) in inside else "")
         for name, node in self.classes.items():
             is_thing = name in source.names.once and self._level.get(name) == Own.THING and self._is_plain(node)
             self._level[name] = Own.THING if is_thing else Own.CODE
@@ -73,8 +96,8 @@ class OwnCode:
             match one:
                 case ast.Lambda():
                     return Own.CODE
-                case ast.Name(id=name):
-                    found = max(found, self._level.get(name, Own.NO))
+                case ast.Name():
+                    found = max(found, *(self._level.get(key, Own.NO) for key in self._keys(one)))
                 case ast.Attribute(attr=attr) if attr in self.methods and self._names.dotted(one) is None:
                     return Own.CODE
                 case _:
@@ -94,28 +117,36 @@ class OwnCode:
                 if at_once and name not in _HARMLESS:
                     yield statement.lineno, name
 
-    def _enter(self, statement: ast.stmt) -> None:
+    def reads_property(self, node: ast.Attribute) -> bool:
+        """Whether this may be a property of an object of the file's own."""
+        return node.attr in self.properties and self._names.dotted(node) is None and self.level(node.value) != Own.NO
+
+    def _keys(self, name: ast.Name) -> tuple[str, ...]:
+        return (name.id, f".{name.id}") if id(name) in self._in_classes else (name.id,)
+
+    def _enter(self, statement: ast.stmt, scope: str) -> None:
         match statement:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                self._level[name] = Own.CODE
+                self._level[scope + name] = Own.CODE
             case ast.ClassDef(name=name):
                 self._level[name] = max(self._level.get(name, Own.NO), Own.THING)
             case ast.Assign(targets=targets, value=value):
-                self._set(value, *targets)
+                self._set(value, *targets, scope=scope)
             case ast.AnnAssign(target=target, value=value) if value is not None:
-                self._set(value, target)
+                self._set(value, target, scope=scope)
             case ast.AugAssign(target=target, value=value):
-                self._set(value, target)
+                self._set(value, target, scope=scope)
             case _:
                 return
 
-    def _set(self, value: ast.expr, *targets: ast.expr) -> None:
-        level, used = self._alone(value), {one.id for one in ast.walk(value) if isinstance(one, ast.Name)}
+    def _set(self, value: ast.expr, *targets: ast.expr, scope: str = "") -> None:
+        level = self._alone(value)
+        used = {key for one in ast.walk(value) if isinstance(one, ast.Name) for key in self._keys(one)}
         for name in {name for target in targets for name in _names_in(target)}:
             self.values[name].append(value)
-            self._level[name] = max(self._level.get(name, Own.NO), level)
+            self._level[scope + name] = max(self._level.get(scope + name, Own.NO), level)
             for one in used:
-                self._used_by[one].add(name)
+                self._used_by[one].add(scope + name)
 
     def _alone(self, node: ast.AST) -> Own:
         """Whatever the names in it stand for."""
@@ -153,7 +184,9 @@ class OwnCode:
             case ast.FunctionDef(name=name, decorator_list=decorators):
                 dunder = name.startswith("__") or name == "model_post_init"
                 inner = name.startswith("_") and self._is_enum(node)
-                return not dunder and not inner and {self._names.dotted(one) for one in decorators} <= _PLAIN_DECORATORS
+                wrapped = {self._names.dotted(one) for one in decorators}
+                read = _PROPERTY in wrapped and (self._hides_reads or name in self._fields or self._is_enum(node))
+                return not (dunder or inner or read) and wrapped <= _PLAIN_DECORATORS
             case ast.ClassDef(name=name):
                 self._used_by[name].add(node.name)
                 return True
@@ -162,20 +195,13 @@ class OwnCode:
             case _:
                 for one in ast.walk(statement):
                     if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load):
-                        self._used_by[one.id].add(node.name)
+                        for key in self._keys(one):
+                            self._used_by[key].add(node.name)
                 named = {name for name in _bound_in([statement]) if name.startswith("__")}
                 return named <= _HARMLESS and self._alone(statement) == Own.NO
 
     def _is_enum(self, node: ast.ClassDef) -> bool:
         return any((self._names.dotted(base) or "").startswith("enum.") for base in node.bases)
-
-
-def _at_loading(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """The statements outside of functions."""
-    for statement in body:
-        yield statement
-        if isinstance(statement, ast.ClassDef | ast.If):
-            yield from _at_loading(statement.body)
 
 
 def _names_in(target: ast.expr) -> Iterator[str]:

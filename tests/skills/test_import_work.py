@@ -124,6 +124,32 @@ RUNS = {
     "an object hook": "X = json.loads('{}', object_hook=go)",
     "what Python builds classes with": "__build_class__ = go\nclass A: ...",
     "a subscribed call": "X = list[go()]()",
+    "a function of a class, named in its body": "class A:\n    def f(a: int) -> int: return a\n"
+    "    X = sorted([1], key=f)",
+    "a function of a class by another name": "class A:\n    def f(a: int) -> int: return a\n    g = f\n"
+    "    X = sorted([1], key=g)",
+    "a property of many": "X = [one.v for one in (P(), P())]",
+    "a property in an f-string": "a = P()\nX = f'{a.v}'",
+    "a property by its name": "X = sorted([P()], key=operator.attrgetter('v'))",
+    "a property in a template": "X = '{0.v}'.format(P())",
+    "a property by a template that is handed on": "X = sorted([P()], key='{0.v}'.format)",
+    "a property by getattr": "X = sorted(['v'], key=functools.partial(getattr, P()))",
+    "a property by a protocol": "@typing.runtime_checkable\nclass Q(typing.Protocol):\n    v: int\n"
+    "X = isinstance(P(), Q)",
+    "a property that pydantic reads": "class A(pydantic.BaseModel):\n"
+    "    model_config = pydantic.ConfigDict(from_attributes=True)\n    v: int\n"
+    "class B(pydantic.BaseModel):\n    a: A\nX = B(a=P())",
+    "a property that pydantic reads by a name that is computed": "class A(pydantic.BaseModel):\n"
+    "    model_config = {'from_' + 'attributes': True}\n    v: int\n"
+    "class B(pydantic.BaseModel):\n    a: A\nX = B(a=P())",
+    "a property that is a field": "@dataclasses.dataclass(init=False)\nclass A:\n    a: int\n"
+    "    @property\n    def a(self) -> int: return 1\nX = f'{A()}'",
+    "a property in a type as text": "X = P()\nclass A(pydantic.BaseModel):\n    a: 'X.v'",
+    "a property that is set": "@dataclasses.dataclass\nclass A:\n    a: int\n    @property\n"
+    "    def a(self) -> int: return 1\n    @a.setter\n    def a(self, a: int) -> None: ...\nX = A(1)",
+    "a type that is text": "X = pydantic.TypeAdapter('go()')",
+    "a filter by a name": "N = go\nX = list(filter(N, [1]))",
+    "titles that an adapter asks for": "X = pydantic.TypeAdapter(int, config={'title_generator': go})",
     "a subclass check": "class A(abc.ABC):\n    def __subclasshook__(cls, other: type) -> bool: return True\n"
     "X = isinstance(1, A)",
 }
@@ -131,6 +157,20 @@ RUNS = {
 RUNS_NOT = {
     "a table of functions": "TABLE = {'go': go}\nNAMES = sorted(TABLE)\nMOST = len(TABLE)",
     "a partial that is kept": "FOUND = functools.partial(go, 1)",
+    "names that a method has, too": "RAW = ['a']\nclass A:\n    def raw(self) -> int: return 1\n"
+    "X = [raw.rstrip('/') for raw in RAW]",
+    "names that a field has, too": "class A(pydantic.BaseModel):\n"
+    "    raw: object = pydantic.Field(default_factory=go)\nX = [raw.rstrip('/') for raw in ['a']]",
+    "names that a function uses, too": "def x() -> list[object]: return [raw for raw in [go, lambda: 1]]\n"
+    "X = [raw.rstrip('/') for raw in ['a']]",
+    "constants with properties": "@dataclasses.dataclass(frozen=True)\nclass A:\n    a: str\n"
+    "    @property\n    def b(self) -> str: return self.a\nX = (A('1'), A('2'))\nY = {one.a: one for one in X}",
+    "models with properties": "class A(pydantic.BaseModel):\n    model_config = pydantic.ConfigDict(frozen=True)\n"
+    "    a: str\n    @property\n    def b(self) -> str: return self.a\nX = [A(a='1')]",
+    "an adapter of a class with a validator": "class A(pydantic.BaseModel):\n    a: int\n"
+    "    @pydantic.field_validator('a')\n    @classmethod\n    def f(cls, a: int) -> int: return a\n"
+    "X = pydantic.TypeAdapter(list[A])",
+    "a filter of what is empty": "X = list(filter(None, ['a', '']))",
     "a key of the library": "X = sorted(['b'], key=str.lower)\nY = sorted([(1, 2)], key=operator.itemgetter(1))",
     "objects of its own": "@dataclasses.dataclass(frozen=True)\nclass A:\n    a: str = 'x'\n    b: list[str] = "
     "dataclasses.field(default_factory=list)\n    def lowered(self) -> str: return self.a.lower()\n"
