@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -143,10 +145,19 @@ class Rig:
         return int(self.product.until(entry, lambda: marker.exists() and marker.read_text(), seconds))
 
     def peace(self) -> None:
-        """Nothing is struck and nothing misbehaves any more."""
+        """Nothing is frozen, struck or misbehaves any more, and no turn comes back late into what is struck next."""
+        for entry in self.struck():
+            if entry.startswith("freeze:"):
+                _end_if_frozen(int((self._crash / entry).read_text()))
         self.strike()
         self.studio.heal()
         self.model.heal()
+        self.product.until("every turn's run has ended", lambda: not self._running("run-turn"), 120)
+
+    def _running(self, function: str) -> bool:
+        """Whether one of its newest runs has not ended."""
+        newest = self.product.get("/api/v1/runs", function=function, limit="20")["items"]
+        return any(run["status"] in ("queued", "running") for run in newest)
 
     def say(self, text: str, **more: object) -> str:
         """Post until it is answered, as a client does whose connection breaks: again under the same id."""
@@ -225,6 +236,13 @@ def settings_of(studio: Studio, model: Model, database_url: str) -> dict[str, st
         "OPENAI_API_KEY": MODEL_KEY,
         "OPENAI_BASE_URL": f"{model.url}/v1",
     }
+
+
+def _end_if_frozen(pid: int) -> None:
+    """A frozen process that its test did not come to kill would stop every test after it."""
+    with suppress(ProcessLookupError, FileNotFoundError):
+        if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T":
+            os.kill(pid, signal.SIGKILL)
 
 
 def _stands(process: subprocess.Popen[bytes], url: str) -> bool:
