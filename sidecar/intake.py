@@ -20,11 +20,9 @@ from sidecar.processes import Processes
 from sidecar.registering import checked
 from sidecar.tools import Tools
 from skills import book, drafts, grants, lifecycle, promotion, refusals, versions
-from skills.checks.events import OF_OTHERS
-from skills.checks.functions import BEYOND_ITSELF
 from skills.drafts import Draft
 from skills.manifest import read_manifest
-from skills.problem import Problem, RefusedSkillError
+from skills.problem import Overreach, Problem, RefusedSkillError
 from skills.refusals import What
 from skills.versions import Version
 
@@ -96,7 +94,7 @@ def _note_tried(tools: Tools, code: Code, tried: Sequence[str]) -> None:
 
 def _note_claims(tools: Tools, code: Code, problems: list[Problem]) -> None:
     """A file that claims what is not its own is refused by the gate as it would be at its registration."""
-    claims = [one.reason for one in problems if one.reason == BEYOND_ITSELF or one.reason.endswith(OF_OTHERS)]
+    claims = [one.reason for one in problems if isinstance(one, Overreach)]
     if claims:
         _note(tools, code, "registration", "; ".join(dict.fromkeys(claims)))
 

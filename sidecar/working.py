@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
+from sidecar.child.family import family
+
 # Running or ready to, or waiting for a disk: what it wants is not in its own hands.
 _AT_WORK = {"R", "D"}
 
@@ -26,14 +28,13 @@ class Idleness:
 
 def _activity(pid: int) -> tuple[int, bool]:
     """The ticks of the processor that were used, and whether any thread is at work."""
-    family, used, works = [pid], 0, False
-    for member in family:
-        # A member may end at any time.
-        with contextlib.suppress(OSError, ValueError, IndexError):
-            for task in Path(f"/proc/{member}/task").iterdir():
+    used, works = 0, False
+    for _, tasks in family(pid):
+        for task in tasks:
+            # It may end at any time.
+            with contextlib.suppress(OSError, ValueError, IndexError):
                 state, ticks = _state(task)
                 used, works = used + ticks, works or state in _AT_WORK
-                family += [int(child) for child in task.joinpath("children").read_text().split()]
     return used, works
 
 

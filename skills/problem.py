@@ -15,6 +15,10 @@ class Problem:
     fix: str
 
 
+class Overreach(Problem):
+    """The file reaches for what belongs to somebody else."""
+
+
 class RefusedSkillError(Exception):
     """A version that will not serve; `tried` is what it was seen to try while it was loaded."""
 

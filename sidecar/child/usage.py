@@ -7,6 +7,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from sidecar.child.family import family
+
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -23,13 +25,10 @@ class Usage:
 
 def usage_of_family(pid: int) -> Usage:
     """Of what is there just now."""
-    family, total, tasks = [pid], 0, 0
-    for member in family:
+    total, processes = 0, 0
+    for member, tasks in family(pid):
+        processes += len(tasks)
         with contextlib.suppress(OSError, ValueError):
             _, resident, shared, *_ = Path(f"/proc/{member}/statm").read_text().split()
             total += (int(resident) - int(shared)) * _PAGE
-        with contextlib.suppress(OSError):
-            for task in Path(f"/proc/{member}/task").iterdir():
-                tasks += 1
-                family += [int(child) for child in task.joinpath("children").read_text().split()]
-    return Usage(total, tasks)
+    return Usage(total, processes)

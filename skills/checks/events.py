@@ -6,24 +6,33 @@ import re
 from collections.abc import Iterator
 
 from core.events import Event
+from skills.problem import Overreach, Problem
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,199}")
+_ENGINES = "inngest/"
 # Functions are invoked by events of this name, and what becomes of a skill is told by them.
 _PREFIX = "skill/"
-_ENGINES, _OURS = " is the engine's own", " is Loopwright's own"
-OF_OTHERS = (_ENGINES, _OURS)
-"""How the reasons end where an event belongs to somebody else."""
 
 
 def wrong_event(name: str) -> str | None:
     """Why a skill may not have to do with an event of this name, or None."""
-    if name.startswith("inngest/"):
-        return f"{name}{_ENGINES}"
-    if name.startswith(_PREFIX) or name in {event.name for event in _ours(Event)}:
-        return f"{name}{_OURS}"
+    if name.startswith(_ENGINES):
+        return f"{name} is the engine's own"
+    if belongs_to_others(name):
+        return f"{name} is Loopwright's own"
     if not _NAME.fullmatch(name):
         return f"{name!r} is no name of an event, such as shop/order.placed"
     return None
+
+
+def belongs_to_others(name: str) -> bool:
+    """Whether an event of this name is the engine's or Loopwright's."""
+    return name.startswith((_ENGINES, _PREFIX)) or name in {event.name for event in _ours(Event)}
+
+
+def wrong_name(line: int, name: str, reason: str, fix: str) -> Problem:
+    """What is said of a file that names a wrong event."""
+    return (Overreach if belongs_to_others(name) else Problem)(line, reason, fix)
 
 
 def _ours(event: type[Event]) -> Iterator[type[Event]]:

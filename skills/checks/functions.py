@@ -9,14 +9,13 @@ from collections.abc import Iterator
 from skills.checks.declared import Declared
 from skills.checks.expressions import wrong_expression
 from skills.checks.source import MOST_FUNCTIONS, Source
-from skills.problem import Problem
+from skills.problem import Overreach, Problem
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 FAILURE = "-failure"
 """What the SDK puts behind the id of a function for its `on_failure`."""
 LONGEST_ID = 100 + len(FAILURE)
 MOST_RETRIES, MOST_CONCURRENCY, MOST_CANCELS = 20, 2, 5
-BEYOND_ITSELF = "a limit may not reach beyond its own function"
 _EXPRESSIONS = frozenset(("key", "run", "if_exp", "expression"))
 
 
@@ -94,7 +93,9 @@ def _concurrency(source: Source, value: ast.expr) -> Iterator[Problem]:
             continue
         scope = next((one.value for one in call.keywords if one.arg == "scope"), None)
         if scope is not None and source.names.text(scope) != "fn" and not _is_none(scope):
-            yield Problem(call.lineno, BEYOND_ITSELF, 'leave out `scope`, or set it to "fn"')
+            yield Overreach(
+                call.lineno, "a limit may not reach beyond its own function", 'leave out `scope`, or set it to "fn"'
+            )
 
 
 def _expressions(source: Source, option: str, value: ast.expr) -> Iterator[Problem]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
 
-from skills.checks.events import wrong_event
+from skills.checks.events import wrong_event, wrong_name
 from skills.checks.source import Source
 from skills.checks.steps import step_calls
 from skills.manifest import Permissions
@@ -64,7 +64,7 @@ def _events(may: Permissions, line: int) -> Iterator[Problem]:
             yield Problem(line, f"permissions.events has no {kind!r}", "it has listen and send")
         for name in names:
             if (wrong := wrong_event(name)) is not None:
-                yield Problem(line, wrong, "use events of your own")
+                yield wrong_name(line, name, wrong, "use events of your own")
 
 
 def _kit(source: Source, may: Permissions) -> Iterator[Problem]:
@@ -135,7 +135,7 @@ def _sent(source: Source, call: ast.Call, may: Permissions) -> Iterator[Problem]
     if name is None:
         return
     if (wrong := wrong_event(name)) is not None:
-        yield Problem(call.lineno, f"{wrong}, and a skill may not send it", "send an event of your own")
+        yield wrong_name(call.lineno, name, f"{wrong}, and a skill may not send it", "send an event of your own")
     elif name not in may.events.get("send", []):
         fix = f'add it: "events": {{"send": ["{name}"]}} in permissions'
         yield Problem(call.lineno, f"the file sends {name}, which its manifest does not name", fix)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from skills.checks.cron import wrong_cron, wrong_jitter
-from skills.checks.events import wrong_event
+from skills.checks.events import wrong_event, wrong_name
 from skills.checks.expressions import wrong_expression
 from skills.checks.source import Source
 from skills.checks.steps import step_calls
@@ -98,7 +98,7 @@ def _event(source: Source, line: int, name: ast.expr | None, does: str) -> Itera
     if text is None:
         yield Problem(line, "the name of the event is computed", "write it as one literal string")
     elif (wrong := wrong_event(text)) is not None:
-        yield Problem(line, wrong, "listen to an event of your own")
+        yield wrong_name(line, text, wrong, "listen to an event of your own")
     elif source.manifest is not None and text not in source.manifest.permissions.events.get("listen", []):
         reason = f"the file {does} {text}, which its manifest does not name"
         yield Problem(line, reason, f'add it: "events": {{"listen": ["{text}"]}} in permissions')

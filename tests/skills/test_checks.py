@@ -11,7 +11,7 @@ import pytest
 from skills.checks import check_source
 from skills.checks.gate import tree_problems
 from skills.checks.parsing import parse
-from skills.problem import Problem, RefusedSkillError
+from skills.problem import Overreach, Problem, RefusedSkillError
 from tests.skills.files import GOOD, allowed
 
 LISTENING = '{"events": {"listen": ["text/written"]}}'
@@ -426,3 +426,18 @@ def test_a_problem_is_one_short_line() -> None:
     found = check_source(GOOD.replace("text/written", "x\\n" + "y" * 10_000).encode(), "words", {})
     assert found
     assert all(len(one.reason) <= 500 and one.reason.isprintable() for one in found)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        allowed('{"events": {"listen": ["text/written", "inngest/function.failed"]}}'),
+        allowed('{"events": {"listen": ["text/written"]}}', 'X = inngest.Event(name="skill/quarantined")\n'),
+        GOOD.replace("text/written", "message/received"),
+        GOOD.replace("retries=2", 'concurrency=[inngest.Concurrency(limit=1, scope="account")]'),
+    ],
+)
+def test_what_reaches_for_something_of_others_is_told_from_what_is_only_wrong(text: str) -> None:
+    assert any(isinstance(one, Overreach) for one in problems_of(text))
+    wrong = GOOD.replace("text/written", "no name")
+    assert not any(isinstance(one, Overreach) for one in problems_of(wrong))
