@@ -128,6 +128,48 @@ def failed_after(ctx: inngest.ContextSync) -> str:
 after = client.create_function(fn_id="after", trigger=inngest.TriggerEvent(event="service/fixed"))(failed_after)
 '''
 
+CONSTANTS = (
+    GOOD
+    + """
+
+from dataclasses import dataclass
+
+from pydantic import BaseModel, TypeAdapter, field_validator
+
+RAW = ["https://a.example/", "", "https://b.example/"]
+
+
+@dataclass(frozen=True)
+class Service:
+    name: str
+    host: str
+
+    @property
+    def url(self) -> str:
+        return f"https://{self.host}/{self.name}"
+
+
+class Item(BaseModel):
+    name: str
+
+    @field_validator("name")
+    @classmethod
+    def lowered(cls, name: str) -> str:
+        return name.lower()
+
+
+HOSTS = [url.rstrip("/") for url in RAW]
+NAMED = list(filter(None, RAW))
+SERVICES = (Service("shop", "a.example"), Service("search", "b.example"))
+BY_NAME = {one.name: one for one in SERVICES}
+ITEMS = TypeAdapter(list[Item])
+
+
+def urls() -> list[str]:
+    return [one.url for one in SERVICES]
+"""
+)
+
 KIT = (
     '{"hosts": ["a.example:9090"], "secrets": {"TOKEN": "a.example:9090"}, "memory": "read", "ask_agent": True,'
     ' "notify": ["ops"], "model_budget_per_day": "0.50", "events": {"listen": ["text/written"]}}'
@@ -136,6 +178,7 @@ KIT = (
 GOOD_ONES = {
     "the smallest": GOOD,
     "much at once": MONITOR,
+    "constants with properties, names used twice": CONSTANTS,
     "an unused import": GOOD + "\n\nimport json\n",
     "an event that is handed on": GOOD.replace('len(str(ctx.event.data["text"]).split())', 'ctx.event.data["n"] + 1'),
     "its own function is invoked": GOOD
