@@ -53,6 +53,10 @@ _DECORATORS = words(
     enum.nonmember enum.property"""
 )
 _OF_FILES = words("__all__ __author__ __doc__ __version__ __slots__ __match_args__ __hash__")
+# What a dictionary is made of is asked for these.
+_OF_MAPPINGS = frozenset(("keys", "items"))
+# Modules that call nothing by its name.
+_ASK_NOBODY = ("builtins.", "inngest.", "pydantic.", "dataclasses.")
 # They work out types that are given as text.
 _TAKE_TYPES = words("pydantic.TypeAdapter pydantic.create_model")
 _LITERALS = frozenset(("typing.Literal", "typing_extensions.Literal"))
@@ -211,6 +215,11 @@ class _Loading:
                 yield from self._comprehension(node, loops)
             case ast.GeneratorExp(generators=loops):
                 yield from self._comprehension(node, loops)
+            case ast.Dict(keys=keys, values=values):
+                for key, value in zip(keys, values, strict=True):
+                    if key is None and self._own.may_be_asked(value, _OF_MAPPINGS):
+                        yield Problem(value.lineno, f"this may run {self._shown(value)} while the file is loaded", _FIX)
+                yield from self._children(node)
             case ast.Subscript():
                 yield from self._in_text(node)
                 yield from self._children(node)
@@ -254,12 +263,18 @@ class _Loading:
 
     def _handed(self, call: ast.Call, asked: Asked) -> Iterator[Problem]:
         """What is handed to somebody who may call it at once."""
+        dotted = self._dotted(call.func) or ""
         given: Iterable[tuple[str | None, ast.expr]] = [
             *((None, one) for one in call.args),
             *((one.arg or "**", one.value) for one in call.keywords),
         ]
         for name, value in given:
-            if self._own.level(value) == Own.CODE and not asked.lets(name):
+            kept = asked.lets(name)
+            if name == "**" or dotted == "builtins.dict":
+                may_run = self._own.may_be_asked(value, _OF_MAPPINGS)
+            else:
+                may_run = not kept and not dotted.startswith(_ASK_NOBODY) and self._own.may_be_asked(value)
+            if may_run or (self._own.level(value) == Own.CODE and not kept):
                 reason = f"{self._shown(call.func)} may run {self._shown(value)} while the file is loaded"
                 yield Problem(value.lineno, reason, _FIX)
 

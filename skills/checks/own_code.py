@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
+from datetime import datetime
+from decimal import Decimal
 from enum import IntEnum
+from fractions import Fraction
+
+from pydantic import BaseModel
 
 from skills.checks.by_name import at_loading, may_read_by_name
 from skills.checks.source import Source
@@ -44,6 +49,10 @@ _PLAIN_BASES = words(
     builtins.float pydantic.BaseModel abc.ABC typing.NamedTuple typing.TypedDict typing.Generic typing.Protocol
     typing_extensions.NamedTuple typing_extensions.TypedDict typing_extensions.Protocol"""
 )
+
+_TO_PLAIN = words("builtins.str builtins.int builtins.float builtins.bool builtins.len builtins.abs builtins.round")
+_KNOWN_TYPES: tuple[type, ...] = (str, bytes, int, float, dict, list, set, datetime, Decimal, Fraction, BaseModel)
+KNOWN_METHODS = frozenset(name for known in _KNOWN_TYPES for name in dir(known) if not name.startswith("_"))
 
 
 class OwnCode:
@@ -116,6 +125,17 @@ class OwnCode:
                 at_once = name in _AT_DEFINITION or name.startswith(_PYDANTIC) or (enum and name in _OF_ENUM)
                 if at_once and name not in _HARMLESS:
                     yield statement.lineno, name
+
+    def may_be_asked(self, node: ast.expr, methods: Set[str] = KNOWN_METHODS) -> bool:
+        """Whether somebody to whom this is given may take an object of the file's own for a thing that they know, and
+        call one of the methods by its name."""
+        match node:
+            case ast.JoinedStr() | ast.Call(func=ast.Attribute(value=ast.Constant())):
+                return False
+            case ast.Call(func=func) if self._names.dotted(func) in _TO_PLAIN:
+                return False
+            case _:
+                return bool(self.methods & methods) and self.level(node) != Own.NO
 
     def reads_property(self, node: ast.Attribute) -> bool:
         """Whether this may be a property of an object of the file's own."""

@@ -150,6 +150,18 @@ RUNS = {
     "a type that is text": "X = pydantic.TypeAdapter('go()')",
     "a filter by a name": "N = go\nX = list(filter(N, [1]))",
     "titles that an adapter asks for": "X = pydantic.TypeAdapter(int, config={'title_generator': go})",
+    "the keys of what becomes a dictionary": "class A:\n    def keys(self) -> list[str]: return []\nX = dict(A())",
+    "the keys of what is put into one": "class A:\n    def keys(self) -> list[str]: return []\nX = {**A()}",
+    "the keys of what becomes arguments": "class A:\n    def keys(self) -> list[str]: return []\nX = dict(**A())",
+    "the keys of a class": "class A:\n    @staticmethod\n    def keys() -> list[str]: return []\nX = dict(A)",
+    "a number of its own": "import statistics\nclass A:\n"
+    "    def as_integer_ratio(self) -> tuple[int, int]: return (1, 1)\nX = statistics.mean([A()])",
+    "a text of its own": "import textwrap\nclass A:\n    def expandtabs(self, n: int) -> str: return ''\n"
+    "X = textwrap.wrap(A())",
+    "a text of its own that is kept in a list": "import uuid\nclass A(str):\n"
+    "    def replace(self, a: str, b: str) -> str: return ''\nA1 = [A('x')]\nX = uuid.UUID(A1[0])",
+    "a mapping of its own": "import urllib.parse\nclass A:\n    def items(self) -> list[str]: return []\n"
+    "X = urllib.parse.urlencode(A())",
     "a subclass check": "class A(abc.ABC):\n    def __subclasshook__(cls, other: type) -> bool: return True\n"
     "X = isinstance(1, A)",
 }
@@ -170,6 +182,9 @@ RUNS_NOT = {
     "an adapter of a class with a validator": "class A(pydantic.BaseModel):\n    a: int\n"
     "    @pydantic.field_validator('a')\n    @classmethod\n    def f(cls, a: int) -> int: return a\n"
     "X = pydantic.TypeAdapter(list[A])",
+    "objects with methods that texts have, too": "@dataclasses.dataclass(frozen=True)\nclass A:\n    a: str\n"
+    "    def title(self) -> str: return self.a\nX = (A('1'), A('2'))\n"
+    "N = re.compile('|'.join(one.a for one in X))\nY = {**{one.a: one for one in X}}",
     "a filter of what is empty": "X = list(filter(None, ['a', '']))",
     "a key of the library": "X = sorted(['b'], key=str.lower)\nY = sorted([(1, 2)], key=operator.itemgetter(1))",
     "objects of its own": "@dataclasses.dataclass(frozen=True)\nclass A:\n    a: str = 'x'\n    b: list[str] = "
