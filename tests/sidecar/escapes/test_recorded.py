@@ -35,7 +35,10 @@ def gate(file: SkillFile) -> list[Problem]:
 
 ENDED = {
     "exits": ("import os\n    os._exit(3)", "exited with status 3"),
-    "crowds": ("import os, time\n    [os.fork() or time.sleep(60) for _ in range(40)]", "processes and threads"),
+    "crowds": (
+        "import os, time\n    [os.fork() or time.sleep(60) for _ in range(40)]\n    time.sleep(60)",
+        "processes and threads",
+    ),
 }
 
 
