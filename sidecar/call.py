@@ -100,7 +100,7 @@ def _answered(skill: Skill, version: Version, asked: _Asked, path: str, query: s
     except UnavailableError as error:
         return _unserved(skill, asked, "process_lost", str(error))
     else:
-        if tried := response.extensions.get("attempts"):
+        if tried := response.extensions.get("tried"):
             refused("attempt", f"it tried to {'; '.join(tried)}")
         own = {str(function["id"]) for function in version.functions}
         try:

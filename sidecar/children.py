@@ -95,7 +95,7 @@ class Child:
         self._output = bytearray()
         self._functions: list[dict[str, Any]] = []
         self._app_id = ""
-        self.attempts: Sequence[str] = ()
+        self.tried: Sequence[str] = ()
         """What it was seen to try while it loaded."""
         self._open = 0
         self._awake = False
@@ -146,9 +146,9 @@ class Child:
             raise RefusedSkillError(Problem(None, "the process ended while loading the file", fix)) from None
         except ValueError:
             raise RefusedSkillError(Problem(None, "the process answered in a form of its own", fix)) from None
-        self.attempts = answer.attempts
+        self.tried = answer.tried
         if answer.problem is not None:
-            raise RefusedSkillError(answer.problem, tried=answer.attempts)
+            raise RefusedSkillError(answer.problem, tried=answer.tried)
         self._functions, self._app_id = answer.functions, version.app_id
 
     def functions(self) -> list[dict[str, Any]]:
@@ -173,7 +173,7 @@ class Child:
     ) -> httpx.Response:
         """Have a process of its own answer a call within `seconds`, by default the jail's limit.
 
-        The response's extensions hold the `attempts` that the process says it saw.
+        The response's extensions hold the `tried` that the process says it saw.
 
         Raises EndedError when that process ended, was too slow, or answered in no readable form, UnavailableError when
         it could not be reached, and ProcessLostError when it was not that process but the one it came from that ended,
@@ -264,5 +264,5 @@ class Child:
 
 def _response(head: ReplyHead, body: bytes) -> httpx.Response:
     with contextlib.suppress(ValidationError, ValueError, UnicodeError, TypeError):
-        return httpx.Response(head.status, headers=head.headers, content=body, extensions={"attempts": head.attempts})
+        return httpx.Response(head.status, headers=head.headers, content=body, extensions={"tried": head.tried})
     raise EndedError("the answer of the skill's process cannot be used: its headers are malformed")

@@ -61,7 +61,7 @@ def take_in(tools: Tools, processes: Processes, file: SkillFile, url: str, aband
     except RefusedSkillError as error:
         _note_tried(tools, code, error.tried)
         raise
-    _note_tried(tools, code, child.attempts)
+    _note_tried(tools, code, child.tried)
     functions = _registered(tools, code, child.functions(), url)
     _log.info("skill %s checked and loaded in %.0f ms", file.stem, (time.monotonic() - began) * 1000)
     return _keep(tools, file, draft, code, functions)

@@ -51,9 +51,9 @@ def main() -> None:
             loaded = load(order, client)
         _refuse_strays()
     except RefusedSkillError as error:
-        _say(answers, Answer(state="serving", problem=error.problems[0], attempts=seen.told()))
+        _say(answers, Answer(state="serving", problem=error.problems[0], tried=seen.told()))
         return
-    _say(answers, Answer(state="serving", functions=loaded.configurations, attempts=seen.told()))
+    _say(answers, Answer(state="serving", functions=loaded.configurations, tried=seen.told()))
     answer = _server(order, loaded, seen, asked.limits)
     # What was loaded is never collected: a collection in a forked process would copy all of it.
     gc.collect()

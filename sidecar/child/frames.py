@@ -35,7 +35,7 @@ class CallHead(BaseModel):
 
 class ReplyHead(BaseModel):
     """An answer; `ended` says how the process of the run ended without one, and then nothing else counts but whether it
-    was `begun` at all. `attempts` are what it says it saw the skill try."""
+    was `begun` at all. `tried` is what it says it saw the skill try."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -43,7 +43,7 @@ class ReplyHead(BaseModel):
     headers: dict[str, str] = {}
     ended: str | None = None
     begun: bool = True
-    attempts: Told = []
+    tried: Told = []
 
 
 Head = TypeVar("Head", bound=BaseModel)

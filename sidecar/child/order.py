@@ -29,7 +29,7 @@ class Order(BaseModel):
 class Answer(BaseModel):
     """`awake`: imports are done, an order is awaited. `serving`: it was carried out, unless `problem` says why not.
 
-    `functions` are the configurations of the skill's functions as the SDK writes them, `attempts` what it was seen to
+    `functions` are the configurations of the skill's functions as the SDK writes them, `tried` what it was seen to
     try while it was loaded.
     """
 
@@ -38,4 +38,4 @@ class Answer(BaseModel):
     state: str
     problem: Problem | None = None
     functions: list[dict[str, Any]] = []
-    attempts: Told = []
+    tried: Told = []

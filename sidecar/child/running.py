@@ -35,7 +35,7 @@ def run_one(
         # A skill may have closed it, or put anything in its place.
         with contextlib.suppress(OSError, ValueError, AttributeError):
             stream.flush()
-    send(connection, ReplyHead(status=status, headers=headers, attempts=attempts.told()), answer)
+    send(connection, ReplyHead(status=status, headers=headers, tried=attempts.told()), answer)
 
 
 def _run_id(body: bytes) -> str:

@@ -140,7 +140,7 @@ def _call(part: Part, callee: Callee, stage: _Stage, target: str, until: float, 
         )
     except UnavailableError as error:
         raise _Over(str(error)) from None
-    for tried in answer.extensions.get("attempts", ()):
+    for tried in answer.extensions.get("tried", ()):
         refused("attempt", f"it tried to {tried}")
     return filtered(answer, part.manifest, part.own_functions, lambda: part.granted, refused)
 

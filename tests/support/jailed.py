@@ -62,7 +62,7 @@ return load(order, warm_client()).configurations
 
 @dataclass
 class Jailed:
-    """A nursery; `refused` is what its children's answers were refused for, `attempts` what they were seen to try.
+    """A nursery; `refused` is what its children's answers were refused for, `tried` what they were seen to try.
 
     Its skills were granted what they declare, but for what is `withdrawn`.
     """
@@ -71,7 +71,7 @@ class Jailed:
     isolation: Isolation
     refused: list[tuple[str, str]] = field(default_factory=list)
     children: list[Child] = field(default_factory=list)
-    attempts: list[str] = field(default_factory=list)
+    tried: list[str] = field(default_factory=list)
     withdrawn: set[str] = field(default_factory=set)
     _manifests: dict[int, Manifest] = field(default_factory=dict)
     _willing: Child | None = None
@@ -94,7 +94,7 @@ class Jailed:
         """One call of the engine, its answer as the engine would hear it."""
         response = child.call("POST", *request(fn, **state), {"content-type": "application/json"}, seconds=seconds)
         manifest = self._manifests[child.pid]
-        self.attempts += response.extensions["attempts"]
+        self.tried += response.extensions["tried"]
         granted = frozenset(grants.wanted(manifest)) - self.withdrawn
         return filtered(
             response, manifest, child.own_functions, lambda: granted, lambda *told: self.refused.append(told)

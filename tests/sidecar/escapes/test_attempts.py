@@ -34,16 +34,16 @@ PLAIN = {
 @pytest.mark.parametrize("name", PLAIN)
 def test_a_plain_attempt_is_told(prison: Jailed, name: str) -> None:
     act, said = PLAIN[name]
-    prison.attempts.clear()
+    prison.tried.clear()
     prison.output(
         f"import ctypes, os, resource, socket, subprocess\ntry:\n    {act}\nexcept OSError:\n    pass\nreturn 1"
     )
-    assert any(said in one for one in prison.attempts), prison.attempts
+    assert any(said in one for one in prison.tried), prison.tried
 
 
 def test_honest_work_is_no_attempt(prison: Jailed) -> None:
     """Given a run that uses its own folder, the library and its steps, nothing is told of it."""
-    prison.attempts.clear()
+    prison.tried.clear()
     body = """
 import datetime, json, tempfile, traceback, zoneinfo
 with open("notes", "w") as file:
@@ -57,11 +57,11 @@ except ZeroDivisionError:
 return ctx.step.run("work", lambda: open("notes").read() != "")
 """
     assert prison.reply(body).status == 206
-    assert prison.attempts == []
+    assert prison.tried == []
 
 
 def test_what_is_told_is_bounded(prison: Jailed) -> None:
-    prison.attempts.clear()
+    prison.tried.clear()
     body = """
 for number in range(1000):
     try:
@@ -71,21 +71,21 @@ for number in range(1000):
 return 1
 """
     assert prison.output(body) == 1
-    assert len(prison.attempts) == 20
-    assert max(len(one) for one in prison.attempts) == 200
+    assert len(prison.tried) == 20
+    assert max(len(one) for one in prison.tried) == 200
 
 
 def test_what_is_tried_while_the_file_is_loaded_is_told_too(prison: Jailed) -> None:
     child = prison.boot(subject("return 1") + LOOKS)
-    assert list(child.attempts) == ["look into /home"]
-    assert list(prison.boot(subject("return 2")).attempts) == []
+    assert list(child.tried) == ["look into /home"]
+    assert list(prison.boot(subject("return 2")).tried) == []
 
 
 def test_a_run_is_not_told_to_have_tried_what_loading_did(prison: Jailed) -> None:
     child = prison.boot(subject("return 1") + LOOKS)
-    prison.attempts.clear()
+    prison.tried.clear()
     assert prison.run(child).body == b"1"
-    assert prison.attempts == []
+    assert prison.tried == []
 
 
 def test_a_file_that_does_not_load_has_tried_what_it_tried(prison: Jailed) -> None:
