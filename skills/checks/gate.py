@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -98,7 +99,7 @@ def _found(tool: Tool | None, problems: Callable[[Tool], Iterator[Problem]]) -> 
 
 def _ordered(problems: list[Problem]) -> list[Problem]:
     """Each once, by line; what has no line comes last."""
-    unique = dict.fromkeys(Problem(one.line, _readable(one.reason), _readable(one.fix)) for one in problems)
+    unique = dict.fromkeys(replace(one, reason=_readable(one.reason), fix=_readable(one.fix)) for one in problems)
     return sorted(unique, key=lambda one: (one.line is None, one.line or 0))[:MOST_PROBLEMS]
 
 

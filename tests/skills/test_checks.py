@@ -438,6 +438,6 @@ def test_a_problem_is_one_short_line() -> None:
     ],
 )
 def test_what_reaches_for_something_of_others_is_told_from_what_is_only_wrong(text: str) -> None:
-    assert any(isinstance(one, Overreach) for one in problems_of(text))
+    assert any(isinstance(one, Overreach) for one in check_source(text.encode(), "words", {}))
     wrong = GOOD.replace("text/written", "no name")
     assert not any(isinstance(one, Overreach) for one in problems_of(wrong))

@@ -29,8 +29,8 @@ HOSTILE = {
 
 
 def gate(file: SkillFile) -> list[Problem]:
-    """Open but for one skill."""
-    return check_source(file.source, file.stem, {}) if file.stem == "gated" else []
+    """Open but for some skills."""
+    return check_source(file.source, file.stem, {}) if file.stem.startswith("gated") else []
 
 
 ENDED = {
@@ -101,6 +101,23 @@ def test_an_account_wide_key_that_the_gate_refuses_is_on_record(loose: RunningSi
         assert [(one.what, "beyond its own function" in one.detail) for one in refusals.of_skill(scope, "gated")] == [
             ("registration", True)
         ]
+
+
+def test_an_event_of_the_engine_that_the_gate_refuses_to_send_is_on_record(loose: RunningSidecar) -> None:
+    act = 'ctx.step.send_event("tell", inngest.Event(name="inngest/function.failed"))'
+    loose.save("gated_too", hello(1, "gated/asked").replace("    return", f"    {act}\n    return"))
+    until("the reason", lambda: list(loose.skill("gated_too").get("problems", [])))
+    with loose.reading() as scope:
+        kept = refusals.of_skill(scope, "gated_too")
+    assert [(one.what, "may not send it" in one.detail) for one in kept] == [("registration", True)]
+
+
+def test_what_a_file_tries_that_then_does_not_load_is_on_record(loose: RunningSidecar) -> None:
+    loose.save("fallen", hello(1, "fallen/asked") + "\nimport glob\nglob.glob('/home/*')\nraise ValueError\n")
+    until("the reason", lambda: list(loose.skill("fallen").get("problems", [])))
+    with loose.reading() as scope:
+        (kept,) = refusals.of_skill(scope, "fallen")
+    assert (kept.what, kept.detail) == ("attempt", "while it was loaded it tried to look into /home")
 
 
 def test_an_account_wide_key_does_not_register(loose: RunningSidecar) -> None:
