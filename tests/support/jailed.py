@@ -79,7 +79,7 @@ class Jailed:
     def boot(self, source: str, stem: str = "subject") -> Child:
         data = source.encode()
         sha = hashlib.sha256(data).hexdigest()
-        version = Version(stem, sha, data, f"/skills/{stem}.py", f"version of {stem}", read_manifest(data))
+        version = Version(stem, sha, data, f"/skills/{stem}.py", f"sv_{stem}", read_manifest(data))
         child = self.nursery.boot(version)
         self.children.append(child)
         self._manifests[child.pid] = version.manifest
