@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -25,6 +26,7 @@ from skills.kit.outside import OutsideError
 from tests.support.databases import Store
 from tests.support.skill_world import RUN, SkillWorld, raw, skill_world, speak_for
 from tests.support.town import Asked, Said, house
+from tests.support.waiting import until
 
 
 class Health(BaseModel):
@@ -110,6 +112,19 @@ def test_the_same_question_in_the_same_run_is_asked_once(world: SkillWorld) -> N
     world.model._script = [says("once")]
 
     assert [llm("Well?"), llm("Well?")] == ["once", "once"]
+    assert len(world.model.requests) == 1
+
+
+def test_a_question_that_is_still_being_answered_is_not_asked_again(world: SkillWorld) -> None:
+    """Given a call that lost its process while the model thought, when it is made again, one answer is for both."""
+    world.speak_as("watch", model_budget_per_day="0.50")
+    world.model._script = [says("once")]
+
+    with ThreadPoolExecutor(2) as calls:
+        with world.model._lock:
+            answers = [calls.submit(llm, "Well?") for _ in range(2)]
+            until("both have asked", lambda: world.broker._thinking._wanted.total() == 2, 30)
+        assert [answer.result(30) for answer in answers] == ["once", "once"]
     assert len(world.model.requests) == 1
 
 
