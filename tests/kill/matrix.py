@@ -11,7 +11,6 @@ import json
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -111,7 +110,6 @@ def _story_ends_right(mortal: Product, rows: Rows, victim: str, hop: str) -> lis
     message = _say(mortal, f"Make me a set of three retro posters for the {town} Festival, navy and cream.", town)
     task = rows.reach(hop, message)
     mortal.kill(victim, wait=False)
-    killed_at = datetime.now(UTC)
     routed, stored = bool(rows.task(message)), rows.stored(task) if task else 0
 
     task = story.task_of(mortal, message, 90)
@@ -122,10 +120,11 @@ def _story_ends_right(mortal: Product, rows: Rows, victim: str, hop: str) -> lis
     may_repeat = victim in ("worker", "model")
     judged_again = len(verdicts) - len(set(verdicts))
     assert judged_again <= (may_repeat and not routed)
-    decided_again = len(decisions) - rows.stored(task)
-    in_flight = sum(at <= killed_at for at in decisions) > stored
-    assert decided_again <= (may_repeat and in_flight), f"{len(decisions)} asked, {stored} stored at the kill"
-    return ["the verdict of the router"] * judged_again + [f"decision {stored + 1}"] * decided_again
+    assert len(set(decisions)) == rows.stored(task)
+    again = {n: decisions.count(length) - 1 for n, length in enumerate(sorted(set(decisions)), 1)}
+    decided_again = [n for n, times in again.items() for _ in range(times)]
+    assert decided_again in ([], [stored + 1] if may_repeat else []), f"{stored} decisions were stored at the kill"
+    return ["the verdict of the router"] * judged_again + [f"decision {n}" for n in decided_again]
 
 
 def _card_is_asked_and_answered_once(mortal: Product, rows: Rows, victim: str) -> None:
@@ -182,8 +181,11 @@ def _say(product: Product, text: str, client_id: str) -> str:
     return str(until("the message is taken in", posted, 60))
 
 
-def _asked(product: Product, town: str, task: str) -> tuple[list[str], list[datetime]]:
-    """The kinds of verdicts that the router asked for, and when a decision of the task was."""
+def _asked(product: Product, town: str, task: str) -> tuple[list[str], list[int]]:
+    """The kinds of verdicts that the router asked for, and how long a history each question for a decision showed.
+
+    With every step it is longer, so that its length tells the step.
+    """
 
     def log() -> list[dict[str, Any]] | None:
         try:
@@ -193,7 +195,7 @@ def _asked(product: Product, town: str, task: str) -> tuple[list[str], list[date
 
     rows = until("the model's log", log, 30) or []
     kinds = [_verdict(row["request"]) for row in rows if town in json.dumps(row["request"]["messages"][-1:])]
-    decisions = [datetime.fromisoformat(row["at"]) for row in rows if _is_for(task, row["request"])]
+    decisions = [len(row["request"]["messages"]) for row in rows if _is_for(task, row["request"])]
     return [kind for kind in kinds if kind in ("route", "duplicate_check")], decisions
 
 
