@@ -124,7 +124,7 @@ def test_a_budget_holds_against_many_questions_at_once(world: SkillWorld) -> Non
 def test_a_budget_that_was_not_granted_in_full_counts_as_it_was_granted(world: SkillWorld) -> None:
     world.speak_as("bad", model_budget_per_day="100", granted=["model:0.000001"])
 
-    with pytest.raises(LimitReached, match=r"may spend 0\.000001 a day"):
+    with pytest.raises(LimitReached, match=r"may spend 0\.000001 USD a day"):
         llm("Spend.")
     assert world.model.requests == []
 
