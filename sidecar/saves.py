@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 from sidecar.folders import SkillFile
 from sidecar.intake import take_in
 from sidecar.standing import Standing
-from skills import book, promotion
+from skills import book, drafts, promotion, release
 from skills.problem import Problem, RefusedSkillError
 
 
@@ -35,6 +36,10 @@ def consider(standing: Standing, file: SkillFile) -> bool:
     row, serving = enter(standing, file), standing.serving
     if row.refused_sha == file.sha:
         return False
+    if file.origin == "shipped" and _is_taken(standing, row, file):
+        if standing.candidate is not None and standing.candidate.author == "shipped":
+            _back_to_serving(standing)
+        return standing.candidate is not None
     if serving is not None and serving.sha == file.sha:
         _back_to_serving(standing)
         return False
@@ -43,12 +48,37 @@ def consider(standing: Standing, file: SkillFile) -> bool:
     return True
 
 
+def take_drafts(standing: Standing) -> None:
+    """Take in the agent's changes of a shipped skill: they are kept in the book, and the file stays.
+
+    Raises UnavailableError where no process can be started for one.
+    """
+    while (row := standing.row) is not None and row.origin == "shipped":
+        with standing.tools.reading() as scope:
+            draft = drafts.untaken(scope, standing.stem)
+        if draft is None or draft.source is None:
+            return
+        if draft.sha != row.refused_sha:
+            source = draft.source.encode("utf-8", "surrogatepass")
+            _take_in(standing, SkillFile(standing.stem, Path(row.path), row.origin, source, draft.sha))
+        with standing.tools.transaction("skill-draft-taken") as scope:
+            drafts.taken(scope, draft)
+
+
 def clash(standing: Standing, files: list[SkillFile]) -> None:
     """Several files bear the name: none of them is taken, and whatever serves goes on."""
     places = " and ".join(str(file.path) for file in files)
     problem = Problem(None, f"{places} are both called {standing.stem}", "rename one of them")
     if enter(standing, files[0], moved=False).problems != (problem,):
         standing.turn_down("", (problem,))
+
+
+def _is_taken(standing: Standing, row: book.Skill, file: SkillFile) -> bool:
+    """Whether a shipped file says nothing new; a candidate that was made of it is on its way yet."""
+    if standing.candidate is not None and standing.candidate.sha == file.sha:
+        return False
+    with standing.tools.reading() as scope:
+        return release.is_taken(scope, row, file.sha)
 
 
 def _take_in(standing: Standing, file: SkillFile) -> None:

@@ -112,6 +112,7 @@ class Skill:
             self._tell()
             if self._noted is not None and row is not None and row.enabled:
                 self._consider(self._noted)
+            saves.take_drafts(self._standing)
             self._candidacy.advance()
             self._candidacy.answer_tests()
         self.drop_unused()

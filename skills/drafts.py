@@ -1,4 +1,4 @@
-"""Drafts: who is about to save a file, why, and upon which version it is based."""
+"""Drafts: who is about to save a file, or to change a shipped skill; why, and upon which version."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ EDITS_PER_DAY = 5
 
 @dataclass(frozen=True)
 class Draft:
-    """`author_ref` names what wrote it, such as a call of the agent; `base_id` the version its author had read."""
+    """`author_ref` names what wrote it, such as a call of the agent; `base_id` the version its author had read.
+
+    `source` is the text of a change of a shipped skill that nobody has taken in yet: no file holds it.
+    """
 
     skill_id: str
     sha: str
@@ -25,6 +28,7 @@ class Draft:
     author_ref: str
     reason: str
     base_id: str | None
+    source: str | None
     created_at: datetime
 
 
@@ -38,6 +42,7 @@ def announce(
     reason: str,
     base_id: str | None,
     per_day: int = EDITS_PER_DAY,
+    source: str | None = None,
 ) -> Draft:
     """Say whose a save is, before the file is written; a save that nobody announced is a person's.
 
@@ -49,7 +54,7 @@ def announce(
         raise RefusedError(
             f"{skill_id} was changed {per_day} times by the agent within a day; change it tomorrow, or ask a person"
         )
-    values = {"author": author, "author_ref": author_ref, "reason": reason, "base_id": base_id}
+    values = {"author": author, "author_ref": author_ref, "reason": reason, "base_id": base_id, "source": source}
     if not scope.insert_new(skill_drafts, skill_id=skill_id, sha=sha, created_at=scope.now, **values):
         same = (skill_drafts.c.skill_id == skill_id) & (skill_drafts.c.sha == sha)
         scope.change(scope.update(skill_drafts).where(same).values(**values))
@@ -62,6 +67,20 @@ def find(scope: Scope, stem: str, sha: str) -> Draft | None:
     query = scope.select(skill_drafts).where(skill_drafts.c.skill_id == stem, skill_drafts.c.sha == sha)
     row = scope.first(query)
     return None if row is None else _draft(row)
+
+
+def untaken(scope: Scope, stem: str) -> Draft | None:
+    """The oldest change of a shipped skill that is to be taken in."""
+    query = scope.select(skill_drafts).where(skill_drafts.c.skill_id == stem, skill_drafts.c.source.is_not(None))
+    row = scope.first(query.order_by(skill_drafts.c.created_at, skill_drafts.c.sha).limit(1))
+    return None if row is None else _draft(row)
+
+
+def taken(scope: Scope, draft: Draft) -> None:
+    """It is a version by now, or was turned down; one that was announced again meanwhile is not."""
+    same = (skill_drafts.c.skill_id == draft.skill_id) & (skill_drafts.c.sha == draft.sha)
+    ours = same & (skill_drafts.c.author_ref == draft.author_ref)
+    scope.change(scope.update(skill_drafts).where(ours).values(source=None))
 
 
 def written_since(scope: Scope, stem: str, since: datetime) -> int:

@@ -144,7 +144,10 @@ def _body(skill: Skill, version: Version, asked: Sequence[str]) -> str:
     lines = [f"{version.manifest.title}: {version.manifest.purpose}", ""]
     if asked:
         lines += ["It would newly be allowed to:", *(f"- {says(permission)}" for permission in asked), ""]
-    lines.append(f"{who} wrote {skill.path} (SHA-256 {version.sha[:12]}).")
+    if skill.origin == "shipped" and version.author == "agent":
+        lines.append(f"{who} changed {skill.id}, whose file stays as it ships (SHA-256 {version.sha[:12]}).")
+    else:
+        lines.append(f"{who} wrote {skill.path} (SHA-256 {version.sha[:12]}).")
     if version.reason:
         lines.append(f"Why: {version.reason}")
     return "\n".join(lines)

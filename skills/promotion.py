@@ -90,6 +90,8 @@ def activate(scope: Scope, stem: str, version: Version) -> Skill:
     skill = book.locked(scope, stem)
     if skill.candidate_id != version.id or not skill.enabled:
         return skill
+    if version.author == "shipped" and skill.version_id not in {None, version.id}:
+        _tell_release(scope, skill, version, versions.get(scope, str(skill.version_id)))
     return point(scope, skill, version)
 
 
@@ -169,6 +171,16 @@ def _quarantined(
         return book.save(scope, replace(held, status="quarantined", failures=in_a_row))
     versions.stage(scope, previous.id, "active", restored=True)
     return book.save(scope, replace(held, version_id=previous.id))
+
+
+def _tell_release(scope: Scope, skill: Skill, version: Version, before: Version) -> None:
+    """A new release brings its own file: what the agent changed in the one before is not in it."""
+    if before.author == "agent":
+        told = (
+            f"{skill.id}: version {version.number} came with this release and serves in place of version "
+            f"{before.number}, which the agent had changed; `loopwright skills rollback {skill.id}` goes back to that"
+        )
+        notices.tell(scope, "ops", told, f"skill-release:{version.id}:{before.id}")
 
 
 def drop_candidate(scope: Scope, skill: Skill) -> None:

@@ -75,6 +75,7 @@ skill_drafts = sa.Table(
     sa.Column("author_ref", sa.String(160), nullable=False),
     sa.Column("reason", sa.Text, nullable=False),
     sa.Column("base_id", ID),
+    sa.Column("source", sa.Text),
     sa.Column("created_at", Utc, nullable=False),
     sa.PrimaryKeyConstraint("workspace_id", "skill_id", "sha"),
 )

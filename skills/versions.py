@@ -142,6 +142,13 @@ def listing(scope: Scope, stem: str, limit: int = 100) -> list[Version]:
     return [_version(row) for row in scope.rows(query.order_by(skill_versions.c.number.desc()).limit(limit))]
 
 
+def newest_shipped(scope: Scope, stem: str) -> Version | None:
+    """The last version that came with a release."""
+    query = scope.select(skill_versions).where(skill_versions.c.skill_id == stem, skill_versions.c.author == "shipped")
+    row = scope.first(query.order_by(skill_versions.c.number.desc()).limit(1))
+    return None if row is None else _version(row)
+
+
 def served_with(scope: Scope, stem: str, function_id: str, by: datetime | None = None) -> Version | None:
     """The version with this function that served last, or last began to serve by a moment, whatever became of it."""
     query = scope.select(skill_versions).where(

@@ -17,6 +17,10 @@ from skills.review.parts import ReviewParts
 from skills.review.rows import Review
 
 _OWN = "It is tried before it serves."
+_OF_THE_RELEASE = (
+    "It ships with Loopwright: its file stays as it is, and write_skill keeps your change as a version of this "
+    "workspace. It is tried before it serves."
+)
 _OF_A_PERSON = (
     "It is a person's own file: write_skill asks them on a card; save it with the card once they accept, and leave it "
     "as it is if they refuse."
@@ -41,18 +45,15 @@ def act(parts: ReviewParts, workspace_id: str, review_id: str) -> str:
         if proposal is not None and obstacle is None:
             told.append(_proposed(proposal))
             match book.get(scope, review.skill_id).origin:
-                case "agent":
-                    values["task_id"] = _ask_for_a_draft(scope, review, proposal, _OWN)
-                    told.append("The agent is asked to write it.")
                 case "person":
                     values["task_id"] = _ask_for_a_draft(scope, review, proposal, _OF_A_PERSON)
                     told.append("The agent is asked to write it; a card asks before the file is changed.")
+                case "shipped":
+                    values["task_id"] = _ask_for_a_draft(scope, review, proposal, _OF_THE_RELEASE)
+                    told.append("The agent is asked to write it; the shipped file stays as it is.")
                 case _:
-                    values["verdict"] = {**verdict, "told": "people"}
-                    told.append(
-                        f"It ships with Loopwright: `loopwright skills new NAME --from {review.skill_id}` makes a copy "
-                        "that can be changed."
-                    )
+                    values["task_id"] = _ask_for_a_draft(scope, review, proposal, _OWN)
+                    told.append("The agent is asked to write it.")
         elif obstacle is not None:
             values["verdict"] = {**verdict, "reason": obstacle}
         if told:

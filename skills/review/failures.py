@@ -100,7 +100,7 @@ def _why_not(scope: Scope, parts: ReviewParts, skill: Skill, version: Version | 
     by_repair = behind is not None and behind.cause.startswith(REPAIR)
     return repair.why_not(
         repair.Facts(
-            by_agent=skill.origin == "agent" and version.author == "agent",
+            by_agent=skill.origin != "person" and version.author == "agent",
             retired=skill.status == "retired",
             was_current=version.id == newest.id,
             newest_is_repair=by_repair and newest.created_at > scope.now - WITHIN,

@@ -98,8 +98,7 @@ def _change_of(scope: Scope, before: Review, serving: Version | None) -> Version
         if version.created_at < before.at or version.active_at is None:
             continue
         task = task_behind(scope, version)
-        # What was proposed to people is theirs to do in whichever way.
-        if before.task_id is None or (task is not None and task.id == before.task_id):
+        if task is not None and task.id == before.task_id:
             return version
     return None
 
@@ -117,8 +116,7 @@ def _compared(
 def _given_up(parts: ReviewParts, workspace_id: str, before: Review) -> bool:
     if _age(parts.database.clock.now(), before) > PENDING:
         return True
-    if before.task_id is None:
-        return False
+    assert before.task_id is not None
     with parts.database.reading(workspace_id) as scope:
         try:
             return tasks.get(scope, before.task_id).status in tasks.ENDED

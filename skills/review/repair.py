@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Facts:
-    """`by_agent`: the agent wrote the version that failed, in its own folder. `was_current`: the failed run ran on the
-    newest version. `newest_is_repair`: that version was written by a repair task within a day. `today` counts the
-    repairs of this skill on this date of the workspace.
+    """`by_agent`: the agent wrote the version that failed, and it is in no file of a person's. `was_current`: the
+    failed run ran on the newest version. `newest_is_repair`: that version was written by a repair task within a day.
+    `today` counts the repairs of this skill on this date of the workspace.
     """
 
     by_agent: bool
@@ -24,7 +24,7 @@ class Facts:
 def why_not(facts: Facts) -> str | None:
     """None when a repair may be asked for."""
     if not facts.by_agent:
-        return "a person wrote it, or it is shipped: a person corrects it"
+        return "the agent did not write it, or it is a person's file: a person corrects it"
     if facts.retired:
         return "it is retired"
     if not facts.was_current:

@@ -111,8 +111,7 @@ def unproven(scope: Scope, skill_id: str) -> Review | None:
     """The newest review that proposed something and whose prediction no later review could judge yet."""
     told: set[str] = set()
     for review in of_skill(scope, skill_id):
-        handed_on = review.task_id is not None or (review.verdict or {}).get("told")
-        if review.state == "done" and handed_on and review.prediction is not None:
+        if review.state == "done" and review.task_id is not None and review.prediction is not None:
             return None if review.id in told else review
         if review.comparison is not None and review.comparison.get("outcome") != "too_few":
             told.add(str(review.comparison.get("review_id")))

@@ -68,6 +68,9 @@ class SkillDesk:
         """A person's own file of this name."""
         return files_in(people_folders(self.home, self.skill_path)).get(name)
 
+    def is_shipped(self, name: str) -> bool:
+        return name in files_in((SHIPPED,))
+
     def write(self, stem: str, source: bytes) -> None:
         """Save one of the agent's files."""
         self.folder.mkdir(parents=True, exist_ok=True)

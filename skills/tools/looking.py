@@ -80,7 +80,9 @@ class ReadSkill:
                 raise NotFoundError(f"there is no skill {stem}; there are {', '.join(sorted(files)) or 'none'}")
             return {"skill_id": stem, "status": "checking"}, path.read_text(encoding="utf-8", errors="replace")
         version = versions.by_number(scope, stem, number) if number is not None else shown_version(scope, skill)
-        saved = self._saved(files, stem, version) if number is None else None
+        # What the agent changed in a shipped skill is in no file: the book alone says what serves.
+        in_book = number is not None or (skill.origin == "shipped" and version is not None)
+        saved = None if in_book else self._saved(files, stem, version)
         facts: dict[str, Any] = {"skill_id": stem, "status": skill.status, "origin": skill.origin}
         if version is not None:
             facts |= _version_facts(scope, version)

@@ -77,7 +77,8 @@ class WriteSkill:
         "Write a durable skill, one Python file, or a new version of one: read the guide `writing-skills` first. It is "
         "checked before it is saved; `problems` name line, reason and fix: correct them all and write again. A good "
         "file goes live by itself, or waits for a person's card when it asks for new permissions. A person's own file "
-        "is changed upon its base_version only, and after they accept the change on a card."
+        "is changed upon its base_version only, and after they accept the change on a card. So is a shipped one, but "
+        "without a card: your change is kept as a version, and the shipped file stays as it is."
     )
     arguments: type[BaseModel] = WriteSkillArguments
 
@@ -93,6 +94,8 @@ class WriteSkill:
             return self._proposed(call, of_people, arguments)
         if arguments.card_id is not None:
             raise InvalidError(f"{arguments.name[:80]} is no person's file: give the source, or edits of base_version")
+        if arguments.base_version is not None and self._desk.is_shipped(arguments.name):
+            return self._upon_release(call, arguments.name, arguments)
         stem = self._desk.free_stem(arguments.name)
         text = self._text(call, stem, arguments)
         source = text.encode("utf-8", "surrogatepass")
@@ -152,6 +155,32 @@ class WriteSkill:
         if fresh:
             save(path, change.source.encode())
         return self._result(stem, self._word(call, stem, sha, _ON_ITS_WAY | _OLD if fresh else _ON_ITS_WAY))
+
+    def _upon_release(self, call: CallContext, stem: str, arguments: WriteSkillArguments) -> ToolResult:
+        """A version of a shipped skill, handed to the sidecar by the draft: its file is the release's."""
+        text = self._text(call, stem, arguments)
+        sha = sha_of(text.encode("utf-8", "surrogatepass"))
+        if (refused := self._refused(call, stem, text)) is not None:
+            return refused
+        with call.transaction("skill.announced") as scope:
+            skill = book.locked(scope, stem)
+            known, seen = drafts.find(scope, stem, sha), fate.of_save(scope, stem, sha)
+            made_again = known is not None and known.author_ref == call.call_id
+            if seen.state not in {"active", "refused"} and not made_again:
+                drafts.announce(
+                    scope,
+                    skill_id=stem,
+                    sha=sha,
+                    author="agent",
+                    author_ref=call.call_id,
+                    reason=arguments.reason,
+                    base_id=versions.by_number(scope, stem, arguments.base_version or 0).id,
+                    per_day=self._desk.edits_per_day,
+                    source=text,
+                )
+                book.touch(scope, skill)
+        passing = _ON_ITS_WAY if made_again else _ON_ITS_WAY | _OLD
+        return self._result(stem, self._word(call, stem, sha, passing))
 
     @staticmethod
     def _text(call: CallContext, stem: str, arguments: WriteSkillArguments) -> str:

@@ -481,6 +481,7 @@ def upgrade() -> None:
         sa.Column("author_ref", sa.String(length=160), nullable=False),
         sa.Column("reason", sa.Text(), nullable=False),
         sa.Column("base_id", sa.String(length=64), nullable=True),
+        sa.Column("source", sa.Text(), nullable=True),
         sa.Column("created_at", core.columns.Utc(), nullable=False),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspaces.id"], name=op.f("fk_skill_drafts_workspace_id")),
         sa.PrimaryKeyConstraint("workspace_id", "skill_id", "sha", name=op.f("pk_skill_drafts")),

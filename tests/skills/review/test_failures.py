@@ -91,16 +91,24 @@ def test_what_a_run_says_stays_data(store: Store) -> None:
     assert HOSTILE not in task.goal
 
 
-@pytest.mark.parametrize("author", ["person", "shipped"])
-def test_a_file_of_others_is_not_repaired_by_the_agent(store: Store, author: str) -> None:
+def test_a_file_of_others_is_not_repaired_by_the_agent(store: Store) -> None:
     version = skill(store)
     with store.database.transaction(store.workspace_id) as scope:
-        scope.change(scope.update(skill_rows).where(skill_rows.c.id == "watch").values(origin=author))
+        scope.change(scope.update(skill_rows).where(skill_rows.c.id == "watch").values(origin="person"))
 
     assert "a person corrects it" in tell(parts(store), failed(store, version))
     assert "a person corrects it" in tell(parts(store), failed(store, skill(store, "own", "person"), "run2"))
     assert _tasks(store) == []
     assert len(_notices(store)) == 2
+
+
+def test_of_a_shipped_skill_the_agent_repairs_its_own_change_only(store: Store) -> None:
+    shipped, changed = skill(store, "watch", "person"), skill(store, "other")
+    with store.database.transaction(store.workspace_id) as scope:
+        scope.change(scope.update(skill_rows).values(origin="shipped"))
+
+    assert "a person corrects it" in tell(parts(store), failed(store, shipped))
+    assert tell(parts(store), failed(store, changed, "run2")) == "repair"
 
 
 def test_at_most_so_many_repairs_a_day_and_skill(store: Store) -> None:

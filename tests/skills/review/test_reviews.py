@@ -21,7 +21,7 @@ from skills.tables import skill_versions
 from skills.tables import skills as skill_rows
 from skills.versions import Version
 from tests.skills.review.history import Remembering, ask, begin, change, parts, past, review, skill
-from tests.skills.saved import live, saved
+from tests.skills.saved import saved
 from tests.support.databases import Store
 
 NOISY = ["false alarm"] * 4 + ["real"]
@@ -267,21 +267,22 @@ def test_a_proposal_for_a_persons_file_becomes_the_agents_task_which_asks_before
     assert _notices(store)[0].endswith("a card asks before the file is changed.")
 
 
-def test_a_proposal_for_a_shipped_file_is_told_to_people_and_compared_all_the_same(store: Store) -> None:
+def test_a_proposal_for_a_shipped_skill_is_the_agents_to_write_and_its_file_stays(store: Store) -> None:
     version = skill(store)
     past(store, version, 8, NOISY)
     with store.database.transaction(store.workspace_id) as scope:
         scope.change(scope.update(skill_rows).where(skill_rows.c.id == "watch").values(origin="shipped"))
     proposed = review(store, parts(store, change(evidence=_evidence(version))))
-    with store.database.transaction(store.workspace_id) as scope:
-        own = live(scope, "watch", "SENSITIVITY = 0.5\n")
-        assert tasks.listing(scope) == []
+    words, data = _order(store, proposed)
+    own = _written_by(store, proposed.task_id or "", "SENSITIVITY = 0.5\n")
     past(store, own, 6)
 
     compared = review(store, parts(store, {"decision": "keep"}))
 
-    assert _notices(store)[0].endswith("--from watch` makes a copy that can be changed.")
-    assert (proposed.task_id, (compared.comparison or {})["outcome"]) == (None, "kept")
+    assert "its file stays as it is" in words
+    assert data["base_version"] == 1
+    assert _notices(store)[0].endswith("The agent is asked to write it; the shipped file stays as it is.")
+    assert (compared.comparison or {})["outcome"] == "kept"
 
 
 def test_while_the_agent_is_at_work_on_a_proposal_no_second_one_is_made(store: Store) -> None:
