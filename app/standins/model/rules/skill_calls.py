@@ -55,6 +55,12 @@ def written(made: Sequence[Made], name: str) -> Mapping[str, Any] | None:
     return saved[-1] if saved else None
 
 
+def proposed(one: Made) -> Mapping[str, Any] | None:
+    """The answer of a write that asks a person on a card before it changes their file."""
+    told = _told(one)
+    return told if told.get("written") is False and told.get("card_id") else None
+
+
 def problems_of(one: Made) -> list[Mapping[str, Any]]:
     listed = _told(one).get("problems")
     return [row for row in listed if isinstance(row, Mapping)] if isinstance(listed, list) else []

@@ -18,6 +18,8 @@ _EN = {
     "cards": "Please look at the open cards: they say what is asked for.",
     "address": "I do not know where your metrics are, so they ask {host}. Tell me the address if that is wrong.",
     "unchanged": "Nothing had to change.",
+    "proposed": "The card shows how I would change {skill}. Its file stays as it is until you accept.",
+    "left": "{skill} stays as it is, since you refused the change.",
     "only": "I wrote these skills by a pattern: I can move them to another metrics address, or make them more or less"
     " sensitive.",
     "no_pattern": "I cannot read the skills that I would take as a pattern.",
@@ -39,6 +41,8 @@ _FR = {
     "cards": "Regardez les cartes ouvertes : elles disent ce qui est demandé.",
     "address": "Je ne sais pas où sont vos métriques ; je demande donc {host}. Dites-moi l'adresse si c'est une autre.",
     "unchanged": "Il n'y avait rien à changer.",
+    "proposed": "La carte montre comment je changerais {skill}. Son fichier reste tel quel jusqu'à votre accord.",
+    "left": "{skill} reste telle quelle, puisque vous avez refusé le changement.",
     "only": "J'ai écrit ces fonctions d'après un modèle : je peux les tourner vers une autre adresse de métriques, ou"
     " les rendre plus ou moins sensibles.",
     "no_pattern": "Je ne peux pas lire les fonctions que je prendrais pour modèle.",

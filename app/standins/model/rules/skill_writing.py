@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,12 +37,26 @@ def write(draft: Draft, made: Sequence[Made], language: str) -> Reply:
     if not before:
         return Reply(calls=[draft.call(draft.source)])
     last = before[-1]
+    if (asked := skill_calls.proposed(last)) is not None:
+        return _upon_card(draft, asked, language)
     problems = skill_calls.problems_of(last)
     source = skill_source.repaired(str(last.arguments.get("source") or draft.source), problems)
     if len(before) >= MOST_TRIES or source == last.arguments.get("source"):
         told = "; ".join(f"line {one.get('line')}: {one.get('reason')}" for one in problems[:3])
         return Reply(say(language, "not_written", skill=draft.name, why=told or skill_calls.error_of(last)))
     return Reply(calls=[draft.call(source)])
+
+
+def _upon_card(draft: Draft, asked: Mapping[str, Any], language: str) -> Reply:
+    """A person's own file: it is saved once they accept the change, and left alone if they do not."""
+    match asked.get("status"):
+        case "granted":
+            arguments = {"name": draft.name, "reason": draft.reason, "card_id": asked["card_id"]}
+            return Reply(calls=[Call("write_skill", arguments)])
+        case "denied":
+            return Reply(say(language, "left", skill=draft.name))
+        case _:
+            return Reply(say(language, "proposed", skill=draft.name))
 
 
 def reading(calls: Sequence[Call], made: Sequence[Made], language: str) -> Reply:
