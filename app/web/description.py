@@ -1,18 +1,20 @@
-"""The API's description (OpenAPI 3.1), made from the routes and the models that read their bodies."""
+"""The API's description (OpenAPI 3.1), made from the routes, the models of their bodies, and the types they answer."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Literal
 
-from pydantic.json_schema import models_json_schema
+from pydantic import TypeAdapter
+from typing_extensions import TypedDict
 
+from app.web.api.open_doors import TakenNews
 from app.web.endpoints import Rule
+from app.web.problems import Problem
 
 _ARGUMENT = re.compile(r"<(\w+)>")
-_PROBLEM = {"description": "What went wrong", "content": {"application/problem+json": {}}}
 _FILE = {
     "type": "object",
     "required": ["file"],
@@ -20,29 +22,59 @@ _FILE = {
 }
 
 
-def description(rules: Sequence[Rule]) -> dict[str, Any]:
-    """The routes with their queries and bodies, and the two that a signature opens."""
-    bodies = sorted({rule.body for rule in rules if rule.body is not None}, key=lambda body: body.__name__)
-    references, schemas = models_json_schema(
-        [(body, "validation") for body in bodies], ref_template="#/components/schemas/{model}"
-    )
+class Description(TypedDict):
+    """An OpenAPI document."""
+
+    openapi: str
+    info: dict[str, str]
+    paths: dict[str, Any]
+    components: dict[str, Any]
+    security: list[dict[str, list[str]]]
+
+
+Way = Literal["validation", "serialization"]
+"""Whether a type is read from a body, or written into an answer."""
+
+
+class _Schemas:
+    """The schemas of all types that come in and go out, each named once and referred to from then on."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        bodies = {rule.body: None for rule in rules if rule.body is not None}
+        answers = [Problem, TakenNews, *(rule.answers for rule in rules if rule.answers is not None)]
+        self._known: list[tuple[Any, Way]] = [
+            *((body, "validation") for body in sorted(bodies, key=lambda body: body.__name__)),
+            *((answer, "serialization") for answer in answers),
+        ]
+        self._found, together = TypeAdapter.json_schemas(
+            [(n, way, TypeAdapter(one)) for n, (one, way) in enumerate(self._known)],
+            ref_template="#/components/schemas/{model}",
+        )
+        self.named = together.get("$defs", {})
+
+    def of(self, one: Any, way: Way) -> dict[str, Any]:
+        return self._found[self._known.index((one, way)), way]
+
+
+def description(rules: Sequence[Rule]) -> Description:
+    """The routes with their queries, bodies and answers, and the two that a signature opens."""
+    schemas = _Schemas(rules)
     paths: dict[str, dict[str, Any]] = {}
     for rule in rules:
-        reference = None if rule.body is None else references[(rule.body, "validation")]
-        paths.setdefault(_ARGUMENT.sub(r"{\1}", rule.path), {})[rule.method.lower()] = _operation(rule, reference)
+        paths.setdefault(_ARGUMENT.sub(r"{\1}", rule.path), {})[rule.method.lower()] = _operation(rule, schemas)
     return {
         "openapi": "3.1.0",
         "info": {"title": "Loopwright", "version": version("loopwright")},
-        "paths": paths | _signed(),
+        "paths": paths | _signed(schemas),
         "components": {
-            "schemas": schemas.get("$defs", {}),
+            "schemas": schemas.named,
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
         },
         "security": [{"key": []}],
     }
 
 
-def _operation(rule: Rule, body: dict[str, Any] | None) -> dict[str, Any]:
+def _operation(rule: Rule, schemas: _Schemas) -> dict[str, Any]:
     operation: dict[str, Any] = {
         "summary": rule.summary,
         "description": f"Needs the scope `{rule.scope}`.",
@@ -50,12 +82,23 @@ def _operation(rule: Rule, body: dict[str, Any] | None) -> dict[str, Any]:
             *(_parameter(name, "path") for name in _ARGUMENT.findall(rule.path)),
             *(_parameter(name, "query", meaning) for name, meaning in rule.query.items()),
         ],
-        "responses": {str(rule.status): {"description": "Done"}, "default": _PROBLEM},
+        "responses": {str(rule.status): _done(rule, schemas), "default": _problem("What went wrong", schemas)},
     }
-    if body is not None:
+    if rule.body is not None:
+        body = schemas.of(rule.body, "validation")
         file = {"multipart/form-data": {"schema": _FILE}} if rule.takes_file else {}
         operation["requestBody"] = {"content": {"application/json": {"schema": body}, **file}}
     return operation
+
+
+def _done(rule: Rule, schemas: _Schemas) -> dict[str, Any]:
+    shape = {} if rule.answers is None else {"schema": schemas.of(rule.answers, "serialization")}
+    return {"description": "Done", "content": {rule.media: shape}}
+
+
+def _problem(said: str, schemas: _Schemas) -> dict[str, Any]:
+    shape = schemas.of(Problem, "serialization")
+    return {"description": said, "content": {"application/problem+json": {"schema": shape}}}
 
 
 def _parameter(name: str, place: str, meaning: str = "", *, required: bool = False) -> dict[str, Any]:
@@ -63,17 +106,20 @@ def _parameter(name: str, place: str, meaning: str = "", *, required: bool = Fal
     return told | ({"description": meaning} if meaning else {})
 
 
-def _signed() -> dict[str, Any]:
+def _signed(schemas: _Schemas) -> dict[str, Any]:
     """They take no key: the provider signs what it sends, and we sign the addresses that it is given."""
     callback = {
         "summary": "A provider's news of a job, signed by it",
         "security": [],
         "parameters": [_parameter("provider", "path")],
         "responses": {
-            "200": {"description": "Taken in, or known already"},
-            "403": {"description": "The signature is none of this provider's, or too old"},
-            "404": {"description": "There is no such provider, or it has no such job of ours yet: send it again"},
-            "422": {"description": "It cannot be read, or is larger than news of a job may be"},
+            "200": {
+                "description": "Taken in, or known already",
+                "content": {"application/json": {"schema": schemas.of(TakenNews, "serialization")}},
+            },
+            "403": _problem("The signature is none of this provider's, or too old", schemas),
+            "404": _problem("There is no such provider, or it has no such job of ours yet: send it again", schemas),
+            "422": _problem("It cannot be read, or is larger than news of a job may be", schemas),
         },
     }
     asset = {
@@ -85,9 +131,9 @@ def _signed() -> dict[str, Any]:
             _parameter("sig", "query", "our signature", required=True),
         ],
         "responses": {
-            "200": {"description": "The bytes"},
-            "403": {"description": "Not signed by us, or no longer valid"},
-            "404": {"description": "There are no such bytes"},
+            "200": {"description": "The bytes", "content": {"application/octet-stream": {}}},
+            "403": _problem("Not signed by us, or no longer valid", schemas),
+            "404": _problem("There are no such bytes", schemas),
         },
     }
     return {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, get_type_hints
 
 from flask import Blueprint, Response, jsonify, request
 from pydantic import BaseModel
@@ -37,6 +37,9 @@ class Rule:
     query: Mapping[str, str] = field(default_factory=lambda: NO_QUERY)
     """What may stand in the query, and what it means."""
     takes_file: bool = False
+    answers: Any = None
+    """The type that its answer in JSON has; None where it answers something else, in the media type `media`."""
+    media: str = "application/json"
 
 
 class Door:
@@ -57,7 +60,8 @@ class Door:
                 with self.parts.database.reading(speaker.workspace_id) as reading:
                     return _respond(handler(reading, speaker, **arguments), 200)
 
-            self.serves("GET", path, summary, scope=scope, query=query)(view, handler.__name__)
+            described = self.serves("GET", path, summary, scope=scope, query=query, answers=_answers(handler))
+            described(view, handler.__name__)
 
         return register
 
@@ -100,7 +104,15 @@ class Door:
                 return self._act(speaker, ask, status, handle, told_once, f"web.{handler.__name__}")
 
             described = self.serves(
-                method, path, summary, scope=scope, body=body, status=status, limit=limit, takes_file=takes_file
+                method,
+                path,
+                summary,
+                scope=scope,
+                body=body,
+                status=status,
+                limit=limit,
+                takes_file=takes_file,
+                answers=_answers(handler),
             )
             described(view, handler.__name__)
 
@@ -118,6 +130,8 @@ class Door:
         limit: int = JSON_LIMIT,
         query: Mapping[str, str] = NO_QUERY,
         takes_file: bool = False,
+        answers: Any = None,
+        media: str = "application/json",
     ) -> Callable[[View, str], None]:
         """Any other route: `view(speaker, **arguments)` makes the whole response itself."""
 
@@ -125,7 +139,7 @@ class Door:
             guarded = self.guard(scope, view, limit)
             self.blueprint.add_url_rule(path, f"{method.lower()}_{name}", guarded, methods=[method])
             shown = None if body is Nothing else body
-            self.rules.append(Rule(method, path, scope, summary, shown, status, query, takes_file))
+            self.rules.append(Rule(method, path, scope, summary, shown, status, query, takes_file, answers, media))
 
         return register
 
@@ -164,6 +178,11 @@ class Door:
                     secret = {} if told_once is None else {told_once: None}
                     replies.finish(scope, ask, replies.Kept(status, {**kept.body, **secret}))
         return _respond(kept.body, kept.status)
+
+
+def _answers(handler: Callable[..., Answer]) -> Any:
+    """The type that a handler says it answers: what checks its code describes its answers too."""
+    return get_type_hints(handler, include_extras=True)["return"]
 
 
 def _refuse_nul() -> None:

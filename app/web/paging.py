@@ -5,11 +5,12 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Generic, TypeVar
 
 from flask import request
+from typing_extensions import TypedDict
 
 from core.errors import InvalidError
 
@@ -22,6 +23,14 @@ LISTED = {
 """What every list takes in its query."""
 Place = tuple[datetime, str]
 T = TypeVar("T")
+Item = TypeVar("Item")
+
+
+class Listed(TypedDict, Generic[Item]):
+    """One page of a list; `next` is the cursor of what follows, or null at the end."""
+
+    items: list[Item]
+    next: str | None
 
 
 def page_size() -> int:
@@ -52,9 +61,7 @@ def cursor(at: datetime, last_id: str) -> str:
     return base64.urlsafe_b64encode(packed).decode().rstrip("=")
 
 
-def page(
-    rows: Sequence[T], size: int, show: Callable[[T], Mapping[str, Any]], where: Callable[[T], Place]
-) -> dict[str, Any]:
+def page(rows: Sequence[T], size: int, show: Callable[[T], Item], where: Callable[[T], Place]) -> Listed[Item]:
     """`rows` holds one more than `size` when there is a next page."""
     shown = rows[:size]
     following = cursor(*where(shown[-1])) if len(rows) > size else None

@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from flask import Flask, Response, request
 from sqlalchemy.exc import OperationalError
+from typing_extensions import TypedDict
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
 from core.errors import (
@@ -45,6 +46,16 @@ _ADVICE = {
     404: "there is nothing at this address; see /api/v1/openapi.json",
     405: "this address does not take {method}; see /api/v1/openapi.json",
 }
+
+
+class Problem(TypedDict):
+    """What went wrong (RFC 9457): `code` names it for programs, `detail` says what to do. Some have further members."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
 
 
 class NotSignedInError(LoopwrightError):
@@ -89,8 +100,8 @@ _OWN_STATUS: dict[type[LoopwrightError], int] = {
 
 def problem(status: int, detail: str, code: str, facts: Mapping[str, object] = MappingProxyType({})) -> Response:
     """A problem document; `facts` are further members for programs, which take none of its own names."""
-    body = {**facts, "type": "about:blank", "title": _title(status), "status": status, "detail": detail, "code": code}
-    answer = Response(json.dumps(body, default=str), status, content_type="application/problem+json")
+    own: Problem = {"type": "about:blank", "title": _title(status), "status": status, "detail": detail, "code": code}
+    answer = Response(json.dumps({**facts, **own}, default=str), status, content_type="application/problem+json")
     if status == 401:
         answer.headers["WWW-Authenticate"] = 'Bearer realm="loopwright"'
     if status == 503:

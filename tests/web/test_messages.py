@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from core import identity
-from runtime import control, messages, tasks
+from runtime import cards, control, messages, tasks
 from tests.web.site.site import Site
 from tests.web.test_access import bearer, new_key
 
@@ -206,3 +206,27 @@ def test_a_text_of_which_something_is_seen_stays_as_it_is(site: Site, text: str)
     message_id = site.say(text)
 
     assert site.get(f"/api/v1/messages/{message_id}")["text"] == text
+
+
+def test_the_words_that_answer_where_a_message_belongs_are_parts_of_it(site: Site) -> None:
+    # Given a message that a question is open about
+    message_id = site.say("make the set warmer")
+    with site.writing() as scope:
+        card = cards.open_card(
+            scope,
+            kind="clarify",
+            title="Which one?",
+            body="",
+            options=[{"id": "new", "label": "A new task"}],
+            cause=f"route:{message_id}",
+            message_id=message_id,
+        )
+
+    # When it is answered in words, and once in words that are taken back
+    answered = site.say("the poster set, and darker too", card_id=card.id)
+    site.post(f"/api/v1/messages/{site.say('no', card_id=card.id)}/withdraw")
+    site.say("something else")
+
+    # Then the message names the words that are one request with it
+    assert site.get(f"/api/v1/messages/{message_id}")["parts"] == [answered]
+    assert site.get(f"/api/v1/messages/{answered}")["parts"] == []

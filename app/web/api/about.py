@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import sqlalchemy as sa
 from flask import Response, jsonify
 
-from app.web.description import description
+from app.web.description import Description, description
 from app.web.endpoints import Door, Rule
 from app.web.parts import WebParts
 from app.web.stream.hub import Hub
@@ -37,8 +37,12 @@ def about_api(parts: WebParts, hub: Hub, rules: Callable[[], Sequence[Rule]]) ->
             text = numbers(scope, hub.open_streams)
         return Response(text, content_type="text/plain; version=0.0.4; charset=utf-8")
 
-    door.serves("GET", "/api/v1/openapi.json", "This description", scope="read")(openapi, "openapi")
-    door.serves("GET", "/metrics", "Numbers of the workspace, for Prometheus", scope="read")(metrics, "metrics")
+    door.serves("GET", "/api/v1/openapi.json", "This description", scope="read", answers=Description)(
+        openapi, "openapi"
+    )
+    door.serves("GET", "/metrics", "Numbers of the workspace, for Prometheus", scope="read", media="text/plain")(
+        metrics, "metrics"
+    )
     return door
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing_extensions import TypedDict
 
 from app.web.amounts import Sum
 from app.web.bodies import Body
-from app.web.endpoints import Answer, Door
+from app.web.endpoints import Door
 from app.web.parts import WebParts
-from app.web.presenters.values import plain
+from app.web.presenters.values import Amount, plain
 from app.web.speaking import only_a_person
 from core.database import Scope
 from core.identity import Speaker
@@ -24,15 +24,24 @@ class PutBudget(Body):
     free_per_day: Sum | None = None
 
 
+class BudgetShape(TypedDict):
+    currency: str
+    balance: Amount
+    free_per_operation: Amount
+    free_per_day: Amount
+    spent_today: Amount
+    reserved: Amount
+
+
 def budget_api(parts: WebParts) -> Door:
     door = Door(parts, "budget_api")
 
     @door.reads("/api/v1/budget", "Balance, free allowances, today's spending")
-    def get_budget(scope: Scope, speaker: Speaker) -> Answer:
+    def get_budget(scope: Scope, speaker: Speaker) -> BudgetShape:
         return budget_shape(scope)
 
     @door.acts("/api/v1/budget", "Set parts of the budget", body=PutBudget, method="PUT", scope="admin")
-    def put_budget(scope: Scope, speaker: Speaker, body: PutBudget) -> dict[str, Any]:
+    def put_budget(scope: Scope, speaker: Speaker, body: PutBudget) -> BudgetShape:
         only_a_person(speaker, "say what may be spent")
         now = credits.lock(scope)
         if body.balance is not None and body.balance != now.balance:
@@ -46,7 +55,7 @@ def budget_api(parts: WebParts) -> Door:
     return door
 
 
-def budget_shape(scope: Scope) -> dict[str, Any]:
+def budget_shape(scope: Scope) -> BudgetShape:
     now = credits.budget(scope)
     return {
         "currency": now.currency,

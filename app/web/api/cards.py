@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from flask import request
 from pydantic import Field
 
 from app.web import paging
 from app.web.bodies import Body
-from app.web.endpoints import Answer, Door
+from app.web.endpoints import Door
 from app.web.parts import WebParts
-from app.web.presenters.card import card_by_id, card_shape
+from app.web.presenters.card import CardShape, card_by_id, card_shape
 from core.database import Scope
 from core.errors import InvalidError
 from core.identity import Speaker
@@ -33,7 +31,7 @@ def cards_api(parts: WebParts) -> Door:
         "Cards, oldest first; `state=open` for those that wait",
         query={"state": "only those that stand so", "task_id": "only those of a task", **paging.LISTED},
     )
-    def list_cards(scope: Scope, speaker: Speaker) -> Answer:
+    def list_cards(scope: Scope, speaker: Speaker) -> paging.Listed[CardShape]:
         size = paging.page_size()
         state = request.args.get("state")
         if state is not None and state not in STATES:
@@ -44,7 +42,7 @@ def cards_api(parts: WebParts) -> Door:
         return paging.page(found, size, card_shape, lambda card: (card.created_at, card.id))
 
     @door.reads("/api/v1/cards/<card_id>", "A card")
-    def get_card(scope: Scope, speaker: Speaker, card_id: str) -> Answer:
+    def get_card(scope: Scope, speaker: Speaker, card_id: str) -> CardShape:
         return card_by_id(scope, card_id)
 
     @door.acts(
@@ -53,7 +51,7 @@ def cards_api(parts: WebParts) -> Door:
         body=AnswerCard,
         scope="approve",
     )
-    def answer_card(scope: Scope, speaker: Speaker, body: AnswerCard, card_id: str) -> dict[str, Any]:
+    def answer_card(scope: Scope, speaker: Speaker, body: AnswerCard, card_id: str) -> CardShape:
         answered = cards.answer(
             scope,
             card_id,

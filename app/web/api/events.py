@@ -32,6 +32,7 @@ def events_api(parts: WebParts, hub: Hub) -> Door:
         "/api/v1/events",
         "Changes in order, from `Last-Event-ID` (or `last_event_id=`) on",
         scope="read",
+        media="text/event-stream",
         query={"last_event_id": "the last change that was seen, where a header cannot be sent"},
     )(get_events, "get_events")
     return door

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
+from typing_extensions import TypedDict
 
+from app.web import paging
 from app.web.bodies import Body
-from app.web.endpoints import Answer, Door
+from app.web.endpoints import Door
 from app.web.parts import WebParts
-from app.web.presenters.values import moment
+from app.web.presenters.values import Moment, moment
 from app.web.speaking import only_a_person
 from core import identity
 from core.database import Scope
@@ -22,11 +24,27 @@ class NewKey(Body):
     speaks_as: Literal["person", "program"] = "person"
 
 
+class KeyShape(TypedDict):
+    id: str
+    name: str
+    person_id: str
+    scopes: list[str]
+    speaks_as: str
+    created_at: Moment
+    revoked_at: Moment | None
+
+
+class NewKeyShape(KeyShape):
+    """`key` is its secret, and null when the answer is repeated."""
+
+    key: str | None
+
+
 def keys_api(parts: WebParts) -> Door:
     door = Door(parts, "keys_api")
 
     @door.reads("/api/v1/keys", "Keys, without their secrets", scope="admin")
-    def list_keys(scope: Scope, speaker: Speaker) -> Answer:
+    def list_keys(scope: Scope, speaker: Speaker) -> paging.Listed[KeyShape]:
         return {"items": [key_shape(key) for key in identity.list_keys(scope)], "next": None}
 
     @door.acts(
@@ -37,7 +55,7 @@ def keys_api(parts: WebParts) -> Door:
         status=201,
         told_once="key",
     )
-    def post_key(scope: Scope, speaker: Speaker, body: NewKey) -> dict[str, Any]:
+    def post_key(scope: Scope, speaker: Speaker, body: NewKey) -> NewKeyShape:
         _grantable(speaker, body)
         raw = identity.new_raw_key()
         made = identity.create_key(
@@ -51,7 +69,7 @@ def keys_api(parts: WebParts) -> Door:
         return {**key_shape(made), "key": raw}
 
     @door.acts("/api/v1/keys/<key_id>", "Revoke a key for good", method="DELETE", scope="admin")
-    def delete_key(scope: Scope, speaker: Speaker, body: Body, key_id: str) -> dict[str, Any]:
+    def delete_key(scope: Scope, speaker: Speaker, body: Body, key_id: str) -> KeyShape:
         if key_id != speaker.key_id:
             only_a_person(speaker, "take another's key away")
         return key_shape(identity.revoke_key(scope, key_id))
@@ -66,7 +84,7 @@ def _grantable(speaker: Speaker, body: NewKey) -> None:
         only_a_person(speaker, f"make a key with {', '.join(beyond)}" if beyond else "make a person's key")
 
 
-def key_shape(key: Key) -> dict[str, Any]:
+def key_shape(key: Key) -> KeyShape:
     return {
         "id": key.id,
         "name": key.name,

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
 
 from flask import Response, jsonify, request
 from pydantic import Field
+from typing_extensions import TypedDict
 
 from app.web import paging
 from app.web.bodies import Body
-from app.web.endpoints import Answer, Door
+from app.web.endpoints import Door
 from app.web.parts import WebParts
-from app.web.presenters.fact import fact_by_id, fact_shapes, receipt_shape
+from app.web.presenters.fact import FactShape, ReceiptShape, fact_by_id, fact_shapes, receipt_shape
 from app.web.speaking import only_a_person
 from core.database import Scope
 from core.errors import InvalidError, NotFoundError
@@ -38,17 +38,27 @@ class Prepared(Body):
     vector: Vector
 
 
+class AskedOn(TypedDict):
+    """The card that asks; it is open."""
+
+    card_id: str
+
+
+class Rebuilt(TypedDict):
+    state: str
+
+
 def memory_api(parts: WebParts) -> Door:
     door = Door(parts, "memory_api")
     _register_list(door)
     _register_commands(door)
 
     @door.reads("/api/v1/memory/<fact_id>", "A fact with its versions and the evidence for them")
-    def get_fact(scope: Scope, speaker: Speaker, fact_id: str) -> Answer:
+    def get_fact(scope: Scope, speaker: Speaker, fact_id: str) -> FactShape:
         return fact_by_id(scope, fact_id, speaker.person_id)
 
     @door.reads("/api/v1/memory/receipts/<card_id>", "What became of a forget, and the proof that nothing is left")
-    def get_receipt(scope: Scope, speaker: Speaker, card_id: str) -> Answer:
+    def get_receipt(scope: Scope, speaker: Speaker, card_id: str) -> ReceiptShape:
         receipt = receipts.get(scope, card_id)
         if receipt.person_id != speaker.person_id:
             raise NotFoundError(f"nothing was forgotten on the card {card_id}")
@@ -72,7 +82,7 @@ def _register_list(door: Door) -> None:
         found = found_facts(door.parts, speaker, query) if query else []
         with door.parts.database.reading(speaker.workspace_id) as scope:
             if query:
-                return _told({"items": fact_shapes(scope, found), "next": None})
+                return _told(paging.Listed(items=fact_shapes(scope, found), next=None))
             where = scopes.visible(speaker.person_id)
             rows = facts.listing(scope, where, at=at, after=place, limit=size + 1)
             shapes = {shape["id"]: shape for shape in fact_shapes(scope, rows[:size])}
@@ -83,6 +93,7 @@ def _register_list(door: Door) -> None:
         "/api/v1/memory",
         "Facts, newest first; `q=` what fits, `at=` what held at a time",
         scope="read",
+        answers=paging.Listed[FactShape],
         query={"q": "words or a question", "at": "what held at this time", **paging.LISTED},
     )(list_facts, "list_facts")
 
@@ -91,7 +102,7 @@ def _register_commands(door: Door) -> None:
     path = "/api/v1/memory/<fact_id>"
 
     @door.acts(f"{path}/forget", "Ask on a card whether it is forgotten; nothing is before it is confirmed", status=202)
-    def forget_fact(scope: Scope, speaker: Speaker, body: object, fact_id: str) -> dict[str, Any]:
+    def forget_fact(scope: Scope, speaker: Speaker, body: object, fact_id: str) -> AskedOn:
         return {"card_id": forgetting.ask_once(scope, fact_id, speaker.person_id).id}
 
     def prepare(speaker: Speaker, body: Correction, fact_id: str) -> Prepared:
@@ -101,7 +112,7 @@ def _register_commands(door: Door) -> None:
         return Prepared(text=text, vector=vector)
 
     @door.acts(f"{path}/correct", "Let it say something else from now on", body=Correction, prepare=prepare)
-    def correct_fact(scope: Scope, speaker: Speaker, body: Prepared, fact_id: str) -> dict[str, Any]:
+    def correct_fact(scope: Scope, speaker: Speaker, body: Prepared, fact_id: str) -> FactShape:
         cause = scope.ids.new("correction")
         correcting.correct(scope, fact_id, body.text, body.vector, speaker.person_id, cause)
         return fact_by_id(scope, fact_id, speaker.person_id)
@@ -110,7 +121,7 @@ def _register_commands(door: Door) -> None:
         return syncing.rebuild(door.parts.search, speaker.workspace_id, within=REBUILD_SECONDS).value
 
     @door.acts("/api/v1/memory/reindex", "Build the search index anew from the rows", prepare=rebuild, scope="admin")
-    def reindex(scope: Scope, speaker: Speaker, body: str) -> dict[str, Any]:
+    def reindex(scope: Scope, speaker: Speaker, body: str) -> Rebuilt:
         return {"state": body}
 
 
@@ -125,7 +136,7 @@ def _time() -> datetime | None:
         raise InvalidError("at is a time such as 2026-03-01T12:00:00Z") from None
 
 
-def _told(value: dict[str, Any]) -> Response:
+def _told(value: paging.Listed[FactShape]) -> Response:
     answer = jsonify(value)
     answer.headers["Cache-Control"] = "no-store"
     return answer

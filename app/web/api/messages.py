@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pydantic import Field
+from typing_extensions import TypedDict
 
 from app.web import paging
 from app.web.bodies import Body
-from app.web.endpoints import Answer, Door
+from app.web.endpoints import Door
 from app.web.parts import WebParts
-from app.web.presenters.message import message_by_id
-from app.web.presenters.thread import newest_of_thread, thread_after
+from app.web.presenters.message import MessageShape, message_by_id
+from app.web.presenters.thread import ThreadEnd, ThreadPage, newest_of_thread, thread_after
 from app.web.speaking import own_words
 from core.database import Scope
 from core.errors import ConflictError
@@ -45,6 +44,13 @@ class Reroute(Body):
     task_id: str
 
 
+class Taken(TypedDict):
+    """A message that is stored."""
+
+    message_id: str
+    state: str
+
+
 def messages_api(parts: WebParts) -> Door:
     door = Door(parts, "messages_api")
     works = RoutableWorks()
@@ -52,7 +58,7 @@ def messages_api(parts: WebParts) -> Door:
     @door.acts(
         "/api/v1/messages", "Say something; the answer comes as soon as it is stored", body=PostMessage, status=202
     )
-    def post_message(scope: Scope, speaker: Speaker, body: PostMessage) -> dict[str, Any]:
+    def post_message(scope: Scope, speaker: Speaker, body: PostMessage) -> Taken:
         _check_addressee(scope, body)
         message = messages.receive(
             scope,
@@ -69,23 +75,23 @@ def messages_api(parts: WebParts) -> Door:
         return {"message_id": message.id, "state": message.state}
 
     @door.reads("/api/v1/messages/<message_id>", "A message, its route and who read it")
-    def get_message(scope: Scope, speaker: Speaker, message_id: str) -> Answer:
+    def get_message(scope: Scope, speaker: Speaker, message_id: str) -> MessageShape:
         return message_by_id(scope, message_id)
 
     @door.acts("/api/v1/messages/<message_id>/withdraw", "Take back a message that no step has read")
-    def withdraw(scope: Scope, speaker: Speaker, body: Body, message_id: str) -> dict[str, Any]:
+    def withdraw(scope: Scope, speaker: Speaker, body: Body, message_id: str) -> MessageShape:
         own_words(speaker, messages.get(scope, message_id))
         messages.withdraw(scope, message_id)
         return message_by_id(scope, message_id)
 
     @door.acts("/api/v1/messages/<message_id>/replace", "Put other words in its place", body=ReplaceMessage)
-    def replace(scope: Scope, speaker: Speaker, body: ReplaceMessage, message_id: str) -> dict[str, Any]:
+    def replace(scope: Scope, speaker: Speaker, body: ReplaceMessage, message_id: str) -> MessageShape:
         own_words(speaker, messages.get(scope, message_id))
         fresh = messages.replace(scope, message_id, body.text, person_id=speaker.person_id, speaks_as=speaker.speaks_as)
         return message_by_id(scope, fresh.id)
 
     @door.acts("/api/v1/messages/<message_id>/reroute", "Send it to another task, or to a new one", body=Reroute)
-    def reroute(scope: Scope, speaker: Speaker, body: Reroute, message_id: str) -> dict[str, Any]:
+    def reroute(scope: Scope, speaker: Speaker, body: Reroute, message_id: str) -> MessageShape:
         own_words(speaker, messages.get(scope, message_id))
         rerouting.reroute(scope, works, message_id, body.task_id)
         return message_by_id(scope, message_id)
@@ -100,7 +106,7 @@ def messages_api(parts: WebParts) -> Door:
             **paging.LISTED,
         },
     )
-    def get_thread(scope: Scope, speaker: Speaker) -> Answer:
+    def get_thread(scope: Scope, speaker: Speaker) -> ThreadPage | ThreadEnd:
         size = paging.page_size()
         if paging.wants_newest():
             return newest_of_thread(scope, speaker.person_id, paging.place("before"), size)

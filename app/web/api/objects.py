@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any, Literal
+from typing import Literal
 
 from flask import Response, request
 from pydantic import Field
@@ -11,9 +10,9 @@ from pydantic import Field
 from app.web import paging
 from app.web.bodies import UPLOAD_LIMIT, Body, json_body
 from app.web.content import content
-from app.web.endpoints import Answer, Door
+from app.web.endpoints import Door
 from app.web.parts import WebParts
-from app.web.presenters.object import object_by_id, object_shape, version_shape
+from app.web.presenters.object import ObjectShape, ObjectVersion, object_by_id, object_shape, version_shape
 from app.web.problems import UnreadableError
 from app.web.versions import asked_version, required_base
 from core.database import Scope
@@ -62,6 +61,14 @@ class Stored(Body):
     sha256: str
 
 
+class EditedShape(ObjectShape):
+    """`counts` says how many places each edit changed; `alike` names edits that matched but for quotes and blanks."""
+
+    counts: list[int]
+    alike: list[int]
+    notes: list[str]
+
+
 _VERSION = {"version": "the number of an earlier version; the current one without it"}
 
 
@@ -86,7 +93,7 @@ def _register_reads(door: Door) -> None:
             **paging.LISTED,
         },
     )
-    def list_objects(scope: Scope, speaker: Speaker) -> Answer:
+    def list_objects(scope: Scope, speaker: Speaker) -> paging.Listed[ObjectShape]:
         found = objects.listing(
             scope,
             kind=_kind(),
@@ -98,11 +105,11 @@ def _register_reads(door: Door) -> None:
         return {"items": [object_shape(work) for work in found.items], "next": found.next}
 
     @door.reads("/api/v1/objects/<object_id>", "A work; `version=` for an earlier one", query=_VERSION)
-    def get_object(scope: Scope, speaker: Speaker, object_id: str) -> Answer:
+    def get_object(scope: Scope, speaker: Speaker, object_id: str) -> ObjectShape:
         return object_by_id(scope, object_id, asked_version())
 
     @door.reads("/api/v1/objects/<object_id>/history", "Its versions, newest first")
-    def get_history(scope: Scope, speaker: Speaker, object_id: str) -> Answer:
+    def get_history(scope: Scope, speaker: Speaker, object_id: str) -> paging.Listed[ObjectVersion]:
         return {"items": [version_shape(one) for one in objects.history(scope, object_id)], "next": None}
 
     def get_content(speaker: Speaker, object_id: str) -> Response:
@@ -112,7 +119,9 @@ def _register_reads(door: Door) -> None:
         return content(parts.assets, work.sha256, work.size, work.media_type, work.title, lasting=lasting)
 
     path = "/api/v1/objects/<object_id>/content"
-    door.serves("GET", path, "Its bytes; takes Range", scope="read", query=_VERSION)(get_content, "get_content")
+    door.serves("GET", path, "Its bytes; takes Range", scope="read", query=_VERSION, media="*/*")(
+        get_content, "get_content"
+    )
 
 
 def _register_creation(door: Door) -> None:
@@ -135,7 +144,7 @@ def _register_creation(door: Door) -> None:
         limit=UPLOAD_LIMIT,
         takes_file=True,
     )
-    def post_object(scope: Scope, speaker: Speaker, body: Stored) -> dict[str, Any]:
+    def post_object(scope: Scope, speaker: Speaker, body: Stored) -> ObjectShape:
         made = objects.create(scope, **body.model_dump(), created_by=_maker(speaker), cause=_cause(scope))
         return object_shape(made)
 
@@ -155,7 +164,7 @@ def _register_changes(door: Door) -> None:
         method="PUT",
         limit=UPLOAD_LIMIT,
     )
-    def put_object(scope: Scope, speaker: Speaker, body: tuple[NewContent, Asset], object_id: str) -> dict[str, Any]:
+    def put_object(scope: Scope, speaker: Speaker, body: tuple[NewContent, Asset], object_id: str) -> ObjectShape:
         sent, asset = body
         structured.check(objects.get(scope, object_id).kind, sent.content)
         return _write(scope, speaker, object_id, required_base(), asset, sent.title)
@@ -171,15 +180,17 @@ def _register_changes(door: Door) -> None:
         body=Edits,
         prepare=prepare_edits,
     )
-    def post_edits(scope: Scope, speaker: Speaker, body: Prepared, object_id: str) -> dict[str, Any]:
+    def post_edits(scope: Scope, speaker: Speaker, body: Prepared, object_id: str) -> EditedShape:
         edited = documents.put_edit(scope, body, created_by=_maker(speaker), cause=_cause(scope))
-        told = asdict(edited)
-        return {**object_shape(edited.object), "counts": told["counts"], "alike": told["alike"], "notes": told["notes"]}
+        return {
+            **object_shape(edited.object),
+            "counts": list(edited.counts),
+            "alike": list(edited.alike),
+            "notes": list(edited.notes),
+        }
 
 
-def _write(
-    scope: Scope, speaker: Speaker, object_id: str, base: int, asset: Asset, title: str | None
-) -> dict[str, Any]:
+def _write(scope: Scope, speaker: Speaker, object_id: str, base: int, asset: Asset, title: str | None) -> ObjectShape:
     current = objects.get(scope, object_id)
     if not is_text(current.media_type):
         raise InvalidError(f"{current.title!r} is no text: a {current.kind} gets its versions from a generation")

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from flask import Blueprint, Response, jsonify, request
+from typing_extensions import TypedDict
 
 from app.asset_addresses import AssetAddresses
 from app.web.parts import WebParts
 from core.errors import RefusedError
 from generation.callbacks import record_callback
+
+
+class TakenNews(TypedDict):
+    """The generation that the news was of, as it stands now."""
+
+    id: str
+    state: str
 
 
 def open_doors(parts: WebParts, addresses: AssetAddresses) -> Blueprint:
@@ -16,7 +24,7 @@ def open_doors(parts: WebParts, addresses: AssetAddresses) -> Blueprint:
     @blueprint.post("/api/v1/generations/callbacks/<provider>")
     def callback(provider: str) -> Response:
         order = record_callback(parts, provider, dict(request.headers), request.get_data(cache=False))
-        return jsonify(id=order.id, state=order.state)
+        return jsonify(TakenNews(id=order.id, state=order.state))
 
     @blueprint.get("/api/v1/assets/<sha256>")
     def asset(sha256: str) -> Response:

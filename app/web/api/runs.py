@@ -12,6 +12,7 @@ from app.web.endpoints import Door
 from app.web.parts import WebParts
 from core.errors import InvalidError
 from core.identity import Speaker
+from core.orchestrator.run_history import RunDetail, RunPage
 
 STATUSES = ("queued", "running", "completed", "failed", "cancelled")
 # As many as engines give at once.
@@ -32,6 +33,7 @@ def runs_api(parts: WebParts) -> Door:
         "/api/v1/runs",
         "Runs, newest first; `function=`, `status=`, `since=`; `limit=` 100 at most",
         scope="read",
+        answers=RunPage,
         query={
             "function": "`<fn_id>` or `<app>/<fn_id>`",
             "status": f"one of {', '.join(STATUSES)}",
@@ -39,7 +41,9 @@ def runs_api(parts: WebParts) -> Door:
             **paging.LISTED,
         },
     )(list_runs, "list_runs")
-    door.serves("GET", "/api/v1/runs/<run_id>", "A run with its event and steps", scope="read")(get_run, "get_run")
+    door.serves("GET", "/api/v1/runs/<run_id>", "A run with its event and steps", scope="read", answers=RunDetail)(
+        get_run, "get_run"
+    )
     return door
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pydantic import Field
+from typing_extensions import TypedDict
 
+from app.web import paging
 from app.web.bodies import Body
-from app.web.endpoints import Answer, Door
+from app.web.endpoints import Door
 from app.web.parts import WebParts
-from app.web.presenters.skill_review import review_shape
+from app.web.presenters.skill_review import ReviewShape, review_shape
 from core.database import Scope
 from core.errors import InvalidError, NotFoundError
 from core.identity import Speaker
@@ -31,23 +31,34 @@ class Outcome(Body):
     text: str = Field("", max_length=2000)
 
 
+class AskedReview(TypedDict):
+    review_id: str
+    state: str
+
+
+class ToldOutcome(TypedDict):
+    skill_id: str
+    run_id: str | None
+    value: str
+
+
 def skill_reviews_api(parts: WebParts) -> Door:
     door = Door(parts, "skill_reviews_api")
 
     @door.reads("/api/v1/skills/<skill_id>/reviews", "Its reviews, newest first: what was found and proposed")
-    def list_reviews(scope: Scope, speaker: Speaker, skill_id: str) -> Answer:
+    def list_reviews(scope: Scope, speaker: Speaker, skill_id: str) -> paging.Listed[ReviewShape]:
         book.get(scope, skill_id)
         return {"items": [review_shape(one) for one in rows.of_skill(scope, skill_id)], "next": None}
 
     @door.acts("/api/v1/skills/<skill_id>/review", "Review it now instead of on Friday", status=202)
-    def review_skill(scope: Scope, speaker: Speaker, body: object, skill_id: str) -> dict[str, Any]:
+    def review_skill(scope: Scope, speaker: Speaker, body: object, skill_id: str) -> AskedReview:
         asked = rows.request(scope, skill_id, f"asked:{scope.ids.new('review')}")
         return {"review_id": asked.id, "state": asked.state}
 
     @door.acts(
         "/api/v1/skills/<skill_id>/outcomes", "Tell what came of an alarm, or of one that never came", body=Outcome
     )
-    def tell_outcome(scope: Scope, speaker: Speaker, body: Outcome, skill_id: str) -> dict[str, Any]:
+    def tell_outcome(scope: Scope, speaker: Speaker, body: Outcome, skill_id: str) -> ToldOutcome:
         book.get(scope, skill_id)
         if meaning(body.value) == "other":
             raise InvalidError("say `real`, `false alarm`, `too late` or `missed`, or words with one of these in them")

@@ -6,12 +6,15 @@ from typing import Any
 
 from flask import request
 from pydantic import Field
+from typing_extensions import TypedDict
 
+from app.web import paging
+from app.web.api.messages import Taken
 from app.web.bodies import Body
-from app.web.endpoints import Answer, Door
+from app.web.endpoints import Door
 from app.web.parts import WebParts
-from app.web.presenters.skill import skill_shape, version_shape
-from app.web.presenters.skill_account import compared, skill_account, wish
+from app.web.presenters.skill import SkillShape, SkillVersion, skill_shape, version_shape
+from app.web.presenters.skill_account import SkillAccount, compared, skill_account, wish
 from app.web.speaking import only_a_person
 from core.database import Scope
 from core.errors import ConflictError, InvalidError
@@ -42,19 +45,31 @@ class Invoke(Body):
     function: str | None = Field(None, max_length=128)
 
 
+class SkillVersionInFull(SkillVersion):
+    """`diff` says what it changed of the version `against`, or of nothing where that is null."""
+
+    source: str
+    against: int | None
+    diff: str
+
+
+class Invoked(TypedDict):
+    event_id: str
+
+
 def skills_api(parts: WebParts) -> Door:
     door = Door(parts, "skills_api")
 
     @door.reads("/api/v1/skills", "Skills: what serves, from which file, with which problems")
-    def list_skills(scope: Scope, speaker: Speaker) -> Answer:
+    def list_skills(scope: Scope, speaker: Speaker) -> paging.Listed[SkillShape]:
         return {"items": [skill_shape(scope, skill) for skill in book.listing(scope)], "next": None}
 
     @door.reads("/api/v1/skills/<skill_id>", "A skill with its versions, permissions, runs and days")
-    def get_skill(scope: Scope, speaker: Speaker, skill_id: str) -> Answer:
+    def get_skill(scope: Scope, speaker: Speaker, skill_id: str) -> SkillAccount:
         return skill_account(scope, book.get(scope, skill_id))
 
     @door.reads("/api/v1/skills/<skill_id>/versions", "Its versions, newest first: who wrote each, and why")
-    def list_versions(scope: Scope, speaker: Speaker, skill_id: str) -> Answer:
+    def list_versions(scope: Scope, speaker: Speaker, skill_id: str) -> paging.Listed[SkillVersion]:
         book.get(scope, skill_id)
         return {"items": [version_shape(one) for one in versions.listing(scope, skill_id)], "next": None}
 
@@ -63,7 +78,7 @@ def skills_api(parts: WebParts) -> Door:
         "One version with its source and what it changed",
         query={"against": "the number of the version that `diff` compares it with, else what it was made of"},
     )
-    def get_version(scope: Scope, speaker: Speaker, skill_id: str, number: str) -> Answer:
+    def get_version(scope: Scope, speaker: Speaker, skill_id: str, number: str) -> SkillVersionInFull:
         version = versions.by_number(scope, skill_id, _number(number))
         against = request.args.get("against")
         before = compared(scope, version, None if against is None else _number(against))
@@ -83,19 +98,19 @@ def _commands(door: Door) -> None:
     path = "/api/v1/skills/<skill_id>"
 
     @door.acts(f"{path}/enable", "Let it serve; what it asks for is asked on a card first")
-    def enable_skill(scope: Scope, speaker: Speaker, body: object, skill_id: str) -> dict[str, Any]:
+    def enable_skill(scope: Scope, speaker: Speaker, body: object, skill_id: str) -> SkillShape:
         return skill_shape(scope, control.enable(scope, skill_id, _person(speaker)))
 
     @door.acts(f"{path}/disable", "No new runs; those that began go on")
-    def disable_skill(scope: Scope, speaker: Speaker, body: object, skill_id: str) -> dict[str, Any]:
+    def disable_skill(scope: Scope, speaker: Speaker, body: object, skill_id: str) -> SkillShape:
         return skill_shape(scope, control.disable(scope, skill_id, speaker.person_id))
 
     @door.acts(f"{path}/rollback", "Serve an earlier version again", body=Rollback)
-    def rollback_skill(scope: Scope, speaker: Speaker, body: Rollback, skill_id: str) -> dict[str, Any]:
+    def rollback_skill(scope: Scope, speaker: Speaker, body: Rollback, skill_id: str) -> SkillShape:
         return skill_shape(scope, control.rollback(scope, skill_id, _person(speaker), body.version))
 
     @door.acts(f"{path}/ask", "Ask the agent to change or repair it", body=Wish, status=202)
-    def ask_agent(scope: Scope, speaker: Speaker, body: Wish, skill_id: str) -> dict[str, Any]:
+    def ask_agent(scope: Scope, speaker: Speaker, body: Wish, skill_id: str) -> Taken:
         skill = book.get(scope, skill_id)
         text = body.text.strip() or wish(scope, skill)
         if not text:
@@ -111,7 +126,7 @@ def _commands(door: Door) -> None:
         return {"message_id": message.id, "state": message.state}
 
     @door.acts(path, "Take it away for good, with its file", method="DELETE")
-    def delete_skill(scope: Scope, speaker: Speaker, body: object, skill_id: str) -> dict[str, Any]:
+    def delete_skill(scope: Scope, speaker: Speaker, body: object, skill_id: str) -> SkillShape:
         return skill_shape(scope, control.delete(scope, skill_id, _person(speaker)))
 
 
@@ -133,7 +148,7 @@ def _invoke(door: Door, engine: Engine) -> None:
         prepare=send,
         status=202,
     )
-    def invoke_skill(scope: Scope, speaker: Speaker, sent: str, skill_id: str) -> dict[str, Any]:
+    def invoke_skill(scope: Scope, speaker: Speaker, sent: str, skill_id: str) -> Invoked:
         return {"event_id": sent}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC
 from decimal import Decimal
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from flask import request
 from pydantic import AwareDatetime, Field
@@ -14,10 +14,10 @@ from pydantic import AwareDatetime, Field
 from app.web import paging
 from app.web.amounts import Sum
 from app.web.bodies import Body
-from app.web.endpoints import Answer, Door
+from app.web.endpoints import Door
 from app.web.parts import WebParts
-from app.web.presenters.task import task_by_id, task_head
-from app.web.presenters.turn import turn_by_id
+from app.web.presenters.task import TaskHead, TaskShape, task_by_id, task_head
+from app.web.presenters.turn import TurnShape, turn_by_id
 from app.web.speaking import only_a_person
 from core.database import Scope
 from core.errors import InvalidError
@@ -65,17 +65,17 @@ def tasks_api(parts: WebParts) -> Door:
         "Tasks, the last active first; `status=` takes a comma list",
         query={"status": "only those that stand at one of these, with commas between", **paging.LISTED},
     )
-    def list_tasks(scope: Scope, speaker: Speaker) -> Answer:
+    def list_tasks(scope: Scope, speaker: Speaker) -> paging.Listed[TaskHead]:
         size = paging.page_size()
         found = tasks.listing(scope, _statuses(), size + 1, paging.place())
         return paging.page(found, size, lambda task: task_head(scope, task), lambda task: (task.updated_at, task.id))
 
     @door.reads("/api/v1/tasks/<task_id>", "A task with its checklist, works, open cards and turns")
-    def get_task(scope: Scope, speaker: Speaker, task_id: str) -> Answer:
+    def get_task(scope: Scope, speaker: Speaker, task_id: str) -> TaskShape:
         return task_by_id(scope, task_id)
 
     @door.acts("/api/v1/tasks/<task_id>", "Set autonomy or plan budget", body=PatchTask, method="PATCH")
-    def patch_task(scope: Scope, speaker: Speaker, body: PatchTask, task_id: str) -> dict[str, Any]:
+    def patch_task(scope: Scope, speaker: Speaker, body: PatchTask, task_id: str) -> TaskShape:
         only_a_person(speaker, "say what a task may do or spend")
         task = tasks.get(scope, task_id)
         if body.autonomy is not None:
@@ -85,7 +85,7 @@ def tasks_api(parts: WebParts) -> Door:
         return task_by_id(scope, task_id)
 
     @door.acts("/api/v1/tasks/<task_id>/stop", "Stop a task for good", body=StopTask)
-    def stop_task(scope: Scope, speaker: Speaker, body: StopTask, task_id: str) -> dict[str, Any]:
+    def stop_task(scope: Scope, speaker: Speaker, body: StopTask, task_id: str) -> TaskShape:
         control.stop(scope, task_id, body.turn_id)
         return task_by_id(scope, task_id)
 
@@ -93,7 +93,7 @@ def tasks_api(parts: WebParts) -> Door:
         _register_command(door, name, summary, command)
 
     @door.reads("/api/v1/turns/<turn_id>", "A turn with its steps and calls")
-    def get_turn(scope: Scope, speaker: Speaker, turn_id: str) -> Answer:
+    def get_turn(scope: Scope, speaker: Speaker, turn_id: str) -> TurnShape:
         return turn_by_id(scope, turn_id)
 
     return door
@@ -112,7 +112,7 @@ def _plan(scope: Scope, task: Task, asked: PlanBudget | Decimal | None) -> Plan 
 
 
 def _register_command(door: Door, name: str, summary: str, command: Callable[[Scope, str], Task]) -> None:
-    def act(scope: Scope, speaker: Speaker, body: Body, task_id: str) -> dict[str, Any]:
+    def act(scope: Scope, speaker: Speaker, body: Body, task_id: str) -> TaskShape:
         command(scope, task_id)
         return task_by_id(scope, task_id)
 

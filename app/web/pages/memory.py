@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flask import Response, request
@@ -12,8 +12,8 @@ from app.web.api.memory import found_facts
 from app.web.endpoints import Door
 from app.web.pages.view import shown
 from app.web.parts import WebParts
-from app.web.presenters.card import card_shape
-from app.web.presenters.fact import fact_shapes
+from app.web.presenters.card import CardShape, card_shape
+from app.web.presenters.fact import FactEvidence, fact_shapes
 from core.database import Scope
 from core.identity import Speaker
 from memory import correcting, facts, forgetting, scopes
@@ -57,13 +57,14 @@ def _shown(scope: Scope, found: Sequence[Fact]) -> list[dict[str, Any]]:
     shapes = fact_shapes(scope, found)
     ids = {proof["message_id"] for shape in shapes for proof in shape["evidence"] if "message_id" in proof}
     said = {message.id: message.text[:_QUOTED] for message in messages.by_ids(scope, sorted(ids))} if ids else {}
-    for shape in shapes:
-        for proof in shape["evidence"]:
-            proof["words"] = said.get(proof.get("message_id", ""))
-    return shapes
+    return [{**shape, "evidence": [_quoted(proof, said) for proof in shape["evidence"]]} for shape in shapes]
 
 
-def _cards(scope: Scope, person_id: str) -> list[dict[str, Any]]:
+def _quoted(proof: FactEvidence, said: Mapping[str, str]) -> dict[str, Any]:
+    return {**proof, "words": said.get(proof.get("message_id", ""))}
+
+
+def _cards(scope: Scope, person_id: str) -> list[CardShape]:
     """The open questions about what is remembered, as far as this person may see what they are about."""
     asked = [card for card in cards.open_cards(scope) if card.subject.get("act") in (forgetting.ACT, correcting.ACT)]
     about = {card.id: [*card.subject.get("facts", {}), card.subject.get("fact_id", "")] for card in asked}

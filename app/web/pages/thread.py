@@ -24,7 +24,7 @@ def thread_page(parts: WebParts) -> Door:
 
     def fill(scope: Scope, speaker: Speaker) -> dict[str, Any]:
         thread = newest_of_thread(scope, speaker.person_id, paging.place("before"), paging.page_size())
-        attached = {one for item in thread["items"] for one in item.get("attachments", ())}
+        attached = {one for item in thread["items"] if item["type"] == "message" for one in item["attachments"]}
         works = objects.by_ids(scope, attached)
         return {
             "items": thread["items"],

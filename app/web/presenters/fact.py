@@ -3,25 +3,86 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NotRequired
 
-from app.web.presenters.values import given, moment
+from typing_extensions import TypedDict
+
+from app.web.presenters.values import Moment, given, moment
 from core.database import Scope
 from memory import facts, scopes
 from memory.facts import Evidence, Fact, Version
 from memory.receipts import Receipt
 
+Validity = TypedDict("Validity", {"from": Moment | None, "to": Moment | None})
+"""When it holds; null where no time is known."""
 
-def fact_by_id(scope: Scope, fact_id: str, person_id: str) -> dict[str, Any]:
+
+class Cleared(TypedDict, total=False):
+    cleared_at: Moment | None
+
+
+class FactVersion(Cleared):
+    version: int
+    text: str | None
+    standing: str
+    validity: Validity
+    created_at: Moment
+    superseded_at: Moment | None
+
+
+class FactEvidence(TypedDict):
+    """`message_id` is there where it is a message."""
+
+    version: int
+    role: str
+    kind: str
+    eligible: bool
+    at: Moment
+    message_id: NotRequired[str]
+
+
+class Forgotten(TypedDict, total=False):
+    forgotten_at: Moment | None
+
+
+class FactShape(Forgotten):
+    """`text` is null once it is forgotten."""
+
+    id: str
+    text: str | None
+    state: str
+    scope: str
+    standing: str
+    version: int
+    validity: Validity
+    versions: list[FactVersion]
+    evidence: list[FactEvidence]
+    created_at: Moment
+    updated_at: Moment
+
+
+class ReceiptShape(TypedDict):
+    """`checked` is null until the search index was looked through."""
+
+    card_id: str
+    state: str
+    fact_ids: list[str]
+    counts: dict[str, int]
+    checked: dict[str, Any] | None
+    requested_at: Moment
+    done_at: Moment | None
+
+
+def fact_by_id(scope: Scope, fact_id: str, person_id: str) -> FactShape:
     """Raises NotFoundError, also for what is another person's."""
     return fact_shapes(scope, [facts.get(scope, fact_id, person_id)])[0]
 
 
-def fact_shapes(scope: Scope, found: Sequence[Fact]) -> list[dict[str, Any]]:
+def fact_shapes(scope: Scope, found: Sequence[Fact]) -> list[FactShape]:
     return [_shape(fact, versions, proofs) for fact, versions, proofs in facts.in_full(scope, found)]
 
 
-def receipt_shape(receipt: Receipt) -> dict[str, Any]:
+def receipt_shape(receipt: Receipt) -> ReceiptShape:
     return {
         "card_id": receipt.card_id,
         "state": receipt.state,
@@ -33,7 +94,7 @@ def receipt_shape(receipt: Receipt) -> dict[str, Any]:
     }
 
 
-def _shape(fact: Fact, versions: Sequence[Version], proofs: Sequence[Evidence]) -> dict[str, Any]:
+def _shape(fact: Fact, versions: Sequence[Version], proofs: Sequence[Evidence]) -> FactShape:
     current = fact.current
     return {
         "id": fact.id,
@@ -47,11 +108,11 @@ def _shape(fact: Fact, versions: Sequence[Version], proofs: Sequence[Evidence]) 
         "evidence": [_proof(one) for one in proofs],
         "created_at": moment(fact.created_at),
         "updated_at": moment(fact.updated_at),
-        **given({"forgotten_at": moment(fact.forgotten_at)}),
+        **given(Forgotten(forgotten_at=moment(fact.forgotten_at))),
     }
 
 
-def _version(fact: Fact, version: Version) -> dict[str, Any]:
+def _version(fact: Fact, version: Version) -> FactVersion:
     return {
         "version": version.n,
         "text": version.text if fact.known else None,
@@ -59,17 +120,18 @@ def _version(fact: Fact, version: Version) -> dict[str, Any]:
         "validity": {"from": moment(version.valid_from), "to": moment(version.valid_to)},
         "created_at": moment(version.created_at),
         "superseded_at": moment(version.superseded_at),
-        **given({"cleared_at": moment(version.cleared_at)}),
+        **given(Cleared(cleared_at=moment(version.cleared_at))),
     }
 
 
-def _proof(proof: Evidence) -> dict[str, Any]:
-    source = {"message_id": proof.source_id} if proof.kind == "message" else {}
-    return {
+def _proof(proof: Evidence) -> FactEvidence:
+    shown: FactEvidence = {
         "version": proof.n,
         "role": proof.role,
         "kind": proof.kind,
         "eligible": proof.eligible,
         "at": moment(proof.created_at),
-        **source,
     }
+    if proof.kind == "message":
+        shown["message_id"] = proof.source_id
+    return shown

@@ -6,8 +6,9 @@ from decimal import Decimal
 from typing import Any
 
 import sqlalchemy as sa
+from typing_extensions import TypedDict
 
-from app.web.presenters.values import moment, money
+from app.web.presenters.values import Moment, Money, moment, money
 from core.database import Scope
 from core.errors import NotFoundError
 from generation.orders import order_of
@@ -16,7 +17,45 @@ from generation.tables import orders
 FINAL = ("succeeded", "failed", "cancelled", "unresolved")
 
 
-def generation_by_id(scope: Scope, order_id: str) -> dict[str, Any]:
+Contested = TypedDict(
+    "Contested",
+    {
+        "reason": str,
+        "quoted": Money | None,
+        "billed": str | None,
+        "charged": Money | None,
+        "with": str,
+        "text": str,
+    },
+)
+
+
+class GenerationShape(TypedDict):
+    """`progress` is from 0 to 1; `most` is what it may cost at most, `claim` what its provider bills."""
+
+    id: str
+    task_id: str | None
+    turn_id: str | None
+    call_id: str
+    kind: str
+    title: str
+    provider: str
+    model: str
+    state: str
+    progress: float
+    quote: Money | None
+    most: Money | None
+    charge: Money | None
+    claim: str | None
+    contested: Contested | None
+    upstream_id: str | None
+    object_ids: list[str]
+    error: str | None
+    created_at: Moment
+    ended_at: Moment | None
+
+
+def generation_by_id(scope: Scope, order_id: str) -> GenerationShape:
     """Raises NotFoundError."""
     row = scope.first(scope.select(orders).where(orders.c.id == order_id))
     if row is None:
@@ -24,7 +63,7 @@ def generation_by_id(scope: Scope, order_id: str) -> dict[str, Any]:
     return _shape(row)
 
 
-def generations_of_task(scope: Scope, task_id: str, *, unfinished: bool = False) -> list[dict[str, Any]]:
+def generations_of_task(scope: Scope, task_id: str, *, unfinished: bool = False) -> list[GenerationShape]:
     """A task's orders, oldest first."""
     query = scope.select(orders).where(orders.c.task_id == task_id)
     if unfinished:
@@ -32,7 +71,7 @@ def generations_of_task(scope: Scope, task_id: str, *, unfinished: bool = False)
     return [_shape(row) for row in scope.rows(query.order_by(orders.c.created_at, orders.c.id).limit(200))]
 
 
-def _contested(row: sa.Row[Any]) -> dict[str, Any] | None:
+def _contested(row: sa.Row[Any]) -> Contested | None:
     """What was quoted, billed and charged, and with whom the rest is contested; None where nothing is."""
     if row.contested is None:
         return None
@@ -46,7 +85,7 @@ def _contested(row: sa.Row[Any]) -> dict[str, Any] | None:
     }
 
 
-def _shape(row: sa.Row[Any]) -> dict[str, Any]:
+def _shape(row: sa.Row[Any]) -> GenerationShape:
     return {
         "id": row.id,
         "task_id": row.task_id,

@@ -4,24 +4,77 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from app.web.presenters.values import moment
+from typing_extensions import TypedDict
+
+from app.web.presenters.values import Moment, moment
 from core.database import Scope
 from runtime import messages
 from runtime.messages import Message
-from runtime.tables import calls, inbox, routes, turns
+from runtime.tables import calls, cards, inbox, routes, turns
+from runtime.tables import messages as message_rows
 
 Reader = tuple[str, int]
 """A turn and the number of its step."""
 
 
-def message_by_id(scope: Scope, message_id: str) -> dict[str, Any]:
+class CandidateShape(TypedDict):
+    """A task that came into question; `score` is from 0 to 1."""
+
+    task_id: str
+    score: float
+
+
+class RouteShape(TypedDict):
+    """Where it went, and why."""
+
+    level: str
+    outcome: str
+    task_id: str | None
+    reasons: list[str]
+    candidates: list[CandidateShape]
+    object_ids: list[str]
+    at: Moment
+
+
+class ConsumedBy(TypedDict):
+    turn_id: str
+    step: int
+
+
+class MessageHead(TypedDict):
+    """`attachments` are ids of works; `task_id` is null in Main."""
+
+    id: str
+    author: str
+    asked_by: str
+    text: str
+    attachments: list[str]
+    state: str
+    task_id: str | None
+    object_id: str | None
+    card_id: str | None
+    reply_to: str | None
+    replaced_by: str | None
+    created_at: Moment
+
+
+class MessageShape(MessageHead):
+    """`parts` are the messages that are one request with this one: the words that answered the question about it."""
+
+    route: RouteShape | None
+    parts: list[str]
+    consumed_by: ConsumedBy | None
+    calls: list[str]
+    replies: list[str]
+
+
+def message_by_id(scope: Scope, message_id: str) -> MessageShape:
     """The whole shape; raises NotFoundError."""
     return messages_in_full(scope, [messages.get(scope, message_id)])[0]
 
 
-def message_head(message: Message) -> dict[str, Any]:
+def message_head(message: Message) -> MessageHead:
     """What the message itself says."""
     return {
         "id": message.id,
@@ -39,17 +92,17 @@ def message_head(message: Message) -> dict[str, Any]:
     }
 
 
-def messages_in_full(scope: Scope, some: Sequence[Message]) -> list[dict[str, Any]]:
+def messages_in_full(scope: Scope, some: Sequence[Message]) -> list[MessageShape]:
     """The whole shapes, in a handful of queries however many there are."""
     ids = [message.id for message in some]
     went, read_by = _routes(scope, ids), _readers(scope, some)
     replies = messages.replies_of(scope, some, {message_id: turn_id for message_id, (turn_id, _) in read_by.items()})
-    made = _calls(scope, list(read_by.values()))
+    made, parts = _calls(scope, list(read_by.values())), _parts(scope, ids)
     return [
         {
             **message_head(message),
             "route": went.get(message.id),
-            "parts": [],
+            "parts": parts[message.id],
             "consumed_by": _reader_shape(read_by.get(message.id)),
             "calls": made[read_by[message.id]] if message.id in read_by else [],
             "replies": replies[message.id],
@@ -58,11 +111,11 @@ def messages_in_full(scope: Scope, some: Sequence[Message]) -> list[dict[str, An
     ]
 
 
-def _reader_shape(reader: Reader | None) -> dict[str, Any] | None:
+def _reader_shape(reader: Reader | None) -> ConsumedBy | None:
     return None if reader is None else {"turn_id": reader[0], "step": reader[1]}
 
 
-def _routes(scope: Scope, ids: Sequence[str]) -> Mapping[str, dict[str, Any]]:
+def _routes(scope: Scope, ids: Sequence[str]) -> Mapping[str, RouteShape]:
     return {
         row.message_id: {
             "level": row.level,
@@ -75,6 +128,23 @@ def _routes(scope: Scope, ids: Sequence[str]) -> Mapping[str, dict[str, Any]]:
         }
         for row in scope.rows(scope.select(routes).where(routes.c.message_id.in_(ids)))
     }
+
+
+def _parts(scope: Scope, ids: Sequence[str]) -> Mapping[str, list[str]]:
+    """The words that were said to the question where a message belongs, oldest first; words taken back are none."""
+    said = scope.select(cards.c.message_id, message_rows.c.id).where(
+        cards.c.message_id.in_(ids),
+        cards.c.kind == "clarify",
+        cards.c.task_id.is_(None),
+        message_rows.c.workspace_id == cards.c.workspace_id,
+        message_rows.c.to_card_id == cards.c.id,
+        message_rows.c.author == "user",
+        message_rows.c.state.not_in(("withdrawn", "replaced")),
+    )
+    found: dict[str, list[str]] = defaultdict(list)
+    for row in scope.rows(said.order_by(message_rows.c.created_at, message_rows.c.id)):
+        found[row.message_id].append(row.id)
+    return found
 
 
 def _readers(scope: Scope, some: Sequence[Message]) -> dict[str, Reader]:

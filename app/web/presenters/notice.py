@@ -5,14 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 import sqlalchemy as sa
+from typing_extensions import TypedDict
 
-from app.web.presenters.values import given, moment
+from app.web.presenters.values import Moment, given, moment
 from core.database import Scope
 from core.errors import NotFoundError
 from runtime.tables import notices
 
 
-def notice_by_id(scope: Scope, notice_id: str) -> dict[str, Any]:
+class NoticeTask(TypedDict, total=False):
+    task_id: str | None
+
+
+class NoticeShape(NoticeTask):
+    id: str
+    audience: str
+    text: str
+    created_at: Moment
+
+
+def notice_by_id(scope: Scope, notice_id: str) -> NoticeShape:
     """Raises NotFoundError."""
     row = scope.first(scope.select(notices).where(notices.c.id == notice_id))
     if row is None:
@@ -20,11 +32,11 @@ def notice_by_id(scope: Scope, notice_id: str) -> dict[str, Any]:
     return notice_shape(row)
 
 
-def notice_shape(row: sa.Row[Any]) -> dict[str, Any]:
+def notice_shape(row: sa.Row[Any]) -> NoticeShape:
     return {
         "id": row.id,
         "audience": row.audience,
         "text": row.text,
         "created_at": moment(row.created_at),
-        **given({"task_id": row.task_id}),
+        **given(NoticeTask(task_id=row.task_id)),
     }

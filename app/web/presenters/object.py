@@ -4,18 +4,53 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.web.presenters.values import moment
+from typing_extensions import TypedDict
+
+from app.web.presenters.values import Moment, moment
 from core.database import Scope
 from workspace import objects
 from workspace.objects import Object, Version
 
 
-def object_by_id(scope: Scope, object_id: str, version: int | None = None) -> dict[str, Any]:
+class ObjectShape(TypedDict):
+    """A work as of one of its versions; `recipe` says how that version was made."""
+
+    id: str
+    kind: str
+    title: str
+    version: int
+    current_version: int
+    media_type: str
+    size: int
+    sha256: str
+    task_ids: list[str]
+    created_by: str
+    created_at: Moment
+    updated_at: Moment
+    stale: bool
+    recipe: dict[str, Any]
+
+
+class ObjectVersion(TypedDict):
+    """`base_version` is what it was made on top of; null for the first."""
+
+    version: int
+    base_version: int | None
+    title: str
+    media_type: str
+    size: int
+    sha256: str
+    created_by: str
+    created_at: Moment
+    recipe: dict[str, Any]
+
+
+def object_by_id(scope: Scope, object_id: str, version: int | None = None) -> ObjectShape:
     """Raises NotFoundError."""
     return object_shape(objects.get(scope, object_id, version))
 
 
-def object_shape(work: Object) -> dict[str, Any]:
+def object_shape(work: Object) -> ObjectShape:
     return {
         "id": work.id,
         "kind": work.kind,
@@ -34,7 +69,7 @@ def object_shape(work: Object) -> dict[str, Any]:
     }
 
 
-def version_shape(version: Version) -> dict[str, Any]:
+def version_shape(version: Version) -> ObjectVersion:
     return {
         "version": version.version,
         "base_version": version.base_version,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, cast
+
+from typing_extensions import TypedDict
 
 from app.web.presenters.schedule import next_of
-from app.web.presenters.values import given, moment
+from app.web.presenters.values import Moment, given, moment
 from core.database import Scope
 from skills import grants, runs, versions
 from skills.book import Skill
@@ -18,7 +20,73 @@ RUNS_SHOWN = 5
 _ON_ITS_WAY = {"dry_run", "shadow", "canary"}
 
 
-def skill_shape(scope: Scope, skill: Skill) -> dict[str, Any]:
+class ProblemShape(TypedDict):
+    """`line` is counted from one, or null where no line can be named."""
+
+    line: int | None
+    reason: str
+    fix: str
+
+
+class SkillFunction(TypedDict):
+    id: str
+    app: str
+    name: str | None
+    triggers: list[dict[str, Any]]
+
+
+class SkillRunShape(TypedDict):
+    id: str
+    function: str
+    status: str
+    stage: str
+    attempts: int
+    started_at: Moment
+    ended_at: Moment | None
+
+
+class Candidate(TypedDict):
+    version: int
+    stage: str
+
+
+class OnItsWay(TypedDict, total=False):
+    candidate: Candidate | None
+
+
+class SkillShape(OnItsWay):
+    """`version` and `hash` are of the version that serves, or served last; `candidate` is there while one is tried."""
+
+    id: str
+    title: str | None
+    purpose: str | None
+    origin: str
+    status: str
+    version: int | None
+    hash: str | None
+    source: str | None
+    problems: list[ProblemShape]
+    functions: list[SkillFunction]
+    triggers: list[dict[str, Any]]
+    permissions: dict[str, Any] | None
+    granted: list[str]
+    next_runs: list[Moment]
+    runs: list[SkillRunShape]
+    updated_at: Moment
+
+
+class SkillVersion(TypedDict):
+    version: int
+    hash: str
+    author: str
+    author_ref: str | None
+    reason: str
+    stage: str
+    created_at: Moment
+    active_at: Moment | None
+
+
+def skill_shape(scope: Scope, skill: Skill) -> SkillShape:
     """`version`, `hash`, functions and permissions are of the version that serves, or served last."""
     serving = versions.get(scope, skill.version_id) if skill.version_id is not None else None
     candidate = versions.get(scope, skill.candidate_id) if skill.candidate_id is not None else None
@@ -35,8 +103,8 @@ def skill_shape(scope: Scope, skill: Skill) -> dict[str, Any]:
         "version": serving.number if serving is not None else None,
         "hash": serving.sha if serving is not None else None,
         "source": skill.path,
-        **given({"candidate": _candidate(candidate)}),
-        "problems": [asdict(problem) for problem in skill.problems],
+        **given(OnItsWay(candidate=_candidate(candidate))),
+        "problems": [cast(ProblemShape, asdict(problem)) for problem in skill.problems],
         "functions": functions,
         "triggers": triggers,
         "permissions": shown.manifest.permissions.model_dump(mode="json") if shown is not None else None,
@@ -47,7 +115,7 @@ def skill_shape(scope: Scope, skill: Skill) -> dict[str, Any]:
     }
 
 
-def version_shape(version: Version) -> dict[str, Any]:
+def version_shape(version: Version) -> SkillVersion:
     """One version without its source."""
     return {
         "version": version.number,
@@ -61,7 +129,7 @@ def version_shape(version: Version) -> dict[str, Any]:
     }
 
 
-def run_shape(run: SkillRun) -> dict[str, Any]:
+def run_shape(run: SkillRun) -> SkillRunShape:
     return {
         "id": run.run_id,
         "function": run.function_id,
@@ -73,19 +141,19 @@ def run_shape(run: SkillRun) -> dict[str, Any]:
     }
 
 
-def _candidate(version: Version | None) -> dict[str, Any] | None:
+def _candidate(version: Version | None) -> Candidate | None:
     """Only one that is tried; a first version that waits for a person is told by the status."""
     if version is None or version.stage not in _ON_ITS_WAY:
         return None
     return {"version": version.number, "stage": version.stage}
 
 
-def _functions(version: Version) -> list[dict[str, Any]]:
+def _functions(version: Version) -> list[SkillFunction]:
     ids: Sequence[str] = version.function_ids
     return [_function(version, fn_id, function) for fn_id, function in zip(ids, version.functions, strict=True)]
 
 
-def _function(version: Version, fn_id: str, function: Mapping[str, Any]) -> dict[str, Any]:
+def _function(version: Version, fn_id: str, function: Mapping[str, Any]) -> SkillFunction:
     return {
         "id": fn_id,
         "app": f"skill-{version.skill_id}",

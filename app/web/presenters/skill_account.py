@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from app.web.presenters.skill import skill_shape, version_shape
+from typing_extensions import TypedDict
+
+from app.web.presenters.skill import SkillShape, SkillVersion, skill_shape, version_shape
 from core.database import Scope
 from runtime import credits
 from skills import daily, grants, runs, versions
@@ -16,7 +17,34 @@ from skills.versions import Version
 VERSIONS_SHOWN = 100
 
 
-def skill_account(scope: Scope, skill: Skill) -> dict[str, Any]:
+class Want(TypedDict):
+    """What a skill may do, in words, and whether a person granted it."""
+
+    words: str
+    granted: bool
+
+
+class DayShape(TypedDict):
+    """How many runs ended so on one date."""
+
+    date: str
+    completed: int
+    failed: int
+    other: int
+
+
+class SkillAccount(SkillShape):
+    """`timezone` is the workspace's, and `days` are its dates; `wish` is what the agent may be asked to repair."""
+
+    wants: list[Want]
+    versions: list[SkillVersion]
+    timezone: str
+    days: list[DayShape]
+    success_rate: float | None
+    wish: str | None
+
+
+def skill_account(scope: Scope, skill: Skill) -> SkillAccount:
     """`timezone` is the workspace's, and `days` are its dates; `wish` is what the agent may be asked to repair."""
     shown = skill.version_id or skill.candidate_id
     counted = daily.days(scope, skill.id, credits.zone(scope))
@@ -34,7 +62,7 @@ def skill_account(scope: Scope, skill: Skill) -> dict[str, Any]:
     }
 
 
-def wants(scope: Scope, version: Version | None) -> list[dict[str, Any]]:
+def wants(scope: Scope, version: Version | None) -> list[Want]:
     """What a version may do, in words, and whether a person granted it."""
     if version is None:
         return []

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.web.presenters.values import given, moment
+from typing_extensions import TypedDict
+
+from app.web.presenters.values import Moment, given, moment
 from skills.review.comparison import Comparison, prediction_of
 from skills.review.rows import Review
 
@@ -22,7 +24,25 @@ _NUMBERS = (
 )
 
 
-def review_shape(review: Review) -> dict[str, Any]:
+class ReviewEnd(TypedDict, total=False):
+    """`reason` is why nothing was proposed; `before` tells what came of the last change."""
+
+    reason: str | None
+    before: dict[str, Any] | None
+    task_id: str | None
+
+
+class ReviewShape(ReviewEnd):
+    """`proposal` is null where nothing was proposed."""
+
+    id: str
+    state: str
+    at: Moment
+    facts: dict[str, Any] | None
+    proposal: dict[str, Any] | None
+
+
+def review_shape(review: Review) -> ReviewShape:
     """`proposal` is None where nothing was proposed, and `reason` then says why; `before` tells of the last change."""
     verdict, facts = review.verdict or {}, review.facts.get("facts") or {}
     return {
@@ -31,7 +51,7 @@ def review_shape(review: Review) -> dict[str, Any]:
         "at": moment(review.at),
         "facts": {name: facts.get(name) for name in _NUMBERS} if facts else None,
         "proposal": verdict.get("proposal") if "reason" not in verdict else None,
-        **given({"reason": verdict.get("reason"), "before": _before(review), "task_id": review.task_id}),
+        **given(ReviewEnd(reason=verdict.get("reason"), before=_before(review), task_id=review.task_id)),
     }
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import cast
 
-from app.web.presenters.card import card_shape
-from app.web.presenters.generation import generations_of_task
-from app.web.presenters.object import object_shape
-from app.web.presenters.turn import turn_head
-from app.web.presenters.values import given, moment, plain
+from typing_extensions import TypedDict
+
+from app.web.presenters.card import CardShape, card_shape
+from app.web.presenters.generation import GenerationShape, generations_of_task
+from app.web.presenters.object import ObjectShape, object_shape
+from app.web.presenters.turn import TurnHead, turn_head
+from app.web.presenters.values import Amount, Moment, given, moment, plain
 from core.database import Scope
 from generation.states import OPEN
 from generation.tables import orders
@@ -22,7 +24,84 @@ from runtime.turns import rows
 from workspace import objects
 
 
-def task_by_id(scope: Scope, task_id: str) -> dict[str, Any]:
+class Waiting(TypedDict):
+    """What a task waits for: `refs` are ids of its `type`, `who` can end it, and `then` says what follows."""
+
+    type: str
+    since: Moment
+    deadline: Moment | None
+    who: str
+    then: str
+    refs: list[str]
+
+
+class PlanLimits(TypedDict, total=False):
+    kinds: list[str] | None
+    count: int | None
+    expires_at: Moment | None
+
+
+class PlanShape(PlanLimits):
+    amount: Amount
+    currency: str
+
+
+class Evidence(TypedDict):
+    kind: str
+    id: str
+
+
+class ChecklistStepShape(TypedDict):
+    n: int
+    title: str
+    acceptance: str
+    status: str
+    stale: bool
+    depends_on: list[int]
+    evidence: list[Evidence]
+    checkpoint: bool
+    mandatory: bool
+
+
+class InboxItem(TypedDict):
+    """What no step has read yet; `ref_id` is an id of its `kind`."""
+
+    kind: str
+    ref_id: str
+    state: str
+    created_at: Moment
+
+
+class Parent(TypedDict, total=False):
+    parent_id: str | None
+
+
+class TaskHead(Parent):
+    id: str
+    kind: str
+    goal: str
+    brief: str
+    status: str
+    reason: str
+    waiting_on: Waiting | None
+    autonomy: str
+    budget: PlanShape | None
+    language: str
+    asked_by: str
+    created_at: Moment
+    updated_at: Moment
+
+
+class TaskShape(TaskHead):
+    checklist: list[ChecklistStepShape]
+    inbox: list[InboxItem]
+    turns: list[TurnHead]
+    objects: list[ObjectShape]
+    open_cards: list[CardShape]
+    generations: list[GenerationShape]
+
+
+def task_by_id(scope: Scope, task_id: str) -> TaskShape:
     """The whole shape; raises NotFoundError."""
     task = tasks.get(scope, task_id)
     return {
@@ -39,8 +118,8 @@ def task_by_id(scope: Scope, task_id: str) -> dict[str, Any]:
     }
 
 
-def task_head(scope: Scope, task: Task) -> dict[str, Any]:
-    always = {
+def task_head(scope: Scope, task: Task) -> TaskHead:
+    return {
         "id": task.id,
         "kind": task.kind,
         "goal": task.goal,
@@ -54,11 +133,11 @@ def task_head(scope: Scope, task: Task) -> dict[str, Any]:
         "asked_by": task.asked_by,
         "created_at": moment(task.created_at),
         "updated_at": moment(task.updated_at),
+        **given(Parent(parent_id=task.parent_id)),
     }
-    return {**always, **given({"parent_id": task.parent_id})}
 
 
-def step_shape(step: ChecklistStep) -> dict[str, Any]:
+def step_shape(step: ChecklistStep) -> ChecklistStepShape:
     return {
         "n": step.n,
         "title": step.title,
@@ -66,7 +145,7 @@ def step_shape(step: ChecklistStep) -> dict[str, Any]:
         "status": step.status,
         "stale": step.stale,
         "depends_on": list(step.depends_on),
-        "evidence": [dict(one) for one in step.evidence],
+        "evidence": [cast(Evidence, dict(one)) for one in step.evidence],
         "checkpoint": step.checkpoint,
         "mandatory": step.mandatory,
     }
@@ -77,7 +156,7 @@ def objects_of(scope: Scope, task_id: str) -> list[objects.Object]:
     return list(reversed(objects.listing(scope, task_id=task_id, limit=200).items))
 
 
-def _waiting_on(scope: Scope, task_id: str) -> dict[str, Any] | None:
+def _waiting_on(scope: Scope, task_id: str) -> Waiting | None:
     row = scope.first(scope.select(waits).where(waits.c.task_id == task_id, waits.c.ended_at.is_(None)))
     if row is None:
         return None
@@ -98,8 +177,8 @@ def _last_deadline(scope: Scope, order_ids: Sequence[str]) -> datetime | None:
     return found
 
 
-def _plan_shape(scope: Scope, plan: Plan) -> dict[str, Any]:
-    limits = {"kinds": list(plan.kinds) or None, "count": plan.count, "expires_at": moment(plan.expires_at)}
+def _plan_shape(scope: Scope, plan: Plan) -> PlanShape:
+    limits: PlanLimits = {"kinds": list(plan.kinds) or None, "count": plan.count, "expires_at": moment(plan.expires_at)}
     return {"amount": plain(plan.amount), "currency": _currency(scope), **given(limits)}
 
 

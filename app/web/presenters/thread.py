@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal, cast
 
 import sqlalchemy as sa
+from typing_extensions import TypedDict
 
 from app.web.paging import Place, cursor
-from app.web.presenters.card import card_by_id, card_shape
-from app.web.presenters.generation import generations_of_task
+from app.web.presenters.card import CardShape, card_by_id, card_shape
+from app.web.presenters.generation import GenerationShape, generations_of_task
 from app.web.presenters.last_word import last_words
-from app.web.presenters.message import message_head, messages_in_full
-from app.web.presenters.notice import notice_by_id
-from app.web.presenters.object import object_shape
-from app.web.presenters.task import objects_of, task_head
+from app.web.presenters.message import MessageHead, MessageShape, message_head, messages_in_full
+from app.web.presenters.notice import NoticeShape, notice_by_id
+from app.web.presenters.object import ObjectShape, object_shape
+from app.web.presenters.task import TaskHead, objects_of, task_head
 from core.database import Scope
 from runtime import cards, checklist, messages, tasks
 from runtime.messages import Message
@@ -27,6 +28,56 @@ from runtime.tables import tasks as task_rows
 from runtime.tasks import Task
 
 
+class Progress(TypedDict):
+    """Steps of the checklist."""
+
+    done: int
+    total: int
+
+
+class TaskInThread(TaskHead):
+    """How far a task is, what it made last, what it asks, what it still says."""
+
+    progress: Progress
+    objects: list[ObjectShape]
+    open_cards: list[CardShape]
+    generations: list[GenerationShape]
+    last_message: MessageHead | None
+
+
+class MessageEntry(MessageShape):
+    type: Literal["message"]
+
+
+class TaskEntry(TaskInThread):
+    type: Literal["task"]
+
+
+class CardEntry(CardShape):
+    type: Literal["card"]
+
+
+class NoticeEntry(NoticeShape):
+    type: Literal["notice"]
+
+
+Entry = MessageEntry | TaskEntry | CardEntry | NoticeEntry
+
+
+class ThreadPage(TypedDict):
+    """Oldest first."""
+
+    items: list[Entry]
+    next: str | None
+
+
+class ThreadEnd(TypedDict):
+    """The newest entries, oldest first; `before` is where the older ones begin, or null."""
+
+    items: list[Entry]
+    before: str | None
+
+
 @dataclass(frozen=True)
 class _Entry:
     at: datetime
@@ -34,7 +85,7 @@ class _Entry:
     type: str
 
 
-def thread_after(scope: Scope, person_id: str, after: Place | None, size: int) -> dict[str, Any]:
+def thread_after(scope: Scope, person_id: str, after: Place | None, size: int) -> ThreadPage:
     """`{items, next}` from `after` on, oldest first."""
     entries = _entries(scope, person_id, after, size + 1, newest_first=False)
     shown = entries[:size]
@@ -42,7 +93,7 @@ def thread_after(scope: Scope, person_id: str, after: Place | None, size: int) -
     return {"items": _items(scope, shown), "next": following}
 
 
-def newest_of_thread(scope: Scope, person_id: str, before: Place | None, size: int) -> dict[str, Any]:
+def newest_of_thread(scope: Scope, person_id: str, before: Place | None, size: int) -> ThreadEnd:
     """`{items, before}`: the newest entries, oldest first; `before` is where the older ones begin, or null."""
     entries = _entries(scope, person_id, before, size + 1, newest_first=True)
     shown = entries[:size]
@@ -50,14 +101,14 @@ def newest_of_thread(scope: Scope, person_id: str, before: Place | None, size: i
     return {"items": _items(scope, shown[::-1]), "before": older}
 
 
-def _tasks(scope: Scope, task_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+def _tasks(scope: Scope, task_ids: Sequence[str]) -> dict[str, TaskInThread]:
     """Tasks as the main thread shows them: how far each is, what it made last, what it asks, what it still says."""
     shown = [tasks.get(scope, task_id) for task_id in task_ids]
     said = last_words(scope, shown)
     return {task.id: _task(scope, task, said.get(task.id)) for task in shown}
 
 
-def _task(scope: Scope, task: Task, said: Message | None) -> dict[str, Any]:
+def _task(scope: Scope, task: Task, said: Message | None) -> TaskInThread:
     steps = checklist.of_task(scope, task.id)
     return {
         **task_head(scope, task),
@@ -69,17 +120,17 @@ def _task(scope: Scope, task: Task, said: Message | None) -> dict[str, Any]:
     }
 
 
-def _items(scope: Scope, entries: Sequence[_Entry]) -> list[dict[str, Any]]:
+def _items(scope: Scope, entries: Sequence[_Entry]) -> list[Entry]:
     said = messages.by_ids(scope, [entry.id for entry in entries if entry.type == "message"])
-    shown = {message["id"]: message for message in messages_in_full(scope, said)}
+    shown: dict[str, Any] = {message["id"]: message for message in messages_in_full(scope, said)}
     shown |= _tasks(scope, [entry.id for entry in entries if entry.type == "task"])
     for entry in entries:
         if entry.type in _SHOWN:
             shown[entry.id] = _SHOWN[entry.type](scope, entry.id)
-    return [{"type": entry.type, **shown[entry.id]} for entry in entries]
+    return [cast(Entry, {"type": entry.type, **shown[entry.id]}) for entry in entries]
 
 
-_SHOWN: Mapping[str, Callable[[Scope, str], dict[str, Any]]] = {"card": card_by_id, "notice": notice_by_id}
+_SHOWN: Mapping[str, Callable[[Scope, str], CardShape | NoticeShape]] = {"card": card_by_id, "notice": notice_by_id}
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from app.web.presenters.values import moment
+from typing_extensions import TypedDict
+
+from app.web.presenters.values import Moment, moment
 from core.database import Scope
 from runtime import inbox
 from runtime.turns import ledger, rows
@@ -13,12 +14,55 @@ from runtime.turns.ledger import Call, Step
 from runtime.turns.rows import Turn
 
 
-def turn_by_id(scope: Scope, turn_id: str) -> dict[str, Any]:
+class CallShape(TypedDict):
+    id: str
+    tool: str
+    effect: str
+    status: str
+    started_at: Moment | None
+    finished_at: Moment | None
+    result_ref: str | None
+
+
+class StepShape(TypedDict):
+    """One decision of a model: what it had read, and the calls that it proposed."""
+
+    n: int
+    epoch: int
+    model: str
+    tokens: int
+    cached_tokens: int
+    text: str
+    consumed: list[str]
+    facts: list[str]
+    calls: list[CallShape]
+    created_at: Moment
+
+
+class TurnHead(TypedDict):
+    """`message_id` is there for a turn of Main, `task_id` for one of a task."""
+
+    id: str
+    task_id: str | None
+    message_id: str | None
+    status: str
+    reason: str
+    epoch: int
+    created_at: Moment
+    started_at: Moment | None
+    ended_at: Moment | None
+
+
+class TurnShape(TurnHead):
+    steps: list[StepShape]
+
+
+def turn_by_id(scope: Scope, turn_id: str) -> TurnShape:
     """Raises NotFoundError."""
     return turns_in_full(scope, [rows.get(scope, turn_id)])[0]
 
 
-def turn_head(turn: Turn) -> dict[str, Any]:
+def turn_head(turn: Turn) -> TurnHead:
     return {
         "id": turn.id,
         "task_id": turn.task_id,
@@ -32,7 +76,7 @@ def turn_head(turn: Turn) -> dict[str, Any]:
     }
 
 
-def turns_in_full(scope: Scope, turns: Sequence[Turn]) -> list[dict[str, Any]]:
+def turns_in_full(scope: Scope, turns: Sequence[Turn]) -> list[TurnShape]:
     ids = [turn.id for turn in turns]
     steps, calls = ledger.steps_of(scope, ids), ledger.calls_of(scope, ids)
     return [
@@ -58,7 +102,7 @@ def _consumed(scope: Scope, turn: Turn, n: int) -> list[str]:
     return [item.ref_id for item in inbox.read_by(scope, turn.id) if item.kind == "message" and item.step == n]
 
 
-def _step(step: Step, calls: list[Call], consumed: list[str]) -> dict[str, Any]:
+def _step(step: Step, calls: list[Call], consumed: list[str]) -> StepShape:
     return {
         "n": step.n,
         "epoch": step.epoch,
@@ -73,7 +117,7 @@ def _step(step: Step, calls: list[Call], consumed: list[str]) -> dict[str, Any]:
     }
 
 
-def _call(call: Call) -> dict[str, Any]:
+def _call(call: Call) -> CallShape:
     return {
         "id": call.id,
         "tool": call.tool,

@@ -2,24 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Annotated, TypeVar, cast, overload
+
+from pydantic import Field
+from typing_extensions import TypedDict
 
 from core.amounts import plain
 
-__all__ = ["given", "moment", "money", "plain"]
+__all__ = ["Amount", "Moment", "Money", "given", "moment", "money", "plain"]
+
+Moment = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
+"""A time, RFC 3339 with a zone."""
+Amount = Annotated[str, Field(json_schema_extra={"pattern": r"^-?[0-9]+(\.[0-9]+)?$"})]
+"""A decimal string."""
+Members = TypeVar("Members")
 
 
-def moment(at: datetime | None) -> str | None:
+class Money(TypedDict):
+    amount: Amount
+    currency: str
+
+
+@overload
+def moment(at: datetime) -> Moment: ...
+@overload
+def moment(at: datetime | None) -> Moment | None: ...
+def moment(at: datetime | None) -> Moment | None:
     return None if at is None else at.isoformat().replace("+00:00", "Z")
 
 
-def money(amount: Decimal | None, currency: str) -> dict[str, str] | None:
+def money(amount: Decimal | None, currency: str) -> Money | None:
     return None if amount is None else {"amount": plain(amount), "currency": currency}
 
 
-def given(fields: Mapping[str, Any]) -> dict[str, Any]:
+def given(members: Members) -> Members:
     """Only what is there: optional members of a shape are left out, not null."""
-    return {name: value for name, value in fields.items() if value is not None}
+    there = cast("dict[str, object]", members)
+    return cast(Members, {name: value for name, value in there.items() if value is not None})

@@ -19,7 +19,7 @@ from core.tables import changes
 HEARTBEAT = b": still here\n\n"
 RETRY = b"retry: 1000\n\n"
 
-_SMALL: Mapping[str, Callable[[Scope, str], dict[str, Any]]] = {
+_SMALL: Mapping[str, Callable[[Scope, str], Mapping[str, Any]]] = {
     "message": message_by_id,
     "card": card_by_id,
     "generation": generation_by_id,
@@ -72,7 +72,7 @@ def oldest_seq(scope: Scope) -> int | None:
     return None if seq is None else int(seq)
 
 
-def _data(scope: Scope, kind: str, thing_id: str) -> dict[str, Any]:
+def _data(scope: Scope, kind: str, thing_id: str) -> Mapping[str, Any]:
     show = _SMALL.get(kind)
     if show is None:
         return {"id": thing_id}

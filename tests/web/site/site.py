@@ -15,18 +15,20 @@ from werkzeug.serving import make_server
 from app.bootstrap import PERSON_ID, WORKSPACE_ID
 from app.web import create_app, hub_of
 from core.database import Scope
+from tests.web.site.described import Described, described
 from tests.web.site.parts import Parts
 
 
 @dataclass
 class Site:
-    """`client` speaks as the local person, over HTTP."""
+    """`client` speaks as the local person, over HTTP; each of its answers is held against what the site publishes."""
 
     url: str
     token: str
     parts: Parts
     app: Flask
     client: httpx.Client
+    described: Described
     person_id: str = PERSON_ID
     workspace_id: str = WORKSPACE_ID
 
@@ -61,7 +63,9 @@ def served(parts: Parts, token: str) -> Iterator[Site]:
         base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=30, trust_env=False, follow_redirects=False
     )
     try:
-        yield Site(url, token, parts, app, client)
+        published = described(client)
+        client.event_hooks["response"].append(published.check)
+        yield Site(url, token, parts, app, client, published)
     finally:
         client.close()
         hub_of(app).stop()
