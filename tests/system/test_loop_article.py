@@ -23,6 +23,8 @@ SENTENCE = "{service} turns slow after midnight and we only hear of it at breakf
 SLOW = 0.9
 """Seconds; a little above the limit that the skills begin with."""
 WELL = 0.2
+HALF_HOURLY = "*/30 * * * *"
+TICK = "inngest/scheduled.timer"
 
 
 @dataclass
@@ -127,6 +129,13 @@ def checkout(loop_of: Callable[[str], Loop]) -> Loop:
     return found
 
 
+@pytest.fixture(scope="module")
+def search(loop_of: Callable[[str], Loop]) -> Loop:
+    found = loop_of("search")
+    found.begin()
+    return found
+
+
 def test_a_sentence_becomes_two_functions_that_run_and_alarm(checkout: Loop) -> None:
     check, triage = checkout.skills.skill(checkout.check), checkout.skills.skill(checkout.triage)
 
@@ -140,6 +149,23 @@ def test_a_sentence_becomes_two_functions_that_run_and_alarm(checkout: Loop) -> 
     assert "Likely cause: checkout v42 was deployed 12 minutes ago" in summary
     checkout.metrics.deploys = []
     assert checkout.look(0.2)["status"] == "normal"
+
+
+def test_with_few_runs_nothing_changes(search: Loop) -> None:
+    for _ in range(2):
+        search.alarm("false alarm")
+
+    became, review = search.review()
+    assert became == ["kept"], review
+
+    assert search.sensitivity == 1.0
+    assert search.skills.skill(search.check)["version"] == 1
+    assert not [text for text in search.ops.texts if search.check in text]
+    # A person has it look each minute from now on; others do their work meanwhile, and a later test reads what came.
+    text = search.skills.text(search.check)
+    assert HALF_HOURLY in text
+    search.skills.save(search.check, text.replace(HALF_HOURLY, "* * * * *"))
+    search.skills.live(search.check, 2)
 
 
 def test_false_alarms_make_it_less_sensitive_and_the_new_version_runs(checkout: Loop) -> None:
@@ -175,18 +201,19 @@ def test_alarms_that_come_too_late_make_it_more_sensitive(loop_of: Callable[[str
     assert payments.look(0.6)["status"] == "degraded"
 
 
-def test_with_few_runs_nothing_changes(loop_of: Callable[[str], Loop]) -> None:
-    search = loop_of("search")
-    search.begin()
-    for _ in range(2):
-        search.alarm("false alarm")
+def test_its_schedule_starts_it_and_nobody_else(search: Loop) -> None:
+    def ticks() -> list[dict[str, Any]]:
+        runs = search.skills.runs(f"skill-{search.check}/infra-health-check")
+        return [run for run in runs if run["event"]["name"] == TICK and run["status"] == "completed" and run["output"]]
 
-    became, review = search.review()
-    assert became == ["kept"], review
+    first = search.product.until("a run that the schedule began", ticks, 150)[0]
+    disabled = search.product.command("skills", "disable", search.check)
 
-    assert search.sensitivity == 1.0
-    assert search.skills.skill(search.check)["version"] == 1
-    assert not [text for text in search.ops.texts if search.check in text]
+    assert first["output"]["status"] in {"normal", "degraded", "critical"}
+    assert [step["name"] for step in first["steps"]][:2] == ["read-metrics", "assess-health"]
+    kept = next(run for run in search.skills.skill(search.check)["runs"] if run["id"] == first["id"])
+    assert (kept["status"], kept["stage"]) == ("completed", "live")
+    assert disabled.status == 0, disabled.err
 
 
 def test_the_next_review_says_whether_the_change_did_what_was_predicted(checkout: Loop) -> None:
