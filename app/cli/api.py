@@ -55,8 +55,9 @@ class Api:
     def put(self, path: str, body: object) -> Any:
         return self._answer("PUT", path, json=body).json()
 
-    def delete(self, path: str) -> None:
-        self._answer("DELETE", path)
+    def delete(self, path: str) -> Any:
+        answer = self._answer("DELETE", path)
+        return answer.json() if answer.content else None
 
     def upload(self, file: Path) -> str:
         """Store a file as a new object; its id."""

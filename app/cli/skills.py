@@ -138,21 +138,29 @@ def reviews(api: Api, skill_id: str, json_wanted: bool) -> None:
 @click.argument("skill_id", metavar="ID")
 @click.argument("outcome")
 @click.option("--run", "run_id", help="The run that alarmed; without it, something that no run saw.")
+@json_option
 @client_command
-def tell(api: Api, skill_id: str, outcome: str, run_id: str | None) -> None:
+def tell(api: Api, skill_id: str, outcome: str, run_id: str | None, json_wanted: bool) -> None:
     """Tell what came of an alarm (`real`, `false alarm`, `too late`), or that one was `missed`: reviews judge by it."""
     told = api.post(f"/api/v1/skills/{skill_id}/outcomes", {"value": outcome, "run_id": run_id})
-    click.echo(f"{told['skill_id']}: {plain(told['value'])}")
+    if json_wanted:
+        as_json(told)
+    else:
+        click.echo(f"{told['skill_id']}: {plain(told['value'])}")
 
 
 @skills.command()
 @click.argument("skill_id", metavar="ID")
 @click.confirmation_option(prompt="Its file goes too. Delete it?")
+@json_option
 @client_command
-def delete(api: Api, skill_id: str) -> None:
+def delete(api: Api, skill_id: str, json_wanted: bool) -> None:
     """Take a skill away for good, with its file."""
-    api.delete(f"/api/v1/skills/{skill_id}")
-    click.echo(f"{skill_id} is deleted")
+    found = api.delete(f"/api/v1/skills/{skill_id}")
+    if json_wanted:
+        as_json(found)
+    else:
+        click.echo(f"{skill_id} is deleted")
 
 
 def _move(api: Api, skill_id: str, verb: str, json_wanted: bool, body: object = None) -> None:

@@ -98,3 +98,19 @@ def test_moves_answer_in_words_and_in_json(site: Site, run: Run) -> None:
     assert "rolled back" in site.client.get(f"/skills/{STEM}").text
     assert "is disabled" in run("disable", STEM)
     assert json.loads(run("enable", STEM, "--json"))["status"] == "active"
+
+
+def test_what_came_of_an_alarm_and_a_deletion_answer_in_words_and_in_json(site: Site, run: Run) -> None:
+    lived(site)
+
+    assert run("tell", STEM, "missed") == f"{STEM}: missed\n"
+    told = json.loads(run("tell", STEM, "false alarm", "--run", "run0", "--json"))
+    assert (told["skill_id"], told["value"]) == (STEM, "false alarm")
+    assert json.loads(run("delete", STEM, "--yes", "--json"))["status"] == "retired"
+
+
+def test_no_wish_is_cut_short_while_it_is_typed(site: Site, run: Run) -> None:
+    lived(site)
+
+    assert "maxlength" not in site.client.get(f"/skills/{STEM}").text
+    assert "20000" in run("ask", STEM, "x" * 20_001, fails=True)
