@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import pytest
 
-from runtime import control, messages, tasks
+from runtime import control, inbox, messages, tasks
 from runtime.tables import messages as message_rows
 from tests.web.site.pictures import poster
 from tests.web.site.prepared import Prepared, make_progress, prepare
@@ -275,6 +275,35 @@ def test_what_is_written_in_a_task_goes_to_that_task(page: Page, site: Site) -> 
     with site.parts.database.reading(site.workspace_id) as scope:
         sent = scope.rows(scope.select(message_rows).where(message_rows.c.text == "warmer, please"))
     assert [row.to_task_id for row in sent] == [made.task_id]
+
+
+def test_a_message_is_moved_to_another_task_by_keyboard(page: Page, site: Site) -> None:
+    # Given a task, and words in the thread that nobody has read
+    made = prepare(site)
+    message_id = site.say("a little warmer, please")
+    sign_in(page, site)
+    shown = page.locator(f"#{message_id}")
+
+    # When its way is opened and a task chosen, with no mouse
+    shown.locator("summary").focus()
+    page.keyboard.press("Enter")
+    places = shown.get_by_label("Move to")
+    assert places.locator("option").first.inner_text() == "a task of its own"
+    places.select_option(made.task_id)
+    places.press("Tab")
+    page.keyboard.press("Enter")
+
+    # Then it is there, and a word says so
+    page.locator(".toast", has_text="Moved to ").wait_for()
+    shown.get_by_role("link", name="went to a task").wait_for()
+    assert site.get(f"/api/v1/messages/{message_id}")["task_id"] == made.task_id
+
+    # And what a step has read meanwhile is not moved, which is said with what to do
+    with site.writing() as scope:
+        inbox.claim(scope, made.task_id, made.turn_id, 9)
+        messages.set_state(scope, message_id, "consumed", was=("delivered",))
+    shown.locator("summary").wait_for(state="detached")
+    assert site.post(f"/api/v1/messages/{message_id}/reroute", {"task_id": "new"}).status_code == 409
 
 
 def test_a_task_is_stopped_by_its_button(page: Page, site: Site) -> None:

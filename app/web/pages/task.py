@@ -8,6 +8,7 @@ from flask import request
 
 from app.web import paging
 from app.web.endpoints import Door
+from app.web.pages.places import places
 from app.web.pages.view import page
 from app.web.parts import WebParts
 from app.web.presenters.message import message_head
@@ -53,6 +54,7 @@ def _one(scope: Scope, speaker: Speaker, task_id: str) -> dict[str, Any]:
         "task": task,
         "messages": [message_head(message) for message in said],
         "works": works,
+        "places": places(scope),
         "orders": {order["id"]: order for order in task["generations"]},
         "turns": list(reversed(turns_in_full(scope, turns))),
     }

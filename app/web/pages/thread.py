@@ -9,6 +9,7 @@ from werkzeug.wrappers import Response
 
 from app.web import paging
 from app.web.endpoints import Door
+from app.web.pages.places import places
 from app.web.pages.sign_in import exchange
 from app.web.pages.view import shown
 from app.web.parts import WebParts
@@ -30,6 +31,7 @@ def thread_page(parts: WebParts) -> Door:
             "items": thread["items"],
             "older": thread["before"],
             "is_older": "before" in request.args,
+            "places": places(scope),
             "works": {work_id: object_shape(work) for work_id, work in works.items()},
         }
 

@@ -23,6 +23,7 @@ const FORMS = {
   newKey: makeKey,
   fix: askForChange,
   fact: correctFact,
+  move: moveMessage,
 };
 
 export function listenForActions() {
@@ -105,6 +106,12 @@ async function askForChange(form) {
 async function correctFact(form) {
   await call("POST", `/api/v1/memory/${form.dataset.fact}/correct`, { text: form.elements.text.value.trim() });
   form.closest("details").open = false;
+}
+
+async function moveMessage(form) {
+  const place = form.elements.task_id;
+  await call("POST", `/api/v1/messages/${form.dataset.move}/reroute`, { task_id: place.value });
+  tell(`Moved to ${place.selectedOptions[0].label}.`);
 }
 
 async function makeKey(form) {
