@@ -10,7 +10,7 @@ from router.decided import Decided
 from router.handing import obstacle, to_new, to_task
 from router.parts import Works
 from router.sentences import sentence
-from runtime import control, messages, tasks
+from runtime import control, messages, readers, tasks
 from runtime.messages import Message, set_state
 from runtime.tables import cards, inbox, turns
 from runtime.tables import tasks as tasks_table
@@ -137,7 +137,7 @@ def _decision(scope: Scope, message: Message) -> Decided:
 
 
 def _already_read(scope: Scope, message: Message) -> ConflictError:
-    reader = messages.reader_of(scope, message)
+    reader = readers.reader_of(scope, message)
     made = ledger.calls_of(scope, [reader[0]]) if reader else []
     done = [call.id for call in made if reader and call.step == reader[1] and call.status != "proposed"]
-    return messages.already_read(message, reader, calls=done)
+    return readers.already_read(message, reader, calls=done)

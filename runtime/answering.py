@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.database import Scope
-from runtime import inbox, messages, tasks
+from runtime import inbox, messages, replies, tasks
 from runtime.messages import Message
 from runtime.turns import ledger
 from runtime.turns.ledger import Call
@@ -41,9 +41,9 @@ def _asked(scope: Scope, turn: Turn) -> list[Message]:
 
 def _one_of_each_place(asked: Sequence[Message]) -> list[str]:
     """The last message from each place, beginning with the last of all."""
-    last: dict[messages.Place, str] = {}
+    last: dict[replies.Place, str] = {}
     for message in reversed(asked):
-        last.setdefault(messages.place_of(message), message.id)
+        last.setdefault(replies.place_of(message), message.id)
     return list(last.values())
 
 

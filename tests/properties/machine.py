@@ -15,7 +15,7 @@ from core.errors import LoopwrightError, UnavailableError
 from generation.cancelling import cancel
 from generation.provider import JobState
 from generation.tables import orders
-from runtime import control, messages
+from runtime import control, taking_back
 from runtime.tables import cards, tasks
 from runtime.tables import messages as message_rows
 from tests.properties import invariants
@@ -78,11 +78,11 @@ class Workspace(RuleBasedStateMachine):
         try:
             self.world.write(
                 lambda scope: (
-                    messages.replace(
+                    taking_back.replace(
                         scope, message_id, "Another one", person_id=self.world.store.person_id, speaks_as="person"
                     )
                     if replaced
-                    else messages.withdraw(scope, message_id)
+                    else taking_back.withdraw(scope, message_id)
                 )
             )
         except LoopwrightError:

@@ -6,7 +6,7 @@ import pytest
 
 from core.errors import ConflictError, InvalidError
 from router.clarify import clarify_handler
-from runtime import cards, control, messages
+from runtime import cards, control, taking_back
 from runtime.cards import Card
 from runtime.messages import Message
 from runtime.tasks import Task
@@ -72,7 +72,7 @@ def test_a_task_that_ended_meanwhile_leaves_the_card_open(store: Store) -> None:
 def test_a_message_taken_back_meanwhile_goes_nowhere(store: Store) -> None:
     world, message, card, one, _ = asked(store)
     with store.database.transaction(store.workspace_id) as scope:
-        messages.withdraw(scope, message.id)
+        taking_back.withdraw(scope, message.id)
     with pytest.raises(ConflictError, match="taken back"):
         answer(world, card, one.id)
     assert world.inbox_of(one.id) == []

@@ -14,7 +14,7 @@ from core.model import Message as ModelMessage
 from core.model import Verdict
 from core.model_scripted import ScriptedModel
 from router import deciding, delivering
-from runtime import control, messages
+from runtime import control, taking_back
 from tests.router.world import World, scripted, verdict
 from tests.support.databases import Store
 
@@ -62,7 +62,7 @@ def test_a_message_taken_back_while_the_model_thinks_goes_nowhere(store: Store) 
     class Slow(ScriptedModel):
         def verdict(self, name: str, shape: type[Verdict], asked: Sequence[ModelMessage]) -> Verdict:
             with store.database.transaction(store.workspace_id) as scope:
-                messages.withdraw(scope, message_id)
+                taking_back.withdraw(scope, message_id)
             return super().verdict(name, shape, asked)
 
     world = World(store, Slow(verdicts=[verdict("new")]))

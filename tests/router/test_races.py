@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from core.errors import ConflictError
 from router import deciding, delivering
 from router.rerouting import reroute
-from runtime import inbox, messages, tasks
+from runtime import inbox, taking_back, tasks
 from runtime.messages import Message
 from runtime.tables import turns
 from tests.router.world import World, scripted, verdict
@@ -63,7 +63,7 @@ def test_reading_and_moving(store: Store) -> None:
 def withdraw(world: World, message: Message, start: threading.Barrier) -> None:
     start.wait(10)
     with world.store.database.transaction(world.workspace_id) as scope:
-        messages.withdraw(scope, message.id)
+        taking_back.withdraw(scope, message.id)
 
 
 def test_delivering_and_taking_back(store: Store) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from core.errors import ConflictError
 from core.model_scripted import ScriptedModel, says
-from runtime import cards, control, messages, tasks, waits
+from runtime import cards, control, taking_back, tasks, waits
 from runtime.cards import Card
 from tests.router.test_clarify import answer, asked
 from tests.router.world import scripted, verdict
@@ -85,8 +85,8 @@ def test_a_reply_that_names_a_stopped_task_changes_nothing(store: Store) -> None
 
 
 def test_withdrawing_or_replacing_the_message_voids_its_question(store: Store) -> None:
-    replace = partial(messages.replace, text="Something else", person_id=store.person_id, speaks_as="person")
-    for change in (messages.withdraw, replace):
+    replace = partial(taking_back.replace, text="Something else", person_id=store.person_id, speaks_as="person")
+    for change in (taking_back.withdraw, replace):
         world, message, card, one, _ = asked(store)
         with store.database.transaction(store.workspace_id) as scope:
             change(scope, message.id)
@@ -137,9 +137,9 @@ def test_10_question_that_words_had_answered_asks_again_when_they_are_taken_back
 
     with store.database.transaction(store.workspace_id) as scope:
         if replaced:
-            instead = messages.replace(scope, reply.id, "Blue ones", person_id=store.person_id, speaks_as="person")
+            instead = taking_back.replace(scope, reply.id, "Blue ones", person_id=store.person_id, speaks_as="person")
         else:
-            messages.withdraw(scope, reply.id)
+            taking_back.withdraw(scope, reply.id)
 
     asks = card_of(store, card.id)
     assert (asks.state, asks.answer_text, asks.answered_by) == ("open", None, None)

@@ -6,7 +6,7 @@ import pytest
 
 from core.errors import ConflictError, InvalidError, NotFoundError
 from router.rerouting import reroute
-from runtime import cards, control, inbox, messages
+from runtime import cards, control, inbox, messages, taking_back
 from runtime.messages import Message
 from runtime.tables import turns
 from tests.router.world import World, scripted, verdict
@@ -166,7 +166,7 @@ def test_a_moved_message_can_still_be_taken_back(store: Store) -> None:
     message = world.route(world.say("make it blue", to_task_id=one.id))
     move(world, message, other.id)
     with store.database.transaction(store.workspace_id) as scope:
-        assert messages.withdraw(scope, message.id).state == "withdrawn"
+        assert taking_back.withdraw(scope, message.id).state == "withdrawn"
     assert world.inbox_of(other.id) == [(message.id, "withdrawn")]
     with pytest.raises(ConflictError):
         move(world, message, one.id)

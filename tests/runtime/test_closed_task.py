@@ -10,7 +10,7 @@ import pytest
 from core.database import Scope
 from core.errors import ConflictError
 from core.model_scripted import ScriptedModel, says
-from runtime import control, inbox, messages, watching
+from runtime import control, inbox, messages, taking_back, watching
 from runtime.tables import inbox as inbox_rows
 from runtime.tasks import Task
 from tests.runtime.driving import LEASE, message, new_task, newest_turn, parts, run, tell
@@ -45,7 +45,7 @@ def test_message_of_a_closed_task_can_no_longer_be_taken_back_and_wakes_nobody(s
     with store.database.transaction(store.workspace_id) as scope:
         control.stop(scope, made_for.id)
 
-    for take_back in (messages.withdraw, _replace):
+    for take_back in (taking_back.withdraw, _replace):
         with store.database.transaction(store.workspace_id) as scope, pytest.raises(ConflictError, match="superseded"):
             take_back(scope, late)
     store.clock.advance(timedelta(minutes=5))
@@ -55,4 +55,4 @@ def test_message_of_a_closed_task_can_no_longer_be_taken_back_and_wakes_nobody(s
 
 
 def _replace(scope: Scope, message_id: str) -> messages.Message:
-    return messages.replace(scope, message_id, "other words", person_id="person_local", speaks_as="person")
+    return taking_back.replace(scope, message_id, "other words", person_id="person_local", speaks_as="person")

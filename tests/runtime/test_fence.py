@@ -10,7 +10,7 @@ import pytest
 
 from core.errors import BusyError, ConflictError, LostError, NotFoundError
 from core.model_scripted import ScriptedModel, says
-from runtime import calling, cards, closing, control, deciding, entering, inbox, messages, watching
+from runtime import calling, cards, closing, control, deciding, entering, inbox, messages, taking_back, watching
 from runtime.turns import ledger, rows
 from runtime.wake import wake
 from tests.runtime.driving import LEASE, Note, message, new_task, newest_turn, parts, run, task, tell, turn
@@ -241,7 +241,7 @@ def test_10_withdrawing_and_claiming_have_one_winner(store: Store) -> None:
             both.wait()
             try:
                 with store.database.transaction(store.workspace_id) as scope:
-                    messages.withdraw(scope, asked)
+                    taking_back.withdraw(scope, asked)
                 outcome["withdrawn"] = True
             except ConflictError as error:
                 outcome["withdrawn"] = False

@@ -11,7 +11,7 @@ from core.errors import ModelError, UnavailableError
 from core.model import Decision, Message, ToolSpec
 from core.model_scripted import ScriptedModel, says
 from core.tools import Effect
-from runtime import calling, cards, closing, control, deciding, entering, messages, tasks
+from runtime import calling, cards, closing, control, deciding, entering, taking_back, tasks
 from runtime.turns import ledger, repeats
 from tests.runtime.driving import LEASE, Note, main_turn, message, new_task, newest_turn, parts, run, task, tell, turn
 from tests.support.databases import Store
@@ -62,7 +62,7 @@ def test_turn_that_slipped_into_a_stopped_task_asks_no_model(store: Store) -> No
 def test_9_message_to_main_that_is_taken_back_is_not_answered(store: Store) -> None:
     asked, turn_id = main_turn(store, "hello")
     with store.database.transaction(store.workspace_id) as scope:
-        messages.withdraw(scope, asked)
+        taking_back.withdraw(scope, asked)
 
     assert run(parts(store, ScriptedModel()), store, turn_id) == "stopped"
     assert _words_to(store, asked) == []
@@ -74,7 +74,7 @@ def test_10_message_to_main_that_is_taken_back_while_the_model_thinks_is_not_ans
     class Thinking(ScriptedModel):
         def decide(self, request: Sequence[Message], tools: Sequence[ToolSpec]) -> Decision:
             with store.database.transaction(store.workspace_id) as scope:
-                messages.withdraw(scope, asked)
+                taking_back.withdraw(scope, asked)
             return super().decide(request, tools)
 
     assert run(parts(store, Thinking(says("hi"))), store, turn_id) == "stopped"
@@ -90,7 +90,7 @@ def test_message_that_a_failed_request_had_claimed_may_be_taken_back(store: Stor
         run(made, store, turn_id)
 
     with store.database.transaction(store.workspace_id) as scope:
-        messages.withdraw(scope, asked)
+        taking_back.withdraw(scope, asked)
 
     assert message(store, asked).state == "withdrawn"
 

@@ -9,7 +9,7 @@ import pytest
 
 from core.model_scripted import ScriptedModel, says
 from core.tools import CallContext, Effect
-from runtime import cards, closing, control, inbox, messages, tasks, waits, watching
+from runtime import cards, closing, control, inbox, messages, taking_back, tasks, waits, watching
 from runtime.tables import inbox as inbox_rows
 from tests.runtime.driving import LEASE, Note, message, new_task, newest_turn, parts, run, task, tell, turn
 from tests.support.databases import Store
@@ -19,12 +19,12 @@ OLD, NEW = "Make two posters of a cat", "Make one poster of a dog"
 
 def _withdraw(store: Store, message_id: str) -> None:
     with store.database.transaction(store.workspace_id) as scope:
-        messages.withdraw(scope, message_id)
+        taking_back.withdraw(scope, message_id)
 
 
 def _replace(store: Store, message_id: str, text: str = NEW) -> str:
     with store.database.transaction(store.workspace_id) as scope:
-        return messages.replace(scope, message_id, text, person_id=store.person_id, speaks_as="person").id
+        return taking_back.replace(scope, message_id, text, person_id=store.person_id, speaks_as="person").id
 
 
 def _deliver(store: Store, message_id: str, task_id: str) -> None:

@@ -12,7 +12,7 @@ from core.errors import ConflictError, UnavailableError
 from core.model_scripted import ScriptedModel, says
 from core.tables import roles
 from core.tools import Effect
-from runtime import calling, cards, checklist, closing, deciding, entering, inbox, messages
+from runtime import calling, cards, checklist, closing, deciding, entering, inbox, taking_back
 from runtime.turns import ledger
 from tests.runtime.driving import Note, message, new_task, newest_turn, parts, run, task, tell, turn
 from tests.support.databases import Store
@@ -175,12 +175,12 @@ def test_9_message_can_be_taken_back_until_a_step_has_read_it(store: Store) -> N
     made_for = new_task(store)
     early, late = tell(store, made_for.id, "a"), tell(store, made_for.id, "b")
     with store.database.transaction(store.workspace_id) as scope:
-        messages.withdraw(scope, early)
+        taking_back.withdraw(scope, early)
     turn_id = newest_turn(store, made_for.id).id
     run(parts(store, ScriptedModel(says("ok"))), store, turn_id)
 
     with store.database.transaction(store.workspace_id) as scope, pytest.raises(ConflictError) as refused:
-        messages.withdraw(scope, late)
+        taking_back.withdraw(scope, late)
 
     assert refused.value.facts()["step"] == 1
     assert message(store, early).state == "withdrawn"
@@ -190,7 +190,7 @@ def test_9_task_whose_only_words_were_taken_back_asks_no_model(store: Store) -> 
     made_for = new_task(store)
     only = tell(store, made_for.id, "Make me two posters.")
     with store.database.transaction(store.workspace_id) as scope:
-        messages.withdraw(scope, only)
+        taking_back.withdraw(scope, only)
     turn_id = newest_turn(store, made_for.id).id
 
     run(parts(store, ScriptedModel()), store, turn_id)

@@ -149,7 +149,7 @@ class RunningSidecar:
         """As the API shows it; empty for one that nobody has seen."""
         with self.reading() as scope:
             found = book.find(scope, stem)
-            return skill_shape(scope, found) if found is not None else {}
+            return {**skill_shape(scope, found)} if found is not None else {}
 
     def live(self, stem: str, version: int, seconds: float = 60) -> dict[str, Any]:
         """Wait for a version to serve."""

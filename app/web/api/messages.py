@@ -17,7 +17,7 @@ from core.errors import ConflictError
 from core.identity import Speaker
 from functions.routable_works import RoutableWorks
 from router import rerouting
-from runtime import cards, messages, tasks
+from runtime import cards, messages, taking_back, tasks
 from workspace import objects
 
 MOST_ATTACHMENTS = 20
@@ -81,13 +81,15 @@ def messages_api(parts: WebParts) -> Door:
     @door.acts("/api/v1/messages/<message_id>/withdraw", "Take back a message that no step has read")
     def withdraw(scope: Scope, speaker: Speaker, body: Body, message_id: str) -> MessageShape:
         own_words(speaker, messages.get(scope, message_id))
-        messages.withdraw(scope, message_id)
+        taking_back.withdraw(scope, message_id)
         return message_by_id(scope, message_id)
 
     @door.acts("/api/v1/messages/<message_id>/replace", "Put other words in its place", body=ReplaceMessage)
     def replace(scope: Scope, speaker: Speaker, body: ReplaceMessage, message_id: str) -> MessageShape:
         own_words(speaker, messages.get(scope, message_id))
-        fresh = messages.replace(scope, message_id, body.text, person_id=speaker.person_id, speaks_as=speaker.speaks_as)
+        fresh = taking_back.replace(
+            scope, message_id, body.text, person_id=speaker.person_id, speaks_as=speaker.speaks_as
+        )
         return message_by_id(scope, fresh.id)
 
     @door.acts("/api/v1/messages/<message_id>/reroute", "Send it to another task, or to a new one", body=Reroute)

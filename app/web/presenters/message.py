@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 
 from app.web.presenters.values import Moment, moment
 from core.database import Scope
-from runtime import messages
+from runtime import messages, replies
 from runtime.messages import Message
 from runtime.tables import calls, cards, inbox, routes, turns
 from runtime.tables import messages as message_rows
@@ -96,7 +96,7 @@ def messages_in_full(scope: Scope, some: Sequence[Message]) -> list[MessageShape
     """The whole shapes, in a handful of queries however many there are."""
     ids = [message.id for message in some]
     went, read_by = _routes(scope, ids), _readers(scope, some)
-    replies = messages.replies_of(scope, some, {message_id: turn_id for message_id, (turn_id, _) in read_by.items()})
+    said = replies.replies_of(scope, some, {message_id: turn_id for message_id, (turn_id, _) in read_by.items()})
     made, parts = _calls(scope, list(read_by.values())), _parts(scope, ids)
     return [
         {
@@ -105,7 +105,7 @@ def messages_in_full(scope: Scope, some: Sequence[Message]) -> list[MessageShape
             "parts": parts[message.id],
             "consumed_by": _reader_shape(read_by.get(message.id)),
             "calls": made[read_by[message.id]] if message.id in read_by else [],
-            "replies": replies[message.id],
+            "replies": said[message.id],
         }
         for message in some
     ]
