@@ -18,7 +18,6 @@ from core.bells import Bell, Bells, SilentBells
 from core.clock import Clock, SystemClock
 from core.connections import Connections
 from core.ids import Ids, RandomIds
-from core.planned import PLANS_LAST
 from core.prepared import Found
 from core.tables import changes, workspaces
 
@@ -91,7 +90,7 @@ class Scope:
 
     def insert(self, table: sa.Table, **values: Any) -> None:
         row = {**values, "workspace_id": self.workspace_id}
-        prepared.run(self._connection, statements.insert(table, tuple(row)), row)
+        prepared.run(self._connection, statements.insert(table, tuple(row)), row, later=True)
 
     def insert_all(self, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
         """Insert rows that all name the same columns."""
@@ -141,7 +140,7 @@ class Scope:
         if len(self._changes) == 1 and self._connection.dialect.name == "postgresql":
             ((kind, thing_id),) = self._changes
             entry = {"workspace": self.workspace_id, "changed_kind": kind, "changed_id": thing_id, "now": self.now}
-            prepared.run(self._connection, _ADVANCE_AND_ENTER, entry)
+            prepared.run(self._connection, _ADVANCE_AND_ENTER, entry, later=True)
             return
         count = len(self._changes)
         last = prepared.run(self._connection, _ADVANCE, {"workspace": self.workspace_id, "count": count}).scalar()
@@ -155,7 +154,7 @@ class Scope:
         # For a list the statement is made up anew each time.
         statement = statements.insert(table, tuple(rows[0]))
         if len(rows) == 1:
-            prepared.run(self._connection, statement, rows[0])
+            prepared.run(self._connection, statement, rows[0], later=True)
         else:
             self._connection.execute(statement, rows)
 
@@ -280,23 +279,25 @@ def _ask_after_rest(engine: sa.Engine) -> None:
         if rests_since is None or time.monotonic() - rests_since < _LONG_REST:
             return
         try:
-            engine.dialect.do_ping(connection)
+            connection.ping()
         except engine.dialect.loaded_dbapi.Error as error:
             # The pool opens another one.
             raise sa.exc.DisconnectionError(f"the connection is lost: {type(error).__name__}") from None
 
 
-def _let_plans_last(connection: Any, _record: object) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(PLANS_LAST)
-    connection.commit()
-
-
 def _engine(url: str, pool_size: int) -> sa.Engine:
     if not url.startswith("sqlite"):
-        engine = sa.create_engine(url, pool_size=pool_size, max_overflow=pool_size)
+        # Only who uses PostgreSQL pays for its driver.
+        from core.postgres_session import Session  # noqa: PLC0415
+
+        engine = sa.create_engine(
+            url,
+            pool_size=pool_size,
+            max_overflow=pool_size,
+            connect_args={"connection_factory": Session},
+            use_native_hstore=False,
+        )
         _ask_after_rest(engine)
-        sa.event.listen(engine, "connect", _let_plans_last)
         return engine
     engine = sa.create_engine(url, pool_size=pool_size, max_overflow=pool_size, connect_args={"timeout": 30})
 

@@ -73,11 +73,15 @@ class _Prepared:
         self._types = [column.type for _, column in found]
         self._converts: Sequence[Any] | None = None
 
-    def run(self, connection: Connection, values: Mapping[str, Any]) -> Found:
+    def run(self, connection: Connection, values: Mapping[str, Any], *, later: bool) -> Found:
         raw = connection.connection
         cursor = raw.cursor()
         try:
             sql = self._sql if self._planned is None else self._planned.text(cursor, connection.info)
+            if later and self._planned is not None:
+                session: Any = raw.dbapi_connection
+                session.later(sql, self._parameters(values))
+                return _UNKNOWN
             cursor.execute(sql, self._parameters(values))
             if not self._types or cursor.description is None:
                 return _Rows((), cursor.rowcount)
@@ -87,8 +91,6 @@ class _Prepared:
             meta, converts, keys = self._meta, self._converts or None, self._meta._key_to_index
             return _Rows([Row(meta, converts, keys, row) for row in rows], cursor.rowcount)
         except self._errors as error:
-            if self._planned is not None:
-                self._planned.failed(error.pgcode)
             gone = connection.dialect.is_disconnect(error, raw.dbapi_connection, cursor)
             if gone:
                 connection.invalidate(error)
@@ -122,13 +124,15 @@ class _Prepared:
         return found if any(convert is not None for convert in found) else []
 
 
+_UNKNOWN = _Rows((), -1)
 _known: dict[str, WeakKeyDictionary[Statement, _Prepared]] = {}
 
 
-def run(connection: Connection, statement: Statement, values: Mapping[str, Any]) -> Found:
+def run(connection: Connection, statement: Statement, values: Mapping[str, Any], *, later: bool = False) -> Found:
     """Run a statement that stands for many runs, with its values by name, in the connection's transaction.
 
-    An insert gets its columns from `values`; two runs of one insert name the same.
+    An insert gets its columns from `values`; two runs of one insert name the same. Where nobody needs to know what it
+    found or changed, `later` lets it go to PostgreSQL with the next statement, or with the commit: so does its error.
     """
     if not connection.engine.dispatch.before_cursor_execute:
         kind = connection.dialect.name
@@ -140,5 +144,5 @@ def run(connection: Connection, statement: Statement, values: Mapping[str, Any])
             columns = list(values) if isinstance(statement, Insert) and statement.select is None else None
             prepared = known.setdefault(statement, _Prepared(statement, connection.dialect, columns))
         if prepared.usable:
-            return prepared.run(connection, values)
+            return prepared.run(connection, values, later=later)
     return connection.execute(statement, dict(values))

@@ -11,7 +11,6 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool, QueuePool
 
-from engine.planned import PLANS_LAST
 from engine.tables import marks, metadata, runs
 
 T = TypeVar("T")
@@ -47,8 +46,13 @@ class Database:
             self.engine: Engine = create_engine(parsed, poolclass=NullPool, connect_args={"timeout": 30})
             event.listen(self.engine, "connect", _prepare_sqlite)
         else:
-            self.engine = create_engine(parsed, poolclass=QueuePool, pool_size=5, pool_pre_ping=True)
-            event.listen(self.engine, "connect", _let_plans_last)
+            # Only who uses PostgreSQL pays for its driver.
+            from engine.postgres_session import Session  # noqa: PLC0415
+
+            own = {"connection_factory": Session}
+            self.engine = create_engine(
+                parsed, poolclass=QueuePool, pool_size=5, pool_pre_ping=True, connect_args=own, use_native_hstore=False
+            )
 
     def create_tables(self) -> None:
         """Make the tables and indexes that are not there: all in a fresh database, else what an older engine lacked.
@@ -111,12 +115,6 @@ def _own(path: Path) -> TextIO:
         raise DatabaseError(f"another engine process is using {path}; stop it or choose another database") from None
     os.set_inheritable(lock.fileno(), False)
     return lock
-
-
-def _let_plans_last(connection: Any, _record: object) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(PLANS_LAST)
-    connection.commit()
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:

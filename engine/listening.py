@@ -21,7 +21,7 @@ _NOTIFY = Statement(text(f"NOTIFY {_CHANNEL}"))
 def tell_others(tx: Transaction) -> None:
     """Once this commits, the others look for due items; nothing on SQLite, which has one process."""
     if tx.connection.dialect.name == "postgresql":
-        tx.run(_NOTIFY)
+        tx.later(_NOTIFY)
 
 
 async def listen(database: Database, heard: Callable[[], None]) -> None:

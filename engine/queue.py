@@ -112,7 +112,7 @@ def put(tx: Transaction, item: Item) -> str:
         "body": item.body,
         "created_at": tx.now,
     }
-    tx.run(_INSERT, row)
+    tx.later(_INSERT, row)
     tx.puts += 1
     if state == CLAIMED:
         _go_out(tx, item_id, item, limited=bool(item.limits))
@@ -155,9 +155,9 @@ def claim(tx: Transaction, row: Row) -> str | None:
     blocker = acquire(tx, row.id, [(key, limit) for key, limit in json.loads(row.limits)] if row.limits else [])
     if blocker is not None:
         if row.blocked_on != blocker:
-            tx.run(_PARK, {"item": row.id, "blocker": blocker})
+            tx.later(_PARK, {"item": row.id, "blocker": blocker})
         return blocker
-    tx.run(_CLAIM, {"item": row.id, "claimer": tx.owner})
+    tx.later(_CLAIM, {"item": row.id, "claimer": tx.owner})
     _go_out(tx, row.id, row, limited=row.limits is not None)
     return None
 
@@ -178,23 +178,23 @@ def next_due(tx: Transaction) -> int | None:
 
 def drop(tx: Transaction, item_id: str) -> None:
     """Remove an item that is not carried out over HTTP."""
-    tx.run(_DELETE, {"item": item_id})
+    tx.later(_DELETE, {"item": item_id})
 
 
 def drop_step(tx: Transaction, run_id: str, step_id: str) -> None:
     """Remove the timer of a step that was answered."""
-    tx.run(_OF_STEP, {"run": run_id, "step": step_id})
+    tx.later(_OF_STEP, {"run": run_id, "step": step_id})
 
 
 def drop_subject(tx: Transaction, subject: str) -> None:
-    tx.run(_OF_SUBJECT, {"about": subject})
+    tx.later(_OF_SUBJECT, {"about": subject})
 
 
 def drop_run(tx: Transaction, run_id: str) -> None:
     """Remove all items of a run that has ended, executing ones too: their answers will find nothing to take."""
     found = [row.id for row in tx.run(_OF_RUN, {"run": run_id})]
     if found:
-        tx.run(_DELETE_RUN, {"run": run_id})
+        tx.later(_DELETE_RUN, {"run": run_id})
     for item_id in found:
         give_back(tx, item_id)
 
@@ -211,7 +211,7 @@ def _go_out(tx: Transaction, item_id: str, item: "Item | Row", *, limited: bool)
         known = KnownRun(row, bool(row.plan_only), row.state_size)
     run = known.row
     if run.status == "QUEUED":
-        tx.run(_STARTED, {"run": run_id, "moment": tx.now})
+        tx.later(_STARTED, {"run": run_id, "moment": tx.now})
         function = tx.registry.by_id.get(run.function_id)
         if function is not None and function.finish_timeout_ms is not None:
             put(tx, Item(FINISH_TIMEOUT, tx.now + function.finish_timeout_ms, run_id=run_id))

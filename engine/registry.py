@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from sqlalchemy import Connection, select
 
 from engine.function import EventTrigger, Function, load_function
+from engine.statement import Statement
 from engine.tables import functions, marks
 
 REGISTRY_MARK = "registry"
+_VERSION = Statement(select(marks.c.value).where(marks.c.name == REGISTRY_MARK))
 
 
 @dataclass(frozen=True)
@@ -58,4 +60,4 @@ def load_registry(connection: Connection) -> Registry:
 
 
 def read_version(connection: Connection) -> int:
-    return connection.execute(select(marks.c.value).where(marks.c.name == REGISTRY_MARK)).scalar() or 0
+    return _VERSION.execute(connection, {}).scalar() or 0

@@ -35,5 +35,5 @@ def release(tx: Transaction, item_id: str) -> list[str]:
         # Else another process could find the limit full and park just after this one has looked for parked items.
         lock_name(tx, key)
     if keys:
-        tx.run(_RELEASE, {"item": item_id})
+        tx.later(_RELEASE, {"item": item_id})
     return keys

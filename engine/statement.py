@@ -43,6 +43,9 @@ class Found:
         return self._rows[0][0] if self._rows else None
 
 
+_UNKNOWN = Found((), -1)
+
+
 class Statement:
     """A statement with named parameters, executed again and again.
 
@@ -54,8 +57,8 @@ class Statement:
         self._statement = statement
         self._prepared: dict[str, _Prepared] = {}
 
-    def execute(self, connection: Connection, parameters: Parameters) -> Found:
-        """Run it in the connection's transaction.
+    def execute(self, connection: Connection, parameters: Parameters, *, later: bool = False) -> Found:
+        """Run it in the connection's transaction; `later` lets it go to PostgreSQL with what goes next.
 
         Raises:
             DBAPIError: as SQLAlchemy's own execution does.
@@ -64,7 +67,7 @@ class Statement:
         if prepared is None:
             prepared = _Prepared(self._statement, connection, parameters)
             self._prepared[connection.dialect.name] = prepared
-        return prepared.execute(connection, parameters)
+        return prepared.execute(connection, parameters, later=later)
 
 
 class _Prepared:
@@ -78,7 +81,7 @@ class _Prepared:
         self._order = compiled.positiontup
         self._row: Any = None
 
-    def execute(self, connection: Connection, parameters: Parameters) -> Found:
+    def execute(self, connection: Connection, parameters: Parameters, *, later: bool) -> Found:
         values: Any = {**self._defaults, **parameters}
         if self._order is not None:
             values = [values[name] for name in self._order]
@@ -86,6 +89,10 @@ class _Prepared:
         cursor = raw.cursor()
         try:
             sql = self._sql if self._planned is None else self._planned.text(cursor, connection.info)
+            if later and self._planned is not None:
+                session: Any = raw.dbapi_connection
+                session.later(sql, values)
+                return _UNKNOWN
             cursor.execute(sql, values)
             columns: Any = cursor.description
             if columns is None:
@@ -97,8 +104,6 @@ class _Prepared:
             dialect = connection.dialect
             if not isinstance(error, dialect.loaded_dbapi.Error):
                 raise
-            if self._planned is not None:
-                self._planned.failed(getattr(error, "pgcode", None))
             gone = dialect.is_disconnect(error, raw.dbapi_connection, cursor)
             if gone:
                 connection.invalidate(error)

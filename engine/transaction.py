@@ -81,6 +81,10 @@ class Transaction:
         assert isinstance(result, CursorResult)
         return result
 
+    def later(self, statement: Statement, parameters: Parameters | None = None) -> None:
+        """Run a statement whose answer nobody needs: PostgreSQL gets it with the next one, or with the commit."""
+        statement.execute(self.connection, parameters or {}, later=True)
+
     def changed(self, statement: Statement | Executable, parameters: Parameters | None = None) -> int:
         """Rows that the statement changed."""
         return self.run(statement, parameters).rowcount

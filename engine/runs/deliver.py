@@ -52,7 +52,7 @@ def store_event(tx: Transaction, event: Event) -> None:
         "ts": event.ts,
         "received_at": tx.now,
     }
-    tx.run(_INSERT, row)
+    tx.later(_INSERT, row)
 
 
 def _invoked(tx: Transaction, event: Event) -> set[str]:

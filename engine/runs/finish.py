@@ -48,10 +48,10 @@ def cancel(tx: Transaction, run: Row) -> None:
 
 
 def _end(tx: Transaction, run: Row, status: str, output: str, told: dict[str, Any]) -> None:
-    tx.run(_END, {"run": run.id, "outcome": status, "result": output, "moment": tx.now})
+    tx.later(_END, {"run": run.id, "outcome": status, "result": output, "moment": tx.now})
     tx.ended.append(run.id)
     drop_run(tx, run.id)
-    tx.run(_DROP_PAUSES, {"run": run.id})
+    tx.later(_DROP_PAUSES, {"run": run.id})
     function = tx.registry.by_id[run.function_id]
     triggers = json.loads(run.events)
     for index, trigger in enumerate(triggers):

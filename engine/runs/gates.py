@@ -55,7 +55,7 @@ def throttled_until(tx: Transaction, function: Function, event: Event) -> int:
     lock_name(tx, gate)
     allowance = (rate.limit + rate.burst - 1) * rate.period_ms // rate.limit
     free_at = max(tx.run(_FREE_AT, {"gate": gate}).scalar() or 0, tx.now)
-    tx.run(_SET_FREE, {"gate": gate, "free_at": free_at + rate.period_ms // rate.limit})
+    tx.later(_SET_FREE, {"gate": gate, "free_at": free_at + rate.period_ms // rate.limit})
     return max(tx.now, free_at - allowance)
 
 
@@ -64,7 +64,7 @@ def _pass(tx: Transaction, gate: str, rate: Rate, allowance_ms: int) -> int | No
     free_at = max(tx.run(_FREE_AT, {"gate": gate}).scalar() or 0, tx.now)
     if free_at - tx.now > allowance_ms:
         return None
-    tx.run(_SET_FREE, {"gate": gate, "free_at": free_at + rate.period_ms // rate.limit})
+    tx.later(_SET_FREE, {"gate": gate, "free_at": free_at + rate.period_ms // rate.limit})
     return free_at
 
 

@@ -79,4 +79,4 @@ def _keep(tx: Transaction, subject: str, event: Event) -> None:
 
 def _forget(tx: Transaction, subject: str) -> None:
     drop_subject(tx, subject)
-    tx.run(_DROP_HELD, {"about": subject})
+    tx.later(_DROP_HELD, {"about": subject})

@@ -111,7 +111,7 @@ def _know(tx: Transaction, run: Row, code: Opcode) -> Step | None:
     if called:
         return step
     if step.status == ERRORED:
-        tx.run(_REOPEN, {"run": run.id, "step": code.id, "racing": code.race})
+        tx.later(_REOPEN, {"run": run.id, "step": code.id, "racing": code.race})
         return replace(step, status=OPEN, race=code.race)
     return None
 

@@ -84,7 +84,7 @@ def drop_pause(tx: Transaction, pause_id: str) -> bool:
 
 
 def drop_step_pause(tx: Transaction, run_id: str, step_id: str) -> None:
-    tx.run(_DROP_STEP, {"run": run_id, "step": step_id})
+    tx.later(_DROP_STEP, {"run": run_id, "step": step_id})
 
 
 def _holds(row: Row, event: Event) -> bool:

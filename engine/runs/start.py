@@ -63,7 +63,7 @@ def start_run(
         "priority_ms": priority,
         "singleton": singleton,
     }
-    tx.run(_INSERT, row)
+    tx.later(_INSERT, row)
     if len(events) > 1:
         rows = [{"event_id": event.id, "run_id": run_id, "position": at} for at, event in enumerate(events)]
         tx.run(insert(run_events), rows)

@@ -67,7 +67,7 @@ def find_step(tx: Transaction, run_id: str, step_id: str) -> Step | None:
 
 def open_step(tx: Transaction, run_id: str, step: Step) -> None:
     """Store a step that is not done."""
-    tx.run(_INSERT, {**_row(run_id, step), "status": step.status})
+    tx.later(_INSERT, {**_row(run_id, step), "status": step.status})
 
 
 def complete_step(
@@ -90,7 +90,7 @@ def complete_step(
         "ended_at": tx.now,
     }
     if step.stored:
-        tx.run(
+        tx.later(
             _COMPLETE,
             {
                 "run": run.id,
@@ -104,13 +104,13 @@ def complete_step(
             },
         )
     else:
-        tx.run(_INSERT, {**_row(run.id, step), **done})
+        tx.later(_INSERT, {**_row(run.id, step), **done})
     discovers = step.race or tx.run(_ANY_OPEN, {"run": run.id}).first() is None
     plan = bool(run.plan_only and not discovers)
     if (stack := tx.known_stacks.get(run.id)) is not None:
         stack.append((step.step_id, memo))
     size = run.state_size + len(memo.encode())
-    tx.run(_GROWN, {"run": run.id, "length": run.stack_len + 1, "size": size, "plan": plan})
+    tx.later(_GROWN, {"run": run.id, "length": run.stack_len + 1, "size": size, "plan": plan})
     tx.known_runs[run.id] = KnownRun(run, plan, size)
     if discovers:
         discover(tx, run)
