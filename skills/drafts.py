@@ -46,26 +46,26 @@ def announce(
 ) -> Draft:
     """Say whose a save is, before the file is written; a save that nobody announced is a person's.
 
-    Raises RefusedError when the agent wrote this skill `per_day` times within a day. The same content announced
-    again is the same draft, with its newest author and base.
+    Raises RefusedError when the agent wrote this skill `per_day` times within a day, the same text again counted too:
+    else it could go round between two for ever. What the same `author_ref` announces again is the same draft.
     """
-    known = find(scope, skill_id, sha)
-    if author == "agent" and known is None and written_since(scope, skill_id, scope.now - timedelta(days=1)) >= per_day:
-        raise RefusedError(
-            f"{skill_id} was changed {per_day} times by the agent within a day; change it tomorrow, or ask a person"
-        )
-    values = {"author": author, "author_ref": author_ref, "reason": reason, "base_id": base_id, "source": source}
-    if not scope.insert_new(skill_drafts, skill_id=skill_id, sha=sha, created_at=scope.now, **values):
-        same = (skill_drafts.c.skill_id == skill_id) & (skill_drafts.c.sha == sha)
-        scope.change(scope.update(skill_drafts).where(same).values(**values))
+    same = _of(skill_id, sha) & (skill_drafts.c.author_ref == author_ref)
+    values = {"author": author, "reason": reason, "base_id": base_id, "source": source}
+    if scope.change(scope.update(skill_drafts).where(same).values(**values)) == 0:
+        if author == "agent" and written_since(scope, skill_id, scope.now - timedelta(days=1)) >= per_day:
+            raise RefusedError(
+                f"{skill_id} was changed {per_day} times by the agent within a day; change it tomorrow, or ask a person"
+            )
+        scope.insert(skill_drafts, skill_id=skill_id, sha=sha, author_ref=author_ref, created_at=scope.now, **values)
     found = find(scope, skill_id, sha)
     assert found is not None
     return found
 
 
 def find(scope: Scope, stem: str, sha: str) -> Draft | None:
-    query = scope.select(skill_drafts).where(skill_drafts.c.skill_id == stem, skill_drafts.c.sha == sha)
-    row = scope.first(query)
+    """Who announced this text last."""
+    query = scope.select(skill_drafts).where(_of(stem, sha))
+    row = scope.first(query.order_by(skill_drafts.c.created_at.desc(), skill_drafts.c.author_ref.desc()).limit(1))
     return None if row is None else _draft(row)
 
 
@@ -78,8 +78,7 @@ def untaken(scope: Scope, stem: str) -> Draft | None:
 
 def taken(scope: Scope, draft: Draft) -> None:
     """It is a version by now, or was turned down; one that was announced again meanwhile is not."""
-    same = (skill_drafts.c.skill_id == draft.skill_id) & (skill_drafts.c.sha == draft.sha)
-    ours = same & (skill_drafts.c.author_ref == draft.author_ref)
+    ours = _of(draft.skill_id, draft.sha) & (skill_drafts.c.author_ref == draft.author_ref)
     scope.change(scope.update(skill_drafts).where(ours).values(source=None))
 
 
@@ -89,6 +88,10 @@ def written_since(scope: Scope, stem: str, since: datetime) -> int:
         skill_drafts.c.skill_id == stem, skill_drafts.c.author == "agent", skill_drafts.c.created_at > since
     )
     return int(scope.scalar(count) or 0)
+
+
+def _of(stem: str, sha: str) -> sa.ColumnElement[bool]:
+    return (skill_drafts.c.skill_id == stem) & (skill_drafts.c.sha == sha)
 
 
 def _draft(row: sa.Row[Any]) -> Draft:

@@ -14,6 +14,7 @@ from skills.manifest import Manifest
 from skills.problem import Problem
 from skills.tables import skill_grants
 from skills.versions import Version
+from skills.visible import one_line
 
 GRANT_OPTIONS = ({"id": "grant", "label": "Grant"}, {"id": "refuse", "label": "Refuse"})
 _MODEL = "model:"
@@ -141,7 +142,7 @@ def _grant(scope: Scope, stem: str, permission: str, card: Card) -> None:
 
 def _body(skill: Skill, version: Version, asked: Sequence[str]) -> str:
     who = {"agent": "The agent", "person": "A person", "shipped": "Loopwright"}[version.author]
-    lines = [f"{version.manifest.title}: {version.manifest.purpose}", ""]
+    lines = [one_line(f"{version.manifest.title}: {version.manifest.purpose}"), ""]
     if asked:
         lines += ["It would newly be allowed to:", *(f"- {says(permission)}" for permission in asked), ""]
     if skill.origin == "shipped" and version.author == "agent":
@@ -149,5 +150,5 @@ def _body(skill: Skill, version: Version, asked: Sequence[str]) -> str:
     else:
         lines.append(f"{who} wrote {skill.path} (SHA-256 {version.sha[:12]}).")
     if version.reason:
-        lines.append(f"Why: {version.reason}")
+        lines.append(f"Why: {one_line(version.reason)}")
     return "\n".join(lines)

@@ -77,7 +77,7 @@ skill_drafts = sa.Table(
     sa.Column("base_id", ID),
     sa.Column("source", sa.Text),
     sa.Column("created_at", Utc, nullable=False),
-    sa.PrimaryKeyConstraint("workspace_id", "skill_id", "sha"),
+    sa.PrimaryKeyConstraint("workspace_id", "skill_id", "sha", "author_ref"),
 )
 
 skill_grants = sa.Table(

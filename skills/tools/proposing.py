@@ -14,6 +14,7 @@ from runtime.cards import Card
 from skills import book
 from skills.tools.desk import sha_of
 from skills.versions import Version
+from skills.visible import one_line, visible
 
 ACT = "change_skill"
 GRANT = "grant"
@@ -44,7 +45,7 @@ def change(base: Version, source: str) -> str:
         raise InvalidError(f"a file of more than {_MOST_LINES:,} lines is changed by its owner: say what should change")
     lines = difflib.unified_diff(before, after, "as it is", "as proposed", lineterm="")
     # Indented, so that no text of it ends the block in which it is shown.
-    shown = "\n".join(f"    {_visible(line)}" for line in lines)
+    shown = "\n".join(f"    {visible(line)}" for line in lines)
     if len(shown) > _LONGEST_DIFF:
         raise InvalidError("a person could not judge so long a change on a card: change less at once")
     return shown
@@ -62,7 +63,7 @@ def ask(scope: Scope, call: CallContext, path: Path, base: Version, source: str,
         if card.subject.get("act") == ACT and card.subject["skill_id"] == base.skill_id and card.cause != call.call_id:
             cards.supersede(scope, card.id)
     # In one line, so that no text of it looks like the change.
-    why = _visible(" ".join(reason.split()))
+    why = one_line(reason)
     return cards.open_card(
         scope,
         kind="permission",
@@ -99,7 +100,3 @@ def may_be_saved(path: Path, base: Version, source: str) -> bool:
 def _still_holds(path: Path, base: Version) -> None:
     if sha_of(path.read_bytes()) != base.sha:
         raise ConflictError(f"{path.name} does not hold version {base.number} any longer: read_skill, and begin anew")
-
-
-def _visible(line: str) -> str:
-    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in line)

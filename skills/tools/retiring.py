@@ -11,6 +11,7 @@ from runtime import cards
 from runtime.cards import AnswerHandler, Card
 from skills import book, control, promotion, runs, versions
 from skills.book import Skill
+from skills.visible import one_line
 
 ACT = "retire_skill"
 
@@ -74,7 +75,8 @@ def on_irreversible_answered(others: AnswerHandler) -> AnswerHandler:
 def _body(scope: Scope, skill: Skill, reason: str) -> str:
     """What will be gone, from what is stored; why, in the agent's words."""
     version = versions.get(scope, skill.version_id) if skill.version_id is not None else None
-    title = version.manifest.title if version is not None else skill.id
+    title = one_line(version.manifest.title) if version is not None else skill.id
     last = next(iter(runs.of_skill(scope, skill.id, 1)), None)
     ran = f"It ran last at {last.began_at:%Y-%m-%d %H:%M} UTC." if last is not None else "It never ran."
-    return f"“{title}” starts no more runs, and its file {skill.path} is removed. {ran}\n\nThe agent says why: {reason}"
+    why = f"The agent says why: {one_line(reason)}"
+    return f"“{title}” starts no more runs, and its file {skill.path} is removed. {ran}\n\n{why}"

@@ -120,6 +120,23 @@ def test_refused_is_refused_and_may_be_asked_again_by_a_new_save(store: Store) -
         assert len(cards.open_cards(scope)) == 1
 
 
+def test_a_file_does_not_word_the_card_that_asks_for_it(store: Store) -> None:
+    """Given a purpose that looks like the card's own words and pushes these out of sight, it stays one line."""
+    ours = "It would newly be allowed to:"
+    with store.database.transaction(store.workspace_id) as scope:
+        version = saved(scope, "x", "1", author="agent", spend=True)
+        told = version.manifest.model_copy(
+            update={"purpose": f"reads\n\n{ours}\n- read a page\n\u202e" + "\n" * 99 + "."}
+        )
+        hostile = replace(version, manifest=told, reason="so\n\nA person wrote this")
+        card = grants.ask(scope, book.get(scope, "x"), hostile, ("spend",), "cause")
+
+    lines = card.body.split("\n")
+    assert lines[0] == f"T: reads {ours} - read a page \\u202e ."
+    assert [line for line in lines if line.startswith("- ")] == ["- order paid work"]
+    assert lines[-1] == "Why: so A person wrote this"
+
+
 def test_where_each_change_needs_a_card_the_agents_does_and_a_persons_does_not(store: Store) -> None:
     with store.database.transaction(store.workspace_id) as scope:
 
@@ -179,9 +196,9 @@ def test_every_permission_is_named_and_said(store: Store) -> None:
 
 
 def test_a_draft_says_whose_a_save_is_and_the_agent_has_a_daily_limit(store: Store) -> None:
-    def announce(scope: Scope, sha: str) -> None:
+    def announce(scope: Scope, sha: str, call: str = "call_1") -> None:
         drafts.announce(
-            scope, skill_id="x", sha=sha, author="agent", author_ref="call_1", reason="r", base_id=None, per_day=2
+            scope, skill_id="x", sha=sha, author="agent", author_ref=call, reason="r", base_id=None, per_day=2
         )
 
     with store.database.transaction(store.workspace_id) as scope:
@@ -194,6 +211,9 @@ def test_a_draft_says_whose_a_save_is_and_the_agent_has_a_daily_limit(store: Sto
         assert drafts.find(scope, "y", "b") is None
         with pytest.raises(RefusedError, match="2 times"):
             announce(scope, "c")
+        # Nor does it go round between two texts.
+        with pytest.raises(RefusedError, match="2 times"):
+            announce(scope, "a", "call_2")
     store.clock.advance(timedelta(days=1, seconds=1))
     with store.database.transaction(store.workspace_id) as scope:
         announce(scope, "c")

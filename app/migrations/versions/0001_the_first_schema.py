@@ -484,7 +484,7 @@ def upgrade() -> None:
         sa.Column("source", sa.Text(), nullable=True),
         sa.Column("created_at", core.columns.Utc(), nullable=False),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspaces.id"], name=op.f("fk_skill_drafts_workspace_id")),
-        sa.PrimaryKeyConstraint("workspace_id", "skill_id", "sha", name=op.f("pk_skill_drafts")),
+        sa.PrimaryKeyConstraint("workspace_id", "skill_id", "sha", "author_ref", name=op.f("pk_skill_drafts")),
     )
     op.create_table(
         "skill_grants",
