@@ -11,10 +11,11 @@ from core.errors import ConflictError, RefusedError
 from core.tables import roles
 from generation import quotes
 from generation.admitting import admit
+from generation.asking import ask_about
 from generation.drafts import Draft
 from generation.orders import open_of_task
 from runtime import cards, control, credits, tasks, waits
-from runtime.cards import AnswerHandler, Card, open_card
+from runtime.cards import AnswerHandler, Card
 
 VersionOf = Callable[[Scope, str], int | None]
 """The version at which a work stands; None when it is gone."""
@@ -134,18 +135,14 @@ def _wait_for_orders(scope: Scope, card: Card) -> None:
 
 def _ask_for_credit(scope: Scope, card: Card, drafts: list[Draft], budget: credits.Budget) -> None:
     approved, free = (in_words(one, budget.currency) for one in (quotes.total(drafts), budget.available))
-    limit = open_card(
+    limit = ask_about(
         scope,
-        kind="limit",
-        title=f"Not enough credit: {quotes.heading(drafts)}",
-        body=f"{approved} is approved, but only {free} is free. {quotes.RAISING}",
-        options=cards.LIMIT_OPTIONS,
+        "limit",
+        drafts,
+        f"{approved} is approved, but only {free} is free",
         cause=f"{card.id}:limit",
         task_id=card.task_id,
-        turn_id=card.turn_id,
-        quote=quotes.quote(drafts),
-        subject=card.subject,
-        expires_at=scope.now + quotes.LAST,
+        turn_id=str(card.subject["turn_id"]),
     )
     wait = None if card.task_id is None else waits.current(scope, card.task_id)
     if card.task_id is not None and wait is not None and card.id in wait.refs:

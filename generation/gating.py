@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal
 
 from core.database import Scope
 from core.errors import ConflictError
 from core.tools import CallContext, Effect
 from generation import quotes
+from generation.asking import Kind, ask_about
 from generation.drafts import Draft
 from generation.outdating import supersede_older
 from runtime import cards, guard
-from runtime.cards import Card, open_card
+from runtime.cards import Card
 from runtime.guard import Allowed, NeedsQuote
 from runtime.tables import cards as cards_table
-
-Kind = Literal["quote", "limit"]
 
 
 def card_of(scope: Scope, call_id: str, digest: str) -> Card | None:
@@ -66,21 +64,7 @@ def _above(scope: Scope, call: CallContext, others: Sequence[Draft], kind: Kind)
 def _open(
     scope: Scope, call: CallContext, kind: Kind, cause: str, drafts: Sequence[Draft], verdict: NeedsQuote
 ) -> Card:
-    card = open_card(
-        scope,
-        kind=kind,
-        title=f"Approve {quotes.heading(drafts)}?"
-        if kind == "quote"
-        else f"Not enough credit: {quotes.heading(drafts)}",
-        body=verdict.reason if kind == "quote" else f"{verdict.reason}. {quotes.RAISING}",
-        options=cards.QUOTE_OPTIONS if kind == "quote" else cards.LIMIT_OPTIONS,
-        cause=cause,
-        task_id=call.task_id,
-        turn_id=call.turn_id,
-        quote=quotes.quote(drafts),
-        subject=quotes.subject(drafts, call.turn_id),
-        expires_at=scope.now + quotes.LAST,
-    )
+    card = ask_about(scope, kind, drafts, verdict.reason, cause=cause, task_id=call.task_id, turn_id=call.turn_id)
     mine = drafts[0]
     if cause == _cause(kind, mine.call_id) and not quotes.holds(card.subject, mine.call_id, mine.digest):
         raise ConflictError(f"the call {mine.call_id} has already asked for something else; propose a new call")

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from core.amounts import in_words
 from core.database import Scope
-from generation import quotes
+from generation.asking import ask_about
 from generation.billing import most_of
 from generation.capabilities import Capabilities
 from generation.drafts import Draft
@@ -15,7 +15,7 @@ from generation.finishing import finish
 from generation.lease import Hold
 from generation.orders import Order, open_of_task
 from generation.states import State
-from runtime import cards, tasks, waits
+from runtime import tasks, waits
 
 ENDED = "its price has changed since it was agreed, so it was not sent"
 
@@ -51,19 +51,14 @@ def ask_afresh(scope: Scope, hold: Hold, order: Order, price: Asked, overrun: De
     ended = finish(scope, order.id, State.CANCELLED, error=reason, hold=hold, tell=not asks)
     if not ended or not asks or order.task_id is None:
         return
-    draft = _draft(order, price, overrun)
-    card = cards.open_card(
+    card = ask_about(
         scope,
-        kind="quote",
-        title=f"Approve {quotes.heading([draft])}?",
-        body=f"{order.title!r} was not sent: its price has changed from {agreed} to {asked} since it was agreed",
-        options=cards.QUOTE_OPTIONS,
+        "quote",
+        [_draft(order, price, overrun)],
+        f"{order.title!r} was not sent: its price has changed from {agreed} to {asked} since it was agreed",
         cause=f"{order.call_id}:repriced",
         task_id=order.task_id,
         turn_id=order.turn_id,
-        quote=quotes.quote([draft]),
-        subject=quotes.subject([draft], order.turn_id),
-        expires_at=scope.now + quotes.LAST,
     )
     _wait_for(scope, order.task_id, order.id, card.id)
 
