@@ -3,8 +3,9 @@
 To read and plan a short statement takes the server longer than to carry it out. A session keeps what it has run often;
 a process that asks once or twice gains nothing by it. A kept plan is made while tables are small, where the planner
 finds it cheapest to read them from end to end, and would go on so as they grow: a session that keeps plans is told to
-use an index wherever there is one (`PLANS_LAST`). Behind a pooler that lends sessions by the transaction, a session may
-not have what it was given: the first transaction that meets this fails, and from then on nothing is kept.
+use an index wherever there is one (`PLANS_LAST`), and not to compile what the planner then takes for dear. Behind a
+pooler that lends sessions by the transaction, a session may not have what it was given: the first transaction that
+meets this fails, and from then on nothing is kept.
 """
 
 import hashlib
@@ -13,7 +14,7 @@ import re
 from collections.abc import MutableMapping
 from typing import Any
 
-PLANS_LAST = "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off"
+PLANS_LAST = "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET jit = off"
 """What a new session is told first."""
 _OFTEN = 3
 _MARK = re.compile(r"%\((\w+)\)s|%%")
