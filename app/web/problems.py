@@ -42,6 +42,7 @@ _STATUS: tuple[tuple[type[LoopwrightError], int], ...] = (
 )
 _INTERNAL = "something failed on our side; it is in the log of the web process"
 _AWAY = "the database does not answer just now; nothing of this request was done, try again"
+_NO_PAGE = "there is nothing at this address: it may have a typing error, or what was here is gone"
 _ADVICE = {
     404: "there is nothing at this address; see /api/v1/openapi.json",
     405: "this address does not take {method}; see /api/v1/openapi.json",
@@ -125,7 +126,9 @@ def register_problems(app: Flask, page: Callable[[int, str], Response]) -> None:
         return page(answer.status_code, detail)
 
     app.register_error_handler(LoopwrightError, lambda error: shown(_domain(error), str(error)))
-    app.register_error_handler(HTTPException, lambda error: shown(_http(error), error.description or ""))
+    app.register_error_handler(
+        HTTPException, lambda error: shown(_http(error), _NO_PAGE if error.code == 404 else error.description or "")
+    )
     app.register_error_handler(OperationalError, lambda error: shown(_away(error), _AWAY))
     app.register_error_handler(Exception, lambda error: shown(_unexpected(error), _INTERNAL))
 

@@ -503,6 +503,26 @@ def test_every_page_is_readable_by_day_and_by_night(page: Page, site: Site, sche
     assert faint.endswith("P: faint")
 
 
+def test_the_way_to_every_page_is_in_the_bar_at_any_width(page: Page, site: Site) -> None:
+    sign_in(page, site)
+    for width in (700, 900, 1000, 1280):
+        page.set_viewport_size({"width": width, "height": 700})
+
+        # The name stands in one line, and the last page's link is seen whole
+        assert page.locator(".brand").evaluate("(brand) => brand.clientHeight") < 40
+        assert page.locator(".nav").evaluate("(nav) => nav.scrollWidth - nav.clientWidth") == 0
+
+
+def test_an_address_without_a_page_says_so(page: Page, site: Site) -> None:
+    sign_in(page, site)
+
+    page.goto(f"{site.url}/nothing")
+
+    assert page.get_by_text("there is nothing at this address").is_visible()
+    page.get_by_role("link", name="Back to the thread").click()
+    assert page.url == f"{site.url}/"
+
+
 def test_times_are_those_of_the_viewers_zone(browser: Browser, site: Site) -> None:
     # Given somebody in Tokyo, and a run of the evening before in London
     site.parts.runs.runs["r1"] = {
