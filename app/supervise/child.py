@@ -45,7 +45,7 @@ class Child:
         self.spec = spec
         self.state = ProcessState.STARTING
         self.deaths_in_a_row = 0
-        self.started_at = 0.0
+        self.ready_at: float | None = None
         self.start_again_at: float | None = None
         self._surroundings = surroundings
         self._process: Process | None = None
@@ -70,7 +70,7 @@ class Child:
         with self._surroundings.log_of(self.spec.name).open("ab") as log:
             self._process = self._begin(log, prepare)
         self.state = ProcessState.STARTING
-        self.started_at = time.monotonic()
+        self.ready_at = None
         self.start_again_at = None
 
     def _begin(self, log: BinaryIO, prepare: Callable[[], None]) -> Process:
@@ -85,6 +85,15 @@ class Child:
             stderr=subprocess.STDOUT,
             preexec_fn=prepare,  # noqa: PLW1509 - it only asks the kernel; the supervisor has no other threads
         )
+
+    def is_seen_ready(self) -> None:
+        self.state = ProcessState.RUNNING
+        self.ready_at = time.monotonic()
+
+    @property
+    def served(self) -> float:
+        """For how many seconds it has been ready since its last start."""
+        return 0.0 if self.ready_at is None else time.monotonic() - self.ready_at
 
     def reap(self) -> str | None:
         """How it ended, once, when it has ended since the last look; else None."""

@@ -12,14 +12,14 @@ class RestartPolicy:
     first: float = 0.2
     factor: float = 2.0
     longest: float = 15.0
-    # A process that ran this long counts as healthy: its next death starts the row anew.
-    healthy_after: float = 10.0
+    # A process that was ready for this long counts as healthy: its next death starts the row anew.
+    healthy_after: float = 3.0
 
     def pause(self, deaths_in_a_row: int) -> float:
         """The pause after this many deaths in a row, the last one included."""
         # The exponent is capped: a float overflows after a thousand deaths.
         return float(min(self.longest, self.first * self.factor ** min(deaths_in_a_row - 1, 32)))
 
-    def in_a_row(self, deaths_before: int, lived: float) -> int:
-        """How many deaths in a row there are now that a process died which had lived so long."""
-        return 1 if lived >= self.healthy_after else deaths_before + 1
+    def in_a_row(self, deaths_before: int, served: float) -> int:
+        """How many deaths in a row there are now that a process died which had been ready for so long."""
+        return 1 if served >= self.healthy_after else deaths_before + 1

@@ -112,7 +112,7 @@ class Supervisor:
         """Move one process on by what can be seen now."""
         now = time.monotonic()
         if (end := child.reap()) is not None:
-            child.deaths_in_a_row = self.restarts.in_a_row(child.deaths_in_a_row, now - child.started_at)
+            child.deaths_in_a_row = self.restarts.in_a_row(child.deaths_in_a_row, child.served)
             pause = self.restarts.pause(child.deaths_in_a_row)
             child.start_again_at = now + pause
             child.state = ProcessState.RESTARTING
@@ -121,7 +121,7 @@ class Supervisor:
             child.start()
         # Alive before, so that it was started at all, and after: somebody else may have answered on its port.
         if child.state is ProcessState.STARTING and child.alive and is_ready(child.spec.ready) and child.alive:
-            child.state = ProcessState.RUNNING
+            child.is_seen_ready()
 
     def _cannot_start(self, children: list[Child], *, late: bool) -> bool:
         """Say what does not start and show why; False while there is still hope."""

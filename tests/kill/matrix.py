@@ -128,9 +128,9 @@ def _story_ends_right(mortal: Product, rows: Rows, victim: str, hop: str) -> lis
 
 
 def _card_is_asked_and_answered_once(mortal: Product, rows: Rows, victim: str) -> None:
-    """A film above the allowance: killed when its quote is on a card, and again when the card is answered."""
+    """A sound above the allowance: killed when its quote is on a card, and again when the card is answered."""
     town = next(TOWNS)
-    message = _say(mortal, f"Make an eight-second video of the lighthouse of {town} at night.", town)
+    message = _say(mortal, f"Make a ten-second sound of the lighthouse of {town} at night.", town)
     task = story.task_of(mortal, message, 90)
     card = str(until("the card", lambda: rows.ask(ASKED, task=task), 60, every=0.005, most_between=0.005)[0][0])
     mortal.kill(victim, wait=False)

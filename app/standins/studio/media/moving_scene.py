@@ -29,7 +29,7 @@ def moving_scene(params: VideoParams, size: tuple[int, int], count: int, seed: i
         _draw_sky(sheet, time, rays)
         _draw_sea(sheet, time, swell, heading)
         _draw_title(sheet, title, min(1.0, max(0.0, (number / count - 0.12) / 0.22)))
-        yield sheet.finished(Image.Resampling.BILINEAR)
+        yield sheet.finished()
 
 
 def _draw_sky(sheet: Sheet, time: float, rays: int) -> None:
