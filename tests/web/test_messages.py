@@ -6,8 +6,11 @@ import httpx
 import pytest
 
 from core import identity
+from generation.tables import orders
 from runtime import cards, control, messages, tasks
+from runtime.tables import messages as message_rows
 from tests.web.site.site import Site
+from tests.web.site.worked import running_order, worked_turn
 from tests.web.test_access import bearer, new_key
 
 
@@ -230,3 +233,34 @@ def test_the_words_that_answer_where_a_message_belongs_are_parts_of_it(site: Sit
     # Then the message names the words that are one request with it
     assert site.get(f"/api/v1/messages/{message_id}")["parts"] == [answered]
     assert site.get(f"/api/v1/messages/{answered}")["parts"] == []
+
+
+def test_message_says_who_read_it_and_which_orders_it_comes_too_late_for(site: Site) -> None:
+    # Given a task whose provider is at work on an order, and one order that is to be cancelled
+    task_id = make_task(site)
+    first = site.say("Three posters, please", task_id=task_id)
+    with site.writing() as scope:
+        turn_id = worked_turn(scope, task_id, first)
+        order_id = running_order(scope, task_id, turn_id)
+
+    # When a person says more
+    later = site.say("Warmer, please", task_id=task_id)
+    with site.writing() as scope:
+        arrived = scope.update(message_rows).where(message_rows.c.id.in_((first, later)))
+        scope.change(arrived.values(task_id=task_id, state="delivered"))
+
+    # Then both say how far they came, and the later one what it does not reach
+    read, unread = (site.get(f"/api/v1/messages/{message_id}") for message_id in (first, later))
+    assert read["consumed_by"]["turn_id"] == turn_id
+    assert read["read_at"]
+    assert read["calls"]
+    assert read["unaffected"] == []
+    assert (unread["consumed_by"], unread["read_at"], unread["unaffected"]) == (None, None, [order_id])
+    page = site.client.get(f"/tasks/{task_id}").text
+    assert "acted on:" in page
+    assert page.count("applies from the next one") == 1
+
+    # And an order that was asked to stop is not spoken of as untouched
+    with site.writing() as scope:
+        scope.change(scope.update(orders).where(orders.c.id == order_id).values(cancel_requested_at=scope.now))
+    assert site.get(f"/api/v1/messages/{later}")["unaffected"] == []

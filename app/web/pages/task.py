@@ -11,7 +11,7 @@ from app.web.endpoints import Door
 from app.web.pages.places import places
 from app.web.pages.view import page
 from app.web.parts import WebParts
-from app.web.presenters.message import message_head
+from app.web.presenters.message import messages_in_full
 from app.web.presenters.object import object_shape
 from app.web.presenters.task import task_by_id
 from app.web.presenters.turn import turns_in_full
@@ -52,7 +52,7 @@ def _one(scope: Scope, speaker: Speaker, task_id: str) -> dict[str, Any]:
     turns = rows.of_task(scope, task_id)[-TURNS_SHOWN:]
     return {
         "task": task,
-        "messages": [message_head(message) for message in said],
+        "messages": messages_in_full(scope, said),
         "works": works,
         "places": places(scope),
         "orders": {order["id"]: order for order in task["generations"]},

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from typing_extensions import TypedDict
 
 from app.web.presenters.values import Moment, moment
 from core.database import Scope
+from generation.tables import orders
 from runtime import messages, replies
 from runtime.messages import Message
-from runtime.tables import calls, cards, inbox, routes, turns
+from runtime.tables import calls, cards, inbox, routes, steps, turns
 from runtime.tables import messages as message_rows
 
 Reader = tuple[str, int]
@@ -60,12 +62,18 @@ class MessageHead(TypedDict):
 
 
 class MessageShape(MessageHead):
-    """`parts` are the messages that are one request with this one: the words that answered the question about it."""
+    """`parts` are the messages that are one request with this one: the words that answered the question about it.
+
+    `unaffected` are the orders that its task's provider was already at work on when it came: what the message asks for
+    applies from the next one.
+    """
 
     route: RouteShape | None
     parts: list[str]
     consumed_by: ConsumedBy | None
+    read_at: Moment | None
     calls: list[str]
+    unaffected: list[str]
     replies: list[str]
 
 
@@ -83,7 +91,7 @@ def message_head(message: Message) -> MessageHead:
         "text": message.text,
         "attachments": list(message.attachments),
         "state": message.state,
-        "task_id": message.task_id or message.to_task_id,
+        "task_id": _task_of(message),
         "object_id": message.to_object_id,
         "card_id": message.to_card_id,
         "reply_to": message.reply_to,
@@ -92,19 +100,26 @@ def message_head(message: Message) -> MessageHead:
     }
 
 
+def _task_of(message: Message) -> str | None:
+    return message.task_id or message.to_task_id
+
+
 def messages_in_full(scope: Scope, some: Sequence[Message]) -> list[MessageShape]:
     """The whole shapes, in a handful of queries however many there are."""
     ids = [message.id for message in some]
     went, read_by = _routes(scope, ids), _readers(scope, some)
     said = replies.replies_of(scope, some, {message_id: turn_id for message_id, (turn_id, _) in read_by.items()})
     made, parts = _calls(scope, list(read_by.values())), _parts(scope, ids)
+    read_at, unaffected = _read_at(scope, list(read_by.values())), _unaffected(scope, some)
     return [
         {
             **message_head(message),
             "route": went.get(message.id),
             "parts": parts[message.id],
             "consumed_by": _reader_shape(read_by.get(message.id)),
+            "read_at": moment(read_at.get(read_by[message.id])) if message.id in read_by else None,
             "calls": made[read_by[message.id]] if message.id in read_by else [],
+            "unaffected": unaffected[message.id],
             "replies": said[message.id],
         }
         for message in some
@@ -165,4 +180,32 @@ def _calls(scope: Scope, readers: Sequence[Reader]) -> Mapping[Reader, list[str]
     found: dict[Reader, list[str]] = defaultdict(list)
     for row in scope.rows(query.order_by(calls.c.step, calls.c.seq)):
         found[row.turn_id, row.step].append(row.id)
+    return found
+
+
+def _read_at(scope: Scope, readers: Sequence[Reader]) -> Mapping[Reader, datetime]:
+    query = scope.select(steps.c.turn_id, steps.c.n, steps.c.created_at).where(
+        steps.c.turn_id.in_({turn_id for turn_id, _ in readers}), steps.c.n.in_({step for _, step in readers})
+    )
+    return {(row.turn_id, row.n): row.created_at for row in scope.rows(query)}
+
+
+def _unaffected(scope: Scope, some: Sequence[Message]) -> Mapping[str, list[str]]:
+    """Orders that were sent before a message came and not ended by then; one that was to be cancelled is affected."""
+    said = {message: _task_of(message) for message in some if message.author == "user" and _task_of(message)}
+    query = scope.select(orders.c.id, orders.c.task_id, orders.c.submitted_at, orders.c.ended_at).where(
+        orders.c.task_id.in_(set(said.values())),
+        orders.c.submitted_at.is_not(None),
+        orders.c.cancel_requested_at.is_(None),
+    )
+    sent = scope.rows(query.order_by(orders.c.created_at, orders.c.id))
+    found: dict[str, list[str]] = defaultdict(list)
+    for message, task_id in said.items():
+        found[message.id] = [
+            order.id
+            for order in sent
+            if order.task_id == task_id
+            and order.submitted_at < message.created_at
+            and (order.ended_at is None or order.ended_at > message.created_at)
+        ]
     return found
