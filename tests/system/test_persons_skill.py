@@ -124,14 +124,7 @@ def test_a_refused_change_changes_nothing(skills: Skilled, mine: Path) -> None:
 
     skills.answer(card, "refuse")
 
-    def told() -> bool:
-        seen = (
-            skills.product.get(f"/api/v1/tasks/{task_of(skills, 'freezer')}"),
-            skills.product.get("/api/v1/thread", newest="1"),
-        )
-        return "freezer stays as it is" in str(seen)
-
-    skills.product.until("the agent's word", told, 60)
+    story.ended(skills.product, task_of(skills, "freezer"))
     assert file.read_text() == before
     assert read(skills, "freezer", 11)
     found = skills.skill("freezer")
