@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from croniter import croniter
+
 from core.database import Scope
 from skills.schedule import FIELDS, zone_and_fields
 from skills.tables import skill_starts
@@ -19,8 +21,11 @@ def local_date(cron: str, at: datetime) -> str | None:
     zone, fields = zone_and_fields(cron)
     if zone is None or len(fields) != FIELDS:
         return None
-    minute, hour, *_ = fields
-    if not (minute.isdecimal() and hour.isdecimal()):
+    try:
+        minutes, hours, *_ = croniter.expand(" ".join(fields))[0]
+    except (ValueError, KeyError):
+        return None
+    if len(minutes) > 1 or len(hours) > 1 or "*" in (*minutes, *hours):
         return None
     return at.astimezone(zone).date().isoformat()
 
