@@ -9,33 +9,33 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from app.standins.model.config import ModelConfig
-from app.standins.model.server import close, create_app
+from tests.faults.model_process import model_process
 from tests.faults.rig import MODEL_KEY, Model, Rig, Rows, settings_of
 from tests.faults.stage import Stage
-from tests.generation.world import Studio, studio
+from tests.generation.world import Studio
 from tests.studio import running
 from tests.support.databases import Store
 from tests.support.product import LOADED_FIRST, Product
-from tests.support.wsgi import serving
 
 
 @pytest.fixture(scope="package", params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
-def shared_rig(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
+def shared_rig(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, own_studio: Studio
+) -> Iterator[Rig]:
     on_file = request.param == "sqlite"
     url = "" if on_file else _fresh_database(request.getfixturevalue("postgres_server"))
-    app = create_app(ModelConfig(tmp_path_factory.mktemp("model"), key=MODEL_KEY, faults=True))
-    with serving(app) as model_url, studio(tmp_path_factory.mktemp("studio")) as made:
+    with model_process(tmp_path_factory.mktemp("model"), MODEL_KEY) as model_url:
         model = Model(model_url)
-        product = Product(tmp_path_factory.mktemp("home"), env=settings_of(made, model, url), program=LOADED_FIRST)
+        env = settings_of(own_studio, model, url)
+        product = Product(tmp_path_factory.mktemp("home"), env=env, program=LOADED_FIRST)
         try:
             product.start()
             rows = Rows(url or f"sqlite:///file:{product.home / 'loopwright.sqlite'}?mode=ro&uri=true")
-            yield Rig(product, made, model, rows, url)
+            yield Rig(product, own_studio, model, rows, url)
             rows.close()
         finally:
             product.stop()
-            close(app)
+            model.close()
 
 
 @pytest.fixture

@@ -20,8 +20,8 @@ import sqlalchemy as sa
 
 from app.supervise.ports import free_ports
 from core.crash import FROM_FILE
-from tests.generation.world import KEY as JOBS_KEY
 from tests.generation.world import Studio
+from tests.studio.running import KEY as JOBS_KEY
 from tests.support import story
 from tests.support.product import COMMAND, MORTAL, Product
 from tests.support.waiting import until
@@ -59,6 +59,9 @@ class Model:
     def __init__(self, url: str) -> None:
         self.url = url
         self._http = httpx.Client(base_url=url, verify=False, timeout=30)
+
+    def close(self) -> None:
+        self._http.close()
 
     def misbehave(self, how: str, times: int = 1, thread: str = "task") -> None:
         order = {"next": how, "times": times, "match": {"thread": thread}}
