@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import random
-import signal
 import socket
 import subprocess
 import sys
@@ -14,8 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.engine.waiting import eventually
+from tests.support.template import Copy, template_of
 
 ROOT = Path(__file__).parents[2]
+LOADED = ("engine.__main__", "psycopg2")
 
 
 # Below the ports that systems give to outgoing connections: one of those could take it before the server does.
@@ -33,29 +34,20 @@ def free_port() -> int:
 
 
 class EngineProcess:
-    """`python -m engine` on a port of its own; `flags` are added to its command line."""
+    """An engine as `python -m engine` runs it, on a port of its own; `flags` are added to its command line."""
 
     def __init__(self, database_url: str, *flags: str, retry_interval: float | None = 0.05) -> None:
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
-        self._command = [
-            sys.executable,
-            "-m",
-            "engine",
-            "--port",
-            str(self.port),
-            "--database-url",
-            database_url,
-            *flags,
-        ]
+        self._arguments = ["--port", str(self.port), "--database-url", database_url, *flags]
         if retry_interval is not None:
-            self._command += ["--retry-interval", str(retry_interval)]
-        self._process: subprocess.Popen[bytes] | None = None
+            self._arguments += ["--retry-interval", str(retry_interval)]
+        self._process: Copy | None = None
         self.headers: dict[str, str] = {}
 
     def begin(self) -> None:
         """Start without waiting until it answers."""
-        self._process = subprocess.Popen(self._command, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)})
+        self._process = template_of(*LOADED).start(self._arguments, os.environ)
 
     def start(self) -> "EngineProcess":
         self.begin()
@@ -72,17 +64,18 @@ class EngineProcess:
         return self._process.pid
 
     def use_port(self, port: int) -> None:
-        self._command[self._command.index("--port") + 1] = str(port)
+        self._arguments[self._arguments.index("--port") + 1] = str(port)
 
     def refused(self) -> tuple[int, str]:
         """Start where it must not; returns the exit status and what it told."""
-        done = subprocess.run(self._command, cwd=ROOT, capture_output=True, text=True, timeout=30, check=False)
+        command = [sys.executable, "-m", "engine", *self._arguments]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=30, check=False)
         return done.returncode, done.stderr
 
     def kill(self) -> None:
         """SIGKILL, as a crash would."""
         assert self._process is not None
-        self._process.send_signal(signal.SIGKILL)
+        self._process.kill()
         self._process.wait()
 
     def stop(self) -> int:

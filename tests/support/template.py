@@ -1,0 +1,96 @@
+"""Processes that a test starts again and again: forks of one that has loaded their modules."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from tests.support.environment import without_settings
+
+_PROGRAM = Path(__file__).with_name("template_process.py")
+_MOST_BYTES = 1_000_000
+
+
+class Copy:
+    """A fork, with what the tests need of `subprocess.Popen`."""
+
+    def __init__(self, template: Template, pid: int) -> None:
+        self._template = template
+        self.pid = pid
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        if self.returncode is None:
+            self.returncode = self._template.ask({"poll": self.pid})
+        return self.returncode
+
+    def wait(self, timeout: float = 60) -> int:
+        """Its exit status. Raises `subprocess.TimeoutExpired`."""
+        deadline = time.monotonic() + timeout
+        while (code := self.poll()) is None:
+            if time.monotonic() > deadline:
+                raise subprocess.TimeoutExpired(f"process {self.pid}", timeout)
+            time.sleep(0.005)
+        return code
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+
+class Template:
+    """A process that has loaded `modules`, the first of which has the `main` that its copies run."""
+
+    def __init__(self, modules: Sequence[str]) -> None:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", str(_PROGRAM), str(theirs.fileno()), *modules],
+                # What is loaded before a fork must start no thread.
+                env={**without_settings(), "OPENBLAS_NUM_THREADS": "1"},
+                stdin=subprocess.DEVNULL,
+                pass_fds=(theirs.fileno(),),
+            )
+        self._socket = ours
+        self._turn = threading.Lock()
+        atexit.register(self.close)
+
+    def start(self, arguments: Sequence[str], env: Mapping[str, str], output: int = 2) -> Copy:
+        """Run its `main` with these arguments in a session of its own; what it says goes to the file `output`."""
+        told = {"arguments": list(arguments), "env": dict(env)}
+        return Copy(self, self.ask({"start": told}, output))
+
+    def ask(self, question: Mapping[str, Any], *files: int) -> Any:
+        with self._turn:
+            socket.send_fds(self._socket, [json.dumps(question).encode()], list(files))
+            answer = self._socket.recv(_MOST_BYTES)
+        assert answer, "the template ended"
+        return json.loads(answer)
+
+    def close(self) -> None:
+        """The copies that still run are nobody's."""
+        self._socket.close()
+        self._process.wait(10)
+
+
+@cache
+def template_of(*modules: str) -> Template:
+    """One for all tests of this process."""
+    return Template(modules)

@@ -1,0 +1,57 @@
+"""The program of a template: told over a socket, it forks copies of itself and says how they ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+from app.supervise.forked import Forked, can_fork
+
+_MOST_BYTES = 1_000_000
+
+
+def main() -> None:
+    handle, *modules = sys.argv[1:]
+    for module in modules:
+        import_module(module)
+    assert can_fork(), "what a template loads must start no thread"
+    with socket.socket(fileno=int(handle)) as tests:
+        _serve(tests, modules[0])
+
+
+def _serve(tests: socket.socket, module: str) -> None:
+    """Until the tests have ended."""
+    copies: dict[int, Forked] = {}
+    while True:
+        told, files, _, _ = socket.recv_fds(tests, _MOST_BYTES, 1)
+        if not told:
+            return
+        question = json.loads(told)
+        if "start" in question:
+            copy = _copy(module, question["start"], files[0])
+            copies[copy.pid] = copy
+            answer: int | None = copy.pid
+        else:
+            answer = copies[question["poll"]].poll()
+        tests.send(json.dumps(answer).encode())
+
+
+def _copy(module: str, told: dict[str, Any], output: int) -> Forked:
+    try:
+        return Forked(partial(_run, module, told["arguments"]), told["env"], 0, output, os.setsid)
+    finally:
+        os.close(output)
+
+
+def _run(module: str, arguments: list[str]) -> None:
+    sys.argv = [module, *arguments]
+    import_module(module).main()
+
+
+if __name__ == "__main__":
+    main()
