@@ -8,6 +8,9 @@ BIN := $(VENV)/bin
 PRODUCT := $(VENV)/.product-$(shell cat pyproject.toml requirements.lock | cksum | tr ' ' '-')
 DEV := $(VENV)/.dev-$(shell cat pyproject.toml requirements-dev.lock | cksum | tr ' ' '-')
 
+# Where it is set, every process would compile every module it loads anew: seconds of each start, half of a test run.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: install run lock check test test-all test-engine test-tools chaos bench install-dev clean
 
 install: $(PRODUCT)

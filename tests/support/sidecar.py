@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -27,6 +26,7 @@ from runtime import cards
 from skills import book, grants
 from tests.support.engines import RunningEngine
 from tests.support.environment import without_settings
+from tests.support.template import Copy, loaded_product
 from tests.support.waiting import until
 
 HELLO = '''"""Answers {event} events."""
@@ -52,7 +52,7 @@ class RunningSidecar:
     home: Path
     env: Mapping[str, str] = field(default_factory=dict)
     port: int = field(default_factory=lambda: free_ports(1)[0])
-    process: subprocess.Popen[bytes] | None = None
+    process: Copy | None = None
 
     @property
     def url(self) -> str:
@@ -89,15 +89,14 @@ class RunningSidecar:
 
     def start(self) -> None:
         self.prepare()
-        argv = [sys.executable, "-P", "-m", "app.cli", "serve", "sidecar"]
-        argv += ["--home", str(self.home), "--port", str(self.port)]
+        told = ["serve", "sidecar", "--home", str(self.home), "--port", str(self.port)]
         keyed = self.engine.signing_key is not None
         env = {"INNGEST_DEV": "0" if keyed else self.engine.url, "INNGEST_BASE_URL": self.engine.url}
         if keyed:
             env["INNGEST_SIGNING_KEY"] = str(self.engine.signing_key)
             env["INNGEST_EVENT_KEY"] = str(self.engine.event_key)
         with (self.home / "sidecar.log").open("ab") as log:
-            self.process = subprocess.Popen(argv, env={**without_settings(), **env, **self.env}, stdout=log, stderr=log)
+            self.process = loaded_product().start(told, {**without_settings(), **env, **self.env}, log.fileno())
         until("the sidecar", self.is_ready, 60)
 
     def prepare(self) -> None:

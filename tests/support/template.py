@@ -94,3 +94,8 @@ class Template:
 def template_of(*modules: str) -> Template:
     """One for all tests of this process."""
     return Template(modules)
+
+
+def loaded_product() -> Template:
+    """Its copies are `loopwright`, with what its engine and its sidecar load."""
+    return template_of("app.cli", "app.serving.engine", "app.serving.sidecar", "psycopg2")
