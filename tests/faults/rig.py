@@ -23,7 +23,7 @@ from core.crash import FROM_FILE
 from tests.generation.world import Studio
 from tests.studio.running import KEY as JOBS_KEY
 from tests.support import story
-from tests.support.product import COMMAND, MORTAL, Product
+from tests.support.product import COMMAND, Product
 from tests.support.waiting import until
 
 MODEL_KEY = "a-key-of-these-tests"
@@ -235,7 +235,6 @@ def settings_of(studio: Studio, model: Model, database_url: str) -> dict[str, st
         "LOOPWRIGHT_JOBS_KEY": JOBS_KEY,
         # What dies in the middle of a step is waited for as long as this.
         "LOOPWRIGHT_LEASE_SECONDS": "2",
-        **MORTAL,
         "OPENAI_API_KEY": MODEL_KEY,
         "OPENAI_BASE_URL": f"{model.url}/v1",
     }

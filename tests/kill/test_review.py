@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.product import Product
+from tests.support.product import LOADED_FIRST, Product
 from tests.support.prometheus import Receiver, receiver
 from tests.support.skilled import Skilled
 
@@ -42,7 +42,8 @@ def test_a_review_and_a_failure_are_told_once_however_often_the_worker_dies(
     products: Callable[..., Product],
 ) -> None:
     with receiver() as ops:
-        _story(products(LOOPWRIGHT_CRASH_AT=",".join(POINTS), LOOPWRIGHT_NOTIFY_OPS=ops.url), ops)
+        dying = {"LOOPWRIGHT_CRASH_AT": ",".join(POINTS), "LOOPWRIGHT_NOTIFY_OPS": ops.url}
+        _story(products(program=LOADED_FIRST, **dying), ops)
 
 
 def _story(product: Product, ops: Receiver) -> None:

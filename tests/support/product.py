@@ -11,13 +11,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 import httpx
 import pytest
 
 from app.supervise.state_file import ProcessRow, ProcessState, read_rows
 from tests.support.environment import without_settings
+from tests.support.template import Copy, loaded_product
 from tests.support.waiting import until
 
 T = TypeVar("T")
@@ -25,15 +26,9 @@ _ADDRESS = re.compile(r"(http://127\.0\.0\.1:\d+)/\?token=([\w.~-]+)")
 # The keys of a server that `--engine` names, read before the tests' clean environment hides them.
 ENGINE_KEYS = {name: os.environ[name] for name in ("INNGEST_SIGNING_KEY", "INNGEST_EVENT_KEY") if os.environ.get(name)}
 COMMAND = (sys.executable, "-P", "-m", "app.cli")
-_LOAD_FIRST = """
-from router.language import language_of
-language_of("What shall we make?")
-from app.cli import main
-main()
-"""
-LOADED_FIRST = (sys.executable, "-P", "-c", _LOAD_FIRST)
-"""The product, which has loaded its slowest library before it forks: a worker that comes after a death would spend a
-second of processor time on that, which is a good part of what a death costs a test.
+LOADED_FIRST = ()
+"""No program of its own, but a fork of one that has loaded everything: neither its start nor a death costs seconds of
+processor time.
 """
 # Short pauses, so that a kill costs a test a second or two instead of half a minute.
 QUICK = {
@@ -42,8 +37,6 @@ QUICK = {
     "LOOPWRIGHT_RETRY_SECONDS": "1",
     "LOOPWRIGHT_WATCH_SECONDS": "1",
 }
-MORTAL = {"OPENBLAS_NUM_THREADS": "1"}
-"""Of a product that is started with `LOADED_FIRST`: what is loaded before the forks starts no thread of its own."""
 
 
 @dataclass(frozen=True)
@@ -78,13 +71,7 @@ class Product:
         began = time.monotonic()
         self.home.mkdir(parents=True, exist_ok=True)
         with self.output.open("wb") as output:
-            self.process = subprocess.Popen(
-                [*self.program, "up", "--home", str(self.home), "--port", "0", "--engine", self.engine],
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                env=self.env,
-                start_new_session=True,
-            )
+            self.process = self._begin(output)
         until("the address", lambda: _ADDRESS.search(self.said) or self.process.poll() is not None, seconds)
         found = _ADDRESS.search(self.said)
         assert found, f"`loopwright up` did not start:\n{self.said}\n{self.logs()}"
@@ -93,6 +80,14 @@ class Product:
         headers = {"Authorization": f"Bearer {self.token}"}
         self.client = httpx.Client(base_url=self.url, headers=headers, timeout=30, trust_env=False)
         return self
+
+    def _begin(self, output: IO[bytes]) -> subprocess.Popen[bytes] | Copy:
+        told = ["up", "--home", str(self.home), "--port", "0", "--engine", self.engine]
+        if not self.program:
+            return loaded_product().start(told, self.env, output.fileno())
+        return subprocess.Popen(
+            [*self.program, *told], stdout=output, stderr=subprocess.STDOUT, env=self.env, start_new_session=True
+        )
 
     @property
     def said(self) -> str:

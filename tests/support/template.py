@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from app.serving.table import module_of
 from tests.support.environment import without_settings
 
 _PROGRAM = Path(__file__).with_name("template_process.py")
@@ -56,7 +57,10 @@ class Copy:
 
 
 class Template:
-    """A process that has loaded `modules`, the first of which has the `main` that its copies run."""
+    """A process that has loaded `modules`, the first of which has the `main` that its copies run.
+
+    Where that one has a `load`, it is called once, before the copies are made.
+    """
 
     def __init__(self, modules: Sequence[str]) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -97,5 +101,6 @@ def template_of(*modules: str) -> Template:
 
 
 def loaded_product() -> Template:
-    """Its copies are `loopwright`, with what its engine and its sidecar load."""
-    return template_of("app.cli", "app.serving.engine", "app.serving.sidecar", "psycopg2")
+    """Its copies are `loopwright`, with what its processes load; the libraries of the studio start threads."""
+    processes = (module_of(name) for name in ("engine", "model", "sidecar", "web", "worker"))
+    return template_of("tests.support.loaded_first", *processes, "openai", "psycopg2")

@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import sys
+from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -19,6 +20,9 @@ def main() -> None:
     handle, *modules = sys.argv[1:]
     for module in modules:
         import_module(module)
+    load: Callable[[], None] | None = getattr(import_module(modules[0]), "load", None)
+    if load is not None:
+        load()
     assert can_fork(), "what a template loads must start no thread"
     with socket.socket(fileno=int(handle)) as tests:
         _serve(tests, modules[0])
