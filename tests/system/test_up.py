@@ -134,8 +134,8 @@ def test_it_stops_at_ctrl_c_and_starts_again_in_the_same_home(products: Callable
         "answered",
     }
     if second.engine == "embedded":
-        # What was under way when it stopped finds nobody at first, which is no failure that people are told of. A server
-        # that is given by its address goes on calling meanwhile, and how long it tries is its own affair.
+        # What was under way when it stopped finds nobody at first, which is no failure that people are told of. A
+        # server that is given by its address goes on calling meanwhile, and how long it tries is its own affair.
         assert second.items("/api/v1/runs", status="failed") == []
 
 
