@@ -90,11 +90,14 @@ class Model:
             if row["request"].get("tools") and shown in json.dumps(row["request"]["messages"][-1:])
         ]
 
-    def verdicts(self, town: str) -> int:
-        """How often it was asked where a message belongs."""
+    def judged_again(self, town: str) -> int:
+        """How often it was asked once more where a message belongs: for the route, or whether a task is a duplicate."""
         asked = [row["request"].get("response_format", {}) for row in self.requests(town)]
+        kinds = [one.get("json_schema", {}).get("name") for one in asked]
         # The memory reads the message too, later and for itself.
-        return sum(one.get("json_schema", {}).get("name") in ("route", "duplicate_check") for one in asked)
+        judged = [kind for kind in kinds if kind in ("route", "duplicate_check")]
+        assert judged, "it was never asked"
+        return len(judged) - len(set(judged))
 
 
 class Rows:

@@ -9,7 +9,7 @@ from typing import TypeVar
 import pytest
 
 from runtime import cards
-from skills import book, drafts, rehearsing, versions
+from skills import book, control, drafts, rehearsing, versions
 from tests.faults.stage import commit
 from tests.support.engines import embedded, running
 from tests.support.sidecar import RunningSidecar, hello, sidecar
@@ -25,10 +25,12 @@ DEATHS: dict[str, tuple[str, ...]] = {
     "tried": commit("skill-tested"),
     "asks": commit("skill-asks"),
     "staged": commit("skill-stage"),
+    "changed_as_shipped": commit("skill-draft-taken"),
     "gone": commit("skill-retired"),
 }
 T = TypeVar("T")
 _PATIENCE = 150.0
+SHIPPED_CHECK = "infra_health_check"
 
 
 @pytest.fixture(scope="module")
@@ -155,6 +157,35 @@ def test_a_change_of_the_agents_is_tried_before_it_serves(skills: RunningSidecar
 
     survives(skills, "staged", save, in_its_shadow)
     assert _serves(skills, "staged", 1)()
+
+
+def test_a_change_of_a_shipped_skill_is_taken_in_once(skills: RunningSidecar) -> None:
+    until("what is shipped", lambda: skills.skill(SHIPPED_CHECK), 60)
+    with skills.writing() as scope:
+        control.enable(scope, SHIPPED_CHECK, "ann")
+    skills.answer(SHIPPED_CHECK, "grant")
+    skills.live(SHIPPED_CHECK, 1)
+
+    def change() -> None:
+        with skills.writing() as scope:
+            base = versions.by_number(scope, SHIPPED_CHECK, 1)
+            changed = base.source.replace("SENSITIVITY = 1.0", "SENSITIVITY = 0.5")
+            drafts.announce(
+                scope,
+                skill_id=SHIPPED_CHECK,
+                sha=hashlib.sha256(changed.encode()).hexdigest(),
+                author="agent",
+                author_ref="call",
+                reason="too many alarms",
+                base_id=base.id,
+                source=changed,
+            )
+            book.touch(scope, book.get(scope, SHIPPED_CHECK))
+
+    survives(skills, "changed_as_shipped", change, _serves(skills, SHIPPED_CHECK, 2))
+    with skills.reading() as scope:
+        assert sorted(one.number for one in versions.listing(scope, SHIPPED_CHECK)) == [1, 2]
+        assert drafts.untaken(scope, SHIPPED_CHECK) is None
 
 
 def test_a_skill_whose_file_is_gone_is_retired(skills: RunningSidecar) -> None:

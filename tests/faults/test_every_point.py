@@ -93,4 +93,4 @@ def _play(rig: Rig, entries: tuple[str, ...] | list[str], seconds: float = 90) -
     assert_nothing_lost_or_doubled(rig, task, works=2)
     again, expected = asked_again(rig, task), sum(entry.startswith(ASKED_BUT_NOT_STORED) for entry in entries)
     assert expected <= again <= expected + sum(entry.startswith(ANYWHERE) for entry in entries)
-    assert rig.model.verdicts(town) == 1 + sum(entry.startswith(JUDGED_BUT_NOT_STORED) for entry in entries)
+    assert rig.model.judged_again(town) == sum(entry.startswith(JUDGED_BUT_NOT_STORED) for entry in entries)
