@@ -89,7 +89,7 @@ class Template:
         return json.loads(answer)
 
     def close(self) -> None:
-        """The copies that still run are nobody's."""
+        """The template ends, and with it every copy that still runs."""
         self._socket.close()
         self._process.wait(10)
 

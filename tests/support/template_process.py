@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import sys
 from collections.abc import Callable
@@ -29,11 +30,14 @@ def main() -> None:
 
 
 def _serve(tests: socket.socket, module: str) -> None:
-    """Until the tests have ended."""
+    """Until the tests have ended, however they did; what still runs then is nobody's."""
     copies: dict[int, Forked] = {}
     while True:
         told, files, _, _ = socket.recv_fds(tests, _MOST_BYTES, 1)
         if not told:
+            for copy in copies.values():
+                if copy.poll() is None:
+                    os.killpg(copy.pid, signal.SIGKILL)
             return
         question = json.loads(told)
         if "start" in question:
