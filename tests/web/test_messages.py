@@ -257,7 +257,10 @@ def test_message_says_who_read_it_and_which_orders_it_comes_too_late_for(site: S
     assert read["unaffected"] == []
     assert (unread["consumed_by"], unread["read_at"], unread["unaffected"]) == (None, None, [order_id])
     page = site.client.get(f"/tasks/{task_id}").text
-    assert "acted on:" in page
+    step = read["consumed_by"]["step"]
+    assert f"read at step {step}, " in page
+    assert f'acted on: <a href="/tasks/{task_id}#{turn_id}-{step}">' in page
+    assert f'<li id="{turn_id}-{step}"' in page
     assert page.count("applies from the next one") == 1
 
     # And an order that was asked to stop is not spoken of as untouched
