@@ -142,16 +142,7 @@ class WriteSkill:
             sha, base = sha_of(change.source.encode()), versions.get(scope, change.base_id)
             fresh = proposing.may_be_saved(path, base, change.source)
             if fresh:
-                drafts.announce(
-                    scope,
-                    skill_id=stem,
-                    sha=sha,
-                    author="agent",
-                    author_ref=call.call_id,
-                    reason=reason,
-                    base_id=base.id,
-                    per_day=self._desk.edits_per_day,
-                )
+                self._announce(scope, call.call_id, stem, sha, reason, base.id)
         if fresh:
             save(path, change.source.encode())
         return self._result(stem, self._word(call, stem, sha, _ON_ITS_WAY | _OLD if fresh else _ON_ITS_WAY))
@@ -167,17 +158,8 @@ class WriteSkill:
             known, seen = drafts.find(scope, stem, sha), fate.of_save(scope, stem, sha)
             made_again = known is not None and known.author_ref == call.call_id
             if seen.state not in {"active", "refused"} and not made_again:
-                drafts.announce(
-                    scope,
-                    skill_id=stem,
-                    sha=sha,
-                    author="agent",
-                    author_ref=call.call_id,
-                    reason=arguments.reason,
-                    base_id=versions.by_number(scope, stem, arguments.base_version or 0).id,
-                    per_day=self._desk.edits_per_day,
-                    source=text,
-                )
+                base_id = versions.by_number(scope, stem, arguments.base_version or 0).id
+                self._announce(scope, call.call_id, stem, sha, arguments.reason, base_id, text)
                 book.touch(scope, skill)
         passing = _ON_ITS_WAY if made_again else _ON_ITS_WAY | _OLD
         return self._result(stem, self._word(call, stem, sha, passing))
@@ -195,18 +177,32 @@ class WriteSkill:
         seen = fate.of_save(scope, stem, sha)
         if known is not None and known.author_ref == call_id and seen.state != "unseen":
             return seen
+        base_id = self._base(scope, stem, sha, arguments.base_version)
+        self._announce(scope, call_id, stem, sha, arguments.reason, base_id)
+        # The same content was written before, and turned down or superseded: saving it offers it again.
+        return Fate("unseen", seen.version, ()) if seen.state != "active" else seen
+
+    def _announce(
+        self,
+        scope: Scope,
+        call_id: str,
+        stem: str,
+        sha: str,
+        reason: str,
+        base_id: str | None,
+        source: str | None = None,
+    ) -> None:
         drafts.announce(
             scope,
             skill_id=stem,
             sha=sha,
             author="agent",
             author_ref=call_id,
-            reason=arguments.reason,
-            base_id=self._base(scope, stem, sha, arguments.base_version),
+            reason=reason,
+            base_id=base_id,
             per_day=self._desk.edits_per_day,
+            source=source,
         )
-        # The same content was written before, and turned down or superseded: saving it offers it again.
-        return Fate("unseen", seen.version, ()) if seen.state != "active" else seen
 
     def _base(self, scope: Scope, stem: str, sha: str, number: int | None) -> str | None:
         skill = book.find(scope, stem)
