@@ -11,7 +11,7 @@ import click
 from app.cli.api import Api
 from app.cli.connection import client_command, connect, connection_options
 from app.cli.lazy import LazyGroup
-from app.cli.show import as_json, json_option, plain, table
+from app.cli.show import as_json, json_option, local, plain, table
 
 # Checking needs parsers that no other command waits for.
 _ELSEWHERE = {
@@ -127,7 +127,7 @@ def reviews(api: Api, skill_id: str, json_wanted: bool) -> None:
     for one in items:
         proposal = one.get("proposal")
         said = proposal["summary"] if proposal else one.get("reason") or one["state"]
-        click.echo(f"{one['at']}  {plain(said)}")
+        click.echo(f"{local(one['at'])}  {plain(said)}")
         for change in proposal["changes"] if proposal else ():
             click.echo(f"    {plain(change['constant'])}: {change['from']:g} to {change['to']:g}")
         if before := one.get("before"):

@@ -26,6 +26,12 @@ def enough(facts: Facts) -> bool:
     return facts.ended >= FEW_RUNS
 
 
+def too_few(facts: Facts) -> str:
+    """Why nothing is proposed where `enough` says no."""
+    ended = {0: "no run has", 1: "only 1 run has"}.get(facts.ended, f"only {facts.ended} runs have")
+    return f"{ended} ended; {FEW_RUNS} are the least to judge by"
+
+
 def pull(facts: Facts) -> float:
     """From -1 (every alarm was false or ignored) to 1 (every alarm came too late); 0 with too few of them."""
     known = facts.false_alarms + facts.ignored + facts.late + facts.real

@@ -49,7 +49,7 @@ def judge(parts: ReviewParts, workspace_id: str, review_id: str) -> str:
         except ModelError as error:
             found = NoProposal(f"the model gave no usable verdict: {error}")
     else:
-        found = NoProposal(f"only {facts.ended} runs have ended; {direction.FEW_RUNS} are the least to judge by")
+        found = NoProposal(direction.too_few(facts))
     with parts.database.transaction(workspace_id, "review.judged") as scope:
         rows.move(scope, review_id, "judged", was="gathered", **_stored(said, found))
         return rows.get(scope, review_id).state

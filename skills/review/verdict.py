@@ -102,7 +102,7 @@ def checked(verdict: ReviewVerdict, facts: Facts, tunables: Sequence[Tunable]) -
     evidence stands in the facts; a verdict that says otherwise proposes nothing.
     """
     if not direction.enough(facts):
-        return NoProposal(f"only {facts.ended} runs have ended; {direction.FEW_RUNS} are the least to judge by")
+        return NoProposal(direction.too_few(facts))
     if verdict.decision == "keep":
         return NoProposal(verdict.summary[:_LONGEST] or "nothing needs to change")
     way = direction.direction(facts)
