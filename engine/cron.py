@@ -17,14 +17,19 @@ from engine.clock import to_datetime, to_ms
 _ZONE = re.compile(r"^(?:CRON_)?TZ=(\S+)\s+")
 _LOOK_AHEAD_YEARS = 30
 _CHANGE = timedelta(hours=3)
+_HOUR, _MONTH, _WEEKDAY = 1, 3, 4
+_MONTHS = ("", "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
+_SPAN_OF_ONE = re.compile(r"(\d+)-(\d+)(?:/\d+)?")
 
 
 @dataclass(frozen=True)
 class Cron:
     """A schedule of whole minutes.
 
-    Clock changes: a schedule whose hour field is `*` or `*/n` keeps its pace in absolute time. Any other runs once per
-    local date: at the first of two equal local times, and at the next real minute when its local time does not exist.
+    Clock changes: a schedule of every hour keeps its pace in absolute time. Any other has hours of its own, `*/6` too,
+    and runs once at each: at the first of two equal local times, and at the next real minute when its local time does
+    not exist.
     """
 
     fields: str
@@ -74,10 +79,13 @@ class Cron:
     def _instants(self, local: datetime) -> list[datetime]:
         first = local.replace(tzinfo=self.zone, fold=0).astimezone(UTC)
         second = local.replace(tzinfo=self.zone, fold=1).astimezone(UTC)
-        every_hour = self.fields.split()[1].startswith("*")
         if first.astimezone(self.zone).replace(tzinfo=None) != local:
-            return [] if every_hour else [self._end_of_gap(local)]
-        return sorted({first, second}) if every_hour else [first]
+            return [] if self._every_hour else [self._end_of_gap(local)]
+        return sorted({first, second}) if self._every_hour else [first]
+
+    @functools.cached_property
+    def _every_hour(self) -> bool:
+        return bool(croniter.expand(self.fields)[0][1] == ["*"])
 
     def _end_of_gap(self, local: datetime) -> datetime:
         while True:
@@ -102,14 +110,30 @@ def parse_cron(text: str) -> Cron:
             zone = ZoneInfo(match[1])
         except (ZoneInfoNotFoundError, ValueError, OSError) as error:
             raise ValueError(f"unknown time zone {match[1]} in cron {text!r}") from error
-    fields = fields.strip()
-    if len(fields.split()) != 5:
+    parts = fields.split()
+    if len(parts) != 5:
         raise ValueError(f"cron {text!r} must have five fields")
+    fields = " ".join(_plain(n, part) for n, part in enumerate(parts))
     try:
         croniter(fields, datetime(2024, 1, 1), max_years_between_matches=_LOOK_AHEAD_YEARS).get_next(datetime)  # noqa: DTZ001
     except (ValueError, KeyError, AttributeError) as error:
         raise ValueError(f"cron {text!r} is not valid: {error}") from error
     return Cron(fields, zone)
+
+
+def _plain(place: int, field: str) -> str:
+    """The field as croniter must see it: to that `8-8` is every hour."""
+    names = {_MONTH: _MONTHS, _WEEKDAY: _WEEKDAYS}.get(place, ())
+    numbers = re.sub("[a-z]+", lambda name: str(names.index(name[0])) if name[0] in names else name[0], field.lower())
+    plain = ",".join(_single(part) for part in numbers.split(","))
+    if place == _HOUR and plain.startswith("*/") and plain[2:].isdigit() and int(plain[2:]) >= 24:
+        return "0"
+    return plain
+
+
+def _single(part: str) -> str:
+    span = _SPAN_OF_ONE.fullmatch(part)
+    return span[1] if span is not None and int(span[1]) == int(span[2]) else part
 
 
 def jitter_of(function_slug: str, tick_ms: int, jitter_ms: int) -> int:

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
-from engine.cron import parse_cron
 from engine.durations import parse_duration
 from engine.expressions import ExpressionError, compile_expression
 from engine.function import concurrency_entries
 from engine.json_text import clean
+from engine.registration.notation import check_cron
 
 _DAY_MS = 86_400_000
 _MAX_TRIGGERS, _MAX_CANCELS, _MAX_CONCURRENCY = 10, 5, 2
@@ -38,7 +38,7 @@ def _triggers(config: dict[str, Any]) -> Iterator[str]:
         yield "two of its triggers are the same"
     for trigger in triggers:
         if trigger.get("cron"):
-            yield from _reason(parse_cron, trigger["cron"])
+            yield from _reason(check_cron, trigger["cron"])
             if trigger.get("jitter"):
                 yield from _duration("cron jitter", trigger["jitter"], 1000, 300_000)
         elif not trigger.get("event"):

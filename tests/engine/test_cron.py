@@ -45,15 +45,37 @@ def ticks(text: str, after: str, count: int) -> list[str]:
             ["11-01 01:30 -0400", "11-01 01:00 -0500", "11-01 01:30 -0500", "11-01 02:00 -0500"],
         ),
         ("TZ=America/New_York */30 * * * *", "2026-03-08T06:15:00Z", ["03-08 01:30 -0500", "03-08 03:00 -0400"]),
+        # A span of one is one, and what comes to one hour is a daily schedule however it is written.
+        ("0 8-8 * * *", "2026-06-01T00:00:00Z", ["06-01 08:00 +0000", "06-02 08:00 +0000"]),
+        ("5-5 8-8/1 * * MON-1", "2026-06-01T00:00:00Z", ["06-01 08:05 +0000", "06-08 08:05 +0000"]),
+        ("0 8-8,20 2-2 jun-6 *", "2026-06-01T00:00:00Z", ["06-02 08:00 +0000", "06-02 20:00 +0000"]),
+        ("TZ=America/Havana 0 */24 * * *", "2026-03-07T12:00:00Z", ["03-08 01:00 -0400", "03-09 00:00 -0400"]),
+        ("TZ=America/Havana 0 0-0 * * *", "2026-10-31T12:00:00Z", ["11-01 00:00 -0400", "11-02 00:00 -0500"]),
+        ("TZ=America/Havana 0 */25 * * *", "2026-10-31T12:00:00Z", ["11-01 00:00 -0400", "11-02 00:00 -0500"]),
+        ("TZ=Europe/Paris 0 0-23 * * *", "2026-10-24T23:30:00Z", ["10-25 02:00 +0200", "10-25 02:00 +0100"]),
+        # One of some hours runs at each of them once, where they come twice and where they do not come.
+        ("TZ=Europe/Paris 0 */2 * * *", "2026-10-24T21:30:00Z", ["10-25 00:00 +0200", "10-25 02:00 +0200"]),
+        ("TZ=Europe/Paris 0 */2 * * *", "2026-10-25T00:00:00Z", ["10-25 04:00 +0100"]),
+        ("TZ=Africa/Cairo 0 */6 * * *", "2026-04-23T12:00:00Z", ["04-23 18:00 +0200", "04-24 01:00 +0300"]),
+        ("TZ=Africa/Cairo 0 */6 * * *", "2026-04-23T22:00:00Z", ["04-24 06:00 +0300"]),
+        ("TZ=America/Santiago 0 */24 * * *", "2026-09-05T22:00:00Z", ["09-06 01:00 -0300", "09-07 00:00 -0300"]),
+        ("TZ=America/Havana 0 */24 * * *", "2026-10-31T22:00:00Z", ["11-01 00:00 -0400", "11-02 00:00 -0500"]),
+        ("TZ=Pacific/Chatham 0 3 * * *", "2026-09-25T18:00:00Z", ["09-27 03:45 +1345", "09-28 03:00 +1345"]),
+        # A zone may change its clock for a month of the year that moves.
+        ("TZ=Africa/Casablanca 30 2 * * *", "2026-02-14T12:00:00Z", ["02-15 02:30 +0100", "02-16 02:30 +0000"]),
+        ("TZ=Africa/Casablanca 30 2 * * *", "2026-03-21T12:00:00Z", ["03-22 03:00 +0100", "03-23 02:30 +0100"]),
         ("0 0 29 2 *", "2026-01-01T00:00:00Z", ["02-29 00:00 +0000"]),
+        ("0 0 31 * *", "2026-01-31T12:00:00Z", ["03-31 00:00 +0000", "05-31 00:00 +0000"]),
     ],
 )
 def test_next_ticks(text: str, after: str, expected: list[str]) -> None:
     assert ticks(text, after, len(expected)) == expected
 
 
-@pytest.mark.parametrize("zone", ["America/New_York", "Europe/Paris", "Australia/Lord_Howe", "America/Lima"])
-@pytest.mark.parametrize("local", ["30 1", "30 2", "45 1", "0 0", "59 23"])
+@pytest.mark.parametrize(
+    "zone", ["America/New_York", "Europe/Paris", "Australia/Lord_Howe", "America/Lima", "Africa/Cairo"]
+)
+@pytest.mark.parametrize("local", ["30 1", "30 2", "45 1", "0 0", "0 */24", "59 23"])
 def test_a_daily_schedule_runs_once_on_each_local_date_of_a_year(zone: str, local: str) -> None:
     cron = parse_cron(f"TZ={zone} {local} * * *")
     at = to_ms(datetime(2026, 1, 1, tzinfo=ZoneInfo(zone)))
