@@ -17,7 +17,7 @@ from engine.clock import to_datetime, to_ms
 _ZONE = re.compile(r"^(?:CRON_)?TZ=(\S+)\s+")
 _LOOK_AHEAD_YEARS = 30
 _CHANGE = timedelta(hours=3)
-_HOUR, _MONTH, _WEEKDAY = 1, 3, 4
+_MONTH, _WEEKDAY = 3, 4
 _MONTHS = ("", "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 _SPAN_OF_ONE = re.compile(r"(\d+)-(\d+)(?:/\d+)?")
@@ -125,10 +125,7 @@ def _plain(place: int, field: str) -> str:
     """The field as croniter must see it: to that `8-8` is every hour."""
     names = {_MONTH: _MONTHS, _WEEKDAY: _WEEKDAYS}.get(place, ())
     numbers = re.sub("[a-z]+", lambda name: str(names.index(name[0])) if name[0] in names else name[0], field.lower())
-    plain = ",".join(_single(part) for part in numbers.split(","))
-    if place == _HOUR and plain.startswith("*/") and plain[2:].isdigit() and int(plain[2:]) >= 24:
-        return "0"
-    return plain
+    return ",".join(_single(part) for part in numbers.split(","))
 
 
 def _single(part: str) -> str:
