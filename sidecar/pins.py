@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from core.database import Scope
@@ -24,6 +24,8 @@ _TIMER = "inngest/scheduled.timer"
 # A run that is called all the time need not be written down each time.
 _CALLED_SECONDS = 20.0
 _MOST_REMEMBERED = 5000
+# Of the year 9999: later moments are no dates.
+_LATEST_MS = 253_370_764_800_000
 
 
 @dataclass(frozen=True)
@@ -180,12 +182,11 @@ class Pins:
         if call.event.get("name") != _TIMER or not isinstance(data, dict):
             return None
         at = _moment(call.event, data) or scope.now
-        cron = str(data.get("cron", ""))
-        date = starts.local_date(cron, at)
-        if date is None or starts.admit(scope, self._stem, call.function_id, cron, date, call.run_id):
+        start = starts.daily_start(str(data.get("cron", "")), at)
+        if start is None or starts.admit(scope, self._stem, call.function_id, start, call.run_id):
             return None
-        _log.info("skill %s: %s ran on %s already", self._stem, call.function_id, date)
-        return f"ran on {date} already"
+        _log.info("skill %s: %s ran on %s already", self._stem, call.function_id, start.date)
+        return f"ran on {start.date} already"
 
     def _remember(self, run_id: str, version: Version) -> None:
         with self._lock:
@@ -204,4 +205,5 @@ def _moment(event: Mapping[str, Any], data: Mapping[str, Any]) -> datetime | Non
                 continue
             if moment.tzinfo is not None:
                 return moment
-    return None
+    sent = event.get("ts")
+    return datetime.fromtimestamp(sent / 1000, UTC) if isinstance(sent, int) and 0 < sent < _LATEST_MS else None

@@ -1,47 +1,50 @@
 """The start guard: a daily schedule begins one run a local date, also where clocks change or an engine restarts.
 
-A schedule is known by its function and its text. Two daily schedules of one function each begin their own run of the
-date, and one that is moved to another hour is another schedule: it begins a run at that hour, also on the date of the
-move.
+A schedule is known by its function and its moments, in whatever words they are written. Two daily schedules of one
+function each begin their own run of the date, and one that is moved to another hour is another schedule: it begins a
+run at that hour, also on the date of the move.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 
-from croniter import croniter
-
 from core.database import Scope
-from skills.schedule import FIELDS, zone_and_fields
+from skills.schedule import read_schedule
 from skills.tables import skill_starts
 
 
-def local_date(cron: str, at: datetime) -> str | None:
-    """The date of `at` in the schedule's zone, as ISO 8601; None for a schedule that may fire twice a day."""
-    zone, fields = zone_and_fields(cron)
-    if zone is None or len(fields) != FIELDS:
-        return None
+@dataclass(frozen=True)
+class Start:
+    """What a daily schedule may begin once: `schedule` in its plain words, `date` in its zone, as ISO 8601."""
+
+    schedule: str
+    date: str
+
+
+def daily_start(cron: str, at: datetime) -> Start | None:
+    """What a tick of that moment begins; None for a schedule that may fire twice a day, or that nobody can read."""
     try:
-        minutes, hours, *_ = croniter.expand(" ".join(fields))[0]
-    except (ValueError, KeyError):
+        schedule = read_schedule(cron)
+    except ValueError:
         return None
-    if len(minutes) > 1 or len(hours) > 1 or "*" in (*minutes, *hours):
+    if not schedule.is_daily:
         return None
-    return at.astimezone(zone).date().isoformat()
+    return Start(schedule.text, at.astimezone(schedule.zone).date().isoformat())
 
 
-def admit(scope: Scope, stem: str, function_id: str, cron: str, local_date: str, run_id: str) -> bool:
+def admit(scope: Scope, stem: str, function_id: str, start: Start, run_id: str) -> bool:
     """Whether this run of the schedule may begin on that date: the first one may, and it may again."""
-    schedule = " ".join(cron.split())
-    named = {"skill_id": stem, "function_id": function_id, "schedule": schedule, "local_date": local_date}
+    named = {
+        "skill_id": stem,
+        "function_id": function_id,
+        "schedule": start.schedule,
+        "local_date": start.date,
+    }
     if scope.insert_new(skill_starts, **named, run_id=run_id, at=scope.now):
         return True
     first = scope.scalar(
-        scope.select(skill_starts.c.run_id).where(
-            skill_starts.c.skill_id == stem,
-            skill_starts.c.function_id == function_id,
-            skill_starts.c.schedule == schedule,
-            skill_starts.c.local_date == local_date,
-        )
+        scope.select(skill_starts.c.run_id).where(*(skill_starts.c[name] == value for name, value in named.items()))
     )
     return bool(first == run_id)

@@ -1,19 +1,15 @@
-"""Which schedules an engine takes: five fields, and the zone before them."""
+"""Which schedules every engine takes: five fields, and the zone before them."""
 
 from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from croniter import croniter
 
-_ZONE = re.compile(r"^(?:CRON_)?TZ=(\S+)\s+")
-_FIELD = re.compile(r"[0-9*/,?-]+")
-_MONTHS = re.compile("jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec", re.IGNORECASE)
-_DAYS = re.compile("sun|mon|tue|wed|thu|fri|sat", re.IGNORECASE)
+from skills.schedule import read_schedule
+
 _JITTER = re.compile(r"([1-9]\d{0,2})(s|m)")
-_FIELDS = ("minute", "hour", "day of the month", "month", "day of the week")
 # A leap day comes again after eight years at the latest.
 _LOOK_AHEAD_YEARS = 9
 LONGEST_CRON = 200
@@ -23,24 +19,19 @@ def wrong_cron(text: str) -> str | None:
     """What is wrong with an expression such as `TZ=Europe/Paris 0 8 * * 1-5`; None when an engine takes it."""
     if len(text) > LONGEST_CRON:
         return f"a schedule has at most {LONGEST_CRON} characters"
-    match = _ZONE.match(text)
-    if match:
-        try:
-            ZoneInfo(match[1])
-        except (ZoneInfoNotFoundError, ValueError, OSError):
-            return f"{match[1]} is no time zone; name one as Europe/Paris"
-    fields = text[match.end() :].split() if match else text.split()
-    if len(fields) != len(_FIELDS):
-        return f"a schedule has five fields, this one {len(fields)}"
-    for name, field in zip(_FIELDS, fields, strict=True):
-        plain = _MONTHS.sub("1", field) if name == "month" else _DAYS.sub("1", field) if "week" in name else field
-        if not _FIELD.fullmatch(plain):
-            return f"{field!r} is no {name}"
+    if "".join(text.split()) != text.replace(" ", ""):
+        return "there is another sign than a space between its fields"
+    try:
+        schedule = read_schedule(text)
+    except ValueError as error:
+        return str(error)
+    if schedule.odd:
+        return schedule.odd[0]
     try:
         start = datetime(2024, 1, 1, tzinfo=UTC)
-        croniter(" ".join(fields), start, max_years_between_matches=_LOOK_AHEAD_YEARS).get_next(datetime)
-    except (ValueError, KeyError, AttributeError) as error:
-        return str(error)
+        croniter(schedule.fields, start, max_years_between_matches=_LOOK_AHEAD_YEARS).get_next(datetime)
+    except (ValueError, KeyError):
+        return "it never comes"
     return None
 
 

@@ -7,6 +7,7 @@ from datetime import timedelta
 from core.database import Scope
 from skills import book, claims, drafts, outcomes, promotion, pruning, refusals, runs, starts, versions
 from skills.review import rows
+from skills.starts import Start
 from tests.skills.saved import live, run
 from tests.support.databases import Store
 
@@ -24,7 +25,7 @@ def fill(store: Store, n: int) -> None:
         outcomes.record(
             scope, skill_id="watch", run_id=None, kind="answer", value=f"{n}", by=None, cause=f"c{n}", facts={}
         )
-        starts.admit(scope, "watch", "work", "0 8 * * *", f"2026-01-0{n}", f"r{n}")
+        starts.admit(scope, "watch", "work", Start("0 8 * * *", f"2026-01-0{n}"), f"r{n}")
         drafts.announce(
             scope, skill_id="watch", sha=f"s{n}", author="agent", author_ref="call", reason="", base_id=None
         )
@@ -42,7 +43,7 @@ def test_what_is_old_goes_and_what_is_not_stays(store: Store) -> None:
         assert [one.detail for one in refusals.of_skill(scope, "watch")] == ["2"]
         assert [one.value for one in outcomes.of_skill(scope, "watch")] == ["2"]
         assert [drafts.find(scope, "watch", f"s{n}") is None for n in (1, 2)] == [True, False]
-        assert not starts.admit(scope, "watch", "work", "0 8 * * *", "2026-01-02", "another")
+        assert not starts.admit(scope, "watch", "work", Start("0 8 * * *", "2026-01-02"), "another")
 
 
 def test_it_is_done_once_an_hour(store: Store) -> None:

@@ -2,52 +2,152 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from collections import Counter
+from datetime import UTC, date, datetime
 
 import pytest
+from croniter import croniter
 
-from skills.starts import admit, local_date
+from skills.checks.cron import wrong_cron
+from skills.schedule import read_schedule
+from skills.starts import Start, admit, daily_start
 from tests.support.databases import Store
+
+DAILY = {
+    "0 8 * * *": "0 8 * * *",
+    "00 08 * * *": "0 8 * * *",
+    "0 8-8 * * *": "0 8 * * *",
+    "0-0 8-8/1 * * *": "0 8 * * *",
+    "0 8,8 * * *": "0 8 * * *",
+    "0,0 8-8,8 ? * ?": "0 8 * * *",
+    "0/60 8/24 * * *": "0 8 * * *",
+    "*/60 8 * * *": "0 8 * * *",
+    "0-59/60 8 * * *": "0 8 * * *",
+    "30/45 8/16 * * *": "30 8 * * *",
+    "0 */24 * * *": "0 0 * * *",
+    "0 0-23/24 * * *": "0 0 * * *",
+    "TZ=UTC 0 8 * * *": "0 8 * * *",
+    "0 8 * * MON": "0 8 * * 1",
+    "0 8 * * mon-MON": "0 8 * * 1",
+    "0 8 * * mon-fri": "0 8 * * 1,2,3,4,5",
+    "0 8 * * 1-5": "0 8 * * 1,2,3,4,5",
+    "0 8 * * 0": "0 8 * * 0",
+    "0 8 1,15 * *": "0 8 1,15 * *",
+    "0 8 1-7 * mon": "0 8 1,2,3,4,5,6,7 * 1",
+    "0 8 29 2 *": "0 8 29 2 *",
+    "0 8 29 FEB-2 *": "0 8 29 2 *",
+    "0 8 */40 jan,JUL *": "0 8 1 1,7 *",
+    "CRON_TZ=Asia/Manila 30 7 * * 1-5": "TZ=Asia/Manila 30 7 * * 1,2,3,4,5",
+    "TZ=Europe/Paris */60 2 * * *": "TZ=Europe/Paris 0 2 * * *",
+}
+"""Each with the same moments in plain words."""
+OFTENER = (
+    "* 8 * * *",
+    "*/15 * * * *",
+    "0 * * * *",
+    "? 8 * * *",
+    "0 ? * * *",
+    "0 */6 * * *",
+    "0 */23 * * *",
+    "0 8/12 * * *",
+    "0 8,20 * * *",
+    "0,30 8 * * *",
+    "0/59 8 * * *",
+    "0 8-9 * * *",
+    "0 8-8,9 29 2 *",
+    "TZ=America/New_York 30 1,13 * * MON",
+)
+UNREADABLE = (
+    "",
+    "nonsense",
+    "61 8 * * *",
+    "0 24 * * *",
+    "0 0 8 * * *",
+    "@daily",
+    "0 */0 * * *",
+    "0 8 * * funday",
+    "0 8 mon * *",
+    "0 8, * * *",
+    "TZ=Nowhere/At_all 0 8 * * *",
+)
+
+
+@pytest.mark.parametrize(("cron", "plain"), DAILY.items())
+def test_what_comes_once_a_date_is_a_daily_schedule_however_it_is_written(cron: str, plain: str) -> None:
+    start = daily_start(cron, datetime(2026, 3, 2, 12, tzinfo=UTC))
+    assert start == Start(plain, "2026-03-02")
+    assert most_on_a_date(plain) == 1
+    assert wrong_cron(cron) is None
+
+
+@pytest.mark.parametrize("cron", OFTENER)
+def test_what_comes_oftener_on_any_date_keeps_its_pace(cron: str) -> None:
+    assert daily_start(cron, datetime(2026, 3, 2, 12, tzinfo=UTC)) is None
+    assert most_on_a_date(read_schedule(cron).text) > 1
+    assert wrong_cron(cron) is None
+
+
+@pytest.mark.parametrize("cron", UNREADABLE)
+def test_what_no_engine_takes_is_no_daily_schedule(cron: str) -> None:
+    assert daily_start(cron, datetime(2026, 3, 2, 12, tzinfo=UTC)) is None
+    assert wrong_cron(cron) is not None
+
+
+@pytest.mark.parametrize(
+    ("cron", "plain", "said"),
+    [
+        ("0 8 * * 7", "0 8 * * 0", "write 0"),
+        ("0 8 * * 5-7", "0 8 * * 0,5,6", "write 0"),
+        ("0 8 * * fri-mon", "0 8 * * 0,1,5,6", "backwards"),
+        ("0 8 * nov-feb *", "0 8 * 1,2,11,12 *", "backwards"),
+        ("TZ=UTC\t0 8 * * *", "0 8 * * *", "space"),
+    ],
+)
+def test_what_only_some_engines_take_is_understood_but_not_written_anew(cron: str, plain: str, said: str) -> None:
+    assert daily_start(cron, datetime(2026, 3, 2, 12, tzinfo=UTC)) == Start(plain, "2026-03-02")
+    assert said in str(wrong_cron(cron))
 
 
 @pytest.mark.parametrize(
     ("cron", "at", "date"),
     [
-        ("0 8 * * *", "2026-03-02T08:00", "2026-03-02"),
         ("TZ=America/Lima 15 20 * * *", "2026-03-02T01:15", "2026-03-01"),
         ("CRON_TZ=Asia/Manila 30 7 * * 1-5", "2026-03-02T23:30", "2026-03-03"),
-        ("TZ=America/New_York 30 1 * * *", "2026-11-01T05:30", "2026-11-01"),
-        ("TZ=America/New_York 30 1 * * *", "2026-11-01T06:30", "2026-11-01"),
-        # Another way to say once a day.
-        ("0 */24 * * *", "2026-03-02T00:00", "2026-03-02"),
-        ("TZ=Europe/Paris */60 2 * * *", "2026-10-25T01:00", "2026-10-25"),
-        ("* 8 * * *", "2026-03-02T08:00", None),
-        ("61 8 * * *", "2026-03-02T08:00", None),
-        ("*/15 * * * *", "2026-03-02T08:00", None),
-        ("0 */6 * * *", "2026-03-02T08:00", None),
-        ("0,30 8 * * *", "2026-03-02T08:00", None),
-        ("0 8-10 * * *", "2026-03-02T08:00", None),
-        ("TZ=Nowhere/At_all 0 8 * * *", "2026-03-02T08:00", None),
-        ("nonsense", "2026-03-02T08:00", None),
+        # An hour that comes twice, on both its occasions; and one that does not come, at the next minute that does.
+        ("TZ=America/New_York 30 1-1 * * *", "2026-11-01T05:30", "2026-11-01"),
+        ("TZ=America/New_York 30 1-1 * * *", "2026-11-01T06:30", "2026-11-01"),
+        ("TZ=America/Havana 0 */24 * * *", "2026-11-01T04:00", "2026-11-01"),
+        ("TZ=America/Havana 0 */24 * * *", "2026-11-01T05:00", "2026-11-01"),
+        ("TZ=America/Havana 0 */24 * * *", "2026-03-08T05:00", "2026-03-08"),
+        ("TZ=Europe/Paris 30 2 * * *", "2026-03-29T01:00", "2026-03-29"),
     ],
 )
-def test_the_date_of_a_daily_schedule(cron: str, at: str, date: str | None) -> None:
-    assert local_date(cron, datetime.fromisoformat(at).replace(tzinfo=UTC)) == date
+def test_the_date_is_that_of_the_schedules_zone(cron: str, at: str, date: str) -> None:
+    start = daily_start(cron, datetime.fromisoformat(at).replace(tzinfo=UTC))
+    assert start is not None
+    assert start.date == date
+
+
+def most_on_a_date(text: str) -> int:
+    """How often a schedule in plain words comes on one local date, leap days included."""
+    walk = croniter(text.rpartition("=")[2].split(" ", 1)[1] if "=" in text else text, datetime(2027, 12, 1))  # noqa: DTZ001
+    dates: Counter[date] = Counter(walk.get_next(datetime).date() for _ in range(400))
+    return max(dates.values())
 
 
 def test_one_run_a_date_and_again_for_the_same_run(store: Store) -> None:
     with store.database.transaction(store.workspace_id) as scope:
-        assert admit(scope, "x", "daily", "0 8 * * *", "2026-03-02", "run_1")
-        assert admit(scope, "x", "daily", "0 8 * * *", "2026-03-02", "run_1")
-        assert not admit(scope, "x", "daily", "0 8  * * *", "2026-03-02", "run_2")
-        assert admit(scope, "x", "daily", "0 8 * * *", "2026-03-03", "run_3")
-        assert admit(scope, "x", "other", "0 8 * * *", "2026-03-02", "run_4")
-        assert admit(scope, "y", "daily", "0 8 * * *", "2026-03-02", "run_5")
+        assert admit(scope, "x", "daily", Start("0 8 * * *", "2026-03-02"), "run_1")
+        assert admit(scope, "x", "daily", Start("0 8 * * *", "2026-03-02"), "run_1")
+        assert not admit(scope, "x", "daily", Start("0 8 * * *", "2026-03-02"), "run_2")
+        assert admit(scope, "x", "daily", Start("0 8 * * *", "2026-03-03"), "run_3")
+        assert admit(scope, "x", "other", Start("0 8 * * *", "2026-03-02"), "run_4")
+        assert admit(scope, "y", "daily", Start("0 8 * * *", "2026-03-02"), "run_5")
 
 
 def test_each_of_two_daily_schedules_and_one_that_is_moved_begin_their_own_run_of_the_date(store: Store) -> None:
     with store.database.transaction(store.workspace_id) as scope:
-        assert admit(scope, "x", "daily", "0 8 * * *", "2026-12-01", "morning")
-        assert admit(scope, "x", "daily", "0 20 * * *", "2026-12-01", "evening")
-        assert not admit(scope, "x", "daily", "0 20 * * *", "2026-12-01", "evening again")
-        assert admit(scope, "x", "daily", "0 22 * * *", "2026-12-01", "moved")
+        assert admit(scope, "x", "daily", Start("0 8 * * *", "2026-12-01"), "morning")
+        assert admit(scope, "x", "daily", Start("0 20 * * *", "2026-12-01"), "evening")
+        assert not admit(scope, "x", "daily", Start("0 20 * * *", "2026-12-01"), "evening again")
+        assert admit(scope, "x", "daily", Start("0 22 * * *", "2026-12-01"), "moved")
