@@ -177,12 +177,12 @@ class Pins:
         return version if call.function_id in version.function_ids else None
 
     def _repeated(self, scope: Scope, call: Call) -> str | None:
-        """Why a daily schedule's run may not begin again on its date."""
+        """Why a run of a schedule may not begin again on its date."""
         data = call.event.get("data")
         if call.event.get("name") != _TIMER or not isinstance(data, dict):
             return None
         at = _moment(call.event, data) or scope.now
-        start = starts.daily_start(str(data.get("cron", "")), at)
+        start = starts.start_of(str(data.get("cron", "")), at)
         if start is None or starts.admit(scope, self._stem, call.function_id, start, call.run_id):
             return None
         _log.info("skill %s: %s ran on %s already", self._stem, call.function_id, start.date)

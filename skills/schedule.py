@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -57,6 +57,16 @@ class Schedule:
     def is_daily(self) -> bool:
         """Whether it comes at most once on any date of its zone: at one minute of one hour."""
         return all(len(found) == 1 for found in self.values[:2])
+
+    @property
+    def is_of_every_hour(self) -> bool:
+        """Whether it comes in each hour of a day, however many of them that has."""
+        return len(self.values[1]) == 24
+
+    def at(self, hour: int, minute: int) -> Schedule:
+        """The same at this time of day alone."""
+        times = (frozenset((minute,)), frozenset((hour,)))
+        return replace(self, values=(*times, *self.values[2:]), _stars=(False, False, *self._stars[2:]))
 
 
 @lru_cache(maxsize=1024)

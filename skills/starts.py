@@ -2,7 +2,8 @@
 
 A schedule is known by its function and its moments, in whatever words they are written. Two daily schedules of one
 function each begin their own run of the date, and one that is moved to another hour is another schedule: it begins a
-run at that hour, also on the date of the move.
+run at that hour, also on the date of the move. One with several hours of its own is one of each of them in the hour
+that comes twice when clocks go back; one of every hour keeps its pace.
 """
 
 from __future__ import annotations
@@ -23,15 +24,23 @@ class Start:
     date: str
 
 
-def daily_start(cron: str, at: datetime) -> Start | None:
-    """What a tick of that moment begins; None for a schedule that may fire twice a day, or that nobody can read."""
+def start_of(cron: str, at: datetime) -> Start | None:
+    """What a tick of that moment begins, if only once; None where it may fire again, or the schedule cannot be read."""
     try:
         schedule = read_schedule(cron)
     except ValueError:
         return None
-    if not schedule.is_daily:
+    local = at.astimezone(schedule.zone)
+    if schedule.is_daily:
+        return Start(schedule.text, local.date().isoformat())
+    if schedule.is_of_every_hour or not _comes_twice(local):
         return None
-    return Start(schedule.text, at.astimezone(schedule.zone).date().isoformat())
+    return Start(schedule.at(local.hour, local.minute).text, local.date().isoformat())
+
+
+def _comes_twice(local: datetime) -> bool:
+    first, second = (local.replace(fold=fold).utcoffset() for fold in (0, 1))
+    return first is not None and second is not None and first > second
 
 
 def admit(scope: Scope, stem: str, function_id: str, start: Start, run_id: str) -> bool:

@@ -10,7 +10,7 @@ from croniter import croniter
 
 from skills.checks.cron import wrong_cron
 from skills.schedule import read_schedule
-from skills.starts import Start, admit, daily_start
+from skills.starts import Start, admit, start_of
 from tests.support.databases import Store
 
 DAILY = {
@@ -74,7 +74,7 @@ UNREADABLE = (
 
 @pytest.mark.parametrize(("cron", "plain"), DAILY.items())
 def test_what_comes_once_a_date_is_a_daily_schedule_however_it_is_written(cron: str, plain: str) -> None:
-    start = daily_start(cron, datetime(2026, 3, 2, 12, tzinfo=UTC))
+    start = start_of(cron, datetime(2026, 3, 2, 12, tzinfo=UTC))
     assert start == Start(plain, "2026-03-02")
     assert most_on_a_date(plain) == 1
     assert wrong_cron(cron) is None
@@ -82,14 +82,14 @@ def test_what_comes_once_a_date_is_a_daily_schedule_however_it_is_written(cron: 
 
 @pytest.mark.parametrize("cron", OFTENER)
 def test_what_comes_oftener_on_any_date_keeps_its_pace(cron: str) -> None:
-    assert daily_start(cron, datetime(2026, 3, 2, 12, tzinfo=UTC)) is None
+    assert start_of(cron, datetime(2026, 3, 2, 12, tzinfo=UTC)) is None
     assert most_on_a_date(read_schedule(cron).text) > 1
     assert wrong_cron(cron) is None
 
 
 @pytest.mark.parametrize("cron", UNREADABLE)
 def test_what_no_engine_takes_is_no_daily_schedule(cron: str) -> None:
-    assert daily_start(cron, datetime(2026, 3, 2, 12, tzinfo=UTC)) is None
+    assert start_of(cron, datetime(2026, 3, 2, 12, tzinfo=UTC)) is None
     assert wrong_cron(cron) is not None
 
 
@@ -104,7 +104,7 @@ def test_what_no_engine_takes_is_no_daily_schedule(cron: str) -> None:
     ],
 )
 def test_what_only_some_engines_take_is_understood_but_not_written_anew(cron: str, plain: str, said: str) -> None:
-    assert daily_start(cron, datetime(2026, 3, 2, 12, tzinfo=UTC)) == Start(plain, "2026-03-02")
+    assert start_of(cron, datetime(2026, 3, 2, 12, tzinfo=UTC)) == Start(plain, "2026-03-02")
     assert said in str(wrong_cron(cron))
 
 
@@ -123,9 +123,19 @@ def test_what_only_some_engines_take_is_understood_but_not_written_anew(cron: st
     ],
 )
 def test_the_date_is_that_of_the_schedules_zone(cron: str, at: str, date: str) -> None:
-    start = daily_start(cron, datetime.fromisoformat(at).replace(tzinfo=UTC))
+    start = start_of(cron, datetime.fromisoformat(at).replace(tzinfo=UTC))
     assert start is not None
     assert start.date == date
+
+
+def test_a_schedule_of_some_hours_begins_once_at_a_time_that_comes_twice_and_one_of_every_hour_keeps_its_pace() -> None:
+    some, every = "TZ=America/New_York */30 1-1,13 * * SUN", "TZ=America/New_York */30 * * * *"
+    first, again = datetime(2026, 11, 1, 5, 30, tzinfo=UTC), datetime(2026, 11, 1, 6, 30, tzinfo=UTC)
+    start = Start("TZ=America/New_York 30 1 * * 0", "2026-11-01")
+    assert start_of(some, first) == start_of(some, again) == start
+    assert start_of(some, again.replace(minute=0)) == Start("TZ=America/New_York 0 1 * * 0", "2026-11-01")
+    assert start_of(some, datetime(2026, 11, 1, 18, 30, tzinfo=UTC)) is None
+    assert start_of(every, first) is start_of(every, again) is None
 
 
 def most_on_a_date(text: str) -> int:
