@@ -66,11 +66,11 @@ test: install-dev test-tools
 test-all: install-dev test-tools check
 	@$(PYTEST) -m "" $(ARGS)
 
-# The system tests against a running Inngest server: make test-engine URL=http://127.0.0.1:8288
+# The system tests and those of the sidecar against a running Inngest server: make test-engine URL=http://127.0.0.1:8288
 # The keys of a self-hosted one stand in INNGEST_SIGNING_KEY and INNGEST_EVENT_KEY.
 test-engine: install-dev
 	@test -n "$(URL)" || { echo "name the server: make test-engine URL=http://127.0.0.1:8288" >&2; exit 2; }
-	@$(BIN)/python -m pytest tests/system -m "not browser and not load" --engine "$(URL)" $(ARGS)
+	@$(BIN)/python -m pytest tests/system tests/sidecar -m "engine and not browser" --engine "$(URL)" $(ARGS)
 
 # Processes are killed and the studio misbehaves while people work, then an audit: make chaos MINUTES=5 SEED=7
 MINUTES ?= 5

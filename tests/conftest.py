@@ -12,6 +12,7 @@ from tests.support.environment import is_setting
 pytest_plugins = [
     "tests.support.postgres",
     "tests.support.databases",
+    "tests.support.engines",
     "tests.support.product",
     "tests.support.browser",
     "tests.support.index_process",
@@ -20,7 +21,7 @@ pytest_plugins = [
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--engine", default="embedded", help="the engine of the system tests: an Inngest server's address")
+    parser.addoption("--engine", default="embedded", help="an Inngest server's address, for all that runs on one")
     parser.addoption("--away", type=float, default=2.0, help="seconds for which boundary 25 takes the engine away")
 
 

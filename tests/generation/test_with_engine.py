@@ -27,11 +27,9 @@ from generation.cancelling import cancel
 from generation.states import State
 from tests.generation.world import Studio, World, studio, studio_provider, world_of
 from tests.support.databases import Store
-from tests.support.engines import RunningEngine, any_engine
+from tests.support.engines import RunningEngine
 from tests.support.waiting import until
 from tests.support.wsgi import serving
-
-__all__ = ["any_engine"]
 
 
 @dataclass

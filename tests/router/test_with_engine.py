@@ -29,11 +29,9 @@ from tests.model.standin import client as model_client
 from tests.model.standin import log, order_fault, running
 from tests.router.world import World
 from tests.support.databases import Store
-from tests.support.engines import RunningEngine, any_engine
+from tests.support.engines import RunningEngine
 from tests.support.waiting import until
 from tests.support.wsgi import serving
-
-__all__ = ["any_engine"]
 
 POSTERS = "Make me a set of three retro posters for the Harbour Festival, navy and cream."
 

@@ -6,10 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.engines import RunningEngine, any_engine
+from tests.support.engines import RunningEngine
 from tests.support.sidecar import RunningSidecar, sidecar
-
-__all__ = ["any_engine", "skills"]
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from tests.skills.agent import Agent
 from tests.support.sidecar import RunningSidecar
 from tests.support.waiting import until
 
-pytestmark = [pytest.mark.long, pytest.mark.parametrize("any_engine", ["embedded"], indirect=True)]
+pytestmark = [pytest.mark.long, pytest.mark.engines("embedded")]
 
 COUNTER = '''"""Counts words and tells ops."""
 import inngest

@@ -17,7 +17,7 @@ from tests.support.engines import RunningEngine
 from tests.support.sidecar import RunningSidecar, hello, sidecar
 from tests.support.waiting import until
 
-pytestmark = [pytest.mark.long, pytest.mark.parametrize("any_engine", ["embedded"], indirect=True)]
+pytestmark = [pytest.mark.long, pytest.mark.engines("embedded")]
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def test_each_change_of_the_agents_is_asked_for_on_a_card(skills: RunningSidecar
     skills.ask("careful/asked")
     skills.answer("careful", "grant")
     skills.live("careful", 1)
-    assert skills.history.list(function="skill-careful/hello")["items"] == []
+    assert skills.runs("skill-careful/hello") == []
     ran(skills, [1])
     # A change that is refused leaves what serves, and its author is told.
     assert write(agent, 2, base=1)["status"] == "waiting"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from core.errors import UnavailableError
 from core.orchestrator.registration import lists
 from sidecar.shelf import Pauses
 from tests.sidecar.beside import shelf_beside
-from tests.support.engines import embedded, running
+from tests.support.engines import RunningEngine, embedded, inngest_dev, inngest_start, running
 from tests.support.sidecar import RunningSidecar, hello
 from tests.support.waiting import until
 
@@ -19,11 +20,12 @@ SKILLS = 6
 
 
 @pytest.mark.long
-def test_an_engine_that_forgot_is_told_of_every_skill(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", [embedded, inngest_dev, inngest_start])
+def test_an_engine_that_forgot_is_told_of_every_skill(kind: Callable[[Path], RunningEngine], tmp_path: Path) -> None:
     folder = tmp_path / "engine"
     folder.mkdir()
     with (
-        running(embedded(folder)) as engine,
+        running(kind(folder)) as engine,
         shelf_beside(engine, tmp_path / "home", pauses=Pauses(registration=1)) as skills,
     ):
         for number in range(SKILLS):
@@ -31,7 +33,7 @@ def test_an_engine_that_forgot_is_told_of_every_skill(tmp_path: Path) -> None:
         for number in range(SKILLS):
             skills.live(f"known_{number}", 1)
         engine.kill()
-        for file in folder.glob("engine.sqlite*"):
+        for file in [*folder.glob("engine.sqlite*"), *folder.glob(".inngest/main.db*")]:
             file.unlink()
         engine.start()
 

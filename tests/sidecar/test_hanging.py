@@ -15,7 +15,7 @@ from tests.support.waiting import until
 
 pytestmark = [
     pytest.mark.load,
-    pytest.mark.parametrize("any_engine", ["embedded", "inngest"], indirect=True),
+    pytest.mark.engines("embedded", "inngest"),
 ]
 
 

@@ -80,7 +80,7 @@ def test_a_deleted_skill_starts_no_runs_and_may_come_back(skills: RunningSidecar
     until("its process ended", lambda: before - set(skills.children()))
     skills.ask("leaver/asked")
     time.sleep(1)
-    assert skills.history.list(function="skill-leaver/hello")["items"] == []
+    assert skills.runs("skill-leaver/hello") == []
     skills.save("leaver", hello(2, "leaver/asked"))
     skills.live("leaver", 2)
     skills.ask("leaver/asked")

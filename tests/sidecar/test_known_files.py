@@ -16,7 +16,7 @@ from tests.support.engines import RunningEngine
 from tests.support.sidecar import RunningSidecar, hello
 from tests.support.waiting import until
 
-pytestmark = [pytest.mark.long, pytest.mark.parametrize("any_engine", ["embedded"], indirect=True)]
+pytestmark = [pytest.mark.long, pytest.mark.engines("embedded")]
 
 SOON = Pauses(poll=0.2, shipped=0.2)
 HERE = {"live": "active", "wrong": "refused", "incident_triage": "disabled", "infra_health_check": "disabled"}

@@ -20,7 +20,7 @@ from tests.support.engines import RunningEngine
 from tests.support.sidecar import RunningSidecar, hello
 from tests.support.waiting import until
 
-pytestmark = [pytest.mark.long, pytest.mark.parametrize("any_engine", ["embedded"], indirect=True)]
+pytestmark = [pytest.mark.long, pytest.mark.engines("embedded")]
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ def test_a_first_version_waits_for_what_it_asks_and_later_ones_ask_for_what_is_n
     skills.ask("asks/asked")
     assert skills.answer("asks", "grant")["permissions"] == ["host:a.example:1"]
     assert skills.live("asks", 1)["granted"] == ["host:a.example:1"]
-    assert skills.history.list(function="skill-asks/hello")["items"] == []
+    assert skills.runs("skill-asks/hello") == []
     # Nothing new, so nobody is asked.
     skills.save("asks", text.replace("VALUE = 1", "VALUE = 2"))
     skills.live("asks", 2)

@@ -51,7 +51,7 @@ def folder_away_and_back(folder: Path, stem: str, text: str) -> None:
 
 
 # What is noticed does not depend on the engine.
-pytestmark = [pytest.mark.long, pytest.mark.parametrize("any_engine", ["embedded"], indirect=True)]
+pytestmark = [pytest.mark.long, pytest.mark.engines("embedded")]
 
 WAYS: tuple[Callable[[Path, str, str], None], ...] = (
     in_place,

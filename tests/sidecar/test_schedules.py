@@ -100,7 +100,7 @@ def test_b16_what_was_deleted_or_timed_anew_fires_no_more_as_it_did(clocked: tup
     clock.advance(10)
     assert ticks(skills, "skill-leaving/scheduled", 1) == gone
     assert ticks(skills, "skill-timed/scheduled", 1) == old
-    assert skills.history.list(function="skill-timed/renamed")["items"] == []
+    assert skills.runs("skill-timed/renamed") == []
     # The old file comes back: one schedule again, not two.
     skills.save("timed", scheduled("*/5 * * * *"))
     until("the first version again", lambda: skills.skill("timed")["version"] == 1, 60)

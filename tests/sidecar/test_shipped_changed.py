@@ -21,7 +21,7 @@ from tests.support.engines import RunningEngine
 from tests.support.sidecar import RunningSidecar, hello
 from tests.support.waiting import until
 
-pytestmark = [pytest.mark.long, pytest.mark.parametrize("any_engine", ["embedded"], indirect=True)]
+pytestmark = [pytest.mark.long, pytest.mark.engines("embedded")]
 
 CHECK = "infra_health_check"
 LESS = [{"find": "SENSITIVITY = 1.0", "replace": "SENSITIVITY = 0.5"}]

@@ -16,7 +16,7 @@ from tests.support.prometheus import Metrics, prometheus
 from tests.support.sidecar import RunningSidecar
 from tests.support.waiting import until
 
-pytestmark = [pytest.mark.long, pytest.mark.parametrize("any_engine", ["embedded"], indirect=True)]
+pytestmark = [pytest.mark.long, pytest.mark.engines("embedded")]
 
 CHECK, TRIAGE = "day_check", "day_triage"
 FUNCTION = f"skill-{CHECK}/infra-health-check"

@@ -28,7 +28,7 @@ from tests.support.engines import RunningEngine
 from tests.support.sidecar import RunningSidecar, hello, sidecar
 from tests.support.waiting import until
 
-pytestmark = [pytest.mark.load, pytest.mark.parametrize("any_engine", ["embedded"], indirect=True)]
+pytestmark = [pytest.mark.load, pytest.mark.engines("embedded")]
 
 SECONDS = 120
 READ_SECONDS = 20

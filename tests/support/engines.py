@@ -1,4 +1,6 @@
-"""Engines for tests, each a process of its own: the embedded one and, where `INNGEST_BIN` names it, Inngest's."""
+"""Engines for tests, each a process of its own: the embedded one and, where `INNGEST_BIN` names it, Inngest's. In their
+place stands the server whose address `--engine` gives.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +18,17 @@ import pytest
 import sqlalchemy as sa
 
 from app.supervise.ports import free_ports
+from core.orchestrator.engine import Engine
+from sidecar.registering import register
 from tests.support.environment import without_settings
 from tests.support.waiting import until
 
 CONFIG = Path(__file__).parents[2] / "inngest.json"
 """What people start theirs with."""
-# Read before the tests' clean environment hides it.
+# Read before the tests' clean environment hides them.
 INNGEST_BIN = os.environ.get("INNGEST_BIN") or shutil.which("inngest")
+ENGINE_KEYS = {name: os.environ[name] for name in ("INNGEST_SIGNING_KEY", "INNGEST_EVENT_KEY") if os.environ.get(name)}
+"""Of the server that `--engine` names."""
 SIGNING_KEY = "0123456789abcdef" * 4
 EVENT_KEY = "tests"
 
@@ -39,6 +45,15 @@ class RunningEngine:
     signing_key: str | None = None
     event_key: str | None = None
     process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether a test may kill it, and nobody used it before."""
+        return bool(self.argv)
+
+    @property
+    def client(self) -> Engine:
+        return Engine.at(self.url, self.signing_key, self.event_key)
 
     def start(self) -> None:
         with (self.folder / "engine.log").open("ab") as log:
@@ -111,18 +126,60 @@ KINDS = {
     "inngest_start": inngest_start,
     "inngest_postgres": inngest_start,
 }
-every_engine = pytest.mark.parametrize(
-    "any_engine",
-    [pytest.param(kind, marks=[pytest.mark.postgres] if kind.endswith("postgres") else []) for kind in KINDS],
-    indirect=True,
-)
+NAMED = "named"
+every_engine = pytest.mark.engines(*KINDS)
 """For tests of what each engine tells in its own way: its history lies in another kind of database with each."""
 
 
-@pytest.fixture(scope="module", params=["embedded", "inngest"])
+def named(config: pytest.Config, folder: Path) -> RunningEngine | None:
+    """The server that `--engine` gives, if it does."""
+    url = str(config.getoption("--engine"))
+    if url == "embedded":
+        return None
+    keys = (ENGINE_KEYS.get("INNGEST_SIGNING_KEY"), ENGINE_KEYS.get("INNGEST_EVENT_KEY"))
+    return RunningEngine([], url.rstrip("/"), folder, "/health", {}, *keys)
+
+
+def retire_apps(engine: RunningEngine) -> None:
+    """Nobody serves the apps that this server knows any longer: it begins no run of theirs, on no schedule either."""
+    client = engine.client
+    cursor: dict[str, str] = {}
+    while True:
+        found = client.get("/v2/apps", {"limit": 100, **cursor})
+        for app in found.get("data", ()):
+            register(client, app["id"], "http://127.0.0.1:9/api/inngest", [], "")
+        if not found["page"].get("hasMore"):
+            return
+        cursor = {"cursor": found["page"]["cursor"]}
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test that takes `any_engine` runs on each kind of its mark `engines`, or only on the server that is named."""
+    if "any_engine" not in metafunc.fixturenames:
+        return
+    mark = metafunc.definition.get_closest_marker("engines")
+    kinds = mark.args if mark is not None else ("embedded", "inngest")
+    if metafunc.config.getoption("--engine") != "embedded":
+        kinds = (NAMED,)
+    marked = [pytest.param(kind, marks=[pytest.mark.postgres] if kind.endswith("postgres") else []) for kind in kinds]
+    metafunc.parametrize("any_engine", marked, indirect=True, scope="module")
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """`-m engine`: what runs on the server that is named."""
+    if {"any_engine", "products"} & set(getattr(item, "fixturenames", ())):
+        item.add_marker(pytest.mark.engine)
+
+
+@pytest.fixture(scope="module")
 def any_engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningEngine]:
-    """Each test that takes it runs on the embedded engine and on Inngest's; the tests of a module share them."""
-    engine = KINDS[request.param](tmp_path_factory.mktemp("engine"))
+    """The engine that the tests of a module share."""
+    folder = tmp_path_factory.mktemp("engine")
+    if (given := named(request.config, folder)) is not None:
+        yield given
+        retire_apps(given)
+        return
+    engine = KINDS[request.param](folder)
     if request.param == "inngest_postgres":
         history = sa.make_url(request.getfixturevalue("postgres_url")).set(drivername="postgres")
         engine.argv += ["--postgres-uri", history.render_as_string(hide_password=False)]

@@ -17,14 +17,13 @@ import httpx
 import pytest
 
 from app.supervise.state_file import ProcessRow, ProcessState, read_rows
+from tests.support.engines import ENGINE_KEYS, named, retire_apps
 from tests.support.environment import without_settings
 from tests.support.template import Copy, loaded_product
 from tests.support.waiting import until
 
 T = TypeVar("T")
 _ADDRESS = re.compile(r"(http://127\.0\.0\.1:\d+)/\?token=([\w.~-]+)")
-# The keys of a server that `--engine` names, read before the tests' clean environment hides them.
-ENGINE_KEYS = {name: os.environ[name] for name in ("INNGEST_SIGNING_KEY", "INNGEST_EVENT_KEY") if os.environ.get(name)}
 COMMAND = (sys.executable, "-P", "-m", "app.cli")
 LOADED_FIRST = ()
 """No program of its own, but a fork of one that has loaded everything: neither its start nor a death costs seconds of
@@ -196,6 +195,8 @@ def products(
     for product in started:
         if hasattr(product, "process"):
             product.stop()
+    if (engine := named(request.config, Path())) is not None:
+        retire_apps(engine)
 
 
 @pytest.fixture(scope="module")

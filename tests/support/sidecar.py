@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from app.bootstrap import PERSON_ID, ensure_home
 from app.migrate import migrate
 from app.supervise.ports import free_ports
 from app.web.presenters.skill import skill_shape
+from core.clock import SystemClock
 from core.database import Database, Scope
 from core.identity import HOME_WORKSPACE
 from core.orchestrator.engine import Engine
@@ -53,6 +55,9 @@ class RunningSidecar:
     env: Mapping[str, str] = field(default_factory=dict)
     port: int = field(default_factory=lambda: free_ports(1)[0])
     process: Copy | None = None
+    jail: Path | None = None
+    """Where its children have their folders, if that is known: it depends on how they are kept apart."""
+    made_at: datetime = field(default_factory=SystemClock().now)
 
     @property
     def url(self) -> str:
@@ -81,7 +86,7 @@ class RunningSidecar:
 
     @property
     def client(self) -> Engine:
-        return Engine.at(self.engine.url, self.engine.signing_key, self.engine.event_key)
+        return self.engine.client
 
     @property
     def history(self) -> RunHistory:
@@ -182,7 +187,9 @@ class RunningSidecar:
 
     def runs(self, function: str) -> list[dict[str, Any]]:
         """The runs of a function with their outputs, oldest first."""
-        found = self.history.list(function=function)["items"]
+        # Others may have had a skill of that name on a server that is not ours.
+        since = None if self.engine.is_ours else self.made_at.isoformat()
+        found = self.history.list(function=function, since=since)["items"]
         return [self.history.get(run["id"]) for run in reversed(found)]
 
     def outputs(self, function: str, count: int, seconds: float = 40) -> list[Any]:

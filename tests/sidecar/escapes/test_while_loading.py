@@ -16,7 +16,7 @@ from tests.support.engines import RunningEngine
 from tests.support.sidecar import RunningSidecar
 from tests.support.waiting import until
 
-pytestmark = [pytest.mark.long, pytest.mark.parametrize("any_engine", ["embedded"], indirect=True)]
+pytestmark = [pytest.mark.long, pytest.mark.engines("embedded")]
 
 SKILL = '''"""Tells ops."""
 import inngest
