@@ -10,12 +10,18 @@ from sidecar.jail import exposed
 
 RUN = "/run"
 """Where the child's own folder, and in it the broker's socket, is seen by the child."""
-SCRATCH = "/tmp"
 _APP = "/app"
+_SCRATCH, _OTHER_SCRATCH = "/tmp", "/scratch"
 
 
 def found() -> str | None:
     return shutil.which("bwrap")
+
+
+def scratch() -> str:
+    """Where the child may write. What it needs itself may be below the usual place, which would hide that."""
+    hidden = any(Path(path).is_relative_to(_SCRATCH) for path in _bound())
+    return _OTHER_SCRATCH if hidden else _SCRATCH
 
 
 def command(program: str, folder: Path, disk: int, *, own_user: bool) -> list[str]:
@@ -27,11 +33,12 @@ def command(program: str, folder: Path, disk: int, *, own_user: bool) -> list[st
     argv = [program, "--die-with-parent", "--new-session", "--unshare-ipc", "--unshare-pid", "--unshare-net"]
     argv += ["--unshare-uts", "--unshare-cgroup-try", "--hostname", "skill", "--cap-drop", "ALL"]
     argv += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"] if own_user else ["--unshare-user"]
-    argv += _files(folder, disk)
+    place = scratch()
+    argv += _files(folder, disk, place)
     argv += ["--clearenv"]
-    for name, value in environment(_APP, SCRATCH).items():
+    for name, value in environment(_APP, place).items():
         argv += ["--setenv", name, value]
-    return [*argv, "--chdir", SCRATCH, "--", exposed.interpreter(), "-P", "-s"]
+    return [*argv, "--chdir", place, "--", exposed.interpreter(), "-P", "-s"]
 
 
 def environment(ours: str, home: str) -> dict[str, str]:
@@ -48,10 +55,14 @@ def environment(ours: str, home: str) -> dict[str, str]:
     return told | ({"TZ": os.environ["TZ"]} if "TZ" in os.environ else {})
 
 
-def _files(folder: Path, disk: int) -> list[str]:
+def _bound() -> list[str]:
+    """What the child sees, by the names that it has there."""
+    return [*exposed.system(), *exposed.libraries(), *(f"{_APP}/{name}" for name in exposed.OURS)]
+
+
+def _files(folder: Path, disk: int, place: str) -> list[str]:
     # Bubblewrap would make the folders above a path as shut as they are outside: a home that only root may enter.
-    bound = (*exposed.system(), *exposed.libraries(), *(f"{_APP}/{name}" for name in exposed.OURS))
-    above = {str(parent) for path in bound for parent in Path(path).parents}
+    above = {str(parent) for path in _bound() for parent in Path(path).parents}
     argv = [part for name in sorted(above - {"/"}) for part in ("--perms", "0755", "--dir", name)]
     for path in exposed.system():
         argv += ["--ro-bind", path, path]
@@ -68,7 +79,7 @@ def _files(folder: Path, disk: int) -> list[str]:
     for name in exposed.OURS:
         argv += ["--ro-bind", str(ours / name), f"{_APP}/{name}"]
     argv += ["--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev"]
-    argv += ["--perms", "1777", "--size", str(disk), "--tmpfs", SCRATCH]
+    argv += ["--perms", "1777", "--size", str(disk), "--tmpfs", place]
     return [*argv, "--ro-bind", str(folder), RUN, "--remount-ro", "/"]
 
 

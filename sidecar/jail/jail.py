@@ -43,7 +43,8 @@ class Jail:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(mode=0o700, parents=True)
         folder.chmod(0o711 if isolation.level is Level.USER else 0o700)
-        self._folder = folder
+        self.folder = folder
+        """In which each inmate has a folder of its own."""
         # A socket's address has some hundred bytes; through the open folder it is short wherever the home is.
         self._folder_fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         self._users = Users()
@@ -54,13 +55,13 @@ class Jail:
         """Start the child with the descriptor `calls`; its standard input, output and errors are pipes."""
         with self._lock:
             self._count += 1
-            folder = self._folder / str(self._count)
+            folder = self.folder / str(self._count)
         folder.mkdir()
         # Bound into its view it is all the child sees of it; the folder above is shut to everybody else.
         folder.chmod(0o755)
         user = self._users.take() if self.isolation.own_user else None
         inside = self.isolation.level is Level.BUBBLEWRAP
-        scratch = Path(bubblewrap.SCRATCH) if inside else folder / "tmp"
+        scratch = Path(bubblewrap.scratch()) if inside else folder / "tmp"
         confinement = self._confinement(user, scratch)
         argv = [*self._command(folder, user), "-m", module, str(calls), confinement.model_dump_json()]
         process = subprocess.Popen(
@@ -92,7 +93,7 @@ class Jail:
     def close(self) -> None:
         """When every inmate was ended."""
         os.close(self._folder_fd)
-        shutil.rmtree(self._folder, ignore_errors=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def _command(self, folder: Path, user: int | None) -> list[str]:
         if self.isolation.level is not Level.BUBBLEWRAP:

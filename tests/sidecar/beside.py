@@ -42,8 +42,8 @@ def open_gate(file: SkillFile) -> list[Problem]:
 
 def jail_folders(running: RunningSidecar) -> list[Path]:
     """One for each process of a skill that is there, the spare one included."""
-    folder = running.home / "sidecar" / "run"
-    return list(folder.iterdir()) if folder.exists() else []
+    assert running.jail is not None
+    return list(running.jail.iterdir())
 
 
 @contextmanager
@@ -73,7 +73,9 @@ def shelf_beside(
         addresses=Addresses((), home),
         search=SearchParts(database, HashedPieces(), NoIndex()),
     )
-    nursery = Nursery(Jail(home / "sidecar" / "run", probe()), broker)
+    jail = Jail(home / "sidecar" / "run", probe())
+    running.jail = jail.folder
+    nursery = Nursery(jail, broker)
     tools = Tools(
         database=database,
         engine=client,
