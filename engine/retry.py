@@ -31,11 +31,11 @@ def _read_wait(value: str, now_ms: int) -> int | None:
     except ValueError:
         pass
     else:
-        return round(seconds * 1000) if math.isfinite(seconds) else None
+        return round(seconds * 1000) if math.isfinite(seconds * 1000) else None
     for read in (datetime.fromisoformat, parsedate_to_datetime):
         try:
             moment = read(value)
-        except ValueError:
+        except (ValueError, OverflowError):
             continue
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=UTC)

@@ -26,7 +26,8 @@ from sidecar.working import Idleness
 from skills.manifest import Manifest
 from skills.problem import Problem, RefusedSkillError
 
-MAX_REPLY = 16 * 1024 * 1024
+MAX_REPLY = 6 * 1024 * 1024
+"""Engines keep 4 MiB of what a step gives back. Small things in it take ten times their room once they are read."""
 _WAKE_SECONDS = 60.0
 # A file that loads at all takes a tenth of one. Its child counts the processor's time, and these are for what waits:
 # a busy machine keeps it from working, but not from being ready to. The last is for what seems to work and never ends.

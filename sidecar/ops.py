@@ -7,7 +7,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
+from skills.checks.expressions import MOST_CHARACTERS, wrong_expression
+
 Short = Annotated[str, Field(max_length=1000)]
+Duration = Annotated[str, Field(pattern=r"^([0-9]{1,6}(ms|[smhdw])){1,4}$")]
 _MOST_TEXT = 32_000
 
 
@@ -15,11 +18,24 @@ def _cut(value: object) -> object:
     return value[:_MOST_TEXT] if isinstance(value, str) else value
 
 
-def _moment(value: str) -> str:
-    return datetime.fromisoformat(value).astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def moment(value: str) -> str:
+    """A moment as the SDK writes it, in UTC; raises ValueError for what is none."""
+    try:
+        told = datetime.fromisoformat(value).astimezone(UTC)
+    except OverflowError:
+        raise ValueError("the moment is outside of the calendar") from None
+    return told.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _expression(value: str) -> str:
+    if (wrong := wrong_expression(value)) is not None:
+        raise ValueError(wrong)
+    return value
 
 
 Long = Annotated[str, BeforeValidator(_cut)]
+Expression = Annotated[str, Field(min_length=1, max_length=MOST_CHARACTERS), AfterValidator(_expression)]
+"""One whose work is bounded: the engine works it out for every event of a name, between everybody's runs."""
 
 
 class ErrorSaid(BaseModel):
@@ -112,7 +128,7 @@ class Sleep(_Base):
     """Its name is the moment it ends."""
 
     op: Literal["Sleep"]
-    name: Annotated[str, Field(max_length=64), AfterValidator(_moment)]
+    name: Annotated[str, Field(max_length=64), AfterValidator(moment)]
     opts: Mode | None = None
 
     def written(self) -> dict[str, Any]:
@@ -120,8 +136,8 @@ class Sleep(_Base):
 
 
 class WaitOpts(Mode):
-    if_exp: Short | None = Field(None, alias="if")
-    timeout: Annotated[str, Field(pattern=r"^[0-9a-z]{1,32}$")]
+    if_exp: Expression | None = Field(None, alias="if")
+    timeout: Duration
 
 
 class Wait(_Base):
@@ -150,7 +166,7 @@ class Payload(BaseModel):
 class InvokeOpts(Mode):
     function_id: Short
     payload: Payload
-    timeout: Annotated[str, Field(pattern=r"^[0-9a-z]{1,32}$")] | None = None
+    timeout: Duration | None = None
 
 
 class Invoke(_Base):

@@ -7,20 +7,26 @@ from collections.abc import Iterator, Set
 from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from core.events import RunFailed
-from skills.checks.cron import LONGEST_CRON
+from sidecar.ops import Duration, Expression
+from skills.checks.cron import LONGEST_CRON, wrong_cron
 from skills.checks.events import wrong_event
-from skills.checks.expressions import MOST_CHARACTERS
 from skills.checks.functions import FAILURE, LONGEST_ID, MOST_CANCELS, MOST_CONCURRENCY, MOST_RETRIES
 from skills.checks.triggers import MOST_TRIGGERS
 from skills.problem import Problem
 
 _OWN_ID = re.compile(rf"[a-zA-Z0-9][a-zA-Z0-9_-]{{0,{LONGEST_ID - 1}}}")
 
-Expression = Annotated[str, Field(min_length=1, max_length=MOST_CHARACTERS)]
-Duration = Annotated[str, Field(pattern=r"^([0-9]{1,6}(ms|[smhdw])){1,4}$")]
+
+def _cron(value: str) -> str:
+    if (wrong := wrong_cron(value)) is not None:
+        raise ValueError(wrong)
+    return value
+
+
+Cron = Annotated[str, Field(min_length=9, max_length=LONGEST_CRON), AfterValidator(_cron)]
 EventName = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\s\x00-\x1f*]+$")]
 Count = Annotated[int, Field(ge=1, le=10_000)]
 
@@ -87,7 +93,7 @@ class Trigger(Part):
 
     event: EventName | None = None
     expression: Expression | None = None
-    cron: str | None = Field(None, min_length=9, max_length=LONGEST_CRON)
+    cron: Cron | None = None
     jitter: Duration | None = None
 
     @model_validator(mode="after")

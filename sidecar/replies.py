@@ -13,14 +13,14 @@ from typing import Any, NoReturn
 import httpx
 from pydantic import TypeAdapter, ValidationError
 
-from sidecar.ops import KNOWN, ErrorSaid, Op
+from sidecar.ops import KNOWN, ErrorSaid, Op, moment
 from skills.checks.events import wrong_event
 from skills.manifest import Manifest
 from skills.refusals import What
 
 SDK = f"inngest-py:v{installed('inngest')}"
 _MOST_OPS = 1000
-_MOMENT = re.compile(r"[A-Za-z0-9:.,+ -]{1,64}")
+_SECONDS = re.compile(r"[0-9]{1,9}")
 _OPS = TypeAdapter(list[Op])
 
 Refused = Callable[[What, str], None]
@@ -153,9 +153,19 @@ def _passed_on(headers: httpx.Headers) -> dict[str, str]:
     found = {}
     if headers.get("x-inngest-no-retry") == "true":
         found["x-inngest-no-retry"] = "true"
-    if (moment := headers.get("retry-after")) is not None and _MOMENT.fullmatch(moment):
-        found["retry-after"] = moment
+    if (later := _later(headers.get("retry-after", ""))) is not None:
+        found["retry-after"] = later
     return found
+
+
+def _later(said: str) -> str | None:
+    """When to try again, in seconds or as a moment; what is neither is forgotten."""
+    if _SECONDS.fullmatch(said):
+        return said
+    try:
+        return moment(said)
+    except ValueError:
+        return None
 
 
 def _reply(status: int, body: bytes, headers: Mapping[str, str]) -> Reply:

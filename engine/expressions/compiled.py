@@ -6,7 +6,7 @@ cel-python parses; this file walks its tree, because Inngest's rules for null an
 import ast
 import functools
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,15 +22,26 @@ Evaluate = Callable[[Scope], Any]
 ROOTS = frozenset({"event", "async", "vars"})
 MACROS = frozenset({"all", "exists", "exists_one", "filter", "map", "has"})
 _MAX_LENGTH = 10_000
+_MOST_WORK = 200_000
+_WHOLE, _CHARACTERS = 1_000, 100
+"""What a list within others may hold costs more than its own items; so many characters are as much work as one."""
+_WORK = ""
+"""In a scope, where no name of an expression leads: how much work is left."""
 
 
 class ExpressionError(ValueError):
     """The text is not an expression that can be used; the message says why."""
 
 
+class _TooMuchError(Exception):
+    """What is worked out goes through too many items."""
+
+
 @dataclass(frozen=True)
 class Expression:
-    """`evaluate` never raises; `uses` names what the expression calls (macros, functions, `arithmetic`)."""
+    """`evaluate` never raises, and gives null for what is too much work; `uses` names what the expression calls
+    (macros, functions, `arithmetic`).
+    """
 
     text: str
     evaluate: Evaluate
@@ -60,7 +71,39 @@ def compile_expression(text: str) -> Expression:
         evaluate = compiler.compile(tree, frozenset())
     except RecursionError:
         raise ExpressionError("the expression is nested too deeply") from None
-    return Expression(text, evaluate, tree, frozenset(compiler.roots), frozenset(compiler.uses))
+    return Expression(text, _bounded(evaluate), tree, frozenset(compiler.roots), frozenset(compiler.uses))
+
+
+def _bounded(evaluate: Evaluate) -> Evaluate:
+    """Whose expression it is may be anybody, and everybody's runs wait while it is worked out."""
+
+    def within(scope: Scope) -> Any:
+        try:
+            return evaluate({**scope, _WORK: [_MOST_WORK]})
+        except _TooMuchError:
+            return None
+
+    return within
+
+
+def _works(scope: Scope, *values: Any, each: int = _WHOLE) -> None:
+    """Raises _TooMuchError when less work is left than these values make, of which lists are looked at as a whole."""
+    left = scope[_WORK]
+    for value in values:
+        match value:
+            case list() | dict():
+                left[0] -= each + len(value)
+            case str():
+                left[0] -= 1 + len(value) // _CHARACTERS
+            case _:
+                left[0] -= 1
+    if left[0] < 0:
+        raise _TooMuchError
+
+
+def _worked(scope: Scope, *values: Any) -> tuple[Any, ...]:
+    _works(scope, *values)
+    return values
 
 
 class _Compiler:
@@ -104,18 +147,18 @@ class _Compiler:
         left, right = self.compile(children[0].children[0], bound), self.compile(children[1], bound)
         match sign:
             case "relation_eq":
-                return lambda scope: loose.equal(left(scope), right(scope))
+                return lambda scope: loose.equal(*_worked(scope, left(scope), right(scope)))
             case "relation_ne":
-                return lambda scope: not loose.equal(left(scope), right(scope))
+                return lambda scope: not loose.equal(*_worked(scope, left(scope), right(scope)))
             case "relation_in":
-                return lambda scope: _is_in(left(scope), right(scope))
+                return lambda scope: _is_in(*_worked(scope, left(scope), right(scope)))
         compare = {
             "relation_lt": operator.lt,
             "relation_le": operator.le,
             "relation_gt": operator.gt,
             "relation_ge": operator.ge,
         }
-        return lambda scope: loose.ordered(left(scope), right(scope), compare[sign])
+        return lambda scope: _ordered(compare[sign], *_worked(scope, left(scope), right(scope)))
 
     def _addition(self, children: list[Any], bound: frozenset[str]) -> Evaluate:
         return self._arithmetic(
@@ -138,7 +181,7 @@ class _Compiler:
         self.uses.add("arithmetic")
         operate = by_sign[children[0].data]
         left, right = self.compile(children[0].children[0], bound), self.compile(children[1], bound)
-        return lambda scope: operate(left(scope), right(scope))
+        return lambda scope: operate(*_worked(scope, left(scope), right(scope)))
 
     def _unary(self, children: list[Any], bound: frozenset[str]) -> Evaluate:
         inner = self.compile(children[-1], bound)
@@ -168,7 +211,7 @@ class _Compiler:
         if method is None:
             raise ExpressionError(f"unknown method {name}")
         values = self._many(arguments, bound)
-        return lambda scope: _call(method, [whole(scope), *(value(scope) for value in values)])
+        return lambda scope: _call(method, _worked(scope, whole(scope), *(value(scope) for value in values)))
 
     def _macro(self, name: str, whole: Evaluate, arguments: list[Any], bound: frozenset[str]) -> Evaluate:
         if len(arguments) != 2:
@@ -178,6 +221,7 @@ class _Compiler:
 
         def results(scope: Scope) -> list[tuple[Any, Any]]:
             items = whole(scope)
+            _works(scope, items, each=1)
             return (
                 [(item, body({**scope, variable: item})) for item in items or ()]
                 if isinstance(items, (list, dict))
@@ -212,7 +256,7 @@ class _Compiler:
         function = FUNCTIONS.get(name)
         if function is None:
             raise ExpressionError(f"unknown function {name}")
-        return lambda scope: _call(function, [value(scope) for value in values])
+        return lambda scope: _call(function, _worked(scope, *(value(scope) for value in values)))
 
     def _literal(self, children: list[Any], _bound: frozenset[str]) -> Evaluate:
         value = _read_literal(children[0])
@@ -259,6 +303,10 @@ def _member(whole: Any, key: Any) -> Any:
     return None
 
 
+def _ordered(compare: Callable[[Any, Any], bool], left: Any, right: Any) -> bool:
+    return loose.ordered(left, right, compare)
+
+
 def _is_in(item: Any, items: Any) -> bool:
     if isinstance(items, (list, dict)):
         return any(loose.equal(item, other) for other in items)
@@ -278,7 +326,7 @@ def _with_numbers(operate: Callable[[Any, Any], Any]) -> Callable[[Any, Any], An
     return on_numbers
 
 
-def _call(function: Callable[..., Any], arguments: list[Any]) -> Any:
+def _call(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
     try:
         return function(*arguments)
     except (TypeError, ValueError, OverflowError):

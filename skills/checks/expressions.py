@@ -30,12 +30,15 @@ def wrong_expression(text: str, *, plain: bool = False) -> str | None:
             tree = cel.CELParser().parse(text)
         unknown = sorted(set(_roots(tree, frozenset())) - ROOTS)
         calls = plain and next(_calls(tree), None)
+        nested = _is_nested(tree)
     except (cel.CELParseError, cel.lark.exceptions.LarkError):
         return f"{text!r} is no expression"
     except RecursionError:
         return "the expression is nested too deeply"
     if unknown:
         return f"{unknown[0]!r} is unknown; there are {', '.join(sorted(ROOTS))}"
+    if nested:
+        return "what goes through a list may not stand in another such: its work grows without end"
     return f"{calls} may not stand in an expression that cancels" if calls else None
 
 
@@ -48,7 +51,7 @@ def _roots(node: Any, bound: frozenset[str]) -> Iterator[str]:
         if (name := str(children[0])) not in bound:
             yield name
         return
-    if node.data == "member_dot_arg" and str(children[1]) in _MACROS and len(children) > 2:
+    if _is_macro(node):
         arguments = children[2].children
         yield from _roots(children[0], bound)
         for argument in arguments[1:]:
@@ -56,6 +59,19 @@ def _roots(node: Any, bound: frozenset[str]) -> Iterator[str]:
         return
     for child in children:
         yield from _roots(child, bound)
+
+
+def _is_nested(node: Any, within: bool = False) -> bool:
+    """Whether a macro is worked out for every item of another's list."""
+    if not _is_tree(node):
+        return False
+    if not _is_macro(node):
+        return any(_is_nested(child, within) for child in node.children)
+    return within or _is_nested(node.children[0]) or any(_is_nested(one, True) for one in node.children[2].children)
+
+
+def _is_macro(node: Any) -> bool:
+    return node.data == "member_dot_arg" and str(node.children[1]) in _MACROS and len(node.children) > 2
 
 
 def _calls(tree: Any) -> Iterator[str]:

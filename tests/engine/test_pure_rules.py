@@ -36,6 +36,9 @@ def test_the_back_off_is_the_schedule_and_up_to_half_a_minute(attempt: int, seco
         ("soon", None),
         ("nan", None),
         ("inf", None),
+        ("1e308", None),
+        ("1 Jan 99999999999999 00:00:00", None),
+        ("1 Jan 2000 00:00:00 +99999999999999", None),
     ],
 )
 def test_retry_after_in_all_its_forms(header: str, wait: int | None) -> None:
@@ -139,6 +142,21 @@ def test_a_hostile_pattern_takes_no_time() -> None:
         {"event": {"data": {"s": "a" * 50_000 + "b"}}}
     )
     assert value is False
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[1,2,3].all(a, " * 16 + "true" + ")" * 16,
+        "event.data.many.all(a, !(0 in event.data.many))",
+        "event.data.many.all(a, event.data.deep == event.data.deep)",
+        "event.data.many.all(a, event.data.long + event.data.long != 'a')",
+        "event.data.many.all(a, string(event.data.many) != 'a')",
+    ],
+)
+def test_work_without_end_comes_to_null(text: str) -> None:
+    data = {"many": [1] * 60_000, "deep": [[1] * 60_000], "long": "x" * 200_000}
+    assert compile_expression(text).evaluate({"event": {"data": data}}) is None
 
 
 @pytest.mark.parametrize(

@@ -89,6 +89,11 @@ def send(status, headers, body):
     os._exit(0)
 """
 ID = "0" * 40
+NESTED = "event.data.l.all(a, event.data.l.all(b, a != b))"
+
+
+def wait(**opts: object) -> dict[str, object]:
+    return {"op": "WaitForEvent", "id": ID, "displayName": "a", "name": "door/opened", "opts": {"timeout": "1m"} | opts}
 
 
 @pytest.mark.parametrize(
@@ -112,6 +117,12 @@ ID = "0" * 40
             },
             "op",
         ),
+        (206, {"op": "Sleep", "id": ID, "displayName": "a", "name": "9999-12-31T23:59:59-23:59"}, "op"),
+        (206, {"op": "Sleep", "id": ID, "displayName": "a", "name": "0001-01-01T00:00:00+14:00"}, "op"),
+        (206, wait(timeout="9" * 31 + "w"), "op"),
+        (206, wait(timeout="soon"), "op"),
+        (206, wait(**{"if": NESTED}), "op"),
+        (206, wait(**{"if": "secrets.key == 1"}), "op"),
         (201, {"status": 206, "headers": {}, "body": [{"op": "AIGateway", "id": ID}]}, "op"),
         (302, {}, "op"),
     ],
@@ -129,6 +140,17 @@ def test_headers_are_ours(prison: Jailed) -> None:
     reply = answer(prison, FORGE + f"send(500, {forged!r}, b'{{}}')")
     assert set(reply.headers) == {"content-type", "x-inngest-sdk", "x-inngest-req-version", "x-inngest-no-retry"}
     assert reply.headers["x-inngest-sdk"].startswith("inngest-py:")
+
+
+@pytest.mark.parametrize("later", ["1e308", "-5", "nan", "1 Jan 99999999999999 00:00:00", "Mon", "9" * 40])
+def test_an_odd_time_to_try_again_is_forgotten(prison: Jailed, later: str) -> None:
+    assert "retry-after" not in answer(prison, FORGE + f"send(500, {{'retry-after': {later!r}}}, b'{{}}')").headers
+
+
+def test_a_time_to_try_again_is_passed_on(prison: Jailed) -> None:
+    body = "import datetime\nat = datetime.datetime(2030, 1, 2, tzinfo=datetime.timezone.utc)\n"
+    reply = answer(prison, body + 'raise inngest.RetryAfterError("later", at)')
+    assert reply.headers["retry-after"] == "2030-01-02T00:00:00.000Z"
 
 
 NOISE = """

@@ -61,6 +61,14 @@ HOSTILE = {
         more().replace('fn_id="more"', 'fn_id="more-failure"'),
         "id of a handler of failures",
     ),
+    "a schedule of every second": (more(trigger='inngest.TriggerCron(cron="@every 1s")'), "triggers.0.cron"),
+    "work without end for each event": (
+        more(
+            trigger='inngest.TriggerEvent(event="subject/asked",'
+            ' expression="event.data.a.all(x, event.data.a.all(y, x != y))")'
+        ),
+        "triggers.0.expression",
+    ),
     "retries without end": (more("retries=21"), "steps.step.retries.attempts"),
     "an undeclared event": (more(trigger='inngest.TriggerEvent(event="card/answered")'), "listens to card/answered"),
     "every event": (more(trigger='inngest.TriggerEvent(event="card/*")'), "triggers.0.event"),
