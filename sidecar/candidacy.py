@@ -42,7 +42,7 @@ class Candidacy:
 
     def _move(self, candidate: Version, *, again: bool) -> bool:
         """One move of the candidate; False when it has to wait."""
-        stem, facts = self._standing.stem, self._facts(candidate)
+        stem, facts, serving = self._standing.stem, self._facts(candidate), self._standing.serving
         match lifecycle.next_move(facts):
             case "hold":
                 self._shadow(candidate)
@@ -50,15 +50,19 @@ class Candidacy:
             case "ask":
                 with self._tools.transaction("skill-asks") as scope:
                     promotion.wait(scope, stem, candidate, facts.missing)
+            case "dry_run" | "shadow" if serving is None:
+                # It began to serve since this process looked, and is followed for that.
+                return False
             case "dry_run":
-                assert self._standing.serving is not None
-                self._aside.begin(partial(dry_run, self._tools, self._standing.serving, candidate))
+                assert serving is not None
+                self._aside.begin(partial(dry_run, self._tools, serving, candidate))
                 return False
             case "shadow":
-                begin_shadow(self._tools, candidate)
+                assert serving is not None
+                begin_shadow(self._tools, serving, candidate)
             case "canary":
                 with self._tools.transaction("skill-stage") as scope:
-                    promotion.stage(scope, stem, candidate, "canary")
+                    promotion.stage(scope, stem, candidate, "canary", canary={"of": facts.canary_runs})
                 _log.info("skill %s version %d: its first runs begin", stem, candidate.number)
             case "refuse":
                 fix = "read its runs, correct it and save it again"

@@ -22,14 +22,15 @@ def dry_run(tools: Tools, serving: Version, candidate: Version) -> None:
         past = runs.completed(scope, serving.id, PAST_RUNS)
     trial = tools.rehearse(candidate, past, live=False)
     with tools.transaction("skill-stage") as scope:
-        facts: dict[str, Any] = {"dry_run": _known(trial)}
+        facts: dict[str, Any] = {"dry_run": {**_known(trial), "against": serving.number}}
         promotion.stage(scope, candidate.skill_id, candidate, "dry_run", **facts)
 
 
-def begin_shadow(tools: Tools, candidate: Version) -> None:
+def begin_shadow(tools: Tools, serving: Version, candidate: Version) -> None:
     """From now on it is tried on what the version that serves is asked."""
     with tools.transaction("skill-stage") as scope:
-        shadow = {**_known(Trial()), "since": scope.now.isoformat()}
+        about = {"against": serving.number, "of": tools.rules.shadow_runs}
+        shadow = {**_known(Trial()), **about, "since": scope.now.isoformat()}
         promotion.stage(scope, candidate.skill_id, candidate, "shadow", shadow=shadow)
 
 
@@ -47,7 +48,7 @@ def shadow(tools: Tools, candidate: Version, fresh: list[SkillRun]) -> None:
     trial = tools.rehearse(candidate, fresh, live=True)
     total = Trial(int(so_far["runs"]) + trial.runs, trial.failed, trial.differences)
     last = max(run.ended_at for run in fresh if run.ended_at is not None)
-    facts = {**_known(total), "since": last.isoformat()}
+    facts = {**so_far, **_known(total), "since": last.isoformat()}
     with tools.transaction("skill-stage") as scope:
         promotion.stage(scope, candidate.skill_id, candidate, "shadow", shadow=facts)
 

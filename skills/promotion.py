@@ -59,7 +59,7 @@ def offer(scope: Scope, stem: str, version: Version) -> Skill:
     if skill.status == "retired" and version.id != skill.version_id:
         # Only the name is the same: what a person granted was for what is gone.
         grants.forget(scope, stem)
-    facts = dict.fromkeys(("dry_run", "shadow", "approved", "card_id"))
+    facts = dict.fromkeys(("dry_run", "shadow", "canary", "approved", "card_id"))
     versions.stage(scope, version.id, "checked", **facts)
     status = "checking" if skill.status in {"refused", "waiting", "retired"} else skill.status
     return book.save(scope, replace(skill, status=status, candidate_id=version.id, problems=(), refused_sha=""))

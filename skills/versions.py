@@ -142,6 +142,12 @@ def listing(scope: Scope, stem: str, limit: int = 100) -> list[Version]:
     return [_version(row) for row in scope.rows(query.order_by(skill_versions.c.number.desc()).limit(limit))]
 
 
+def numbers(scope: Scope, stem: str) -> dict[str, int]:
+    """The number of each version of a skill, by its id."""
+    query = scope.select(skill_versions.c.id, skill_versions.c.number).where(skill_versions.c.skill_id == stem)
+    return {row.id: int(row.number) for row in scope.rows(query)}
+
+
 def newest_shipped(scope: Scope, stem: str) -> Version | None:
     """The last version that came with a release."""
     query = scope.select(skill_versions).where(skill_versions.c.skill_id == stem, skill_versions.c.author == "shipped")

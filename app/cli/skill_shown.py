@@ -66,6 +66,8 @@ def diff(api: Api, skill_id: str, version: int | None, against: int | None, json
         as_json({name: value for name, value in found.items() if name != "source"})
         return
     click.echo(f"version {version} by {_BY[found['author']]}: {plain(found['reason']) or 'no reason given'}")
+    for line in _trials(found):
+        click.echo(line)
     click.echo(indented(found["diff"]) or "nothing changed")
 
 
@@ -78,6 +80,8 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
         yield f"hash  {found['hash']}"
     if tried := found.get("candidate"):
         yield f"version {tried['version']} is tried: {tried['stage'].replace('_', ' ')}"
+        for one in found["versions"]:
+            yield from _trials(one) if one["version"] == tried["version"] else ()
     for problem in found["problems"]:
         line = f"line {problem['line']}: " if problem["line"] else ""
         yield f"! {line}{plain(problem['reason'])} — {plain(problem['fix'])}"
@@ -90,6 +94,13 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
         yield f"`loopwright skills ask {found['id']}` asks the agent: {plain(found['wish'])}"
 
 
+def _trials(version: dict[str, Any]) -> Iterator[str]:
+    """How a version was tried, and what it did otherwise."""
+    for trial in version["trials"]:
+        yield f"    {plain(trial['words'])}"
+        yield from (f"      {plain(one)}" for one in trial["differences"])
+
+
 def _tables(found: dict[str, Any]) -> None:
     days = [day for day in found["days"] if day["completed"] or day["failed"] or day["other"]]
     if days:
@@ -99,7 +110,7 @@ def _tables(found: dict[str, Any]) -> None:
         table(days, ("date", "completed", "failed", "other"))
     if found["runs"]:
         click.echo("\nlast runs")
-        table(found["runs"], ("id", "function", "status", "stage", "attempts", "started_at", "ended_at"))
+        table(found["runs"], ("id", "function", "version", "status", "stage", "attempts", "started_at", "ended_at"))
     if found["versions"]:
         click.echo("\nversions")
         _versions(found["versions"][:_VERSIONS])

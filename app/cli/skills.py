@@ -130,6 +130,8 @@ def reviews(api: Api, skill_id: str, json_wanted: bool) -> None:
         click.echo(f"{local(one['at'])}  {plain(said)}")
         for change in proposal["changes"] if proposal else ():
             click.echo(f"    {plain(change['constant'])}: {change['from']:g} to {change['to']:g}")
+        if expects := one.get("expects"):
+            click.echo(f"    expected: {plain(expects)}")
         if before := one.get("before"):
             click.echo(f"    after the last change: {plain(before['words'])}")
 

@@ -26,13 +26,17 @@ class Effect:
 
 @dataclass
 class Pretence:
-    """One run that pretends. `reads_for_real`: what has no effect is done, not looked up."""
+    """One run that pretends. `reads_for_real`: what has no effect is done, not looked up.
+
+    `unrecorded` are questions without an answer, `reworded` those that were answered as one like them was.
+    """
 
     recorded: Sequence[Exchange]
     reads_for_real: bool
     effects: list[Effect] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     unrecorded: list[str] = field(default_factory=list)
+    reworded: list[str] = field(default_factory=list)
     _taken: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -45,18 +49,23 @@ class Pretence:
                     self.effects.append(Effect(path, words(ask)))
         elif self.reads_for_real and not self._costs_again(path, ask):
             return act.do(asker, ask)
-        found = self.found(path, ask)
+        found, is_question = self.found(path, ask), isinstance(ask, HttpAsk | LlmAsk) and not has_effect
         if found is not None:
+            if is_question and not self._is_recorded(path, ask):
+                self._note(self.reworded, _what(ask))
             return found
-        if isinstance(ask, HttpAsk | LlmAsk) and not has_effect:
-            what = f"{ask.method} {ask.url}" if isinstance(ask, HttpAsk) else f"the model for `{ask.name}`"
-            self._note(self.unrecorded, what)
-            raise Failed(f"the recorded run did not ask {what}", retriable=False)
+        if is_question:
+            self._note(self.unrecorded, _what(ask))
+            raise Failed(f"the recorded run did not ask {_what(ask)}", retriable=False)
         return act.pretend(asker, ask)
 
     def _costs_again(self, path: str, ask: Ask) -> bool:
         """The very question that the model has answered is not paid for twice."""
-        return isinstance(ask, LlmAsk) and any(one.exactly == exactly(path, ask) for one in self.recorded)
+        return isinstance(ask, LlmAsk) and self._is_recorded(path, ask)
+
+    def _is_recorded(self, path: str, ask: Ask) -> bool:
+        """Whether the same was asked in the same words."""
+        return any(one.exactly == exactly(path, ask) for one in self.recorded)
 
     def note_refusal(self, detail: str) -> None:
         self._note(self.refused, detail)
@@ -84,6 +93,10 @@ class Pretence:
             if among:
                 return among[min(n, len(among) - 1)].answer
         return None
+
+
+def _what(ask: Ask) -> str:
+    return f"{ask.method} {ask.url}" if isinstance(ask, HttpAsk) else f"the model for `{getattr(ask, 'name', '')}`"
 
 
 class Pretences:

@@ -15,7 +15,7 @@ from sidecar.rehearsal.recording import Recording
 @dataclass(frozen=True)
 class Rehearsal:
     """`ok` where the function ended well. `unrecorded` are questions that the recording has no answer to: a function
-    that then fails has shown nothing."""
+    that then fails has shown nothing. `reworded` ones were asked otherwise than recorded, and answered as recorded."""
 
     ok: bool
     output: Any
@@ -24,6 +24,7 @@ class Rehearsal:
     effects: tuple[Effect, ...]
     refused: tuple[str, ...]
     unrecorded: tuple[str, ...]
+    reworded: tuple[str, ...]
     differences: tuple[str, ...]
 
 
@@ -51,5 +52,6 @@ def rehearse(
         effects=tuple(effects),
         refused=tuple(pretence.refused),
         unrecorded=tuple(pretence.unrecorded),
+        reworded=tuple(pretence.reworded),
         differences=differences(recording, played.output, played.steps, done) if played.error is None else (),
     )

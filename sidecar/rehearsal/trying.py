@@ -110,5 +110,6 @@ class Trying:
 
 def _noted(rehearsal: Rehearsal) -> list[str]:
     noted = [f"it asks what was not recorded: {one}" for one in dict.fromkeys(rehearsal.unrecorded)]
+    noted += [f"it asks otherwise, and was answered as recorded: {one}" for one in dict.fromkeys(rehearsal.reworded)]
     noted += [f"it was refused: {one}" for one in dict.fromkeys(rehearsal.refused)]
     return noted + list(rehearsal.differences)

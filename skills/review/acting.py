@@ -111,9 +111,5 @@ def _compared(review: Review) -> list[str]:
 def _proposed(proposal: Mapping[str, Any]) -> str:
     moves = [f"{one['constant']} from {one['from']:g} to {one['to']:g}" for one in proposal["changes"]]
     what = "; ".join([*moves, proposal["words"]] if proposal["words"] else moves)
-    expected = proposal["prediction"]
-    measure = str(expected["measure"]).replace("_", " ")
-    return (
-        f"{proposal['summary']} Proposed: {what}. "
-        f"Expected: {measure} from {expected['was']:.0%} to {expected['expected']:.0%}."
-    )
+    expected = prediction_of(proposal["prediction"]).in_words()
+    return f"{proposal['summary']} Proposed: {what}. Expected: {expected}."

@@ -61,6 +61,9 @@ class Prediction:
     was: float
     expected: float
 
+    def in_words(self) -> str:
+        return f"{self.measure.replace('_', ' ')} from {self.was:.0%} to {self.expected:.0%}"
+
 
 @dataclass(frozen=True)
 class Proposal:

@@ -71,7 +71,7 @@ def skills_api(parts: WebParts) -> Door:
     @door.reads("/api/v1/skills/<skill_id>/versions", "Its versions, newest first: who wrote each, and why")
     def list_versions(scope: Scope, speaker: Speaker, skill_id: str) -> paging.Listed[SkillVersion]:
         book.get(scope, skill_id)
-        return {"items": [version_shape(one) for one in versions.listing(scope, skill_id)], "next": None}
+        return {"items": [version_shape(scope, one) for one in versions.listing(scope, skill_id)], "next": None}
 
     @door.reads(
         "/api/v1/skills/<skill_id>/versions/<number>",
@@ -83,7 +83,7 @@ def skills_api(parts: WebParts) -> Door:
         against = request.args.get("against")
         before = compared(scope, version, None if against is None else _number(against))
         return {
-            **version_shape(version),
+            **version_shape(scope, version),
             "source": version.source,
             "against": before.number if before is not None else None,
             "diff": versions.diff(before, version),

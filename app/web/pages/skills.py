@@ -11,14 +11,14 @@ from app.web.pages.skill_chart import chart
 from app.web.pages.view import page
 from app.web.parts import WebParts
 from app.web.presenters.card import card_shape
-from app.web.presenters.skill import run_shape, skill_shape, version_shape
+from app.web.presenters.skill import run_shapes, skill_shape, version_shape
 from app.web.presenters.skill_account import compared, wants, wish
 from app.web.presenters.skill_review import review_shape
 from app.web.presenters.values import moment
 from core.database import Scope
 from core.identity import Speaker
 from runtime import cards, credits
-from skills import book, daily, refusals, runs, versions
+from skills import book, daily, refusals, versions
 from skills.book import Skill
 from skills.review import rows as reviews
 from skills.versions import Version
@@ -47,12 +47,12 @@ def _one(scope: Scope, speaker: Speaker, skill_id: str) -> dict[str, Any]:
     looked_at = _looked_at(skill, every)
     return {
         "skill": skill_shape(scope, skill),
-        "versions": [version_shape(one) for one in every],
+        "versions": [version_shape(scope, one) for one in every],
         "looked_at": None if looked_at is None else _with_source(scope, looked_at),
         "wants": wants(scope, looked_at),
         "wish": wish(scope, skill),
         "chart": chart(daily.days(scope, skill_id, credits.zone(scope))),
-        "runs": [run_shape(run) for run in runs.of_skill(scope, skill_id, _RUNS)],
+        "runs": run_shapes(scope, skill_id, _RUNS),
         "refused": [
             {"what": one.what, "detail": one.detail, "at": moment(one.at)}
             for one in refusals.of_skill(scope, skill_id, _REFUSALS)
@@ -75,7 +75,7 @@ def _looked_at(skill: Skill, every: list[Version]) -> Version | None:
 def _with_source(scope: Scope, version: Version) -> dict[str, Any]:
     before = compared(scope, version, _number("against"))
     return {
-        **version_shape(version),
+        **version_shape(scope, version),
         "source": version.source,
         "against": before.number if before is not None else None,
         "diff": [_line(line) for line in versions.diff(before, version).splitlines()] if before is not None else [],

@@ -9,6 +9,7 @@ from typing import Any, cast
 from typing_extensions import TypedDict
 
 from app.web.presenters.schedule import next_of
+from app.web.presenters.skill_trial import TrialShape, trial_shapes
 from app.web.presenters.values import Moment, given, moment
 from core.database import Scope
 from skills import grants, runs, versions
@@ -36,7 +37,10 @@ class SkillFunction(TypedDict):
 
 
 class SkillRunShape(TypedDict):
+    """`version` is the number of the version that it began on, and goes on with to its end."""
+
     id: str
+    version: int | None
     function: str
     status: str
     stage: str
@@ -82,6 +86,7 @@ class SkillVersion(TypedDict):
     author_ref: str | None
     reason: str
     stage: str
+    trials: list[TrialShape]
     created_at: Moment
     active_at: Moment | None
 
@@ -110,12 +115,12 @@ def skill_shape(scope: Scope, skill: Skill) -> SkillShape:
         "permissions": shown.manifest.permissions.model_dump(mode="json") if shown is not None else None,
         "granted": sorted(grants.granted(scope, skill.id)),
         "next_runs": [moment(at) for at in due],
-        "runs": [run_shape(run) for run in runs.of_skill(scope, skill.id, RUNS_SHOWN)],
+        "runs": run_shapes(scope, skill.id, RUNS_SHOWN),
         "updated_at": moment(skill.updated_at),
     }
 
 
-def version_shape(version: Version) -> SkillVersion:
+def version_shape(scope: Scope, version: Version) -> SkillVersion:
     """One version without its source."""
     return {
         "version": version.number,
@@ -124,14 +129,22 @@ def version_shape(version: Version) -> SkillVersion:
         "author_ref": version.author_ref,
         "reason": version.reason,
         "stage": version.stage,
+        "trials": trial_shapes(scope, version),
         "created_at": moment(version.created_at),
         "active_at": moment(version.active_at),
     }
 
 
-def run_shape(run: SkillRun) -> SkillRunShape:
+def run_shapes(scope: Scope, stem: str, most: int) -> list[SkillRunShape]:
+    """Its newest runs."""
+    numbers = versions.numbers(scope, stem)
+    return [_run(run, numbers.get(run.version_id)) for run in runs.of_skill(scope, stem, most)]
+
+
+def _run(run: SkillRun, version: int | None) -> SkillRunShape:
     return {
         "id": run.run_id,
+        "version": version,
         "function": run.function_id,
         "status": run.status,
         "stage": run.stage,

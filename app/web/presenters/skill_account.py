@@ -51,7 +51,7 @@ def skill_account(scope: Scope, skill: Skill) -> SkillAccount:
     return {
         **skill_shape(scope, skill),
         "wants": wants(scope, versions.get(scope, shown) if shown is not None else None),
-        "versions": [version_shape(one) for one in versions.listing(scope, skill.id, VERSIONS_SHOWN)],
+        "versions": [version_shape(scope, one) for one in versions.listing(scope, skill.id, VERSIONS_SHOWN)],
         "timezone": credits.zone(scope).key,
         "days": [
             {"date": day.date.isoformat(), "completed": day.completed, "failed": day.failed, "other": day.other}

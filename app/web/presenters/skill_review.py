@@ -25,9 +25,12 @@ _NUMBERS = (
 
 
 class ReviewEnd(TypedDict, total=False):
-    """`reason` is why nothing was proposed; `before` tells what came of the last change."""
+    """`reason` is why nothing was proposed; `expects` says in words what the proposed change should do, and `before`
+    what came of the last one.
+    """
 
     reason: str | None
+    expects: str | None
     before: dict[str, Any] | None
     task_id: str | None
 
@@ -45,13 +48,16 @@ class ReviewShape(ReviewEnd):
 def review_shape(review: Review) -> ReviewShape:
     """`proposal` is None where nothing was proposed, and `reason` then says why; `before` tells of the last change."""
     verdict, facts = review.verdict or {}, review.facts.get("facts") or {}
+    proposal = verdict.get("proposal") if "reason" not in verdict else None
+    expects = prediction_of(review.prediction).in_words() if proposal and review.prediction else None
+    end = ReviewEnd(reason=verdict.get("reason"), expects=expects, before=_before(review), task_id=review.task_id)
     return {
         "id": review.id,
         "state": review.state,
         "at": moment(review.at),
         "facts": {name: facts.get(name) for name in _NUMBERS} if facts else None,
-        "proposal": verdict.get("proposal") if "reason" not in verdict else None,
-        **given(ReviewEnd(reason=verdict.get("reason"), before=_before(review), task_id=review.task_id)),
+        "proposal": proposal,
+        **given(end),
     }
 
 

@@ -137,7 +137,7 @@ def test_the_same_version_does_the_same_and_nothing_is_done(theatre: Theatre) ->
 
     assert rehearsal.ok, rehearsal.error
     assert rehearsal.output == {"health": "degraded", "n": 7, "confirmed": False}
-    assert rehearsal.differences == rehearsal.unrecorded == rehearsal.refused == ()
+    assert rehearsal.differences == rehearsal.unrecorded == rehearsal.reworded == rehearsal.refused == ()
     assert [one.path for one in rehearsal.effects] == ["/http", "/notify", "/events"]
     assert [one.name for one in rehearsal.steps] == ["metrics", "assess", "settle", "confirm", "order", "tell", "send"]
     assert theatre.effects() == before == (1, 1, 1)
@@ -171,6 +171,7 @@ def test_a_question_in_other_words_gets_the_recorded_answer(theatre: Theatre) ->
     rehearsal = theatre.rehearse(FIRST.replace("How?", "How, in other words?"), recording)
 
     assert rehearsal.ok
+    assert rehearsal.reworded == ("the model for `health`",)
     assert len(theatre.world.model.requests) == 1
 
 

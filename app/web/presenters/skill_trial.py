@@ -1,0 +1,81 @@
+"""How a version was tried before it served: on which runs, of which version, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from typing_extensions import TypedDict
+
+from core.database import Scope
+from skills import runs
+from skills.versions import Version
+
+
+class TrialShape(TypedDict):
+    """`how` is `dry_run` (on recorded runs) or `shadow` (on runs that ended meanwhile), both of the version `against`
+    with effects faked, or `canary`: first runs of its own, compared with nothing.
+
+    `runs` counts those that were tried, of the `of` that it needs; `failed` says how one failed, and `differences`
+    what it did otherwise. `words` say all of it but the differences.
+    """
+
+    how: str
+    against: int | None
+    runs: int
+    of: int | None
+    failed: str | None
+    differences: list[str]
+    words: str
+
+
+def trial_shapes(scope: Scope, version: Version) -> list[TrialShape]:
+    """In their order; none for a version that served without."""
+    return list(_trials(scope, version))
+
+
+def _trials(scope: Scope, version: Version) -> Iterator[TrialShape]:
+    facts = version.stage_facts
+    if (dry := facts.get("dry_run")) is not None:
+        count, of = int(dry["runs"]), _version(dry)
+        said = f"dry run on {_runs(count, 'recorded')} of {of}, effects faked: {dry['failed'] or 'it went well'}"
+        yield _shape("dry_run", dry, said)
+    elif version.stage == "dry_run":
+        yield _shape("dry_run", {}, "dry run on recorded runs, effects faked: under way")
+    if (shadow := facts.get("shadow")) is not None:
+        yield _shape("shadow", shadow, f"shadow beside {_version(shadow)}, effects faked: {_so_far(version, shadow)}")
+    if (canary := facts.get("canary")) is not None:
+        counted = runs.counted(scope, version.id, "canary")
+        went_well, failed = counted.get("completed", 0), counted.get("failed", 0)
+        known = {**canary, "runs": went_well, "failed": f"{_runs(failed, 'first')} failed" if failed else ""}
+        said = f"first runs of its own: {went_well} of {canary['of']} went well"
+        yield _shape("canary", known, f"{said}, {failed} failed" if failed else said)
+
+
+def _so_far(version: Version, shadow: Mapping[str, Any]) -> str:
+    if shadow["failed"]:
+        return str(shadow["failed"])
+    count = int(shadow["runs"])
+    if version.stage == "shadow" and not count:
+        return "it waits for the next run that ends"
+    return f"{_runs(count)} went well"
+
+
+def _shape(how: str, known: Mapping[str, Any], words: str) -> TrialShape:
+    return {
+        "how": how,
+        "against": known.get("against"),
+        "runs": int(known.get("runs", 0)),
+        "of": known.get("of"),
+        "failed": known.get("failed") or None,
+        "differences": [str(one) for one in known.get("differences") or ()],
+        "words": words,
+    }
+
+
+def _version(known: Mapping[str, Any]) -> str:
+    return f"version {known['against']}" if known.get("against") else "the version that served"
+
+
+def _runs(count: int, kind: str = "") -> str:
+    return " ".join(filter(None, [str(count), kind, "run" if count == 1 else "runs"]))
