@@ -78,9 +78,9 @@ def _measure(query: str) -> tuple[str, float]:
 
 
 @contextmanager
-def prometheus() -> Iterator[Metrics]:
+def prometheus(port: int = 0) -> Iterator[Metrics]:
     metrics = Metrics()
-    with house(metrics.talk) as built:
+    with house(metrics.talk, port=port) as built:
         metrics.place = built.place
         yield metrics
 

@@ -48,8 +48,10 @@ class House:
 
 
 @contextmanager
-def house(talk: Talk = lambda _: Said(), *, drip: float = 0, tls: ssl.SSLContext | None = None) -> Iterator[House]:
-    """A server on a free port of this machine."""
+def house(
+    talk: Talk = lambda _: Said(), *, drip: float = 0, tls: ssl.SSLContext | None = None, port: int = 0
+) -> Iterator[House]:
+    """A server of this machine, on a free port where none is named; raises OSError for one that is taken."""
     built = House(0)
     gone = threading.Event()
 
@@ -87,7 +89,7 @@ def house(talk: Talk = lambda _: Said(), *, drip: float = 0, tls: ssl.SSLContext
         def handle_error(self, request: Any, client_address: Any) -> None:
             """Clients that hang up are what some tests are about."""
 
-    with Server(("127.0.0.1", 0), Handler) as server:
+    with Server(("127.0.0.1", port), Handler) as server:
         built.port = server.server_address[1]
         if tls is not None:
             # The handshake is made by the thread that answers: one that fails must not hold up the door.
