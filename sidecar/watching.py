@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
+import stat
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence, Set
@@ -25,24 +28,31 @@ from sidecar.observing import Observing
 _log = logging.getLogger(__name__)
 # Reading a file is told too (opened, closed without a write); who reacted to that would react to himself.
 _CHANGES = {EVENT_TYPE_CREATED, EVENT_TYPE_MODIFIED, EVENT_TYPE_MOVED, EVENT_TYPE_DELETED, EVENT_TYPE_CLOSED}
+_WRITING = {EVENT_TYPE_CREATED, EVENT_TYPE_MODIFIED}
 # A file that was renamed to its name is whole: only others of the same moment are waited for.
 _SWIFT = 0.005
+# Other systems do not tell when a file is closed.
+_CLOSES_ARE_TOLD = sys.platform == "linux"
 _RENEW_SECONDS = 60.0
 _AGAIN_SECONDS = 1.0
 
 
 @dataclass
 class _Sign:
-    """That a file, or a folder of them, is being changed; it counts as whole at `due`, which `latest` bounds."""
+    """That a file, or a folder of them, is being changed; it counts as whole at `due`, which `latest` bounds.
+
+    `closed` says that its writer has closed it, or never had it open.
+    """
 
     due: float
     latest: float
+    closed: bool = False
 
 
 class FolderWatch(FileSystemEventHandler):
-    """Calls `changed` from one thread when a skill file is whole: `settle` seconds after the last sign that it is being
-    written, at once when it was renamed to its name, and in any case after `longest`. It is told the paths of those
-    that are not whole, which hold up nobody but themselves.
+    """Calls `changed` from one thread when a skill file is whole: `settle` seconds after its writer closed it, at once
+    when it was renamed to its name, `idle` seconds after the last of it while it stays open, and in any case after
+    `longest`. It is told the paths of those that are not whole, which hold up nobody but themselves.
 
     Every `glance` seconds the files' stamps are compared, for what the system did not tell; where it tells nothing,
     every `blind` seconds.
@@ -54,6 +64,7 @@ class FolderWatch(FileSystemEventHandler):
         changed: Callable[[Set[str]], None],
         *,
         settle: float = 0.05,
+        idle: float = 2.0,
         longest: float = 5.0,
         glance: float = 10.0,
         blind: float = 1.0,
@@ -62,6 +73,7 @@ class FolderWatch(FileSystemEventHandler):
         self._paths = {str(folder) for folder in folders}
         self._changed = changed
         self._settle = settle
+        self._idle = idle
         self._longest = longest
         self._glance = glance
         self._blind = blind
@@ -86,7 +98,10 @@ class FolderWatch(FileSystemEventHandler):
         if event.event_type not in _CHANGES:
             return
         paths = [str(path) for path in (event.src_path, event.dest_path) if path]
-        self._note((path for path in paths if self._is_skill(path)), self._settle)
+        for path in paths:
+            if self._is_skill(path):
+                is_open = _CLOSES_ARE_TOLD and event.event_type in _WRITING and _may_be_open(path)
+                self._note([path], self._settle, closed=not is_open)
         if event.event_type == EVENT_TYPE_MOVED and self._is_skill(str(event.dest_path)):
             self._note([str(event.dest_path)], _SWIFT, whole=True)
         if event.event_type != EVENT_TYPE_MODIFIED:
@@ -95,12 +110,16 @@ class FolderWatch(FileSystemEventHandler):
     def _is_skill(self, path: str) -> bool:
         return str(Path(path).parent) in self._paths and is_skill_name(Path(path).name)
 
-    def _note(self, paths: Iterable[str], pause: float, *, whole: bool = False) -> None:
+    def _note(self, paths: Iterable[str], pause: float, *, whole: bool = False, closed: bool = True) -> None:
+        """`closed` as far as is known; what is closed stays so, since times and modes are set afterwards."""
         now = time.monotonic()
         with self._sign:
             for path in paths:
                 sign = self._signs.setdefault(path, _Sign(now, now + self._longest))
-                sign.due = min(now + pause if whole else max(sign.due, now + pause), sign.latest)
+                sooner = whole or (closed and not sign.closed)
+                sign.closed |= closed
+                due = now + (pause if sign.closed else self._idle)
+                sign.due = min(due if sooner else max(sign.due, due), sign.latest)
             self._sign.notify()
 
     def _run(self, seen: Stamps) -> None:
@@ -145,3 +164,12 @@ class FolderWatch(FileSystemEventHandler):
         except Exception:  # noqa: BLE001 - the thread's boundary: who ends it is told of no save any more
             _log.exception("what was saved could not be looked at; it is tried again")
             self._note(due, _AGAIN_SECONDS)
+
+
+def _may_be_open(path: str) -> bool:
+    """Whether somebody may be about to write it: a link comes whole."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return False
+    return stat.S_ISREG(found.st_mode) and found.st_nlink == 1

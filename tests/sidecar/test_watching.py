@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Set
+from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager
 from pathlib import Path
+
+import pytest
 
 from sidecar.watching import FolderWatch
 from tests.support.waiting import until
@@ -29,10 +33,10 @@ class Looks:
 
 
 @contextmanager
-def watching(folder: Path, *, longest: float = 60.0) -> Iterator[Looks]:
+def watching(folder: Path, *, idle: float = 60.0, longest: float = 60.0) -> Iterator[Looks]:
     folder.mkdir()
     looks = Looks()
-    watch = FolderWatch([folder], looks, longest=longest)
+    watch = FolderWatch([folder], looks, idle=idle, longest=longest)
     watch.start()
     try:
         yield looks
@@ -73,6 +77,37 @@ def test_a_file_that_is_written_all_the_time_is_looked_at_in_the_end(tmp_path: P
     folder = tmp_path / "skills"
     with watching(folder, longest=0.5) as looks, written_all_the_time(folder / "busy.py"):
         until("it is looked at", lambda: any("busy" not in held for _, held in looks.seen), 20)
+
+
+def test_a_file_that_is_open_yet_is_not_whole(tmp_path: Path) -> None:
+    folder = tmp_path / "skills"
+    with watching(folder) as looks:
+        with (folder / "slow.py").open("w") as slow:
+            slow.write("x = 1\n")
+            slow.flush()
+            (folder / "other.py").write_text("x = 1\n")
+            until("the other one looked at", lambda: looks.seen, 20)
+            assert [held for _, held in looks.seen] == [{"slow"}]
+            slow.write("y = 2\n")
+            looks.seen.clear()
+        until("it is looked at", lambda: looks.seen, 20)
+        assert looks.seen[0][1] == set()
+
+
+@pytest.mark.parametrize("link", [os.link, os.symlink])
+def test_a_file_whose_times_are_set_and_a_link_are_whole(tmp_path: Path, link: Callable[[Path, Path], None]) -> None:
+    folder, written = tmp_path / "skills", tmp_path / "written.py"
+    written.write_text("x = 1\n")
+    with watching(folder) as looks:
+        shutil.copy2(written, folder / "copied.py")
+        link(written, folder / "linked.py")
+        until("they are looked at", lambda: looks.seen and not looks.seen[-1][1], 20)
+
+
+def test_a_file_that_stays_open_is_looked_at_in_the_end(tmp_path: Path) -> None:
+    folder = tmp_path / "skills"
+    with watching(folder, idle=0.1) as looks, (folder / "open.py").open("w"):
+        until("it is looked at", lambda: looks.seen and not looks.seen[-1][1], 20)
 
 
 def test_who_looks_may_fail_and_is_told_again(tmp_path: Path) -> None:
