@@ -1,8 +1,9 @@
 """System calls that no skill needs and that lead out of its limits: the kernel refuses them from now on, for good.
 
 Namespaces of its own would give a process rights to mount and to fill memory that no limit counts; files in memory are
-counted by none either; sockets of other families than unix lead past the broker. Everything else is allowed: this is
-the second wall, not the first.
+counted by none either, nor is memory that is mapped to be shared; a socket that listens keeps in the kernel's memory what those
+who have gone again sent to it; sockets of other families than unix lead past the broker. Everything else is allowed:
+this is the second wall, not the first.
 """
 
 from __future__ import annotations
@@ -16,16 +17,18 @@ from pathlib import Path
 
 _PR_SET_SECCOMP, _FILTER_MODE = 22, 2
 _ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
-_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-# Where `struct seccomp_data` holds the number, the architecture and the lower halves of the first two arguments.
-_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT, _SECOND_ARGUMENT = 0, 4, 16, 24
+_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _AND, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
+# Where `struct seccomp_data` holds the number, the architecture and the lower halves of arguments.
+_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT, _SECOND_ARGUMENT, _FOURTH_ARGUMENT = 0, 4, 16, 24, 40
 _X32 = 0x40000000
 _CLONE_NEW = 0x7E020000
 _AF_UNIX = 1
+_SHARED_WITHOUT_A_FILE = 0x21
 
 # Name to number on x86-64 and on arm64.
 _REFUSED = {
     "add_key": (248, 217),
+    "bind": (49, 200),
     "bpf": (321, 280),
     "chroot": (161, 51),
     "delete_module": (176, 106),
@@ -40,6 +43,7 @@ _REFUSED = {
     "kexec_load": (246, 104),
     "keyctl": (250, 219),
     "memfd_secret": (447, 447),
+    "listen": (50, 201),
     "mount": (165, 40),
     "move_mount": (429, 429),
     "mq_open": (240, 180),
@@ -74,7 +78,7 @@ _OF_ITSELF = {
     "sched_setscheduler": ((144, 119), (_FIRST_ARGUMENT,)),
     "setpriority": ((141, 140), (_FIRST_ARGUMENT, _SECOND_ARGUMENT)),
 }
-_CLONE, _SOCKET = (56, 220), (41, 198)
+_CLONE, _MMAP, _SOCKET = (56, 220), (9, 222), (41, 198)
 _MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 
 
@@ -114,6 +118,8 @@ def _instructions(column: int, architecture: int) -> list[bytes]:
     # With namespaces of its own.
     found += [_op(_EQUAL, _CLONE[column], 0, 4), _op(_LOAD, _FIRST_ARGUMENT), _op(_ANY_BIT, _CLONE_NEW, 0, 1)]
     found += [_op(_RETURN, _ERRNO | errno.EPERM), _op(_RETURN, _ALLOW)]
+    found += [_op(_EQUAL, _MMAP[column], 0, 5), _op(_LOAD, _FOURTH_ARGUMENT), _op(_AND, _SHARED_WITHOUT_A_FILE)]
+    found += [_op(_EQUAL, _SHARED_WITHOUT_A_FILE, 0, 1), _op(_RETURN, _ERRNO | errno.EPERM), _op(_RETURN, _ALLOW)]
     found += [_op(_EQUAL, _SOCKET[column], 0, 3), _op(_LOAD, _FIRST_ARGUMENT), _op(_EQUAL, _AF_UNIX, 1, 0)]
     return [*found, _op(_RETURN, _ERRNO | errno.EAFNOSUPPORT), _op(_RETURN, _ALLOW)]
 

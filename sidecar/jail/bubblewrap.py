@@ -78,7 +78,8 @@ def _files(folder: Path, disk: int, place: str) -> list[str]:
         argv += ["--ro-bind", os.devnull, path]
     for name in exposed.OURS:
         argv += ["--ro-bind", str(ours / name), f"{_APP}/{name}"]
-    argv += ["--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev"]
+    # Zeros that are mapped to be shared stay in memory without anybody's process being seen to hold them.
+    argv += ["--proc", "/proc", "--dev", "/dev", "--ro-bind", os.devnull, "/dev/zero", "--remount-ro", "/dev"]
     argv += ["--perms", "1777", "--size", str(disk), "--tmpfs", place]
     return [*argv, "--ro-bind", str(folder), RUN, "--remount-ro", "/"]
 

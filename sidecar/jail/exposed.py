@@ -74,4 +74,4 @@ def links() -> dict[str, str]:
 def readable() -> list[str]:
     """All that a child may read where it has no view of its own."""
     ours = [str(root() / name) for name in OURS]
-    return [*system(), *libraries(), *ours, "/proc", "/dev/random", "/dev/urandom", "/dev/zero"]
+    return [*system(), *libraries(), *ours, "/proc", "/dev/random", "/dev/urandom"]

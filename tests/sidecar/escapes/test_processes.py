@@ -392,9 +392,27 @@ time.sleep(600)
 
 def test_memory_that_no_limit_counts_cannot_be_had(any_prison: Jailed) -> None:
     body = """
-import ctypes, os, socket
+import ctypes, mmap, os, socket
 libc = ctypes.CDLL(None)
 had = []
+def zeros():
+    with open("/dev/zero", "rb") as file:
+        return mmap.mmap(file.fileno(), 1 << 20, mmap.MAP_SHARED, mmap.PROT_READ)[0]
+def door():
+    with socket.socket(socket.AF_UNIX) as one:
+        one.bind("door")
+        one.listen(4096)
+def without_name():
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as one:
+        one.bind(chr(0) + "door")
+for act in (lambda: mmap.mmap(-1, 1 << 20), lambda: mmap.mmap(-1, 1 << 20, 3), zeros, door, without_name):
+    try:
+        act()
+        had.append(act.__name__)
+    except (OSError, ValueError):
+        pass
+own = mmap.mmap(-1, 1 << 20, mmap.MAP_PRIVATE)
+own[0] = 1
 if libc.shmget(0, 1 << 20, 0o1600) >= 0:
     had.append("shared memory")
 if libc.unshare(0x10000000) == 0:
