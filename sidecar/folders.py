@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from skills.manifest import MAX_SOURCE
 
 # Editors and tools leave `.x.swp`, `x.py~`, `#x.py#`, `4913`, `x.tmp`, `__pycache__`: none of them is a name like this.
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}\.py")
@@ -25,39 +27,56 @@ class Folder:
 
 @dataclass(frozen=True)
 class SkillFile:
-    """One skill file as it was read. `sha` is the SHA-256 of exactly these bytes."""
+    """One skill file as it was read, no further than to where it is too long. `sha` is the SHA-256 of exactly these
+    bytes; `trouble` says why it could not be read.
+    """
 
     stem: str
     path: Path
     origin: str
     source: bytes
     sha: str
+    trouble: str = ""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Every skill file by its stem; more than one of a stem is a clash. What `unread` holds could not be seen."""
+
+    files: Mapping[str, Sequence[SkillFile]]
+    unread: Mapping[Path, str]
 
 
 def is_skill_name(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
-def read_folders(folders: Sequence[Folder]) -> dict[str, list[SkillFile]]:
-    """Every skill file by its stem; more than one of a stem is a clash."""
+def read_folders(folders: Sequence[Folder]) -> Reading:
+    """Raises nothing: what cannot be read is not gone."""
     found: dict[str, list[SkillFile]] = {}
+    unread: dict[Path, str] = {}
     for folder in folders:
-        for path in _skill_paths(folder.path):
+        try:
+            paths = _skill_paths(folder.path)
+        except OSError as error:
+            unread[folder.path] = _reason(error)
+            continue
+        for path in paths:
             if (file := _read(path, folder.origin)) is not None:
                 found.setdefault(file.stem, []).append(file)
-    return found
+    return Reading(found, unread)
 
 
 def paths_in(folders: Sequence[Folder]) -> list[Path]:
     """Every skill file there is, unread."""
-    return [path for folder in folders for path in _skill_paths(folder.path)]
+    return [path for folder in folders for path in _seen_paths(folder.path)]
 
 
 def stamps(folders: Sequence[Path]) -> Stamps:
     """Changes whenever a skill file does, as far as can be told without reading any."""
     found = set()
     for folder in folders:
-        for path in _skill_paths(folder):
+        for path in _seen_paths(folder):
             try:
                 stat = path.stat()
             except OSError:
@@ -67,16 +86,39 @@ def stamps(folders: Sequence[Path]) -> Stamps:
 
 
 def _read(path: Path, origin: str) -> SkillFile | None:
-    """None when it went away meanwhile or cannot be read."""
+    """None when it went away meanwhile."""
     try:
-        source = path.read_bytes()
-    except OSError:
+        with path.open("rb") as file:
+            source = file.read(MAX_SOURCE + 1)
+    except FileNotFoundError:
         return None
+    except OSError as error:
+        return SkillFile(path.stem, path, origin, b"", "", _reason(error))
     return SkillFile(path.stem, path, origin, source, hashlib.sha256(source).hexdigest())
 
 
 def _skill_paths(folder: Path) -> list[Path]:
+    """Raises OSError where there is a folder that cannot be looked into."""
     try:
-        return sorted(path for path in folder.iterdir() if is_skill_name(path.name) and path.is_file())
+        return sorted(path for path in folder.iterdir() if is_skill_name(path.name) and _is_file(path))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def _seen_paths(folder: Path) -> list[Path]:
+    try:
+        return _skill_paths(folder)
     except OSError:
         return []
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:
+        # Where a link leads cannot be seen; reading it says why.
+        return True
+
+
+def _reason(error: OSError) -> str:
+    return error.strerror or type(error).__name__

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -65,7 +66,14 @@ def take_drafts(standing: Standing) -> None:
             drafts.taken(scope, draft)
 
 
-def clash(standing: Standing, files: list[SkillFile]) -> None:
+def unreadable(standing: Standing, file: SkillFile) -> None:
+    """What the file holds cannot be seen: whatever serves goes on, and so does what is on its way."""
+    problem = Problem(None, f"{file.path} cannot be read: {file.trouble}", "let whoever runs Loopwright read it")
+    if enter(standing, file, moved=False).problems != (problem,) and standing.candidate is None:
+        standing.turn_down("", (problem,))
+
+
+def clash(standing: Standing, files: Sequence[SkillFile]) -> None:
     """Several files bear the name: none of them is taken, and whatever serves goes on."""
     places = " and ".join(str(file.path) for file in files)
     problem = Problem(None, f"{places} are both called {standing.stem}", "rename one of them")

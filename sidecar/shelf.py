@@ -6,7 +6,7 @@ import logging
 import random
 import threading
 import time
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -58,6 +58,7 @@ class Shelf:
         self._skills: dict[str, Skill] = {}
         self._desks: dict[str, Desk] = {}
         self._gone: dict[str, threading.Timer] = {}
+        self._unread: frozenset[Path] = frozenset()
         # A file that loads for ever holds one of them for seconds, and steps aside for others.
         self._loaders = ThreadPoolExecutor(_LOADERS, thread_name_prefix="loader")
         # Those that nobody waits for are looked at one after the other.
@@ -99,13 +100,16 @@ class Shelf:
         held = {Path(path).stem for path in unsettled}
         with self._looking:
             found = read_folders(self._folders)
-            for stem, files in found.items():
+            self._note_unread(found.unread)
+            for stem, files in found.files.items():
                 if stem in held:
                     self._is_back(stem)
                 else:
                     self._found(stem, files)
             for skill in self._all():
-                if skill.stem not in found and skill.stem not in held and not skill.is_retired:
+                if skill.stem in found.files or skill.stem in held or skill.folder in found.unread:
+                    continue
+                if not skill.is_retired:
                     self._missed(skill)
 
     def _begin(self) -> None:
@@ -130,14 +134,21 @@ class Shelf:
         while not self._stopped.is_set() and not _logged(work):
             self._stopped.wait(_AGAIN_SECONDS)
 
+    def _note_unread(self, unread: Mapping[Path, str]) -> None:
+        for folder in unread.keys() - self._unread:
+            _log.warning("%s cannot be read (%s): its skills stay as they are", folder, unread[folder])
+        self._unread = frozenset(unread)
+
     def _is_back(self, stem: str) -> None:
         if (gone := self._gone.pop(stem, None)) is not None:
             gone.cancel()
 
-    def _found(self, stem: str, files: list[SkillFile]) -> None:
+    def _found(self, stem: str, files: Sequence[SkillFile]) -> None:
         skill = self._make(stem)
         self._is_back(stem)
-        if len(files) == 1:
+        if len(files) == 1 and files[0].trouble:
+            self._put(skill, "file", partial(skill.unreadable, files[0]))
+        elif len(files) == 1:
             self._put(skill, "file", partial(self._offer, skill, files[0]))
         else:
             self._put(skill, "file", partial(skill.clash, files))

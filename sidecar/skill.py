@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -47,6 +47,11 @@ class Skill:
         return self._standing.epoch
 
     @property
+    def folder(self) -> Path:
+        """Where its file is, or was when it was last seen."""
+        return Path(self._standing.path).parent
+
+    @property
     def is_retired(self) -> bool:
         return self._standing.row is not None and self._standing.row.status == "retired"
 
@@ -84,7 +89,13 @@ class Skill:
             row, self._noted = saves.enter(self._standing, file), file
         return row.enabled or row.version_id is not None or row.candidate_id is not None
 
-    def clash(self, files: list[SkillFile]) -> None:
+    def unreadable(self, file: SkillFile) -> None:
+        """There is a file that cannot be read: whatever serves goes on."""
+        with self._work:
+            self._offered = None
+            saves.unreadable(self._standing, file)
+
+    def clash(self, files: Sequence[SkillFile]) -> None:
         """Several files bear the name: none of them is taken, and whatever serves goes on."""
         with self._work:
             self._offered = None

@@ -49,7 +49,7 @@ def read_manifest(source: bytes) -> Manifest:
     """The manifest; raises RefusedSkillError."""
     if len(source) > MAX_SOURCE:
         raise RefusedSkillError(
-            Problem(None, f"the file has {len(source)} bytes, more than {MAX_SOURCE}", "keep data out of the file")
+            Problem(None, f"the file has more than {MAX_SOURCE} bytes", "keep data out of the file")
         )
     return manifest_of(_tree(source))
 

@@ -11,6 +11,7 @@ from skills.checks.declared import declared_in
 from skills.checks.names import read_names
 from skills.checks.parsing import parse
 from skills.checks.source import Source
+from skills.manifest import MAX_SOURCE
 from skills.problem import Problem, RefusedSkillError
 
 _STEM = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
@@ -39,7 +40,8 @@ def _same_ids(source: Source, stem: str, path: Path) -> Iterator[Problem]:
 
 def _fn_ids(path: Path) -> list[str]:
     try:
-        _, tree = parse(path.read_bytes())
+        with path.open("rb") as file:
+            _, tree = parse(file.read(MAX_SOURCE + 1))
     except (OSError, RefusedSkillError):
         return []
     nodes = list(ast.walk(tree))

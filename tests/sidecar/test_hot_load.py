@@ -87,6 +87,39 @@ def test_a_deleted_skill_starts_no_runs_and_may_come_back(skills: RunningSidecar
     assert skills.outputs("skill-leaver/hello", 1) == [2]
 
 
+@pytest.mark.long
+def test_what_cannot_be_read_is_not_gone(skills: RunningSidecar) -> None:
+    file, away = skills.folder / "locked.py", skills.folder.with_name("away")
+    skills.save("locked", hello(1, "locked/asked"))
+    skills.live("locked", 1)
+    # Given a file that nobody can read: the system opens it and then fails
+    file.unlink()
+    file.symlink_to("/proc/self/mem")
+    told = until("the reason", lambda: skills.skill("locked")["problems"])
+    assert f"{file} cannot be read: " in told[0]["reason"]
+    # And then a folder into which nobody can look
+    skills.folder.rename(away)
+    skills.folder.symlink_to(skills.folder)
+    until("the trouble is noticed", lambda: "its skills stay as they are" in skills.log)
+    skills.ask("locked/asked")
+    assert skills.outputs("skill-locked/hello", 1) == [1]
+    assert skills.skill("locked")["status"] == "active"
+    # When both are as before
+    skills.folder.unlink()
+    away.rename(skills.folder)
+    skills.save("locked", hello(1, "locked/asked"))
+    until("no problem any more", lambda: skills.skill("locked")["problems"] == [])
+    assert (skills.skill("locked")["status"], skills.skill("locked")["version"]) == ("active", 1)
+
+
+@pytest.mark.long
+def test_of_a_file_without_end_only_the_beginning_is_read(skills: RunningSidecar) -> None:
+    with (skills.folder / "endless.py").open("wb") as file:
+        file.truncate(1 << 40)
+    problems = until("the reason", lambda: skills.skill("endless").get("problems") or [])
+    assert problems[0]["reason"] == "the file has more than 262144 bytes"
+
+
 @pytest.mark.parametrize("path", ["/api/inngest/nobody", "/api/inngest/..%2f", "/api/inngest"])
 def test_unknown_addresses_are_plain_refusals(skills: RunningSidecar, path: str) -> None:
     assert httpx.post(skills.url + path, content=b"{}").status_code in {401, 404}

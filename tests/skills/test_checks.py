@@ -56,8 +56,9 @@ def second(ctx: inngest.ContextSync) -> None:
 BROKEN: dict[str, tuple[str | bytes, int | None, str]] = {
     # Text that is no Python, or too much of it.
     "syntax error": ("def broken(:\n", 1, "invalid syntax"),
-    "null byte": (b"x = 1\0\n", None, "null bytes"),
-    "not UTF-8": (b"x = '\xff'\n", None, "not UTF-8"),
+    "null byte": (b"# two\nx = 1\0\n", 2, "null byte"),
+    "not UTF-8": (b"# two\nx = '\xff'\n", 2, "not UTF-8"),
+    "UTF-16": (GOOD.encode("utf-16"), 1, "not UTF-8"),
     "another encoding": (b"# coding: utf-7\nx = 1\n", 1, "written in utf-7"),
     "too large": (GOOD + "#" * 300_000, None, "more than 262144"),
     "nested too deeply": ("x = " + "(" * 5000 + ")" * 5000, 1, "nested"),
