@@ -37,14 +37,18 @@ def _names(value: object) -> object:
     return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
 
-def _web_address(value: str) -> str:
-    # What was given is not repeated: an address may hold a secret.
+def is_web_address(value: str) -> bool:
+    """Can this be asked over HTTP?"""
     try:
         parts = urlsplit(value)
-        known = bool(parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0)
+        return bool(parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0)
     except ValueError:
-        known = False
-    if value and not known:
+        return False
+
+
+def _web_address(value: str) -> str:
+    # What was given is not repeated: an address may hold a secret.
+    if value and not is_web_address(value):
         raise ValueError("this needs an address that begins with http:// or https://")
     return value
 
@@ -243,7 +247,7 @@ def load_settings(**overrides: Any) -> Settings:
     try:
         settings = Settings(**given)
     except ValidationError as error:
-        wrong = {str(one["loc"][0]) if one["loc"] else "settings": one["msg"] for one in error.errors()}
+        wrong = {str(one["loc"][0]) if one["loc"] else "settings": _said(one["msg"]) for one in error.errors()}
         fields = {_field_of(place): said for place, said in wrong.items()}
         problems += [
             f"{variable_of(name) if name in Settings.model_fields else name}: {said}" for name, said in fields.items()
@@ -252,6 +256,11 @@ def load_settings(**overrides: Any) -> Settings:
     if problems:
         raise SettingsError(problems, settings)
     return settings
+
+
+def _said(message: str) -> str:
+    """A rule's own words, without what pydantic puts before them."""
+    return message.removeprefix("Value error, ")
 
 
 def _field_of(place: str) -> str:

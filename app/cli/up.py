@@ -5,16 +5,16 @@ from __future__ import annotations
 import contextlib
 import sys
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import click
 
 from app.cli.settings import home_override
 from app.supervise.launch import CannotStartError, Wish, launch
+from core.settings import is_web_address
 
 
 def _engine(ctx: click.Context, parameter: click.Parameter, value: str) -> str:
-    if value != "embedded" and not (urlsplit(value).scheme in {"http", "https"} and urlsplit(value).hostname):
+    if value != "embedded" and not is_web_address(value):
         raise click.BadParameter("`embedded`, or an address such as http://127.0.0.1:8288")
     return value.rstrip("/")
 

@@ -10,10 +10,11 @@ from pathlib import Path
 from app.bootstrap import Bootstrap, ensure_home
 from app.reaching import reaching, require_schema
 from app.schema import SchemaError
+from app.supervise.engine_check import engine_problems
 from app.supervise.home_lock import HomeInUseError, HomeLock
 from app.supervise.plan import EMBEDDED, Keys, plan, process_names
 from app.supervise.ports import choose_ports, port_problems
-from app.supervise.preflight import engine_problems, home_problems, make_home, setting_problems
+from app.supervise.preflight import home_problems, make_home, setting_problems
 from app.supervise.supervisor import Supervisor
 from core.errors import LoopwrightError
 from core.settings import Settings, SettingsError, load_settings
@@ -50,7 +51,7 @@ def launch(wish: Wish, say: Callable[[str], None]) -> int:
 
 def _launch_locked(settings: Settings, wish: Wish, say: Callable[[str], None]) -> int:
     ports = choose_ports(process_names(settings, wish.engine), wish.port)
-    _refuse(port_problems(ports) + ([] if wish.engine == EMBEDDED else engine_problems(wish.engine)))
+    _refuse(port_problems(ports) + ([] if wish.engine == EMBEDDED else engine_problems(wish.engine, settings)))
     boot = _prepare(settings)
     address = f"http://127.0.0.1:{ports['web']}/?token={boot.token}"
     if settings.crash_at:

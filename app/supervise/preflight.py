@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
-import socket
 import tempfile
 from importlib.metadata import entry_points
 from pathlib import Path
-from urllib.parse import urlsplit
 
+from core.orchestrator.engine import bare_key
 from core.settings import Settings
-
-_CONNECT_SECONDS = 3.0
 
 
 def home_problems(home: Path) -> list[str]:
@@ -46,7 +43,12 @@ def _unwritable(home: Path, error: OSError) -> list[str]:
 
 def setting_problems(settings: Settings) -> list[str]:
     """What no single setting's own rule can see."""
-    return generator_problems(settings) + model_problems(settings) + asset_problems(settings)
+    return [
+        *generator_problems(settings),
+        *model_problems(settings),
+        *asset_problems(settings),
+        *signing_problems(settings),
+    ]
 
 
 def asset_problems(settings: Settings) -> list[str]:
@@ -74,6 +76,8 @@ def generator_problems(settings: Settings) -> list[str]:
         problems.append("LOOPWRIGHT_GENERATORS: `jobs` and `studio` share one address: choose one of them")
     elif "jobs" in chosen:
         problems += address_problems(settings)
+    if "openai" in chosen and settings.offline_model:
+        problems.append("OPENAI_API_KEY: the generator `openai` needs it")
     return problems
 
 
@@ -95,12 +99,22 @@ def model_problems(settings: Settings) -> list[str]:
     ]
 
 
-def engine_problems(address: str) -> list[str]:
-    """Is somebody listening at the address of an engine that is not ours?"""
-    parts = urlsplit(address)
-    port = parts.port or (443 if parts.scheme == "https" else 80)
+def signing_problems(settings: Settings) -> list[str]:
+    """Can calls be signed under the keys? Inngest's are `signkey-<env>-` and hexadecimal digits, or those alone."""
+    keys = {
+        "INNGEST_SIGNING_KEY": settings.inngest_signing_key,
+        "INNGEST_SIGNING_KEY_FALLBACK": settings.inngest_signing_key_fallback,
+    }
+    return [
+        f"{name}: after `signkey-<env>-` it needs an even number of hexadecimal digits, as `openssl rand -hex 32` makes"
+        for name, key in keys.items()
+        if not _is_hex(bare_key(key.get_secret_value()))
+    ]
+
+
+def _is_hex(text: str) -> bool:
     try:
-        socket.create_connection((parts.hostname or "", port), timeout=_CONNECT_SECONDS).close()
-    except OSError as error:
-        return [f"engine {address} does not answer ({error}): start it, or leave out --engine to use the embedded one"]
-    return []
+        bytes.fromhex(text)
+    except ValueError:
+        return False
+    return True

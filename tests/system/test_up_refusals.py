@@ -160,7 +160,17 @@ def test_a_database_that_does_not_answer(tmp_path: Path) -> None:
     assert_nothing_started(ended, tmp_path)
 
 
-@pytest.mark.parametrize("words", [("--port", "70000"), ("--engine", "nonsense"), ("--engine", "ftp://x"), ("--what",)])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--port", "70000"),
+        ("--engine", "nonsense"),
+        ("--engine", "ftp://x"),
+        ("--engine", "http://x:99999"),
+        ("--engine", "http://[::1"),
+        ("--what",),
+    ],
+)
 def test_wrong_use_is_status_2(tmp_path: Path, words: tuple[str, ...]) -> None:
     assert up(tmp_path, *words).status == 2
 
