@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from skills.checks.events import wrong_event, wrong_name
 from skills.checks.source import Source
-from skills.checks.steps import step_calls
+from skills.checks.step_calls import step_calls
 from skills.manifest import Permissions
 from skills.problem import Problem
 

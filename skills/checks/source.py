@@ -9,7 +9,7 @@ from pathlib import Path
 
 from skills.checks.declared import Declared, declared_in
 from skills.checks.names import Names, read_names
-from skills.checks.step_names import step_names
+from skills.checks.step_names import StepNames, step_names
 from skills.manifest import Manifest
 from skills.problem import Problem, RefusedSkillError
 
@@ -21,8 +21,8 @@ _MOST_NODES = 50_000
 class Source:
     """`nodes` are all nodes of `tree`; `manifest` is None when it is missing or wrong, which is told elsewhere.
 
-    `declared` are the first functions, `too_many` those beyond the limit; `steps` are names that stand for `ctx.step`;
-    `others` are the files of the other skills by their stems.
+    `declared` are the first functions, `too_many` those beyond the limit; `steps` are names that stand for `ctx` and
+    for `ctx.step`; `others` are the files of the other skills by their stems.
     """
 
     stem: str
@@ -30,7 +30,7 @@ class Source:
     tree: ast.Module
     nodes: Sequence[ast.AST]
     names: Names
-    steps: frozenset[str]
+    steps: StepNames
     declared: Sequence[Declared]
     too_many: Sequence[Declared]
     manifest: Manifest | None
@@ -63,7 +63,7 @@ def read_source(
         tree=tree,
         nodes=nodes,
         names=names,
-        steps=step_names(nodes),
+        steps=step_names(nodes, declared),
         declared=declared[:MOST_FUNCTIONS],
         too_many=declared[MOST_FUNCTIONS:],
         manifest=manifest,

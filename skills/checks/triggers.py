@@ -10,7 +10,7 @@ from skills.checks.cron import wrong_cron, wrong_jitter
 from skills.checks.events import wrong_event, wrong_name
 from skills.checks.expressions import wrong_expression
 from skills.checks.source import Source
-from skills.checks.steps import step_calls
+from skills.checks.step_calls import step_calls
 from skills.problem import Problem
 
 MOST_TRIGGERS = 9
