@@ -8,6 +8,7 @@ from pathlib import Path
 from app.serving.ask import Ask
 from app.serving.table import runner
 from core import crash
+from core.log_lines import LogLines
 from core.settings import load_settings
 
 
@@ -21,7 +22,9 @@ def run_process(name: str, home: Path, port: int) -> None:
 
 def begin_logging() -> None:
     """Lines with fields on standard error, which a supervisor sends into a file."""
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    told = logging.StreamHandler()
+    told.setFormatter(LogLines())
+    logging.basicConfig(level=logging.INFO, handlers=[told])
     # They log the address of every request; addresses carry keys.
     for name in ("httpx", "httpx2"):
         logging.getLogger(name).setLevel(logging.WARNING)

@@ -1,9 +1,9 @@
 """System calls that no skill needs and that lead out of its limits: the kernel refuses them from now on, for good.
 
 Namespaces of its own would give a process rights to mount and to fill memory that no limit counts; files in memory are
-counted by none either, nor is memory that is mapped to be shared; a socket that listens keeps in the kernel's memory what those
-who have gone again sent to it; sockets of other families than unix lead past the broker. Everything else is allowed:
-this is the second wall, not the first.
+counted by none either, nor is memory that is mapped to be shared; a socket that listens keeps in the kernel what was
+sent to it by those who have gone again; sockets of other families than unix lead past the broker. Everything else is
+allowed: this is the second wall, not the first.
 """
 
 from __future__ import annotations
