@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from core.errors import NotFoundError
 from runtime import cards
 from runtime.tables import notices
 from skills.places import SHIPPED
@@ -42,7 +43,11 @@ def look(skills: RunningSidecar) -> dict[str, Any]:
     run_id = str(skills.client.post(path, {"data": {}})["data"]["runId"])
 
     def done() -> dict[str, Any]:
-        run = skills.history.get(run_id)
+        try:
+            run = skills.history.get(run_id)
+        except NotFoundError:
+            # Some engines write their history a little later.
+            return {}
         assert run["status"] != "failed", run
         with skills.reading() as scope:
             kept = scope.scalar(scope.select(skill_runs.c.output).where(skill_runs.c.run_id == run_id))
