@@ -44,7 +44,7 @@ def restore_backup(home: Path, sql_url: str, schema_revision: str, source: Path,
 def _unpack(source: Path, folder: Path) -> Manifest:
     """Every file in it is named by the manifest, with the bytes the manifest speaks of; anything else is refused."""
     try:
-        with tarfile.open(source) as archive:
+        with tarfile.open(source, "r:") as archive:
             first = archive.next()
             if first is None or first.name != NAME or not first.isreg() or first.size > _LARGEST_MANIFEST:
                 raise BackupError(f"{source} is no backup of Loopwright")

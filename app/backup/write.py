@@ -24,6 +24,8 @@ def write_backup(home: Path, sql_url: str, schema_revision: str, target: Path, n
     kind = sa.make_url(sql_url).get_backend_name()
     if kind not in DATABASE:
         raise BackupError(f"a {kind} database cannot be backed up")
+    if not target.resolve().parent.is_dir():
+        raise BackupError(f"there is no folder {target.resolve().parent}: name a file in one that is there")
     with tempfile.TemporaryDirectory(dir=target.resolve().parent, prefix=".backup-") as folder:
         copy = Path(folder) / DATABASE[kind]
         # First the database: the bytes of works are stored before the rows that name them, so none is missed.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +14,8 @@ import httpx
 
 # A list is followed over its pages up to so many items: a terminal shows no more with profit.
 _MOST_ITEMS = 1000
+# What ids are made of: anything else would ask for another address than the command speaks of.
+_PART = re.compile(r"(?!\.+$)[\w.:-]+", re.ASCII)
 
 
 class Refused(click.ClickException):
@@ -27,9 +30,12 @@ class Api:
     """Speaks for one key. What the API refuses, or when it does not answer, is a ClickException: exit status 1."""
 
     def __init__(self, url: str, token: str, transport: httpx.BaseTransport | None = None) -> None:
+        if not (token.isascii() and token.isprintable() and token.strip()):
+            raise click.ClickException("the key holds what no key of Loopwright does: give it as it was made")
         headers = {"Authorization": f"Bearer {token}"}
         self.url = url
-        self._http = httpx.Client(base_url=url, headers=headers, timeout=30, trust_env=False, transport=transport)
+        with self._translated():
+            self._http = httpx.Client(base_url=url, headers=headers, timeout=30, trust_env=False, transport=transport)
 
     def get(self, path: str, **query: object) -> Any:
         return self._answer("GET", path, params=_given(query)).json()
@@ -73,11 +79,19 @@ class Api:
         return str(answer.json()["id"])
 
     def download(self, path: str, target: Path, **query: object) -> None:
-        with self._translated(), self._http.stream("GET", path, params=_given(query)) as answer:
+        """Write what is at `path` into a file, which takes the place of another only when it is whole."""
+        part = target.with_name(f".{target.name}.part")
+        with self._translated(), self._http.stream("GET", _checked(path), params=_given(query)) as answer:
             _refuse(answer)
-            with target.open("wb") as file:
-                for piece in answer.iter_bytes():
-                    file.write(piece)
+            try:
+                with part.open("wb") as file:
+                    for piece in answer.iter_bytes():
+                        file.write(piece)
+                part.replace(target)
+            except OSError as error:
+                raise click.ClickException(f"{target} cannot be written ({error.strerror})") from None
+            finally:
+                part.unlink(missing_ok=True)
 
     @contextmanager
     def stream(self, path: str, last_id: str | None, patience: float) -> Iterator[Iterator[str]]:
@@ -90,7 +104,7 @@ class Api:
 
     def _answer(self, method: str, path: str, **more: Any) -> httpx.Response:
         with self._translated():
-            answer = self._http.request(method, path, **more)
+            answer = self._http.request(method, _checked(path), **more)
             _refuse(answer)
             return answer
 
@@ -98,8 +112,19 @@ class Api:
     def _translated(self) -> Iterator[None]:
         try:
             yield
-        except httpx.TransportError as error:
+        except (httpx.TransportError, httpx.InvalidURL) as error:
             raise click.ClickException(f"Loopwright does not answer at {self.url} ({error})") from None
+        except UnicodeEncodeError:
+            raise click.UsageError(
+                "what was given is no text: this terminal writes something else than UTF-8"
+            ) from None
+
+
+def _checked(path: str) -> str:
+    for part in path.removeprefix("/").split("/"):
+        if not _PART.fullmatch(part):
+            raise click.UsageError(f"{part!r} is no id")
+    return path
 
 
 def _given(query: dict[str, object]) -> dict[str, str]:

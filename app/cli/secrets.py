@@ -63,7 +63,7 @@ def delete(name: str, home: Path) -> None:
 def _list(home: Path, json_wanted: bool) -> None:
     names = SecretFiles(home).names()
     if json_wanted:
-        as_json({"items": [{"name": name} for name in names]})
+        as_json({"items": [{"name": name} for name in names], "next": None})
         return
     for name in names:
         click.echo(name)

@@ -66,6 +66,8 @@ def diff(api: Api, skill_id: str, version: int | None, against: int | None, json
         as_json({name: value for name, value in found.items() if name != "source"})
         return
     click.echo(f"version {version} by {_BY[found['author']]}: {plain(found['reason']) or 'no reason given'}")
+    if brought := found["brought_back"]:
+        click.echo(f"    brought back by {_BY[brought['author']]}: {plain(brought['reason']) or 'no reason given'}")
     for line in _trials(found):
         click.echo(line)
     click.echo(indented(found["diff"]) or "nothing changed")

@@ -43,7 +43,7 @@ def is_in_use(home: Path) -> bool:
     """Does a living supervisor use this home?"""
     try:
         handle = os.open(home / _FILE, os.O_RDONLY)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return False
     try:
         # A shared lock: two that only look do not get in each other's way.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import os
@@ -126,6 +127,21 @@ def test_a_home_without_a_database_is_not_backed_up(empty: Path, tmp_path: Path)
         write_backup(empty, url(empty), SCHEMA, tmp_path / "none.backup", NOW)
 
     assert not (tmp_path / "none.backup").exists()
+
+
+def test_a_folder_that_is_not_there_is_named(home: Path, tmp_path: Path) -> None:
+    with pytest.raises(BackupError, match=r"there is no folder .*/nowhere: "):
+        write_backup(home, url(home), SCHEMA, tmp_path / "nowhere" / "backup", NOW)
+
+
+@pytest.mark.parametrize("content", [b"", b"# A text\n" * 200, gzip.compress(b"no backup")])
+def test_what_is_no_backup_is_refused_in_a_line(home: Path, tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "file").write_bytes(content)
+
+    with pytest.raises(BackupError, match="cannot be read") as refused:
+        restore_backup(home, url(home), SCHEMA, tmp_path / "file", NOW)
+
+    assert "\n" not in str(refused.value)
 
 
 def test_links_are_left_out(home: Path, tmp_path: Path) -> None:

@@ -46,6 +46,17 @@ def test_a_product_that_does_not_run_is_named(tmp_path: Path, words: tuple[str, 
     assert done.output == f"Error: Loopwright is not running in {tmp_path}: start it with `loopwright up`\n"
 
 
+@pytest.mark.parametrize("words", [("tasks",), ("ps",), ("doctor",), ("skills", "new", "watch_prices")])
+def test_a_home_that_is_a_file_is_said_in_a_line(tmp_path: Path, words: tuple[str, ...]) -> None:
+    (tmp_path / "file").write_text("no folder")
+
+    done = run(*words, "--home", str(tmp_path / "file"))
+
+    assert done.exit_code == 1
+    assert isinstance(done.exception, SystemExit)
+    assert str(tmp_path / "file") in done.output
+
+
 def test_a_relative_home_is_shown_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 

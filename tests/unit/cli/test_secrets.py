@@ -30,7 +30,7 @@ def test_a_secret_is_stored_listed_by_name_replaced_and_deleted(tmp_path: Path) 
 
     assert [one.exit_code for one in said] == [0] * 6
     assert said[1].output == "METRICS_TOKEN\n"
-    assert json.loads(said[2].output) == {"items": [{"name": "METRICS_TOKEN"}]}
+    assert json.loads(said[2].output) == {"items": [{"name": "METRICS_TOKEN"}], "next": None}
     assert said[5].output == ""
     assert VALUE not in "".join(one.output for one in said)
 
