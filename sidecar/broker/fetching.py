@@ -22,6 +22,7 @@ _REFERENCE = re.compile(r"\{\{secret:([^{}]*)\}\}")
 _OURS = frozenset(
     {"host", "content-length", "transfer-encoding", "connection", "te", "trailer", "upgrade", "expect", "keep-alive"}
 )
+_OF_PIECES = frozenset({"range", "if-range"})
 _FIELD = re.compile(r"[a-z0-9!#$%&'*+.^_`|~-]{1,100}")
 _MAX_HEADER = 8192
 
@@ -43,6 +44,11 @@ class Fetch:
         for name, value in ask.headers.items():
             if not _FIELD.fullmatch(name.lower()) or name.lower() in _OURS or name.lower().startswith("proxy-"):
                 raise Failed(f"the header {name[:100]!r} is not the skill's to set", retriable=False)
+            if name.lower() in _OF_PIECES and self._known(asker.identity, place):
+                reason = (
+                    f"the header {name[:100]!r} is not the skill's to set where it has a secret: a piece is not masked"
+                )
+                raise Failed(reason, retriable=False)
             for secret in _REFERENCE.findall(value):
                 permission.use_secret(asker.identity, secret, place)
 
@@ -55,7 +61,7 @@ class Fetch:
         headers |= {name.lower(): value for name, value in ask.headers.items()} | {"accept-encoding": "identity"}
         if self.has_effect(ask):
             headers.setdefault("idempotency-key", effect_key(asker, "http", None, _words(ask)))
-        masks = Masks(self._known(asker.identity))
+        masks = Masks(self._known(asker.identity, place))
         sent = Sent(ask.method, place, url, self._filled(headers, place), ask.content)
         try:
             with crash.around("skill.fetch"):
@@ -88,9 +94,13 @@ class Fetch:
             )
         return value
 
-    def _known(self, identity: Identity) -> dict[str, str]:
-        names = [name for name in identity.manifest.permissions.secrets if NAME.fullmatch(name)]
-        return {name: value for name in names if (value := self._secrets.get(name))}
+    def _known(self, identity: Identity, place: Place) -> dict[str, str]:
+        """The secrets that the host may have from this skill.
+
+        Others are not looked for: the skill could have a server of its own say all there can be, and see what is gone.
+        """
+        names = [name for name in identity.manifest.permissions.secrets if permission.has_secret(identity, name, place)]
+        return {name: value for name in names if NAME.fullmatch(name) and (value := self._secrets.get(name))}
 
 
 def _words(ask: HttpAsk) -> dict[str, object]:

@@ -109,7 +109,7 @@ class Outbound:
 
 def _read(response: httpcore.Response, place: Place) -> Received:
     headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
-    unpack = _unpacking(headers.get("content-encoding", ""))
+    unpack = _unpacking(headers.get("content-encoding", ""), place)
     content = bytearray()
     for chunk in response.iter_stream():
         try:
@@ -122,9 +122,18 @@ def _read(response: httpcore.Response, place: Place) -> Received:
     return Received(response.status, kept, bytes(content))
 
 
-def _unpacking(encoding: str) -> zlib._Decompress | None:
-    """We ask for plain answers; some servers pack all the same. Unpacked by hand, so that none can swell."""
-    return zlib.decompressobj(47) if encoding.strip().lower() in ("gzip", "deflate", "x-gzip") else None
+def _unpacking(encoding: str, place: Place) -> zlib._Decompress | None:
+    """We ask for plain answers; some servers pack all the same. Unpacked by hand, so that none can swell.
+
+    Raises Failed for what is packed in another way: no secret would be found in it.
+    """
+    match encoding.strip().lower():
+        case "" | "identity":
+            return None
+        case "gzip" | "deflate" | "x-gzip":
+            return zlib.decompressobj(47)
+        case _:
+            raise Failed(f"{place} answered packed as {encoding[:40]!r}, and was asked not to pack", retriable=True)
 
 
 def _redirected(request: Sent, received: Received) -> Sent | None:

@@ -33,6 +33,15 @@ def use_secret(identity: Identity, name: str, place: Place) -> None:
         raise _not_granted("secret", f"to use {name}")
 
 
+def has_secret(identity: Identity, name: str, place: Place) -> bool:
+    """Whether the skill may use the secret there."""
+    try:
+        use_secret(identity, name, place)
+    except Denied:
+        return False
+    return True
+
+
 def send(identity: Identity, event: str) -> None:
     """Raises Denied unless the skill may send events of this name; the engine's and our own nobody may."""
     if reason := wrong_event(event):
