@@ -33,7 +33,7 @@ class Masks:
             for sure, pattern in _written(value):
                 # Going through all of it letter by letter takes long, and is seldom worth it.
                 if sure in small:
-                    content = pattern.sub(lambda _, name=name: name, content)
+                    content = pattern.sub(name, content)
         return content
 
 

@@ -28,7 +28,7 @@ class Door:
     def __init__(self) -> None:
         self._run_id = ""
         self._address = ""
-        self._client: tuple[int, httpx.Client] | None = None
+        self._clients: dict[int, httpx.Client] = {}
 
     @property
     def run_id(self) -> str:
@@ -49,21 +49,28 @@ class Door:
         if not self._address:
             raise OutsideError("client")
         # A forked process must not read another's answers from a connection they share.
-        if self._client is None or self._client[0] != os.getpid():
-            transport = httpx.HTTPTransport(uds=_short(self._address), verify=False)
-            # Not as the client's own header: the SDK sends requests that another client built.
-            hooks = {"request": [self._say_run]}
-            client = httpx.Client(transport=transport, event_hooks=hooks, timeout=_TIMEOUT, trust_env=False)
-            self._client = (os.getpid(), client)
-        return self._client[1]
+        client = self._clients.get(os.getpid())
+        if client is None:
+            made = self._made()
+            # Of two threads that come first at once, both have one client: nobody would close the other.
+            client = self._clients.setdefault(os.getpid(), made)
+            if client is not made:
+                made.close()
+        return client
+
+    def _made(self) -> httpx.Client:
+        transport = httpx.HTTPTransport(uds=_short(self._address), verify=False)
+        # Not as the client's own header: the SDK sends requests that another client built.
+        hooks = {"request": [self._say_run]}
+        return httpx.Client(transport=transport, event_hooks=hooks, timeout=_TIMEOUT, trust_env=False)
 
     def _say_run(self, request: httpx.Request) -> None:
         request.headers[RUN_HEADER] = self._run_id
 
     def _hang_up(self) -> None:
-        if self._client is not None and self._client[0] == os.getpid():
-            self._client[1].close()
-        self._client = None
+        own, self._clients = self._clients.pop(os.getpid(), None), {}
+        if own is not None:
+            own.close()
 
     def ask(self, name: str, path: str, body: Mapping[str, Any]) -> Any:
         """Answers the broker's JSON; raises Refused, Unavailable, or OutsideError on behalf of `name`."""

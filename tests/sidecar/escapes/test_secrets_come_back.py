@@ -1,4 +1,4 @@
-"""A host repeats a secret as it likes: the skill, the log and the record see its name, whatever became of its letters."""
+"""A host repeats a secret as it likes: skill, log and record see its name, whatever became of its letters."""
 
 from __future__ import annotations
 
