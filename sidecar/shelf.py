@@ -109,7 +109,7 @@ class Shelf:
             for skill in self._all():
                 if skill.stem in found.files or skill.stem in held or skill.folder in found.unread:
                     continue
-                if not skill.is_retired:
+                if not skill.is_put_away:
                     self._missed(skill)
 
     def _begin(self) -> None:

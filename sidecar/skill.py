@@ -52,8 +52,10 @@ class Skill:
         return Path(self._standing.path).parent
 
     @property
-    def is_retired(self) -> bool:
-        return self._standing.row is not None and self._standing.row.status == "retired"
+    def is_put_away(self) -> bool:
+        """Whether it is retired, and nobody waits for its file to go."""
+        row = self._standing.row
+        return row is not None and row.status == "retired" and not row.refused_sha
 
     @property
     def serving(self) -> Version | None:

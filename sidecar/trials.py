@@ -6,23 +6,30 @@ from datetime import datetime
 from typing import Any
 
 from sidecar.tools import Tools
-from skills import promotion, runs
+from skills import promotion, runs, versions
 from skills.lifecycle import Trial
 from skills.runs import SkillRun
 from skills.versions import Version
 
 PAST_RUNS = 5
-"""Recorded runs of the version that serves on which a change is tried, the newest ones."""
+"""Recorded runs of one version on which a change is tried, the newest ones."""
 
 
 def dry_run(tools: Tools, serving: Version, candidate: Version) -> None:
-    """Try it on what happened before, and write down how that went."""
+    """Try it on what happened before, and write down how that went.
+
+    Where nothing ran well on the version that serves yet, that is what ran on the one before.
+    """
     with tools.transaction("skill-stage") as scope:
         promotion.stage(scope, candidate.skill_id, candidate, "dry_run")
         past = runs.completed(scope, serving.id, PAST_RUNS)
+        last = runs.last_completed(scope, candidate.skill_id)
+        if not past and last is not None:
+            past = runs.completed(scope, last.version_id, PAST_RUNS)
+        against = versions.get(scope, past[0].version_id).number if past else serving.number
     trial = tools.rehearse(candidate, past, live=False)
     with tools.transaction("skill-stage") as scope:
-        facts: dict[str, Any] = {"dry_run": {**_known(trial), "against": serving.number}}
+        facts: dict[str, Any] = {"dry_run": {**_known(trial), "against": against}}
         promotion.stage(scope, candidate.skill_id, candidate, "dry_run", **facts)
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from core.database import Scope
 from core.errors import ConflictError, RefusedError
-from skills import book, promotion, versions
+from skills import book, grants, promotion, versions
 from skills.book import Skill
 from skills.versions import Version
 
@@ -39,7 +39,8 @@ def rollback(scope: Scope, stem: str, by: str, to: int | None = None) -> Skill:
 
     What the file holds is then not taken again until it holds something else, and what served since the chosen version
     did serves again only by a person's word: no failure brings it back. Raises ConflictError when nothing
-    served before, RefusedError for a version that was never live.
+    served before, or for a version that asks for what nobody grants any longer; RefusedError for one that was never
+    live.
     """
     del by
     skill = promotion.locked(scope, stem)
@@ -51,6 +52,11 @@ def rollback(scope: Scope, stem: str, by: str, to: int | None = None) -> Skill:
         raise ConflictError(f"{stem} is disabled: enable it first", state=skill.status)
     current = versions.get(scope, skill.version_id)
     target = _target(scope, skill, current, to)
+    if missing := grants.missing(scope, stem, grants.wanted(target.manifest, target.functions)):
+        wants = ", ".join(grants.says(one) for one in missing)
+        raise ConflictError(
+            f"nobody grants what version {target.number} asks for ({wants}): save it again, to be asked"
+        )
     candidate = versions.get(scope, skill.candidate_id) if skill.candidate_id is not None else None
     held = skill.refused_sha or (candidate.sha if candidate is not None else current.sha)
     if candidate is not None:
@@ -61,12 +67,17 @@ def rollback(scope: Scope, stem: str, by: str, to: int | None = None) -> Skill:
 
 
 def delete(scope: Scope, stem: str, by: str) -> Skill:
-    """Take it away for good: no new runs, and its file goes. Raises RefusedError for a shipped one."""
+    """Take it away for good: no new runs, its file goes, and nothing that was granted to it holds.
+
+    Raises RefusedError for a shipped one.
+    """
     del by
     skill = book.get(scope, stem)
     if skill.origin == "shipped":
         raise RefusedError(f"{stem} is shipped with Loopwright: disable it")
-    return retire(scope, stem)
+    after = retire(scope, stem)
+    grants.forget(scope, stem)
+    return after
 
 
 def retire(scope: Scope, stem: str, *, file_gone: bool = False) -> Skill:

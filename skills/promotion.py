@@ -9,7 +9,7 @@ from core.bells import Bell
 from core.database import Scope
 from core.events import SkillQuarantined
 from runtime import cards, notices
-from skills import authors, book, grants, lifecycle, runs, versions
+from skills import authors, book, former, grants, lifecycle, runs, versions
 from skills.book import Skill
 from skills.lifecycle import Facts, Trial
 from skills.problem import Problem
@@ -28,7 +28,7 @@ def facts_of(
         enabled=skill.enabled,
         missing=grants.missing(scope, skill.id, grants.wanted(version.manifest, version.functions)),
         must_ask=always_ask and version.author == "agent" and not known.get("approved"),
-        has_history=skill.serves and skill.version_id is not None and runs.has_ended(scope, skill.version_id),
+        has_history=skill.serves and runs.has_ended(scope, skill.id),
         dry_run=_trial(known.get("dry_run")),
         shadow=_trial(known.get("shadow")) or Trial(),
         shadow_runs=shadow_runs,
@@ -57,8 +57,8 @@ def offer(scope: Scope, stem: str, version: Version) -> Skill:
     if skill.candidate_id not in {None, version.id}:
         drop_candidate(scope, skill)
     if skill.status == "retired" and version.id != skill.version_id:
-        # Only the name is the same: what a person granted was for what is gone.
-        grants.forget(scope, stem)
+        # Only the name is the same.
+        former.leave_behind(scope, stem)
     facts = dict.fromkeys(("dry_run", "shadow", "canary", "approved", "card_id"))
     versions.stage(scope, version.id, "checked", **facts)
     status = "checking" if skill.status in {"refused", "waiting", "retired"} else skill.status

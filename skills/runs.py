@@ -214,20 +214,18 @@ def of_skill(
 
 def completed(scope: Scope, version_id: str, limit: int) -> list[SkillRun]:
     """The newest runs of a version that ended well: what a change to it is tried on."""
-    query = scope.select(skill_runs).where(
-        skill_runs.c.version_id == version_id,
-        skill_runs.c.status == "completed",
-        skill_runs.c.stage != SKIPPED,
-        _is_no_handler(),
-    )
-    newest = query.order_by(skill_runs.c.ended_at.desc(), skill_runs.c.run_id.desc()).limit(limit)
-    return [_run(row) for row in scope.rows(newest)]
+    return _well(scope, skill_runs.c.version_id == version_id, limit)
 
 
-def has_ended(scope: Scope, version_id: str) -> bool:
-    """Whether any run of this version has ended: it then has a history."""
+def last_completed(scope: Scope, stem: str) -> SkillRun | None:
+    """The newest run of a skill that ended well, on whichever of its versions."""
+    return next(iter(_well(scope, _of_this_life(scope, stem), 1)), None)
+
+
+def has_ended(scope: Scope, stem: str) -> bool:
+    """Whether any run of this skill has ended: it then has a history."""
     query = scope.select(skill_runs.c.run_id).where(
-        skill_runs.c.version_id == version_id,
+        _of_this_life(scope, stem),
         skill_runs.c.status.in_(("completed", "failed")),
         skill_runs.c.stage.not_in(_NEVER_RAN),
     )
@@ -294,6 +292,21 @@ def kept(value: Any) -> Any:
 def is_cut(value: Any) -> bool:
     """Whether of what was kept there may be no more than the beginning."""
     return isinstance(value, Mapping) and value.get("cut") is True and "beginning" in value
+
+
+def _well(scope: Scope, of: sa.ColumnElement[bool], limit: int) -> list[SkillRun]:
+    ended_well = (skill_runs.c.status == "completed") & (skill_runs.c.stage != SKIPPED)
+    query = scope.select(skill_runs).where(of, ended_well, _is_no_handler())
+    newest = query.order_by(skill_runs.c.ended_at.desc(), skill_runs.c.run_id.desc()).limit(limit)
+    return [_run(row) for row in scope.rows(newest)]
+
+
+def _of_this_life(scope: Scope, stem: str) -> sa.ColumnElement[bool]:
+    """Of the skill, and not of another one that bore its name before."""
+    gone = scope.select(skill_versions.c.id).where(
+        skill_versions.c.skill_id == stem, skill_versions.c.stage == "retired"
+    )
+    return (skill_runs.c.skill_id == stem) & skill_runs.c.version_id.not_in(gone)
 
 
 def _is_no_handler() -> sa.ColumnElement[bool]:

@@ -130,7 +130,7 @@ def test_a_daily_schedule_begins_once_a_local_date_whatever_the_engine_does(
         refused = runs.find(scope, "run_2")
         assert refused is not None
         assert (refused.stage, runs.rates(scope, "daily", refused.began_at - timedelta(days=1)).ended) == ("skipped", 0)
-        assert not runs.has_ended(scope, refused.version_id)
+        assert not runs.has_ended(scope, "daily")
     # A second daily schedule of the function, or this one at a later hour, has its own run of the date.
     evening, later = "TZ=America/New_York 30 20 * * *", first + timedelta(hours=19)
     assert called(skills, clock, evening, "run_4", later).status_code == 206

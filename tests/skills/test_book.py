@@ -106,6 +106,42 @@ def test_another_skill_of_an_old_name_inherits_no_grants(store: Store) -> None:
         assert grants.granted(scope, "x") == frozenset()
 
 
+def test_nothing_of_another_skill_of_an_old_name_comes_back_by_itself(store: Store) -> None:
+    # Given a skill of two versions with a history, taken away, and another one that bears its name
+    with store.database.transaction(store.workspace_id) as scope:
+        first = live(scope, "x", "1")
+        run(scope, live(scope, "x", "2"), "r1", "completed")
+        control.delete(scope, "x", "person")
+        other = live(scope, "x", "3")
+        assert not runs.has_ended(scope, "x")
+        assert runs.last_completed(scope, "x") is None
+        # When that fails, then nothing serves in its place
+        assert _fails(scope, other, "r2", "r3", "r4").status == "quarantined"
+        assert versions.get(scope, first.id).stage == "retired"
+
+
+def test_what_a_person_took_away_holds_nothing_when_it_comes_back(store: Store) -> None:
+    with store.database.transaction(store.workspace_id) as scope:
+        first = saved(scope, "x", "1", hosts=["a:1"])
+        promotion.wait(scope, "x", first, ("host:a:1",))
+        _answer(scope, store, "grant")
+        promotion.activate(scope, "x", first)
+        control.delete(scope, "x", "person")
+        assert grants.granted(scope, "x") == frozenset()
+
+
+def test_nobody_goes_back_to_a_version_whose_permissions_are_gone(store: Store) -> None:
+    with store.database.transaction(store.workspace_id) as scope:
+        first = saved(scope, "x", "1", hosts=["a:1"])
+        promotion.wait(scope, "x", first, ("host:a:1",))
+        _answer(scope, store, "grant")
+        promotion.activate(scope, "x", first)
+        control.delete(scope, "x", "person")
+        live(scope, "x", "2")
+        with pytest.raises(ConflictError, match=r"version 1 asks for \(reach a:1\)"):
+            control.rollback(scope, "x", "person", 1)
+
+
 def test_refused_is_refused_and_may_be_asked_again_by_a_new_save(store: Store) -> None:
     with store.database.transaction(store.workspace_id) as scope:
         version = saved(scope, "x", "1", spend=True)
@@ -233,14 +269,14 @@ def test_a_run_keeps_its_version_and_ends_once(store: Store) -> None:
         }
         assert runs.began(scope, run_id="r1", **named).version_id == one.id
         assert runs.pinned(scope, one.id)
-        assert not runs.has_ended(scope, one.id)
+        assert not runs.has_ended(scope, one.skill_id)
         assert runs.ended(scope, "r1", "completed", output={"a": 1}, attempts=2)
         assert not runs.ended(scope, "r1", "failed")
         assert not runs.pinned(scope, one.id)
         kept = runs.find(scope, "r1")
         assert kept is not None
         assert (kept.status, kept.output, kept.attempts) == ("completed", {"a": 1}, 2)
-        assert runs.has_ended(scope, one.id)
+        assert runs.has_ended(scope, one.skill_id)
 
 
 def test_quiet_runs_rates_and_large_outputs(store: Store) -> None:
@@ -281,7 +317,7 @@ def test_a_run_that_was_skipped_counts_nowhere(store: Store) -> None:
         # A run of its own that says such a thing is a run like any other.
         run(scope, tried, "own", None)
         runs.ended(scope, "own", "completed", output={"skipped": "nothing to do"})
-        assert runs.has_ended(scope, tried.id)
+        assert runs.has_ended(scope, tried.skill_id)
         assert runs.completed(scope, tried.id, 5) != []
 
 

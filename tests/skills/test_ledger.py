@@ -163,10 +163,11 @@ def test_a_run_that_was_never_called_for_counts_to_the_version_of_its_time_and_s
     late = run_id(store.clock.now())
     told(store, late, "failed", error=UNREACHABLE)
     assert row(store, late).version_id == two.id
+    with store.database.reading(store.workspace_id) as scope:
+        assert not runs.has_ended(scope, "watch")
     begun(store, two, "seen", status="failed")
     with store.database.transaction(store.workspace_id) as scope:
         assert runs.failed_in_a_row(scope, two.id, "work", 9) == 1
-        assert not runs.has_ended(scope, one.id)
         assert book.get(scope, "watch").status == "active"
         assert runs.rates(scope, "watch", START).failed == FAILURES + 3
 

@@ -1,0 +1,66 @@
+"""A skill has a history as long as it is the same skill: across a person's edits, and not across its deletion."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from app.bootstrap import PERSON_ID
+from sidecar.tools import Rules
+from skills import control, versions
+from tests.sidecar.beside import shelf_beside
+from tests.sidecar.test_moves import announced, fate_of, ran, serving_id
+from tests.support.engines import RunningEngine
+from tests.support.sidecar import RunningSidecar, hello
+from tests.support.waiting import until
+
+pytestmark = [pytest.mark.long, pytest.mark.engines("embedded")]
+
+
+@pytest.fixture(scope="module")
+def skills(any_engine: RunningEngine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSidecar]:
+    rules = Rules(canary_runs=2, shadow_runs=1, failures=2)
+    with shelf_beside(any_engine, tmp_path_factory.mktemp("home"), rules=rules) as running:
+        yield running
+
+
+def test_a_file_that_is_put_back_after_its_skill_was_deleted_serves_again(skills: RunningSidecar) -> None:
+    text = hello(1, "back/asked")
+    skills.save("back", text)
+    skills.live("back", 1)
+    with skills.writing() as scope:
+        control.delete(scope, "back", PERSON_ID)
+    until("its file gone", lambda: not (skills.folder / "back.py").exists(), 30)
+    time.sleep(1)
+    skills.save("back", text)
+    skills.live("back", 1, 20)
+    assert (skills.folder / "back.py").read_text() == text
+
+
+def test_a_skill_that_ran_for_long_has_a_history_though_a_person_saved_it_just_now(skills: RunningSidecar) -> None:
+    skills.save("aged", hello(1, "aged/asked"))
+    skills.live("aged", 1)
+    ran(skills, "aged", 1)
+    skills.save("aged", hello(2, "aged/asked"))
+    skills.live("aged", 2)
+    sha = announced(skills, "aged", hello(3, "aged/asked"), serving_id(skills, "aged"))
+    until("the trial", lambda: fate_of(skills, "aged", sha).state == "shadow", 20)
+    assert skills.skill("aged")["version"] == 2
+
+
+def test_no_failure_brings_back_what_served_before_the_skill_was_taken_away(skills: RunningSidecar) -> None:
+    for value in (1, 2):
+        skills.save("anew", hello(value, "anew/asked"))
+        skills.live("anew", value)
+    with skills.writing() as scope:
+        control.delete(scope, "anew", PERSON_ID)
+    until("its file gone", lambda: not (skills.folder / "anew.py").exists(), 30)
+    skills.save("anew", hello(3, "anew/asked").replace("lambda: VALUE", "lambda: 1 // 0").replace("=2", "=0"))
+    skills.live("anew", 3)
+    ran(skills, "anew", 1, "failed")
+    ran(skills, "anew", 2, "failed")
+    until("the end of its service", lambda: skills.skill("anew")["status"] == "quarantined", 20)
+    with skills.reading() as scope:
+        assert versions.by_number(scope, "anew", 3).stage == "quarantined"
