@@ -38,6 +38,7 @@ from app.web.pages.thread import thread_page
 from app.web.pages.view import prepare_templates
 from app.web.parts import WebParts
 from app.web.problems import register_problems
+from app.web.run_owner import RunOwners
 from app.web.stream.hub import Hub
 
 HUB = "loopwright_hub"
@@ -75,13 +76,14 @@ def hub_of(app: Flask) -> Hub:
 
 
 def _doors(parts: WebParts, hub: Hub) -> Sequence[Door]:
+    owners = RunOwners(parts)
     return (
         messages_api(parts),
         tasks_api(parts),
         cards_api(parts),
         objects_api(parts),
         generations_api(parts),
-        runs_api(parts),
+        runs_api(parts, owners),
         skills_api(parts),
         skill_reviews_api(parts),
         memory_api(parts),
@@ -93,7 +95,7 @@ def _doors(parts: WebParts, hub: Hub) -> Sequence[Door]:
         objects_pages(parts),
         skills_pages(parts),
         memory_page(parts),
-        runs_pages(parts),
+        runs_pages(parts, owners),
         settings_page(parts),
         sign_out(parts),
     )

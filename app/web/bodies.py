@@ -62,7 +62,7 @@ def _place(loc: tuple[int | str, ...]) -> str:
 
 def _parse(raw: bytes) -> Any:
     try:
-        return json.loads(raw.decode("utf-8"), parse_constant=_no_constant)
+        return json.loads(raw.decode("utf-8"), parse_constant=_no_constant, object_pairs_hook=_each_once)
     except UnicodeDecodeError as error:
         raise UnreadableError(f"the body is not UTF-8: byte {error.start} begins no character") from None
     except ValueError as error:
@@ -71,6 +71,16 @@ def _parse(raw: bytes) -> Any:
 
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON number")
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    # Readers disagree on which of two counts, and a proxy that looked at one would let the other through.
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{twice[:40]!r} stands twice in one object")
+    return found
 
 
 def _refuse_unstorable(value: Any, place: str = "") -> None:

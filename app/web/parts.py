@@ -32,6 +32,10 @@ class RunHistory(Protocol):
         """One run with its steps; raises NotFoundError."""
         ...
 
+    def event(self, run_id: str) -> Any:
+        """The event that began a run; None where the engine does not know it."""
+        ...
+
 
 class WebParts(Protocol):
     """The parts of the product that this process uses."""

@@ -85,6 +85,13 @@ class RunHistory:
         run = self.run(run_id)
         return asdict(run) | {"steps": [asdict(step) for step in run.steps]}
 
+    def event(self, run_id: str) -> Any:
+        """The event that began a run; None where the engine does not know it."""
+        try:
+            return self._first_event(self._data(f"/v1/runs/{run_id}"))
+        except NotFoundError:
+            return None
+
     def page(
         self,
         function: str | None = None,

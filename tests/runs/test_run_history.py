@@ -87,6 +87,9 @@ def test_lists_are_narrowed_and_paged(any_engine: RunningEngine) -> None:
         assert count(since="2030-01-01T00:00:00Z") == 0
         assert count(since="2020-01-01T00:00:00+02:00") == 9
         assert count(function="held", status="cancelled") == 0
+        held = history.list(function="many/held")["items"]
+        events = [history.event(run["id"]) for run in held]
+        assert sorted((event["name"], event["data"]["n"]) for event in events) == [("many/go", n) for n in range(3)]
 
         seen: list[str] = []
         cursor: str | None = None
@@ -106,6 +109,7 @@ def test_what_is_not_there_is_not_found(any_engine: RunningEngine) -> None:
     for run_id in ("01M8KXSMFPKEEEPYWBN6CX2N6J", "nothing", "../apps", ""):
         with pytest.raises(NotFoundError):
             history.get(run_id)
+        assert history.event(run_id) is None
     with pytest.raises(InvalidError):
         history.list(status="happy")
 

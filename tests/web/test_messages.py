@@ -49,6 +49,7 @@ def test_a_message_is_stored_before_it_is_answered(site: Site, text: str) -> Non
         (b'{"text": NaN}', 400, "NaN"),
         (b"\xff\xfe", 400, "UTF-8"),
         (b"[" * 20_000, 400, "nested"),
+        (b'{"text": "a", "text": "b"}', 400, "'text' stands twice"),
         (b'{"text": "a\\u0000b"}', 422, "NUL"),
         (b'{"text": "a\\ud800b"}', 422, "surrogate"),
         (b'{"text": 7}', 422, "text"),

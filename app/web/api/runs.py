@@ -10,6 +10,7 @@ from flask import Response, jsonify, request
 from app.web import paging
 from app.web.endpoints import Door
 from app.web.parts import WebParts
+from app.web.run_owner import RunOwners
 from core.errors import InvalidError
 from core.identity import Speaker
 from core.orchestrator.run_history import RunDetail, RunPage
@@ -19,14 +20,14 @@ STATUSES = ("queued", "running", "completed", "failed", "cancelled")
 MOST = 100
 
 
-def runs_api(parts: WebParts) -> Door:
+def runs_api(parts: WebParts, owners: RunOwners) -> Door:
     door = Door(parts, "runs_api")
 
     def list_runs(speaker: Speaker) -> Response:
-        return jsonify(runs_page(parts))
+        return jsonify(runs_page(parts, owners, speaker))
 
     def get_run(speaker: Speaker, run_id: str) -> Response:
-        return jsonify(parts.runs.get(run_id))
+        return jsonify(owners.get(speaker, run_id))
 
     door.serves(
         "GET",
@@ -47,12 +48,14 @@ def runs_api(parts: WebParts) -> Door:
     return door
 
 
-def runs_page(parts: WebParts) -> dict[str, Any]:
+def runs_page(parts: WebParts, owners: RunOwners, speaker: Speaker) -> dict[str, Any]:
     """`{items, next}` for this request's query.
 
-    With a filter a page may hold fewer than were asked for, even none, while `next` goes on.
+    With a filter, or where there are several workspaces, a page may hold fewer than were asked for, even none, while
+    `next` goes on.
     """
-    return listed(parts, cursor=request.args.get("cursor") or None, limit=min(paging.page_size(), MOST))
+    page = listed(parts, cursor=request.args.get("cursor") or None, limit=min(paging.page_size(), MOST))
+    return page | {"items": owners.only(speaker, page["items"])}
 
 
 def listed(parts: WebParts, *, cursor: str | None, limit: int) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from app.web.api.runs import STATUSES, listed
 from app.web.endpoints import Door
 from app.web.pages.view import page
 from app.web.parts import WebParts
+from app.web.run_owner import RunOwners
 from core.database import Scope
 from core.errors import UnavailableError
 from core.identity import Speaker
@@ -19,19 +20,19 @@ from core.identity import Speaker
 MOST_READ = 10
 
 
-def runs_pages(parts: WebParts) -> Door:
+def runs_pages(parts: WebParts, owners: RunOwners) -> Door:
     door = Door(parts, "runs_pages")
 
-    def every() -> dict[str, Any]:
+    def every(speaker: Speaker) -> dict[str, Any]:
         shown = {name: request.args.get(name, "") for name in ("status", "function", "since", "limit")}
         try:
-            runs, following = _a_page(parts)
+            runs, following = _a_page(parts, owners, speaker)
         except UnavailableError as error:
             return {"runs": [], "next": None, "away": str(error), "statuses": STATUSES, **shown}
         return {"runs": runs, "next": following, "away": None, "statuses": STATUSES, **shown}
 
-    def one(run_id: str) -> dict[str, Any]:
-        return {"run": parts.runs.get(run_id)}
+    def one(speaker: Speaker, run_id: str) -> dict[str, Any]:
+        return {"run": owners.get(speaker, run_id)}
 
     page(door, "/runs", "runs.html", _no_rows, beyond=every)
     page(door, "/runs/<run_id>", "run.html", _no_rows, beyond=one)
@@ -43,13 +44,13 @@ def _no_rows(scope: Scope, speaker: Speaker, **arguments: str) -> dict[str, Any]
     return {}
 
 
-def _a_page(parts: WebParts) -> tuple[list[Any], str | None]:
+def _a_page(parts: WebParts, owners: RunOwners, speaker: Speaker) -> tuple[list[Any], str | None]:
     """Runs that fit, and where the earlier ones begin. An engine's filtered page may be empty, so several are read."""
     found: list[Any] = []
     cursor, size = request.args.get("cursor") or None, paging.page_size()
     for _ in range(MOST_READ):
         answer = listed(parts, cursor=cursor, limit=size)
-        found += answer["items"]
+        found += owners.only(speaker, answer["items"])
         cursor = answer["next"]
         if cursor is None or len(found) >= size:
             break

@@ -32,7 +32,8 @@ NAVIGATION = (
 def page(door: Door, path: str, template: str, fill: Fill, *, beyond: Beyond | None = None) -> None:
     """A page at `path`; `fill(scope, speaker, **arguments)` answers what its template shows.
 
-    What somebody else has to say is in `beyond(**arguments)`: after the rows are read, so that no transaction waits.
+    What somebody else has to say is in `beyond(speaker, **arguments)`: after the rows are read, so that no transaction
+    waits.
     """
 
     def show(speaker: Speaker, **arguments: str) -> Response:
@@ -50,7 +51,7 @@ def shown(
         seq = newest_seq(scope)
         filled = fill(scope, speaker, **arguments)
     if beyond is not None:
-        filled = {**filled, **beyond(**arguments)}
+        filled = {**filled, **beyond(speaker, **arguments)}
     answer = make_response(
         render_template(
             template,

@@ -79,12 +79,20 @@ class SkillShape(OnItsWay):
     updated_at: Moment
 
 
+class BroughtBack(TypedDict):
+    author: str
+    reason: str
+
+
 class SkillVersion(TypedDict):
+    """`brought_back` tells who saved the text of this older version again, and why."""
+
     version: int
     hash: str
     author: str
     author_ref: str | None
     reason: str
+    brought_back: BroughtBack | None
     stage: str
     trials: list[TrialShape]
     created_at: Moment
@@ -128,6 +136,7 @@ def version_shape(scope: Scope, version: Version) -> SkillVersion:
         "author": version.author,
         "author_ref": version.author_ref,
         "reason": version.reason,
+        "brought_back": _brought_back(version),
         "stage": version.stage,
         "trials": trial_shapes(scope, version),
         "created_at": moment(version.created_at),
@@ -152,6 +161,11 @@ def _run(run: SkillRun, version: int | None) -> SkillRunShape:
         "started_at": moment(run.began_at),
         "ended_at": moment(run.ended_at),
     }
+
+
+def _brought_back(version: Version) -> BroughtBack | None:
+    brought = version.stage_facts.get("brought")
+    return None if brought is None else {"author": brought["author"], "reason": brought["reason"]}
 
 
 def _candidate(version: Version | None) -> Candidate | None:

@@ -54,6 +54,9 @@ class ListedRuns:
             raise NotFoundError(f"no run {run_id}")
         return self.runs[run_id]
 
+    def event(self, run_id: str) -> Any:
+        return self.get(run_id)["event"]
+
 
 @dataclass(frozen=True)
 class Parts:
