@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import os
+import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -11,6 +13,10 @@ from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver, ObservedWatch
 
 _log = logging.getLogger(__name__)
+
+
+_Place = tuple[int, int]
+"""Device and inode: a watch stays with the folder it was set on, wherever that goes."""
 
 
 class Observing:
@@ -22,7 +28,7 @@ class Observing:
         self._folders = tuple(folders)
         self._handler = handler
         self._observer: BaseObserver | None = None
-        self._watches: dict[Path, ObservedWatch] = {}
+        self._watches: dict[Path, tuple[ObservedWatch, _Place]] = {}
         self._trouble = ""
 
     @property
@@ -30,10 +36,15 @@ class Observing:
         """Why something that is there was not watched when this was last renewed; empty when all was."""
         return self._trouble
 
-    def renew(self) -> None:
-        """Watch what is there now: a watch stays with the folder it was set on, wherever that goes.
+    @property
+    def is_stale(self) -> bool:
+        """Whether another folder is by now where one was watched."""
+        return any(_place(path) not in (None, place) for path, (_, place) in self._watches.items())
 
-        Never raises. The system has watches for so many folders and no more; its refusal is said once.
+    def renew(self) -> None:
+        """Watch what is there now. Never raises.
+
+        The system has watches for so many folders and no more; its refusal is said once.
         """
         refusals = list(self._renew())
         trouble = "; ".join(refusals)
@@ -57,18 +68,22 @@ class Observing:
         for parent in sorted({folder.parent for folder in self._folders}):
             try:
                 parent.mkdir(parents=True, exist_ok=True)
-                if parent not in self._watches:
-                    self._watches[parent] = observer.schedule(self._handler, str(parent))
+                self._watch(observer, parent)
             except OSError as error:
                 yield f"{parent}: {error}"
         for folder in self._folders:
-            if (old := self._watches.pop(folder, None)) is not None:
-                observer.unschedule(old)
             try:
-                if folder.is_dir():
-                    self._watches[folder] = observer.schedule(self._handler, str(folder))
+                self._watch(observer, folder)
             except OSError as error:
                 yield f"{folder}: {error}"
+
+    def _watch(self, observer: BaseObserver, path: Path) -> None:
+        """Raises OSError where the system refuses."""
+        if (before := self._watches.pop(path, None)) is not None:
+            observer.unschedule(before[0])
+        if (place := _place(path)) is not None:
+            # With a slash at its end a link stands for the folder that it leads to.
+            self._watches[path] = (observer.schedule(self._handler, f"{path}{os.sep}"), place)
 
     def _running(self) -> BaseObserver:
         if self._observer is None:
@@ -76,3 +91,12 @@ class Observing:
             observer.start()
             self._observer = observer
         return self._observer
+
+
+def _place(path: Path) -> _Place | None:
+    """None where there is no folder."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino) if stat.S_ISDIR(found.st_mode) else None

@@ -97,15 +97,18 @@ class FolderWatch(FileSystemEventHandler):
     def on_any_event(self, event: FileSystemEvent) -> None:
         if event.event_type not in _CHANGES:
             return
-        paths = [str(path) for path in (event.src_path, event.dest_path) if path]
+        paths = [str(Path(os.fsdecode(path))) for path in (event.src_path, event.dest_path) if path]
         for path in paths:
             if self._is_skill(path):
                 is_open = _CLOSES_ARE_TOLD and event.event_type in _WRITING and _may_be_open(path)
                 self._note([path], self._settle, closed=not is_open)
-        if event.event_type == EVENT_TYPE_MOVED and self._is_skill(str(event.dest_path)):
-            self._note([str(event.dest_path)], _SWIFT, whole=True)
+        if event.event_type == EVENT_TYPE_MOVED and self._is_skill(paths[-1]):
+            self._note([paths[-1]], _SWIFT, whole=True)
         if event.event_type != EVENT_TYPE_MODIFIED:
             self._note((path for path in paths if path in self._paths), self._settle)
+        if event.event_type == EVENT_TYPE_DELETED:
+            # With a folder's parent goes what would tell that it is back.
+            self._note((path for path in self._paths if str(Path(path).parent) in paths), self._settle)
 
     def _is_skill(self, path: str) -> bool:
         return str(Path(path).parent) in self._paths and is_skill_name(Path(path).name)
@@ -125,7 +128,8 @@ class FolderWatch(FileSystemEventHandler):
     def _run(self, seen: Stamps) -> None:
         renewed = time.monotonic()
         while (due := self._due(self._blind if self._observing.trouble else self._glance)) is not None:
-            if due & self._paths or (self._observing.trouble and time.monotonic() - renewed > _RENEW_SECONDS):
+            moved = bool(due & self._paths) or self._observing.is_stale
+            if moved or (self._observing.trouble and time.monotonic() - renewed > _RENEW_SECONDS):
                 self._observing.renew()
                 renewed = time.monotonic()
             now = stamps(self._folders)

@@ -13,7 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from watchdog.events import FileSystemEvent, FileSystemEventHandler
 
+from sidecar.observing import Observing
 from sidecar.watching import FolderWatch
 from tests.support.waiting import until
 
@@ -33,10 +35,10 @@ class Looks:
 
 
 @contextmanager
-def watching(folder: Path, *, idle: float = 60.0, longest: float = 60.0) -> Iterator[Looks]:
+def watching(folder: Path, *, idle: float = 60.0, longest: float = 60.0, glance: float = 60.0) -> Iterator[Looks]:
     folder.mkdir()
     looks = Looks()
-    watch = FolderWatch([folder], looks, idle=idle, longest=longest)
+    watch = FolderWatch([folder], looks, idle=idle, longest=longest, glance=glance)
     watch.start()
     try:
         yield looks
@@ -108,6 +110,73 @@ def test_a_file_that_stays_open_is_looked_at_in_the_end(tmp_path: Path) -> None:
     folder = tmp_path / "skills"
     with watching(folder, idle=0.1) as looks, (folder / "open.py").open("w"):
         until("it is looked at", lambda: looks.seen and not looks.seen[-1][1], 20)
+
+
+def away_and_back(folder: Path) -> None:
+    folder.parent.rename(folder.parent.with_name("away"))
+    folder.parent.with_name("away").rename(folder.parent)
+
+
+def made_anew(folder: Path) -> None:
+    shutil.rmtree(folder.parent)
+    folder.mkdir(parents=True)
+
+
+def replaced(folder: Path) -> None:
+    copy = folder.parent.with_name("copy")
+    shutil.copytree(folder.parent, copy)
+    shutil.rmtree(folder.parent)
+    copy.rename(folder.parent)
+
+
+def became_a_link(folder: Path) -> None:
+    folder.rename(folder.with_name("real"))
+    folder.symlink_to(folder.with_name("real"))
+
+
+def leads_elsewhere(folder: Path) -> None:
+    became_a_link(folder)
+    folder.with_name("other").mkdir()
+    folder.with_name("link").symlink_to(folder.with_name("other"))
+    os.replace(folder.with_name("link"), folder)
+
+
+@pytest.mark.parametrize("change", [away_and_back, made_anew, replaced, became_a_link, leads_elsewhere])
+def test_a_folder_is_watched_whatever_became_of_the_one_before(tmp_path: Path, change: Callable[[Path], None]) -> None:
+    folder = tmp_path / "home" / "skills"
+    folder.parent.mkdir()
+    with watching(folder) as looks:
+        change(folder)
+        time.sleep(0.5)
+        for number in range(2):
+            looks.seen.clear()
+            (folder / f"saved_{number}.py").write_text("x = 1\n")
+            until("the save is looked at", lambda: looks.seen, 8)
+
+
+def test_a_folder_whose_parent_went_elsewhere_is_watched_in_its_place(tmp_path: Path) -> None:
+    folder = tmp_path / "home" / "skills"
+    folder.mkdir(parents=True)
+    told = threading.Event()
+
+    class Telling(FileSystemEventHandler):
+        def on_created(self, event: FileSystemEvent) -> None:
+            told.set()
+
+    observing = Observing([folder], Telling())
+    observing.renew()
+    try:
+        folder.parent.rename(tmp_path / "elsewhere")
+        stale = [observing.is_stale]
+        folder.mkdir(parents=True)
+        stale.append(observing.is_stale)
+        observing.renew()
+        assert [*stale, observing.is_stale] == [False, True, False]
+        told.clear()
+        (folder / "saved.py").write_text("x = 1\n")
+        assert told.wait(20)
+    finally:
+        observing.stop()
 
 
 def test_who_looks_may_fail_and_is_told_again(tmp_path: Path) -> None:
