@@ -39,7 +39,7 @@ def take_in(tools: Tools, processes: Processes, file: SkillFile, url: str, aband
     began = time.monotonic()
     with tools.reading() as scope:
         known = versions.by_sha(scope, file.stem, file.sha)
-        draft = drafts.find(scope, file.stem, file.sha)
+        draft = drafts.fresh(scope, file.stem, file.sha)
         _refuse_stale(scope, file.stem, draft)
         version_id = known.id if known is not None else versions.new_id(scope)
         granted = grants.granted(scope, file.stem)
@@ -130,8 +130,17 @@ def _keep(tools: Tools, file: SkillFile, draft: Draft | None, code: Code, functi
             functions=functions,
             version_id=code.version_id,
         )
-        promotion.offer(scope, file.stem, version)
+        promotion.offer(scope, file.stem, version, _brought(version, draft))
         return versions.get(scope, version.id)
+
+
+def _brought(version: Version, draft: Draft | None) -> dict[str, Any] | None:
+    """Who saved the text of an older version again; None for its author. A person's word counts for what served."""
+    if draft is not None and (draft.author, draft.author_ref) != (version.author, version.author_ref):
+        return {"author": draft.author, "author_ref": draft.author_ref, "reason": draft.reason}
+    if draft is None and version.author == "agent" and version.active_at is not None:
+        return {"author": "person", "author_ref": None, "reason": ""}
+    return None
 
 
 def _refuse_stale(scope: Scope, stem: str, draft: Draft | None) -> None:
@@ -144,7 +153,7 @@ def _refuse_stale(scope: Scope, stem: str, draft: Draft | None) -> None:
         draft.base_id,
         serving_id=skill.version_id if skill.serves else None,
         candidate_id=skill.candidate_id if candidate is not None and candidate.sha != draft.sha else None,
-        same_author=candidate is not None and candidate.author_ref == draft.author_ref,
+        same_author=candidate is not None and candidate.offered_by[1] == draft.author_ref,
     ):
         return
     base = f"version {versions.get(scope, draft.base_id).number}" if draft.base_id is not None else "no version"

@@ -64,9 +64,10 @@ def ask_no_more(scope: Scope, card_id: str) -> None:
 
 
 def _task_of(scope: Scope, version: Version) -> str | None:
-    if version.author != "agent" or version.author_ref is None:
+    author, reference = version.offered_by
+    if author != "agent" or reference is None:
         return None
     try:
-        return rows.get(scope, ledger.get_call(scope, version.author_ref).turn_id).task_id
+        return rows.get(scope, ledger.get_call(scope, reference).turn_id).task_id
     except NotFoundError:
         return None

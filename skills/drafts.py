@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from core.database import Scope
 from core.errors import RefusedError
+from skills import versions
 from skills.tables import skill_drafts
 
 EDITS_PER_DAY = 5
@@ -67,6 +68,18 @@ def find(scope: Scope, stem: str, sha: str) -> Draft | None:
     query = scope.select(skill_drafts).where(_of(stem, sha))
     row = scope.first(query.order_by(skill_drafts.c.created_at.desc(), skill_drafts.c.author_ref.desc()).limit(1))
     return None if row is None else _draft(row)
+
+
+def fresh(scope: Scope, stem: str, sha: str) -> Draft | None:
+    """Who announced the save that is being looked at; None for a person's.
+
+    What was announced before a version of this text was kept, or served last, has been that version: the same text
+    saved again without a word is a person's.
+    """
+    draft, known = find(scope, stem, sha), versions.by_sha(scope, stem, sha)
+    if draft is None or known is None or draft.source is not None:
+        return draft
+    return draft if draft.created_at > (known.active_at or known.created_at) else None
 
 
 def untaken(scope: Scope, stem: str) -> Draft | None:

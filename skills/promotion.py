@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -20,14 +21,14 @@ def facts_of(
     scope: Scope, skill: Skill, version: Version, *, always_ask: bool, canary_runs: int, shadow_runs: int
 ) -> Facts:
     """What `lifecycle.next_move` decides upon."""
-    known = version.stage_facts
+    known, (author, _) = version.stage_facts, version.offered_by
     counted = runs.counted(scope, version.id, "canary")
     return Facts(
-        author=version.author,
+        author=author,
         stage=version.stage,
         enabled=skill.enabled,
         missing=grants.missing(scope, skill.id, grants.wanted(version.manifest, version.functions)),
-        must_ask=always_ask and version.author == "agent" and not known.get("approved"),
+        must_ask=always_ask and author == "agent" and not known.get("approved"),
         has_history=skill.serves and runs.has_ended(scope, skill.id),
         dry_run=_trial(known.get("dry_run")),
         shadow=_trial(known.get("shadow")) or Trial(),
@@ -51,8 +52,11 @@ def locked(scope: Scope, stem: str) -> Skill:
     return book.locked(scope, stem)
 
 
-def offer(scope: Scope, stem: str, version: Version) -> Skill:
-    """A checked version is on its way from now on; another one that was is on its way no longer."""
+def offer(scope: Scope, stem: str, version: Version, brought: Mapping[str, Any] | None = None) -> Skill:
+    """A checked version is on its way from now on; another one that was is on its way no longer.
+
+    `brought` tells who saved the text of an older version again: `author`, `author_ref` and `reason`.
+    """
     skill = locked(scope, stem)
     if skill.candidate_id not in {None, version.id}:
         drop_candidate(scope, skill)
@@ -60,7 +64,7 @@ def offer(scope: Scope, stem: str, version: Version) -> Skill:
         # Only the name is the same.
         former.leave_behind(scope, stem)
     facts = dict.fromkeys(("dry_run", "shadow", "canary", "approved", "card_id"))
-    versions.stage(scope, version.id, "checked", **facts)
+    versions.stage(scope, version.id, "checked", **facts, brought=dict(brought) if brought is not None else None)
     status = "checking" if skill.status in {"refused", "waiting", "retired"} else skill.status
     return book.save(scope, replace(skill, status=status, candidate_id=version.id, problems=(), refused_sha=""))
 
@@ -90,7 +94,7 @@ def activate(scope: Scope, stem: str, version: Version) -> Skill:
     skill = book.locked(scope, stem)
     if skill.candidate_id != version.id or not skill.enabled:
         return skill
-    if version.author == "shipped" and skill.version_id not in {None, version.id}:
+    if version.offered_by[0] == "shipped" and skill.version_id not in {None, version.id}:
         _tell_release(scope, skill, version, versions.get(scope, str(skill.version_id)))
     return point(scope, skill, version)
 

@@ -26,7 +26,8 @@ class Version:
 
     `functions` are as they are registered, but for the address. `stage` is how far it came (`superseded`: another
     serves in its place, `rolled_back`: a person chose an earlier one over it), and `stage_facts` what is
-    known of that: `dry_run`, `shadow`, `canary`, `asked` (cards), `restored` (by a quarantine of its successor).
+    known of that: `dry_run`, `shadow`, `canary`, `asked` (cards), `restored` (by a quarantine of its successor),
+    `brought` (back by somebody who saved the same text again).
     """
 
     id: str
@@ -44,6 +45,12 @@ class Version:
     stage_facts: Mapping[str, Any]
     created_at: datetime
     active_at: datetime | None
+
+    @property
+    def offered_by(self) -> tuple[str, str | None]:
+        """Author and reference of whoever offered this text last: its author, unless somebody brought it back."""
+        brought = self.stage_facts.get("brought")
+        return (self.author, self.author_ref) if brought is None else (brought["author"], brought["author_ref"])
 
     @property
     def function_ids(self) -> tuple[str, ...]:

@@ -95,7 +95,7 @@ def _change_of(scope: Scope, before: Review, serving: Version | None) -> Version
     """The version that came of an earlier review's proposal and served; None when none has."""
     known = versions.listing(scope, before.skill_id, limit=50)
     for version in known if serving is not None else ():
-        if version.created_at < before.at or version.active_at is None:
+        if version.active_at is None or version.active_at < before.at:
             continue
         task = task_behind(scope, version)
         if task is not None and task.id == before.task_id:

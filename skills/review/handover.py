@@ -61,13 +61,14 @@ def as_data(data: Mapping[str, Any]) -> str:
 
 
 def task_behind(scope: Scope, version: Version) -> Task | None:
-    """The task whose call wrote a version; None for a person's, or when that is not known."""
-    if version.author != "agent" or not version.author_ref:
+    """The task whose call wrote a version, or brought it back; None for a person's, or when that is not known."""
+    author, reference = version.offered_by
+    if author != "agent" or not reference:
         return None
     row = scope.first(
-        scope.select(turns.c.task_id, calls.c.id).where(turns.c.id == calls.c.turn_id, calls.c.id == version.author_ref)
+        scope.select(turns.c.task_id, calls.c.id).where(turns.c.id == calls.c.turn_id, calls.c.id == reference)
     )
-    task_id = str(row.task_id) if row is not None else version.author_ref
+    task_id = str(row.task_id) if row is not None else reference
     try:
         return tasks.get(scope, task_id)
     except NotFoundError:

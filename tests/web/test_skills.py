@@ -95,6 +95,66 @@ def test_a_candidate_shows_beside_what_serves(site: Site) -> None:
     assert shown["candidate"] == {"version": 2, "stage": "canary"}
 
 
+def test_how_a_version_was_tried_is_shown_with_what_it_was_compared_with(site: Site) -> None:
+    # Given a change that was tried on recorded runs and beside what serves, and had one of its first runs
+    first = save(site, "LIMIT = 1\n")
+    version = save(site, "LIMIT = 2\n", live=False)
+    dry_run = {"runs": 5, "failed": "", "differences": ["run r1: it <returns> 2 instead of 1"], "against": 1}
+    beside = {"runs": 0, "failed": "", "differences": [], "against": 1, "of": 1, "since": "2026-03-02T09:00:00+00:00"}
+    with site.writing() as scope:
+        named = {"skill_id": STEM, "function_id": "look", "event": {}}
+        runs.began(scope, run_id="r1", version_id=first.id, stage="live", **named)  # type: ignore[arg-type]
+        promotion.stage(scope, STEM, version, "dry_run", dry_run=dry_run)
+        promotion.stage(scope, STEM, version, "shadow", shadow=beside)
+    waits = [trial["words"] for trial in one(site)["versions"][0]["trials"]]
+    with site.writing() as scope:
+        promotion.stage(scope, STEM, version, "canary", shadow={**beside, "runs": 1}, canary={"of": 3})
+        runs.began(scope, run_id="r2", version_id=version.id, stage="canary", **named)  # type: ignore[arg-type]
+        runs.ended(scope, "r2", "completed", attempts=1)
+
+    # Then each trial says so in words, the page with what it did otherwise, and each run says which version it is on
+    shown = one(site)
+    trials = shown["versions"][0]["trials"]
+    assert waits[1] == "shadow beside version 1, effects faked: it waits for the next run that ends"
+    assert [(trial["how"], trial["against"], trial["runs"], trial["of"], trial["failed"]) for trial in trials] == [
+        ("dry_run", 1, 5, None, None),
+        ("shadow", 1, 1, 1, None),
+        ("canary", None, 1, 3, None),
+    ]
+    assert [trial["words"] for trial in trials] == [
+        "dry run on 5 recorded runs of version 1, effects faked: it went well",
+        "shadow beside version 1, effects faked: 1 run went well",
+        "first runs of its own: 1 of 3 went well",
+    ]
+    assert trials[0]["differences"] == dry_run["differences"]
+    assert {(run["id"], run["version"], run["stage"]) for run in shown["runs"]} == {
+        ("r1", 1, "live"),
+        ("r2", 2, "canary"),
+    }
+    text = site.client.get(f"/skills/{STEM}").text
+    assert trials[2]["words"] in text
+    assert "it &lt;returns&gt; 2 instead of 1" in text
+
+    # And what failed stays to be read, whatever is saved later
+    with site.writing() as scope:
+        promotion.stage(scope, STEM, version, "dry_run", dry_run={**dry_run, "failed": "run r1: KeyError"})
+        promotion.refuse(scope, STEM, version.sha, (Problem(None, "the dry run failed", "correct it"),))
+    save(site, "LIMIT = 3\n", live=False)
+    tried = site.get(f"/api/v1/skills/{STEM}/versions/2")
+    assert (tried["stage"], tried["trials"][0]["failed"]) == ("refused", "run r1: KeyError")
+
+
+def test_who_brought_an_older_version_back_is_shown(site: Site) -> None:
+    first = save(site, "LIMIT = 1\n")
+    save(site, "LIMIT = 2\n")
+    with site.writing() as scope:
+        promotion.offer(scope, STEM, first, {"author": "agent", "author_ref": "turn:2:1", "reason": "it was too late"})
+
+    assert one(site)["versions"][1]["brought_back"] == {"author": "agent", "reason": "it was too late"}
+    assert one(site)["versions"][0]["brought_back"] is None
+    assert "brought back by the agent: " in site.client.get(f"/skills/{STEM}?version=1").text
+
+
 def test_a_person_disables_enables_and_rolls_back(site: Site) -> None:
     # Given two versions that served
     save(site, "LIMIT = 1\n")

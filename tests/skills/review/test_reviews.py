@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from datetime import timedelta
 
+from core.database import Scope
 from core.errors import ModelError
 from core.model import Message, Verdict
 from core.model_scripted import ScriptedModel
@@ -205,16 +206,22 @@ def test_the_engine_has_the_last_word_and_the_ledger_what_it_forgot(store: Store
     assert engine.asked[0] == ("skill-watch/work", "2026-03-02T09:00:00Z")
 
 
+def _call_of(scope: Scope, task_id: str) -> str:
+    """A call by which this task wrote a skill."""
+    row = scope.first(scope.select(turns.c.id).where(turns.c.task_id == task_id))
+    assert row is not None
+    call = {"id": f"{row.id}:1:0", "turn_id": row.id, "step": 1, "seq": 0, "tool": "write_skill", "effect": "write"}
+    scope.insert(calls, **call, arguments="{}", wish="", status="done", epoch=1)
+    return f"{row.id}:1:0"
+
+
 def _written_by(store: Store, task_id: str, text: str) -> Version:
     """A draft that a call of this task wrote, and that now serves."""
     with store.database.transaction(store.workspace_id) as scope:
-        row = scope.first(scope.select(turns.c.id).where(turns.c.task_id == task_id))
-        assert row is not None
-        call = {"id": f"{row.id}:1:0", "turn_id": row.id, "step": 1, "seq": 0, "tool": "write_skill", "effect": "write"}
-        scope.insert(calls, **call, arguments="{}", wish="", status="done", epoch=1)
+        call_id = _call_of(scope, task_id)
         version = saved(scope, "watch", text, "agent")
         wrote = scope.update(skill_versions).where(skill_versions.c.id == version.id)
-        scope.change(wrote.values(author_ref=f"{row.id}:1:0"))
+        scope.change(wrote.values(author_ref=call_id))
         promotion.activate(scope, "watch", version)
         tasks.set_fields(scope, task_id, status="done")
         return versions.get(scope, version.id)
@@ -251,6 +258,36 @@ def test_the_next_review_compares_the_prediction_with_what_happened(store: Store
         "Review of watch: After the last change, false alarm rate was 80% and should become 30%; "
         "it is 20% since: as predicted."
     ]
+
+
+def test_a_change_that_brings_an_older_text_back_is_compared_like_any_other(store: Store) -> None:
+    # Given a change whose alarms then come too late, and one by which the number becomes what it was
+    first = skill(store)
+    past(store, first, 8, NOISY)
+    lowered = review(store, parts(store, change(evidence=_evidence(first))))
+    second = _written_by(store, lowered.task_id or "", "SENSITIVITY = 0.5\n")
+    past(store, second, 8, ["real but too late"] * 5)
+    more = {"sensitivity": "more_sensitive", "numbers": [{"constant": "SENSITIVITY", "value": 1.0}]}
+    raised = review(store, parts(store, change(evidence=_evidence(second), **more, measure="late_rate", expected=0.2)))
+    with store.database.transaction(store.workspace_id) as scope:
+        brought = {"author": "agent", "author_ref": _call_of(scope, raised.task_id or ""), "reason": "too late"}
+        promotion.offer(scope, "watch", first, brought)
+        promotion.activate(scope, "watch", first)
+        tasks.set_fields(scope, raised.task_id or "", status="done")
+
+    # When that has served for a while
+    for n in range(6):
+        with store.database.transaction(store.workspace_id) as scope:
+            begin(scope, first, f"later{n}")
+            ask(store, scope, first, f"later{n}", "real")
+            runs.ended(scope, f"later{n}", "completed", output={}, attempts=1)
+    compared = review(store, parts(store, {"decision": "keep"}))
+
+    # Then its prediction is held against what happened since it serves again, and no older alarm counts
+    assert raised.prediction == {"measure": "late_rate", "was": 1.0, "expected": 0.2}
+    assert compared.comparison is not None
+    assert (compared.comparison["review_id"], compared.comparison["outcome"]) == (raised.id, "kept")
+    assert (compared.version_id, compared.facts["facts"]["alarms"]) == (first.id, 6)
 
 
 def test_a_proposal_for_a_persons_file_becomes_the_agents_task_which_asks_before_it_saves(store: Store) -> None:
