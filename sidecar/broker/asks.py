@@ -50,7 +50,7 @@ class EventAsk(BaseModel):
     name: str = Field(min_length=1, max_length=200)
     data: dict[str, Any] | None = None
     id: str | None = Field(None, max_length=400)
-    ts: int | None = None
+    ts: int | None = Field(None, ge=0)
 
 
 class EventsAsk(Ask):

@@ -7,6 +7,7 @@ import logging
 import os
 import socket
 import threading
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from core.errors import LoopwrightError
 from core.model_text import clean_json
 from sidecar.broker import wire
 from sidecar.broker.act import Act, Answer, Asker
-from sidecar.broker.asks import Ask, LlmAsk
+from sidecar.broker.asks import Ask, EventsAsk, LlmAsk
 from sidecar.broker.denied import Denied, Failed, Waits
 from sidecar.broker.identity import Identity
 from sidecar.broker.one_at_a_time import OneAtATime
@@ -34,6 +35,8 @@ from skills import refusals, runs
 
 _log = logging.getLogger(__name__)
 _EVENTS = "/events"
+_PAUSE_SECONDS = 0.1
+_MOST_DEPTH = 100
 
 
 @dataclass(frozen=True)
@@ -119,19 +122,24 @@ class Broker:
             return _refused(500, "the broker could not do it; its log says why", retriable=True)
 
     def _answered(self, asker: Asker, request: wire.Request) -> Answer:
+        path = _EVENTS if request.path.startswith("/e/") else request.path
+        door = self._doors.get(path)
+        # A skill that is tried counts by itself: its pretended notices keep no real one from being told.
+        who = f"{asker.identity.mode} {asker.stem}"
+        # Before anything is read of it, since that alone takes everybody's time.
+        self._pace.check(who, path if door is not None else "/")
+        self._pace.check(who, "bytes", len(request.body))
         if asker.identity.mode == "loading":
             raise Denied("loading", f"it asked for {request.path[:80]} while its file was loaded")
         if request.too_large:
             raise Denied("limit", f"a request has at most {wire.MAX_BODY} bytes, not {request.too_large}")
-        path = _EVENTS if request.path.startswith("/e/") else request.path
-        door = self._doors.get(path)
         if door is None:
             raise Failed(f"the broker has nothing at {path[:80]}", retriable=False)
         ask = _read(door.shape, request.body, events=request.path.startswith("/e/"))
         if asker.identity.mode == "live":
             self._check_run(asker)
-        # A skill that is tried counts by itself: its pretended notices keep no real one from being told.
-        self._pace.check(f"{asker.identity.mode} {asker.stem}", path)
+        if isinstance(ask, EventsAsk):
+            self._pace.check(who, "events", len(ask.events))
         door.act.check(asker, ask)
         if asker.identity.mode != "live":
             return self._pretended(door.act, asker, path, ask)
@@ -168,12 +176,16 @@ class Broker:
             raise Denied("run", f"{run.run_id} has ended")
 
     def _write_down(self, asker: Asker, denied: Denied) -> None:
-        # What a skill says stays in its line.
-        said = " ".join(str(denied).split())[:500]
-        _log.warning("skill %s was refused (%s): %s", asker.stem, denied.what, said)
         pretence = self.pretences.find(asker.stem, asker.run_id)
         if pretence is not None:
             pretence.note_refusal(str(denied))
+        if not self._pace.allows(asker.stem, "refusals"):
+            # Who goes on all the same waits for it, and neither the log nor the database hears of it.
+            time.sleep(_PAUSE_SECONDS)
+            return
+        # What a skill says stays in its line.
+        said = " ".join(str(denied).split())[:500]
+        _log.warning("skill %s was refused (%s): %s", asker.stem, denied.what, said)
         try:
             with self._database.transaction(self._workspace_id, "skill.refusal") as scope:
                 refusals.record(
@@ -191,6 +203,7 @@ class Broker:
 def _read(shape: type[Ask], body: bytes, *, events: bool) -> Ask:
     try:
         said = json.loads(clean_json(body.decode("utf-8", "replace")))
+        _check_plain(said)
         if events:
             # The SDK sends its events as they are, one or several.
             said = {"events": said if isinstance(said, list) else [said]}
@@ -201,6 +214,19 @@ def _read(shape: type[Ask], body: bytes, *, events: bool) -> Ask:
         raise Failed(f"the request is malformed: {place}: {first['msg']}", retriable=False) from None
     except (ValueError, RecursionError):
         raise Failed("the request is no JSON", retriable=False) from None
+
+
+def _check_plain(said: Any) -> None:
+    """Raises ValueError or RecursionError for numbers that JSON has not, and for what is nested deeper than anybody
+    needs: others write it down by going into it."""
+    json.dumps(said, allow_nan=False)
+    level = [said]
+    for _ in range(_MOST_DEPTH):
+        within = (one.values() if isinstance(one, dict) else one for one in level)
+        level = [one for values in within for one in values if isinstance(one, dict | list)]
+        if not level:
+            return
+    raise RecursionError
 
 
 def _said(status: int, answer: Mapping[str, Any]) -> wire.Answer:

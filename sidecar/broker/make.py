@@ -43,7 +43,7 @@ def make_broker(
         "/http": Door(asks.HttpAsk, Fetch(Outbound(addresses), SecretFiles(home))),
         "/llm": Door(asks.LlmAsk, Think(model, prices, writing)),
         "/notify": Door(asks.NotifyAsk, Tell(writing)),
-        "/events": Door(asks.EventsAsk, SendEvents(engine)),
+        "/events": Door(asks.EventsAsk, SendEvents(engine, database.clock)),
         "/ask_agent": Door(asks.AgentAsk, GiveWork(writing)),
         "/memory": Door(asks.MemoryAsk, Remember(search, workspace_id)),
         "/runs": Door(asks.RunsAsk, LookBack(reading)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import deque
+from collections import defaultdict, deque
 from dataclasses import dataclass
 
 from sidecar.broker.denied import Denied
@@ -28,7 +28,31 @@ LIMITS = {
     "/runs": Limit(120, 60),
     "/claim": Limit(600, 60),
     "/release": Limit(600, 60),
+    "/": Limit(600, 60),
+    "events": Limit(3000, 60),
+    "bytes": Limit(32 * 1024 * 1024, 60),
+    "refusals": Limit(200, 3600),
 }
+"""By door, and `/` for where there is none; and of what a request holds, or comes to, there may be many in one."""
+
+
+class _Seen:
+    """What there was within the time of a limit."""
+
+    def __init__(self) -> None:
+        self._each: deque[tuple[float, int]] = deque()
+        self._sum = 0
+
+    def forget(self, before: float) -> None:
+        while self._each and self._each[0][0] <= before:
+            self._sum -= self._each.popleft()[1]
+
+    def takes(self, amount: int, most: int, now: float) -> bool:
+        if self._sum + amount > most:
+            return False
+        self._each.append((now, amount))
+        self._sum += amount
+        return True
 
 
 class Pace:
@@ -36,15 +60,17 @@ class Pace:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._seen: dict[tuple[str, str], deque[float]] = {}
+        self._seen: defaultdict[tuple[str, str], _Seen] = defaultdict(_Seen)
 
-    def check(self, who: str, path: str) -> None:
-        """Count one request; raises Denied when there were too many."""
-        limit, now = LIMITS[path], time.monotonic()
+    def check(self, who: str, what: str, amount: int = 1) -> None:
+        """Count so many; raises Denied when those were too many, which do not count."""
+        if not self.allows(who, what, amount):
+            limit, said = LIMITS[what], f"requests {what}" if what.startswith("/") else what
+            raise Denied("limit", f"more than {limit.most} {said} within {limit.seconds:g} s")
+
+    def allows(self, who: str, what: str, amount: int = 1) -> bool:
+        limit, now = LIMITS[what], time.monotonic()
         with self._lock:
-            seen = self._seen.setdefault((who, path), deque())
-            while seen and seen[0] <= now - limit.seconds:
-                seen.popleft()
-            if len(seen) >= limit.most:
-                raise Denied("limit", f"more than {limit.most} requests {path} within {limit.seconds:g} s")
-            seen.append(now)
+            seen = self._seen[who, what]
+            seen.forget(now - limit.seconds)
+            return seen.takes(amount, limit.most, now)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from typing import Any
 
 from core import crash
+from core.clock import Clock
 from core.errors import LoopwrightError
 from core.orchestrator.engine import Engine
 from sidecar.broker import permission
@@ -14,19 +16,25 @@ from sidecar.broker.asks import EventAsk, EventsAsk
 from sidecar.broker.denied import Denied, Failed
 
 MAX_DATA = 256 * 1024
+LATEST = timedelta(days=366)
+"""An event of a later time waits for it with the engine, whatever became of the skill; so do sleeping runs at most."""
 
 
 class SendEvents:
     """Passes events on under ids of the skill's own, so that a repeat is no second event."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, clock: Clock) -> None:
         self._engine = engine
+        self._clock = clock
 
     def check(self, asker: Asker, ask: EventsAsk) -> None:
+        latest = (self._clock.now() + LATEST).timestamp() * 1000
         for event in ask.events:
             permission.send(asker.identity, event.name)
             if len(json.dumps(event.data)) > MAX_DATA:
                 raise Denied("limit", f"an event's data has at most {MAX_DATA} bytes")
+            if event.ts is not None and event.ts > latest:
+                raise Failed(f"an event's time is at most {LATEST.days} days from now", retriable=False)
 
     def has_effect(self, ask: EventsAsk) -> bool:
         del ask
