@@ -54,8 +54,8 @@ class _Loading:
                 yield from self._values.annotation(annotation)
                 if value is not None:
                     yield from self._values.look(value)
-            case ast.If(test=test) if self._is_type_checking(test):
-                return
+            case ast.If(test=test, orelse=loaded) if self._is_type_checking(test):
+                yield from self.body(loaded)
             case ast.Expr(value=ast.Call(func=ast.Call() as create, args=[_])) if self._dotted(create.func) == CREATE:
                 yield from self._values.look(create)
             case _:

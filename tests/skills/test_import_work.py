@@ -45,6 +45,7 @@ class P:
 LINES = (GOOD + GO).count("\n")
 
 RUNS = {
+    "what is not for types alone": "if typing.TYPE_CHECKING:\n    pass\nelse:\n    go()",
     "a key": "X = sorted([1], key=go)",
     "a key of max": "X = max([1], key=go)",
     "a key that is a lambda": "X = min([1], key=lambda one: one)",
