@@ -127,7 +127,8 @@ def _without_duplicate(parts: RouterParts, workspace_id: str, known: Index, deci
 
 
 def _question(rules: str, facts: dict[str, Any]) -> list[ModelMessage]:
-    told = json.dumps(facts, ensure_ascii=False, sort_keys=True)
+    # No word of a message ends them.
+    told = json.dumps(facts, ensure_ascii=False, sort_keys=True).replace("<", "\\u003c")
     return [{"role": "system", "content": rules}, {"role": "user", "content": f"<facts>\n{told}\n</facts>"}]
 
 
