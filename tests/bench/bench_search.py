@@ -27,7 +27,7 @@ from core.search.index import NoIndex
 from core.search.parts import SearchParts
 from core.search.syncing import Synced, sync
 from core.search.where import Where
-from tests.support.databases import Store, prepared
+from tests.support.databases import Store, prepared_file
 from tests.support.index_process import IndexProcess
 
 SIZES = (10, 1_000, 5_000)
@@ -45,7 +45,7 @@ def rows() -> list[dict[str, Any]]:
 
 
 def _measure(size: int, folder: Path, url: str) -> dict[str, Any]:
-    store = prepared(f"sqlite:///{folder / f'{size}.sqlite'}")
+    store = prepared_file(folder / f"{size}.sqlite")
     embedder = best_embedder()
     with_index = SearchParts(store.database, embedder, ChromaIndex(url))
     without = SearchParts(store.database, embedder, NoIndex())

@@ -11,7 +11,6 @@ import inngest
 import pytest
 
 from app.supervise.ports import free_ports
-from app.tables import whole
 from app.worker.application import create_app
 from core import leases
 from core.clock import SystemClock
@@ -19,7 +18,7 @@ from core.database import Database
 from core.orchestrator.engine import Engine
 from functions.watch import watch
 from runtime import messages
-from tests.support.databases import Store
+from tests.support.databases import Store, prepared_file
 from tests.support.engines import RunningEngine, embedded, running
 from tests.support.waiting import until
 from tests.support.wsgi import serving
@@ -31,10 +30,7 @@ LEASE = timedelta(seconds=7)
 @pytest.fixture
 def watched(tmp_path: Path) -> Iterator[Store]:
     """A workspace that nothing but the watch looks after."""
-    store = Store(f"sqlite:///{tmp_path / 'watched.sqlite'}")
-    with store.database.unscoped() as connection:
-        whole().create_all(connection)
-    store.fill()
+    store = prepared_file(tmp_path / "watched.sqlite")
     store.database.close()
     store.database = Database(store.database.url, clock=SystemClock(), bells=store.bells)
     yield store

@@ -12,7 +12,6 @@ import inngest
 import pytest
 
 from app.supervise.ports import free_ports
-from app.tables import whole
 from app.worker.application import create_app
 from core.bells import Bell
 from core.clock import SystemClock
@@ -26,7 +25,7 @@ from generation.callbacks import record_callback
 from generation.cancelling import cancel
 from generation.states import State
 from tests.generation.world import Studio, World, studio, studio_provider, world_of
-from tests.support.databases import Store
+from tests.support.databases import prepared_file
 from tests.support.engines import RunningEngine
 from tests.support.waiting import until
 from tests.support.wsgi import serving
@@ -62,10 +61,7 @@ def _live(any_engine: RunningEngine, tmp_path: Path, poll_seconds: float) -> Ite
         api_base_url=any_engine.url,
         event_api_base_url=any_engine.url,
     )
-    store = Store(f"sqlite:///{tmp_path / 'live.sqlite'}")
-    with store.database.unscoped() as connection:
-        whole().create_all(connection)
-    store.fill()
+    store = prepared_file(tmp_path / "live.sqlite")
     store.database.close()
     store.database = Database(store.database.url, clock=SystemClock(), bells=InngestBells(client))
     with ExitStack() as stack:

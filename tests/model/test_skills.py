@@ -18,7 +18,7 @@ from core.identity import HOME_WORKSPACE
 from core.model import Decision
 from core.model_openai import OpenAIModel
 from core.orchestrator.engine import Engine
-from core.tables import metadata, workspaces
+from core.tables import workspaces
 from skills import book, drafts, promotion, versions
 from skills.manifest import read_manifest
 from skills.places import SHIPPED
@@ -29,6 +29,7 @@ from skills.tools import SkillDesk, skill_tools
 from skills.tools.desk import sha_of
 from tests.model.standin import Worker, names, told
 from tests.skills.agent import Agent, takes
+from tests.support.empty_database import lay_every_table
 
 NEED = "Checkout turns slow after midnight and we only hear of it at breakfast."
 TOOLS: tuple[str, ...] = (
@@ -46,9 +47,9 @@ TOOLS += ("write_skill", "test_skill", "invoke_skill", "skill_runs", "retire_ski
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Database]:
     clock = StoppedClock(datetime(2026, 7, 1, 12, tzinfo=UTC))
+    lay_every_table(tmp_path / "book.sqlite")
     database = Database(f"sqlite:///{tmp_path / 'book.sqlite'}", clock=clock)
     with database.unscoped() as connection:
-        metadata.create_all(connection)
         row = {"id": HOME_WORKSPACE, "name": "home", "timezone": "UTC", "change_seq": 0, "created_at": clock.now()}
         connection.execute(sa.insert(workspaces).values(**row))
     yield database

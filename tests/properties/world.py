@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import atexit
-import shutil
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +12,7 @@ import sqlalchemy as sa
 
 from app.compose import Parts
 from app.engine_client import make_client
-from app.tables import whole
-from core.database import Database, Scope
+from core.database import Scope
 from core.errors import BusyError, LoopwrightError, LostError, ModelError, UnavailableError
 from core.events import GenerationNews, GenerationOrdered, MessageReceived, TurnRequested
 from core.model import Decision
@@ -41,6 +36,7 @@ from runtime.turns.rows import Turn, get
 from tests.properties.mortal import CountedIds, Died, MortalDatabase
 from tests.properties.upstream import Mood, Upstream
 from tests.support.databases import RungBells, Store
+from tests.support.empty_database import lay_every_table
 from workspace.assets import Assets
 from workspace.works import file_output
 
@@ -72,23 +68,11 @@ class OrderRun:
 Run = TurnRun | OrderRun
 
 
-@cache
-def _empty_database() -> Path:
-    """A file with every table and no row, made once: a copy costs less than making them."""
-    folder = Path(tempfile.mkdtemp(prefix="properties-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    database = Database(f"sqlite:///{folder / 'empty.sqlite'}")
-    with database.unscoped() as connection:
-        whole().create_all(connection)
-    database.close()
-    return folder / "empty.sqlite"
-
-
 class World:
     """One workspace with an opening balance; `runs` are under way, `bells` were rung and may be heard again."""
 
     def __init__(self, folder: Path, upstream: Upstream) -> None:
-        shutil.copyfile(_empty_database(), folder / "properties.sqlite")
+        lay_every_table(folder / "properties.sqlite")
         self.store = Store(f"sqlite:///{folder / 'properties.sqlite'}")
         self.store.database.close()
         self.bells = RungBells()

@@ -12,7 +12,6 @@ import inngest
 import pytest
 
 from app.supervise.ports import free_ports
-from app.tables import whole
 from app.worker.application import create_app
 from core.bells import Bell
 from core.clock import SystemClock
@@ -28,7 +27,7 @@ from runtime.parts import RuntimeParts
 from tests.model.standin import client as model_client
 from tests.model.standin import log, order_fault, running
 from tests.router.world import World
-from tests.support.databases import Store
+from tests.support.databases import prepared_file
 from tests.support.engines import RunningEngine
 from tests.support.waiting import until
 from tests.support.wsgi import serving
@@ -92,10 +91,7 @@ def live(any_engine: RunningEngine, tmp_path: Path) -> Iterator[Live]:
         api_base_url=any_engine.url,
         event_api_base_url=any_engine.url,
     )
-    store = Store(f"sqlite:///{tmp_path / 'live.sqlite'}")
-    with store.database.unscoped() as connection:
-        whole().create_all(connection)
-    store.fill()
+    store = prepared_file(tmp_path / "live.sqlite")
     store.database.close()
     store.database = Database(store.database.url, clock=SystemClock(), bells=InngestBells(client))
     with ExitStack() as stack:

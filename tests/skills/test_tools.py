@@ -16,7 +16,7 @@ from core.database import Database
 from core.errors import ConflictError, InvalidError, LostError, NotFoundError, RefusedError, UnavailableError
 from core.identity import HOME_WORKSPACE
 from core.orchestrator.engine import Engine
-from core.tables import metadata, workspaces
+from core.tables import workspaces
 from core.tools import ToolResult
 from runtime import cards, tasks
 from runtime.tables import originals
@@ -29,20 +29,16 @@ from skills.tools.desk import sha_of
 from skills.versions import Version
 from tests.skills.agent import Agent, takes
 from tests.skills.files import GOOD, allowed
+from tests.support.databases import every_table
 
 CHANGED = GOOD.replace("retries=2", "retries=3")
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
-    postgres = request.param == "postgres"
-    url = str(request.getfixturevalue("postgres_url")) if postgres else f"sqlite:///{tmp_path / 'book.sqlite'}"
     clock = StoppedClock(datetime(2026, 7, 1, 12, tzinfo=UTC))
-    database = Database(url, clock=clock)
+    database = every_table(request, tmp_path / "book.sqlite", clock)
     with database.unscoped() as connection:
-        metadata.create_all(connection)
-        for table in reversed(metadata.sorted_tables):
-            connection.execute(sa.delete(table))
         for name in (HOME_WORKSPACE, "ws_other"):
             row = {"id": name, "name": name, "timezone": "UTC", "change_seq": 0, "created_at": clock.now()}
             connection.execute(sa.insert(workspaces).values(**row))

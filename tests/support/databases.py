@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,11 @@ import sqlalchemy as sa
 from app.bootstrap import PERSON_ID, WORKSPACE_ID
 from app.tables import whole
 from core.bells import Bell
-from core.clock import StoppedClock
+from core.clock import Clock, StoppedClock
 from core.database import Database
 from core.tables import persons, roles, workspaces
 from runtime.tables import budgets, entries
+from tests.support.empty_database import lay_every_table
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
@@ -59,25 +61,57 @@ class Store:
             add(sa.insert(entries).values(workspace_id=WORKSPACE_ID, at=now, **grant))
 
     def empty(self) -> None:
-        with self.database.unscoped() as connection:
-            for table in reversed(whole().sorted_tables):
-                connection.execute(sa.delete(table))
+        _empty(self.database)
 
 
 def prepared(url: str) -> Store:
-    """A store with every table and one workspace, whatever was in it before."""
+    """A store with every table and one workspace on a server, whatever was in it before."""
+    _lay_tables(url)
     store = Store(url)
-    with store.database.unscoped() as connection:
-        whole().create_all(connection)
     store.empty()
     store.fill()
     return store
 
 
+def prepared_file(path: Path) -> Store:
+    """The same in a new SQLite file."""
+    lay_every_table(path)
+    store = Store(f"sqlite:///{path}")
+    store.fill()
+    return store
+
+
+def every_table(request: pytest.FixtureRequest, path: Path, clock: Clock) -> Database:
+    """The database that the fixture's parameter names, with every table and no row; the one on SQLite at `path`."""
+    if request.param == "sqlite":
+        lay_every_table(path)
+        return Database(f"sqlite:///{path}", clock=clock)
+    url = str(request.getfixturevalue("postgres_url"))
+    _lay_tables(url)
+    database = Database(url, clock=clock)
+    _empty(database)
+    return database
+
+
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     """The same test on both databases; the second one only where the `postgres` tests are asked for."""
-    on_file = request.param == "sqlite"
-    ready = prepared(f"sqlite:///{tmp_path / 'test.sqlite'}" if on_file else request.getfixturevalue("postgres_url"))
+    if request.param == "sqlite":
+        ready = prepared_file(tmp_path / "test.sqlite")
+    else:
+        ready = prepared(request.getfixturevalue("postgres_url"))
     yield ready
     ready.database.close()
+
+
+@cache
+def _lay_tables(url: str) -> None:
+    engine = sa.create_engine(url)
+    whole().create_all(engine)
+    engine.dispose()
+
+
+def _empty(database: Database) -> None:
+    with database.unscoped() as connection:
+        for table in reversed(whole().sorted_tables):
+            connection.execute(sa.delete(table))

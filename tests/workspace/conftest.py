@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-import runtime.tables
-import workspace.tables
 from core.clock import StoppedClock
 from core.database import Database
-from core.tables import metadata, workspaces
+from core.tables import workspaces
+from tests.support.databases import every_table
 from workspace.assets import Assets
 
 HOME = "workspace_1"
@@ -21,11 +20,7 @@ OTHER = "workspace_2"
 
 
 def prepare(database: Database, clock: StoppedClock) -> None:
-    assert workspace.tables.objects.metadata is runtime.tables.cards.metadata is metadata
     with database.unscoped() as connection:
-        metadata.create_all(connection)
-        for table in reversed(metadata.sorted_tables):
-            connection.execute(sa.delete(table))
         for name in (HOME, OTHER):
             connection.execute(
                 sa.insert(workspaces).values(id=name, name=name, timezone="UTC", change_seq=0, created_at=clock.now())
@@ -39,11 +34,7 @@ def clock() -> StoppedClock:
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
 def database(request: pytest.FixtureRequest, tmp_path: Path, clock: StoppedClock) -> Iterator[Database]:
-    if request.param == "postgres":
-        url = str(request.getfixturevalue("postgres_url"))
-    else:
-        url = f"sqlite:///{tmp_path / 'loopwright.sqlite'}"
-    database = Database(url, clock=clock)
+    database = every_table(request, tmp_path / "loopwright.sqlite", clock)
     prepare(database, clock)
     yield database
     database.close()

@@ -13,7 +13,6 @@ from zoneinfo import ZoneInfo
 import httpx
 import inngest
 
-from app.tables import whole
 from core.clock import Clock, SystemClock
 from core.database import Database
 from core.model_scripted import ScriptedModel
@@ -29,7 +28,7 @@ from skills.review.parts import ReviewParts
 from skills.review.rows import Review
 from skills.versions import Version
 from tests.skills.saved import live
-from tests.support.databases import Store
+from tests.support.databases import Store, prepared_file
 from tests.support.engines import RunningEngine, every_engine, moved_by_tests, running
 from tests.support.own_app import client_of, served
 from tests.support.waiting import until
@@ -73,10 +72,7 @@ def watch_skill(client: inngest.Inngest) -> inngest.Function[Any]:
 def world(engine_of: RunningEngine, folder: Path, clock: Clock) -> Iterator[World]:
     engine = Engine.at(engine_of.url, engine_of.signing_key, engine_of.event_key)
     own, foreign = (client_of(engine_of, app) for app in ("loopwright", "skill-watch"))
-    store = Store(f"sqlite:///{folder / 'live.sqlite'}")
-    with store.database.unscoped() as connection:
-        whole().create_all(connection)
-    store.fill()
+    store = prepared_file(folder / "live.sqlite")
     store.database.close()
     store.database = Database(store.database.url, clock=clock, bells=InngestBells(own))
     with store.database.transaction(store.workspace_id) as scope:
