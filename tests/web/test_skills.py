@@ -152,6 +152,7 @@ def test_who_brought_an_older_version_back_is_shown(site: Site) -> None:
 
     assert one(site)["versions"][1]["brought_back"] == {"author": "agent", "reason": "it was too late"}
     assert one(site)["versions"][0]["brought_back"] is None
+    assert '<span class="chip active">active</span>' in site.client.get("/skills").text
     assert "brought back by the agent: " in site.client.get(f"/skills/{STEM}?version=1").text
 
 
