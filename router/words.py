@@ -12,11 +12,13 @@ _COMMON = """
     please make create also too more some into onto about have has had not but les des une pour avec dans sur
     que qui est der die das und mit für ein eine los las una por con para que
 """
+# Longer ones are addresses, hashes and held-down keys; a database refuses to look for words without end.
+_LONGEST = 60
 _NOT_TELLING = frozenset(_COMMON.split())
 
 
 def keywords(text: str, most: int = 200) -> list[str]:
-    """The telling words of a text in order, lower-case, each once."""
+    """The telling words of a text in order, lower-case, each once; of a very long one its beginning."""
     found: dict[str, None] = {}
     for word in _WORD.findall(text.lower()):
         unspaced = _UNSPACED.search(word)
@@ -24,7 +26,7 @@ def keywords(text: str, most: int = 200) -> list[str]:
             run = unspaced.group()
             pieces = [run[at : at + 2] for at in range(len(run) - 1)] or [run]
         else:
-            pieces = [word] if len(word) > 2 and word not in _NOT_TELLING else []
+            pieces = [word[:_LONGEST]] if len(word) > 2 and word not in _NOT_TELLING else []
         for piece in pieces:
             found[piece] = None
         if len(found) >= most:

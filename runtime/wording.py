@@ -6,7 +6,7 @@ import unicodedata
 
 from core.errors import InvalidError
 
-LONGEST_TEXT = 200_000
+LONGEST_TEXT = 500_000
 _UNSEEN = {"Cc", "Cf", "Zl", "Zp", "Zs"}
 _EMPTY_LETTERS = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
 

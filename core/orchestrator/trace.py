@@ -13,7 +13,10 @@ _NO_STEPS = {"Finalization", "Run"}
 
 @dataclass(frozen=True)
 class Step:
-    """One step: `id` is the engine's (hashed) id, `name` the one in the code, `attempts` counts from one."""
+    """One step: `id` is the engine's (hashed) id, `name` the one in the code, `attempts` counts from one.
+
+    While a step is tried again, `error` is what its last attempt said.
+    """
 
     id: str
     name: str
@@ -57,18 +60,29 @@ def _children(span: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def _step(step_id: str, span: Mapping[str, Any]) -> Step:
     name = str(span.get("name") or "")
     told = span.get("attempts")
-    seen = [int(match[1]) + 1 for child in _children(span) if (match := _ATTEMPT.fullmatch(str(child.get("name"))))]
-    failed = str(span.get("status", "")).upper() == "FAILED"
+    tries = [child for child in _children(span) if _ATTEMPT.fullmatch(str(child.get("name")))]
+    seen = [int(str(child["name"]).removeprefix("Attempt ")) + 1 for child in tries]
+    failed = _failed(span)
     output = plain(span.get("output"))
     return Step(
         id=step_id,
         name="" if name in _NO_STEPS or name.startswith("executor.") else name,
         attempts=max([told if isinstance(told, int) else 1, *seen]),
         output=None if failed else output,
-        error=error_in(output) if failed else None,
+        error=error_in(output) if failed else _why_again(tries) if not span.get("endedAt") else None,
         started_at=span.get("startedAt"),
         ended_at=span.get("endedAt"),
     )
+
+
+def _failed(span: Mapping[str, Any]) -> bool:
+    return str(span.get("status", "")).upper() == "FAILED"
+
+
+def _why_again(tries: list[Mapping[str, Any]]) -> Any:
+    """Why a step that goes on was tried again: what its last failed attempt said."""
+    ended = [child for child in tries if _failed(child)]
+    return error_in(plain(ended[-1].get("output"))) if ended else None
 
 
 def _joined(first: Step, second: Step) -> Step:

@@ -11,6 +11,7 @@ from core.model import Message as ModelMessage
 from core.model import Verdict
 from core.model_scripted import ScriptedModel
 from runtime import cards
+from runtime.wording import LONGEST_TEXT
 from tests.router.world import World, facts_in, scripted, verdict
 from tests.support.databases import Store
 
@@ -38,6 +39,33 @@ def test_a_message_about_a_work_goes_to_the_task_that_made_it(store: Store) -> N
     assert message.task_id == maker.id
     assert world.stored_route(message)["level"] == "object"
     assert model.requests == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" * LONGEST_TEXT,
+        "😀" * LONGEST_TEXT,
+        "字" * LONGEST_TEXT,
+        ("INT. HARBOUR - NIGHT. Mira walks. " * 20_000)[:LONGEST_TEXT],
+        "https://shop.example/" + "x%_" * 60_000,
+    ],
+    ids=["one word", "emoji", "unspaced", "script", "address"],
+)
+def test_b36_a_text_as_long_as_a_message_may_be_is_routed_and_so_is_the_next(store: Store, text: str) -> None:
+    # Given an older task beyond those that every message is shown
+    world, model = scripted(store, verdict("main"), verdict("main"))
+    for n in range(21):
+        world.task(f"Poster {n}")
+
+    # When somebody pastes a whole script, and then asks something short
+    long = world.route(world.say(text))
+    short = world.route(world.say("and now?"))
+
+    # Then both reach Main whole, and the model was not sent it all
+    assert (long.state, short.state) == ("delivered", "delivered")
+    assert world.message(long.id).text == text
+    assert max(len(str(asked)) for asked in model.requests) < 60_000
 
 
 @pytest.mark.parametrize(("end", "word"), [("archived", "archived"), ("stopped", "stopped")])
