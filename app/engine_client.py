@@ -6,12 +6,11 @@ import inngest
 
 from app.schema import check_schema
 from core.database import Database
+from core.events import APP_ID
 from core.orchestrator.bells import InngestBells
 from core.orchestrator.engine import Engine
 from core.orchestrator.engine_clock import clock_of
 from core.settings import Settings
-
-APP_ID = "loopwright"
 
 
 def make_client(settings: Settings) -> inngest.Inngest:

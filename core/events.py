@@ -9,6 +9,9 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 import inngest
 from pydantic import BaseModel, ConfigDict, Field
 
+APP_ID = "loopwright"
+"""The Inngest app of the agent's functions."""
+
 
 class Event(BaseModel):
     """Base of every event; the class names the event, the fields are its data."""

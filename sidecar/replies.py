@@ -14,7 +14,7 @@ import httpx
 from pydantic import TypeAdapter, ValidationError
 
 from sidecar.ops import KNOWN, ErrorSaid, Op, moment
-from skills.checks.events import wrong_event
+from skills.checks.events import full_id, wrong_event, wrong_invoke
 from skills.manifest import Manifest
 from skills.refusals import What
 
@@ -84,12 +84,14 @@ def _steps(response: httpx.Response, manifest: Manifest, own_functions: Set[str]
         wrong = error.errors()[0]
         where = ".".join(str(part) for part in wrong["loc"])
         raise _Refusal("op", f"the answer's op is malformed: {where}: {wrong['msg']}") from None
-    named = {name.replace("/", "-", 1): name for name in manifest.permissions.invoke}
+    named = {full_id(name): name for name in manifest.permissions.invoke}
     listen = manifest.permissions.events.get("listen", [])
     for op in ops:
         if (event := op.waits_for) is not None and (event not in listen or wrong_event(event) is not None):
             raise _Refusal("wait", f"it waits for {event}, which events.listen does not name or may not")
         if (function := op.invokes) is not None and function not in own_functions:
+            if wrong_invoke(function) is not None:
+                raise _Refusal("invoke", f"it invokes {function}, which is Loopwright's own")
             if function not in named:
                 raise _Refusal("invoke", f"it invokes {function}, which the manifest's invoke does not name")
             if f"invoke:{named[function]}" not in granted():

@@ -1,11 +1,11 @@
-"""Events that belong to somebody else: a skill neither listens to them nor sends them."""
+"""Events and functions that belong to somebody else: a skill neither listens to them nor sends or starts them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from core.events import Event
+from core.events import APP_ID, Event
 from skills.problem import Overreach, Problem
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,199}")
@@ -28,6 +28,16 @@ def wrong_event(name: str) -> str | None:
 def belongs_to_others(name: str) -> bool:
     """Whether an event of this name is the engine's or Loopwright's."""
     return name.startswith((_ENGINES, _PREFIX)) or name in {event.name for event in _ours(Event)}
+
+
+def wrong_invoke(full_id: str) -> str | None:
+    """Why a skill may not start the function with this id of an engine, in which a hyphen follows the app; or None."""
+    return f"{full_id} is Loopwright's own" if full_id.startswith(f"{APP_ID}-") else None
+
+
+def full_id(named: str) -> str:
+    """The engine's id of a function that a manifest names, as `skill-other/work`."""
+    return named.replace("/", "-", 1)
 
 
 def wrong_name(line: int, name: str, reason: str, fix: str) -> Problem:

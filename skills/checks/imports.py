@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 from collections.abc import Iterator
 from types import ModuleType
 
@@ -30,9 +31,9 @@ LIBRARIES = frozenset(("inngest", "pydantic", "typing_extensions"))
 STANDARD = words(
     """__future__ abc array base64 binascii bisect calendar cmath collections collections.abc colorsys contextlib copy
     csv dataclasses datetime decimal difflib email.utils enum fnmatch fractions functools graphlib hashlib heapq hmac
-    html html.parser io ipaddress itertools json keyword logging math numbers operator pprint quopri random re reprlib
-    statistics string stringprep struct textwrap time tomllib traceback types typing unicodedata urllib.parse uuid
-    warnings weakref xml.etree.ElementTree zlib zoneinfo"""
+    html html.entities html.parser io ipaddress itertools json json.decoder json.encoder keyword logging math numbers
+    operator pprint quopri random re reprlib statistics string stringprep struct textwrap time tomllib traceback types
+    typing unicodedata urllib.parse uuid warnings weakref xml.etree.ElementTree zlib zoneinfo"""
 )
 
 _REACHING = words("builtins.getattr builtins.setattr builtins.delattr builtins.hasattr")
@@ -91,8 +92,28 @@ def _attribute(source: Source, node: ast.Attribute) -> Iterator[Problem]:
         yield Problem(node.lineno, f"skills.kit has no {node.attr}", f"it has {', '.join(sorted(KIT_NAMES))}")
     elif (whole == "skills" and dotted != KIT) or (whole.startswith("skills.") and node.attr.startswith("_")):
         yield Problem(node.lineno, f"a skill may not reach {dotted}", "import from skills.kit")
-    elif node.attr in _FIXES and (whole in STANDARD or whole in LIBRARIES):
-        yield Problem(node.lineno, f"a skill may not reach {dotted}", _fix(node.attr))
+    elif (reached := _module_behind(dotted)) is not None:
+        yield Problem(node.lineno, f"a skill may not reach {dotted}", _fix(reached))
+
+
+def _module_behind(dotted: str) -> str | None:
+    """The module, by its own name, that an allowed one gives away though no skill may import it: `enum.bltns.open`."""
+    parts = dotted.split(".")
+    known = (n for n in range(len(parts), 0, -1) if ".".join(parts[:n]) in STANDARD | LIBRARIES)
+    if (size := next(known, None)) is None:
+        return None
+    value: object = importlib.import_module(".".join(parts[:size]))
+    for part in parts[size:]:
+        value = getattr(value, part, None)
+        if isinstance(value, ModuleType) and not _is_public(value.__name__):
+            return value.__name__
+    return None
+
+
+def _is_public(module: str) -> bool:
+    """Whether a skill may import it, or comes to it by a library that it may import."""
+    top, *rest = module.split(".")
+    return module in STANDARD or (top in LIBRARIES and not any(part.startswith("_") for part in rest))
 
 
 def _modules_as_values(source: Source) -> Iterator[Problem]:
@@ -130,8 +151,8 @@ def _from(module: str, names: list[str], line: int) -> Iterator[Problem]:
         for name in names:
             if module == "inngest" and name[:1].islower():
                 yield Problem(line, f"a skill may not import inngest.{name}", "use what `import inngest` gives")
-            elif name in _FIXES:
-                yield Problem(line, f"a skill may not import {module}.{name}", _fix(name))
+            elif (reached := _module_behind(f"{module}.{name}")) is not None:
+                yield Problem(line, f"a skill may not import {module}.{name}", _fix(reached))
         return
     for name in names:
         if f"{module}.{name}" not in STANDARD:

@@ -5,15 +5,22 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator
+from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from skills.checks.events import wrong_event, wrong_name
+from skills.checks.events import full_id, wrong_event, wrong_invoke, wrong_name
 from skills.checks.source import Source
 from skills.checks.step_calls import step_calls
 from skills.manifest import Permissions
-from skills.problem import Problem
+from skills.problem import Overreach, Problem
 
-_HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?(:\d{1,5})?|\[[0-9A-Fa-f:.]+\](:\d{1,5})?")
+_HOST = re.compile(
+    r"(?P<name>[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])(:(?P<port>[0-9]{1,5}))?"
+)
+# Whoever reads such a last label reads the whole name as one number.
+_NUMBER = re.compile(r"[0-9]+|0[xX][0-9A-Fa-f]*")
+_LONGEST_LABEL, _LAST_PORT = 63, 65535
+_MOST_NAMES, _LONGEST_BUDGET = 50, 20
 _SECRET = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
 _INVOKE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}/[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 _CHANNEL = re.compile(r"[a-z][a-z0-9_-]{0,39}")
@@ -34,15 +41,52 @@ def check_permissions(source: Source) -> Iterator[Problem]:
     if source.manifest is None:
         return
     may = source.manifest.permissions
-    yield from _manifest(may, _line(source))
+    line = _line(source)
+    if "MANIFEST" not in source.names.once:
+        yield Problem(line, "MANIFEST is set more than once, and only the first is read", "leave one of them")
+    yield from _lengths(may, line)
+    yield from _manifest(may, line)
     yield from _kit(source, may)
     yield from _calls(source, may)
     yield from _invokes(source, may)
 
 
+def _lengths(may: Permissions, line: int) -> Iterator[Problem]:
+    """A person reads all of it on a card."""
+    named = {"hosts": may.hosts, "secrets": list(may.secrets), "invoke": may.invoke, "notify": may.notify}
+    for name, values in (*named.items(), *((f"events.{kind}", names) for kind, names in may.events.items())):
+        if len(values) > _MOST_NAMES:
+            yield Problem(line, f"permissions.{name} has more than {_MOST_NAMES} names", "make it several skills")
+    if len(may.model_budget_per_day) > _LONGEST_BUDGET:
+        yield Problem(line, "model_budget_per_day is no amount of money", "write it as 0.50")
+
+
+def _is_host(text: str) -> bool:
+    """A name or an address: `2130706433` and `0x7f.1` are addresses to some that no person can read."""
+    found = _HOST.fullmatch(text)
+    if found is None:
+        return False
+    name, port = found["name"], found["port"]
+    if port is not None and not 1 <= int(port) <= _LAST_PORT:
+        return False
+    if name.startswith("["):
+        return _is_address(name[1:-1])
+    labels = name.split(".")
+    plain = all(0 < len(label) <= _LONGEST_LABEL for label in labels)
+    return plain and (not _NUMBER.fullmatch(labels[-1]) or _is_address(name))
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
 def _manifest(may: Permissions, line: int) -> Iterator[Problem]:
     for host in (*may.hosts, *may.secrets.values()):
-        if not _HOST.fullmatch(host):
+        if not _is_host(host):
             yield Problem(line, f"{host!r} is no host", "write a host as metrics.example:9090, without scheme and path")
     for name, host in may.secrets.items():
         if not _SECRET.fullmatch(name):
@@ -53,6 +97,8 @@ def _manifest(may: Permissions, line: int) -> Iterator[Problem]:
     for name in may.invoke:
         if not _INVOKE.fullmatch(name):
             yield Problem(line, f"{name!r} names no function", "write skill-<stem>/<fn_id>")
+        elif (wrong := wrong_invoke(full_id(name))) is not None:
+            yield Overreach(line, f"{wrong}: no skill starts it", "use ask_agent to give the agent work")
     for name in may.notify:
         if not _CHANNEL.fullmatch(name):
             yield Problem(line, f"{name!r} is no channel", "write a short word such as ops")

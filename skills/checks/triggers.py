@@ -86,11 +86,15 @@ def _waits(source: Source) -> Iterator[Problem]:
 
 def _cancels(source: Source, cancels: ast.expr | None) -> Iterator[Problem]:
     whole = source.names.resolved(cancels) if cancels is not None else None
-    for entry in getattr(whole, "elts", []):
-        rule = source.names.resolved(entry)
-        if isinstance(rule, ast.Call):
+    if whole is None or (isinstance(whole, ast.Constant) and whole.value is None):
+        return
+    rules = [source.names.resolved(one) for one in whole.elts] if isinstance(whole, ast.List | ast.Tuple) else [whole]
+    for rule in rules:
+        if isinstance(rule, ast.Call) and source.names.dotted(rule.func) == "inngest.Cancel":
             event = next((one.value for one in rule.keywords if one.arg == "event"), None)
             yield from _event(source, rule.lineno, event, "is cancelled by")
+        else:
+            yield Problem(rule.lineno, "this rule to cancel cannot be read", 'write [inngest.Cancel(event="a/b")] out')
 
 
 def _event(source: Source, line: int, name: ast.expr | None, does: str) -> Iterator[Problem]:

@@ -89,6 +89,22 @@ BROKEN: dict[str, tuple[str | bytes, int | None, str]] = {
         "Loopwright's own",
     ),
     "invokes nothing that exists": (allowed(and_listening('"invoke": ["thing"]')), 5, "names no function"),
+    "invokes the agent's own": (allowed(and_listening('"invoke": ["loopwright/forget"]')), 5, "Loopwright's own"),
+    "invokes the agent's own otherwise": (
+        allowed(and_listening('"invoke": ["loopwright-run/turn"]')),
+        5,
+        "loopwright-run-turn is Loopwright's own",
+    ),
+    "an address that nobody can read": (allowed(and_listening('"hosts": ["2130706433:80"]')), 5, "is no host"),
+    "an address in other figures": (allowed(and_listening('"hosts": ["0x7f.1"]')), 5, "is no host"),
+    "a port that is none": (allowed(and_listening('"hosts": ["a.example:99999"]')), 5, "is no host"),
+    "more hosts than a card shows": (allowed(and_listening(f'"hosts": {["a.example"] * 51}')), 5, "more than 50"),
+    "a budget of many figures": (
+        allowed(and_listening(f'"model_budget_per_day": "{"9" * 30}"')),
+        5,
+        "no amount of money",
+    ),
+    "two manifests": (GOOD + 'MANIFEST = {"title": "a", "purpose": "b"}\n', 5, "more than once"),
     "channel with a space": (allowed(and_listening('"notify": ["the ops"]')), 5, "is no channel"),
     # Imports.
     "import that does not exist": (GOOD + "import no_such_thing\n", 10, "no_such_thing"),
@@ -135,6 +151,17 @@ BROKEN: dict[str, tuple[str | bytes, int | None, str]] = {
     ),
     "the inside of the client": (GOOD + "def f() -> object:\n    return client._http_client\n", 11, "may not reach"),
     "a module behind a module": (GOOD + "import typing\ndef f() -> object:\n    return typing.sys\n", 12, "typing.sys"),
+    "a module of another name": (
+        GOOD + "import enum\ndef f() -> object:\n    return enum.bltns.open\n",
+        12,
+        "may not reach enum.bltns",
+    ),
+    "a module behind two": (GOOD + "import re\ndef f() -> object:\n    return re.enum.sys\n", 12, "re.enum.sys"),
+    "a module out of a module by another name": (
+        GOOD + "from enum import bltns as b\n",
+        10,
+        "may not import enum.bltns",
+    ),
     "a module out of a module": (GOOD + "from typing import sys\n", 10, "typing.sys"),
     "everything of the kit": (GOOD.replace("import client", "import *"), 3, "everything"),
     "what the kit has not": (GOOD.replace("import client", "import client, shell"), 3, "no shell"),
@@ -256,6 +283,11 @@ BROKEN: dict[str, tuple[str | bytes, int | None, str]] = {
         option('cancel=[inngest.Cancel(event="text/written", if_exp="size(event.data.x) == 1")]'),
         7,
         "size may not stand",
+    ),
+    "cancelled by what cannot be read": (
+        option('cancel=tuple([inngest.Cancel(event="text/stopped")])'),
+        7,
+        "cannot be read",
     ),
     "cancelled by a stranger": (option('cancel=[inngest.Cancel(event="text/stopped")]'), 7, "is cancelled by"),
     # Steps.

@@ -179,6 +179,11 @@ GOOD_ONES = {
     "the smallest": GOOD,
     "much at once": MONITOR,
     "constants with properties, names used twice": CONSTANTS,
+    "an error of a library's": GOOD
+    + "\n\nimport json\n\n\ndef f(text: str) -> object:\n    try:\n        return json.loads(text)\n"
+    + "    except json.decoder.JSONDecodeError:\n        return None\n",
+    "addresses": allowed(KIT.replace("a.example:9090", "10.0.0.7:9090")),
+    "an address of six": allowed(KIT.replace("a.example:9090", "[fd00::7]:9090")),
     "an unused import": GOOD + "\n\nimport json\n",
     "an event that is handed on": GOOD.replace('len(str(ctx.event.data["text"]).split())', 'ctx.event.data["n"] + 1'),
     "its own function is invoked": GOOD
