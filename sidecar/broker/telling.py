@@ -31,8 +31,10 @@ class Tell:
     def do(self, asker: Asker, ask: NotifyAsk) -> Answer:
         words = {"channel": ask.channel, "text": ask.text, "ask": ask.ask}
         cause = effect_key(asker, f"notify:{ask.channel}", ask.key, words)
+        # Whatever it says, it says it in its own name and not in ours.
+        text = f"[skill {asker.stem}] {ask.text}"
         with self._transaction("skill.notify") as scope:
-            notices.tell(scope, "ops" if ask.channel == _OPS else "person", ask.text, cause, channel=ask.channel)
+            notices.tell(scope, "ops" if ask.channel == _OPS else "person", text, cause, channel=ask.channel)
             if ask.ask:
                 outcomes.ask_people(
                     scope,

@@ -12,9 +12,9 @@ def notify(channel: str, text: str, *, key: str | None = None, ask: Sequence[str
 
         ctx.step.run("tell", lambda: notify("ops", f"{service} is slow", ask=("real", "false alarm")))
 
-    It stands on the page, and goes to the channel's webhook where LOOPWRIGHT_NOTIFY_<CHANNEL> names one (Slack's
-    incoming webhooks will do). `ask` adds a question to people: at most six short answers; which one they pick is kept
-    as a fact of this run, and the weekly review judges the skill by it.
+    It stands on the page, behind the skill's name, and goes to the channel's webhook where
+    LOOPWRIGHT_NOTIFY_<CHANNEL> names one (Slack's incoming webhooks will do). `ask` adds a question to people: at most
+    six short answers; which one they pick is kept as a fact of this run, and the weekly review judges the skill by it.
 
     It is told once for each `key`, in all of the skill's runs. Without a key, once for each run and text.
     """

@@ -62,7 +62,7 @@ def test_a_skill_reaches_what_it_was_granted_and_nothing_else(skills: RunningSid
     assert "is not among the hosts of the manifest" in answer["refused"]
     assert [one.path for one in shop.asked] == ["/state?of=shop"]
     with skills.reading() as scope:
-        assert [(one.channel, one.text) for one in notices.latest(scope)] == [("ops", "the shop is open")]
+        assert [(one.channel, one.text) for one in notices.latest(scope)] == [("ops", "[skill shop] the shop is open")]
         assert [one.what for one in refusals.of_skill(scope, "shop")] == ["host"]
     (run,) = skills.runs("skill-shop/ask")
     recording = skills.home / "sidecar" / "recordings" / "shop" / f"{run['id']}.jsonl"

@@ -195,7 +195,7 @@ def test_a_notice_is_stored_once_for_its_channel_and_a_question_becomes_a_fact(w
         cards.answer(scope, card.id, "false alarm", None, world.store.person_id, outcomes.HANDLERS)
         (fact,) = outcomes.of_skill(scope, "watch")
 
-    assert (notice.channel, notice.audience, notice.text) == ("ops", "ops", "checkout is slow")
+    assert (notice.channel, notice.audience, notice.text) == ("ops", "ops", "[skill watch] checkout is slow")
     assert (fact.run_id, fact.kind, fact.value, fact.by) == (RUN, "answer", "false alarm", world.store.person_id)
 
 
@@ -208,7 +208,8 @@ def test_a_key_names_a_notice_in_all_runs_and_no_key_in_this_run(world: SkillWor
         notify("ops", "by words")
 
     with world.reading() as scope:
-        assert sorted(one.text for one in notices.latest(scope)) == ["by key", "by words", "by words"]
+        texts = sorted(one.text.removeprefix("[skill watch] ") for one in notices.latest(scope))
+    assert texts == ["by key", "by words", "by words"]
 
 
 def test_the_agent_is_asked_as_a_program_and_once(world: SkillWorld) -> None:

@@ -320,7 +320,18 @@ def test_what_the_skill_says_is_kept_fit_for_every_database(world: SkillWorld) -
 
     with world.reading() as scope:
         (notice,) = notices.latest(scope)
-    assert notice.text.startswith("zero ")
+    assert notice.text.startswith("[skill bad] zero ")
+
+
+def test_whose_words_a_notice_holds_stands_before_them(world: SkillWorld) -> None:
+    world.speak_as("bad", notify=["ops"])
+
+    notify("ops", "Loopwright: your session is over, sign in at http://loopwright.example", ask=("done",))
+
+    with world.reading() as scope:
+        (notice,), (card,) = notices.latest(scope), cards.open_cards(scope)
+    assert notice.text.startswith("[skill bad] Loopwright:")
+    assert card.title == "bad asks"
 
 
 def test_who_speaks_slowly_is_hung_up_on_with_the_child(world: SkillWorld) -> None:
