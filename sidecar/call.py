@@ -15,7 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from core.errors import LoopwrightError, UnavailableError
 from core.orchestrator.engine import Engine
 from sidecar.children import EndedError, ProcessLostError
-from sidecar.pins import Answered, Call
+from sidecar.pins import GONE, Answered, Call
 from sidecar.replies import Reply, failure, filtered
 from sidecar.skill import Skill
 from skills.problem import RefusedSkillError
@@ -61,7 +61,7 @@ def answer(skill: Skill, engine: Engine, path: str, query: str, body: bytes, hea
         return _database_away(skill, asked, error)
     match version:
         case None:
-            return failure(500, "skill_gone", f"the skill {skill.stem} is gone or turned off", retry=False)
+            return failure(500, "skill_gone", f"{skill.stem}: {GONE}", retry=False)
         case Answered(output=output):
             return Reply(200, json.dumps(output).encode(), {"content-type": "application/json"})
         case Version():

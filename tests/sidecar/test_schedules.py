@@ -137,6 +137,23 @@ def test_a_daily_schedule_begins_once_a_local_date_whatever_the_engine_does(
     assert called(skills, clock, evening, "run_5", later).json() == skipped.json()
 
 
+def test_b16_a_tick_that_comes_when_the_skill_is_gone_is_no_failure(
+    clocked: tuple[RunningSidecar, Clock],
+) -> None:
+    """The engine was away while the file was deleted: it calls for a tick before it is told."""
+    skills, clock = clocked
+    skills.save("departed", scheduled("* * * * *"))
+    skills.live("departed", 1)
+    (skills.folder / "departed.py").unlink()
+    until("retirement", lambda: skills.skill("departed")["status"] == "retired", 60)
+    late = called(skills, clock, "* * * * *", "run_late", clock.now(), stem="departed")
+    assert (late.status_code, late.json()) == (200, {"skipped": "the skill is gone or turned off"})
+    by_event = called(skills, clock, "", "run_event", clock.now(), stem="departed", name="departed/asked")
+    assert (by_event.status_code, by_event.headers["x-inngest-no-retry"]) == (500, "true")
+    with skills.reading() as scope:
+        assert (runs.find(scope, "run_late"), runs.find(scope, "run_event")) == (None, None)
+
+
 def test_a_tick_of_its_own_schedule_runs_the_shipped_health_check(clocked: tuple[RunningSidecar, Clock]) -> None:
     skills, clock = clocked
     shipped = (SHIPPED / "infra_health_check.py").read_text()
@@ -154,13 +171,22 @@ def test_a_tick_of_its_own_schedule_runs_the_shipped_health_check(clocked: tuple
         assert (run.event["name"], run.event["data"]["cron"]) == ("inngest/scheduled.timer", "*/30 * * * *")
 
 
-def called(skills: RunningSidecar, clock: Clock, cron: str, run_id: str, at: datetime) -> httpx.Response:
-    """What the engine would ask for a run of the schedule of that moment."""
+def called(
+    skills: RunningSidecar,
+    clock: Clock,
+    cron: str,
+    run_id: str,
+    at: datetime,
+    *,
+    stem: str = "daily",
+    name: str = "inngest/scheduled.timer",
+) -> httpx.Response:
+    """What the engine would ask for a run of the schedule of that moment, or of another event."""
     data = {"cron": cron, "scheduledAt": at.isoformat()}
-    event: dict[str, Any] = {"name": "inngest/scheduled.timer", "data": data, "id": run_id, "ts": 0}
+    event: dict[str, Any] = {"name": name, "data": data, "id": run_id, "ts": 0}
     stack: dict[str, Any] = {"current": 0, "stack": []}
     ctx = {"run_id": run_id, "attempt": 0, "max_attempts": 6, "disable_immediate_execution": False, "stack": stack}
     body = json.dumps({"ctx": ctx, "event": event, "events": [event], "steps": {}, "use_api": False}).encode()
     headers = {HEADER: sign(SIGNING_KEY, canonical(body), clock.now()), "content-type": "application/json"}
-    url = f"{skills.url}/api/inngest/daily?fnId=skill-daily-scheduled&stepId=step"
+    url = f"{skills.url}/api/inngest/{stem}?fnId=skill-{stem}-scheduled&stepId=step"
     return httpx.post(url, content=body, headers=headers, timeout=60)
