@@ -9,6 +9,7 @@ from app.doctor.engine import look_at_engine
 from app.doctor.finding import Finding, Verdict
 from app.doctor.jail import look_at_jail
 from app.doctor.search import look_at_search
+from app.doctor.skill_files import look_at_skill_files
 from app.doctor.watching import look_at_watching
 from app.model_client import model_name
 from app.reaching import require_schema
@@ -28,6 +29,7 @@ def look(settings: Settings) -> Iterator[Finding]:
     yield look_at_jail()
     yield look_at_checks()
     yield look_at_watching(settings.home)
+    yield look_at_skill_files(settings)
     yield look_at_search(settings)
     rows = read_rows(settings.home)
     if rows is None:
