@@ -75,7 +75,7 @@ def ask(
         scope,
         kind="permission",
         title=title,
-        body=_body(skill, version, asked),
+        body=_body(skill, version, asked, _gone(scope, skill, version)),
         options=GRANT_OPTIONS,
         subject={"skill_id": skill.id, "version_id": version.id, "permissions": list(asked)},
         cause=cause,
@@ -140,11 +140,20 @@ def _grant(scope: Scope, stem: str, permission: str, card: Card) -> None:
     )
 
 
-def _body(skill: Skill, version: Version, asked: Sequence[str]) -> str:
+def _gone(scope: Scope, skill: Skill, version: Version) -> tuple[str, ...]:
+    """The functions that serve, and would no longer."""
+    if not skill.serves or skill.version_id is None:
+        return ()
+    return versions.dropped(versions.get(scope, skill.version_id), version)
+
+
+def _body(skill: Skill, version: Version, asked: Sequence[str], gone: Sequence[str]) -> str:
     who = {"agent": "The agent", "person": "A person", "shipped": "Loopwright"}[version.author]
     lines = [one_line(f"{version.manifest.title}: {version.manifest.purpose}"), ""]
     if asked:
         lines += ["It would newly be allowed to:", *(f"- {says(permission)}" for permission in asked), ""]
+    if gone:
+        lines += ["It would no longer have the function:", *(f"- {function}" for function in gone), ""]
     if skill.origin == "shipped" and version.author == "agent":
         lines.append(f"{who} changed {skill.id}, whose file stays as it ships (SHA-256 {version.sha[:12]}).")
     else:

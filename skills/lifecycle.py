@@ -27,8 +27,8 @@ class Facts:
     """What is known of a version that passed the checks.
 
     `missing` are permissions that nobody granted; `must_ask`: this change needs a person's word in any case, and has
-    not got it. `unanswerable`: the card that asked can be answered no more. `has_history`: a run has ended on the
-    version that serves. `begun`, `completed` and `failed` count its canary runs.
+    not got it. `unanswerable`: the card that asked can be answered no more. `has_history`: a run of the skill has
+    ended. `can_be_tried`: it has a function that serves. `completed` and `failed` count its canary runs.
     """
 
     author: str
@@ -38,6 +38,7 @@ class Facts:
     must_ask: bool = False
     unanswerable: bool = False
     has_history: bool = False
+    can_be_tried: bool = True
     dry_run: Trial | None = None
     shadow: Trial = Trial()
     shadow_runs: int = 1
@@ -52,7 +53,7 @@ def next_move(facts: Facts) -> Move:
         return "hold"
     if facts.missing or facts.must_ask:
         return "hold" if facts.stage == "waiting" and not facts.unanswerable else "ask"
-    if facts.author != "agent" or not facts.has_history:
+    if facts.author != "agent" or not facts.has_history or not facts.can_be_tried:
         return "activate"
     if facts.dry_run is None:
         return "dry_run"

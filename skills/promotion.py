@@ -23,13 +23,16 @@ def facts_of(
     """What `lifecycle.next_move` decides upon."""
     known, (author, _) = version.stage_facts, version.offered_by
     counted = runs.counted(scope, version.id, "canary")
+    serving = versions.get(scope, skill.version_id) if skill.serves and skill.version_id is not None else None
+    gone = versions.dropped(serving, version) if serving is not None else ()
     return Facts(
         author=author,
         stage=version.stage,
         enabled=skill.enabled,
         missing=grants.missing(scope, skill.id, grants.wanted(version.manifest, version.functions)),
-        must_ask=always_ask and author == "agent" and not known.get("approved"),
+        must_ask=author == "agent" and (always_ask or bool(gone)) and not known.get("approved"),
         has_history=skill.serves and runs.has_ended(scope, skill.id),
+        can_be_tried=serving is None or any(own in version.function_ids for own in serving.function_ids),
         dry_run=_trial(known.get("dry_run")),
         shadow=_trial(known.get("shadow")) or Trial(),
         shadow_runs=shadow_runs,

@@ -71,6 +71,13 @@ class Version:
         return 1
 
 
+def dropped(serving: Version, candidate: Version) -> tuple[str, ...]:
+    """The functions of one version, but for handlers of failures, that another one no longer has."""
+    return tuple(
+        own for own in serving.function_ids if not serving.is_handler(own) and own not in candidate.function_ids
+    )
+
+
 def is_handler(function: Mapping[str, Any]) -> bool:
     """Whether a function, as it is registered, only hears of another one's failures."""
     return any(trigger.get("event") == RunFailed.name for trigger in function.get("triggers", []))

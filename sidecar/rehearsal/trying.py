@@ -89,7 +89,8 @@ class Trying:
             manifest=version.manifest,
             own_functions=frozenset(str(function["id"]) for function in version.functions),
             granted=granted,
-            run_id=self._ids.new("try"),
+            # As an engine writes its own: a skill that knew a trial could behave in that alone.
+            run_id=self._ids.new("").strip("_").upper(),
             event=recording.event,
         )
 

@@ -13,7 +13,7 @@ from core.database import Scope
 from core.errors import ConflictError, NotFoundError, RefusedError
 from core.tables import changes, workspaces
 from runtime import cards, notices
-from skills import book, control, daily, drafts, fate, grants, promotion, runs, versions
+from skills import book, control, daily, drafts, fate, grants, lifecycle, promotion, runs, versions
 from skills.problem import Problem
 from skills.versions import Version
 from tests.skills.saved import live, manifest, run, saved
@@ -190,6 +190,24 @@ def test_where_each_change_needs_a_card_the_agents_does_and_a_persons_does_not(s
         assert "The agent wrote /functions/its.py" in card.body
         _answer(scope, store, "grant")
         assert not must_ask("its", change)
+
+
+def test_a_function_that_serves_goes_only_by_a_persons_word(store: Store) -> None:
+    rules: dict[str, Any] = {"always_ask": False, "canary_runs": 1, "shadow_runs": 1}
+    with store.database.transaction(store.workspace_id) as scope:
+        run(scope, live(scope, "x", "1"), "r1", "completed")
+        gone = saved(scope, "x", "2", author="agent", function_id="other")
+        facts = promotion.facts_of(scope, book.get(scope, "x"), gone, **rules)
+        assert (facts.must_ask, facts.can_be_tried) == (True, False)
+        promotion.wait(scope, "x", gone, facts.missing)
+        assert "It would no longer have the function:\n- work\n" in cards.open_cards(scope)[0].body
+        _answer(scope, store, "grant")
+        after = promotion.facts_of(scope, book.get(scope, "x"), versions.get(scope, gone.id), **rules)
+        assert lifecycle.next_move(after) == "activate"
+        # A person takes away what they like.
+        third = saved(scope, "x", "3", function_id="third")
+        facts = promotion.facts_of(scope, book.get(scope, "x"), third, **rules)
+        assert not facts.must_ask
 
 
 def test_an_answer_to_a_version_that_was_overtaken_moves_nothing(store: Store) -> None:

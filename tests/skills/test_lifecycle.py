@@ -38,6 +38,8 @@ SHADOWED = TRIED | {"shadow": Trial(1)}
         (AGENT | {"stage": "waiting", "must_ask": True}, "hold"),
         (AGENT | {"stage": "waiting", "must_ask": True, "unanswerable": True}, "ask"),
         (AGENT, "dry_run"),
+        (AGENT | {"can_be_tried": False, "must_ask": True}, "ask"),
+        (AGENT | {"can_be_tried": False, "stage": "waiting"}, "activate"),
         (AGENT | {"missing": ("host:a",)}, "ask"),
         (AGENT | {"dry_run": Trial(1, "it raised")}, "refuse"),
         (TRIED, "shadow"),
