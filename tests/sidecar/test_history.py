@@ -64,3 +64,15 @@ def test_no_failure_brings_back_what_served_before_the_skill_was_taken_away(skil
     until("the end of its service", lambda: skills.skill("anew")["status"] == "quarantined", 20)
     with skills.reading() as scope:
         assert versions.by_number(scope, "anew", 3).stage == "quarantined"
+
+
+def test_an_agent_that_renames_the_only_function_asks_and_is_then_live(skills: RunningSidecar) -> None:
+    skills.save("renamed", hello(1, "renamed/asked"))
+    skills.live("renamed", 1)
+    ran(skills, "renamed", 1)
+    text = hello(2, "renamed/asked").replace('fn_id="hello"', 'fn_id="welcome"')
+    announced(skills, "renamed", text, serving_id(skills, "renamed"))
+    skills.answer("renamed", "grant")
+    skills.live("renamed", 2)
+    skills.ask("renamed/asked")
+    assert skills.outputs("skill-renamed/welcome", 1) == [2]
