@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -31,7 +31,7 @@ from sidecar.broker.one_at_a_time import OneAtATime
 from sidecar.broker.pace import Pace
 from sidecar.broker.pretending import Pretences
 from sidecar.broker.recordings import Recordings, exactly
-from skills import refusals, runs
+from skills import grants, refusals, runs
 
 _log = logging.getLogger(__name__)
 _EVENTS = "/events"
@@ -137,7 +137,7 @@ class Broker:
             raise Failed(f"the broker has nothing at {path[:80]}", retriable=False)
         ask = _read(door.shape, request.body, events=request.path.startswith("/e/"))
         if asker.identity.mode == "live":
-            self._check_run(asker)
+            asker = self._checked(asker)
         if isinstance(ask, EventsAsk):
             self._pace.check(who, "events", len(ask.events))
         door.act.check(asker, ask)
@@ -164,16 +164,21 @@ class Broker:
             raise Denied("run", "this process only tries the skill, and no such trial is going on")
         return pretence.answer(act, asker, path, ask)
 
-    def _check_run(self, asker: Asker) -> None:
-        """A run that the skill names must go on, on the version that asks: who was called once knows its id."""
+    def _checked(self, asker: Asker) -> Asker:
+        """With what is granted by now: a process that is busy all the time was told of more when it began.
+
+        A run that the skill names must go on, on the version that asks: who was called once knows its id.
+        """
         with self._database.reading(self._workspace_id) as scope:
             run = runs.find(scope, asker.run_id) if asker.run_id else None
+            granted = grants.granted(scope, asker.stem) & asker.identity.granted
         if run is None or run.skill_id != asker.stem:
             raise Denied("run", f"{asker.run_id[:64] or 'no run'} is no run of this skill")
         if run.version_id != asker.identity.version_id:
             raise Denied("run", f"{run.run_id} is a run of another version of this skill")
         if run.status != "running":
             raise Denied("run", f"{run.run_id} has ended")
+        return replace(asker, identity=replace(asker.identity, granted=granted))
 
     def _write_down(self, asker: Asker, denied: Denied) -> None:
         pretence = self.pretences.find(asker.stem, asker.run_id)

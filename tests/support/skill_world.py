@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -27,6 +27,7 @@ from skills.kit.door import door
 from skills.manifest import Manifest, Permissions
 from skills.refusals import Refusal
 from skills.secrets import SecretFiles
+from skills.tables import skill_grants
 from tests.support.databases import Store
 
 RUN = "01RUN"
@@ -55,6 +56,7 @@ class SkillWorld:
         return Identity(stem, f"sv_{stem}", "0" * 64, manifest, frozenset(given), mode)
 
     def socket(self, identity: Identity) -> Path:
+        self.grant(identity.skill_id, identity.granted)
         address = self.home / f"{len(self.sockets)}.sock"
         self.broker.open(identity, address)
         self.sockets.append(address)
@@ -75,6 +77,13 @@ class SkillWorld:
         address = self.socket(self.identity(stem, permissions, granted, mode))
         speak_for(address, run_id)
         return address
+
+    def grant(self, stem: str, permissions: Iterable[str]) -> None:
+        """As a person's answer to a card does."""
+        with self.store.database.transaction(self.store.workspace_id) as scope:
+            for permission in permissions:
+                told = {"card_id": "card", "granted_by": self.store.person_id, "at": scope.now}
+                scope.insert_new(skill_grants, skill_id=stem, permission=permission, **told)
 
     def begin(self, stem: str, run_id: str) -> None:
         with self.store.database.transaction(self.store.workspace_id) as scope:

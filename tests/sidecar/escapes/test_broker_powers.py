@@ -20,7 +20,7 @@ from core.events import MessageReceived, SkillQuarantined
 from core.model_scripted import says
 from runtime import cards, notices
 from sidecar.broker import wire
-from skills import claims, refusals, spending
+from skills import claims, grants, refusals, spending
 from skills.kit import LimitReached, Refused, Unavailable, ask_agent, claim, llm, memory, notify, release
 from skills.kit import runs as own_runs
 from skills.refusals import MOST_AN_HOUR
@@ -191,6 +191,19 @@ def test_what_is_declared_and_not_granted_is_refused_too(world: SkillWorld) -> N
         lambda: ask_agent("x"),
         lambda: memory.search("x"),
     ):
+        with pytest.raises(Refused, match="nobody has granted"):
+            ask()
+
+    assert whats(world) == ["memory", "ask_agent", "notify", "model"]
+
+
+def test_64_what_is_granted_no_longer_is_refused_to_a_process_that_goes_on(world: SkillWorld) -> None:
+    """Given a run that keeps its process busy, when a person's grants are forgotten, the process has them no more."""
+    world.speak_as("bad", model_budget_per_day="1", notify=["ops"], ask_agent=True, memory="read")
+    notify("ops", "before")
+    with world.store.database.transaction(world.store.workspace_id) as scope:
+        grants.forget(scope, "bad")
+    for ask in (lambda: llm("x"), lambda: notify("ops", "x"), lambda: ask_agent("x"), lambda: memory.search("x")):
         with pytest.raises(Refused, match="nobody has granted"):
             ask()
 

@@ -24,7 +24,6 @@ from sidecar.rehearsal.trying import Trying
 from skills import book, grants, runs, versions
 from skills.manifest import read_manifest
 from skills.runs import SkillRun
-from skills.tables import skill_grants
 from skills.versions import Version
 from tests.support.databases import Store
 from tests.support.skill_world import SkillWorld, skill_world
@@ -81,6 +80,7 @@ class Theatre:
         data = self.source(body).encode()
         sha, manifest = hashlib.sha256(data).hexdigest(), read_manifest(data)
         granted = frozenset(grants.wanted(manifest))
+        self.world.grant(STEM, granted)
         child = self.nursery.boot(Code(STEM, sha, data, f"/skills/{STEM}.py", f"sv_{STEM}", manifest, granted, mode))
         self.booted.append(child)
         event = {"name": "check/asked", "data": {"why": "test"}, "id": "e1", "ts": 1}
@@ -331,10 +331,6 @@ def _in_the_book(theatre: Theatre, body: str) -> tuple[SkillRun, Version]:
             manifest=manifest,
             functions=[{"id": f"skill-{STEM}-main"}],
         )
-        for permission in grants.wanted(manifest):
-            scope.insert_new(
-                skill_grants, skill_id=STEM, permission=permission, card_id="c", granted_by="p", at=scope.now
-            )
         runs.ended(scope, "run-1", "completed", output={"health": "degraded", "n": 7, "confirmed": False})
         found = runs.find(scope, "run-1")
     assert found is not None
