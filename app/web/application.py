@@ -36,6 +36,7 @@ from app.web.pages.skills import skills_pages
 from app.web.pages.task import task_pages
 from app.web.pages.thread import thread_page
 from app.web.pages.view import prepare_templates
+from app.web.pages.whole_text import whole_text
 from app.web.parts import WebParts
 from app.web.problems import register_problems
 from app.web.run_owner import RunOwners
@@ -97,6 +98,7 @@ def _doors(parts: WebParts, hub: Hub) -> Sequence[Door]:
         memory_page(parts),
         runs_pages(parts, owners),
         settings_page(parts),
+        whole_text(parts),
         sign_out(parts),
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import httpx
 import pytest
 
@@ -268,3 +270,19 @@ def test_message_says_who_read_it_and_which_orders_it_comes_too_late_for(site: S
     with site.writing() as scope:
         scope.change(scope.update(orders).where(orders.c.id == order_id).values(cancel_requested_at=scope.now))
     assert site.get(f"/api/v1/messages/{later}")["unaffected"] == []
+
+
+def test_of_a_long_text_the_page_shows_the_beginning_and_the_way_to_all_of_it(site: Site) -> None:
+    long = "INT. HARBOUR – NIGHT. <Mira> walks.\n" * 10_000 + "END"
+    message_id = site.say(long)
+
+    shown = site.client.get("/").text
+    [link] = re.findall(r'href="([^"]+)">All 360,003 characters', shown)
+    whole = site.client.get(link)
+
+    assert len(shown) < 40_000
+    assert whole.text == long
+    assert whole.headers["Content-Type"] == "text/plain; charset=utf-8"
+    assert whole.headers["X-Content-Type-Options"] == "nosniff"
+    assert site.get(f"/api/v1/messages/{message_id}")["text"] == long
+    assert site.client.get("/messages/msg_none/text").status_code == 404

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-__all__ = ["as_json", "filesize", "percent", "said"]
+__all__ = ["as_json", "beginning", "filesize", "percent", "said"]
+
+LONGEST_SHOWN = 4_000
 
 _SAID = {
     "active": "working",
@@ -21,6 +23,11 @@ _SAID = {
 def said(state: str) -> str:
     """A state or kind as people say it."""
     return _SAID.get(state, state.replace("_", " "))
+
+
+def beginning(text: str) -> str:
+    """As much of a long text as a page shows; all of one that is not."""
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
 
 
 def filesize(size: int) -> str:

@@ -16,14 +16,15 @@ class TrialShape(TypedDict):
     """`how` is `dry_run` (on recorded runs) or `shadow` (on runs that ended meanwhile), both of the version `against`
     with effects faked, or `canary`: first runs of its own, compared with nothing.
 
-    `runs` counts those that were tried, of the `of` that it needs; `failed` says how one failed, and `differences`
-    what it did otherwise. `words` say all of it but the differences.
+    `runs` counts those that were tried, of the `of` that it needs, and `silent` those of them that showed nothing;
+    `failed` says how one failed, and `differences` what it did otherwise. `words` say all of it but the differences.
     """
 
     how: str
     against: int | None
     runs: int
     of: int | None
+    silent: int
     failed: str | None
     differences: list[str]
     words: str
@@ -37,8 +38,7 @@ def trial_shapes(scope: Scope, version: Version) -> list[TrialShape]:
 def _trials(scope: Scope, version: Version) -> Iterator[TrialShape]:
     facts = version.stage_facts
     if (dry := facts.get("dry_run")) is not None:
-        count, of = int(dry["runs"]), _version(dry)
-        said = f"dry run on {_runs(count, 'recorded')} of {of}, effects faked: {dry['failed'] or 'it went well'}"
+        said = f"dry run on {_runs(int(dry['runs']), 'recorded')} of {_version(dry)}, effects faked: {_how(dry)}"
         yield _shape("dry_run", dry, said)
     elif version.stage == "dry_run":
         yield _shape("dry_run", {}, "dry run on recorded runs, effects faked: under way")
@@ -53,12 +53,20 @@ def _trials(scope: Scope, version: Version) -> Iterator[TrialShape]:
 
 
 def _so_far(version: Version, shadow: Mapping[str, Any]) -> str:
-    if shadow["failed"]:
-        return str(shadow["failed"])
-    count = int(shadow["runs"])
-    if version.stage == "shadow" and not count:
-        return "it waits for the next run that ends"
-    return f"{_runs(count)} went well"
+    waits = version.stage == "shadow" and not shadow["failed"] and not shadow["runs"]
+    return "it waits for the next run that ends" if waits else _how(shadow)
+
+
+def _how(known: Mapping[str, Any]) -> str:
+    """How those went that were tried."""
+    count, silent = int(known["runs"]), int(known.get("silent", 0))
+    if known["failed"]:
+        return str(known["failed"])
+    if not count:
+        return "there was none"
+    if not silent:
+        return f"{count} went well"
+    return f"{count - silent} went well, {silent} showed nothing"
 
 
 def _shape(how: str, known: Mapping[str, Any], words: str) -> TrialShape:
@@ -67,6 +75,7 @@ def _shape(how: str, known: Mapping[str, Any], words: str) -> TrialShape:
         "against": known.get("against"),
         "runs": int(known.get("runs", 0)),
         "of": known.get("of"),
+        "silent": int(known.get("silent", 0)),
         "failed": known.get("failed") or None,
         "differences": [str(one) for one in known.get("differences") or ()],
         "words": words,
