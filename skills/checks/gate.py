@@ -21,6 +21,7 @@ from skills.checks.stems import check_stems
 from skills.checks.steps import check_steps
 from skills.checks.tool import Tool, find_tool
 from skills.checks.triggers import check_triggers
+from skills.checks.turned_off import check_turned_off
 from skills.checks.type_checking import start_type_check, type_problems
 from skills.manifest import Manifest, manifest_of
 from skills.problem import Problem, RefusedSkillError
@@ -38,6 +39,7 @@ CHECKS: tuple[Check, ...] = (
     check_triggers,
     check_steps,
     check_permissions,
+    check_turned_off,
 )
 
 

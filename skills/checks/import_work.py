@@ -54,7 +54,7 @@ class _Loading:
                 yield from self._values.annotation(annotation)
                 if value is not None:
                     yield from self._values.look(value)
-            case ast.If(test=test, orelse=loaded) if self._is_type_checking(test):
+            case ast.If(test=test, orelse=loaded) if self._is_type_checking(test) or _is_started_alone(test):
                 yield from self.body(loaded)
             case ast.Expr(value=ast.Call(func=ast.Call() as create, args=[_])) if self._dotted(create.func) == CREATE:
                 yield from self._values.look(create)
@@ -131,6 +131,15 @@ class _Loading:
 
     def _shown(self, node: ast.expr) -> str:
         return self._source.shown(node)
+
+
+def _is_started_alone(test: ast.expr) -> bool:
+    """Whether this asks for `__main__`, which a skill never is."""
+    match test:
+        case ast.Compare(left=ast.Name(id="__name__"), ops=[ast.Eq()], comparators=[ast.Constant(value="__main__")]):
+            return True
+        case _:
+            return False
 
 
 def _is_configuration(statement: ast.stmt) -> bool:

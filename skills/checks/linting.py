@@ -21,7 +21,18 @@ def start_lint(file: Path) -> Tool | None:
     """None where ruff is not installed."""
     if (program := find_tool("ruff")) is None:
         return None
-    options = ["--isolated", "--no-cache", "--select", "F", "--ignore", _UNTIDY, "--target-version", "py311"]
+    # A comment cannot make a name that does not exist be there.
+    options = [
+        "--isolated",
+        "--no-cache",
+        "--ignore-noqa",
+        "--select",
+        "F",
+        "--ignore",
+        _UNTIDY,
+        "--target-version",
+        "py311",
+    ]
     return Tool([program, "check", *options, "--output-format", "json", "--", file.name], file.parent)
 
 

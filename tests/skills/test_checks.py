@@ -106,6 +106,8 @@ BROKEN: dict[str, tuple[str | bytes, int | None, str]] = {
     ),
     "two manifests": (GOOD + 'MANIFEST = {"title": "a", "purpose": "b"}\n', 5, "more than once"),
     "channel with a space": (allowed(and_listening('"notify": ["the ops"]')), 5, "is no channel"),
+    "types that nobody is to check": ("# type: ignore\n" + GOOD, 1, "the whole file"),
+    "types that ty is not to check": ("#!/usr/bin/env python3\n\n# ty: ignore\n" + GOOD, 3, "the whole file"),
     # Imports.
     "import that does not exist": (GOOD + "import no_such_thing\n", 10, "no_such_thing"),
     "os": (GOOD + "import os\n", 10, "may not import os"),

@@ -10,6 +10,7 @@ import pytest
 
 from skills.checks import check_source
 from skills.checks.gate import missing_tools
+from tests.skills import honest
 from tests.skills.files import GOOD, allowed
 
 MONITOR = '''"""Watches a few services."""
@@ -184,6 +185,7 @@ GOOD_ONES = {
     + "    except json.decoder.JSONDecodeError:\n        return None\n",
     "addresses": allowed(KIT.replace("a.example:9090", "10.0.0.7:9090")),
     "an address of six": allowed(KIT.replace("a.example:9090", "[fd00::7]:9090")),
+    "a line that is excused from its types": GOOD + 'WIDTH: int = "wide"  # ty: ignore[invalid-assignment]\n',
     "an unused import": GOOD + "\n\nimport json\n",
     "an event that is handed on": GOOD.replace('len(str(ctx.event.data["text"]).split())', 'ctx.event.data["n"] + 1'),
     "its own function is invoked": GOOD
@@ -194,10 +196,21 @@ def daily(ctx: inngest.ContextSync) -> int:
 """,
     "with a byte order mark": "\ufeff" + GOOD,
     "all permissions, none used": allowed(KIT),
+    "after Inngest's own pages": honest.ORDERS,
+    "with aliases and an enum": honest.WEATHER,
+    "with classes and every piece of the kit": honest.CERTIFICATES,
+    "with functions in functions": honest.TICKETS,
+    "with many constants": honest.COUNTER,
+    "with a class that has a state": honest.REPORT,
 }
 
 ONLY_TOOLS_SEE = {
     "an unknown name": (GOOD.replace("len(", "lenn("), 9, "lenn"),
+    "an unknown name that a comment excuses": (
+        "# ruff: noqa\n" + GOOD.replace("len(", "lenn(").rstrip() + "  # noqa\n",
+        10,
+        "lenn",
+    ),
     "a function twice": (GOOD + "def a() -> None: ...\ndef a() -> None: ...\n", 11, "F811"),
     "an unknown step": (GOOD.replace('step.run("count"', 'step.rum("count"'), 9, "rum"),
     "a wrong argument": (GOOD.replace("retries=2", "retires=2"), 7, "retires"),

@@ -46,6 +46,8 @@ LINES = (GOOD + GO).count("\n")
 
 RUNS = {
     "what is not for types alone": "if typing.TYPE_CHECKING:\n    pass\nelse:\n    go()",
+    "what is done alone": "if __name__ == '__main__':\n    pass\nelse:\n    go()",
+    "what is done alone by another name": "__name__ = '__main__'\nif __name__ == '__main__':\n    go()",
     "a key": "X = sorted([1], key=go)",
     "a key of max": "X = max([1], key=go)",
     "a key that is a lambda": "X = min([1], key=lambda one: one)",
