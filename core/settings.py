@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Mapping, Set
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -191,7 +192,7 @@ class Settings(BaseSettings):
     @field_validator("timezone")
     @classmethod
     def _known_zone(cls, value: str) -> str:
-        if value not in available_timezones():
+        if value not in _zones():
             raise ValueError(f"{value!r} is no IANA time zone, such as Europe/Paris")
         return value
 
@@ -217,6 +218,12 @@ class Settings(BaseSettings):
             return f"sqlite:///{self.home.resolve() / 'loopwright.sqlite'}"
         scheme, _, rest = self.database_url.partition("://")
         return f"postgresql+psycopg2://{rest}" if scheme in {"postgresql", "postgres"} else self.database_url
+
+
+@cache
+def _zones() -> Set[str]:
+    """Read once: they are hundreds of files."""
+    return available_timezones()
 
 
 def variable_of(name: str) -> str:

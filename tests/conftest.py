@@ -25,6 +25,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--away", type=float, default=2.0, help="seconds for which boundary 25 takes the engine away")
 
 
+def pytest_configure() -> None:
+    """Whoever makes an HTTP client reads the certificates of all the world, which takes as long as a short test.
+
+    From a folder they are read when one is needed.
+    """
+    os.environ.pop("SSL_CERT_FILE", None)
+    os.environ["SSL_CERT_DIR"] = "/etc/ssl/certs"
+
+
 @pytest.fixture(autouse=True)
 def clean_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No setting of the person who runs the tests reaches them, and nothing is written outside a temporary home."""

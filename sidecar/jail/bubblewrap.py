@@ -49,6 +49,8 @@ def environment(ours: str, home: str) -> dict[str, str]:
         "OMP_NUM_THREADS": "1",
         "PATH": "/usr/bin:/bin",
         "PYTHONDONTWRITEBYTECODE": "1",
+        # The SDK makes clients which read all certificates of a file at once, and meet nobody.
+        "SSL_CERT_DIR": "/etc/ssl/certs",
         "PYTHONPATH": os.pathsep.join([ours, *exposed.libraries()]),
         "TMPDIR": home,
     }

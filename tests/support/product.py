@@ -77,7 +77,7 @@ class Product:
         self.url, self.token = found.groups()
         self.start_seconds = time.monotonic() - began
         headers = {"Authorization": f"Bearer {self.token}"}
-        self.client = httpx.Client(base_url=self.url, headers=headers, timeout=30, trust_env=False)
+        self.client = httpx.Client(base_url=self.url, headers=headers, timeout=30, trust_env=False, verify=False)
         return self
 
     def _begin(self, output: IO[bytes]) -> subprocess.Popen[bytes] | Copy:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from copy import copy
 from typing import Any
 
 import httpx
 from jsonschema import Draft202012Validator
 
 _METHODS = ("get", "post", "put", "patch", "delete")
-_PUBLISHED: list[dict[str, Any]] = []
+_PUBLISHED: list[Described] = []
 
 
 class Described:
@@ -20,6 +21,12 @@ class Described:
         self.seen: set[str] = set()
         self._components = {name: _closed(one) for name, one in document["components"]["schemas"].items()}
         self._paths = [(re.compile(re.sub(r"\{\w+\}", "[^/]+", path)), path) for path in sorted(document["paths"])]
+
+    def fresh(self) -> Described:
+        """The same with nothing seen: to read the document takes its time."""
+        other = copy(self)
+        other.seen = set()
+        return other
 
     @property
     def operations(self) -> set[str]:
@@ -67,8 +74,8 @@ def described(client: httpx.Client) -> Described:
     if not _PUBLISHED:
         answer = client.get("/api/v1/openapi.json")
         assert answer.status_code == 200, answer.text
-        _PUBLISHED.append(answer.json())
-    return Described(_PUBLISHED[0])
+        _PUBLISHED.append(Described(answer.json()))
+    return _PUBLISHED[0].fresh()
 
 
 def _closed(schema: Any) -> Any:

@@ -56,12 +56,11 @@ def served(parts: Parts, token: str) -> Iterator[Site]:
     """Serve these parts on a free port until the block ends."""
     app = create_app(parts)
     server = make_server("127.0.0.1", 0, app, threaded=True)
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), name="site", daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), name="site", daemon=True)
     thread.start()
     url = f"http://127.0.0.1:{server.server_port}"
-    client = httpx.Client(
-        base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=30, trust_env=False, follow_redirects=False
-    )
+    headers = {"Authorization": f"Bearer {token}"}
+    client = httpx.Client(base_url=url, headers=headers, timeout=30, trust_env=False, verify=False)
     try:
         published = described(client)
         client.event_hooks["response"].append(published.check)
