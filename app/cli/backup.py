@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from app.backup.change_numbers import leave_a_gap
 from app.backup.manifest import BackupError
 from app.backup.restore import restore_backup
 from app.backup.write import write_backup
@@ -50,6 +51,7 @@ def restore(file: Path, home: Path | None) -> None:
         raise click.ClickException("\n".join(problems))
     with _told(), HomeLock(settings.home):
         manifest = restore_backup(settings.home, settings.sql_url, head(), file, datetime.now(UTC))
+        leave_a_gap(settings.sql_url)
     click.echo(f"{settings.home} holds what was backed up at {manifest.made_at:%Y-%m-%d %H:%M:%S} UTC")
 
 

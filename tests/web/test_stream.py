@@ -8,9 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from app.backup.change_numbers import leave_a_gap
+from app.backup.restore import restore_backup
+from app.backup.write import write_backup
 from app.web.stream.hub import Hub
 from app.web.stream.reader import Reader
+from core.clock import SystemClock
 from core.errors import LoopwrightError
+from core.settings import load_settings
 from core.tables import changes
 from runtime import notices
 from tests.support.waiting import until
@@ -110,6 +115,39 @@ def test_a_place_outlives_the_process(fresh_home: tuple[Path, str], tmp_path: Pa
 
             # Then it goes on where it was
             assert texts(returned.take(3)) == ["between 0", "between 1", "after 0"]
+
+
+def url_of(home: Path) -> str:
+    return load_settings(home=home).sql_url
+
+
+@pytest.mark.parametrize("since", [0, 30])
+def test_a_place_from_before_a_restore_leads_to_a_reset(
+    fresh_home: tuple[Path, str], tmp_path: Path, since: int
+) -> None:
+    home, back = tmp_path / "home", tmp_path / "back"
+    shutil.copytree(fresh_home[0], home)
+    with served(make_parts(home), fresh_home[1]) as site, streaming(site) as line:
+        change(site, 3)
+        line.take(3)
+        # Given a backup, and a reader that saw what happened after it
+        write_backup(home, url_of(home), "0001", tmp_path / "backup", SystemClock().now())
+        change(site, 20, "undone")
+        line.take(20)
+
+    # When the backup is restored, and other things happen, fewer or more than those
+    back.mkdir()
+    restore_backup(back, url_of(back), "0001", tmp_path / "backup", SystemClock().now())
+    leave_a_gap(url_of(back))
+    with served(make_parts(back), fresh_home[1]) as again:
+        change(again, since, "other")
+        with streaming(again, line.last_id) as returned:
+            [told] = returned.take(1)
+            change(again, 1, "after")
+
+            # Then the reader loads all of it anew, and goes on from there
+            assert told.name == "reset"
+            assert texts(returned.take(1)) == ["after 0"]
 
 
 def test_two_readers_see_the_same(site: Site) -> None:
