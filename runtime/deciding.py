@@ -105,7 +105,8 @@ def _check_circles(scope: Scope, turn: Turn, n: int, found: Standing | None) -> 
     may_be = n > repeats.MOST and (found is None or found.failed)
     stuck = repeats.failing_again(ledger.failures(scope, turn.id)) if may_be else None
     if stuck is not None:
-        raise ModelError(f"the same call of {stuck} failed {repeats.MOST} times")
+        why = f": {stuck.reason}" if stuck.reason else ""
+        raise ModelError(f"the same call of {stuck.tool} failed {repeats.MOST} times{why}")
 
 
 def _give_back(parts: RuntimeParts, workspace_id: str, fence: TurnFence, turn: Turn) -> None:

@@ -170,7 +170,7 @@ _LIKE = (
     .order_by(calls.c.step, calls.c.seq)
 )
 _FAILED = (
-    statements.select(calls.c.step, calls.c.tool, calls.c.wish)
+    statements.select(calls.c.step, calls.c.tool, calls.c.wish, calls.c.result)
     .where(calls.c.turn_id == _TURN, calls.c.status == "failed", ~calls.c.ok)
     .order_by(calls.c.step, calls.c.seq)
 )
@@ -233,7 +233,7 @@ def made_like(scope: Scope, call: Call) -> list[Made]:
 
 def failures(scope: Scope, turn_id: str) -> list[Failure]:
     """The calls of a turn that have failed, in their order."""
-    return [Failure(row.step, row.tool, row.wish) for row in scope.rows(_FAILED, turn=turn_id)]
+    return [Failure(row.step, row.tool, row.wish, row.result) for row in scope.rows(_FAILED, turn=turn_id)]
 
 
 def record_decision(

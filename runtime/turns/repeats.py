@@ -12,6 +12,7 @@ from core.tools import Effect
 
 MOST = 3
 """In how many steps of one turn the same call may come to the same end."""
+_LONGEST_REASON = 300
 _FREE = (Effect.READ.value, Effect.WRITE.value)
 
 
@@ -25,11 +26,18 @@ class Made:
 
 @dataclass(frozen=True)
 class Failure:
-    """A call that failed; `wish` is what was asked for."""
+    """A call that failed; `wish` is what was asked for, `result` what it was told."""
 
     step: int
     tool: str
     wish: str
+    result: Mapping[str, Any] | None = None
+
+    @property
+    def reason(self) -> str:
+        """Why, in a line that fits a card; empty where that was not said."""
+        said = (self.result or {}).get("message")
+        return " ".join(said.split())[:_LONGEST_REASON] if isinstance(said, str) else ""
 
 
 def wish_of(tool: str, arguments: str) -> str:
@@ -54,12 +62,12 @@ def made_often(effect: str, same: Sequence[Made]) -> bool:
     return any(_steps(alike) >= MOST for alike in results.values())
 
 
-def failing_again(failed: Sequence[Failure]) -> str | None:
-    """The tool of a call that has failed alike in `MOST` steps of the turn; None when there is none."""
+def failing_again(failed: Sequence[Failure]) -> Failure | None:
+    """A call that has failed alike in `MOST` steps of the turn, as it did last; None when there is none."""
     steps: dict[str, list[int]] = {}
     for one in failed:
         steps.setdefault(one.wish, []).append(one.step)
-    return next((one.tool for one in failed if _steps(steps[one.wish]) >= MOST), None)
+    return next((one for one in reversed(failed) if _steps(steps[one.wish]) >= MOST), None)
 
 
 def _steps(made: Sequence[int]) -> int:

@@ -31,6 +31,17 @@ def test_a_change_makes_new_versions_of_the_whole_set(model: OpenAIModel) -> Non
     assert len(worker.orders) == 6
 
 
+def test_of_a_whole_script_a_picture_is_made_from_the_beginning(model: OpenAIModel) -> None:
+    script = "Make them warmer. " + "INT. HARBOUR - NIGHT. Mira walks. " * 1_500
+    worker = finished(model)
+
+    worker.hear(script)
+    decision = worker.decide()
+
+    assert names(decision) == ["generate_image"] * 3
+    assert all(len(told(call.arguments)["prompt"]) < 5_000 for call in decision.calls)
+
+
 def test_one_of_the_set_is_changed(model: OpenAIModel) -> None:
     worker = Worker(model, goal=POSTERS)
     worker.hear(POSTERS)

@@ -9,7 +9,7 @@ from typing import Any
 
 from app.standins.model.reply import Call
 from app.standins.model.rules.ordering import TOOL_OF, pick
-from app.standins.model.rules.planning import Planned, picture_size, planned_works, says_a_shape
+from app.standins.model.rules.planning import LONGEST_PROMPT, Planned, picture_size, planned_works, says_a_shape
 from app.standins.model.rules.shown import State, Work
 from app.standins.model.rules.story import Request
 from app.standins.model.rules.texts import revised
@@ -78,7 +78,7 @@ def main_kind(state: State) -> str:
 
 def _generation_call(work: Work, request: Request) -> Call:
     arguments: dict[str, Any] = {
-        "prompt": f"{work.title}: {request.text.strip()}",
+        "prompt": f"{work.title}: {request.text.strip()[:LONGEST_PROMPT]}",
         "title": work.title,
         "object_id": work.id,
     }

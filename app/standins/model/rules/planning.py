@@ -24,6 +24,10 @@ _SHAPES = (
 )
 
 
+LONGEST_PROMPT = 4_000
+"""Of somebody's words, in what a picture or film is made from."""
+
+
 @dataclass(frozen=True)
 class Planned:
     """A work to be made."""
@@ -49,7 +53,7 @@ def planned_works(wish: Wish, language: str, *, start: int = 1, source: str = ""
         title = named or (f"{subject} – {one} {n}" if total > 1 else subject)
         detail = f" {named}." if named else ""
         view = f" {n} of {total}: {_VIEWS[(n - 1) % len(_VIEWS)]}." if total > 1 else ""
-        works.append(Planned(kind, title, f"{wish.text.strip()}{detail}{view}"))
+        works.append(Planned(kind, title, f"{wish.text.strip()[:LONGEST_PROMPT]}{detail}{view}"))
     return works
 
 
