@@ -36,7 +36,7 @@ class Candidacy:
 
     def answer_tests(self) -> None:
         """Somebody may have asked to have a version tried."""
-        for version in (self._standing.candidate, self._standing.serving):
+        for version in (self._standing.candidate, self._standing.last):
             if version is not None and is_asked(version):
                 self._aside.begin(partial(answer_test, self._tools, version))
 

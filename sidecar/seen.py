@@ -11,11 +11,12 @@ from skills.versions import Version
 
 @dataclass(frozen=True)
 class Seen:
-    """The skill's row with the versions that it names; `serving` only while one serves."""
+    """The skill's row with the versions that it names; `serving` only while one serves, `last` also afterwards."""
 
     row: book.Skill | None = None
     serving: Version | None = None
     candidate: Version | None = None
+    last: Version | None = None
 
     @property
     def tried(self) -> Version | None:
@@ -30,6 +31,6 @@ def look(tools: Tools, stem: str) -> Seen:
         row = book.find(scope, stem)
         if row is None:
             return Seen()
-        serving = versions.get(scope, row.version_id) if row.serves and row.version_id else None
+        last = versions.get(scope, row.version_id) if row.version_id else None
         candidate = versions.get(scope, row.candidate_id) if row.candidate_id else None
-        return Seen(row, serving, candidate)
+        return Seen(row, last if row.serves else None, candidate, last)

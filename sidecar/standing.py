@@ -49,6 +49,11 @@ class Standing:
         return self._seen.candidate
 
     @property
+    def last(self) -> Version | None:
+        """What serves, or served last."""
+        return self._seen.last
+
+    @property
     def epoch(self) -> int:
         return self._seen.row.epoch if self._seen.row is not None else 0
 

@@ -67,6 +67,8 @@ class TrySkill:
         if known is None:
             told = "; ".join(str(one["reason"]) for one in problems(skill.problems)) or "nobody has looked at it yet"
             raise ConflictError(f"no version of {stem} passed the checks: {told}", status=skill.status)
+        if skill.status in ("disabled", "retired") and skill.candidate_id is None:
+            raise ConflictError(f"{stem} is {skill.status}: nothing of it is tried", status=skill.status)
         return versions.get(scope, known)
 
     def _word(self, call: CallContext, version_id: str) -> Trial | None:

@@ -9,7 +9,7 @@ import pytest
 
 from app.bootstrap import PERSON_ID
 from sidecar.tools import Rules
-from skills import control, versions
+from skills import control, rehearsing, versions
 from tests.sidecar.beside import shelf_beside
 from tests.sidecar.test_moves import announced, fate_of, ran, serving_id
 from tests.support.engines import RunningEngine
@@ -64,6 +64,25 @@ def test_no_failure_brings_back_what_served_before_the_skill_was_taken_away(skil
     until("the end of its service", lambda: skills.skill("anew")["status"] == "quarantined", 20)
     with skills.reading() as scope:
         assert versions.by_number(scope, "anew", 3).stage == "quarantined"
+
+
+def test_what_was_taken_out_can_be_tried_to_see_why(skills: RunningSidecar) -> None:
+    failing = hello(1, "out/asked").replace("lambda: VALUE", "lambda: 1 // 0").replace("=2", "=0")
+    skills.save("out", failing)
+    skills.live("out", 1)
+    ran(skills, "out", 1, "failed")
+    ran(skills, "out", 2, "failed")
+    until("the end of its service", lambda: skills.skill("out")["status"] == "quarantined", 20)
+    with skills.writing() as scope:
+        version = versions.by_number(scope, "out", 1)
+        rehearsing.ask(scope, version, cause="call_1", function_id="hello", event={"name": "out/asked", "data": {}})
+
+    def answer() -> str:
+        with skills.reading() as scope:
+            test = rehearsing.known_test(versions.by_number(scope, "out", 1))
+        return test.trial.failed if test is not None and test.trial is not None else ""
+
+    assert "ZeroDivisionError" in until("the answer", answer, 20)
 
 
 def test_an_agent_that_renames_the_only_function_asks_and_is_then_live(skills: RunningSidecar) -> None:

@@ -20,7 +20,7 @@ from core.tables import workspaces
 from core.tools import ToolResult
 from runtime import cards, tasks
 from runtime.tables import originals
-from skills import book, drafts, grants, promotion, rehearsing, runs, versions
+from skills import book, control, drafts, grants, promotion, rehearsing, runs, versions
 from skills.lifecycle import Trial
 from skills.manifest import read_manifest
 from skills.problem import Problem
@@ -283,6 +283,15 @@ def test_a_trial_is_asked_for_and_its_answer_told(agent: Agent, desk: SkillDesk,
     again = agent.call("test_skill", agent.calls, name="words", data={"text": "a b"}).content
     assert (again["state"], again["what_happened"]) == ("passed", ["it returns 2 instead of null"])
     assert agent.call("test_skill", name="words").content["state"] == "asked"
+
+
+def test_of_a_skill_that_is_turned_off_nothing_is_tried(agent: Agent, desk: SkillDesk, database: Database) -> None:
+    agent.write(GOOD)
+    takes(database, desk)
+    with database.transaction(HOME_WORKSPACE) as scope:
+        control.disable(scope, "words", "ann")
+    with pytest.raises(ConflictError, match="words is disabled"):
+        agent.call("test_skill", name="words")
 
 
 def test_a_skill_that_does_not_serve_is_not_invoked(agent: Agent, desk: SkillDesk, database: Database) -> None:
