@@ -12,6 +12,8 @@ from engine.json_text import clean, dumps, loads
 from engine.settings import Settings, too_large
 
 _EARLIEST_TS = 315_532_800_000
+# The end of the year 9999: no later moment can be written down as a time.
+_LATEST_TS = 253_402_300_799_999
 _MAX_NAME = 512
 
 
@@ -71,6 +73,8 @@ def _content_problem(name: str, data: Any, moment: Any) -> str | None:
         return f"the ts of event {name} must be milliseconds since 1970"
     if moment and moment < _EARLIEST_TS:
         return f"the ts of event {name} is before 1980; it must be milliseconds since 1970"
+    if moment and not moment <= _LATEST_TS:
+        return f"the ts of event {name} is after the year 9999; it must be milliseconds since 1970"
     return None
 
 

@@ -1,6 +1,7 @@
 """JSON as text: how values are stored, sized and canonicalised."""
 
 import json
+import math
 import re
 from typing import Any, NoReturn
 
@@ -17,9 +18,15 @@ def loads(text: str | bytes) -> Json:
     """Parse strict JSON.
 
     Raises:
-        ValueError: not JSON, or NaN or an infinity in it.
+        ValueError: not JSON, or NaN or an infinity in it, or a number that would become one.
     """
-    return json.loads(text, parse_constant=_refuse)
+    return json.loads(text, parse_constant=_refuse, parse_float=_finite)
+
+
+def _finite(text: str) -> float:
+    if math.isinf(number := float(text)):
+        raise ValueError(f"{text[:20]} is larger than any number can be")
+    return number
 
 
 def _refuse(constant: str) -> NoReturn:

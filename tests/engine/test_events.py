@@ -112,6 +112,9 @@ def test_bad_events_are_refused_and_the_ones_before_them_kept(engine: EngineProc
         ({"name": "x" * 513}, "513"),
         ({"name": "test/x", "data": [1]}, "must be an object"),
         ({"name": "test/x", "ts": 5}, "before 1980"),
+        ({"name": "test/x", "ts": 253_402_300_800_000}, "after the year 9999"),
+        ({"name": "test/x", "ts": 1 << 64}, "after the year 9999"),
+        ({"name": "test/x", "ts": 1e300}, "after the year 9999"),
         ("text", "must be an object"),
     ):
         told = refusal(engine, [good, bad, good])
@@ -144,6 +147,7 @@ def test_b62_text_that_cannot_be_signed_is_cleaned(engine: EngineProcess, serve:
     [
         b'{"name": "test/odd", "data": {"n": NaN}}',
         b'{"name": "test/odd", "data": {"n": -Infinity}}',
+        b'{"name": "test/odd", "data": {"n": 1e400}}',
         b'{"name": "test/odd", "data": {"text": "\xff\xfe"}}',
         b"\xff\xfe",
         b'{"name": "test/odd"',
