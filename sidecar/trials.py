@@ -53,7 +53,8 @@ def shadow(tools: Tools, candidate: Version, fresh: list[SkillRun]) -> None:
     """Try it on runs that ended meanwhile."""
     so_far = candidate.stage_facts["shadow"]
     trial = tools.rehearse(candidate, fresh, live=True)
-    total = Trial(int(so_far["runs"]) + trial.runs, trial.failed, trial.differences)
+    silent = int(so_far.get("silent", 0)) + trial.silent
+    total = Trial(int(so_far["runs"]) + trial.runs, trial.failed, trial.differences, silent)
     last = max(run.ended_at for run in fresh if run.ended_at is not None)
     facts = {**so_far, **_known(total), "since": last.isoformat()}
     with tools.transaction("skill-stage") as scope:
@@ -61,4 +62,5 @@ def shadow(tools: Tools, candidate: Version, fresh: list[SkillRun]) -> None:
 
 
 def _known(trial: Trial) -> dict[str, Any]:
-    return {"runs": trial.runs, "failed": trial.failed, "differences": list(trial.differences)}
+    told = {"runs": trial.runs, "failed": trial.failed, "silent": trial.silent}
+    return {**told, "differences": list(trial.differences)}

@@ -14,12 +14,14 @@ Aftermath = Literal["go_on", "restore", "quarantine"]
 class Trial:
     """A rehearsal of a version: of recorded runs (dry run), or of those that happen meanwhile (shadow).
 
-    `failed` says how, and is empty where it went well; `differences` to what really happened are no failure.
+    `failed` says how, and is empty where it went well; `differences` to what really happened are no failure. Of the
+    `runs`, `silent` ones showed nothing: they could not be played, or failed for want of an answer or at a limit.
     """
 
     runs: int = 0
     failed: str = ""
     differences: tuple[str, ...] = ()
+    silent: int = 0
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from sidecar.nursery import Nursery
 from sidecar.rehearsal.driving import Part
 from sidecar.rehearsal.recording import Recording, recording_of
 from sidecar.rehearsal.rehearsal import Rehearsal, rehearse
-from skills import grants
+from skills import grants, limits
 from skills.lifecycle import Trial
 from skills.problem import RefusedSkillError
 from skills.runs import SkillRun
@@ -27,7 +27,8 @@ _MOST_DIFFERENCES = 30
 
 class Trying:
     """Callable as the life cycle wants it. A run that fails for want of a recorded answer counts as tried: it has
-    shown nothing against the candidate, and the shadow will ask for real."""
+    shown nothing against the candidate, and the shadow will ask for real. So does one that asks for real and fails
+    while a limit of the skill is reached."""
 
     def __init__(
         self, nursery: Nursery, broker: Broker, reading: Callable[[], AbstractContextManager[Scope]], ids: Ids
@@ -49,17 +50,18 @@ class Trying:
             else:
                 fit.append(recording)
         if not fit:
-            return Trial(len(runs), "", tuple(dict.fromkeys(noted)))
+            return Trial(len(runs), "", tuple(dict.fromkeys(noted)), silent=len(runs))
         try:
             code = self._code(version, live)
             child = self._nursery.boot(code)
         except RefusedSkillError as error:
             return Trial(0, f"it does not load: {error}")
         try:
-            failed = self._tried(version, code.granted, child, fit, live, noted)
+            failed, silent = self._tried(version, code.granted, child, fit, live, noted)
         finally:
             self._nursery.end(child)
-        return Trial(len(runs), failed, tuple(dict.fromkeys(noted))[:_MOST_DIFFERENCES])
+        told = tuple(dict.fromkeys(noted))[:_MOST_DIFFERENCES]
+        return Trial(len(runs), failed, told, silent=len(runs) - len(fit) + silent)
 
     def _tried(
         self,
@@ -69,18 +71,28 @@ class Trying:
         recordings: list[Recording],
         live: bool,
         noted: list[str],
-    ) -> str:
-        """How the first run that failed did, or nothing; what is worth a word is added to `noted`."""
+    ) -> tuple[str, int]:
+        """How the first run that failed did, or nothing, and how many before it showed nothing; what is worth a word
+        is added to `noted`.
+        """
+        silent = 0
         for recording in recordings:
             rehearsal = rehearse(
                 self._part(version, granted, recording), child, recording, self._broker.pretences, reads_for_real=live
             )
             how = rehearsal.error or "well"
             _log.info("skill %s %d rehearsed on %s: %s", version.skill_id, version.number, recording.run_id, how)
-            if not rehearsal.ok and not rehearsal.unrecorded:
-                return f"run {recording.run_id}: {rehearsal.error}"
+            if not rehearsal.ok:
+                if not rehearsal.unrecorded and not (live and self._is_limited(version.skill_id)):
+                    return f"run {recording.run_id}: {rehearsal.error}", silent
+                silent += 1
             noted += [f"run {recording.run_id}: {one}" for one in _noted(rehearsal)]
-        return ""
+            noted += [f"run {recording.run_id}: it showed nothing: {rehearsal.error}"] if not rehearsal.ok else []
+        return "", silent
+
+    def _is_limited(self, stem: str) -> bool:
+        with self._reading() as scope:
+            return limits.is_met(scope, stem)
 
     def _part(self, version: Version, granted: frozenset[str], recording: Recording) -> Part:
         return Part(

@@ -74,7 +74,10 @@ def test_the_agents_return_to_what_ships_is_tried_like_any_change_of_it(skills: 
     shown = skills.skill(CHECK)
     assert (shown["version"], shown["candidate"]) == (2, {"version": 1, "stage": "shadow"})
     with skills.reading() as scope:
-        assert versions.by_number(scope, CHECK, 1).offered_by == ("agent", "turn_1:1:2")
+        tried = versions.by_number(scope, CHECK, 1)
+        assert tried.offered_by == ("agent", "turn_1:1:2")
+        # Of those two runs nothing was recorded, and that is told.
+        assert (tried.stage_facts["dry_run"]["runs"], tried.stage_facts["dry_run"]["silent"]) == (2, 2)
         assert not [one.text for one in notices.latest(scope) if "came with this release" in one.text]
 
 

@@ -199,6 +199,7 @@ def test_a_review_of_a_shipped_skill_ends_with_the_agents_change_in_service(hous
     assert "Expected:" in draft["reason"]
     (dry_run, shadow) = draft["trials"]
     assert (dry_run["how"], dry_run["against"], dry_run["runs"], dry_run["failed"]) == ("dry_run", 1, 5, None)
+    assert dry_run["words"].endswith("of version 1, effects faked: 5 went well")
     otherwise = "it asks otherwise, and was answered as recorded: the model for `health_assessment`"
     assert any(one.endswith(otherwise) for one in dry_run["differences"]), str(dry_run)
     assert (len(house.incidents.texts), len(house.asked())) == (alarms, asked)
@@ -224,7 +225,7 @@ def test_a_review_of_a_shipped_skill_ends_with_the_agents_change_in_service(hous
     assert house.ended_on(beside) == (1, "live")
     candidate = house.at("canary")
     assert [one["how"] for one in candidate["trials"]] == ["dry_run", "shadow", "canary"]
-    assert candidate["trials"][1]["words"] == "shadow beside version 1, effects faked: 1 run went well"
+    assert candidate["trials"][1]["words"] == "shadow beside version 1, effects faked: 1 went well"
     assert house.skills.skill(CHECK)["version"] == 1
 
     # And its first runs are its own

@@ -99,7 +99,13 @@ def test_how_a_version_was_tried_is_shown_with_what_it_was_compared_with(site: S
     # Given a change that was tried on recorded runs and beside what serves, and had one of its first runs
     first = save(site, "LIMIT = 1\n")
     version = save(site, "LIMIT = 2\n", live=False)
-    dry_run = {"runs": 5, "failed": "", "differences": ["run r1: it <returns> 2 instead of 1"], "against": 1}
+    dry_run = {
+        "runs": 5,
+        "failed": "",
+        "silent": 1,
+        "differences": ["run r1: it <returns> 2 instead of 1"],
+        "against": 1,
+    }
     beside = {"runs": 0, "failed": "", "differences": [], "against": 1, "of": 1, "since": "2026-03-02T09:00:00+00:00"}
     with site.writing() as scope:
         named = {"skill_id": STEM, "function_id": "look", "event": {}}
@@ -122,8 +128,8 @@ def test_how_a_version_was_tried_is_shown_with_what_it_was_compared_with(site: S
         ("canary", None, 1, 3, None),
     ]
     assert [trial["words"] for trial in trials] == [
-        "dry run on 5 recorded runs of version 1, effects faked: it went well",
-        "shadow beside version 1, effects faked: 1 run went well",
+        "dry run on 5 recorded runs of version 1, effects faked: 4 went well, 1 showed nothing",
+        "shadow beside version 1, effects faked: 1 went well",
         "first runs of its own: 1 of 3 went well",
     ]
     assert trials[0]["differences"] == dry_run["differences"]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from runtime import cards, notices
+from runtime import cards, credits, notices
 from sidecar.broker.identity import Mode
 from sidecar.children import Child
 from sidecar.children import Version as Code
@@ -21,7 +22,7 @@ from sidecar.rehearsal.driving import Part, play
 from sidecar.rehearsal.recording import Recording
 from sidecar.rehearsal.rehearsal import Rehearsal, rehearse
 from sidecar.rehearsal.trying import Trying
-from skills import book, grants, runs, versions
+from skills import book, grants, limits, runs, versions
 from skills.manifest import read_manifest
 from skills.runs import SkillRun
 from skills.versions import Version
@@ -309,8 +310,27 @@ def test_the_life_cycle_gets_its_verdict(theatre: Theatre) -> None:
     assert verdicts[0].differences == ()
     assert "ValueError: broken" in verdicts[1].failed
     assert "asks what was not recorded" in verdicts[2].differences[0]
-    assert (gone.runs, gone.failed) == (2, "")
+    assert (gone.runs, gone.failed, gone.silent) == (2, "", 2)
     assert "it has no function other any more" in gone.differences
+    assert [one.silent for one in verdicts] == [0, 0, 1]
+
+
+@pytest.mark.load
+def test_a_run_that_fails_at_a_limit_of_its_skill_says_nothing_against_the_change(theatre: Theatre) -> None:
+    theatre.record()
+    run, bad = _in_the_book(theatre, '\n    raise ValueError("broken")\n')
+    trying = Trying(theatre.nursery, theatre.world.broker, theatre.world.reading, theatre.world.store.database.ids)
+    store, usd = theatre.world.store, Decimal(1)
+    with store.database.transaction(store.workspace_id) as scope:
+        said = {"limit": "skill", "spent": usd, "needs": usd, "most": usd, "budget": usd, "currency": "USD"}
+        limits.ask(scope, stem=STEM, day=credits.today(scope), **said)  # type: ignore[arg-type] # each is what it says
+
+    recorded, asked = trying(bad, [run], live=False), trying(bad, [run], live=True)
+
+    # Only what asks for real can meet a limit
+    assert "ValueError: broken" in recorded.failed
+    assert (asked.failed, asked.silent) == ("", 1)
+    assert any("it showed nothing: ValueError: broken" in one for one in asked.differences)
 
 
 def _in_the_book(theatre: Theatre, body: str) -> tuple[SkillRun, Version]:
