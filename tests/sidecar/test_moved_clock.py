@@ -1,4 +1,4 @@
-"""With a test clock, signatures are judged by the time the engine signs with."""
+"""With a test clock, which only the embedded engine has, signatures are judged by the time the engine signs with."""
 
 from __future__ import annotations
 

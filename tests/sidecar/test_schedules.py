@@ -1,4 +1,7 @@
-"""Schedules of skills while files are saved, deleted, re-timed and renamed; daily ones begin once a date."""
+"""Schedules of skills while files are saved, deleted, re-timed and renamed; daily ones begin once a date.
+
+The engine's clock is moved here, which only the embedded one allows: `test_real_ticks.py` is for the others.
+"""
 
 from __future__ import annotations
 
