@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from core import strict_json
 from core.model import Message, Verdict
 from core.model_schema import misfits
 from core.model_text import clean_json
@@ -56,7 +57,7 @@ def fit(shape: type[Verdict], text: str) -> Verdict:
 def fit_schema(schema: Mapping[str, Any], text: str) -> dict[str, Any]:
     """The object in an answer's text. Raises UnfitAnswer."""
     try:
-        value = json.loads(clean_json(_without_fence(text)))
+        value = strict_json.loads(clean_json(_without_fence(text)))
     except (ValueError, RecursionError):
         raise UnfitAnswer("answer: is no JSON") from None
     if not isinstance(value, dict):

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 from importlib.metadata import version as installed
-from typing import Any, NoReturn
+from typing import Any
 
 import httpx
 from pydantic import TypeAdapter, ValidationError
 
+from core import strict_json
 from sidecar.ops import KNOWN, ErrorSaid, Op, moment
 from skills.checks.events import full_id, wrong_event, wrong_invoke
 from skills.manifest import Manifest
@@ -123,9 +123,7 @@ def _json(body: bytes) -> Any:
     """What it says in the one form that everybody reads: UTF-8, and numbers that a float can hold."""
     try:
         text = body.decode("utf-8")
-        return (
-            json.loads(text, parse_constant=_no_number, parse_float=_number, parse_int=_whole) if text.strip() else None
-        )
+        return strict_json.loads(text) if text.strip() else None
     except (ValueError, RecursionError) as error:
         raise _Refusal("op", f"the answer is no JSON ({error})") from None
 
@@ -135,20 +133,6 @@ def _written(value: Any) -> bytes:
         return json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
     except RecursionError:
         raise _Refusal("op", "what a step gives back is nested too deep") from None
-
-
-def _number(text: str) -> float:
-    number = float(text)
-    return number if math.isfinite(number) else _no_number(text)
-
-
-def _whole(text: str) -> int:
-    _number(text)
-    return int(text)
-
-
-def _no_number(text: str) -> NoReturn:
-    raise ValueError(f"{text[:40]} is no number in JSON")
 
 
 def _passed_on(headers: httpx.Headers) -> dict[str, str]:

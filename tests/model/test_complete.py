@@ -49,13 +49,21 @@ def test_an_older_name_of_the_limit_is_found_once() -> None:
     ]
 
 
-def test_an_object_that_does_not_fit_is_asked_for_once_more_and_both_are_counted() -> None:
-    with hostile([said('{"state": "odd"}'), said('{"state": "critical"}')]) as server:
+@pytest.mark.parametrize(
+    ("first", "reason"),
+    [
+        ('{"state": "odd"}', "none of 'normal', 'critical'"),
+        ('{"state": "normal", "score": NaN}', "is no JSON"),
+        ('{"state": "normal", "score": 1e999}', "is no JSON"),
+    ],
+)
+def test_an_object_that_does_not_fit_is_asked_for_once_more_and_both_are_counted(first: str, reason: str) -> None:
+    with hostile([said(first), said('{"state": "critical"}')]) as server:
         answer = client(server.url).complete("health", SCHEMA, ASK, 50)
 
     assert answer.value == {"state": "critical"}
     assert answer.usage.tokens == 60
-    assert "none of 'normal', 'critical'" in server.asked[1]["messages"][-1]["content"]
+    assert reason in server.asked[1]["messages"][-1]["content"]
 
 
 def test_two_misfits_are_a_failure_that_says_what_was_spent() -> None:
