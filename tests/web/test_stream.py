@@ -47,6 +47,15 @@ def test_a_change_arrives_with_its_number_its_kind_and_the_thing(site: Site) -> 
     assert sent.data == site.get(f"/api/v1/messages/{message_id}")
 
 
+def test_of_a_thing_that_is_large_its_id_is_sent(site: Site) -> None:
+    with streaming(site) as line:
+        message_id = site.say("INT. HARBOUR. " * 20_000)
+        [sent] = line.take(1)
+
+    assert sent.data == {"id": message_id}
+    assert len(site.get(f"/api/v1/messages/{message_id}")["text"]) > 200_000
+
+
 def test_a_reader_without_a_place_is_told_where_it_stands(site: Site) -> None:
     # Given three changes that happened before
     change(site, 3)

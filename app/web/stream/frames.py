@@ -18,6 +18,8 @@ from core.tables import changes
 
 HEARTBEAT = b": still here\n\n"
 RETRY = b"retry: 1000\n\n"
+LARGEST = 64 * 1024
+"""Bytes of a thing that are sent with its change; of a larger one its id is."""
 
 _SMALL: Mapping[str, Callable[[Scope, str], Mapping[str, Any]]] = {
     "message": message_by_id,
@@ -44,7 +46,7 @@ def frames_after(scope: Scope, seq: int, limit: int) -> list[Frame]:
     for row in scope.rows(query.order_by(changes.c.seq).limit(limit)):
         thing = (row.kind, row.id)
         if thing not in shown:
-            shown[thing] = json.dumps(_data(scope, row.kind, row.id), ensure_ascii=False).encode()
+            shown[thing] = _bytes(scope, row.kind, row.id)
         frames.append(
             Frame(row.seq, b"id: %d\nevent: %b.changed\ndata: %b\n\n" % (row.seq, row.kind.encode(), shown[thing]))
         )
@@ -70,6 +72,12 @@ def oldest_seq(scope: Scope) -> int | None:
     """The number of the first change that is still kept; None when there is none."""
     seq = scope.scalar(scope.select(changes.c.seq).order_by(changes.c.seq).limit(1))
     return None if seq is None else int(seq)
+
+
+def _bytes(scope: Scope, kind: str, thing_id: str) -> bytes:
+    data = json.dumps(_data(scope, kind, thing_id), ensure_ascii=False).encode()
+    # Every stream gets it at every change, and a window of them is kept for slow readers: whoever wants it can ask.
+    return data if len(data) <= LARGEST else json.dumps({"id": thing_id}).encode()
 
 
 def _data(scope: Scope, kind: str, thing_id: str) -> Mapping[str, Any]:
