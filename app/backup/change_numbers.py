@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
+from core.database import Database
 from core.tables import workspaces
 
 # More than happened since any backup, and than any reader is sent one by one.
@@ -14,9 +15,9 @@ def leave_a_gap(sql_url: str) -> None:
     """What is open in a browser has seen changes that are undone, and asks for what follows its number: it is told to
     load everything anew, and not what now has the numbers after that one.
     """
-    engine = sa.create_engine(sql_url)
+    database = Database(sql_url)
     try:
-        with engine.begin() as connection:
+        with database.unscoped() as connection:
             connection.execute(sa.update(workspaces).values(change_seq=workspaces.c.change_seq + _GAP))
     finally:
-        engine.dispose()
+        database.close()
