@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -23,7 +22,8 @@ from core.crash import FROM_FILE
 from tests.generation.world import Studio
 from tests.studio.running import KEY as JOBS_KEY
 from tests.support import story
-from tests.support.product import COMMAND, Product
+from tests.support.product import Product
+from tests.support.template import Copy, loaded_product
 from tests.support.waiting import until
 
 MODEL_KEY = "a-key-of-these-tests"
@@ -200,13 +200,13 @@ class Rig:
             process.wait(30)
             log.close()
 
-    def _start_worker(self, log: IO[bytes]) -> subprocess.Popen[bytes]:
+    def _start_worker(self, log: IO[bytes]) -> Copy:
         """Another product on this machine may take the port that was free a moment ago; then another one is tried."""
         for _ in range(3):
             port = free_ports(1)[0]
             env = {**self.product.env, **self._facts(), "LOOPWRIGHT_WORKER_URL": f"http://127.0.0.1:{port}"}
-            argv = [*COMMAND, "serve", "worker", "--home", str(self.product.home), "--port", str(port)]
-            process = subprocess.Popen(argv, env=env, stdout=log, stderr=log)
+            told = ["serve", "worker", "--home", str(self.product.home), "--port", str(port)]
+            process = loaded_product().start(told, env, log.fileno())
             answering = partial(_stands, process, f"http://127.0.0.1:{port}/readyz")
             until("the second worker", answering, 60)
             if process.poll() is None:
@@ -250,7 +250,7 @@ def _end_if_frozen(pid: int) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-def _stands(process: subprocess.Popen[bytes], url: str) -> bool:
+def _stands(process: Copy, url: str) -> bool:
     """Whether it is known what became of a process: it answers, or has ended."""
     return process.poll() is not None or _answers(url)
 

@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,12 +18,11 @@ import pytest
 from app.supervise.state_file import ProcessRow, ProcessState, read_rows
 from tests.support.engines import ENGINE_KEYS, named, retire_apps
 from tests.support.environment import without_settings
-from tests.support.template import Copy, loaded_product
+from tests.support.template import COMMAND, Copy, loaded_product
 from tests.support.waiting import until
 
 T = TypeVar("T")
 _ADDRESS = re.compile(r"(http://127\.0\.0\.1:\d+)/\?token=([\w.~-]+)")
-COMMAND = (sys.executable, "-P", "-m", "app.cli")
 LOADED_FIRST = ()
 """No program of its own, but a fork of one that has loaded everything: neither its start nor a death costs seconds of
 processor time.
@@ -182,10 +180,13 @@ class Product:
 def products(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Callable[..., Product]]:
-    """Starts products in fresh homes, with settings as keyword arguments; all of them end with the module."""
+    """Starts products in fresh homes, with settings as keyword arguments; all of them end with the module.
+
+    They are forks of one that has loaded everything, unless a `program` is named.
+    """
     started: list[Product] = []
 
-    def start(home: Path | None = None, *, program: Sequence[str] = COMMAND, **env: str) -> Product:
+    def start(home: Path | None = None, *, program: Sequence[str] = LOADED_FIRST, **env: str) -> Product:
         place = home or tmp_path_factory.mktemp("home")
         product = Product(place, request.config.getoption("--engine"), env, program)
         started.append(product)

@@ -19,6 +19,8 @@ from typing import Any
 from app.serving.table import module_of
 from tests.support.environment import without_settings
 
+COMMAND = (sys.executable, "-P", "-m", "app.cli")
+"""`loopwright` as a program of its own."""
 _PROGRAM = Path(__file__).with_name("template_process.py")
 _MOST_BYTES = 1_000_000
 

@@ -23,8 +23,8 @@ from tests.runtime.driving import LEASE, new_task, newest_turn, tell, turn
 from tests.support.databases import Store
 from tests.support.engines import EVENT_KEY, SIGNING_KEY, moved_by_tests, running
 from tests.support.environment import without_settings
-from tests.support.product import COMMAND
 from tests.support.sidecar import sidecar
+from tests.support.template import COMMAND
 from tests.support.waiting import until
 
 MINUTELY = '''"""Notes each minute."""

@@ -15,10 +15,17 @@ import pytest
 from app.supervise.ports import is_free
 from app.supervise.state_file import ProcessState, read_rows
 from tests.support.product import Product
+from tests.support.template import COMMAND
 from tests.support.waiting import until
 
 ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/\?token=[\w.~-]+")
 OURS = {"web", "worker", "sidecar", "model", "studio", "index"}
+
+
+@pytest.fixture(scope="module")
+def product(products: Callable[..., Product]) -> Product:
+    """A program of its own, as a person starts it."""
+    return products(program=COMMAND)
 
 
 def names(product: Product) -> set[str]:
@@ -101,7 +108,7 @@ def test_a_process_that_is_killed_comes_back_on_its_port(product: Product, name:
 
 @pytest.mark.kill
 def test_everything_dies_with_a_supervisor_that_is_killed(products: Callable[..., Product]) -> None:
-    product = products()
+    product = products(program=COMMAND)
     group, ports = product.process.pid, [row.port for row in read_rows(product.home) or []]
 
     os.kill(group, signal.SIGKILL)
@@ -115,7 +122,7 @@ def test_everything_dies_with_a_supervisor_that_is_killed(products: Callable[...
 
 @pytest.mark.kill
 def test_it_stops_at_ctrl_c_and_starts_again_in_the_same_home(products: Callable[..., Product]) -> None:
-    first = products()
+    first = products(program=COMMAND)
     message = first.say("Which video lengths can you do?")
     first.until("a watch", lambda: first.items("/api/v1/runs", function="watch"), 90)
     group = first.process.pid
@@ -124,7 +131,7 @@ def test_it_stops_at_ctrl_c_and_starts_again_in_the_same_home(products: Callable
 
     assert not members(group)
     assert "ended with" not in first.said
-    second = products(first.home)
+    second = products(first.home, program=COMMAND)
     assert second.token == first.token
     assert second.get(f"/api/v1/messages/{message}")["state"] in {
         "received",
