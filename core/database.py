@@ -219,7 +219,7 @@ class Database:
 
     @contextmanager
     def unscoped(self) -> Iterator[Connection]:
-        """A write transaction outside any workspace: identity, leases and migrations only; a test lists the callers."""
+        """A write transaction outside any workspace: identity, leases and the like; a test lists the callers."""
         with self._writer.begin() as connection:
             _begin(connection, "BEGIN IMMEDIATE")
             yield connection

@@ -33,11 +33,12 @@ def _calls(tree: ast.Module, name: str) -> bool:
     )
 
 
-def test_only_identity_leases_migrations_and_callbacks_leave_the_scope() -> None:
+def test_only_identity_leases_migrations_restores_and_callbacks_leave_the_scope() -> None:
     callers = {path for path, tree in _sources(*ROOMS) if _calls(tree, "unscoped") or _calls(tree, "reading_unscoped")}
 
-    # A callback names a provider's job and no workspace: one select finds the order's.
+    # A callback names a provider's job and no workspace: one select finds the order's. A restore is of all of them.
     assert callers == {
+        "app/backup/change_numbers.py",
         "app/bootstrap.py",
         "app/migrate.py",
         "app/schema.py",
