@@ -5,12 +5,13 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterable
+from datetime import timedelta
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from core.clock import Clock
 from core.orchestrator.engine import Engine
-from core.orchestrator.signature import key_of
+from core.orchestrator.signature import key_of, off_by
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -43,9 +44,10 @@ class EngineDoor:
             if body is None:
                 return refuse(start_response, "413 Content Too Large", f"a call may have {MAX_BODY} bytes")
             signature = str(environ.get("HTTP_X_INNGEST_SIGNATURE", ""))
-            key = key_of(self._engine.signing_keys, body, signature, self._clock.now())
+            now = self._clock.now()
+            key = key_of(self._engine.signing_keys, body, signature, now)
             if key is None:
-                return refuse(start_response, "401 Unauthorized", "the call bears no valid signature of the engine")
+                return refuse(start_response, "401 Unauthorized", _why(off_by(signature, now)))
             environ[CALLERS_KEY] = key
         elif "HTTP_ORIGIN" in environ or not _is_loopback(str(environ.get("HTTP_HOST", ""))):
             return refuse(start_response, "403 Forbidden", "without a signing key only this machine's engine may call")
@@ -76,6 +78,18 @@ def _body(environ: WSGIEnvironment) -> bytes | None:
     environ["wsgi.input"] = io.BytesIO(body)
     environ["CONTENT_LENGTH"] = str(len(body))
     return body
+
+
+def _why(off: timedelta | None) -> str:
+    """The engine shows this on the run, where people look first."""
+    if off is None:
+        return "the call bears no valid signature of the engine"
+    seconds = abs(off) // timedelta(seconds=1)
+    side = "before" if off < timedelta() else "after"
+    return (
+        f"the call says that it was signed {seconds} s {side} this machine's time: it is an old one, or the engine's"
+        " clock and this one's differ"
+    )
 
 
 def _is_loopback(host: str) -> bool:

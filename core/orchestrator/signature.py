@@ -79,6 +79,15 @@ def key_of(keys: Iterable[str], body: bytes, header: str, now: datetime) -> str 
     return next((key for key in keys if hmac.compare_digest(_digest(key, signed, moment), given)), None)
 
 
+def off_by(header: str, now: datetime) -> timedelta | None:
+    """How far from `now` a header says that it was made, where that is too far; negative for before."""
+    found = _FORM.fullmatch(header)
+    if found is None:
+        return None
+    off = timedelta(seconds=int(found[1]) - int(now.timestamp()))
+    return off if abs(off) > MAX_AGE else None
+
+
 def _digest(key: str, signed: bytes, moment: str) -> str:
     return hmac.new(bare_key(key).encode(), signed + moment.encode(), hashlib.sha256).hexdigest()
 

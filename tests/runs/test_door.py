@@ -92,7 +92,10 @@ def test_b62_escaped_and_raw_text_bear_the_same_signature() -> None:
 def test_b62_a_signature_of_another_time_is_refused(age: timedelta) -> None:
     body = call("x")
     with worker(KEY) as http:
-        assert http.post(PATH, content=body, headers=signed(body, NOW - age)).status_code == 401
+        answer = http.post(PATH, content=body, headers=signed(body, NOW - age))
+    assert answer.status_code == 401
+    side = "before" if age > timedelta() else "after"
+    assert f"signed {abs(age) // timedelta(seconds=1)} s {side} this machine's time" in answer.json()["message"]
 
 
 def test_b62_the_same_call_may_come_twice_within_five_minutes() -> None:
