@@ -9,7 +9,7 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -98,7 +98,9 @@ class Child:
         self._app_id = ""
         self.tried: Sequence[str] = ()
         """What it was seen to try while it loaded."""
-        self._open = 0
+        self._open, self._calls_made = 0, 0
+        self.called: Callable[[], None] = lambda: None
+        """Heard by whoever looks after busy ones."""
         self._awake = False
         self._waking = threading.Lock()
         self._lock = threading.Lock()
@@ -114,6 +116,20 @@ class Child:
     @property
     def busy(self) -> bool:
         return self._open > 0
+
+    @property
+    def open(self) -> int:
+        """Calls under way."""
+        return self._open
+
+    @property
+    def calls(self) -> int:
+        """All that there were."""
+        return self._calls_made
+
+    def kill(self) -> None:
+        """End the process with all that it started; who waits for it hears so."""
+        self._jail.kill(self.inmate)
 
     def awake(self, seconds: float = _WAKE_SECONDS) -> bool:
         """Wait until it can take an order; False when it cannot within `seconds`, or never will."""
@@ -184,7 +200,8 @@ class Child:
         ours, theirs = socket.socketpair()
         begun = False
         with self._lock:
-            self._open += 1
+            self._open, self._calls_made = self._open + 1, self._calls_made + 1
+        self.called()
         try:
             with ours:
                 with theirs:
@@ -200,7 +217,7 @@ class Child:
             raise EndedError(f"the answer of the skill's process cannot be used: {error}") from None
         except TimeoutError:
             # It ends its runs in time, unless it was made to do otherwise.
-            self.inmate.process.kill()
+            self.kill()
             raise EndedError(f"the run took more than {allowed:g} s") from None
         except OSError as error:
             said = f"the process of the skill ended before it answered ({error})"

@@ -14,6 +14,7 @@ from typing import Protocol
 from core.errors import UnavailableError
 from sidecar.broker.identity import Identity
 from sidecar.children import Child, Version
+from sidecar.guarding import Guard
 from sidecar.jail.jail import Jail
 from sidecar.voices import Voices
 from skills.problem import RefusedSkillError
@@ -54,6 +55,7 @@ class Nursery:
         self._jail = jail
         self._broker = broker
         self._voices = Voices()
+        self._guard = Guard(jail.limits)
         self._spare: Child | None = None
         self._spare_lock = threading.Lock()
         # A child dies with the thread that started it, so all are started by one that lasts.
@@ -70,7 +72,10 @@ class Nursery:
                 raise UnavailableError("a process for the skill did not start; the sidecar's log may say why")
             self._open_door(child, version)
             self._voices.name(child.pid, version.stem)
+            child.called = self._guard.called
+            self._guard.watch(child, version.stem)
             child.load(version)
+            self._guard.loaded(child)
             self.admit(child, version)
         except (RefusedSkillError, UnavailableError):
             self.end(child)
@@ -89,6 +94,7 @@ class Nursery:
     def end(self, child: Child) -> None:
         """Kill the child with all that it started, and shut its way to the broker."""
         self._broker.close(child.inmate.address)
+        self._guard.leave(child)
         self._voices.leave(child.pid)
         child.stop()
 
@@ -114,6 +120,7 @@ class Nursery:
                 self._spare.stop()
                 self._spare = None
         self._voices.stop()
+        self._guard.stop()
         self._jail.close()
 
     def _open_door(self, child: Child, version: Version) -> None:

@@ -26,6 +26,11 @@ class Idleness:
         return idle
 
 
+def used_by_family(pid: int) -> int:
+    """The ticks of the processor that a process and all below it have used."""
+    return _activity(pid)[0]
+
+
 def _activity(pid: int) -> tuple[int, bool]:
     """The ticks of the processor that were used, and whether any thread is at work."""
     used, works = 0, False

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
@@ -12,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sidecar.child.confine import Confinement
+from sidecar.child.family import family
 from sidecar.child.limits import Limits
 from sidecar.jail import bubblewrap, exposed
 from sidecar.jail.isolation import Isolation, Level
@@ -77,16 +80,27 @@ class Jail:
         address = Path(f"/proc/self/fd/{self._folder_fd}/{folder.name}/{SOCKET}")
         return Inmate(process, folder, user, address, broker)
 
+    def kill(self, inmate: Inmate) -> None:
+        """End it and, as well as that can be done here, all that it started; `end` is still to be called."""
+        level = self.isolation.level
+        # The number of one that was waited for may be somebody else's by now.
+        is_there = inmate.process.poll() is None
+        below = [pid for pid, _ in family(inmate.process.pid)] if is_there and level is Level.LIMITS else []
+        inmate.process.kill()
+        if inmate.user is not None and level is Level.USER:
+            end_processes_of(inmate.user)
+        for pid in below:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+
     def end(self, inmate: Inmate) -> None:
         """Kill it and all that it started, and remove its folder."""
-        inmate.process.kill()
+        self.kill(inmate)
         inmate.process.wait()
         for pipe in (inmate.process.stdin, inmate.process.stdout, inmate.process.stderr):
             if pipe is not None:
                 pipe.close()
         if inmate.user is not None:
-            if self.isolation.level is Level.USER:
-                end_processes_of(inmate.user)
             self._users.give_back(inmate.user)
         shutil.rmtree(inmate.folder, ignore_errors=True)
 

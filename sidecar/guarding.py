@@ -1,0 +1,132 @@
+"""Looks after the processes of skills from outside: each guards its own runs, and may have been made not to."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from sidecar.child.limits import MEBIBYTE, Limits
+from sidecar.child.usage import usage_of_family
+from sidecar.working import used_by_family
+
+_log = logging.getLogger(__name__)
+_TICKS = os.sysconf("SC_CLK_TCK")
+_BUSY_SECONDS, _REST_SECONDS = 1.0, 15.0
+_MOST_AT_REST = 0.2
+"""Of one processor's time: a process whose skill was not called has nothing to do."""
+_FEW = 8
+"""Processes beside those of the skill: the jail's own."""
+
+
+class Guarded(Protocol):
+    """A process with all that it started."""
+
+    @property
+    def pid(self) -> int: ...
+
+    @property
+    def open(self) -> int:
+        """Calls under way."""
+        ...
+
+    @property
+    def calls(self) -> int:
+        """All that there ever were."""
+        ...
+
+    def kill(self) -> None: ...
+
+
+@dataclass
+class _Seen:
+    """When nobody had called, at the last look: since when, how often it was called by then, what it had used."""
+
+    name: str
+    loaded: bool = False
+    looked_at: float = field(default_factory=time.monotonic)
+    calls: int = -1
+    ticks: int = 0
+
+
+class Guard:
+    """One thread. It looks often at those that are called, seldom at the others, and sleeps where there is none."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._changed = threading.Condition()
+        self._seen: dict[Guarded, _Seen] = {}
+        self._stopped = False
+        self._thread = threading.Thread(target=self._watch, name="guard", daemon=True)
+        self._thread.start()
+
+    def watch(self, one: Guarded, name: str) -> None:
+        with self._changed:
+            self._seen[one] = _Seen(name)
+            self._changed.notify()
+
+    def loaded(self, one: Guarded) -> None:
+        """From now on it works only when it is called."""
+        with self._changed:
+            if (seen := self._seen.get(one)) is not None:
+                self._seen[one] = _Seen(seen.name, loaded=True)
+
+    def leave(self, one: Guarded) -> None:
+        with self._changed:
+            self._seen.pop(one, None)
+
+    def called(self) -> None:
+        """Somebody is busy from now on."""
+        with self._changed:
+            self._changed.notify()
+
+    def stop(self) -> None:
+        with self._changed:
+            self._stopped = True
+            self._changed.notify()
+        self._thread.join(5)
+
+    def _watch(self) -> None:
+        while True:
+            with self._changed:
+                if not self._stopped:
+                    self._changed.wait(self._pause())
+                if self._stopped:
+                    return
+                known = list(self._seen.items())
+            for one, seen in known:
+                if reason := self._reason(one, seen):
+                    _log.warning("skill %s: its process is ended: %s", seen.name, reason)
+                    one.kill()
+            # Calls that come one after the other are no reason to look more often.
+            time.sleep(_BUSY_SECONDS)
+
+    def _pause(self) -> float | None:
+        if not self._seen:
+            return None
+        return 0.0 if any(one.open for one in self._seen) else _REST_SECONDS
+
+    def _reason(self, one: Guarded, seen: _Seen) -> str:
+        """Why it has to end; empty when it has not."""
+        now, open_calls, calls = time.monotonic(), one.open, one.calls
+        if open_calls:
+            seen.calls = -1
+        elif calls == seen.calls and now - seen.looked_at < _REST_SECONDS:
+            return ""
+        usage, most = usage_of_family(one.pid), self._limits.memory * (open_calls + 1)
+        if usage.memory > most:
+            return f"with all that it started it used more than {most // MEBIBYTE} MiB of memory"
+        if usage.processes > self._limits.processes + _FEW:
+            return f"it started more than {self._limits.processes} processes and threads"
+        return "" if open_calls or not seen.loaded else self._worked_at_rest(one, seen, now, calls)
+
+    def _worked_at_rest(self, one: Guarded, seen: _Seen, now: float, calls: int) -> str:
+        ticks, before = used_by_family(one.pid), seen.looked_at
+        used, is_first = (ticks - seen.ticks) / _TICKS, calls != seen.calls
+        seen.looked_at, seen.calls, seen.ticks = now, calls, ticks
+        if is_first or used < _MOST_AT_REST * (now - before):
+            return ""
+        return f"it used {used:.0f} s of processor time while it was not called"
