@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -41,12 +42,22 @@ def step_names(nodes: Sequence[ast.AST], declared: Iterable[Declared]) -> StepNa
     contexts = {parameters(handler)[0] for handler in handlers if parameters(handler)} | {"ctx"}
     contexts |= {name for node in nodes for name in _typed(node, _CONTEXTS)}
     sure = {name for node in nodes for name in _typed(node, _STEPS)}
-    while True:
-        names = StepNames(frozenset(contexts), frozenset(sure), frozenset())
-        more = {name for node in nodes for name in _given(node, own, names)}
-        if more <= sure:
-            break
+    names = StepNames(frozenset(contexts), frozenset(), frozenset())
+    handed: dict[str, set[str]] = defaultdict(set)
+    for node in nodes:
+        for value, name in _given(node, own):
+            match value:
+                case ast.Name(id=origin):
+                    handed[origin].add(name)
+                case _ if _is_any_step(value, names):
+                    sure.add(name)
+                case _:
+                    continue
+    waiting = list(sure)
+    while waiting:
+        more = handed[waiting.pop()] - sure
         sure |= more
+        waiting += more
     maybe = {name for node in nodes for name in _called_step(node)}
     return StepNames(frozenset(contexts), frozenset(sure), frozenset(sure | maybe))
 
@@ -75,22 +86,26 @@ def receivers(
     yield from ((one.value, one.arg) for one in call.keywords if one.arg is not None and one.arg in named)
 
 
-def _given(node: ast.AST, own: Mapping[str, ast.FunctionDef | ast.AsyncFunctionDef], names: StepNames) -> Iterator[str]:
-    """Names that a step is given to here."""
+def _given(node: ast.AST, own: Mapping[str, ast.FunctionDef | ast.AsyncFunctionDef]) -> Iterator[tuple[ast.expr, str]]:
+    """What is given to a name here."""
     match node:
-        case ast.Assign(targets=[ast.Name(id=name)], value=value) if _is_any_step(value, names):
-            yield name
-        case ast.AnnAssign(target=ast.Name(id=name), value=value) if _is_any_step(value, names):
-            yield name
-        case ast.NamedExpr(target=ast.Name(id=name), value=value) if _is_any_step(value, names):
-            yield name
+        case (
+            ast.Assign(targets=[ast.Name(id=name)], value=value) | ast.NamedExpr(target=ast.Name(id=name), value=value)
+        ):
+            yield _inner(value), name
+        case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+            yield _inner(value), name
         case ast.Call():
-            yield from (name for value, name in receivers(node, own) if names.is_step(value))
+            yield from ((_inner(value), name) for value, name in receivers(node, own))
         case _:
             return
 
 
-def _is_any_step(value: ast.expr | None, names: StepNames) -> bool:
+def _inner(value: ast.expr) -> ast.expr:
+    return value.value if isinstance(value, ast.NamedExpr) else value
+
+
+def _is_any_step(value: ast.expr, names: StepNames) -> bool:
     """Also that of a context which an object holds."""
     if isinstance(value, ast.Attribute) and value.attr == "step" and not isinstance(value.value, ast.Name):
         return isinstance(value.value, ast.Attribute) and value.value.attr in names.contexts

@@ -438,6 +438,9 @@ LARGE = {
     "long chains": _HEAD + ("x = inngest" + ".b" * 900 + "\n") * 130,
     "calls of calls": _HEAD + ("x = inngest" + "()" * 900 + "\n") * 130,
     "many tries": _HEAD + "def f(ctx):\n" + " try: ctx.step.run('a', f)\n except: pass\n" * 5000,
+    "a step that is handed on and on": _HEAD
+    + "".join(f"def g{n}(s{n}): g{n + 1}(s{n})\n" for n in range(3500))
+    + "def f(ctx): g0(ctx.step)\n",
     "functions that name each other": _HEAD
     + "".join(f"@client.create_function(fn_id='f{n}')\ndef f{n}(ctx): f{n - 1}\n" for n in range(3000)),
     "many schedules": _HEAD
