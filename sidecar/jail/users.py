@@ -14,16 +14,18 @@ _FIRST, _LAST = 61184, 65519
 
 
 class Users:
-    """Hands out ids of which no other living child of this sidecar has one."""
+    """Hands out ids that no living process has, be it another sidecar's child or a service of the machine: who shares
+    one may end the other. `first` is tried first."""
 
-    def __init__(self) -> None:
+    def __init__(self, first: int | None = None) -> None:
         self._lock = threading.Lock()
         self._taken: set[int] = set()
-        self._next = random.randint(_FIRST, _LAST)
+        self._next = first if first is not None else random.randint(_FIRST, _LAST)
 
     def take(self) -> int:
         with self._lock:
-            while self._next in self._taken:
+            alive = {user for pid in _pids() if (user := _user_of(pid)) is not None}
+            while self._next in self._taken | alive:
                 self._step()
             user = self._next
             self._taken.add(user)
