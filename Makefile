@@ -56,8 +56,9 @@ check: install-dev
 test-tools: install-dev
 	@tests/support/install_tools.sh $(BIN)/playwright
 
-# Two at a time, a file's tests together: most of them wait for processes (docs/decisions/011).
-PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+# Two at a time, a file's tests together: most of them wait for processes (docs/decisions/011). make test WORKERS=4
+WORKERS ?= 2
+PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 # ARGS goes to pytest: make test ARGS="tests/unit -x"
 test: install-dev test-tools

@@ -45,6 +45,7 @@ class Child:
         self.spec = spec
         self.state = ProcessState.STARTING
         self.deaths_in_a_row = 0
+        self.started_at = 0.0
         self.ready_at: float | None = None
         self.start_again_at: float | None = None
         self._surroundings = surroundings
@@ -67,6 +68,7 @@ class Child:
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
             die_with(supervisor, prctl)
 
+        self.started_at = time.monotonic()
         with self._surroundings.log_of(self.spec.name).open("ab") as log:
             self._process = self._begin(log, prepare)
         self.state = ProcessState.STARTING
@@ -94,6 +96,11 @@ class Child:
     def served(self) -> float:
         """For how many seconds it has been ready since its last start."""
         return 0.0 if self.ready_at is None else time.monotonic() - self.ready_at
+
+    @property
+    def start_took(self) -> float:
+        """For how many seconds it was started before it was ready; 0 when it has not been since its last start."""
+        return 0.0 if self.ready_at is None else self.ready_at - self.started_at
 
     def reap(self) -> str | None:
         """How it ended, once, when it has ended since the last look; else None."""

@@ -112,7 +112,7 @@ class Supervisor:
         """Move one process on by what can be seen now."""
         now = time.monotonic()
         if (end := child.reap()) is not None:
-            child.deaths_in_a_row = self.restarts.in_a_row(child.deaths_in_a_row, child.served)
+            child.deaths_in_a_row = self.restarts.in_a_row(child.deaths_in_a_row, child.served, child.start_took)
             pause = self.restarts.pause(child.deaths_in_a_row)
             child.start_again_at = now + pause
             child.state = ProcessState.RESTARTING

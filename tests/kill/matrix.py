@@ -17,6 +17,7 @@ from typing import Any
 import httpx
 import pytest
 
+from app.supervise.state_file import ProcessState
 from tests.support import story
 from tests.support.product import Product
 from tests.support.told import TOLD
@@ -107,6 +108,7 @@ def _story_ends_right(mortal: Product, rows: Rows, victim: str, hop: str) -> lis
     Answers the model calls that were repeated.
     """
     town = next(TOWNS)
+    _is_there(mortal, victim)
     message = _say(mortal, f"Make me a set of three retro posters for the {town} Festival, navy and cream.", town)
     task = rows.reach(hop, message)
     mortal.kill(victim, wait=False)
@@ -130,6 +132,7 @@ def _story_ends_right(mortal: Product, rows: Rows, victim: str, hop: str) -> lis
 def _card_is_asked_and_answered_once(mortal: Product, rows: Rows, victim: str) -> None:
     """A sound above the allowance: killed when its quote is on a card, and again when the card is answered."""
     town = next(TOWNS)
+    _is_there(mortal, victim)
     message = _say(mortal, f"Make a ten-second sound of the lighthouse of {town} at night.", town)
     task = story.task_of(mortal, message, 90)
     card = str(until("the card", lambda: rows.ask(ASKED, task=task), 60, every=0.005, most_between=0.005)[0][0])
@@ -155,6 +158,11 @@ def _word_is_remembered_once(mortal: Product, rows: Rows, victim: str) -> None:
         return [(fact["version"], town in fact["text"]) for fact in _facts(mortal, town)] == [(1, True)]
 
     mortal.until("the fact", kept, 60)
+
+
+def _is_there(product: Product, victim: str) -> None:
+    """The one that the last case killed has come back: a death while it starts is none at a hop."""
+    until(f"{victim} is there", lambda: product.row(victim).state is ProcessState.RUNNING, 60)
 
 
 def _facts(product: Product, town: str) -> list[dict[str, Any]]:

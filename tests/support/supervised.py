@@ -42,7 +42,7 @@ def main() -> int:
             [spec(kind, text) for text in sys.argv[3:]],
             say,
             lambda: say("READY"),
-            RestartPolicy(first=0.1),
+            RestartPolicy(first=0.1, healthy_after=60),
             Patience(start=30, stop_one=1, stop_all=3, late=0.5),
         ).run()
 

@@ -59,7 +59,7 @@ class Copy:
 
 
 class Template:
-    """A process that has loaded `modules`, the first of which has the `main` that its copies run.
+    """A process that has loaded `modules`, the first of which has the `main` that its copies run and end with.
 
     Where that one has a `load`, it is called once, before the copies are made.
     """

@@ -58,7 +58,7 @@ def _copy(module: str, told: dict[str, Any], output: int) -> Forked:
 
 def _run(module: str, arguments: list[str]) -> None:
     sys.argv = [module, *arguments]
-    import_module(module).main()
+    sys.exit(import_module(module).main())
 
 
 if __name__ == "__main__":

@@ -15,6 +15,11 @@ def test_the_pause_grows_to_its_longest(deaths: int, pause: float) -> None:
     assert POLICY.pause(deaths) == pytest.approx(pause)
 
 
-@pytest.mark.parametrize(("before", "served", "now"), [(0, 0.1, 1), (4, 9.9, 5), (4, 10, 1)])
-def test_a_process_that_served_long_starts_the_row_anew(before: int, served: float, now: int) -> None:
-    assert POLICY.in_a_row(before, served) == now
+@pytest.mark.parametrize(
+    ("before", "served", "start_took", "now"),
+    [(0, 0.1, 1, 1), (4, 9.9, 1, 5), (4, 10, 1, 1), (4, 19, 20, 5), (4, 20, 20, 1), (4, 0, 0, 5)],
+)
+def test_a_process_that_served_long_starts_the_row_anew(
+    before: int, served: float, start_took: float, now: int
+) -> None:
+    assert POLICY.in_a_row(before, served, start_took) == now

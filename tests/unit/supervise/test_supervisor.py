@@ -16,6 +16,7 @@ from app.supervise.home_lock import is_in_use
 from app.supervise.ports import free_ports, is_free
 from app.supervise.state_file import ProcessRow, ProcessState, read_rows
 from tests.support import supervised
+from tests.support.template import template_of
 from tests.support.waiting import until
 
 ROOT = Path(__file__).parents[3]
@@ -28,13 +29,8 @@ class Running:
         self.home = home
         self.output = home / "output"
         with self.output.open("wb") as output:
-            self.process = subprocess.Popen(
-                [sys.executable, supervised.__file__, kind, str(home), *specs],
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                env={**os.environ, "PYTHONPATH": str(ROOT)},
-            )
+            template = template_of(supervised.__name__)
+            self.process = template.start([kind, str(home), *specs], os.environ, output.fileno())
 
     @property
     def said(self) -> str:
