@@ -44,12 +44,10 @@ class Jail:
             folder = _open_to_others(folder)
         _end_left_overs(folder)
         shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(mode=0o700, parents=True)
-        folder.chmod(0o711 if isolation.level is Level.USER else 0o700)
         self.folder = folder
         """In which each inmate has a folder of its own."""
         # A socket's address has some hundred bytes; through the open folder it is short wherever the home is.
-        self._folder_fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        self._folder_fds = [self._made()]
         self._users = Users()
         self._lock = threading.Lock()
         self._count = 0
@@ -59,6 +57,7 @@ class Jail:
         with self._lock:
             self._count += 1
             folder = self.folder / str(self._count)
+            folder_fd = self._found()
         folder.mkdir()
         # Bound into its view it is all the child sees of it; the folder above is shut to everybody else.
         folder.chmod(0o755)
@@ -77,7 +76,7 @@ class Jail:
             env={} if inside else bubblewrap.environment(str(exposed.root()), str(scratch)),
         )
         broker = f"{bubblewrap.RUN}/{SOCKET}" if inside else str(folder / SOCKET)
-        address = Path(f"/proc/self/fd/{self._folder_fd}/{folder.name}/{SOCKET}")
+        address = Path(f"/proc/self/fd/{folder_fd}/{folder.name}/{SOCKET}")
         return Inmate(process, folder, user, address, broker)
 
     def kill(self, inmate: Inmate) -> None:
@@ -106,8 +105,25 @@ class Jail:
 
     def close(self) -> None:
         """When every inmate was ended."""
-        os.close(self._folder_fd)
+        for opened in self._folder_fds:
+            os.close(opened)
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _made(self) -> int:
+        """The folder, new and open. Raises OSError, also where somebody else has made it."""
+        self.folder.mkdir(mode=0o700, parents=True)
+        self.folder.chmod(0o711 if self.isolation.level is Level.USER else 0o700)
+        return os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
+
+    def _found(self) -> int:
+        """The open folder, made anew where somebody who tidies up took it; who has a folder in it keeps that."""
+        try:
+            is_there = os.path.samestat(os.fstat(self._folder_fds[-1]), self.folder.lstat())
+        except FileNotFoundError:
+            is_there = False
+        if not is_there:
+            self._folder_fds.append(self._made())
+        return self._folder_fds[-1]
 
     def _command(self, folder: Path, user: int | None) -> list[str]:
         if self.isolation.level is not Level.BUBBLEWRAP:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 
 import httpx
@@ -110,6 +111,19 @@ def test_what_cannot_be_read_is_not_gone(skills: RunningSidecar) -> None:
     skills.save("locked", hello(1, "locked/asked"))
     until("no problem any more", lambda: skills.skill("locked")["problems"] == [])
     assert (skills.skill("locked")["status"], skills.skill("locked")["version"]) == ("active", 1)
+
+
+@pytest.mark.long
+def test_skills_are_loaded_and_run_after_somebody_tidied_up_their_folders(skills: RunningSidecar) -> None:
+    skills.save("tidied", hello(1, "tidied/asked"))
+    skills.live("tidied", 1)
+    shutil.rmtree(skills.home / "sidecar" / "run", ignore_errors=True)
+    skills.ask("tidied/asked")
+    assert skills.outputs("skill-tidied/hello", 1) == [1]
+    skills.save("tidied", hello(2, "tidied/asked"))
+    skills.live("tidied", 2)
+    skills.ask("tidied/asked")
+    assert skills.outputs("skill-tidied/hello", 2) == [1, 2]
 
 
 @pytest.mark.long
