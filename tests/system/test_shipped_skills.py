@@ -112,7 +112,7 @@ def test_an_incident_is_triaged_posted_once_and_people_are_asked(house: House) -
 
     assert (said["status"], said["services"], said["measured"]) == ("degraded", ["checkout"], 2.5)
     text = house.product.until("the summary", lambda: next((t for t in house.incidents.texts if "v42" in t), ""))
-    assert text.startswith("Incident (degraded, medium): checkout\n")
+    assert text.startswith(f"[skill {TRIAGE}] Incident (degraded, medium): checkout\n")
     assert "Likely cause: checkout v42 was deployed 12 minutes ago" in text
     assert "• Roll back checkout v42" in text
     (card,) = [one for one in house.skills.cards("choice") if "v42" in one["body"]]
@@ -183,7 +183,13 @@ def test_one_triage_a_service_at_a_time_by_a_row_whatever_the_engines_key_says(h
     assert len(house.incidents.texts) == before
     house.metrics.held.set()
     house.product.until("the first one's summary", lambda: len(house.incidents.texts) == before + 1)
-    # What was given back is free again.
+
+    def ended() -> bool:
+        new = [run for run in house.skills.runs(runs) if run["id"] not in known]
+        return all(run["status"] == "completed" for run in new)
+
+    # What was given back is free again; it is given back after the summary.
+    house.product.until("the end of both", ended)
     house.skills.engine.send("infra/incident.triage", {**data, "service": "a third"})
     house.product.until("the next one's summary", lambda: len(house.incidents.texts) == before + 2)
 
