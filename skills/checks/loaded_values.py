@@ -27,6 +27,7 @@ class LoadedValues:
         self._source = source
         self._own = own
         self._text = TypesAsText(source.names, own)
+        self._types_seen: set[str] = set()
 
     def look(self, node: ast.expr) -> Iterator[Problem]:
         match node:
@@ -59,7 +60,10 @@ class LoadedValues:
         """Python works it out where it stands, or a library later, from its text."""
         yield from self.look(node)
         yield from self._text.look(node)
-        for name in {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}:
+        names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)} - self._types_seen
+        # What a name stands for is told where it is first used as a type.
+        self._types_seen |= names
+        for name in names:
             for value in self._own.values.get(name, ()):
                 if isinstance(value, _TYPES) or (isinstance(value, ast.BinOp) and isinstance(value.op, ast.BitOr)):
                     yield from self._text.look(value)
