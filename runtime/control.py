@@ -76,8 +76,11 @@ def archive(scope: Scope, task_id: str) -> Task:
 
 def promote(scope: Scope, task_id: str) -> Task:
     """Make a light task a persistent one; what it has stays."""
-    if tasks.lock(scope, task_id).kind == "persistent":
-        return tasks.get(scope, task_id)
+    task = tasks.lock(scope, task_id)
+    if task.kind == "persistent":
+        return task
+    if task.status in tasks.ENDED:
+        raise ConflictError(f"a task that is {task.status} is not gone on with: begin a new one", state=task.status)
     return tasks.set_fields(scope, task_id, kind="persistent")
 
 

@@ -44,7 +44,7 @@ def content(assets: Assets, sha256: str, size: int, media_type: str, title: str,
         "ETag": f'"{sha256}"',
     }
     content_type = f"{media_type}; charset=utf-8" if media_type.startswith("text/") else media_type
-    if request.if_none_match.contains(sha256):
+    if request.if_none_match.contains_weak(sha256):
         return Response(status=304, headers=headers)
     part = _range(sha256, size)
     if part is None:

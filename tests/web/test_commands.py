@@ -153,6 +153,21 @@ def test_a_task_is_told_to_pause_resume_and_stop(site: Site) -> None:
     assert "stopped" in late.json()["detail"]
 
 
+@pytest.mark.parametrize("end", ["stop", "archive"])
+def test_a_quick_task_that_has_ended_is_not_gone_on_with(site: Site, end: str) -> None:
+    with site.writing() as scope:
+        made = tasks.create(
+            scope, kind="light", goal="A film.", language="en", person_id=site.person_id, asked_by="person", cause="f"
+        )
+    path = f"/api/v1/tasks/{made.id}"
+    ended = site.post(f"{path}/{end}").json()["status"]
+
+    answer = site.post(f"{path}/promote")
+
+    assert (answer.status_code, answer.json()["state"]) == (409, ended)
+    assert site.get(path)["kind"] == "light"
+
+
 def test_21_stop_that_names_a_turn_that_has_ended_changes_nothing(site: Site) -> None:
     made = prepare(site)
     path = f"/api/v1/tasks/{made.task_id}"
