@@ -14,6 +14,16 @@ from core.settings import Settings
 from sidecar.broker.denied import Denied, Failed
 
 Ip = ipaddress.IPv4Address | ipaddress.IPv6Address
+_OF_CLOUDS = frozenset(
+    ipaddress.ip_address(one)
+    for one in ("fd00:ec2::254", "fd20:ce::254", "100.100.100.200", "168.63.129.16", "192.0.0.192")
+)
+"""Beside that of the local link, which most have."""
+_TRANSLATED = (
+    ipaddress.IPv6Network("64:ff9b::/96"),
+    ipaddress.IPv6Network("64:ff9b:1::/48"),
+    ipaddress.IPv6Network("::/96"),
+)
 _PORTS = {"http": 80, "https": 443, "postgresql": 5432, "postgres": 5432, "ws": 80, "wss": 443}
 
 
@@ -37,9 +47,11 @@ class Addresses:
         if any(one.host == host and one.port == port for one in self._own):
             raise _ours(host, port)
         found = resolve(host, port)
-        for ip in found:
+        for ip in (one for outer in found for one in (outer, *_within(outer))):
             if ip.is_link_local or ip.is_multicast:
                 raise Denied("host", f"{host} leads to {ip} on the local link, where no skill may go")
+            if ip in _OF_CLOUDS:
+                raise Denied("host", f"{host} leads to {ip}, where a machine of a cloud is told its keys")
             if self._is_ours(ip, port):
                 raise _ours(host, port)
         return found
@@ -123,6 +135,16 @@ def _plain(ip: Ip) -> Ip:
     if isinstance(ip, ipaddress.IPv6Address):
         return ip.ipv4_mapped or ip
     return ip
+
+
+def _within(ip: Ip) -> Iterator[Ip]:
+    """The IPv4 address that a gateway on the way would make of it."""
+    if isinstance(ip, ipaddress.IPv4Address):
+        return
+    if ip.sixtofour is not None:
+        yield ip.sixtofour
+    if any(ip in network for network in _TRANSLATED) and int(ip) > 1:
+        yield ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
 
 
 def _ours(host: str, port: int) -> Denied:

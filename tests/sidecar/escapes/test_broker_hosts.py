@@ -206,6 +206,29 @@ def test_an_address_of_the_local_link(world: SkillWorld) -> None:
     assert whats(world) == ["host"]
 
 
+@pytest.mark.parametrize(
+    "host",
+    [
+        "[fd00:ec2::254]",
+        "[fd20:ce::254]",
+        "100.100.100.200",
+        "168.63.129.16",
+        "192.0.0.192",
+        "[64:ff9b::a9fe:a9fe]",
+        "[2002:a9fe:a9fe::1]",
+        "[::a9fe:a9fe]",
+        "[::ffff:169.254.169.254]",
+        "0xa9fea9fe",
+    ],
+)
+def test_where_a_cloud_tells_a_machine_its_keys(world: SkillWorld, host: str) -> None:
+    world.speak_as("bad", hosts=[host])
+
+    with pytest.raises(Refused, match=r"local link|of a cloud"):
+        http.get(f"http://{host}/latest/meta-data")
+    assert whats(world) == ["host"]
+
+
 def test_a_secret_for_another_host_or_of_nobody(world: SkillWorld) -> None:
     world.secrets.set("TOKEN", SECRET)
     world.secrets.set("OTHER", SECRET)
