@@ -16,6 +16,7 @@ from sidecar.replies import Refused, Reply, filtered
 from skills.manifest import Manifest
 
 MOST_CALLS = 200
+"""Of a run of few steps; one that took many is rehearsed with as many more."""
 MOST_ATTEMPTS = 3
 MOST_SECONDS = 120.0
 
@@ -94,8 +95,10 @@ def play(part: Part, callee: Callee, remembered: Mapping[str, Any], refused: Ref
     id), else with nothing, as when a wait runs out. A step that fails is tried three times in all, without a pause.
     """
     stage, until = _Stage(), time.monotonic() + MOST_SECONDS
+    # A step that is planned beside others takes two calls.
+    most = MOST_CALLS + 2 * len(remembered)
     try:
-        for _ in range(MOST_CALLS):
+        for _ in range(most):
             target = stage.planned.pop(0) if stage.planned else "step"
             reply = _call(part, callee, stage, target, until, refused)
             if reply.status == 200:
@@ -105,7 +108,7 @@ def play(part: Part, callee: Callee, remembered: Mapping[str, Any], refused: Ref
                 _take(stage, json.loads(reply.body), target, remembered)
             else:
                 _try_again(stage, target, reply)
-        raise _Over(f"it did not end within {MOST_CALLS} calls")
+        raise _Over(f"it did not end within {most} calls")
     except _Over as over:
         return Played(None, str(over), tuple(stage.steps), tuple(stage.invoked))
 

@@ -130,6 +130,17 @@ def theatre(store: Store, tmp_path: Path) -> Iterator[Theatre]:
         nursery.stop()
 
 
+def test_a_run_of_many_steps_is_rehearsed_to_its_end(theatre: Theatre) -> None:
+    many = """
+    for n in range(210):
+        ctx.step.sleep("pause", 1000)
+    return "done"
+"""
+    recording = Recording("run-1", "main", {"name": "check/asked", "data": {}}, (), {f"s{n}": None for n in range(210)})
+    assert theatre.rehearse(many, recording).output == "done"
+    assert "did not end within 200 calls" in str(theatre.rehearse(many, replace(recording, memos=None)).error)
+
+
 def test_the_same_version_does_the_same_and_nothing_is_done(theatre: Theatre) -> None:
     recording = theatre.record()
     before, asked = theatre.effects(), len(theatre.shop.asked)
