@@ -21,8 +21,6 @@ from skills import spending
 
 MAX_SCHEMA, MAX_FACTS = 32 * 1024, 512 * 1024
 _MILLION = Decimal(1_000_000)
-# Of English three to four, of other scripts fewer bytes make a token.
-_BYTES_A_TOKEN = 3
 
 
 @dataclass(frozen=True)
@@ -104,7 +102,8 @@ class Think:
         size = sum(len(str(one["content"]).encode()) for one in messages)
         size += len(json.dumps(ask.shape)) if ask.shape is not None else 0
         tries = 2 if ask.shape is not None else 1
-        usage = Usage(input_tokens=(size // _BYTES_A_TOKEN + 50) * tries, output_tokens=ask.max_tokens * tries)
+        # Of English four bytes make a token, of odd signs each one does: what is held and was not used is given back.
+        usage = Usage(input_tokens=(size + 50) * tries, output_tokens=ask.max_tokens * tries)
         return self._prices.of(usage)
 
 

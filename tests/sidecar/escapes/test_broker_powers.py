@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import pytest
 
 from core.errors import UnavailableError
 from core.events import MessageReceived, SkillQuarantined
+from core.model import Usage
 from core.model_scripted import says
 from runtime import cards, notices
 from sidecar.broker import wire
@@ -127,6 +129,21 @@ def test_a_budget_that_was_not_granted_in_full_counts_as_it_was_granted(world: S
     with pytest.raises(LimitReached, match=r"may spend 0\.000001 USD a day"):
         llm("Spend.")
     assert world.model.requests == []
+
+
+def test_signs_that_make_many_tokens_spend_no_more_than_the_budget(world: SkillWorld) -> None:
+    """Of English four letters make a token, of other signs each one does."""
+    world.speak_as("bad", model_budget_per_day="0.01")
+    counted = Usage(tokens=28_001, input_tokens=28_000, output_tokens=1)
+    world.model._script = [replace(says("x"), usage=counted) for _ in range(5)]
+    for n in range(5):
+        try:
+            llm(f"{n}" + "~^" * 14_000, max_tokens=1)
+        except LimitReached:
+            break
+
+    with world.reading() as scope:
+        assert spending.spent_on(scope, "bad", world.store.clock.now().date()) <= Decimal("0.01")
 
 
 def test_no_word_in_the_facts_of_a_question_ends_them(world: SkillWorld) -> None:
