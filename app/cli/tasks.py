@@ -14,7 +14,7 @@ _MARKS = {"todo": " ", "doing": ">", "waiting": "~", "done": "x", "blocked": "!"
 
 
 @click.command()
-@click.option("--status", help="Only tasks in this status.")
+@click.option("--status", help="active, waiting, paused, blocked, done, stopped or archived; several with commas.")
 @json_option
 @client_command
 def tasks(api: Api, status: str | None, json_wanted: bool) -> None:
