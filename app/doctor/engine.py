@@ -12,9 +12,15 @@ _SUBJECT = "engine"
 _KIND_HEADER = "X-Inngest-Server-Kind"
 
 
-def look_at_engine(settings: Settings) -> Finding:
-    """Asks for an address that every engine answers; its header says whether it checks keys."""
+def look_at_engine(settings: Settings, *, running: bool = False) -> Finding:
+    """Asks for an address that every engine answers; its header says whether it checks keys.
+
+    `running`: a product runs here with an engine that is not its own, which only its own environment need name.
+    """
     engine = Engine.of(settings)
+    if running and not (settings.inngest_base_url or settings.inngest_dev):
+        words = "is the one that `up --engine` named: set INNGEST_BASE_URL or INNGEST_DEV to it to have it looked at"
+        return Finding(_SUBJECT, Verdict.NOTE, words)
     if not (settings.inngest_base_url or settings.inngest_dev):
         return Finding(_SUBJECT, Verdict.NOTE, "`loopwright up` brings its own; no other is named")
     try:

@@ -37,7 +37,7 @@ def look(settings: Settings) -> Iterator[Finding]:
     for row in rows or []:
         yield _process(row)
     if not any(row.name == "engine" for row in rows or []):
-        yield look_at_engine(settings)
+        yield look_at_engine(settings, running=rows is not None)
 
 
 def _home(settings: Settings) -> Finding:

@@ -38,3 +38,10 @@ def test_an_engine_that_does_not_answer_is_a_problem() -> None:
 
 def test_no_engine_of_ones_own_is_no_problem() -> None:
     assert look_at_engine(load_settings()).verdict is Verdict.NOTE
+
+
+def test_an_engine_that_only_a_running_product_knows_is_not_taken_for_its_own() -> None:
+    found = look_at_engine(load_settings(), running=True)
+
+    assert found.verdict is Verdict.NOTE
+    assert "`up --engine` named" in found.words
