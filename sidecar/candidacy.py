@@ -50,11 +50,10 @@ class Candidacy:
             case "ask":
                 with self._tools.transaction("skill-asks") as scope:
                     promotion.wait(scope, stem, candidate, facts.missing)
-            case "dry_run" | "shadow" if serving is None:
+            case "shadow" if serving is None:
                 # It began to serve since this process looked, and is followed for that.
                 return False
             case "dry_run":
-                assert serving is not None
                 self._aside.begin(partial(dry_run, self._tools, serving, candidate))
                 return False
             case "shadow":
@@ -62,7 +61,8 @@ class Candidacy:
                 begin_shadow(self._tools, serving, candidate)
             case "canary":
                 with self._tools.transaction("skill-stage") as scope:
-                    promotion.stage(scope, stem, candidate, "canary", canary={"of": facts.canary_runs})
+                    about = {"of": facts.canary_runs, "since": scope.now.isoformat()}
+                    promotion.stage(scope, stem, candidate, "canary", canary=about)
                 _log.info("skill %s version %d: its first runs begin", stem, candidate.number)
             case "refuse":
                 fix = "read its runs, correct it and save it again"

@@ -15,21 +15,22 @@ PAST_RUNS = 5
 """Recorded runs of one version on which a change is tried, the newest ones."""
 
 
-def dry_run(tools: Tools, serving: Version, candidate: Version) -> None:
+def dry_run(tools: Tools, serving: Version | None, candidate: Version) -> None:
     """Try it on what happened before, and write down how that went.
 
-    Where nothing ran well on the version that serves yet, that is what ran on the one before.
+    Where nothing ran well on the version that serves yet, or none serves, that is what ran on the one before.
     """
     with tools.transaction("skill-stage") as scope:
         promotion.stage(scope, candidate.skill_id, candidate, "dry_run")
-        past = runs.completed(scope, serving.id, PAST_RUNS)
+        past = runs.completed(scope, serving.id, PAST_RUNS) if serving is not None else []
         last = runs.last_completed(scope, candidate.skill_id)
         if not past and last is not None:
             past = runs.completed(scope, last.version_id, PAST_RUNS)
-        against = versions.get(scope, past[0].version_id).number if past else serving.number
+        against = versions.get(scope, past[0].version_id) if past else serving
     trial = tools.rehearse(candidate, past, live=False)
     with tools.transaction("skill-stage") as scope:
-        facts: dict[str, Any] = {"dry_run": {**_known(trial), "against": against}}
+        about = {"against": against.number} if against is not None else {}
+        facts: dict[str, Any] = {"dry_run": {**_known(trial), **about}}
         promotion.stage(scope, candidate.skill_id, candidate, "dry_run", **facts)
 
 

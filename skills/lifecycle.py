@@ -30,7 +30,8 @@ class Facts:
 
     `missing` are permissions that nobody granted; `must_ask`: this change needs a person's word in any case, and has
     not got it. `unanswerable`: the card that asked can be answered no more. `has_history`: a run of the skill has
-    ended. `can_be_tried`: it has a function that serves. `completed` and `failed` count its canary runs.
+    ended. `serves`: another version does meanwhile. `can_be_tried`: it has a function that serves. `completed` and
+    `failed` count its canary runs.
     """
 
     author: str
@@ -40,6 +41,7 @@ class Facts:
     must_ask: bool = False
     unanswerable: bool = False
     has_history: bool = False
+    serves: bool = True
     can_be_tried: bool = True
     dry_run: Trial | None = None
     shadow: Trial = Trial()
@@ -61,6 +63,9 @@ def next_move(facts: Facts) -> Move:
         return "dry_run"
     if facts.dry_run.failed or facts.shadow.failed or facts.failed:
         return "refuse"
+    if not facts.serves:
+        # Nothing runs beside which it could be tried, or on which its failures would fall back.
+        return "activate"
     if facts.shadow.runs < facts.shadow_runs:
         return "hold" if facts.stage == "shadow" else "shadow"
     if facts.completed < facts.canary_runs:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from core.bells import Bell
@@ -22,7 +23,8 @@ def facts_of(
 ) -> Facts:
     """What `lifecycle.next_move` decides upon."""
     known, (author, _) = version.stage_facts, version.offered_by
-    counted = runs.counted(scope, version.id, "canary")
+    counted = first_runs(scope, version)
+    asks = always_ask or bool(known.get("rolled_back"))
     serving = versions.get(scope, skill.version_id) if skill.serves and skill.version_id is not None else None
     gone = versions.dropped(serving, version) if serving is not None else ()
     return Facts(
@@ -30,8 +32,9 @@ def facts_of(
         stage=version.stage,
         enabled=skill.enabled,
         missing=grants.missing(scope, skill.id, grants.wanted(version.manifest, version.functions)),
-        must_ask=author == "agent" and (always_ask or bool(gone)) and not known.get("approved"),
-        has_history=skill.serves and runs.has_ended(scope, skill.id),
+        must_ask=author == "agent" and (asks or bool(gone)) and not known.get("approved"),
+        has_history=runs.has_ended(scope, skill.id),
+        serves=skill.serves,
         can_be_tried=serving is None or any(own in version.function_ids for own in serving.function_ids),
         dry_run=_trial(known.get("dry_run")),
         shadow=_trial(known.get("shadow")) or Trial(),
@@ -41,6 +44,14 @@ def facts_of(
         canary_runs=canary_runs,
         unanswerable=_unanswerable(scope, version),
     )
+
+
+def first_runs(scope: Scope, version: Version) -> dict[str, int]:
+    """How its first runs do, by status: those of its canary, since that began."""
+    canary = version.stage_facts.get("canary")
+    if canary is None:
+        return {}
+    return runs.counted(scope, version.id, "canary", datetime.fromisoformat(canary["since"]))
 
 
 def locked(scope: Scope, stem: str) -> Skill:
@@ -58,7 +69,8 @@ def locked(scope: Scope, stem: str) -> Skill:
 def offer(scope: Scope, stem: str, version: Version, brought: Mapping[str, Any] | None = None) -> Skill:
     """A checked version is on its way from now on; another one that was is on its way no longer.
 
-    `brought` tells who saved the text of an older version again: `author`, `author_ref` and `reason`.
+    `brought` tells who saved the text of an older version again: `author`, `author_ref` and `reason`. What a person
+    went back from is brought back by the agent with a person's word only.
     """
     skill = locked(scope, stem)
     if skill.candidate_id not in {None, version.id}:
@@ -67,7 +79,10 @@ def offer(scope: Scope, stem: str, version: Version, brought: Mapping[str, Any] 
         # Only the name is the same.
         former.leave_behind(scope, stem)
     facts = dict.fromkeys(("dry_run", "shadow", "canary", "approved", "card_id"))
-    versions.stage(scope, version.id, "checked", **facts, brought=dict(brought) if brought is not None else None)
+    back, now = dict(brought) if brought is not None else None, versions.get(scope, version.id)
+    left = now.stage == "rolled_back" or now.stage_facts.get("rolled_back")
+    against = True if left and back is not None and back["author"] == "agent" else None
+    versions.stage(scope, version.id, "checked", **facts, brought=back, rolled_back=against)
     status = "checking" if skill.status in {"refused", "waiting", "retired"} else skill.status
     return book.save(scope, replace(skill, status=status, candidate_id=version.id, problems=(), refused_sha=""))
 
@@ -106,7 +121,7 @@ def point(scope: Scope, skill: Skill, version: Version) -> Skill:
     """This version serves from now on."""
     if skill.version_id not in {None, version.id}:
         _supersede(scope, str(skill.version_id))
-    versions.stage(scope, version.id, "active", restored=None, approved=None)
+    versions.stage(scope, version.id, "active", restored=None, approved=None, rolled_back=None)
     return book.save(
         scope,
         replace(

@@ -9,7 +9,7 @@ import pytest
 
 from app.bootstrap import PERSON_ID
 from sidecar.tools import Rules
-from skills import control, rehearsing, versions
+from skills import control, rehearsing, runs, versions
 from tests.sidecar.beside import shelf_beside
 from tests.sidecar.test_moves import announced, fate_of, ran, serving_id
 from tests.support.engines import RunningEngine
@@ -83,6 +83,34 @@ def test_what_was_taken_out_can_be_tried_to_see_why(skills: RunningSidecar) -> N
         return test.trial.failed if test is not None and test.trial is not None else ""
 
     assert "ZeroDivisionError" in until("the answer", answer, 20)
+
+
+def test_a_repair_of_what_was_taken_out_is_tried_on_what_ran_before(skills: RunningSidecar) -> None:
+    # Given a skill that ran well, then failed until it was taken out with nothing to go back to
+    text = hello(1, "repaired/asked").replace("lambda: VALUE", "lambda: 6 // ctx.event.data['by']").replace("=2", "=0")
+    skills.save("repaired", text)
+    skills.live("repaired", 1)
+    skills.ask("repaired/asked", by=2)
+    assert skills.outputs("skill-repaired/hello", 1) == [3]
+    for failures in (1, 2):
+        skills.ask("repaired/asked", by=0)
+        until("a failure", lambda n=failures: len(failed(skills, "repaired")) >= n, 30)  # type: ignore[misc]
+    until("the end of its service", lambda: skills.skill("repaired")["status"] == "quarantined", 20)
+    # When the agent writes one that cannot do what went well, then that never serves
+    last = skills.skill("repaired")["version"]
+    with skills.reading() as scope:
+        base = versions.by_number(scope, "repaired", last).id
+    bad = announced(skills, "repaired", text.replace("'by'", "'times'"), base)
+    until("the refusal", lambda: fate_of(skills, "repaired", bad).state == "refused", 30)
+    assert "dry run" in skills.skill("repaired")["problems"][0]["reason"]
+    # And one that can is live
+    announced(skills, "repaired", text.replace("ctx.event.data['by']", "(ctx.event.data['by'] or 1)"), base, "call_2")
+    skills.live("repaired", 3)
+
+
+def failed(skills: RunningSidecar, stem: str) -> list[object]:
+    with skills.reading() as scope:
+        return [run for run in runs.of_skill(scope, stem) if run.status == "failed"]
 
 
 def test_an_agent_that_renames_the_only_function_asks_and_is_then_live(skills: RunningSidecar) -> None:
