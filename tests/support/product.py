@@ -8,7 +8,6 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -18,7 +17,7 @@ import pytest
 from app.supervise.state_file import ProcessRow, ProcessState, read_rows
 from tests.support.engines import ENGINE_KEYS, named, retire_apps
 from tests.support.environment import without_settings
-from tests.support.template import COMMAND, Copy, loaded_product
+from tests.support.template import COMMAND, Copy, Ended, loaded_product
 from tests.support.waiting import until
 
 T = TypeVar("T")
@@ -34,15 +33,6 @@ QUICK = {
     "LOOPWRIGHT_RETRY_SECONDS": "1",
     "LOOPWRIGHT_WATCH_SECONDS": "1",
 }
-
-
-@dataclass(frozen=True)
-class Ended:
-    """A command that ran to its end."""
-
-    status: int
-    out: str
-    err: str
 
 
 class Product:
@@ -129,9 +119,12 @@ class Product:
         return row.pid not in {None, old} and row.state is ProcessState.RUNNING
 
     def command(self, *words: str, stdin: str | None = None) -> Ended:
-        """Run `loopwright …` against this home."""
+        """Run `loopwright …` against this home; as a program of its own where the product is one."""
+        told = [words[0], "--home", str(self.home), *words[1:]]
+        if not self.program and stdin is None:
+            return loaded_product().run(told, self.env)
         done = subprocess.run(
-            [*COMMAND, words[0], "--home", str(self.home), *words[1:]],
+            [*COMMAND, *told],
             input=stdin,
             capture_output=True,
             text=True,

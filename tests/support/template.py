@@ -9,9 +9,11 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,15 @@ COMMAND = (sys.executable, "-P", "-m", "app.cli")
 """`loopwright` as a program of its own."""
 _PROGRAM = Path(__file__).with_name("template_process.py")
 _MOST_BYTES = 1_000_000
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A command that ran to its end."""
+
+    status: int
+    out: str
+    err: str
 
 
 class Copy:
@@ -78,10 +89,27 @@ class Template:
         self._turn = threading.Lock()
         atexit.register(self.close)
 
-    def start(self, arguments: Sequence[str], env: Mapping[str, str], output: int = 2) -> Copy:
-        """Run its `main` with these arguments in a session of its own; what it says goes to the file `output`."""
-        told = {"arguments": list(arguments), "env": dict(env)}
+    def start(
+        self, arguments: Sequence[str], env: Mapping[str, str], output: int = 2, errors: Path | None = None
+    ) -> Copy:
+        """Run its `main` with these arguments in a session of its own; what it says goes to the file `output`.
+
+        With `errors`, only what is no error goes there.
+        """
+        told = {"arguments": list(arguments), "env": dict(env), "errors": str(errors) if errors else None}
         return Copy(self, self.ask({"start": told}, output))
+
+    def run(self, arguments: Sequence[str], env: Mapping[str, str], timeout: float = 120) -> Ended:
+        """Run its `main` to its end. Raises `subprocess.TimeoutExpired`."""
+        with tempfile.TemporaryDirectory() as folder:
+            out, err = Path(folder) / "out", Path(folder) / "err"
+            with out.open("wb") as output:
+                copy = self.start(arguments, env, output.fileno(), err)
+            try:
+                status = copy.wait(timeout)
+            finally:
+                copy.kill()
+            return Ended(status, out.read_text(), err.read_text())
 
     def ask(self, question: Mapping[str, Any], *files: int) -> Any:
         with self._turn:

@@ -51,12 +51,14 @@ def _serve(tests: socket.socket, module: str) -> None:
 
 def _copy(module: str, told: dict[str, Any], output: int) -> Forked:
     try:
-        return Forked(partial(_run, module, told["arguments"]), told["env"], 0, output, os.setsid)
+        return Forked(partial(_run, module, told["arguments"], told["errors"]), told["env"], 0, output, os.setsid)
     finally:
         os.close(output)
 
 
-def _run(module: str, arguments: list[str]) -> None:
+def _run(module: str, arguments: list[str], errors: str | None) -> None:
+    if errors is not None:
+        os.dup2(os.open(errors, os.O_WRONLY | os.O_CREAT, 0o600), 2)
     sys.argv = [module, *arguments]
     sys.exit(import_module(module).main())
 

@@ -16,6 +16,7 @@ import pytest
 from app.supervise.home_lock import HomeLock
 from app.supervise.ports import free_ports
 from tests.support.environment import without_settings
+from tests.support.template import loaded_product
 
 
 @dataclass(frozen=True)
@@ -27,15 +28,8 @@ class Ended:
 
 def up(home: Path, *words: str, **env: str) -> Ended:
     """Run `loopwright up`, which is expected to end by itself."""
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", "app.cli", "up", "--home", str(home), *words],
-        env={**without_settings(), **env},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    return Ended(done.returncode, done.stdout, done.stderr.splitlines())
+    done = loaded_product().run(["up", "--home", str(home), *words], {**without_settings(), **env}, 60)
+    return Ended(done.status, done.out, done.err.splitlines())
 
 
 def assert_nothing_started(ended: Ended, home: Path) -> None:
