@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 _log = logging.getLogger(__name__)
 _BYTES_A_MINUTE = 32 * 1024
+_BYTES_A_LINE = 100
 _MAX_LINE = 2000
 
 
@@ -86,15 +87,18 @@ class Voices:
         if now - voice.since > 60:
             voice.since, voice.said = now, 0
         left = _BYTES_A_MINUTE - voice.said
-        voice.said += len(told)
         if left <= 0:
             return
         *lines, voice.rest = (voice.rest + told[:left]).split(b"\n")
         if len(voice.rest) > _MAX_LINE:
             lines, voice.rest = [*lines, voice.rest], b""
-        for line in lines:
+        # What is written down of a line is longer than what was said in it.
+        kept = lines[: left // _BYTES_A_LINE]
+        voice.said += len(told) + _BYTES_A_LINE * len(kept)
+        for line in kept:
             _log.info("skill %s: %s", voice.name, _printable(line))
-        if voice.said >= _BYTES_A_MINUTE:
+        if len(kept) < len(lines) or voice.said >= _BYTES_A_MINUTE:
+            voice.said, voice.rest = _BYTES_A_MINUTE, b""
             _log.info("skill %s: says too much; the rest of this minute is dropped", voice.name)
 
     def _forget(self, fd: int) -> None:

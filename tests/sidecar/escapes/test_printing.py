@@ -15,6 +15,21 @@ from tests.support.waiting import until
 pytestmark = pytest.mark.long
 
 
+@pytest.mark.parametrize("line", ["", "x", "x" * 100_000])
+def test_short_lines_and_long_ones_fill_no_log(
+    isolation: Isolation, tmp_path: Path, caplog: pytest.LogCaptureFixture, line: str
+) -> None:
+    caplog.set_level(logging.INFO, "sidecar.voices")
+
+    with jailed(tmp_path, isolation, LIMITS) as prison:
+        assert (
+            prison.output(f"import os\nfor _ in range(400):\n    os.write(2, b{line!r} * 3 + b'\\n' * 300)\nreturn 1")
+            == 1
+        )
+        until("the end of it", lambda: any("too much" in one.getMessage() for one in caplog.records))
+    assert sum(len(one.getMessage()) + 70 for one in caplog.records if one.name == "sidecar.voices") < 64 * 1024
+
+
 def test_it_is_printable_and_not_without_end(
     isolation: Isolation, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
