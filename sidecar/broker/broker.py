@@ -16,12 +16,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
 from sqlalchemy.exc import SQLAlchemyError
 
 from core.database import Database
 from core.errors import LoopwrightError
-from core.model_text import clean_json
 from sidecar.broker import wire
 from sidecar.broker.act import Act, Answer, Asker
 from sidecar.broker.asks import Ask, EventsAsk, LlmAsk
@@ -30,13 +28,13 @@ from sidecar.broker.identity import Identity
 from sidecar.broker.one_at_a_time import OneAtATime
 from sidecar.broker.pace import Pace
 from sidecar.broker.pretending import Pretences
+from sidecar.broker.reading import read_ask
 from sidecar.broker.recordings import Recordings, exactly
 from skills import grants, refusals, runs
 
 _log = logging.getLogger(__name__)
 _EVENTS = "/events"
 _PAUSE_SECONDS = 0.1
-_MOST_DEPTH = 100
 
 
 @dataclass(frozen=True)
@@ -135,7 +133,7 @@ class Broker:
             raise Denied("limit", f"a request has at most {wire.MAX_BODY} bytes, not {request.too_large}")
         if door is None:
             raise Failed(f"the broker has nothing at {path[:80]}", retriable=False)
-        ask = _read(door.shape, request.body, events=request.path.startswith("/e/"))
+        ask = read_ask(door.shape, request.body, events=request.path.startswith("/e/"))
         if asker.identity.mode == "live":
             asker = self._checked(asker)
         if isinstance(ask, EventsAsk):
@@ -203,35 +201,6 @@ class Broker:
                 )
         except SQLAlchemyError as error:
             _log.warning("that refusal is not written down: %s", type(error).__name__)
-
-
-def _read(shape: type[Ask], body: bytes, *, events: bool) -> Ask:
-    try:
-        said = json.loads(clean_json(body.decode("utf-8", "replace")))
-        _check_plain(said)
-        if events:
-            # The SDK sends its events as they are, one or several.
-            said = {"events": said if isinstance(said, list) else [said]}
-        return shape.model_validate(said)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise Failed(f"the request is malformed: {place}: {first['msg']}", retriable=False) from None
-    except (ValueError, RecursionError):
-        raise Failed("the request is no JSON", retriable=False) from None
-
-
-def _check_plain(said: Any) -> None:
-    """Raises ValueError or RecursionError for numbers that JSON has not, and for what is nested deeper than anybody
-    needs: others write it down by going into it."""
-    json.dumps(said, allow_nan=False)
-    level = [said]
-    for _ in range(_MOST_DEPTH):
-        within = (one.values() if isinstance(one, dict) else one for one in level)
-        level = [one for values in within for one in values if isinstance(one, dict | list)]
-        if not level:
-            return
-    raise RecursionError
 
 
 def _said(status: int, answer: Mapping[str, Any]) -> wire.Answer:

@@ -289,6 +289,9 @@ def test_a_socket_that_was_closed_answers_nobody(world: SkillWorld) -> None:
     [
         ("/nothing", b"{}"),
         ("/runs", b"no json"),
+        ("/runs", b"5"),
+        ("/runs", b"null"),
+        ("/runs", b"[[[1]]]"),
         ("/runs", b"[" * 100_000),
         ("/runs", b'{"limit": 1e999}'),
         ("/runs", b'{"limit": 100000}'),
