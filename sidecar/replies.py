@@ -20,6 +20,8 @@ from skills.refusals import What
 
 SDK = f"inngest-py:v{installed('inngest')}"
 _MOST_OPS = 1000
+_MOST_EXPRESSIONS = 10_000
+"""Characters, of all in an answer: each is looked at, which takes a thousand times as long as to read it."""
 _SECONDS = re.compile(r"[0-9]{1,9}")
 _OPS = TypeAdapter(list[Op])
 
@@ -78,6 +80,8 @@ def _steps(response: httpx.Response, manifest: Manifest, own_functions: Set[str]
         raise _Refusal("op", f"the answer is no list of 1 to {_MOST_OPS} ops")
     for one in told:
         _require_known(one)
+    if sum(map(_expression_size, told)) > _MOST_EXPRESSIONS:
+        raise _Refusal("op", f"the expressions of its waits have more than {_MOST_EXPRESSIONS} characters")
     try:
         ops = _OPS.validate_python(told)
     except ValidationError as error:
@@ -97,6 +101,12 @@ def _steps(response: httpx.Response, manifest: Manifest, own_functions: Set[str]
             if f"invoke:{named[function]}" not in granted():
                 raise _Refusal("invoke", f"the manifest asks to invoke {function}, and nobody has granted that yet")
     return _reply(206, _written([op.written() for op in ops]), _passed_on(response.headers))
+
+
+def _expression_size(told: Any) -> int:
+    opts = told.get("opts")
+    expression = opts.get("if") if isinstance(opts, dict) else None
+    return len(expression) if isinstance(expression, str) else 0
 
 
 def _require_known(told: Any) -> None:

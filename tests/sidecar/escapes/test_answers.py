@@ -142,6 +142,22 @@ def test_headers_are_ours(prison: Jailed) -> None:
     assert reply.headers["x-inngest-sdk"].startswith("inngest-py:")
 
 
+def test_expressions_without_end_are_refused_unread(prison: Jailed) -> None:
+    reply = answer(
+        prison,
+        FORGE
+        + f"""
+ops = []
+for n in range(900):
+    text = f"[{{n}}," + ",".join(["1"] * 450) + "] == 1"
+    ops.append({wait()!r} | {{"id": str(n), "opts": {{"timeout": "1m", "if": text}}}})
+import json
+send(206, {{}}, json.dumps(ops).encode())
+""",
+    )
+    is_refused(prison, reply, "op", "more than 10000 characters")
+
+
 @pytest.mark.parametrize("later", ["1e308", "-5", "nan", "1 Jan 99999999999999 00:00:00", "Mon", "9" * 40])
 def test_an_odd_time_to_try_again_is_forgotten(prison: Jailed, later: str) -> None:
     assert "retry-after" not in answer(prison, FORGE + f"send(500, {{'retry-after': {later!r}}}, b'{{}}')").headers
