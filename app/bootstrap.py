@@ -10,7 +10,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from core.database import Database, Scope
-from core.identity import HOME_WORKSPACE, SCOPES, create_key, find_key
+from core.identity import HOME_WORKSPACE, SCOPES, create_key, find_key, is_known
 from core.settings import Settings
 from core.tables import persons, roles, workspaces
 from runtime import credits
@@ -35,37 +35,47 @@ def ensure_home(settings: Settings) -> Bootstrap:
     """Make what is missing and answer the keys; needs a migrated database. Safe to repeat, and after a kill."""
     keys = settings.home / "keys"
     keys.mkdir(parents=True, exist_ok=True, mode=0o700)
-    boot = Bootstrap(
-        token=_secret(keys / "token"),
+    database = Database(settings.sql_url)
+    try:
+        token = _ensure_rows(database, settings, keys / "token")
+    finally:
+        database.close()
+    return Bootstrap(
+        token=token,
         signing_key=_secret(keys / "signing"),
         event_key=_secret(keys / "event"),
         jobs_key=_secret(keys / "jobs"),
     )
-    database = Database(settings.sql_url)
-    try:
-        _ensure_rows(database, settings, boot.token)
-    finally:
-        database.close()
-    return boot
 
 
 def _secret(path: Path) -> str:
     """The secret at a path, made once. Hexadecimal, as a signing key must be."""
     if not path.exists():
-        fresh = path.with_suffix(f".{os.getpid()}")
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w") as file:
-            file.write(secrets.token_hex(32))
-        fresh.replace(path)
+        _renew(path)
     return path.read_text().strip()
 
 
-def _ensure_rows(database: Database, settings: Settings, token: str) -> None:
+def _renew(path: Path) -> None:
+    fresh = path.with_suffix(f".{os.getpid()}")
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(secrets.token_hex(32))
+    fresh.replace(path)
+
+
+def _ensure_rows(database: Database, settings: Settings, place: Path) -> str:
+    """The local person's token, which lies at `place`; a new one where the one that lay there was revoked."""
     if WORKSPACE_ID not in database.workspace_ids():
         _make_workspace(database, settings)
-    if find_key(database, token) is None:
-        with database.transaction(WORKSPACE_ID) as scope:
-            create_key(scope, person_id=PERSON_ID, name="this machine", scopes=SCOPES, speaks_as="person", raw=token)
+    token = _secret(place)
+    if find_key(database, token) is not None:
+        return token
+    if is_known(database, token):
+        _renew(place)
+        token = _secret(place)
+    with database.transaction(WORKSPACE_ID) as scope:
+        create_key(scope, person_id=PERSON_ID, name="this machine", scopes=SCOPES, speaks_as="person", raw=token)
+    return token
 
 
 def _make_workspace(database: Database, settings: Settings) -> None:

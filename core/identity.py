@@ -66,6 +66,12 @@ def find_key(database: Database, raw: str) -> Speaker | None:
     return _speaker(database, keys.c.hash == _hash(raw))
 
 
+def is_known(database: Database, raw: str) -> bool:
+    """Whether a key was ever made of this secret, be it revoked since: then no other can be made of it."""
+    with database.reading_unscoped() as connection:
+        return connection.execute(sa.select(keys.c.id).where(keys.c.hash == _hash(raw))).first() is not None
+
+
 def speaker_of_key(database: Database, key_id: str) -> Speaker | None:
     """The speaker of a key by its id, for a session that was opened with it; None once it is revoked."""
     return _speaker(database, keys.c.id == key_id)

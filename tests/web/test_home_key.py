@@ -1,0 +1,39 @@
+"""The key of a home: printed with the address, and as good as any other key, revocation included."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import closing
+from pathlib import Path
+
+from app.bootstrap import PERSON_ID, WORKSPACE_ID, ensure_home
+from core.database import Database
+from core.identity import find_key, revoke_key
+from core.settings import load_settings
+
+
+def test_a_home_whose_key_was_revoked_gets_another_at_its_next_start(
+    fresh_home: tuple[Path, str], tmp_path: Path
+) -> None:
+    made, revoked = fresh_home
+    home = shutil.copytree(made, tmp_path / "home")
+    settings = load_settings(home=home)
+    with closing(Database(settings.sql_url)) as database:
+        # Given a key that somebody has seen, and its owner has revoked
+        speaker = find_key(database, revoked)
+        assert speaker is not None
+        with database.transaction(WORKSPACE_ID) as scope:
+            revoke_key(scope, speaker.key_id)
+
+        # When the product is started, and started again
+        first, second = ensure_home(settings), ensure_home(settings)
+
+        # Then there is a new one, and only that is taken
+        assert first == second
+        assert first.token != revoked
+        assert (home / "keys" / "token").read_text() == first.token
+        assert (home / "keys" / "token").stat().st_mode & 0o077 == 0
+        found = find_key(database, first.token)
+        assert found is not None
+        assert (found.person_id, found.role) == (PERSON_ID, "owner")
+        assert find_key(database, revoked) is None
