@@ -122,12 +122,13 @@ def test_a_change_that_fails_its_trial_never_serves(skills: RunningSidecar) -> N
     assert "the dry run on recorded runs failed" in refused[0]["reason"]
     assert fate_of(skills, "careful", bad).state == "refused"
 
-    # This one behaves in rehearsals, which have no run id of an engine, and fails for real.
-    text = (
-        hello(3, "careful/asked")
-        .replace("VALUE)", "1 // len(run_id))")
-        .replace("    return", "    run_id = ctx.run_id if ctx.run_id.startswith('try') else ''\n    return")
+    # This one behaves in rehearsals, in which nothing is waited for, and fails for real.
+    pause = (
+        "    began = ctx.step.run('began', time.time)\n    ctx.step.sleep('pause', 6000)\n"
+        "    quick = ctx.step.run('quick', lambda: int(time.time() - began < 5))\n    return"
     )
+    text = hello(3, "careful/asked").replace("VALUE)", "1 // quick)").replace("    return", pause)
+    text = text.replace("import inngest", "import time\nimport inngest")
     late = announced(skills, "careful", text.replace("=2", "=0"), serving_id(skills, "careful"))
     until("its shadow", lambda: fate_of(skills, "careful", late).state == "shadow", 60)
     ran(skills, "careful", 2)
