@@ -50,7 +50,8 @@ def ensure_home(settings: Settings) -> Bootstrap:
 
 def _secret(path: Path) -> str:
     """The secret at a path, made once. Hexadecimal, as a signing key must be."""
-    if not path.exists():
+    if not path.exists() or not path.read_text().strip():
+        # An empty one would be everybody's.
         _renew(path)
     return path.read_text().strip()
 

@@ -6,6 +6,8 @@ import shutil
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from app.bootstrap import PERSON_ID, WORKSPACE_ID, ensure_home
 from core.database import Database
 from core.identity import find_key, revoke_key
@@ -37,3 +39,16 @@ def test_a_home_whose_key_was_revoked_gets_another_at_its_next_start(
         assert found is not None
         assert (found.person_id, found.role) == (PERSON_ID, "owner")
         assert find_key(database, revoked) is None
+
+
+@pytest.mark.parametrize("name", ["token", "signing", "event", "jobs"])
+def test_an_empty_secret_is_none(fresh_home: tuple[Path, str], tmp_path: Path, name: str) -> None:
+    home = shutil.copytree(fresh_home[0], tmp_path / "home")
+    (home / "keys" / name).write_text("\n")
+
+    boot = ensure_home(load_settings(home=home))
+
+    assert len((home / "keys" / name).read_text()) == 64
+    assert all([boot.token, boot.signing_key, boot.event_key, boot.jobs_key])
+    with closing(Database(load_settings(home=home).sql_url)) as database:
+        assert find_key(database, "") is None
