@@ -13,6 +13,9 @@ def session_secret(home: Path) -> str:
     """Read the home's session secret; make it, readable by its owner only, where there is none."""
     path = home / "keys" / _NAME
     path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists() and not path.read_bytes().strip():
+        # What an empty one signs, everybody can sign.
+        path.unlink(missing_ok=True)
     if not path.exists():
         _write_once(path, secrets.token_urlsafe(48))
     return path.read_text(encoding="ascii").strip()

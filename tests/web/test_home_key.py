@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.bootstrap import PERSON_ID, WORKSPACE_ID, ensure_home
+from app.session_secret import session_secret
 from core.database import Database
 from core.identity import find_key, revoke_key
 from core.settings import load_settings
@@ -52,3 +53,13 @@ def test_an_empty_secret_is_none(fresh_home: tuple[Path, str], tmp_path: Path, n
     assert all([boot.token, boot.signing_key, boot.event_key, boot.jobs_key])
     with closing(Database(load_settings(home=home).sql_url)) as database:
         assert find_key(database, "") is None
+
+
+def test_an_empty_session_secret_is_none(tmp_path: Path) -> None:
+    (tmp_path / "keys").mkdir()
+    (tmp_path / "keys" / "session").write_text("")
+
+    made = session_secret(tmp_path)
+
+    assert len(made) >= 48
+    assert session_secret(tmp_path) == made
