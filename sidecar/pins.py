@@ -14,7 +14,7 @@ from typing import Any
 from core.database import Scope
 from core.events import RunFailed
 from sidecar.tools import Tools
-from skills import book, endings, lifecycle, refusals, runs, starts, versions
+from skills import book, endings, lifecycle, promotion, refusals, runs, starts, versions
 from skills.refusals import What
 from skills.runs import Ended
 from skills.versions import Version
@@ -97,9 +97,13 @@ class Pins:
 
     def refused(self, version: Version, run_id: str, what: What, detail: str) -> None:
         """A run of it wanted something that it may not."""
-        _log.warning("skill %s refused: %s: %s", self._stem, what, detail)
         with self._tools.transaction("skill-refusal") as scope:
-            refusals.record(scope, skill_id=self._stem, version_id=version.id, run_id=run_id, what=what, detail=detail)
+            kept = refusals.record(
+                scope, skill_id=self._stem, version_id=version.id, run_id=run_id, what=what, detail=detail
+            )
+        # What is too much for the database is too much for the log.
+        if kept is not None:
+            _log.warning("skill %s refused: %s: %s", self._stem, what, detail[:500])
 
     def _known(self, call: Call) -> Version | None:
         """The version of a run that is known here to have begun."""
@@ -155,7 +159,7 @@ class Pins:
             return None
         if skill.candidate_id is not None:
             candidate = versions.get(scope, skill.candidate_id)
-            counted = runs.counted(scope, candidate.id, "canary")
+            counted = promotion.first_runs(scope, candidate)
             begun = counted.get("running", 0) + counted.get("completed", 0)
             is_first = lifecycle.begins_on_candidate(candidate.stage, begun, self._tools.rules.canary_runs)
             if is_first and not counted.get("failed") and call.function_id in candidate.function_ids:

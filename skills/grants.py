@@ -18,6 +18,7 @@ from skills.visible import one_line
 
 GRANT_OPTIONS = ({"id": "grant", "label": "Grant"}, {"id": "refuse", "label": "Refuse"})
 _MODEL = "model:"
+_WHO = {"agent": "The agent", "person": "A person", "shipped": "Loopwright"}
 _SAYS = {
     "host": "reach {}",
     "secret": "use the secret {} there",
@@ -148,7 +149,7 @@ def _gone(scope: Scope, skill: Skill, version: Version) -> tuple[str, ...]:
 
 
 def _body(skill: Skill, version: Version, asked: Sequence[str], gone: Sequence[str]) -> str:
-    who = {"agent": "The agent", "person": "A person", "shipped": "Loopwright"}[version.author]
+    who = _WHO[version.author]
     lines = [one_line(f"{version.manifest.title}: {version.manifest.purpose}"), ""]
     if asked:
         lines += ["It would newly be allowed to:", *(f"- {says(permission)}" for permission in asked), ""]
@@ -160,4 +161,9 @@ def _body(skill: Skill, version: Version, asked: Sequence[str], gone: Sequence[s
         lines.append(f"{who} wrote {skill.path} (SHA-256 {version.sha[:12]}).")
     if version.reason:
         lines.append(f"Why: {one_line(version.reason)}")
+    if (brought := version.stage_facts.get("brought")) is not None:
+        why = one_line(brought["reason"]) or "no reason given"
+        lines.append(f"It served before; {_WHO[brought['author']].lower()} brings it back: {why}")
+    if version.stage_facts.get("rolled_back"):
+        lines.append("A person went back from it to an earlier version.")
     return "\n".join(lines)

@@ -232,14 +232,14 @@ def has_ended(scope: Scope, stem: str) -> bool:
     return scope.first(query.limit(1)) is not None
 
 
-def counted(scope: Scope, version_id: str, stage: str) -> dict[str, int]:
-    """How many runs of a version began in a stage, by status; handlers of failures are not counted."""
-    query = (
-        scope.select(skill_runs.c.status, sa.func.count(skill_runs.c.run_id).label("n"))
-        .where(skill_runs.c.version_id == version_id, skill_runs.c.stage == stage, _is_no_handler())
-        .group_by(skill_runs.c.status)
+def counted(scope: Scope, version_id: str, stage: str, since: datetime | None = None) -> dict[str, int]:
+    """How many runs of a version began in a stage, ever or since then, by status; handlers of failures do not count."""
+    query = scope.select(skill_runs.c.status, sa.func.count(skill_runs.c.run_id).label("n")).where(
+        skill_runs.c.version_id == version_id, skill_runs.c.stage == stage, _is_no_handler()
     )
-    return {row.status: int(row.n) for row in scope.rows(query)}
+    if since is not None:
+        query = query.where(skill_runs.c.began_at >= since)
+    return {row.status: int(row.n) for row in scope.rows(query.group_by(skill_runs.c.status))}
 
 
 def failed_in_a_row(scope: Scope, version_id: str, function_id: str, most: int) -> int:

@@ -114,7 +114,14 @@ def test_how_a_version_was_tried_is_shown_with_what_it_was_compared_with(site: S
         promotion.stage(scope, STEM, version, "shadow", shadow=beside)
     waits = [trial["words"] for trial in one(site)["versions"][0]["trials"]]
     with site.writing() as scope:
-        promotion.stage(scope, STEM, version, "canary", shadow={**beside, "runs": 1}, canary={"of": 3})
+        promotion.stage(
+            scope,
+            STEM,
+            version,
+            "canary",
+            shadow={**beside, "runs": 1},
+            canary={"of": 3, "since": scope.now.isoformat()},
+        )
         runs.began(scope, run_id="r2", version_id=version.id, stage="canary", **named)  # type: ignore[arg-type]
         runs.ended(scope, "r2", "completed", attempts=1)
 

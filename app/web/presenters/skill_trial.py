@@ -8,7 +8,7 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from core.database import Scope
-from skills import runs
+from skills import promotion
 from skills.versions import Version
 
 
@@ -45,7 +45,7 @@ def _trials(scope: Scope, version: Version) -> Iterator[TrialShape]:
     if (shadow := facts.get("shadow")) is not None:
         yield _shape("shadow", shadow, f"shadow beside {_version(shadow)}, effects faked: {_so_far(version, shadow)}")
     if (canary := facts.get("canary")) is not None:
-        counted = runs.counted(scope, version.id, "canary")
+        counted = promotion.first_runs(scope, version)
         went_well, failed = counted.get("completed", 0), counted.get("failed", 0)
         known = {**canary, "runs": went_well, "failed": f"{_runs(failed, 'first')} failed" if failed else ""}
         said = f"first runs of its own: {went_well} of {canary['of']} went well"

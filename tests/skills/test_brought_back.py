@@ -1,0 +1,107 @@
+"""The text of an older version on its way again: whose change it is, and what it must pass."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from core.database import Scope
+from runtime import cards
+from skills import book, control, drafts, lifecycle, promotion, versions
+from skills.lifecycle import Facts
+from skills.versions import Version
+from tests.skills.saved import live, run, saved
+from tests.support.databases import Store
+
+AGENT = {"author": "agent", "author_ref": "call_9", "reason": "it was better"}
+PERSON = {"author": "person", "author_ref": None, "reason": ""}
+
+
+def facts_of(scope: Scope, version: Version) -> Facts:
+    skill, now = book.get(scope, "x"), versions.get(scope, version.id)
+    return promotion.facts_of(scope, skill, now, always_ask=False, canary_runs=2, shadow_runs=1)
+
+
+@pytest.mark.parametrize("author", ["shipped", "person"])
+def test_the_agents_return_to_anybodys_text_is_a_change_of_its_own(store: Store, author: str) -> None:
+    with store.database.transaction(store.workspace_id) as scope:
+        first = live(scope, "x", "1", author)
+        run(scope, live(scope, "x", "2", "agent"), "r1", "completed")
+
+        promotion.offer(scope, "x", first, AGENT)
+
+        assert versions.get(scope, first.id).offered_by == ("agent", "call_9")
+        assert lifecycle.next_move(facts_of(scope, first)) == "dry_run"
+        # Offered by who wrote it, it serves at once
+        promotion.offer(scope, "x", first)
+        assert versions.get(scope, first.id).offered_by == (author, None)
+        assert lifecycle.next_move(facts_of(scope, first)) == "activate"
+
+
+def test_what_a_person_went_back_from_the_agent_brings_back_with_their_word_only(store: Store) -> None:
+    with store.database.transaction(store.workspace_id) as scope:
+        live(scope, "x", "1", "agent")
+        second = live(scope, "x", "2", "agent")
+        run(scope, second, "r1", "completed")
+        control.rollback(scope, "x", "ann")
+        saved(scope, "x", "3", "agent")
+
+        promotion.offer(scope, "x", second, AGENT)
+
+        assert lifecycle.next_move(facts_of(scope, second)) == "ask"
+        # Another change between the two lets nobody forget it
+        saved(scope, "x", "4", "agent")
+        promotion.offer(scope, "x", second, AGENT)
+        assert lifecycle.next_move(facts_of(scope, second)) == "ask"
+        promotion.wait(scope, "x", versions.get(scope, second.id), ())
+        (card,) = cards.open_cards(scope)
+        assert "the agent brings it back: it was better" in card.body
+        assert "A person went back from it to an earlier version." in card.body
+        # A person who saves it themselves has said so
+        promotion.offer(scope, "x", second, PERSON)
+        assert lifecycle.next_move(facts_of(scope, second)) == "activate"
+
+
+def test_first_runs_are_counted_anew_when_a_text_is_offered_again(store: Store) -> None:
+    with store.database.transaction(store.workspace_id) as scope:
+        run(scope, live(scope, "x", "1", "agent"), "r1", "completed")
+        tried = saved(scope, "x", "2", "agent")
+        promotion.stage(scope, "x", tried, "canary", canary={"of": 2, "since": scope.now.isoformat()})
+        run(scope, tried, "r2", "failed", "canary")
+        assert promotion.first_runs(scope, versions.get(scope, tried.id)) == {"failed": 1}
+    store.clock.advance(timedelta(hours=1))
+
+    with store.database.transaction(store.workspace_id) as scope:
+        promotion.offer(scope, "x", tried, AGENT)
+        assert promotion.first_runs(scope, versions.get(scope, tried.id)) == {}
+        tried = versions.get(scope, tried.id)
+        promotion.stage(scope, "x", tried, "canary", canary={"of": 2, "since": scope.now.isoformat()})
+        run(scope, tried, "r3", "completed", "canary")
+        assert promotion.first_runs(scope, versions.get(scope, tried.id)) == {"completed": 1}
+        assert facts_of(scope, tried).failed == 0
+
+
+def test_an_announced_save_is_its_authors_until_it_has_been_a_version(store: Store) -> None:
+    def announce(scope: Scope, sha: str, call: str) -> None:
+        said = {"author": "agent", "author_ref": call, "reason": "", "base_id": None}
+        drafts.announce(scope, skill_id="x", sha=sha, **said)  # type: ignore[arg-type] # each is what it says
+
+    with store.database.transaction(store.workspace_id) as scope:
+        announce(scope, "f" * 64, "call_1")
+        assert drafts.fresh(scope, "x", "f" * 64) is not None
+    store.clock.advance(timedelta(minutes=1))
+    with store.database.transaction(store.workspace_id) as scope:
+        version = live(scope, "x", "1", "agent")
+        assert drafts.fresh(scope, "x", version.sha) is None
+    store.clock.advance(timedelta(minutes=1))
+    with store.database.transaction(store.workspace_id) as scope:
+        announce(scope, version.sha, "call_2")
+        found = drafts.fresh(scope, "x", version.sha)
+        assert found is not None
+        assert found.author_ref == "call_2"
+    store.clock.advance(timedelta(minutes=1))
+    with store.database.transaction(store.workspace_id) as scope:
+        promotion.point(scope, book.locked(scope, "x"), version)
+        # It served since it was announced: who saves it from now on is somebody else
+        assert drafts.fresh(scope, "x", version.sha) is None
