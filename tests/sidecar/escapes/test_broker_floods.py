@@ -12,6 +12,8 @@ import pytest
 import sqlalchemy as sa
 
 from sidecar.broker.pace import LIMITS
+from skills import claims, runs
+from skills.kit import Refused, claim
 from skills.refusals import MOST_AN_HOUR
 from tests.support.databases import Store
 from tests.support.skill_world import RUN, SkillWorld, raw, skill_world
@@ -69,6 +71,23 @@ def test_what_cannot_be_read_is_counted_too(world: SkillWorld, path: str) -> Non
         codes = [client.post(path, content=b"{", headers=SAID).status_code for _ in range(LIMITS["/http"].most + 1)]
 
     assert (codes[0], codes[-1]) == (422, 403)
+
+
+def test_claims_without_end_fill_no_database(world: SkillWorld) -> None:
+    """Given a run that holds all that its skill may, when it asks for one more it gets none, and the next run does."""
+    world.speak_as("bad")
+    with world.store.database.transaction(world.store.workspace_id) as scope:
+        for n in range(claims.MOST):
+            assert claims.claim(scope, "bad", f"{n}", RUN, 3600)
+        assert claims.claim(scope, "good", "1", "good-run", 3600)
+    with pytest.raises(Refused, match="at most 500 claims"):
+        claim("one more")
+    assert claim("1")
+
+    with world.store.database.transaction(world.store.workspace_id) as scope:
+        runs.ended(scope, RUN, "completed")
+    world.speak_as("bad", run_id="next")
+    assert claim("one more")
 
 
 def test_bytes_are_counted_too(world: SkillWorld) -> None:
