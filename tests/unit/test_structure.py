@@ -6,35 +6,64 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
+DECIDING = ("functions", "runtime", "generation", "router", "workspace")
 ROOMS = ("app", "core", "functions", "generation", "router", "runtime", "sidecar", "skills", "workspace")
 
 
+@dataclass(frozen=True)
+class Source:
+    """What these rules ask of a file: the names that it calls and reads on something, and the packages it imports."""
+
+    path: str
+    calls: frozenset[str]
+    reads: frozenset[str]
+    imports: frozenset[str]
+    reads_clock: bool
+    is_async: bool
+
+
 @cache
-def _folder(folder: str) -> tuple[tuple[str, ast.Module], ...]:
-    paths = sorted((ROOT / folder).rglob("*.py"))
-    return tuple((str(path.relative_to(ROOT)), ast.parse(path.read_text())) for path in paths)
+def _folder(folder: str) -> tuple[Source, ...]:
+    return tuple(_source(path) for path in sorted((ROOT / folder).rglob("*.py")))
 
 
-def _sources(*folders: str) -> Iterator[tuple[str, ast.Module]]:
+def _sources(*folders: str) -> Iterator[Source]:
     for folder in folders:
         yield from _folder(folder)
 
 
-def _calls(tree: ast.Module, name: str) -> bool:
-    return any(
-        isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == name
-        for node in ast.walk(tree)
-    )
+def _source(path: Path) -> Source:
+    calls, reads, imports, reads_clock, is_async = set(), set(), set(), False, False
+    for node in ast.walk(ast.parse(path.read_text())):
+        match node:
+            case ast.Call(func=ast.Attribute(attr=name, value=value)):
+                calls.add(name)
+                reads_clock = reads_clock or (name in ("now", "time") and _is_clock(value))
+            case ast.Attribute(attr=name):
+                reads.add(name)
+            case ast.Import(names=names):
+                imports |= {alias.name.split(".")[0] for alias in names}
+            case ast.ImportFrom(module=module):
+                imports.add((module or "").split(".")[0])
+            case ast.AsyncFunctionDef():
+                is_async = True
+    where = str(path.relative_to(ROOT))
+    return Source(where, frozenset(calls), frozenset(reads), frozenset(imports), reads_clock, is_async)
+
+
+def _is_clock(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id in ("datetime", "time")
 
 
 def test_only_identity_leases_migrations_restores_and_callbacks_leave_the_scope() -> None:
-    callers = {path for path, tree in _sources(*ROOMS) if _calls(tree, "unscoped") or _calls(tree, "reading_unscoped")}
+    callers = {one.path for one in _sources(*ROOMS) if one.calls & {"unscoped", "reading_unscoped"}}
 
     # A callback names a provider's job and no workspace: one select finds the order's. A restore is of all of them.
     assert callers == {
@@ -49,7 +78,7 @@ def test_only_identity_leases_migrations_restores_and_callbacks_leave_the_scope(
 
 
 def test_only_the_database_layer_opens_connections() -> None:
-    openers = {path for path, tree in _sources(*ROOMS) if _calls(tree, "create_engine")}
+    openers = {one.path for one in _sources(*ROOMS) if "create_engine" in one.calls}
 
     assert openers == {"core/database.py"}
 
@@ -63,15 +92,7 @@ def test_only_the_database_layer_opens_connections() -> None:
     ],
 )
 def test_heavy_packages_are_imported_in_their_adapter_only(package: str, adapters: set[str]) -> None:
-    importers = set()
-    for path, tree in _sources(*ROOMS, "engine"):
-        for node in ast.walk(tree):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            if any(name.split(".")[0] == package for name in names):
-                importers.add(path)
-
-    assert importers == adapters
+    assert {one.path for one in _sources(*ROOMS, "engine") if package in one.imports} == adapters
 
 
 def test_no_heavy_package_is_loaded_before_it_is_used() -> None:
@@ -88,32 +109,9 @@ def test_no_heavy_package_is_loaded_before_it_is_used() -> None:
 
 
 def test_function_code_is_sync() -> None:
-    asynchronous = [
-        path
-        for path, tree in _sources("functions", "runtime", "generation", "router", "workspace")
-        for node in ast.walk(tree)
-        if isinstance(node, ast.AsyncFunctionDef)
-    ]
-
-    assert asynchronous == []
+    assert [one.path for one in _sources(*DECIDING) if one.is_async] == []
 
 
 def test_deciding_code_reads_no_clock_and_no_environment() -> None:
-    loud = []
-    for path, tree in _sources("functions", "runtime", "generation", "router", "workspace"):
-        names = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-        if names & {"environ", "getenv", "utcnow"} or _calls_now(tree):
-            loud.append(path)
-
-    assert loud == []
-
-
-def _calls_now(tree: ast.Module) -> bool:
-    return any(
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr in ("now", "time")
-        and isinstance(node.func.value, ast.Name)
-        and node.func.value.id in ("datetime", "time")
-        for node in ast.walk(tree)
-    )
+    outside = {"environ", "getenv", "utcnow"}
+    assert [one.path for one in _sources(*DECIDING) if one.reads_clock or one.reads & outside] == []
