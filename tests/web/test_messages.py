@@ -286,3 +286,21 @@ def test_of_a_long_text_the_page_shows_the_beginning_and_the_way_to_all_of_it(si
     assert whole.headers["X-Content-Type-Options"] == "nosniff"
     assert site.get(f"/api/v1/messages/{message_id}")["text"] == long
     assert site.client.get("/messages/msg_none/text").status_code == 404
+
+
+def test_of_a_reply_without_end_too(site: Site) -> None:
+    with site.writing() as scope:
+        reply = messages.say(
+            scope,
+            person_id=site.person_id,
+            text="![a](" * 60_000,
+            task_id=None,
+            reply_to=None,
+            cause="endless",
+            language="en",
+        )
+
+    shown = site.client.get("/").text
+
+    assert len(shown) < 60_000
+    assert f'href="/messages/{reply.id}/text">All 300,000 characters' in shown

@@ -8,6 +8,7 @@ from typing import Any
 __all__ = ["as_json", "beginning", "filesize", "percent", "said"]
 
 LONGEST_SHOWN = 4_000
+LONGEST_REPLY = 20_000
 
 _SAID = {
     "active": "working",
@@ -25,9 +26,10 @@ def said(state: str) -> str:
     return _SAID.get(state, state.replace("_", " "))
 
 
-def beginning(text: str) -> str:
-    """As much of a long text as a page shows; all of one that is not."""
-    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
+def beginning(text: str, author: str = "user") -> str:
+    """As much of a long text as a page shows; all of one that is not. Replies are shaped, and read to their end."""
+    most = LONGEST_SHOWN if author == "user" else LONGEST_REPLY
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def filesize(size: int) -> str:
