@@ -2,8 +2,9 @@
 
 Namespaces of its own would give a process rights to mount and to fill memory that no limit counts; files in memory are
 counted by none either, nor is memory that is mapped to be shared; a socket that listens keeps in the kernel what was
-sent to it by those who have gone again; sockets of other families than unix lead past the broker. Everything else is
-allowed: this is the second wall, not the first.
+sent to it by those who have gone again; sockets of other families than unix lead past the broker. Of some things
+there are few for a whole machine, or for all processes of a user. Everything else is allowed: this is the second wall,
+not the first.
 """
 
 from __future__ import annotations
@@ -37,6 +38,9 @@ _REFUSED = {
     "fsmount": (432, 432),
     "fsopen": (430, 430),
     "init_module": (175, 105),
+    "inotify_init": (253, 26),
+    "inotify_init1": (294, 26),
+    "io_setup": (206, 0),
     "io_uring_setup": (425, 425),
     "ioprio_set": (251, 30),
     "kcmp": (312, 272),
