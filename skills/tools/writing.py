@@ -144,7 +144,8 @@ class WriteSkill:
             if fresh:
                 self._announce(scope, call.call_id, stem, sha, reason, base.id)
         if fresh:
-            save(path, change.source.encode())
+            # Where a link leads, that is the file which the person keeps.
+            save(path.resolve(), change.source.encode())
         return self._result(stem, self._word(call, stem, sha, _ON_ITS_WAY | _OLD if fresh else _ON_ITS_WAY))
 
     def _upon_release(self, call: CallContext, stem: str, arguments: WriteSkillArguments) -> ToolResult:

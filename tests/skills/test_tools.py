@@ -417,6 +417,19 @@ def test_a_change_of_a_persons_file_is_saved_when_they_accept_it(agent: Agent, m
     assert (made.number, made.author, made.reason) == (2, "agent", "it gives up too soon")
 
 
+def test_a_persons_file_that_lies_elsewhere_is_changed_there(
+    agent: Agent, mine: Path, database: Database, tmp_path: Path
+) -> None:
+    real = tmp_path / "repository" / "words.py"
+    real.parent.mkdir()
+    mine.rename(real)
+    mine.symlink_to(real)
+    said = agent.call("write_skill", name="words", edits=EDIT, base_version=1, reason="it gives up too soon")
+    answered(database, said.content["card_id"], "grant")
+    agent.call("write_skill", name="words", card_id=said.content["card_id"], reason="it gives up too soon")
+    assert (mine.is_symlink(), real.read_text()) == (True, CHANGED)
+
+
 def test_a_refused_change_of_a_persons_file_and_one_that_came_too_late_save_nothing(
     agent: Agent, mine: Path, database: Database
 ) -> None:
