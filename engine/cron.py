@@ -37,7 +37,11 @@ class Cron:
 
     def next_after(self, ms: int) -> int:
         """The first tick after this instant."""
-        return to_ms(next(self._ticks(to_datetime(ms))))
+        return next(self.all_after(ms))
+
+    def all_after(self, ms: int) -> Iterator[int]:
+        """The ticks after this instant, one after the other, without end."""
+        return (to_ms(tick) for tick in self._ticks(to_datetime(ms)))
 
     def latest(self, since_ms: int, until_ms: int) -> int:
         """The last tick in (since, until]; `since_ms` itself when there is none."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 from engine.clock import to_datetime, to_ms
@@ -27,7 +28,4 @@ def _next(text: str, after: datetime, count: int) -> list[datetime]:
         cron = parse_cron(text)
     except ValueError:
         return []
-    found: list[datetime] = []
-    while len(found) < count:
-        found.append(to_datetime(cron.next_after(to_ms(found[-1] if found else after))))
-    return found
+    return [to_datetime(tick) for tick in islice(cron.all_after(to_ms(after)), count)]
