@@ -61,9 +61,9 @@ def create_app(shelf: Shelf, engine: Engine, clock: Clock) -> WSGIApplication:
 
 
 def _registered(skill: Skill) -> Reply:
-    """An engine that found our address asks us to register."""
+    """An engine that knows our address asks us to register."""
     try:
-        skill.register()
+        skill.register(asked=True)
     except LoopwrightError as error:
         return refusal(500, "registration_failed", str(error))
     return _json({"ok": True})

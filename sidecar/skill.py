@@ -134,8 +134,11 @@ class Skill:
         """The engine may have forgotten it."""
         self._standing.told.tell_anew()
 
-    def register(self) -> None:
-        """Tell the engine what serves; raises UnavailableError, or RefusedError."""
+    def register(self, *, asked: bool = False) -> None:
+        """Tell the engine what serves, as it does not list it, or has `asked` for it, which some do every few seconds.
+
+        Raises UnavailableError, or RefusedError.
+        """
         if self._candidacy.held_up:
             # A save that is being loaded tells the engine itself.
             if self._work.acquire(blocking=False):
@@ -146,8 +149,8 @@ class Skill:
             return
         if self._standing.row is None:
             self._standing.look()
-        if not self.pending:
-            # We are asked again, so the engine has forgotten, and not this skill alone.
+        if not asked and not self.pending:
+            # It listed this one, so it has forgotten, and not this skill alone.
             self._forgotten()
         with self._standing.turnover:
             serving = self.serving
