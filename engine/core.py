@@ -15,6 +15,7 @@ from engine.listening import listen, tell_others
 from engine.queue import CLAIMED, PARKED, WAITING, next_due, postpone
 from engine.retention import forget_old
 from engine.runs.answer import record_answer
+from engine.runs.clock import set_back
 from engine.runs.crons import reschedule
 from engine.runs.timers import work_off_due
 from engine.settings import Settings
@@ -26,6 +27,7 @@ from engine.writer import Writer
 _LOG = logging.getLogger("engine")
 _LONGEST_SLEEP_S = 5.0
 _TROUBLE_MS = 5_000
+_SET_BACK_MS = 60_000
 _TIDY_PAUSE_S = 0.2
 _TIDY_EVERY_S = 600.0
 
@@ -51,6 +53,7 @@ class Core:
         self.writer = Writer(database, clock, settings, owner, self._committed)
         self._wake = asyncio.Event()
         self._next_due: int | None = None
+        self._latest = clock.now_ms()
         self._in_flight: set[asyncio.Task[None]] = set()
         self._background: list[asyncio.Task[None]] = []
 
@@ -147,17 +150,31 @@ class Core:
             wait = _LONGEST_SLEEP_S if self._next_due is None else (self._next_due - self.clock.now_ms()) / 1000
             if wait > 0:
                 try:
-                    await asyncio.wait_for(self._wake.wait(), min(wait, _LONGEST_SLEEP_S))
+                    # `wait_for` would swallow the cancellation by which this ends, where it comes as we are woken.
+                    async with asyncio.timeout(min(wait, _LONGEST_SLEEP_S)):
+                        await self._wake.wait()
                 except TimeoutError:
                     pass
                 else:
                     continue
             self._next_due = None
             try:
+                await self._heed_clock()
                 if await self.writer.submit(work_off_due):
                     self.wake()
             except Exception:  # noqa: BLE001 — the timer must outlive one bad item; the writer has logged it
                 await asyncio.sleep(1)
+
+    async def _heed_clock(self) -> None:
+        """Without this what was planned while the clock was ahead would wait until it is there again.
+
+        Only where nobody else works on the queue: on another machine the clock may have been right all the time.
+        """
+        now = self.clock.now_ms()
+        back, self._latest = self._latest - now, now
+        if back > _SET_BACK_MS and self.database.is_sqlite:
+            _LOG.warning("the clock was set back by %d s: what waits is planned anew", back // 1000)
+            await self.writer.submit(lambda tx: set_back(tx, back))
 
     async def _keep_lease(self) -> None:
         while True:

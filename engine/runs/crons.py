@@ -21,13 +21,14 @@ _LATE_MS = 60_000
 _SCHEDULED = select(items.c.subject).where(items.c.subject.like(bindparam("begins")))
 
 
-def reschedule(tx: Transaction, function: Function) -> None:
-    """Make the queue hold exactly the schedules the function has; one that stays keeps its next tick."""
+def reschedule(tx: Transaction, function: Function, *, anew: bool = False) -> None:
+    """Make the queue hold exactly the schedules the function has; one that stays keeps its next tick, unless `anew`."""
     wanted = {} if function.archived else {_subject(function, trigger): trigger for trigger in function.cron_triggers}
     scheduled = {row.subject for row in tx.run(_SCHEDULED, {"begins": f"{CRON}:{function.id}:%"})}
-    for subject in scheduled - wanted.keys():
+    kept = set() if anew else scheduled & wanted.keys()
+    for subject in scheduled - kept:
         drop_subject(tx, subject)
-    for subject in wanted.keys() - scheduled:
+    for subject in wanted.keys() - kept:
         _queue_next(tx, function, wanted[subject], tx.now)
 
 
