@@ -14,11 +14,15 @@ _TAKEN_OUT = frozenset(("quarantined", "retired", "rolled_back"))
 
 @dataclass(frozen=True)
 class Fate:
-    """`state` is a version's stage, `refused` with the problems, or `unseen` while nobody has looked at the file."""
+    """`state` is a version's stage, `refused` with the problems, or `unseen` while nobody has looked at the file.
+
+    `held` tells that this content is not taken again: a save of it changes nothing.
+    """
 
     state: str
     version: Version | None
     problems: tuple[Problem, ...]
+    held: bool = False
 
 
 def of_save(scope: Scope, stem: str, sha: str) -> Fate:
@@ -29,7 +33,7 @@ def of_save(scope: Scope, stem: str, sha: str) -> Fate:
     version = versions.by_sha(scope, stem, sha)
     if skill.refused_sha == sha:
         state = version.stage if version is not None and version.stage in _TAKEN_OUT else "refused"
-        return Fate(state, version, skill.problems)
+        return Fate(state, version, skill.problems, held=True)
     if version is None:
         return Fate("unseen", None, ())
     return Fate(version.stage, version, skill.problems if skill.candidate_id == version.id else ())

@@ -25,8 +25,8 @@ _PAUSE_SECONDS = 0.1
 # The history keeps shorter arguments as they were.
 _SEEN_WHOLE = 5_000
 _ON_ITS_WAY = frozenset(("unseen", "checked"))
-# The same text served before; the save that was just made brings it back.
-_OLD = frozenset(("superseded", "rolled_back"))
+# What became of the same text before; unless it is held, the save that was just made brings it back.
+_OLD = frozenset(("superseded", "rolled_back", "quarantined", "retired", "refused"))
 _FELL = frozenset(("refused", "quarantined", "retired", "rolled_back"))
 _SAYS = {
     "unseen": "saved; the sidecar has not looked at it yet: see read_skill later",
@@ -240,9 +240,12 @@ class WriteSkill:
             with call.reading() as scope:
                 found = fate.of_save(scope, stem, sha)
                 skill = book.find(scope, stem)
+            final = found.held or found.state not in passing
             off = found.state == "checked" and skill is not None and not skill.enabled
-            if found.state not in passing or off or time.monotonic() >= deadline:
+            if final or off:
                 return found
+            if time.monotonic() >= deadline:
+                return Fate("unseen", found.version, ()) if found.state in _OLD else found
             time.sleep(_PAUSE_SECONDS)
 
     @staticmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -165,6 +166,26 @@ def test_a_refusal_after_the_save_is_told_with_its_reason(agent: Agent, desk: Sk
     said = agent.write(GOOD, again=1)
     assert (said.ok, said.content["status"]) == (False, "refused")
     assert said.content["problems"][0]["reason"] == "the engine refuses it"
+
+
+def test_what_became_of_a_text_before_is_not_told_of_its_new_save(desk: SkillDesk, database: Database) -> None:
+    agent = Agent(database, skill_tools(replace(desk, edits_per_day=9), Engine.at("http://127.0.0.1:9")))
+    # Given a text of a skill that was taken away, and another skill that bears the name by now
+    agent.write(GOOD)
+    takes(database, desk)
+    with database.transaction(HOME_WORKSPACE) as scope:
+        control.retire(scope, "words", file_gone=True)
+    agent.write(CHANGED, base_version=1)
+    takes(database, desk)
+    with database.reading(HOME_WORKSPACE) as scope:
+        assert versions.by_number(scope, "words", 1).stage == "retired"
+    # When it is written again, then it is on its way
+    said = agent.write(GOOD, base_version=2)
+    assert (said.ok, said.content["status"]) == (True, "unseen")
+    # And what is held against it is told at once
+    with database.transaction(HOME_WORKSPACE) as scope:
+        promotion.refuse(scope, "words", sha_of(GOOD.encode()), (Problem(None, "the engine refuses it", "change it"),))
+    assert not agent.write(GOOD, base_version=2).ok
 
 
 def test_a_card_that_is_waited_for_is_named(agent: Agent, desk: SkillDesk, database: Database) -> None:
