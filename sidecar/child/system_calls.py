@@ -65,6 +65,7 @@ _REFUSED = {
     "semget": (64, 190),
     "setns": (308, 268),
     "shmget": (29, 194),
+    "syslog": (103, 116),
     "umount2": (166, 39),
     "unshare": (272, 97),
     "userfaultfd": (323, 282),

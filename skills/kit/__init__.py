@@ -25,6 +25,9 @@ Call each of them inside `ctx.step.run(…)`: what a step answered is remembered
 function goes on. Each goes through the broker, which knows the skill, checks what was granted, and raises `Refused`
 (asking again is no use), `Unavailable` (a retry may help) or, of the latter kind, `LimitReached` (a person is asked).
 
+A skill may send 3000 events and 32 MiB of requests a minute, tell 60 notices an hour, give the agent 20 pieces of work
+a day, and hold 500 claims at a time.
+
 A skill's process has no network, no keys and no files but its own: these names are its only ways out, and they work
 only while Loopwright runs the skill.
 """

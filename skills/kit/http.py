@@ -6,6 +6,7 @@
 The manifest names each host with its port, as in `metrics.example:9090`; without a port it means 80 for http and 443
 for https. A redirect is followed on the same host only. An answer may have 8 MiB, a request 1 MiB; `timeout` is for
 all of it and at most 120 seconds. Loopwright's own processes are never reached this way, and no proxy is used.
+A host that gets one of the skill's secrets is not asked for pieces (`Range`): a piece of a secret could not be masked.
 
 `post`, `put`, `patch` and `delete` carry an `Idempotency-Key` header made from run and words, so that a service that
 knows such keys does nothing twice when a step is repeated; hand in one of your own in `headers` to decide it yourself.
