@@ -248,6 +248,26 @@ def test_a_card_is_answered_by_a_press(page: Page, site: Site) -> None:
     assert site.get(f"/api/v1/cards/{made.card_id}")["answer"]["option"] == "refuse"
 
 
+def test_after_a_press_by_keyboard_the_focus_stays_where_the_card_stood(page: Page, site: Site) -> None:
+    # Given the thread, where a task's entry holds its card
+    made = prepare(site)
+    sign_in(page, site)
+    entry = page.locator(f'[data-key="task-{made.task_id}"]')
+    refuse = entry.get_by_role("button", name="Refuse")
+
+    # When the card is answered by keyboard, and goes
+    refuse.focus()
+    page.keyboard.press("Enter")
+    page.locator(f"#card-{made.card_id}").wait_for(state="detached")
+
+    # Then the next Tab goes on in the entry, and later changes leave the focus there
+    page.wait_for_function(f"() => document.activeElement.dataset.key === 'task-{made.task_id}'")
+    site.say("Meanwhile")
+    page.get_by_text("Meanwhile").wait_for()
+    page.keyboard.press("Tab")
+    assert page.evaluate(f"() => !!document.activeElement.closest('[data-key=\"task-{made.task_id}\"]')")
+
+
 def test_a_late_press_is_told_what_was_decided(page: Page, site: Site) -> None:
     # Given a page whose line is cut, and a card that somebody else answers meanwhile
     made = prepare(site)

@@ -1,4 +1,5 @@
 // Keeps the page equal to a fresh load: every change leads to one, at most a few a second; progress moves without it.
+import { followFocus, keepFocus } from "./focus.js";
 import { morph } from "./morph.js";
 import { showLocalTimes } from "./times.js";
 
@@ -20,6 +21,7 @@ let sleep = null;
 export function startLive() {
   if (!live) return;
   if (document.body.classList.contains("talk") && !document.body.classList.contains("panel")) toTheEnd();
+  followFocus(live);
   connect();
   document.addEventListener("visibilitychange", onVisibility);
   window.addEventListener("pageshow", (event) => event.persisted && wake());
@@ -64,6 +66,7 @@ function show(page) {
   const atEnd = window.innerHeight + window.scrollY >= document.documentElement.scrollHeight - 120;
   const grew = document.documentElement.scrollHeight;
   morph(live, fresh);
+  keepFocus();
   document.title = page.title;
   showLocalTimes(live);
   if (atEnd && document.body.classList.contains("talk") && document.documentElement.scrollHeight > grew) toTheEnd();

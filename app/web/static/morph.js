@@ -15,7 +15,7 @@ function matchAttributes(shown, fresh) {
     if (shown.getAttribute(name) !== value) shown.setAttribute(name, value);
   }
   for (const { name } of [...shown.attributes]) {
-    const own = name === "open" && shown.tagName === "DETAILS";
+    const own = (name === "open" && shown.tagName === "DETAILS") || name === "tabindex";
     if (!own && !fresh.hasAttribute(name)) shown.removeAttribute(name);
   }
 }
