@@ -117,7 +117,11 @@ class RunHistory:
         if not _RUN_ID.fullmatch(run_id):
             raise NotFoundError(f"there is no run {run_id!r}")
         listed = self._summary(run_id)
-        facts = self._data(f"/v1/runs/{run_id}")
+        try:
+            facts = self._data(f"/v1/runs/{run_id}")
+        except NotFoundError:
+            # Some engines list a run a little before they tell more of it.
+            facts = {}
         run = _merged(listed, facts)
         root = self._trace(run_id)
         raw = facts.get("output")

@@ -35,6 +35,8 @@ class CloudRun:
     status: str = "COMPLETED"
     output: Any = None
     steps: tuple[dict[str, Any], ...] = ()
+    only_listed: bool = False
+    """The first API does not have it yet."""
 
     @property
     def id(self) -> str:
@@ -140,7 +142,8 @@ def _app(cloud: Cloud) -> flask.Flask:
 
     @app.get("/v1/runs/<run_id>")
     def facts(run_id: str) -> flask.typing.ResponseReturnValue:
-        return _found(_cached(cloud, cloud.runs[run_id].told() if run_id in cloud.runs else None))
+        run = cloud.runs.get(run_id)
+        return _found(_cached(cloud, run.told() if run is not None and not run.only_listed else None))
 
     @app.get("/v1/events/<event_id>")
     def event(event_id: str) -> flask.typing.ResponseReturnValue:

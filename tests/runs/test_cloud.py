@@ -49,6 +49,15 @@ def test_a_function_without_runs_has_none(cloud: Cloud) -> None:
     assert of_engine(history(cloud), "watch", ["check"], START) == []
 
 
+def test_a_run_that_is_only_listed_yet_is_there(cloud: Cloud) -> None:
+    run = CloudRun(1, status="RUNNING", only_listed=True)
+    cloud.keep(run)
+
+    found = history(cloud).get(run.id)
+
+    assert (found["status"], found["function"], found["output"]) == ("running", "check", None)
+
+
 def test_an_end_is_seen_at_once_whatever_the_cloud_keeps_in_its_cache(cloud: Cloud) -> None:
     run = CloudRun(1, status="RUNNING")
     cloud.keep(run)

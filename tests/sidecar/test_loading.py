@@ -18,6 +18,7 @@ from tests.support.waiting import until
 pytestmark = [pytest.mark.long, pytest.mark.engines("embedded")]
 
 GOOD = hello(3, "steady/asked")
+BY_SCHEDULE, TWO_DAYS = 'inngest.TriggerCron(cron="{}")', ", rate_limit=inngest.RateLimit(limit=1, period=172_800_000)"
 BAD = {
     "import": (GOOD + "\nimport no_such_thing\n", 12, "no_such_thing"),
     "raises": (GOOD + "\n1 / 0\n", 12, "ZeroDivisionError"),
@@ -31,7 +32,7 @@ BAD = {
         "not a function of skill-steady",
     ),
     "refused by the engine": (
-        GOOD.replace('inngest.TriggerEvent(event="steady/asked")', 'inngest.TriggerCron(cron="now and then")'),
+        GOOD.replace('inngest.TriggerEvent(event="steady/asked")', BY_SCHEDULE.format("0 3 * * *") + TWO_DAYS),
         None,
         "the engine refuses it",
     ),

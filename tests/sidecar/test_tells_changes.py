@@ -87,18 +87,18 @@ def test_people_hear_of_what_becomes_worse_and_of_its_end(skills: RunningSidecar
     # a service that degrades is told of once, however long it stays so
     metrics.set("checkout", latency_p95_seconds=1.0)
     assert [look(skills)["status"] for _ in range(3)] == ["degraded"] * 3
-    first = "Incident (degraded, medium): checkout"
+    first = f"[skill {TRIAGE}] Incident (degraded, medium): checkout"
     assert said(skills) == ([first], [], 1)
     # what gets worse is told, and so is another service
     metrics.set("checkout", latency_p95_seconds=4.0)
     look(skills)
     look(skills)
-    worse = "Incident (critical, high): checkout"
+    worse = f"[skill {TRIAGE}] Incident (critical, high): checkout"
     assert said(skills)[0] == [first, worse]
     metrics.set("cart", error_rate=0.05)
     look(skills)
     look(skills)
-    both = "Incident (critical, high): cart, checkout"
+    both = f"[skill {TRIAGE}] Incident (critical, high): cart, checkout"
     assert said(skills)[0] == [first, worse, both]
     # after a day it is told again
     a_day_passes(skills)
@@ -110,7 +110,7 @@ def test_people_hear_of_what_becomes_worse_and_of_its_end(skills: RunningSidecar
     metrics.set("cart")
     look(skills)
     look(skills)
-    assert said(skills)[1] == ["Back to normal: cart, checkout"]
+    assert said(skills)[1] == [f"[skill {CHECK}] Back to normal: cart, checkout"]
     # and what comes after it is news
     metrics.set("checkout", latency_p95_seconds=1.0)
     look(skills)
