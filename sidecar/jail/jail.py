@@ -81,12 +81,15 @@ class Jail:
 
     def kill(self, inmate: Inmate) -> None:
         """End it and, as well as that can be done here, all that it started; `end` is still to be called."""
-        level = self.isolation.level
+        below: list[int] = []
         # The number of one that was waited for may be somebody else's by now.
-        is_there = inmate.process.poll() is None
-        below = [pid for pid, _ in family(inmate.process.pid)] if is_there and level is Level.LIMITS else []
+        if inmate.process.poll() is None:
+            # Bubblewrap's second process waits for the first one for ever when that ends at the very beginning; who is
+            # stopped starts no more.
+            inmate.process.send_signal(signal.SIGSTOP)
+            below = [pid for pid, _ in family(inmate.process.pid)]
         inmate.process.kill()
-        if inmate.user is not None and level is Level.USER:
+        if inmate.user is not None and self.isolation.level is Level.USER:
             end_processes_of(inmate.user)
         for pid in below:
             with contextlib.suppress(OSError):
