@@ -45,7 +45,7 @@ def route_message(client: inngest.Inngest, parts: Parts) -> inngest.Function[str
             return "nothing waits"
         message_id = str(picked["message_id"])
         if not picked["decided"]:
-            ctx.step.run("verdict", stepped(partial(deciding.judge, router, where, message_id)))
+            ctx.step.run("verdict", stepped(partial(deciding.judge, router, where, message_id, ctx.attempt)))
         return str(ctx.step.run("deliver", stepped(partial(delivering.deliver, router, where, message_id))))
 
     return handler

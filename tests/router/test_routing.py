@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from sqlalchemy.exc import DBAPIError
 
 from core.errors import ModelError
 from core.model import Message as ModelMessage
 from core.model import Verdict
 from core.model_scripted import ScriptedModel
+from router import deciding
 from runtime import cards
 from runtime.wording import LONGEST_TEXT
 from tests.router.world import World, facts_in, scripted, verdict
@@ -251,3 +253,30 @@ def test_only_active_tasks_count_as_duplicates(store: Store) -> None:
     world.route(world.say("Make three retro posters for the Harbour Festival"))
     assert len(world.all_tasks()) == 2
     model.assert_spent()
+
+
+def test_a_message_that_cannot_be_judged_is_asked_about_and_holds_up_none(store: Store) -> None:
+    # Given that what the router looks up of tasks and works cannot be read
+    world, _ = scripted(store, verdict("main"))
+    task = world.task("Posters")
+    with store.database.unscoped() as connection:
+        connection.exec_driver_sql("ALTER TABLE object_tasks RENAME TO elsewhere")
+    first = world.say("make it blue")
+    for attempt in range(deciding.GIVES_UP):
+        with pytest.raises(DBAPIError) as caught:
+            deciding.judge(world.parts, world.workspace_id, first.id, attempt)
+    failed = type(caught.value).__name__
+    # When it was tried often enough
+    assert deciding.judge(world.parts, world.workspace_id, first.id, deciding.GIVES_UP) == "ask"
+    # Then the person is asked, and told why, and the next message is looked at
+    world.route(first)
+    assert world.stored_route(first)["reasons"] == [f"judging failed: {failed}"]
+    assert [one["task_id"] for one in world.stored_route(first)["candidates"]] == [task.id]
+    with store.database.reading(store.workspace_id) as scope:
+        (card,) = cards.open_cards(scope)
+    assert [one["id"] for one in card.options] == [task.id, "new"]
+    with store.database.unscoped() as connection:
+        connection.exec_driver_sql("ALTER TABLE elsewhere RENAME TO object_tasks")
+    second = world.say("thanks")
+    picked = deciding.pick(world.parts, world.workspace_id, second.id)
+    assert picked == {"message_id": second.id, "decided": False}
