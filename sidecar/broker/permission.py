@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from sidecar.broker.denied import Denied
 from sidecar.broker.identity import Identity
-from sidecar.broker.place import Place
+from sidecar.broker.place import Place, names_port
 from skills.checks.events import wrong_event
 from skills.refusals import What
 
@@ -29,6 +29,8 @@ def use_secret(identity: Identity, name: str, place: Place) -> None:
         raise Denied("secret", f"{name} is not among the secrets of the manifest")
     if not place.is_declared_as(host):
         raise Denied("secret", f"{name} is for {host} and is not sent to {place.host}:{place.port}")
+    if place.scheme == "http" and not names_port(host):
+        raise Denied("secret", f"{name} goes to {host} over https only, unless the manifest names the port")
     if f"secret:{name}@{host}" not in identity.granted:
         raise _not_granted("secret", f"to use {name}")
 

@@ -56,6 +56,11 @@ def read_url(url: str, params: Any = None) -> tuple[Place, httpx.URL]:
     return Place(parsed.scheme, _host(parsed), parsed.port or _PORTS[parsed.scheme]), parsed
 
 
+def names_port(declared: str) -> bool:
+    """Whether a host of the manifest says at which port; else it stands for the usual one of http and of https."""
+    return httpx.URL(f"//{declared}").port is not None
+
+
 def _host(url: httpx.URL) -> str:
     return url.raw_host.decode("ascii").lower().rstrip(".")
 

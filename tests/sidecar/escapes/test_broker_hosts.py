@@ -247,6 +247,15 @@ def test_a_secret_for_another_host_or_of_nobody(world: SkillWorld) -> None:
     assert SECRET not in repr(world.refused("bad"))
 
 
+def test_a_secret_goes_in_the_open_only_to_a_port_that_a_person_saw(world: SkillWorld) -> None:
+    world.secrets.set("TOKEN", SECRET)
+    world.speak_as("bad", hosts=["bank.example"], secrets={"TOKEN": "bank.example"})
+
+    with pytest.raises(Refused, match="over https only"):
+        http.get("http://bank.example/", headers={"authorization": secrets["TOKEN"]})
+    assert whats(world) == ["secret"]
+
+
 def test_a_secret_in_what_is_posted_stays_a_name(world: SkillWorld) -> None:
     world.secrets.set("TOKEN", SECRET)
     with house() as good:
