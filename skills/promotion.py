@@ -112,8 +112,8 @@ def activate(scope: Scope, stem: str, version: Version) -> Skill:
     skill = book.locked(scope, stem)
     if skill.candidate_id != version.id or not skill.enabled:
         return skill
-    if version.offered_by[0] == "shipped" and skill.version_id not in {None, version.id}:
-        _tell_release(scope, skill, version, versions.get(scope, str(skill.version_id)))
+    if skill.version_id not in {None, version.id}:
+        _tell_of_change(scope, skill, version, versions.get(scope, str(skill.version_id)))
     return point(scope, skill, version)
 
 
@@ -195,14 +195,21 @@ def _quarantined(
     return book.save(scope, replace(held, version_id=previous.id))
 
 
-def _tell_release(scope: Scope, skill: Skill, version: Version, before: Version) -> None:
-    """A new release brings its own file: what the agent changed in the one before is not in it."""
-    if before.author == "agent":
-        told = (
-            f"{skill.id}: version {version.number} came with this release and serves in place of version "
-            f"{before.number}, which the agent had changed; `loopwright skills rollback {skill.id}` goes back to that"
-        )
-        notices.tell(scope, "ops", told, f"skill-release:{version.id}:{before.id}")
+def _tell_of_change(scope: Scope, skill: Skill, version: Version, before: Version) -> None:
+    """Tell of what serves now and nobody here saved: a change by the agent, and a release's own file in its place."""
+    match version.offered_by[0], before.author:
+        case "agent", _:
+            why = f"version {version.number}, which the agent wrote, serves in place of version {before.number}"
+        case "shipped", "agent":
+            why = (
+                f"version {version.number} came with this release and serves in place of version {before.number}, "
+                "which the agent had changed"
+            )
+        case _:
+            return
+    told = f"{skill.id}: {why}; `loopwright skills rollback {skill.id}` goes back to that"
+    since = before.active_at.isoformat() if before.active_at is not None else ""
+    notices.tell(scope, "ops", told, f"skill-changed:{version.id}:{before.id}:{since}")
 
 
 def drop_candidate(scope: Scope, skill: Skill) -> None:

@@ -109,7 +109,11 @@ def test_an_agents_change_is_tried_before_it_serves(skills: RunningSidecar) -> N
     skills.live("tried", 2)
     with skills.reading() as scope:
         shown = [(run.stage, run.output) for run in reversed(runs.of_skill(scope, "tried"))]
+        told = [one.text for one in notices.latest(scope) if one.audience == "ops"]
     assert shown == [("live", 1), ("live", 1), ("canary", 2), ("canary", 2)]
+    # The change is told once: the first version took nobody's place.
+    (said,) = told
+    assert said.startswith("tried: version 2, which the agent wrote, serves in place of version 1; ")
 
 
 def test_a_change_that_fails_its_trial_never_serves(skills: RunningSidecar) -> None:
