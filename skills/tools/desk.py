@@ -15,6 +15,8 @@ from skills.places import SHIPPED, agent_folder, files_in, people_folders
 
 _STEM = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 _MOST_NAMES = 50
+MOST_FILES = 100
+"""Each is watched, and served by a process of its own."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,15 @@ class SkillDesk:
             if one not in taken:
                 return one
         raise RefusedError(f"every name like {stem} is taken; choose another")
+
+    def check_room(self, stem: str) -> None:
+        """Raises RefusedError where this would be one skill too many; a new version of one that is there never is."""
+        own = self.own()
+        if stem not in own and len(own) >= MOST_FILES:
+            raise RefusedError(
+                f"you wrote {len(own)} skills that are still there, as many as may be: change one of them, or have one "
+                "that nobody needs retired (retire_skill)"
+            )
 
     def saved_sha(self, stem: str) -> str | None:
         """The SHA-256 of what the file holds; None when there is none."""

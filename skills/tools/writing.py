@@ -97,6 +97,7 @@ class WriteSkill:
         if arguments.base_version is not None and self._desk.is_shipped(arguments.name):
             return self._upon_release(call, arguments.name, arguments)
         stem = self._desk.free_stem(arguments.name)
+        self._desk.check_room(stem)
         text = self._text(call, stem, arguments)
         source = text.encode("utf-8", "surrogatepass")
         sha = sha_of(source)

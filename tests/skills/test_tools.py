@@ -26,7 +26,7 @@ from skills.lifecycle import Trial
 from skills.manifest import read_manifest
 from skills.problem import Problem
 from skills.tools import SkillDesk, on_irreversible_answered, skill_tools
-from skills.tools.desk import sha_of
+from skills.tools.desk import MOST_FILES, sha_of
 from skills.versions import Version
 from tests.skills.agent import Agent, takes
 from tests.skills.files import GOOD, allowed
@@ -65,6 +65,20 @@ def test_a_bad_file_is_answered_with_its_problems_and_not_written(agent: Agent, 
         (10, True, True)
     ]
     assert not desk.path("words").exists()
+
+
+def test_the_agent_has_so_many_skills_and_changes_those_it_has(
+    agent: Agent, database: Database, desk: SkillDesk
+) -> None:
+    agent.write(GOOD)
+    takes(database, desk)
+    for number in range(MOST_FILES - 1):
+        desk.write(f"other_{number}", b"")
+    with pytest.raises(RefusedError, match="retire_skill"):
+        agent.write(GOOD, name="one_more")
+    assert agent.write(CHANGED, base_version=1).content["written"] is True
+    desk.path("other_0").unlink()
+    assert agent.write(GOOD, name="one_more").content["written"] is True
 
 
 def test_a_long_text_that_was_not_saved_can_be_read_back(agent: Agent, database: Database) -> None:
