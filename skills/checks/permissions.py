@@ -15,7 +15,7 @@ from skills.manifest import Permissions
 from skills.problem import Overreach, Problem
 
 _HOST = re.compile(
-    r"(?P<name>[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])(:(?P<port>[0-9]{1,5}))?"
+    r"(?P<name>[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])(:(?P<port>[0-9]{1,5}))?"
 )
 # Whoever reads such a last label reads the whole name as one number.
 _NUMBER = re.compile(r"[0-9]+|0[xX][0-9A-Fa-f]*")
