@@ -172,8 +172,8 @@ def urls() -> list[str]:
 )
 
 KIT = (
-    '{"hosts": ["a.example:9090", "my_app_1:80"], "secrets": {"TOKEN": "a.example:9090"}, "memory": "read", "ask_agent": True,'
-    ' "notify": ["ops"], "model_budget_per_day": "0.50", "events": {"listen": ["text/written"]}}'
+    '{"hosts": ["a.example:9090", "my_app_1:80"], "secrets": {"TOKEN": "a.example:9090"}, "memory": "read",'
+    ' "ask_agent": True, "notify": ["ops"], "model_budget_per_day": "0.50", "events": {"listen": ["text/written"]}}'
 )
 
 GOOD_ONES = {
