@@ -20,6 +20,8 @@ _MOST_AT_REST = 0.2
 """Of one processor's time: a process whose skill was not called has nothing to do."""
 _FEW = 8
 """Processes beside those of the skill: the jail's own."""
+_LOOKS = 3
+"""So often in a row it is seen with too much before it ends: until then its own guard ends the one run that took it."""
 
 
 class Guarded(Protocol):
@@ -50,6 +52,7 @@ class _Seen:
     looked_at: float = field(default_factory=time.monotonic)
     calls: int = -1
     ticks: int = 0
+    over: int = 0
 
 
 class Guard:
@@ -107,21 +110,29 @@ class Guard:
     def _pause(self) -> float | None:
         if not self._seen:
             return None
-        return 0.0 if any(one.open for one in self._seen) else _REST_SECONDS
+        is_busy = any(one.open or seen.over for one, seen in self._seen.items())
+        return 0.0 if is_busy else _REST_SECONDS
 
     def _reason(self, one: Guarded, seen: _Seen) -> str:
         """Why it has to end; empty when it has not."""
         now, open_calls, calls = time.monotonic(), one.open, one.calls
         if open_calls:
             seen.calls = -1
-        elif calls == seen.calls and now - seen.looked_at < _REST_SECONDS:
+        elif not seen.over and calls == seen.calls and now - seen.looked_at < _REST_SECONDS:
             return ""
-        usage, most = usage_of_family(one.pid), self._limits.memory * (open_calls + 1)
+        if reason := self._beyond(one.pid, open_calls):
+            seen.over += 1
+            return reason if seen.over >= _LOOKS else ""
+        seen.over = 0
+        return "" if open_calls or not seen.loaded else self._worked_at_rest(one, seen, now, calls)
+
+    def _beyond(self, pid: int, open_calls: int) -> str:
+        usage, most = usage_of_family(pid), self._limits.memory * (open_calls + 1)
         if usage.memory > most:
             return f"with all that it started it used more than {most // MEBIBYTE} MiB of memory"
         if usage.processes > self._limits.processes + _FEW:
             return f"it started more than {self._limits.processes} processes and threads"
-        return "" if open_calls or not seen.loaded else self._worked_at_rest(one, seen, now, calls)
+        return ""
 
     def _worked_at_rest(self, one: Guarded, seen: _Seen, now: float, calls: int) -> str:
         ticks, before = used_by_family(one.pid), seen.looked_at
