@@ -34,6 +34,11 @@ def pytest_configure() -> None:
     os.environ["SSL_CERT_DIR"] = "/etc/ssl/certs"
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Bytes are no name: what is packed bears the time, and two workers would not know the same tests."""
+    return argname if isinstance(val, bytes) else None
+
+
 @pytest.fixture(autouse=True)
 def clean_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No setting of the person who runs the tests reaches them, and nothing is written outside a temporary home."""

@@ -134,7 +134,7 @@ def test_a_folder_that_is_not_there_is_named(home: Path, tmp_path: Path) -> None
         write_backup(home, url(home), SCHEMA, tmp_path / "nowhere" / "backup", NOW)
 
 
-@pytest.mark.parametrize("content", [b"", b"# A text\n" * 200, gzip.compress(b"no backup")])
+@pytest.mark.parametrize("content", [b"", b"# A text\n" * 200, gzip.compress(b"no backup", mtime=0)])
 def test_what_is_no_backup_is_refused_in_a_line(home: Path, tmp_path: Path, content: bytes) -> None:
     (tmp_path / "file").write_bytes(content)
 
