@@ -254,7 +254,8 @@ def test_the_next_review_compares_the_prediction_with_what_happened(store: Store
         "outcome": "kept",
     }
     assert again.comparison is None
-    assert _notices(store)[1:] == [
+    # After the proposal, and that the change serves:
+    assert _notices(store)[2:] == [
         "Review of watch: After the last change, false alarm rate was 80% and should become 30%; "
         "it is 20% since: as predicted."
     ]
