@@ -164,8 +164,9 @@ class Said(Part):
     def handles_a_failure(self, ids: Set[str]) -> bool:
         """Whether it is what the SDK makes of `on_failure`: told of failures of one function of this file, no more."""
         of = self.id.removesuffix(FAILURE)
-        expected = Trigger(event=RunFailed.name, expression=f"event.data.function_id == '{of}'")
-        return of != self.id and of in ids and self.triggers == [expected]
+        if of == self.id or of not in ids:
+            return False
+        return self.triggers == [Trigger(event=RunFailed.name, expression=f"event.data.function_id == '{of}'")]
 
 
 def written(said: Said, url: str) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from sidecar.sweeping import Sweep
 from sidecar.tools import Tools
 from sidecar.watching import FolderWatch
 from skills import book
+from skills.checks import expressions
 
 _log = logging.getLogger(__name__)
 # Of how many skills the engine is asked each time whether it still knows them.
@@ -117,7 +118,9 @@ class Shelf:
         self._until_done(self._follow_all)
         self._until_done(self.look)
         # Who is told that we are ready saves a skill at once.
+        parser = self._tools.checkers.submit(expressions.warm)
         _logged(partial(self._tools.nursery.warm, _WARM_SECONDS))
+        _logged(parser.result)
         self.registration.start()
         self._follow_book()
 

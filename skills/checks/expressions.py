@@ -19,6 +19,11 @@ def _cel() -> Any:
     return importlib.import_module("celpy.celparser")
 
 
+def warm() -> None:
+    """Read the parser and make its tables now, so that the first expression that comes waits for neither."""
+    wrong_expression("event.data.id == async.data.id")
+
+
 def wrong_expression(text: str, *, plain: bool = False) -> str | None:
     """What is wrong with it, or None. `plain` expressions, those that cancel, may only compare."""
     if len(text) > MOST_CHARACTERS:
