@@ -61,6 +61,7 @@ class Progress:
         return [paragraphs(reply["text"]) for reply in found if reply.get("text")]
 
     def _task(self, task_id: str, message: dict[str, Any]) -> list[str]:
+        """What decides on the end is told by one answer: a second would know of what the first does not show."""
         task = self.api.get(f"/api/v1/tasks/{task_id}")
         steps = [_step_line(step) for step in task.get("checklist") or [] if step["status"] != "todo"]
         if not message.get("consumed_by"):
@@ -68,9 +69,9 @@ class Progress:
             self._shown.update(steps)
         since = _at(message["created_at"])
         lines = [*steps, *self._made(task, since), *self._replies(message)]
-        cards = self.api.items("/api/v1/cards", state="open", task_id=task_id)
+        cards = task["open_cards"]
         asked = any(_at(card["created_at"]) >= since for card in cards)
-        if asked or task["status"] in _RESTING or self._settled(task, message):
+        if asked or task["status"] in _RESTING or _is_settled(task, message):
             self.ended = True
             lines += [*map(_card_line, cards), _task_line(task)]
         return lines
@@ -87,23 +88,18 @@ class Progress:
                     lines.append(f"made {plain(version['title'])} v{version['version']} ({work['id']})")
         return lines
 
-    def _settled(self, task: dict[str, Any], message: dict[str, Any]) -> bool:
-        """The turn that read the message is over, no other is on, and nothing is being made elsewhere."""
-        consumed = message.get("consumed_by")
-        if not consumed:
-            return bool(message["state"] == "answered")
-        if (task.get("waiting_on") or {}).get("type") == "generation":
-            return False
-        turn = self.api.get(f"/api/v1/turns/{consumed['turn_id']}")
-        return turn["status"] not in _OPEN_TURN and not any(_is_open(one) for one in task.get("turns") or [])
-
     def _questions(self) -> list[str]:
         cards = self.api.items("/api/v1/cards", state="open")
         return [_card_line(card) for card in cards if card.get("task_id") is None]
 
 
-def _is_open(turn: object) -> bool:
-    return isinstance(turn, dict) and turn.get("status") in _OPEN_TURN
+def _is_settled(task: dict[str, Any], message: dict[str, Any]) -> bool:
+    """The turn that read the message is over, no other is on, and nothing is being made elsewhere."""
+    if not message.get("consumed_by"):
+        return bool(message["state"] == "answered")
+    if (task.get("waiting_on") or {}).get("type") == "generation":
+        return False
+    return not any(turn["status"] in _OPEN_TURN for turn in task["turns"])
 
 
 def _at(moment: str) -> datetime:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+
+import httpx
 
 from app.cli.api import Api
 from app.cli.follow import Progress
@@ -100,6 +103,50 @@ def test_other_tasks_cards_are_not_shown(site: Site) -> None:
     assert progress.ended
     assert ids[1] in said
     assert ids[0] not in said
+
+
+def test_what_ends_while_it_is_looked_at_is_told_whole_at_the_next_look(site: Site) -> None:
+    # Given a task whose film comes, with the card of its result, just after somebody has looked at the task
+    made = prepare(site)
+    message_id = _told(site, made.task_id)
+
+    def comes() -> None:
+        _on_top(site, made.pictures[0], site.parts.assets.put(poster("WARMER")), f"task:{made.task_id}")
+        with site.writing() as scope:
+            cards.open_card(
+                scope,
+                kind="result",
+                title="Warmer",
+                body="",
+                options=cards.RESULT_OPTIONS,
+                cause="result",
+                task_id=made.task_id,
+            )
+
+    after = _After(f"/api/v1/tasks/{made.task_id}", comes)
+    progress = Progress(Api(site.url, site.token, after), message_id)
+
+    # When it is looked at, then it has not ended without what was made
+    first = progress.fresh()
+    assert (first, progress.ended) == ([f"→ task {made.task_id}"], False)
+    second = progress.fresh()
+    assert progress.ended
+    assert second[0].startswith("made ")
+
+
+class _After(httpx.HTTPTransport):
+    """Lets something happen between the first answer to a path and whatever is asked next."""
+
+    def __init__(self, path: str, happens: Callable[[], None]) -> None:
+        super().__init__()
+        self._path, self._happens = path, [happens]
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        response = super().handle_request(request)
+        if request.url.path == self._path and self._happens:
+            response.read()
+            self._happens.pop()()
+        return response
 
 
 def _told(site: Site, task_id: str) -> str:
