@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -10,7 +11,10 @@ from sidecar.child.landlock import SIGNALS_SINCE
 from sidecar.child.limits import MEBIBYTE, Limits
 from sidecar.jail.isolation import Isolation, Level
 from sidecar.jail.probe import candidates, probe, works
+from tests.support.databases import Store
 from tests.support.jailed import Jailed, jailed
+from tests.support.skill_world import SkillWorld, skill_world
+from tests.support.town import Asked, House, Said, house
 
 LIMITS = Limits(seconds=20, cpu_seconds=10, memory=256 * MEBIBYTE, processes=65, disk=16 * MEBIBYTE)
 
@@ -95,3 +99,22 @@ def walled(request: pytest.FixtureRequest) -> Jailed:
     if found.isolation.level is Level.LIMITS and found.isolation.fence < SIGNALS_SINCE:
         pytest.skip(f"nothing keeps a skill from this; this machine has {found.isolation.words}")
     return found
+
+
+@pytest.fixture
+def engine() -> Iterator[House]:
+    """What takes the events that the broker sends."""
+    with house(lambda _: Said(body=b'{"ids": [], "status": 200}')) as built:
+        yield built
+
+
+@pytest.fixture
+def sent(engine: House) -> list[Asked]:
+    return engine.asked
+
+
+@pytest.fixture
+def world(store: Store, tmp_path: Path, engine: House) -> Iterator[SkillWorld]:
+    """The broker that a hostile skill asks."""
+    with skill_world(store, tmp_path / "h", engine_url=engine.url) as made:
+        yield made

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
@@ -15,29 +13,11 @@ from sidecar.broker.pace import LIMITS
 from skills import claims, runs
 from skills.kit import Refused, claim
 from skills.refusals import MOST_AN_HOUR
-from tests.support.databases import Store
-from tests.support.skill_world import RUN, SkillWorld, raw, skill_world
-from tests.support.town import Asked, House, Said, house
+from tests.support.skill_world import RUN, SkillWorld, raw
+from tests.support.town import Asked
 
 pytestmark = pytest.mark.long
 SAID = {"x-run-id": RUN}
-
-
-@pytest.fixture
-def engine() -> Iterator[House]:
-    with house(lambda _: Said(body=b'{"ids": [], "status": 200}')) as built:
-        yield built
-
-
-@pytest.fixture
-def sent(engine: House) -> list[Asked]:
-    return engine.asked
-
-
-@pytest.fixture
-def world(store: Store, tmp_path: Path, engine: House) -> Iterator[SkillWorld]:
-    with skill_world(store, tmp_path / "h", engine_url=engine.url) as made:
-        yield made
 
 
 def test_refusals_without_end_fill_no_log_and_write_nothing(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import socket
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
@@ -26,28 +25,10 @@ from skills import claims, grants, refusals, spending
 from skills.kit import LimitReached, Refused, Unavailable, ask_agent, claim, llm, memory, notify, release
 from skills.kit import runs as own_runs
 from skills.refusals import MOST_AN_HOUR
-from tests.support.databases import Store
-from tests.support.skill_world import RUN, SkillWorld, raw, skill_world, speak_for
-from tests.support.town import Asked, House, Said, house
+from tests.support.skill_world import RUN, SkillWorld, raw, speak_for
+from tests.support.town import Asked
 
 pytestmark = pytest.mark.long
-
-
-@pytest.fixture
-def engine() -> Iterator[House]:
-    with house(lambda _: Said(body=b'{"ids": [], "status": 200}')) as built:
-        yield built
-
-
-@pytest.fixture
-def sent(engine: House) -> list[Asked]:
-    return engine.asked
-
-
-@pytest.fixture
-def world(store: Store, tmp_path: Path, engine: House) -> Iterator[SkillWorld]:
-    with skill_world(store, tmp_path / "h", engine_url=engine.url) as made:
-        yield made
 
 
 def whats(world: SkillWorld) -> list[str]:
