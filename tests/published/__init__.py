@@ -1,0 +1,1 @@
+"""The published schema: every name and shape that others rely on, held against a stored list."""
