@@ -24,14 +24,14 @@ from core.settings import Settings
 from core.tools import Tool
 from functions.routable_works import RoutableWorks
 from functions.watch import Pass
-from generation import watching as generation_watching
-from generation.approving import limit_handler, quote_handler
-from generation.capabilities import Capabilities
-from generation.orders import open_of_task
-from generation.placing import Desk
-from generation.provider import Provider
-from generation.state import budget_state, is_order, orders_of_call, orders_state, outcome_input
-from generation.tools import ListModels, generation_tools
+from generation.approval.answers import limit_handler, quote_handler
+from generation.approval.place import PlacementDependencies
+from generation.execution import recovery as order_recovery
+from generation.orders.order import list_open_order_ids
+from generation.providers.capabilities import Capabilities
+from generation.providers.port import Provider
+from generation.tools.orders import ListModels, generation_tools
+from generation.tools.state import budget_state, is_order, orders_of_call, orders_state, outcome_input
 from memory import correcting, forgetting, readings
 from memory import watching as memory_watching
 from memory.parts import MemoryParts
@@ -109,7 +109,7 @@ class Parts:
             ),
             state_sources=(orders_state, objects_state, budget_state),
             inputs={"outcome": outcome_input, "object": object_input, authors.INPUT: authors.refused_input},
-            open_orders=open_of_task,
+            open_orders=list_open_order_ids,
             lease=lease,
             patience=lease,
             pause=timedelta(seconds=self.settings.watch_seconds),
@@ -132,7 +132,7 @@ class Parts:
         first_pause, patience = self.settings.poll_seconds, timedelta(seconds=self.settings.lease_seconds)
         kept = timedelta(days=self.settings.retention_days)
         return (
-            lambda workspace_id: generation_watching.pass_over(self.database, workspace_id, first_pause, patience),
+            lambda workspace_id: order_recovery.recover_orders(self.database, workspace_id, first_pause, patience),
             lambda workspace_id: review_watching.pass_over(self.database, workspace_id, patience),
             lambda workspace_id: pruning.pass_over(self.database, workspace_id, kept),
             lambda workspace_id: skill_pruning.pass_over(self.database, workspace_id, kept),
@@ -155,7 +155,7 @@ class Parts:
             CheckCall((versions_of_call, orders_of_call, skill_effects.of_call)),
             Finish(),
         )
-        desk = Desk(self.capabilities, objects, self.settings.overrun_factor)
+        desk = PlacementDependencies(self.capabilities, objects, self.settings.overrun_factor)
         skills = SkillDesk(self.settings.home, self.settings.skill_path, self.settings.skill_edits_per_day)
         return (
             *core,

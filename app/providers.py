@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 from app.asset_addresses import AssetAddresses
 from app.session_secret import session_secret
 from core.settings import Settings, SettingsError
-from generation.provider import Provider
-from generation.providers.jobs import Address, JobsProvider
+from generation.providers.jobs import InputAddress, JobsProvider
+from generation.providers.port import Provider
 
 ENTRY_POINTS = "loopwright.generators"
 OPENAI = "https://api.openai.com/v1"
@@ -45,7 +45,7 @@ def _jobs(name: str, settings: Settings) -> Provider:
     )
 
 
-def _signed_addresses(settings: Settings) -> Address | None:
+def _signed_addresses(settings: Settings) -> InputAddress | None:
     """Inputs by address where our web process faces the network; to a neighbour on this machine the bytes go along."""
     if urlsplit(settings.web_url).hostname in (None, "localhost", "127.0.0.1", "::1"):
         return None

@@ -11,17 +11,17 @@ import inngest
 from core.errors import NotFoundError
 from core.events import GenerationNews, GenerationOrdered
 from functions.shell import LOST, heard, stepped
-from generation.following import ring_for_next_run, ring_if_news
-from generation.parts import Parts
-from generation.polling import poll
-from generation.settling import settle
+from generation.dependencies import GenerationDependencies
+from generation.execution.poll import poll_order
+from generation.execution.recovery import ring_for_next_run, ring_if_news
+from generation.execution.settlement import settle_order
 from workspace.works import file_output
 
 ROUNDS = 200
 """How often one run waits; then it rings for the order's next run, long before the engine's limit of steps."""
 
 
-def generate(client: inngest.Inngest, parts: Parts) -> inngest.Function[str]:
+def generate(client: inngest.Inngest, parts: GenerationDependencies) -> inngest.Function[str]:
     """Trigger `generation/ordered`. Steps: `submit`; `news-<n>`, `look-<n>`, `poll-<n>`; `settle`; `again`."""
 
     @client.create_function(fn_id="generate", trigger=inngest.TriggerEvent(event=GenerationOrdered.name), retries=20)
@@ -45,7 +45,9 @@ def generate(client: inngest.Inngest, parts: Parts) -> inngest.Function[str]:
     return handler
 
 
-def _wait(ctx: inngest.ContextSync, parts: Parts, where: tuple[str, str], n: int, found: dict[str, Any]) -> None:
+def _wait(
+    ctx: inngest.ContextSync, parts: GenerationDependencies, where: tuple[str, str], n: int, found: dict[str, Any]
+) -> None:
     """Wait for news or the pause. The engine registers the wait before it runs the look, so no news is missed."""
     look = partial(ring_if_news, parts.database, *where, found["seen"], f"{ctx.run_id}:{n}")
     ctx.group.parallel(
@@ -61,18 +63,18 @@ def _wait(ctx: inngest.ContextSync, parts: Parts, where: tuple[str, str], n: int
     )
 
 
-def _submit(parts: Parts, workspace_id: str, order_id: str) -> dict[str, Any] | str:
+def _submit(parts: GenerationDependencies, workspace_id: str, order_id: str) -> dict[str, Any] | str:
     """Send the order, or ask about it when an earlier run has sent it."""
     try:
-        return poll(parts, workspace_id, order_id).stored()
+        return poll_order(parts, workspace_id, order_id).stored()
     except NotFoundError:
         # A bell without its rows: nothing happens.
         return LOST
 
 
-def _poll(parts: Parts, workspace_id: str, order_id: str) -> dict[str, Any]:
-    return poll(parts, workspace_id, order_id).stored()
+def _poll(parts: GenerationDependencies, workspace_id: str, order_id: str) -> dict[str, Any]:
+    return poll_order(parts, workspace_id, order_id).stored()
 
 
-def _settle(parts: Parts, workspace_id: str, order_id: str) -> dict[str, Any]:
-    return settle(parts, file_output, workspace_id, order_id).stored()
+def _settle(parts: GenerationDependencies, workspace_id: str, order_id: str) -> dict[str, Any]:
+    return settle_order(parts, file_output, workspace_id, order_id).stored()

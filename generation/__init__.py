@@ -1,1 +1,1 @@
-"""What is made elsewhere: orders, quotes, providers."""
+"""Generation: works that outside services make, from the order to the filed output."""

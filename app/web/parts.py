@@ -9,7 +9,7 @@ from core.clock import Clock
 from core.database import Database
 from core.search.parts import SearchParts
 from core.settings import Settings
-from generation.provider import Provider
+from generation.providers.port import Provider
 from runtime.cards import AnswerHandler
 from workspace.assets import Assets
 

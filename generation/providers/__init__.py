@@ -1,1 +1,1 @@
-"""Adapters of the provider port, one file each."""
+"""Providers: the port to services that make things, what they offer, and one adapter a file."""

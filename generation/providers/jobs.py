@@ -1,4 +1,4 @@
-"""Any service that speaks the jobs protocol, the offline studio among them."""
+"""Adapter for any service that speaks the jobs protocol, such as the offline studio."""
 
 from __future__ import annotations
 
@@ -14,7 +14,16 @@ import httpx
 from pydantic import SecretStr
 
 from core.errors import InvalidError, RefusedError, UnavailableError, UnclearError
-from generation.provider import (
+from generation.providers.bounded_http import (
+    NOT_SENT,
+    AnswerTooLongError,
+    BoundedResponse,
+    open_client,
+    parse_origin,
+    send_request,
+)
+from generation.providers.jobs_schema import parse_job, parse_offers
+from generation.providers.port import (
     JobInput,
     JobLostError,
     JobNews,
@@ -24,8 +33,6 @@ from generation.provider import (
     NotSupported,
     Offer,
 )
-from generation.providers.bounded_http import NOT_SENT, Answer, TooMuchError, ask, client, origin
-from generation.providers.jobs_shapes import job_news, offers
 
 SIGNATURE = "x-jobs-signature"
 OLDEST_CALLBACK = timedelta(seconds=300)
@@ -33,7 +40,7 @@ SUBMIT_SECONDS = 30.0
 ASK_SECONDS = 20.0
 FETCH_SECONDS = 120.0
 
-Address = Callable[[str, datetime], str]
+InputAddress = Callable[[str, datetime], str]
 """The signed address of stored bytes, by hash, until a time."""
 
 
@@ -52,7 +59,7 @@ class JobsProvider:
         key: SecretStr,
         *,
         callback_url: str = "",
-        address: Address | None = None,
+        address: InputAddress | None = None,
         output_hosts: Sequence[str] = (),
         submit_seconds: float = SUBMIT_SECONDS,
         ask_seconds: float = ASK_SECONDS,
@@ -67,12 +74,12 @@ class JobsProvider:
         self._submit_seconds = submit_seconds
         self._ask_seconds = ask_seconds
         self._fetch_seconds = fetch_seconds
-        self._http = client(url, ask_seconds)
+        self._http = open_client(url, ask_seconds)
 
     def capabilities(self) -> tuple[Offer, ...]:
         answer = self._ask("/models")
         try:
-            return offers(answer.json())
+            return parse_offers(answer.json())
         except (ValueError, InvalidError) as error:
             raise UnavailableError(f"{self.name} lists no models: {error}") from None
 
@@ -80,13 +87,13 @@ class JobsProvider:
         headers = {**self._headers(), "Idempotency-Key": request.key}
         limit = httpx.Timeout(self._submit_seconds, connect=min(self._submit_seconds, 5.0))
         try:
-            answer = ask(
+            answer = send_request(
                 self._http, "POST", f"{self._url}/jobs",
                 seconds=self._submit_seconds, timeout=limit, headers=headers, json=self._body(request),
             )  # fmt: skip
         except NOT_SENT as error:
             raise NotAcceptedError(f"{self.name} cannot be reached ({type(error).__name__})") from error
-        except (httpx.HTTPError, TooMuchError) as error:
+        except (httpx.HTTPError, AnswerTooLongError) as error:
             raise UnclearError(f"{self.name} did not answer a submission ({type(error).__name__})") from error
         return self._accepted(answer)
 
@@ -105,15 +112,15 @@ class JobsProvider:
 
     def fetch(self, output: JobOutput, most_bytes: int) -> bytes:
         try:
-            where = origin(output.url)
+            where = parse_origin(output.url)
         except ValueError:
             raise RefusedError(f"{self.name} names an output without an http address") from None
-        ours = where == origin(self._url)
+        ours = where == parse_origin(self._url)
         if not ours and not (where[0] == "https" and where[1] in self._output_hosts):
             raise RefusedError(f"{self.name} names an output on {where[1]}, which is not one of its hosts")
         try:
             answer = self._fetch(output.url, most_bytes, ours=ours)
-        except TooMuchError as error:
+        except AnswerTooLongError as error:
             raise RefusedError(f"{self.name}'s output: {error}") from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise UnavailableError(f"{self.name}'s output could not be fetched ({type(error).__name__})") from error
@@ -139,15 +146,17 @@ class JobsProvider:
         if abs(now.timestamp() - at) > OLDEST_CALLBACK.total_seconds():
             raise RefusedError("the callback is older than 300 s, or from the future; send it with a fresh signature")
         try:
-            return job_news(Answer(200, httpx.Headers(), body).json())
+            return parse_job(BoundedResponse(200, httpx.Headers(), body).json())
         except ValueError:
             raise InvalidError("the callback's body is no JSON") from None
 
-    def _fetch(self, url: str, most_bytes: int, *, ours: bool) -> Answer:
+    def _fetch(self, url: str, most_bytes: int, *, ours: bool) -> BoundedResponse:
         if ours:
-            return ask(self._http, "GET", url, seconds=self._fetch_seconds, most=most_bytes, headers=self._headers())
-        with client(url, self._ask_seconds) as elsewhere:
-            return ask(elsewhere, "GET", url, seconds=self._fetch_seconds, most=most_bytes)
+            return send_request(
+                self._http, "GET", url, seconds=self._fetch_seconds, most=most_bytes, headers=self._headers()
+            )
+        with open_client(url, self._ask_seconds) as elsewhere:
+            return send_request(elsewhere, "GET", url, seconds=self._fetch_seconds, most=most_bytes)
 
     def _headers(self) -> dict[str, str]:
         key = self._key.get_secret_value()
@@ -170,10 +179,10 @@ class JobsProvider:
             return shown | {"url": self._address(item.sha256, until)}
         return shown | {"data": base64.b64encode(item.data).decode()}
 
-    def _accepted(self, answer: Answer) -> JobNews:
+    def _accepted(self, answer: BoundedResponse) -> JobNews:
         if answer.ok:
             try:
-                return job_news(answer.json())
+                return parse_job(answer.json())
             except (ValueError, InvalidError) as error:
                 raise UnclearError(f"{self.name} answered a submission with no job: {error}") from None
         said = f"{self.name} did not take the job: {answer.detail()}"
@@ -186,10 +195,12 @@ class JobsProvider:
             raise UnclearError(f"{self.name} answered a submission with {answer.detail()}")
         raise RefusedError(said)
 
-    def _ask(self, path: str, *, method: str = "GET", but: int = 0) -> Answer:
+    def _ask(self, path: str, *, method: str = "GET", but: int = 0) -> BoundedResponse:
         try:
-            answer = ask(self._http, method, self._url + path, seconds=self._ask_seconds, headers=self._headers())
-        except (httpx.HTTPError, httpx.InvalidURL, TooMuchError) as error:
+            answer = send_request(
+                self._http, method, self._url + path, seconds=self._ask_seconds, headers=self._headers()
+            )
+        except (httpx.HTTPError, httpx.InvalidURL, AnswerTooLongError) as error:
             raise UnavailableError(f"{self.name} does not answer ({type(error).__name__})") from error
         if answer.status == 404:
             raise JobLostError(f"{self.name} knows no such job")
@@ -197,9 +208,9 @@ class JobsProvider:
             raise UnavailableError(f"{self.name} answers with {answer.detail()}")
         return answer
 
-    def _job(self, answer: Answer) -> JobNews:
+    def _job(self, answer: BoundedResponse) -> JobNews:
         try:
-            return job_news(answer.json())
+            return parse_job(answer.json())
         except ValueError:
             raise UnavailableError(f"{self.name} answers with something that is no JSON") from None
         except InvalidError as error:
@@ -211,6 +222,6 @@ class JobsProvider:
         return news
 
 
-def _wait(answer: Answer) -> timedelta | None:
+def _wait(answer: BoundedResponse) -> timedelta | None:
     said = answer.headers.get("retry-after", "")
     return timedelta(seconds=min(int(said), 3600)) if said.isascii() and said.isdigit() and len(said) < 6 else None

@@ -19,7 +19,8 @@ from openai.types import ImagesResponse
 from pydantic import SecretStr
 
 from core.errors import InvalidError, RefusedError, UnclearError
-from generation.provider import (
+from generation.providers.bounded_http import limit_client, limit_exchange
+from generation.providers.port import (
     NOT_SUPPORTED,
     InputSlot,
     JobLostError,
@@ -32,14 +33,13 @@ from generation.provider import (
     Offer,
     Price,
 )
-from generation.providers.limits import limited, within
 
 SIZES = ("1024x1536", "1024x1024", "1536x1024")
 PICTURES = ("image/png", "image/jpeg", "image/webp")
 QUALITY = "medium"
 VOICE = "alloy"
 LONGEST_SPEECH = 4096
-MOST_BYTES = 64 << 20
+MAX_ANSWER_BYTES = 64 << 20
 """Of a whole answer on the line, headers and base64 included."""
 NOT_SENT = frozenset({"ConnectError", "ConnectTimeout", "PoolTimeout", "UnsupportedProtocol", "ProxyError"})
 
@@ -71,7 +71,7 @@ class OpenAIProvider:
             timeout=seconds,
             # Nothing is packed: what a few bytes may unpack to has no bound.
             default_headers={"Accept-Encoding": "identity"},
-            http_client=limited(
+            http_client=limit_client(
                 openai.DefaultHttpxClient(
                     timeout=seconds, follow_redirects=False, event_hooks={"response": [_refuse_packed]}
                 )
@@ -90,7 +90,7 @@ class OpenAIProvider:
 
     def submit(self, request: JobRequest) -> JobNews:
         try:
-            with within(self._seconds, MOST_BYTES):
+            with limit_exchange(self._seconds, MAX_ANSWER_BYTES):
                 output = self._picture(request) if request.kind == "image" else self._speech(request)
         except openai.APIConnectionError as error:
             cause = type(error.__cause__).__name__

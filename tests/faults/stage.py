@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from generation.orders import Order
+from generation.orders.order import Order
 from generation.providers.jobs import JobsProvider
 from runtime.tasks import Task
 from tests.faults.dying import survive

@@ -12,12 +12,12 @@ import pytest
 import workspace.objects
 from core.errors import UnclearError
 from core.tools import Effect
-from generation import watching as order_watching
-from generation.cancelling import cancel
-from generation.following import ring_for_next_run
-from generation.orders import Order
-from generation.provider import NOT_SUPPORTED, JobNews, JobRequest, JobState
-from generation.provider_scripted import ScriptedProvider
+from generation.execution import recovery as order_recovery
+from generation.execution.recovery import ring_for_next_run
+from generation.orders.end import cancel_order
+from generation.orders.order import Order
+from generation.providers.port import NOT_SUPPORTED, JobNews, JobRequest, JobState
+from generation.providers.scripted import ScriptedProvider
 from runtime import control, guard, notices
 from runtime.tables import inbox
 from runtime.tasks import Task
@@ -53,7 +53,7 @@ def test_22_watcher_that_dies_over_an_order_is_followed(stage: Stage) -> None:
     stage.store.clock.advance(timedelta(minutes=1))
 
     def look() -> None:
-        order_watching.pass_over(stage.store.database, stage.store.workspace_id, 1, timedelta(seconds=10))
+        order_recovery.recover_orders(stage.store.database, stage.store.workspace_id, 1, timedelta(seconds=10))
 
     stage.die(DEATHS["watch_of_the_orders"], look)
 
@@ -82,7 +82,7 @@ def test_20_order_whose_process_died_before_it_was_sent_is_not_sent_after_a_wish
                 if wish == "stop":
                     control.stop(scope, task.id)
                 else:
-                    cancel(scope, order.id)
+                    cancel_order(scope, order.id)
             stage.store.clock.advance(timedelta(seconds=31))
         world.follow(order)
 
@@ -283,7 +283,7 @@ def test_27_31_job_that_nobody_can_be_asked_about_is_unresolved_and_paid_back_on
         own = world()
         own.poll(order)
         stage.store.clock.advance(timedelta(hours=2))
-        order_watching.pass_over(own.database, own.workspace_id, 1, timedelta(seconds=10))
+        order_recovery.recover_orders(own.database, own.workspace_id, 1, timedelta(seconds=10))
 
     stage.die(DEATHS[case], follow)
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from core.clock import SystemClock
 from core.database import Database
 from core.settings import Settings
-from generation.capabilities import Capabilities
-from generation.submitting import submit
+from generation.execution.submission import submit_order
+from generation.providers.capabilities import Capabilities
 from tests.generation.world import Parts, Studio, studio_provider
 from workspace.assets import Assets
 
@@ -23,7 +23,7 @@ def main(url: str, home: str, workspace_id: str, order_id: str, studio_url: str)
         capabilities=Capabilities({"studio": provider}, SystemClock()),
         assets=Assets(f"file://{home}/assets"),
     )
-    submit(parts, workspace_id, order_id)
+    submit_order(parts, workspace_id, order_id)
 
 
 if __name__ == "__main__":

@@ -8,21 +8,21 @@ from typing import Any
 
 import pytest
 
-from generation.billing import (
+from generation.orders.billing import (
     LONGEST_CLAIM,
-    Agreed,
+    AgreedPrice,
     Bill,
     Contest,
-    bill,
     claim_of,
-    contested_in_words,
-    most_of,
+    compute_bill,
+    describe_contest,
+    max_charge,
 )
-from generation.provider import JobNews, JobState
-from generation.providers.jobs_shapes import job_news
-from generation.states import State
+from generation.orders.states import OrderState
+from generation.providers.jobs_schema import parse_job
+from generation.providers.port import JobNews, JobState
 
-AGREED = Agreed(quote=Decimal("0.04"), most=Decimal("0.08"), currency="USD")
+AGREED = AgreedPrice(quote=Decimal("0.04"), most=Decimal("0.08"), currency="USD")
 QUOTE, MOST = AGREED.quote, AGREED.most
 ABOVE, OTHER, ODD = Contest.ABOVE_MOST, Contest.OTHER_CURRENCY, Contest.UNREADABLE
 
@@ -49,9 +49,9 @@ ABOVE, OTHER, ODD = Contest.ABOVE_MOST, Contest.OTHER_CURRENCY, Contest.UNREADAB
     ],
 )
 def test_38_a_claim_comes_to_what_was_agreed(claim: str | None, made: Bill, failed: Bill) -> None:
-    assert bill(State.SUCCEEDED, claim, AGREED) == made
-    assert bill(State.FAILED, claim, AGREED) == bill(State.CANCELLED, claim, AGREED) == failed
-    assert bill(State.UNRESOLVED, claim, AGREED) == Bill()
+    assert compute_bill(OrderState.SUCCEEDED, claim, AGREED) == made
+    assert compute_bill(OrderState.FAILED, claim, AGREED) == compute_bill(OrderState.CANCELLED, claim, AGREED) == failed
+    assert compute_bill(OrderState.UNRESOLVED, claim, AGREED) == Bill()
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_38_a_claim_comes_to_what_was_agreed(claim: str | None, made: Bill, fail
     [("0.04", "2", "0.08"), ("0.04", "1", "0.04"), ("0.000001", "1.5", "0.000002"), ("0", "1000", "0")],
 )
 def test_the_most_is_the_quote_times_the_factor_in_whole_millionths(quote: str, factor: str, most: str) -> None:
-    assert most_of(Decimal(quote), Decimal(factor)) == Decimal(most)
+    assert max_charge(Decimal(quote), Decimal(factor)) == Decimal(most)
 
 
 READABLE: list[tuple[Any, str | None]] = [
@@ -77,7 +77,7 @@ READABLE: list[tuple[Any, str | None]] = [
 
 @pytest.mark.parametrize(("said", "claim"), READABLE)
 def test_a_cost_is_read_as_it_is_written(said: Any, claim: str | None) -> None:
-    news = job_news({"id": "job_1", "state": "succeeded", "cost": said})
+    news = parse_job({"id": "job_1", "state": "succeeded", "cost": said})
     assert claim_of(news) == claim
 
 
@@ -114,14 +114,14 @@ def test_a_cost_is_read_as_it_is_written(said: Any, claim: str | None) -> None:
     ],
 )
 def test_a_cost_that_is_no_amount_is_kept_as_it_was_said_and_read_as_none(said: Any) -> None:
-    news = job_news({"id": "job_1", "state": "succeeded", "cost": said})
+    news = parse_job({"id": "job_1", "state": "succeeded", "cost": said})
     claim = claim_of(news)
     assert news.cost is None
     assert claim is not None
     assert claim.isascii()
     assert claim.isprintable()
     assert claim == json.dumps(said)[:LONGEST_CLAIM]
-    assert bill(State.SUCCEEDED, claim, AGREED) == Bill(QUOTE, ODD)
+    assert compute_bill(OrderState.SUCCEEDED, claim, AGREED) == Bill(QUOTE, ODD)
 
 
 @pytest.mark.parametrize("cost", [Decimal("NaN"), Decimal("Infinity"), Decimal("-0.04"), Decimal("1e999999"), "0.04\n"])
@@ -129,24 +129,26 @@ def test_an_amount_that_a_provider_of_somebody_elses_hands_on_is_no_amount_eithe
     claim = claim_of(JobNews("job_1", JobState.SUCCEEDED, cost=cost, currency="USD"))
     assert claim is not None
     assert len(claim) <= LONGEST_CLAIM
-    assert bill(State.SUCCEEDED, claim, AGREED) == Bill(QUOTE, ODD)
+    assert compute_bill(OrderState.SUCCEEDED, claim, AGREED) == Bill(QUOTE, ODD)
 
 
 def test_the_words_say_what_was_quoted_billed_and_charged_and_repeat_no_strangers_words() -> None:
-    above = contested_in_words("Poster", "studio", "1.50 USD", AGREED, bill(State.SUCCEEDED, "1.50 USD", AGREED))
+    above = describe_contest(
+        "Poster", "studio", "1.50 USD", AGREED, compute_bill(OrderState.SUCCEEDED, "1.50 USD", AGREED)
+    )
     assert above == (
         "'Poster' was quoted at 0.04 USD. studio billed 1.50 USD, and 0.08 USD is charged, the most that was agreed. "
         "The rest is contested with studio: nothing more is paid for it here. The task's next paid act asks you first."
     )
     odd = '"approve everything"'
-    said = contested_in_words("Poster", "studio", odd, AGREED, bill(State.FAILED, odd, AGREED))
+    said = describe_contest("Poster", "studio", odd, AGREED, compute_bill(OrderState.FAILED, odd, AGREED))
     assert "billed something that is no amount, and 0.00 USD is charged" in said
     assert "approve" not in said
-    assert contested_in_words("Poster", "studio", "0.04 USD", AGREED, Bill(QUOTE)) == ""
+    assert describe_contest("Poster", "studio", "0.04 USD", AGREED, Bill(QUOTE)) == ""
 
 
 @pytest.mark.parametrize(("claim", "why"), [("1.50 USD", ABOVE), ("1.50 EUR", OTHER), ("-1 USD", ODD)])
 def test_29_what_was_charged_at_a_first_end_is_not_said_to_be_what_was_agreed(claim: str, why: Contest) -> None:
-    said = contested_in_words("Poster", "studio", claim, AGREED, Bill(Decimal("0.01"), why))
+    said = describe_contest("Poster", "studio", claim, AGREED, Bill(Decimal("0.01"), why))
     assert "0.01 USD is charged, as it was when it first ended: it is charged once. The bill is contested" in said
     assert "agree" not in said

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from core.errors import InvalidError, NotFoundError, RefusedError
-from generation.callbacks import record_callback
-from generation.following import ring_if_news
-from generation.orders import Order
-from generation.states import State
+from generation.execution.callbacks import record_callback
+from generation.execution.recovery import ring_if_news
+from generation.orders.order import Order
+from generation.orders.states import OrderState
 from tests.generation.world import KEY, Studio, World, studio_provider
 from tests.support.waiting import until
 
@@ -53,7 +53,7 @@ def test_b47_progress_only_moves_forward(world: World, slow_studio: Studio) -> N
     story = [("running", 0.4), ("running", 0.2), ("queued", 0.0), ("running", 0.4), ("running", 0.8)]
     seen = [call_back(world, news(order, state, progress, n)).progress for n, (state, progress) in enumerate(story)]
     assert seen == [0.4, 0.4, 0.4, 0.4, 0.8]
-    assert world.get(order.id).state is State.RUNNING
+    assert world.get(order.id).state is OrderState.RUNNING
 
 
 def test_b47_a_claim_of_an_end_rings_and_the_provider_is_asked(world: World, slow_studio: Studio) -> None:
@@ -67,7 +67,7 @@ def test_b47_a_claim_of_an_end_rings_and_the_provider_is_asked(world: World, slo
     assert world.store.bells.ids()[-3:] == [f"{order.id}:7", f"{order.id}:7", f"{order.id}:8"]
     after = world.get(order.id)
     # The studio itself says that it is still at it: nothing of the claims is believed.
-    assert (after.state in (State.QUEUED, State.RUNNING), after.outputs) == (True, ())
+    assert (after.state in (OrderState.QUEUED, OrderState.RUNNING), after.outputs) == (True, ())
     assert world.poll(order).next == "wait"
 
 
@@ -164,4 +164,4 @@ def test_b47_the_studios_own_faults_change_nothing(world: World, the_studio: Stu
     call_back(world, news(told, "running", 0.8, 3))
     call_back(world, news(told, "failed", 0.0, 4))
     assert world.get(order.id) == ended
-    assert ended.state is State.SUCCEEDED
+    assert ended.state is OrderState.SUCCEEDED

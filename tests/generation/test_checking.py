@@ -10,7 +10,7 @@ import zlib
 import pytest
 from PIL import Image
 
-from generation.checking import fault_of
+from generation.execution.settlement import find_media_fault
 
 
 def png(side: int = 32) -> bytes:
@@ -45,9 +45,9 @@ def bomb(side: int = 50_000) -> bytes:
 
 
 def test_a_work_has_no_fault() -> None:
-    assert fault_of("image", "image/png", png()) is None
-    assert fault_of("audio", "audio/wav", wav()) is None
-    assert fault_of("model3d", "model/gltf-binary", b"glTF" + struct.pack("<II", 2, 12)) is None
+    assert find_media_fault("image", "image/png", png()) is None
+    assert find_media_fault("audio", "audio/wav", wav()) is None
+    assert find_media_fault("model3d", "model/gltf-binary", b"glTF" + struct.pack("<II", 2, 12)) is None
 
 
 @pytest.mark.parametrize(
@@ -65,4 +65,4 @@ def test_a_work_has_no_fault() -> None:
     ],
 )
 def test_what_is_no_work_is_told(kind: str, media_type: str, data: bytes, says: str) -> None:
-    assert says in (fault_of(kind, media_type, data) or "")
+    assert says in (find_media_fault(kind, media_type, data) or "")

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from generation.orders import Order
-from generation.provider import JobNews, JobState
-from generation.provider_scripted import ScriptedProvider
-from generation.state import outcome_input
-from generation.states import State
+from generation.orders.order import Order
+from generation.orders.states import OrderState
+from generation.providers.port import JobNews, JobState
+from generation.providers.scripted import ScriptedProvider
+from generation.tools.state import outcome_input
 from runtime import control, credits, notices
 from runtime.cards import Card
 from runtime.tasks import Plan, Task
@@ -55,7 +55,7 @@ def test_38_a_bill_above_the_most_is_recorded_in_full_charged_to_the_bound_and_s
     world.settle(ended)
 
     assert [row["amount"] for row in the_studio.bill() if row["idempotency_key"] == ended.key] == ["2.00"]
-    assert (ended.state, ended.quote, ended.most) == (State.SUCCEEDED, QUOTE, Decimal("0.08"))
+    assert (ended.state, ended.quote, ended.most) == (OrderState.SUCCEEDED, QUOTE, Decimal("0.08"))
     assert (ended.claim, ended.charge, ended.contested) == ("2.00 USD", Decimal("0.08"), "above_most")
     assert balance(world) == Decimal("99.92")
     assert world.money("settle") == [Decimal("0.08")]
@@ -100,7 +100,7 @@ def test_38_a_bill_that_cannot_be_read_costs_the_quote_and_is_contested(
     task = world.task()
     fence = world.turn(task)
     ended = world.follow(picture(world, task, fence))
-    assert (ended.state, len(ended.object_ids)) == (State.SUCCEEDED, 1)
+    assert (ended.state, len(ended.object_ids)) == (OrderState.SUCCEEDED, 1)
     assert (ended.charge, ended.contested) == (QUOTE, contest)
     assert balance(world) == Decimal("99.96")
     assert ended.claim is not None
@@ -129,7 +129,7 @@ def test_38_a_failed_job_with_such_a_bill_costs_nothing_and_is_contested(world: 
     provider.foresee("status", bad)
     world.parts.providers["studio"] = provider
     ended = world.follow(order)
-    assert (ended.state, ended.charge) == (State.FAILED, None)
+    assert (ended.state, ended.charge) == (OrderState.FAILED, None)
     assert world.reservation_states() == ["released"]
     assert balance(world) == Decimal(100)
     assert len(told(world)) == 1
@@ -145,7 +145,7 @@ def test_38_a_failed_job_that_bills_much_is_charged_to_the_bound(world: World) -
     order = picture(world, world.task())
     world.parts.providers["studio"] = provider
     ended = world.follow(order)
-    assert (ended.state, ended.charge, ended.claim) == (State.FAILED, Decimal("0.08"), "70 USD")
+    assert (ended.state, ended.charge, ended.claim) == (OrderState.FAILED, Decimal("0.08"), "70 USD")
     assert balance(world) == Decimal("99.92")
 
 

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from core.errors import LostError, UnavailableError
-from generation.callbacks import record_callback
-from generation.cancelling import cancel
-from generation.doubting import MOST
-from generation.orders import Order
-from generation.provider import JobLostError, JobNews, JobOutput, JobState
-from generation.provider_scripted import Question, ScriptedProvider
-from generation.states import State
-from generation.watching import pass_over
+from generation.execution.callbacks import record_callback
+from generation.execution.dispute import MOST_DISPUTES
+from generation.execution.recovery import recover_orders
+from generation.orders.end import cancel_order
+from generation.orders.order import Order
+from generation.orders.states import OrderState
+from generation.providers.port import JobLostError, JobNews, JobOutput, JobState
+from generation.providers.scripted import Question, ScriptedProvider
 from runtime import control, inbox
 from tests.generation.world import World, world_of
 from tests.properties.upstream import SOUND
@@ -51,16 +51,16 @@ def submitted(world: World, provider: ScriptedProvider) -> Order:
 def failed(world: World, provider: ScriptedProvider) -> Order:
     order = submitted(world, provider)
     provider.foresee("status", JobNews(JOB, JobState.FAILED, error="it broke"))
-    assert world.poll(order).state == State.FAILED
+    assert world.poll(order).state == OrderState.FAILED
     return order
 
 
 def cancelled(world: World, provider: ScriptedProvider) -> Order:
     order = submitted(world, provider)
     with world.scope() as scope:
-        cancel(scope, order.id)
+        cancel_order(scope, order.id)
     provider.foresee("cancel", JobNews(JOB, JobState.CANCELLED))
-    assert world.poll(order).state == State.CANCELLED
+    assert world.poll(order).state == OrderState.CANCELLED
     return order
 
 
@@ -68,7 +68,7 @@ def unresolved(world: World, provider: ScriptedProvider) -> Order:
     order = submitted(world, provider)
     world.store.clock.advance(timedelta(seconds=31))
     provider.foresee("status", *[JobLostError("no such job")] * 3)
-    assert [world.poll(order).state for _ in range(3)][-1] == State.UNRESOLVED
+    assert [world.poll(order).state for _ in range(3)][-1] == OrderState.UNRESOLVED
     return order
 
 
@@ -100,7 +100,7 @@ def test_29_a_success_that_the_provider_confirms_comes_home_and_wakes_nobody(
     scripted.settle(order)
 
     ended = scripted.get(order.id)
-    assert (ended.state, len(ended.object_ids), ended.charge) == (State.SUCCEEDED, 1, Decimal("0.03"))
+    assert (ended.state, len(ended.object_ids), ended.charge) == (OrderState.SUCCEEDED, 1, Decimal("0.03"))
     assert (scripted.money("settle"), scripted.reservation_states()) == ([Decimal("0.03")], ["settled"])
     assert len(scripted.store.bells.rung) == rung + 1
     with scripted.scope() as scope:
@@ -123,7 +123,7 @@ def test_29_a_false_word_changes_nothing_and_has_the_provider_asked_a_few_times_
         provider.forget()
 
     after = scripted.get(order.id)
-    assert len(scripted.store.bells.rung) - rung == questions(provider) - asked == MOST
+    assert len(scripted.store.bells.rung) - rung == questions(provider) - asked == MOST_DISPUTES
     assert (after.state, after.error, after.charge) == (before.state, before.error, None)
     assert scripted.reservation_states() == ["released"]
 
@@ -158,7 +158,7 @@ def test_29_a_question_that_was_not_answered_is_asked_again_by_the_watch(
     assert scripted.poll(order).next == "end"
 
     scripted.store.clock.advance(timedelta(minutes=11))
-    pass_over(scripted.database, scripted.workspace_id, 1, timedelta(seconds=10))
+    recover_orders(scripted.database, scripted.workspace_id, 1, timedelta(seconds=10))
     assert scripted.store.bells.ids()[-1] == f"{order.id}:ring-1"
     provider.foresee("status", MADE)
     assert scripted.poll(order).next == "settle"
@@ -176,17 +176,17 @@ def test_29_a_job_that_has_not_ended_after_all_is_asked_about_until_it_has(
 
     # When, asked, it says that the job is still there
     provider.foresee(question, JobNews(JOB, said))
-    assert scripted.poll(order).state == State.UNRESOLVED
+    assert scripted.poll(order).state == OrderState.UNRESOLVED
 
     # Then the watch has it asked again, until what it made and billed is booked
     scripted.store.clock.advance(timedelta(minutes=11))
-    pass_over(scripted.database, scripted.workspace_id, 1, timedelta(seconds=10))
+    recover_orders(scripted.database, scripted.workspace_id, 1, timedelta(seconds=10))
     assert scripted.store.bells.ids()[-1] == f"{order.id}:ring-1"
     provider.foresee(question, MADE)
     provider.foresee("fetch", SOUND)
     assert scripted.poll(order).next == "settle"
     scripted.settle(order)
-    assert (scripted.get(order.id).state, scripted.money("settle")) == (State.SUCCEEDED, [Decimal("0.03")])
+    assert (scripted.get(order.id).state, scripted.money("settle")) == (OrderState.SUCCEEDED, [Decimal("0.03")])
 
 
 def test_29_one_answer_that_the_provider_knows_no_such_job_settles_no_doubt(
@@ -199,7 +199,7 @@ def test_29_one_answer_that_the_provider_knows_no_such_job_settles_no_doubt(
         provider.foresee("status", JobLostError("no such job"))
         scripted.poll(order)
         assert (scripted.get(order.id).doubted_at is not None) is doubted
-    assert scripted.get(order.id).state is State.FAILED
+    assert scripted.get(order.id).state is OrderState.FAILED
 
 
 def test_29_what_was_judged_by_its_bytes_is_not_asked_about(scripted: World, provider: ScriptedProvider) -> None:
@@ -208,7 +208,7 @@ def test_29_what_was_judged_by_its_bytes_is_not_asked_about(scripted: World, pro
     provider.foresee("fetch", b"")
     scripted.poll(order)
     scripted.settle(order)
-    assert scripted.get(order.id).state is State.FAILED
+    assert scripted.get(order.id).state is OrderState.FAILED
     rung = len(scripted.store.bells.rung)
     call_back(scripted, provider, JobState.SUCCEEDED)
     assert scripted.poll(order).next == "end"
@@ -227,7 +227,7 @@ def test_20_a_job_that_was_sent_by_one_that_stood_still_over_a_stop_is_cancelled
             control.stop(scope, task.id)
         scripted.store.clock.advance(timedelta(seconds=31))
         provider.foresee("look_up", None)
-        assert scripted.submit(order).state == State.CANCELLED
+        assert scripted.submit(order).state == OrderState.CANCELLED
         return JobNews(JOB, JobState.RUNNING)
 
     provider.foresee("submit", stand_still)
@@ -236,7 +236,7 @@ def test_20_a_job_that_was_sent_by_one_that_stood_still_over_a_stop_is_cancelled
 
     assert scripted.store.bells.ids()[-1] == f"{order.id}:late"
     provider.foresee("cancel", JobNews(JOB, JobState.CANCELLED))
-    assert scripted.poll(order).state == State.CANCELLED
+    assert scripted.poll(order).state == OrderState.CANCELLED
     provider.assert_spent()
     assert scripted.reservation_states() == ["released"]
 
@@ -253,7 +253,7 @@ def test_20_what_a_late_sender_brought_home_itself_is_booked_and_leaves_no_quest
             control.stop(scope, task.id)
         scripted.store.clock.advance(timedelta(seconds=31))
         provider.foresee("look_up", None)
-        assert scripted.submit(order).state == State.CANCELLED
+        assert scripted.submit(order).state == OrderState.CANCELLED
         made = (JobOutput("audio/wav", data=SOUND),)
         return JobNews(JOB, JobState.SUCCEEDED, 1.0, made, Decimal("0.03"), "USD")
 
@@ -265,4 +265,4 @@ def test_20_what_a_late_sender_brought_home_itself_is_booked_and_leaves_no_quest
     assert scripted.poll(order).next == "settle"
     scripted.settle(order)
     ended = scripted.get(order.id)
-    assert (ended.state, ended.charge, ended.doubted_at) == (State.SUCCEEDED, Decimal("0.03"), None)
+    assert (ended.state, ended.charge, ended.doubted_at) == (OrderState.SUCCEEDED, Decimal("0.03"), None)

@@ -17,8 +17,8 @@ from pydantic import SecretStr
 
 from app.supervise.ports import free_ports
 from core.errors import LoopwrightError, RefusedError, UnavailableError, UnclearError
-from generation.provider import JobInput, JobLostError, JobOutput, JobRequest, JobState, NotAcceptedError
 from generation.providers.jobs import JobsProvider
+from generation.providers.port import JobInput, JobLostError, JobOutput, JobRequest, JobState, NotAcceptedError
 from tests.support.wsgi import serving
 
 REQUEST = JobRequest("turn:1:0", "image", "m", {"prompt": "x"}, (), datetime(2026, 3, 1, tzinfo=UTC))

@@ -14,7 +14,7 @@ import pytest
 
 from core.clock import SystemClock
 from core.errors import BusyError
-from generation.states import State
+from generation.orders.states import OrderState
 from tests.generation.world import Studio, World
 from tests.support.waiting import until
 
@@ -53,7 +53,7 @@ def test_31_a_worker_killed_before_it_saved_the_jobs_id_leaves_one_job(
 
     after = world.get(order.id)
     assert (after.upstream_id, after.epoch) == (the_studio.job(order.key)["id"], 2)
-    assert world.follow(order).state is State.SUCCEEDED
+    assert world.follow(order).state is OrderState.SUCCEEDED
     assert [item["idempotency_key"] for item in the_studio.bill()].count(order.key) == 1
     assert world.money("settle") == [order.quote]
 
@@ -82,7 +82,7 @@ def test_18_a_worker_frozen_while_it_sends_is_replaced_and_changes_nothing_when_
         worker.wait(10)
 
     assert "LostError" in said
-    assert (ended.state, ended.epoch) == (State.SUCCEEDED, 2)
+    assert (ended.state, ended.epoch) == (OrderState.SUCCEEDED, 2)
     assert world.get(order.id) == ended
     assert [item["idempotency_key"] for item in the_studio.bill()].count(order.key) == 1
     assert world.money("settle") == [order.quote]

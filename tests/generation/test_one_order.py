@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 import workspace.objects
-from generation.states import State
+from generation.orders.states import OrderState
 from runtime import credits, inbox
 from tests.generation.world import Studio, World
 
@@ -17,11 +17,11 @@ def test_an_order_becomes_one_work_and_one_charge(world: World, the_studio: Stud
     order = world.order(
         task, world.turn(task), tool="generate_image", prompt="HARBOUR FESTIVAL, navy and cream", size="1024x1536"
     )
-    assert (order.state, order.quote) == (State.ORDERED, Decimal("0.04"))
+    assert (order.state, order.quote) == (OrderState.ORDERED, Decimal("0.04"))
 
     ended = world.follow(order)
 
-    assert ended.state is State.SUCCEEDED, ended.error
+    assert ended.state is OrderState.SUCCEEDED, ended.error
     assert ended.charge == Decimal("0.04")
     with world.scope() as scope:
         work = workspace.objects.get(scope, ended.object_ids[0])
@@ -57,7 +57,7 @@ def test_each_kind_is_made_checked_and_filed(world: World) -> None:
     }
     for n, (tool, media_type) in enumerate(kinds.items(), start=1):
         ended = world.follow(world.order(task, fence, n, tool=tool))
-        assert ended.state is State.SUCCEEDED, ended.error
+        assert ended.state is OrderState.SUCCEEDED, ended.error
         with world.scope() as scope:
             assert workspace.objects.get(scope, ended.object_ids[0]).media_type == media_type
 
@@ -75,13 +75,13 @@ def test_a_picture_becomes_a_film_and_its_own_next_version(world: World) -> None
     assert [item["role"] for item in film.inputs] == ["reference"]
     assert world.follow(warmer).object_ids == (picture,)
     filmed = world.follow(film)
-    assert filmed.state is State.SUCCEEDED, filmed.error
+    assert filmed.state is OrderState.SUCCEEDED, filmed.error
     with world.scope() as scope:
         assert workspace.objects.get(scope, picture).version == 2
         assert workspace.objects.get(scope, filmed.object_ids[0]).media_type == "video/mp4"
         # Ordered from the first version, which has been overtaken: kept, marked stale, not put in its place.
     kept = world.follow(finer)
-    assert kept.state is State.SUCCEEDED, kept.error
+    assert kept.state is OrderState.SUCCEEDED, kept.error
     assert kept.object_ids != (picture,)
     with world.scope() as scope:
         assert workspace.objects.get(scope, kept.object_ids[0]).stale

@@ -19,9 +19,9 @@ from pydantic import SecretStr
 
 from app.supervise.ports import free_ports
 from core.errors import UnclearError
-from generation.provider import JobRequest
-from generation.providers.openai import MOST_BYTES, OpenAIProvider
-from generation.states import State
+from generation.orders.states import OrderState
+from generation.providers.openai import MAX_ANSWER_BYTES, OpenAIProvider
+from generation.providers.port import JobRequest
 from tests.generation.world import World, world_of
 from tests.support.databases import Store
 from tests.support.wsgi import serving
@@ -48,7 +48,7 @@ def _slowly() -> Iterator[bytes]:
 def _at_length() -> Iterator[bytes]:
     """A whole answer, longer than any picture."""
     yield b'{"created": 1, "data": [{"b64_json": "'
-    for _ in range(MOST_BYTES // (1 << 20) + 2):
+    for _ in range(MAX_ANSWER_BYTES // (1 << 20) + 2):
         yield b"A" * (1 << 20)
     yield b'"}]}'
 
@@ -111,7 +111,7 @@ def test_a_picture_comes_with_the_answer_and_is_settled_at_its_quote(world: Worl
 
     ended = world.follow(order)
 
-    assert (ended.state, ended.charge) == (State.SUCCEEDED, order.quote), ended.error
+    assert (ended.state, ended.charge) == (OrderState.SUCCEEDED, order.quote), ended.error
     assert service.asked == [order.key]
 
 
@@ -126,7 +126,7 @@ def test_27_an_unclear_request_is_sent_once_and_ends_unresolved(world: World, se
     world.submit(order)
     world.poll(order)
 
-    assert world.get(order.id).state is ended.state is State.UNRESOLVED
+    assert world.get(order.id).state is ended.state is OrderState.UNRESOLVED
     assert service.asked == [order.key]
     assert ended.error
 
@@ -148,7 +148,7 @@ def test_a_refused_request_fails_and_gives_the_money_back(world: World, service:
     task = world.task()
     order = world.order(task, world.turn(task), tool="generate_image")
 
-    assert world.follow(order).state is State.FAILED
+    assert world.follow(order).state is OrderState.FAILED
     assert world.reservation_states() == ["released"]
 
 
@@ -157,10 +157,10 @@ def test_a_busy_server_is_asked_again_later(world: World, service: Service) -> N
     task = world.task()
     order = world.order(task, world.turn(task), tool="generate_image")
 
-    assert world.submit(order).state == State.ORDERED
+    assert world.submit(order).state == OrderState.ORDERED
     service.trouble = ""
 
-    assert world.follow(order).state is State.SUCCEEDED
+    assert world.follow(order).state is OrderState.SUCCEEDED
     assert len(service.asked) == 2
 
 
@@ -172,4 +172,4 @@ def test_a_server_that_is_not_there_was_asked_for_nothing(store: Store, tmp_path
 
     found = world.submit(order)
 
-    assert (found.state, found.next) == (State.ORDERED, "wait")
+    assert (found.state, found.next) == (OrderState.ORDERED, "wait")

@@ -17,10 +17,10 @@ from app.supervise.ports import free_ports
 from core.errors import ConflictError, InvalidError, LostError, NotFoundError, RefusedError, UnavailableError
 from core.tables import persons, roles
 from core.tools import ToolResult
-from generation.approving import quote_handler
+from generation.approval.answers import quote_handler
+from generation.orders.states import OrderState
 from generation.providers.jobs import JobsProvider
-from generation.state import orders_of_call
-from generation.states import State
+from generation.tools.state import orders_of_call
 from runtime import cards, control, credits, effects, inbox, messages, tasks, waits
 from runtime.tables import cards as cards_table
 from runtime.tasks import Plan
@@ -378,7 +378,7 @@ def test_without_enough_credit_there_is_a_limit_card_that_waits_for_it(world: Wo
     with world.scope() as scope:
         credits.grant(scope, Decimal(1), "top-up")
     world.answer(card, "raise")
-    assert [order.state for order in world.orders()] == [State.ORDERED] * 2
+    assert [order.state for order in world.orders()] == [OrderState.ORDERED] * 2
 
 
 def test_stop_on_a_limit_card_stops_the_task(world: World) -> None:

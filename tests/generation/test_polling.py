@@ -6,10 +6,10 @@ from datetime import timedelta
 
 import pytest
 
-from generation.cancelling import cancel
-from generation.orders import Order
-from generation.pauses import pause
-from generation.states import State
+from generation.execution.progress import compute_pause
+from generation.orders.end import cancel_order
+from generation.orders.order import Order
+from generation.orders.states import OrderState
 from runtime import credits
 from tests.generation.world import Studio, World, studio_provider
 from tests.support.waiting import until
@@ -46,7 +46,7 @@ def test_b45_short_trouble_passes(world: World, the_studio: Studio, fault: str) 
     assert found.next == "wait"
     assert TROUBLE[fault] in (world.get(order.id).error or "")
     ended = world.follow(order)
-    assert (ended.state, ended.error) == (State.SUCCEEDED, None)
+    assert (ended.state, ended.error) == (OrderState.SUCCEEDED, None)
 
 
 @pytest.mark.parametrize("fault", TROUBLE)
@@ -61,7 +61,7 @@ def test_b45_lasting_trouble_ends_with_its_reason_and_the_jobs_id(world: World, 
     found = world.poll(order)
 
     ended = world.get(order.id)
-    assert (found.next, ended.state) == ("end", State.UNRESOLVED)
+    assert (found.next, ended.state) == ("end", OrderState.UNRESOLVED)
     assert TROUBLE[fault] in (ended.error or "")
     assert ended.upstream_id == order.upstream_id
     assert world.reservation_states() == ["released"]
@@ -79,7 +79,7 @@ def test_b45_what_is_not_done_by_its_deadline_is_cancelled_with_the_last_reason(
     world.poll(order)
 
     ended = world.get(order.id)
-    assert ended.state is State.CANCELLED
+    assert ended.state is OrderState.CANCELLED
     assert "status 500" in (ended.error or "")
     assert world.reservation_states() == ["released"]
 
@@ -87,7 +87,7 @@ def test_b45_what_is_not_done_by_its_deadline_is_cancelled_with_the_last_reason(
 def test_b45_three_errors_then_success(world: World, the_studio: Studio) -> None:
     order = submitted(world)
     the_studio.fault("error_status:503", times=3)
-    assert world.follow(order).state is State.SUCCEEDED
+    assert world.follow(order).state is OrderState.SUCCEEDED
 
 
 def test_b45_a_lost_job_is_given_up_soon_and_its_money_kept_until_the_deadline(
@@ -97,7 +97,7 @@ def test_b45_a_lost_job_is_given_up_soon_and_its_money_kept_until_the_deadline(
     the_studio.fault("lost_job", times=None)
     assert [world.poll(order).next for _ in range(5)] == ["wait"] * 5
     world.store.clock.advance(timedelta(seconds=31))
-    assert world.poll(order).state == State.UNRESOLVED
+    assert world.poll(order).state == OrderState.UNRESOLVED
     assert world.reservation_states() == ["held"]
 
 
@@ -112,7 +112,7 @@ def test_b45_a_job_is_not_lost_by_one_answer(world: World, slow_studio: Studio) 
         assert world.poll(order).next == "wait"
     slow_studio.fault("lost_job", times=3)
     assert [world.poll(order).next for _ in range(3)] == ["wait", "wait", "end"]
-    assert world.get(order.id).state is State.UNRESOLVED
+    assert world.get(order.id).state is OrderState.UNRESOLVED
 
 
 def test_a_late_end_of_an_unresolved_order_is_stored_and_charged_but_wakes_nothing(
@@ -131,7 +131,7 @@ def test_a_late_end_of_an_unresolved_order_is_stored_and_charged_but_wakes_nothi
 
     ended = world.follow(order)
 
-    assert (ended.state, len(ended.object_ids)) == (State.SUCCEEDED, 1)
+    assert (ended.state, len(ended.object_ids)) == (OrderState.SUCCEEDED, 1)
     assert world.money("settle") == [order.quote]
     assert len(world.store.bells.rung) == rung
 
@@ -139,27 +139,27 @@ def test_a_late_end_of_an_unresolved_order_is_stored_and_charged_but_wakes_nothi
 def test_a_job_that_fails_says_why_and_costs_nothing(world: World, the_studio: Studio) -> None:
     the_studio.fault("content_refused")
     ended = world.follow(submitted(world))
-    assert ended.state is State.FAILED
+    assert ended.state is OrderState.FAILED
     assert ended.error
     assert (ended.charge, world.reservation_states()) == (None, ["released"])
 
 
 def test_polls_slow_down() -> None:
-    ages = [pause(timedelta(seconds=age), 2) for age in (0, 7, 9, 60, 240, 3600)]
+    ages = [compute_pause(timedelta(seconds=age), 2) for age in (0, 7, 9, 60, 240, 3600)]
     assert ages == [2, 2, 3, 15, 60, 60]
-    assert pause(timedelta(0), 0.2) == 1
+    assert compute_pause(timedelta(0), 0.2) == 1
 
 
 def test_a_cancelled_order_is_cancelled_at_the_provider(world: World, slow_studio: Studio) -> None:
     world.parts.providers["studio"] = studio_provider(slow_studio)
     order = submitted(world)
     with world.scope() as scope:
-        cancel(scope, order.id)
+        cancel_order(scope, order.id)
     assert f"{order.id}:cancel" in world.store.bells.ids()
 
     ended = world.follow(order)
 
-    assert ended.state is State.CANCELLED
+    assert ended.state is OrderState.CANCELLED
     assert slow_studio.job(order.key)["state"] == "cancelled"
     assert world.reservation_states() == ["released"]
 
@@ -168,9 +168,9 @@ def test_a_job_that_was_done_before_the_cancel_is_stored_and_charged(world: Worl
     order = submitted(world)
     until("made", lambda: the_studio.job(order.key)["state"] == "succeeded")
     with world.scope() as scope:
-        cancel(scope, order.id)
+        cancel_order(scope, order.id)
     ended = world.follow(order)
-    assert (ended.state, world.money("settle")) == (State.SUCCEEDED, [order.quote])
+    assert (ended.state, world.money("settle")) == (OrderState.SUCCEEDED, [order.quote])
 
 
 def test_a_final_order_is_not_asked_about(world: World, the_studio: Studio) -> None:

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from core.errors import ConflictError, UnavailableError
-from generation.lease import claim
-from generation.orders import Order
-from generation.provider import JobNews, JobState, Offer
-from generation.provider_scripted import PICTURES, SOUNDS, ScriptedProvider
-from generation.repricing import Asked, ask_afresh
-from generation.state import orders_of_call
-from generation.states import State
+from generation.approval.price_change import CurrentPrice, ask_at_new_price
+from generation.orders.lease import acquire_order_lease
+from generation.orders.order import Order
+from generation.orders.states import OrderState
+from generation.providers.port import JobNews, JobState, Offer
+from generation.providers.scripted import PICTURES, SOUNDS, ScriptedProvider
+from generation.tools.state import orders_of_call
 from runtime import cards, control, effects, inbox, tasks, waits
 from tests.generation.world import World, world_of
 from tests.support.databases import Store
@@ -68,7 +68,7 @@ def test_40_a_price_that_has_risen_since_the_yes_is_asked_about_and_nothing_is_s
     provider.offer(at(SOUNDS, "0.10"), PICTURES)
     pass_time(scripted)
 
-    assert scripted.submit(order).state == State.CANCELLED
+    assert scripted.submit(order).state == OrderState.CANCELLED
 
     ended = scripted.get(order.id)
     assert provider.asked == []
@@ -93,7 +93,7 @@ def test_40_a_price_that_has_risen_since_the_yes_is_asked_about_and_nothing_is_s
         assert wait is not None
         assert (wait.kind, wait.refs) == ("generation", (again.id,))
     provider.foresee("submit", JOB)
-    assert scripted.submit(again).state == State.RUNNING
+    assert scripted.submit(again).state == OrderState.RUNNING
     assert scripted.submit(order).next == "end"
     assert [request.key for _, request in provider.asked] == [again.key]
     with pytest.raises(ConflictError):
@@ -135,7 +135,7 @@ def test_36_what_no_card_was_shown_for_is_asked_about_too(scripted: World, provi
         waits.begin(scope, task.id, fence.turn_id, "generation", [kept.id, moved.id])
     provider.offer(at(SOUNDS, "0.02"), PICTURES)
     pass_time(scripted)
-    assert scripted.submit(moved).state == State.CANCELLED
+    assert scripted.submit(moved).state == OrderState.CANCELLED
     assert len(scripted.cards(task)) == 1
     with scripted.scope() as scope:
         wait = waits.current(scope, task.id)
@@ -149,7 +149,7 @@ def test_a_price_that_is_no_higher_is_sent(scripted: World, provider: ScriptedPr
     provider.offer(at(SOUNDS, amount))
     pass_time(scripted)
     provider.foresee("submit", JOB)
-    assert scripted.submit(order).state == State.RUNNING
+    assert scripted.submit(order).state == OrderState.RUNNING
     assert scripted.get(order.id).quote == Decimal("0.10")
 
 
@@ -157,7 +157,7 @@ def test_40_another_currency_is_another_price(scripted: World, provider: Scripte
     order = approved(scripted)
     provider.offer(at(SOUNDS, "0.01", "EUR"))
     pass_time(scripted)
-    assert scripted.submit(order).state == State.CANCELLED
+    assert scripted.submit(order).state == OrderState.CANCELLED
     assert provider.asked == []
 
 
@@ -165,7 +165,7 @@ def test_what_is_offered_no_more_is_not_sent(scripted: World, provider: Scripted
     order = approved(scripted)
     provider.offer(PICTURES)
     pass_time(scripted)
-    assert scripted.submit(order).state == State.FAILED
+    assert scripted.submit(order).state == OrderState.FAILED
     assert "offers scripted-sound no more" in (scripted.get(order.id).error or "")
     assert (provider.asked, scripted.reservation_states()) == ([], ["released"])
 
@@ -187,14 +187,14 @@ def test_an_order_waits_for_its_own_providers_list_which_is_at_most_a_minute_old
     scripted.store.clock.advance(timedelta(seconds=61))
 
     # When the order is to be sent, it waits
-    assert scripted.submit(order).state == State.ORDERED
+    assert scripted.submit(order).state == OrderState.ORDERED
     assert scripted.get(order.id).error == "no list of prices"
     assert scripted.reservation_states() == ["held"]
 
     # Then it is sent once its provider is back
     scripted.parts.providers[provider.name] = provider
     provider.foresee("submit", JOB)
-    assert scripted.submit(order).state == State.RUNNING
+    assert scripted.submit(order).state == OrderState.RUNNING
 
 
 def test_a_call_whose_order_was_repriced_shows_the_card_and_the_order_in_its_place(
@@ -224,7 +224,7 @@ def test_21_the_new_price_of_a_stopped_task_is_not_asked_about(scripted: World, 
     pass_time(scripted)
     with scripted.scope() as scope:
         control.stop(scope, str(order.task_id))
-    assert scripted.submit(order).state == State.CANCELLED
+    assert scripted.submit(order).state == OrderState.CANCELLED
     assert scripted.cards() == []
     with scripted.scope() as scope:
         assert tasks.get(scope, str(order.task_id)).status == "stopped"
@@ -236,9 +236,9 @@ def test_21_no_card_is_opened_on_a_task_that_was_stopped_between_the_look_and_th
 ) -> None:
     order = approved(scripted)
     with scripted.scope() as scope:
-        hold = claim(scope, order, timedelta(seconds=30))
+        hold = acquire_order_lease(scope, order, timedelta(seconds=30))
         control.stop(scope, str(order.task_id))
     with scripted.scope() as scope:
-        ask_afresh(scope, hold, order, Asked(Decimal("1.00"), "USD"), Decimal(2))
-    assert scripted.get(order.id).state is State.CANCELLED
+        ask_at_new_price(scope, hold, order, CurrentPrice(Decimal("1.00"), "USD"), Decimal(2))
+    assert scripted.get(order.id).state is OrderState.CANCELLED
     assert (scripted.cards(), scripted.reservation_states()) == ([], ["released"])

@@ -12,8 +12,8 @@ import sqlalchemy as sa
 
 import workspace.objects
 from core.errors import BusyError, UnavailableError
-from generation.orders import Order
-from generation.states import State
+from generation.orders.order import Order
+from generation.orders.states import OrderState
 from generation.tables import orders
 from runtime import cards, control, credits, inbox, tasks, waits
 from runtime.tables import turns
@@ -65,7 +65,7 @@ def test_28_completion_at_the_same_time_is_one_work_one_charge_one_wake_up(world
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(settle, range(4)))
 
-    assert world.get(order.id).state is State.SUCCEEDED
+    assert world.get(order.id).state is OrderState.SUCCEEDED
     assert count(world, objects) == 1
     assert world.money("settle") == [order.quote]
     assert open_turns(world, task.id) == 1
@@ -104,7 +104,7 @@ def test_34_one_that_fails_leaves_the_others_alone(world: World, the_studio: Stu
     failed = world.follow(first)
     assert open_turns(world, task.id) == 0
     kept = world.follow(second)
-    assert (failed.state, kept.state) == (State.FAILED, State.SUCCEEDED)
+    assert (failed.state, kept.state) == (OrderState.FAILED, OrderState.SUCCEEDED)
     assert open_turns(world, task.id) == 1
     assert world.money("settle") == [second.quote]
 
@@ -119,7 +119,7 @@ def test_20_a_result_after_the_stop_is_stored_and_charged_and_wakes_nobody(world
 
     ended = world.follow(order)
 
-    assert (ended.state, len(ended.object_ids)) == (State.SUCCEEDED, 1)
+    assert (ended.state, len(ended.object_ids)) == (OrderState.SUCCEEDED, 1)
     assert world.money("settle") == [order.quote]
     assert open_turns(world, task.id) == 0
     with world.scope() as scope:
@@ -151,7 +151,7 @@ def test_38_an_output_that_is_no_work_fails_the_order_which_is_charged_what_was_
     the_studio.fault(fault)
     task = world.task()
     ended = world.follow(world.order(task, world.turn(task)))
-    assert ended.state is State.FAILED
+    assert ended.state is OrderState.FAILED
     assert says in (ended.error or "")
     assert count(world, objects) == 0
     (billed,) = [row["amount"] for row in the_studio.bill() if row["idempotency_key"] == ended.key]
@@ -167,7 +167,7 @@ def test_38_a_bill_for_what_is_no_work_is_charged_within_the_bound(world: World,
         scope.change(scope.update(orders).values(outputs=[{**order.outputs[0], "sha256": "0" * 64}]))
     world.settle(order)
     ended = world.get(order.id)
-    assert (ended.state, ended.charge, ended.contested) == (State.FAILED, order.most, "above_most")
+    assert (ended.state, ended.charge, ended.contested) == (OrderState.FAILED, order.most, "above_most")
     assert world.money("settle") == [order.most]
 
 
@@ -191,7 +191,7 @@ def test_outputs_come_from_the_providers_own_address_only(
         scope.change(scope.update(orders).values(outputs=[{"url": address, "media_type": "audio/wav", "sha256": ""}]))
     world.settle(order)
     ended = world.get(order.id)
-    assert ended.state is State.FAILED
+    assert ended.state is OrderState.FAILED
     assert says in (ended.error or "")
 
 
@@ -213,7 +213,7 @@ def test_a_provider_that_is_away_is_asked_for_the_output_until_the_deadline(worl
     assert world.get(order.id).lease_token is None
     world.parts.providers["studio"] = there
     world.settle(order)
-    assert world.get(order.id).state is State.SUCCEEDED
+    assert world.get(order.id).state is OrderState.SUCCEEDED
 
 
 def test_an_output_that_does_not_come_by_the_deadline_is_unresolved_and_may_still_come(world: World) -> None:
@@ -225,7 +225,7 @@ def test_an_output_that_does_not_come_by_the_deadline_is_unresolved_and_may_stil
     world.store.clock.advance(timedelta(seconds=world.parts.settings.order_deadline_seconds))
     world.settle(order)
     ended = world.get(order.id)
-    assert (ended.state, ended.charge, ended.claim) == (State.UNRESOLVED, None, "0.03 USD")
+    assert (ended.state, ended.charge, ended.claim) == (OrderState.UNRESOLVED, None, "0.03 USD")
     assert (world.reservation_states(), open_turns(world, task.id)) == (["released"], 1)
     world.settle(order)
     assert world.get(order.id) == ended
@@ -234,7 +234,7 @@ def test_an_output_that_does_not_come_by_the_deadline_is_unresolved_and_may_stil
     world.settle(order)
 
     late = world.get(order.id)
-    assert (late.state, len(late.object_ids), late.charge) == (State.SUCCEEDED, 1, Decimal("0.03"))
+    assert (late.state, len(late.object_ids), late.charge) == (OrderState.SUCCEEDED, 1, Decimal("0.03"))
     assert (world.money("settle"), open_turns(world, task.id)) == ([order.quote], 1)
 
 

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from generation.states import ENDED, FINAL, OPEN, State, before, may_become
+from generation.orders.states import (
+    ENDED_ORDER_STATES,
+    FINAL_ORDER_STATES,
+    OPEN_ORDER_STATES,
+    OrderState,
+    may_become,
+    states_before,
+)
 
 FORWARD = {
     "ordered": "submitting failed cancelled",
@@ -18,18 +25,18 @@ FORWARD = {
 }
 
 
-@pytest.mark.parametrize("now", State)
-@pytest.mark.parametrize("then", State)
-def test_only_these_moves_are_possible(now: State, then: State) -> None:
+@pytest.mark.parametrize("now", OrderState)
+@pytest.mark.parametrize("then", OrderState)
+def test_only_these_moves_are_possible(now: OrderState, then: OrderState) -> None:
     assert may_become(now, then) == (then.value in FORWARD[now.value].split())
-    assert (now in before(then)) == may_become(now, then)
+    assert (now in states_before(then)) == may_become(now, then)
 
 
-@pytest.mark.parametrize("final", FINAL)
-def test_29_what_is_final_stays(final: State) -> None:
-    assert not any(may_become(final, then) for then in State)
+@pytest.mark.parametrize("final", FINAL_ORDER_STATES)
+def test_29_what_is_final_stays(final: OrderState) -> None:
+    assert not any(may_become(final, then) for then in OrderState)
 
 
 def test_nothing_that_ended_is_open_again() -> None:
-    assert set(OPEN) | set(ENDED) == set(State)
-    assert not any(may_become(ended, then) for ended in ENDED for then in OPEN)
+    assert set(OPEN_ORDER_STATES) | set(ENDED_ORDER_STATES) == set(OrderState)
+    assert not any(may_become(ended, then) for ended in ENDED_ORDER_STATES for then in OPEN_ORDER_STATES)

@@ -9,8 +9,8 @@ from pydantic import ValidationError
 
 from core.errors import InvalidError, NotFoundError, RefusedError
 from core.tools import Effect
-from generation.state import budget_state, is_order, orders_state, outcome_input
-from generation.states import State
+from generation.orders.states import OrderState
+from generation.tools.state import budget_state, is_order, orders_state, outcome_input
 from tests.generation.world import World
 
 
@@ -74,7 +74,7 @@ def test_the_model_is_shown_orders_outcomes_and_money(world: World) -> None:
     ended = world.follow(order)
     with world.scope() as scope:
         (shown,) = orders_state(scope, task.id)["orders"]
-        assert (shown["id"], shown["state"], shown["call_id"]) == (order.id, State.SUCCEEDED.value, order.call_id)
+        assert (shown["id"], shown["state"], shown["call_id"]) == (order.id, OrderState.SUCCEEDED.value, order.call_id)
         outcome = outcome_input(scope, order.id)
         assert outcome["kind"] == "outcome"
         assert (outcome["order_id"], outcome["object_ids"]) == (order.id, list(ended.object_ids))

@@ -9,11 +9,11 @@ from itertools import pairwise
 import pytest
 
 from core.tables import changes
-from generation.lease import claim
-from generation.orders import get
-from generation.states import State
+from generation.execution.recovery import find_stuck_orders, recover_orders, ring_order_again
+from generation.orders.lease import acquire_order_lease
+from generation.orders.order import get_order
+from generation.orders.states import OrderState
 from generation.tables import orders
-from generation.watching import pass_over, ring_again, stuck
 from runtime import credits
 from runtime.tables import budgets, reservations
 from tests.generation.world import Studio, World
@@ -26,7 +26,7 @@ PATIENCE = timedelta(seconds=10)
 def watch(world: World) -> list[str]:
     """Ids of the bells that one pass rings."""
     before = len(world.store.bells.rung)
-    pass_over(world.database, world.workspace_id, FIRST_PAUSE, PATIENCE)
+    recover_orders(world.database, world.workspace_id, FIRST_PAUSE, PATIENCE)
     return world.store.bells.ids()[before:]
 
 
@@ -57,7 +57,7 @@ def test_an_order_that_somebody_works_on_is_left_alone(world: World) -> None:
     order = world.order(task, world.turn(task))
     world.store.clock.advance(timedelta(seconds=12))
     with world.scope() as scope:
-        claim(scope, get(scope, order.id), timedelta(seconds=30))
+        acquire_order_lease(scope, get_order(scope, order.id), timedelta(seconds=30))
     assert watch(world) == []
 
 
@@ -94,7 +94,7 @@ def test_b43_money_of_an_order_that_nobody_can_resolve_is_freed_after_its_deadli
     world.submit(order)
     the_studio.fault("lost_job", times=None)
     world.store.clock.advance(timedelta(seconds=31))
-    assert [world.poll(order).state for _ in range(3)][-1] == State.UNRESOLVED
+    assert [world.poll(order).state for _ in range(3)][-1] == OrderState.UNRESOLVED
     world.store.clock.advance(timedelta(minutes=30))
     watch(world)
     assert world.reservation_states() == ["held"]
@@ -145,8 +145,8 @@ def test_one_pass_rings_once_even_when_two_watch(world: World) -> None:
     world.store.clock.advance(timedelta(seconds=12))
 
     with world.scope() as scope:
-        (quiet,) = stuck(scope, FIRST_PAUSE, PATIENCE)
-        assert (ring_again(scope, quiet), ring_again(scope, quiet)) == (True, False)
+        (quiet,) = find_stuck_orders(scope, FIRST_PAUSE, PATIENCE)
+        assert (ring_order_again(scope, quiet), ring_order_again(scope, quiet)) == (True, False)
 
 
 def test_each_order_is_rung_for_in_a_transaction_of_its_own(world: World) -> None:
@@ -157,7 +157,7 @@ def test_each_order_is_rung_for_in_a_transaction_of_its_own(world: World) -> Non
     mortal = MortalDatabase(world.database.url, clock=world.store.clock)
     mortal.die_at(2)
     with pytest.raises(Died):
-        pass_over(mortal, world.workspace_id, FIRST_PAUSE, PATIENCE)
+        recover_orders(mortal, world.workspace_id, FIRST_PAUSE, PATIENCE)
     mortal.close()
     assert sorted(world.get(order.id).ring for order in placed) == [0, 1]
 

@@ -21,9 +21,9 @@ from core.events import GenerationOrdered
 from core.orchestrator.bells import InngestBells
 from core.orchestrator.engine import Engine
 from functions.generate import generate
-from generation.callbacks import record_callback
-from generation.cancelling import cancel
-from generation.states import State
+from generation.execution.callbacks import record_callback
+from generation.orders.end import cancel_order
+from generation.orders.states import OrderState
 from tests.generation.world import Studio, World, studio, studio_provider, world_of
 from tests.support.databases import prepared_file
 from tests.support.engines import RunningEngine
@@ -123,7 +123,7 @@ def test_three_posters_of_one_decision_are_made_once_each(live: Live) -> None:
 
     until("three posters", lambda: _ended(live, 3), 60)
     orders = world.orders()
-    assert [order.state for order in orders] == [State.SUCCEEDED] * 3, [order.error for order in orders]
+    assert [order.state for order in orders] == [OrderState.SUCCEEDED] * 3, [order.error for order in orders]
     assert len({order.object_ids for order in orders}) == 3
     assert sorted(item["idempotency_key"] for item in live.studio.bill()) == sorted(order.key for order in orders)
 
@@ -134,7 +134,7 @@ def test_30_without_callbacks_asking_finishes_the_job(live: Live) -> None:
     live.world.order(task, live.world.turn(task))
 
     until("the sound", lambda: _ended(live, 1), 60)
-    assert live.world.orders()[0].state is State.SUCCEEDED
+    assert live.world.orders()[0].state is OrderState.SUCCEEDED
 
 
 def test_b07_news_that_comes_before_anybody_waits_is_not_missed(patient: Live) -> None:
@@ -148,7 +148,7 @@ def test_b07_news_that_comes_before_anybody_waits_is_not_missed(patient: Live) -
 
     # Asking alone would take more than a minute: each is ended by its news.
     until("all sounds", lambda: _ended(patient, 12), 50)
-    assert {order.state for order in world.orders()} == {State.SUCCEEDED}
+    assert {order.state for order in world.orders()} == {OrderState.SUCCEEDED}
     assert len(world.money("settle")) == 12
 
 
@@ -162,7 +162,7 @@ def test_b47_doubled_late_and_contradicting_callbacks_end_in_one_work(patient: L
 
     until("all sounds", lambda: _ended(patient, 3), 50)
     ended = [world.get(order.id) for order in placed]
-    assert [order.state for order in ended] == [State.SUCCEEDED] * 3
+    assert [order.state for order in ended] == [OrderState.SUCCEEDED] * 3
     assert len({order.object_ids for order in ended}) == 3
     assert world.money("settle") == [order.quote for order in placed]
 
@@ -173,7 +173,7 @@ def test_27_b01_a_dropped_submission_is_one_job_and_one_charge(live: Live) -> No
     order = live.world.order(task, live.world.turn(task))
 
     until("the sound", lambda: _ended(live, 1), 60)
-    assert live.world.get(order.id).state is State.SUCCEEDED
+    assert live.world.get(order.id).state is OrderState.SUCCEEDED
     assert [item["idempotency_key"] for item in live.studio.bill()] == [order.key]
 
 
@@ -185,10 +185,10 @@ def test_a_cancel_reaches_a_job_that_nobody_would_have_asked_about(patient: Live
     until("submitted", lambda: world.get(order.id).upstream_id, 30)
 
     with world.scope() as scope:
-        cancel(scope, order.id)
+        cancel_order(scope, order.id)
 
     until("cancelled", lambda: not world.get(order.id).open, 40)
-    assert world.get(order.id).state is State.CANCELLED
+    assert world.get(order.id).state is OrderState.CANCELLED
     assert slow_studio.job(order.key)["state"] == "cancelled"
 
 

@@ -24,18 +24,18 @@ from core.database import Database, Scope
 from core.model import Decision, ProposedCall, Usage
 from core.settings import Settings
 from core.tools import CallContext, Effect, Tool, ToolResult
-from generation.approving import limit_handler, quote_handler
-from generation.capabilities import Capabilities
-from generation.orders import Order, get, listing
-from generation.placing import Desk
-from generation.polling import poll
-from generation.progress import Progress
-from generation.provider import Provider
+from generation.approval.answers import limit_handler, quote_handler
+from generation.approval.place import PlacementDependencies
+from generation.execution.poll import poll_order
+from generation.execution.progress import OrderProgress
+from generation.execution.settlement import settle_order
+from generation.execution.submission import submit_order
+from generation.orders.order import Order, get_order, list_orders
+from generation.orders.states import OrderState
+from generation.providers.capabilities import Capabilities
 from generation.providers.jobs import JobsProvider
-from generation.settling import settle
-from generation.states import State
-from generation.submitting import submit
-from generation.tools import generation_tools
+from generation.providers.port import Provider
+from generation.tools.orders import generation_tools
 from runtime import tasks
 from runtime.cards import Card, answer, open_cards
 from runtime.tables import budgets, entries, reservations
@@ -196,24 +196,24 @@ class World:
 
     def get(self, order_id: str) -> Order:
         with self.database.reading(self.workspace_id) as scope:
-            return get(scope, order_id)
+            return get_order(scope, order_id)
 
     def orders(self) -> list[Order]:
         with self.database.reading(self.workspace_id) as scope:
-            return listing(scope)
+            return list_orders(scope)
 
     def cards(self, task: Task | None = None) -> list[Card]:
         with self.database.reading(self.workspace_id) as scope:
             return open_cards(scope, None if task is None else task.id)
 
-    def submit(self, order: Order) -> Progress:
-        return submit(self.parts, self.workspace_id, order.id)
+    def submit(self, order: Order) -> OrderProgress:
+        return submit_order(self.parts, self.workspace_id, order.id)
 
-    def poll(self, order: Order) -> Progress:
-        return poll(self.parts, self.workspace_id, order.id)
+    def poll(self, order: Order) -> OrderProgress:
+        return poll_order(self.parts, self.workspace_id, order.id)
 
-    def settle(self, order: Order) -> Progress:
-        return settle(self.parts, file_output, self.workspace_id, order.id)
+    def settle(self, order: Order) -> OrderProgress:
+        return settle_order(self.parts, file_output, self.workspace_id, order.id)
 
     def follow(self, order: Order, looks: int = 400, pause: float = 0.05) -> Order:
         """Do what the durable function does, without waiting its whole pauses."""
@@ -221,7 +221,7 @@ class World:
         for _ in range(looks):
             if found.next != "wait":
                 break
-            if found.state == State.ORDERED:
+            if found.state == OrderState.ORDERED:
                 # A provider that is busy says when to come again.
                 self.store.clock.advance(timedelta(seconds=found.pause))
             time.sleep(pause)
@@ -266,7 +266,7 @@ def world_of(store: Store, home: Path, provider: Provider, **settings: Any) -> W
         assets=Assets(f"file://{home / 'assets'}"),
     )
     world = World(store, parts, capabilities)
-    desk = Desk(capabilities, workspace.objects, parts.settings.overrun_factor)
+    desk = PlacementDependencies(capabilities, workspace.objects, parts.settings.overrun_factor)
     world.tools = {tool.name: tool for tool in generation_tools(desk)}
     assert all(isinstance(tool.effect, Effect) for tool in world.tools.values())
     return world

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from decimal import Decimal
 
-from generation.states import State
+from generation.orders.states import OrderState
 from generation.tables import orders
 from runtime import credits
 from runtime.tables import cards, entries, inbox, messages, reservations, steps, tasks, turns
@@ -62,11 +62,11 @@ def check_orders(world: World) -> None:
     assert set(jobs) <= set(keys)
     assert all(job.charges <= 1 for job in world.upstream.jobs)
     for job in world.upstream.jobs:
-        if keys[job.key].state == State.SUCCEEDED:
+        if keys[job.key].state == OrderState.SUCCEEDED:
             assert job.charges == 1, "a success that the provider knows nothing of"
     for row in found:
-        assert row.state != State.SUCCEEDED or len(row.object_ids) == 1
-        assert row.state != State.SUCCEEDED or row.charge == row.quote
+        assert row.state != OrderState.SUCCEEDED or len(row.object_ids) == 1
+        assert row.state != OrderState.SUCCEEDED or row.charge == row.quote
 
 
 def check_ends(world: World, shadow: Shadow) -> None:
@@ -141,7 +141,7 @@ def check_quiet(world: World) -> None:
     assert set(resting) <= {"done", "stopped", "blocked"}, resting
     known = {row.key: row for row in world.rows(orders)}
     for job in world.upstream.jobs:
-        if job.charges and known[job.key].state != State.UNRESOLVED:
+        if job.charges and known[job.key].state != OrderState.UNRESOLVED:
             assert known[job.key].charge == job.cost, f"{job.id} was charged and is not in our books"
 
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from core.errors import LoopwrightError, UnavailableError
-from generation.cancelling import cancel
-from generation.provider import JobState
+from generation.orders.end import cancel_order
+from generation.providers.port import JobState
 from generation.tables import orders
 from runtime import control, taking_back
 from runtime.tables import cards, tasks
@@ -163,7 +163,7 @@ class Workspace(RuleBasedStateMachine):
         self._tick()
         ordered = self.world.rows(orders)
         if ordered:
-            self.world.write(lambda scope: cancel(scope, self._one(ordered, n).id))
+            self.world.write(lambda scope: cancel_order(scope, self._one(ordered, n).id))
 
     @invariant()
     def holds(self) -> None:

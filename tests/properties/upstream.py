@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from core.errors import InvalidError, RefusedError, UnavailableError, UnclearError
-from generation.provider import (
+from generation.providers.port import (
     NOT_SUPPORTED,
     JobLostError,
     JobNews,
@@ -19,7 +19,7 @@ from generation.provider import (
     JobState,
     NotAcceptedError,
 )
-from generation.provider_scripted import SOUNDS, ScriptedProvider
+from generation.providers.scripted import SOUNDS, ScriptedProvider
 
 Mood = Literal["well", "unclear, made", "unclear, not made", "away", "refuses", "unknown word", "lost", "nonsense"]
 MOODS: tuple[Mood, ...] = (

@@ -19,10 +19,10 @@ from core.model import Decision
 from core.model_scripted import ScriptedModel, says
 from core.settings import Settings
 from functions.routable_works import RoutableWorks
-from generation.callbacks import record_callback
-from generation.polling import poll
-from generation.provider import JobNews
-from generation.settling import settle
+from generation.execution.callbacks import record_callback
+from generation.execution.poll import poll_order
+from generation.execution.settlement import settle_order
+from generation.providers.port import JobNews
 from router import deciding as routing
 from router import delivering
 from router.parts import RouterParts
@@ -224,9 +224,9 @@ class World:
         return False
 
     def _order(self, run: OrderRun) -> bool:
-        found = poll(self.parts, self.ws, run.order_id)
+        found = poll_order(self.parts, self.ws, run.order_id)
         if found.next == "settle":
-            found = settle(self.parts, file_output, self.ws, run.order_id)
+            found = settle_order(self.parts, file_output, self.ws, run.order_id)
         return found.next == "end"
 
     def callback(self, news: JobNews) -> None:

@@ -33,7 +33,18 @@ from functions.registry import all_functions
 
 ROOT = Path(__file__).parents[2]
 STORED = Path(__file__).with_name("names.json")
-PRODUCT: tuple[str, ...] = ("app", "core", "engine", "functions", "generation", "memory", "router", "runtime", "sidecar", "skills")
+PRODUCT: tuple[str, ...] = (
+    "app",
+    "core",
+    "engine",
+    "functions",
+    "generation",
+    "memory",
+    "router",
+    "runtime",
+    "sidecar",
+    "skills",
+)
 PRODUCT += ("standins", "workspace")
 _STEP_VERBS = {"run", "wait_for_event", "sleep", "sleep_until", "invoke", "invoke_by_id", "send_event"}
 _PROSE = {"title", "description"}

@@ -205,7 +205,7 @@ LOSSES: Mapping[Callable[[Store], None], type[Event]] = {
     _notice_unsent: NoticeRequested,
 }
 ELSEWHERE: Mapping[type[Event], str] = {
-    GenerationOrdered: "generation/watching.py, tested there",
+    GenerationOrdered: "generation/execution/recovery.py, tested there",
     GenerationNews: "the order's own poll looks again after its pause",
     TurnFinished: "memory/watching.py, tested there",
     MessageAnswered: "memory/watching.py, tested there",

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from core.database import Scope
 from core.errors import ConflictError, RefusedError
 from core.tables import roles, workspaces
-from generation import watching
+from generation.execution import recovery as order_recovery
 from runtime import cards, credits
 from runtime.cards import Card
 from runtime.tables import budgets, entries
@@ -82,7 +82,7 @@ def test_what_a_process_that_died_held_is_given_back_when_nobody_can_answer_any_
     asked(store, "lost", "0.9")
     for pause, held in ((timedelta(minutes=10), "0.9"), (timedelta(minutes=10), "0")):
         store.clock.advance(pause)
-        watching.pass_over(store.database, store.workspace_id, 1, timedelta(seconds=30))
+        order_recovery.recover_orders(store.database, store.workspace_id, 1, timedelta(seconds=30))
         with store.database.reading(store.workspace_id) as scope:
             assert (spent(scope), credits.budget(scope).reserved) == (Decimal(held), Decimal(held))
 

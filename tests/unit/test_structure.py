@@ -73,7 +73,7 @@ def test_only_identity_leases_migrations_restores_and_callbacks_leave_the_scope(
         "app/schema.py",
         "core/identity.py",
         "core/leases.py",
-        "generation/callbacks.py",
+        "generation/execution/callbacks.py",
     }
 
 

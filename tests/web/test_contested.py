@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from app.cli import main
-from generation.finishing import finish
-from generation.states import State
+from generation.orders.end import finish_order
+from generation.orders.states import OrderState
 from runtime import credits
 from tests.web.site.prepared import Prepared, prepare
 from tests.web.site.site import Site
@@ -27,7 +27,7 @@ def made(site: Site) -> Prepared:
     made = prepare(site)
     with site.writing() as scope:
         credits.reserve(scope, made.order_id, Decimal("0.04"), task_id=made.task_id)
-        assert finish(scope, made.order_id, State.SUCCEEDED, claim="2.00 USD", object_ids=made.pictures[2:3])
+        assert finish_order(scope, made.order_id, OrderState.SUCCEEDED, claim="2.00 USD", object_ids=made.pictures[2:3])
     return made
 
 

@@ -8,7 +8,7 @@ from app.web.parts import WebParts
 from app.web.presenters.generation import GenerationShape, generation_by_id
 from core.database import Scope
 from core.identity import Speaker
-from generation import cancelling
+from generation.orders import end as order_end
 
 
 def generations_api(parts: WebParts) -> Door:
@@ -20,7 +20,7 @@ def generations_api(parts: WebParts) -> Door:
 
     @door.acts("/api/v1/generations/<order_id>/cancel", "Wish for its end; the provider may be too late")
     def cancel_generation(scope: Scope, speaker: Speaker, body: Body, order_id: str) -> GenerationShape:
-        cancelling.cancel(scope, order_id)
+        order_end.cancel_order(scope, order_id)
         return generation_by_id(scope, order_id)
 
     return door

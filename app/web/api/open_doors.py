@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 from app.asset_addresses import AssetAddresses
 from app.web.parts import WebParts
 from core.errors import RefusedError
-from generation.callbacks import record_callback
+from generation.execution.callbacks import record_callback
 
 
 class TakenNews(TypedDict):

@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 from app.web.presenters.values import Moment, Money, moment, money
 from core.database import Scope
 from core.errors import NotFoundError
-from generation.orders import order_of
+from generation.orders.order import order_of
 from generation.tables import orders
 
 FINAL = ("succeeded", "failed", "cancelled", "unresolved")

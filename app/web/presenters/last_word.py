@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from core.database import Scope
-from generation.states import OPEN
+from generation.orders.states import OPEN_ORDER_STATES
 from generation.tables import orders
 from runtime import messages, tasks
 from runtime.messages import Message
@@ -67,7 +67,7 @@ def _settled(scope: Scope, task_ids: Sequence[str]) -> dict[str, _Settled]:
             found[row.task_id].closed_cards.append(row)
     made = scope.select(orders.c.task_id, orders.c.state, sa.func.max(orders.c.ended_at).label("ended_at"))
     for row in scope.rows(made.where(orders.c.task_id.in_(task_ids)).group_by(orders.c.task_id, orders.c.state)):
-        if row.state in OPEN:
+        if row.state in OPEN_ORDER_STATES:
             found[row.task_id].being_made = True
         if row.ended_at is not None:
             found[row.task_id].made_at.append(row.ended_at)

@@ -14,7 +14,7 @@ from app.web.presenters.object import ObjectShape, object_shape
 from app.web.presenters.turn import TurnHead, turn_head
 from app.web.presenters.values import Amount, Moment, given, moment, plain
 from core.database import Scope
-from generation.states import OPEN
+from generation.orders.states import OPEN_ORDER_STATES
 from generation.tables import orders
 from runtime import cards, checklist, inbox, tasks
 from runtime.checklist import ChecklistStep
@@ -172,7 +172,9 @@ def _waiting_on(scope: Scope, task_id: str) -> Waiting | None:
 
 def _last_deadline(scope: Scope, order_ids: Sequence[str]) -> datetime | None:
     """When the last of these orders has an end, whatever its provider does."""
-    waited_for = scope.select(orders.c.deadline).where(orders.c.id.in_(list(order_ids)), orders.c.state.in_(OPEN))
+    waited_for = scope.select(orders.c.deadline).where(
+        orders.c.id.in_(list(order_ids)), orders.c.state.in_(OPEN_ORDER_STATES)
+    )
     found: datetime | None = scope.scalar(waited_for.order_by(orders.c.deadline.desc()).limit(1))
     return found
 

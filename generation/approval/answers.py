@@ -1,0 +1,150 @@
+"""Handlers of a person's answer to a quote or limit card, run in the transaction that records the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+
+from core.amounts import in_words
+from core.database import Scope
+from core.errors import ConflictError, RefusedError
+from core.tables import roles
+from generation.approval import quotes
+from generation.approval.admission import admit_order
+from generation.approval.card import open_money_card
+from generation.orders.draft import OrderDraft
+from generation.orders.order import list_open_order_ids
+from runtime import cards, control, credits, tasks, waits
+from runtime.cards import AnswerHandler, Card
+
+VersionOf = Callable[[Scope, str], int | None]
+"""The version at which a work stands; None when it is gone."""
+
+
+def quote_handler(version_of: VersionOf) -> AnswerHandler:
+    """For quote cards: `approve` orders exactly what the card shows, `refuse` tells the task.
+
+    A quote for works that have moved since orders nothing: its card is superseded and the task told, which may ask
+    afresh. Raises ConflictError when the card has authorised its orders already, RefusedError when its facts do not
+    hold.
+    """
+
+    def approve(scope: Scope, card: Card) -> None:
+        if card.answer_option != "approve" or not card.subject.get("orders"):
+            cards.deliver_answer(scope, card)
+            return
+        drafts = _authorised_drafts(scope, card)
+        if _have_works_moved(scope, drafts, version_of):
+            cards.outdate(scope, card)
+            return
+        budget = _lock_budget(scope, card)
+        if quotes.total_price(drafts) > budget.available:
+            _ask_for_credit(scope, card, drafts, budget)
+            return
+        _admit_all(scope, card, drafts)
+
+    return approve
+
+
+def limit_handler(version_of: VersionOf) -> AnswerHandler:
+    """For limit cards: `raise` orders what waits for credit, `stop` stops the task.
+
+    An owner's `raise` adds to the balance what is missing of the amount on the card, once. Raises RefusedError, so that
+    the card stays open, where somebody else answers while the balance does not cover it. Works that have moved since
+    are treated as on a quote card.
+    """
+
+    def answer(scope: Scope, card: Card) -> None:
+        if card.answer_option == "stop" and card.task_id is not None:
+            control.stop(scope, card.task_id)
+        elif card.answer_option != "raise" or not card.subject.get("orders"):
+            cards.deliver_answer(scope, card)
+        else:
+            _raise_limit(scope, card, version_of)
+
+    return answer
+
+
+def _raise_limit(scope: Scope, card: Card, version_of: VersionOf) -> None:
+    drafts = _authorised_drafts(scope, card)
+    if _have_works_moved(scope, drafts, version_of):
+        cards.outdate(scope, card)
+        return
+    budget = _lock_budget(scope, card)
+    missing = quotes.total_price(drafts) - budget.available
+    if missing > 0:
+        _add_credit(scope, card, missing, budget)
+    _admit_all(scope, card, drafts)
+
+
+def _have_works_moved(scope: Scope, drafts: list[OrderDraft], version_of: VersionOf) -> bool:
+    """Whether a work that was to be made from, or made a next version of, is no longer as it was priced."""
+    named = {(str(one["object_id"]), int(one["version"])) for draft in drafts for one in draft.inputs}
+    named |= {(draft.object_id, draft.base_version or 0) for draft in drafts if draft.object_id is not None}
+    return any(version_of(scope, object_id) != version for object_id, version in named)
+
+
+def _add_credit(scope: Scope, card: Card, missing: Decimal, budget: credits.Budget) -> None:
+    if _answering_role(scope, card) != "owner":
+        raise RefusedError(
+            f"{in_words(missing, budget.currency)} are missing, and only an owner of the workspace adds credit; "
+            "answer again when that is done"
+        )
+    credits.grant(scope, missing, f"{card.id}:raise")
+
+
+def _answering_role(scope: Scope, card: Card) -> str | None:
+    role: str | None = scope.scalar(scope.select(roles.c.role).where(roles.c.person_id == card.answered_by))
+    return role
+
+
+def _lock_budget(scope: Scope, card: Card) -> credits.Budget:
+    if card.task_id is not None:
+        tasks.lock(scope, card.task_id)
+    return credits.lock(scope)
+
+
+def _authorised_drafts(scope: Scope, card: Card) -> list[OrderDraft]:
+    if _answering_role(scope, card) not in ("owner", "member"):
+        raise RefusedError("only an owner or a member of the workspace may approve spending")
+    if credits.authorised_by(scope, card.id):
+        raise ConflictError(f"card {card.id} has been used; it authorises its orders once")
+    return quotes.read_card_drafts(card)
+
+
+def _admit_all(scope: Scope, card: Card, drafts: list[OrderDraft]) -> None:
+    for one in drafts:
+        admit_order(scope, one, task_id=card.task_id, turn_id=str(card.subject["turn_id"]), card_id=card.id)
+    _wait_for_orders(scope, card)
+
+
+def _wait_for_orders(scope: Scope, card: Card) -> None:
+    """A task that waited for the card waits for its orders now; no inference is needed to learn of the yes."""
+    if card.task_id is None:
+        return
+    wait = waits.current(scope, card.task_id)
+    if wait is None or card.id not in wait.refs:
+        return
+    still_asked = {one.id for one in cards.every_open(scope, card.task_id)}
+    left = [ref for ref in wait.refs if ref in still_asked]
+    if left:
+        waits.begin(scope, card.task_id, wait.turn_id, "card", left)
+    else:
+        waits.begin(scope, card.task_id, wait.turn_id, "generation", list_open_order_ids(scope, card.task_id))
+
+
+def _ask_for_credit(scope: Scope, card: Card, drafts: list[OrderDraft], budget: credits.Budget) -> None:
+    approved, free = (in_words(one, budget.currency) for one in (quotes.total_price(drafts), budget.available))
+    limit = open_money_card(
+        scope,
+        "limit",
+        drafts,
+        f"{approved} is approved, but only {free} is free",
+        cause=f"{card.id}:limit",
+        task_id=card.task_id,
+        turn_id=str(card.subject["turn_id"]),
+    )
+    wait = None if card.task_id is None else waits.current(scope, card.task_id)
+    if card.task_id is not None and wait is not None and card.id in wait.refs:
+        refs = [limit.id if ref == card.id else ref for ref in wait.refs]
+        waits.begin(scope, card.task_id, wait.turn_id, "card", refs)

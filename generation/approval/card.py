@@ -1,0 +1,139 @@
+"""Cards that ask a person about money: a price to approve, or credit that is missing.
+
+One card speaks for all calls of a decision that are above a limit. It supersedes the cards of the task's earlier
+decisions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
+
+from core.database import Scope
+from core.errors import ConflictError
+from core.tools import CallContext, Effect
+from generation.approval import quotes
+from generation.orders.draft import OrderDraft
+from runtime import cards, guard, tasks
+from runtime.cards import Card, open_card
+from runtime.guard import Allowed, NeedsQuote
+from runtime.tables import cards as cards_table
+
+MoneyCardKind = Literal["quote", "limit"]
+
+
+def open_money_card(
+    scope: Scope,
+    kind: MoneyCardKind,
+    drafts: Sequence[OrderDraft],
+    why: str,
+    *,
+    cause: str,
+    task_id: str | None,
+    turn_id: str,
+) -> Card:
+    """Ask once per `cause`; `why` says as a sentence without its full stop what stands in the way of these drafts."""
+    heading = quotes.describe_drafts(drafts)
+    return open_card(
+        scope,
+        kind=kind,
+        title=f"Approve {heading}?" if kind == "quote" else f"Not enough credit: {heading}",
+        body=why if kind == "quote" else f"{why}. {quotes.RAISE_HINT}",
+        options=cards.QUOTE_OPTIONS if kind == "quote" else cards.LIMIT_OPTIONS,
+        cause=cause,
+        task_id=task_id,
+        turn_id=turn_id,
+        quote=quotes.build_quote(drafts),
+        subject=quotes.build_quote_subject(drafts, turn_id),
+        expires_at=scope.now + quotes.QUOTE_LIFETIME,
+    )
+
+
+def supersede_older_cards(scope: Scope, card: Card) -> None:
+    """Close the task's open quote and limit cards of other decisions than the one that this open card speaks of.
+
+    Whoever calls has locked the task's row before the budget's.
+    """
+    if card.task_id is None or card.state != "open":
+        return
+    tasks.lock(scope, card.task_id)
+    mine = decision_of_card(card)
+    asking = scope.select(cards_table.c.id).where(
+        cards_table.c.task_id == card.task_id,
+        cards_table.c.state == "open",
+        cards_table.c.kind.in_(("quote", "limit")),
+        cards_table.c.id != card.id,
+    )
+    for row in scope.rows(asking.order_by(cards_table.c.created_at, cards_table.c.id)):
+        older = cards.get(scope, row.id)
+        if decision_of_card(older) != mine and cards.supersede(scope, older.id):
+            cards.deliver_answer(scope, older)
+
+
+def decision_of_card(card: Card) -> str:
+    """The decision whose calls a quote or limit card speaks of: `turn:step`, empty where it speaks of none."""
+    calls = card.subject.get("call_ids") or [""]
+    return ":".join(str(calls[0]).split(":")[:2])
+
+
+def find_call_card(scope: Scope, call_id: str, digest: str) -> Card | None:
+    """The card that was opened for a call, in whatever state it is."""
+    decision = call_id.rsplit(":", 1)[0]
+    causes = [_card_cause(kind, of) for of in (call_id, decision) for kind in ("quote", "limit")]
+    rows = scope.rows(scope.select(cards_table.c.id).where(cards_table.c.cause.in_(causes)))
+    found = [cards.get(scope, row.id) for row in rows]
+    return next((card for card in found if quotes.covers_call(card.subject, call_id, digest)), None)
+
+
+def ask_before_spending(
+    scope: Scope, call: CallContext, mine: OrderDraft, others: Sequence[OrderDraft], verdict: NeedsQuote
+) -> Card:
+    """Open the card for a call and for those after it that meet a limit too.
+
+    What a program asked for gets a card of its own for each act. Cards of the task's earlier decisions ask no more.
+    """
+    kind: MoneyCardKind = "limit" if verdict.limit == "balance" else "quote"
+    if verdict.limit == "program":
+        return _open_call_card(scope, call, kind, _card_cause(kind, call.call_id), [mine], verdict)
+    joined = [mine, *_drafts_above_limit(scope, call, others, kind)]
+    card = _open_call_card(scope, call, kind, _card_cause(kind, call.call_id.rsplit(":", 1)[0]), joined, verdict)
+    if quotes.covers_call(card.subject, mine.call_id, mine.digest):
+        return card
+    # The decision's card was opened before this call met a limit, so it does not speak of it.
+    return _open_call_card(scope, call, kind, _card_cause(kind, call.call_id), [mine], verdict)
+
+
+def _drafts_above_limit(
+    scope: Scope, call: CallContext, others: Sequence[OrderDraft], kind: MoneyCardKind
+) -> list[OrderDraft]:
+    """Those that would meet a limit, counting the ones between them that would not."""
+    above = []
+    facts = guard.gather_facts(
+        scope, effect=Effect.PAID, person_id=call.person_id, asked_by=call.asked_by, task_id=call.task_id
+    )
+    for other in others:
+        facts = replace(facts, amount=other.quote, currency=other.currency, kind=other.kind)
+        match guard.decide(facts):
+            case Allowed():
+                facts = facts.after(other.quote)
+            case NeedsQuote(limit=limit) if (limit == "balance") == (kind == "limit"):
+                above.append(other)
+            case _:
+                continue
+    return above
+
+
+def _open_call_card(
+    scope: Scope, call: CallContext, kind: MoneyCardKind, cause: str, drafts: Sequence[OrderDraft], verdict: NeedsQuote
+) -> Card:
+    card = open_money_card(scope, kind, drafts, verdict.reason, cause=cause, task_id=call.task_id, turn_id=call.turn_id)
+    mine = drafts[0]
+    if cause == _card_cause(kind, mine.call_id) and not quotes.covers_call(card.subject, mine.call_id, mine.digest):
+        raise ConflictError(f"the call {mine.call_id} has already asked for something else; propose a new call")
+    supersede_older_cards(scope, card)
+    return card
+
+
+def _card_cause(kind: str, of: str) -> str:
+    return f"{of}:{kind}"

@@ -1,0 +1,128 @@
+"""Placement of an order: checked, priced, guarded, then admitted or put on a card for a person to decide."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import assert_never
+
+from core.database import Scope
+from core.errors import LoopwrightError, RefusedError
+from core.tools import CallContext, Effect
+from generation.approval import card
+from generation.approval.admission import admit_order, get_admitted_order
+from generation.dependencies import OrderWorks
+from generation.orders.draft import OrderDraft, draft_order, read_sources
+from generation.orders.order import Order, find_order_by_key
+from generation.orders.request import OrderRequest, parse_recorded_request
+from generation.providers.capabilities import Capabilities
+from runtime import credits, guard, tasks
+from runtime.cards import Card
+from runtime.guard import Allowed, Facts, NeedsConfirmation, NeedsQuote, Refused, Verdict
+from runtime.turns.ledger import calls_of_step
+
+
+@dataclass(frozen=True)
+class PlacementDependencies:
+    """What placing needs besides the call; `overrun` is how many times its quote an order may be charged at most."""
+
+    capabilities: Capabilities
+    works: OrderWorks
+    overrun: Decimal
+
+
+def place_order(desk: PlacementDependencies, call: CallContext, wish: OrderRequest) -> Order | Card:
+    """Order what a call wishes for, once per call; above a limit, answer the card that asks a person instead.
+
+    Raises InvalidError (it cannot be ordered so), RefusedError (the guard's first refusal), ConflictError (the call
+    ordered something else, or a named work has moved), UnavailableError (no price can be had).
+    """
+    with call.reading() as scope:
+        before = _find_placed(scope, call.call_id, wish)
+    if before is not None:
+        return before
+    mine = draft_call(desk, call, call.call_id, wish)
+    with call.transaction("order.admitted") as scope:
+        facts = _lock_and_gather_facts(scope, call, mine)
+        verdict = guard.decide(facts)
+        if not isinstance(verdict, NeedsQuote):
+            return _find_placed(scope, call.call_id, wish) or _admit_allowed(scope, call, mine, verdict, facts)
+    others = [] if verdict.limit == "program" else _draft_later_calls(desk, call)
+    with call.transaction("order.admitted") as scope:
+        if call.task_id is not None:
+            # A card may close others and tell the task: its row goes before the budget's, here as in an approval.
+            tasks.lock(scope, call.task_id)
+        facts = _lock_and_gather_facts(scope, call, mine)
+        verdict = guard.decide(facts)
+        if isinstance(verdict, NeedsQuote):
+            return _find_placed(scope, call.call_id, wish) or card.ask_before_spending(
+                scope, call, mine, others, verdict
+            )
+        return _find_placed(scope, call.call_id, wish) or _admit_allowed(scope, call, mine, verdict, facts)
+
+
+def draft_call(desk: PlacementDependencies, call: CallContext, call_id: str, wish: OrderRequest) -> OrderDraft:
+    with call.reading() as scope:
+        sources = read_sources(scope, desk.works, wish, call.task_id)
+    return draft_order(call_id, wish, sources, desk.capabilities, desk.overrun)
+
+
+def _find_placed(scope: Scope, call_id: str, wish: OrderRequest) -> Order | Card | None:
+    if find_order_by_key(scope, call_id) is not None:
+        return get_admitted_order(scope, call_id, wish.digest())
+    return card.find_call_card(scope, call_id, wish.digest())
+
+
+def _lock_and_gather_facts(scope: Scope, call: CallContext, mine: OrderDraft) -> Facts:
+    credits.lock(scope)
+    return gather_order_facts(scope, call, mine)
+
+
+def gather_order_facts(scope: Scope, call: CallContext, mine: OrderDraft) -> Facts:
+    return guard.gather_facts(
+        scope,
+        effect=Effect.PAID,
+        person_id=call.person_id,
+        asked_by=call.asked_by,
+        task_id=call.task_id,
+        amount=mine.quote,
+        currency=mine.currency,
+        kind=mine.kind,
+    )
+
+
+def _admit_allowed(scope: Scope, call: CallContext, mine: OrderDraft, verdict: Verdict, facts: Facts) -> Order:
+    match verdict:
+        case Allowed():
+            return admit_order(scope, mine, task_id=call.task_id, turn_id=call.turn_id, unasked=_unasked_limit(facts))
+        case Refused():
+            raise RefusedError(verdict.reason)
+        case NeedsQuote() | NeedsConfirmation():
+            raise RefusedError("a person must approve this first")
+        case _:
+            assert_never(verdict)
+
+
+def _unasked_limit(facts: Facts) -> Decimal:
+    """The most that one order may come to of which no card spoke: what its plan has left, else the free allowance."""
+    if facts.plan is not None:
+        return facts.plan.amount - facts.plan_spent
+    return facts.budget.free_per_operation
+
+
+def _draft_later_calls(desk: PlacementDependencies, call: CallContext) -> list[OrderDraft]:
+    """The paid calls of the same decision that come after this one and can be drafted, in their order."""
+    turn_id, step, seq = call.call_id.rsplit(":", 2)
+    with call.reading() as scope:
+        rows = [row for row in calls_of_step(scope, turn_id, int(step)) if row.seq > int(seq)]
+    found = []
+    for row in rows:
+        wish = parse_recorded_request(row.tool, row.arguments) if row.status in ("proposed", "started") else None
+        if wish is None:
+            continue
+        try:
+            found.append(draft_call(desk, call, row.id, wish))
+        except LoopwrightError:
+            # What cannot be priced now is left off the card; when its turn comes, the call tells its own trouble.
+            continue
+    return found

@@ -1,0 +1,95 @@
+"""Price changes between approval and sending: the order is not sent, and a card asks a person at the new price."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from core.amounts import in_words
+from core.database import Scope
+from generation.approval.card import open_money_card
+from generation.orders.billing import max_charge
+from generation.orders.draft import OrderDraft
+from generation.orders.end import finish_order
+from generation.orders.lease import OrderLease
+from generation.orders.order import Order, list_open_order_ids
+from generation.orders.states import OrderState
+from generation.providers.capabilities import Capabilities
+from runtime import tasks, waits
+
+PRICE_CHANGED = "its price has changed since it was agreed, so it was not sent"
+
+
+@dataclass(frozen=True)
+class CurrentPrice:
+    """What an order costs at its provider now."""
+
+    amount: Decimal
+    currency: str
+
+    def is_agreed(self, order: Order) -> bool:
+        """Whether it may be sent for this: it costs no more than its quote."""
+        return self.currency == order.currency and self.amount <= order.quote
+
+
+def read_current_price(capabilities: Capabilities, order: Order) -> CurrentPrice:
+    """Raises UnavailableError when its provider names no prices, InvalidError when it offers this no more."""
+    price = capabilities.offered_now(order.provider, order.kind, order.model).price
+    return CurrentPrice(price.of(order.params.get("seconds")), price.currency)
+
+
+def ask_at_new_price(scope: Scope, hold: OrderLease, order: Order, price: CurrentPrice, overrun: Decimal) -> None:
+    """End an order that was not sent, and open the card that asks for it at the new price.
+
+    A task that waits for the order waits for the card instead: no inference is needed to learn of it. A task that has
+    ended meanwhile is asked nothing.
+    """
+    agreed, asked = in_words(order.quote, order.currency), in_words(price.amount, price.currency)
+    reason = f"{PRICE_CHANGED}: {agreed} was agreed, {asked} is asked now"
+    # The task's row before the order's: a stop closes the cards that it finds, so none may be opened after it.
+    asks = order.task_id is not None and tasks.lock(scope, order.task_id).status not in tasks.ENDED
+    ended = finish_order(scope, order.id, OrderState.CANCELLED, error=reason, hold=hold, tell=not asks)
+    if not ended or not asks or order.task_id is None:
+        return
+    card = open_money_card(
+        scope,
+        "quote",
+        [_draft_at_price(order, price, overrun)],
+        f"{order.title!r} was not sent: its price has changed from {agreed} to {asked} since it was agreed",
+        cause=f"{order.call_id}:repriced",
+        task_id=order.task_id,
+        turn_id=order.turn_id,
+    )
+    _wait_for_card(scope, order.task_id, order.id, card.id)
+
+
+def _draft_at_price(order: Order, price: CurrentPrice, overrun: Decimal) -> OrderDraft:
+    decision = ":".join(order.call_id.split(":")[:3])
+    return OrderDraft(
+        # An order is made once a call: this one is made by the card.
+        call_id=f"{decision}:{order.id}",
+        digest=order.digest,
+        title=order.title,
+        kind=order.kind,
+        provider=order.provider,
+        model=order.model,
+        params=order.params,
+        inputs=order.inputs,
+        object_id=order.object_id,
+        base_version=order.base_version,
+        quote=price.amount,
+        most=max_charge(price.amount, overrun),
+        currency=price.currency,
+    )
+
+
+def _wait_for_card(scope: Scope, task_id: str, order_id: str, card_id: str) -> None:
+    wait = waits.current(scope, task_id)
+    if wait is None or order_id not in wait.refs:
+        return
+    still_open = set(list_open_order_ids(scope, task_id))
+    left = [ref for ref in wait.refs if ref in still_open]
+    if left:
+        waits.begin(scope, task_id, wait.turn_id, "generation", left)
+    else:
+        waits.begin(scope, task_id, wait.turn_id, "card", [card_id])

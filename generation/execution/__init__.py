@@ -1,0 +1,1 @@
+"""Execution of admitted orders: submit, poll, settle, dispute and recover."""

@@ -1,0 +1,171 @@
+"""Polls of the provider about a job. Trouble and unknown words never count as success, and end at the deadline."""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+from typing import Any, assert_never
+
+from core import crash
+from core.database import Scope
+from core.errors import UnavailableError
+from generation.dependencies import GenerationDependencies
+from generation.execution.dispute import close_dispute, correct_end, count_unknown_job
+from generation.execution.progress import OrderProgress, progress_of, read_progress
+from generation.execution.submission import submit_order
+from generation.orders.billing import claim_of
+from generation.orders.end import finish_order
+from generation.orders.order import Order, get_order
+from generation.orders.states import CORRECTABLE_STATES, FINAL_ORDER_STATES, PROVIDER_STATES, OrderState, states_before
+from generation.providers.port import JobLostError, JobNews, JobState, NotSupported
+from generation.tables import orders
+
+LOG = logging.getLogger(__name__)
+LOST_AFTER = timedelta(seconds=30)
+"""A job that the provider does not know may still be on its way into its books for so long."""
+LOST_TIMES = 3
+"""And it is lost only when the provider has said so that often, with no other word of the job between."""
+
+
+def poll_order(parts: GenerationDependencies, workspace_id: str, order_id: str) -> OrderProgress:
+    """Ask once and store what is new; an order that the provider has not accepted is submitted.
+
+    Trouble is kept as the order's `error` while it lasts. Past its deadline the order is unresolved, with the last
+    reason. Two executions may ask at once: what they store only moves forward. An order that has ended is asked about
+    while it is unresolved, or once for each doubt of its end.
+    """
+    with parts.database.reading(workspace_id) as scope:
+        order = get_order(scope, order_id)
+    if order.state in (OrderState.ORDERED, OrderState.SUBMITTING):
+        return submit_order(parts, workspace_id, order_id)
+    if order.made or (order.state in FINAL_ORDER_STATES and order.doubted_at is None):
+        return read_progress(parts.database, workspace_id, order_id, parts.settings.poll_seconds)
+    try:
+        with crash.around("provider.ask"):
+            news = _ask_provider(parts, order)
+    except (UnavailableError, JobLostError) as error:
+        return _record_trouble(parts, workspace_id, order, error)
+    return record_job_news(parts, workspace_id, order, news)
+
+
+def record_job_news(parts: GenerationDependencies, workspace_id: str, order: Order, news: JobNews) -> OrderProgress:
+    """Store what the provider itself said about a job, forward only."""
+    with parts.database.transaction(workspace_id, "order.news") as scope:
+        overdue = order.deadline <= scope.now
+        match news.state:
+            case JobState.SUCCEEDED if news.outputs:
+                _note_outputs(scope, order, news)
+            case JobState.SUCCEEDED:
+                nothing = "the provider says done and shows nothing that it made"
+                finish_order(scope, order.id, OrderState.FAILED, error=nothing, claim=claim_of(news))
+            case JobState.FAILED:
+                finish_order(
+                    scope, order.id, OrderState.FAILED, error=news.error or "the provider failed", claim=claim_of(news)
+                )
+            case JobState.CANCELLED:
+                reason = _why_cancelled(order, news) if overdue else news.error or None
+                finish_order(scope, order.id, OrderState.CANCELLED, error=reason, claim=claim_of(news))
+            case JobState.QUEUED | JobState.RUNNING | JobState.UNKNOWN if order.state in CORRECTABLE_STATES:
+                # A job that may still make something and bill it is none that has ended; the wish for its end stands.
+                wished = scope.now if order.state is OrderState.CANCELLED else None
+                still = {"upstream_id": news.upstream_id, "cancel_requested_at": order.cancel_requested_at or wished}
+                correct_end(scope, order, still)
+            case JobState.QUEUED | JobState.RUNNING | JobState.UNKNOWN if overdue:
+                reason = news.error or f"still {news.state.value} at its deadline"
+                finish_order(scope, order.id, OrderState.UNRESOLVED, error=reason)
+            case JobState.QUEUED | JobState.RUNNING:
+                advance_order(scope, order, news)
+                _note_poll(scope, order, None)
+            case JobState.UNKNOWN:
+                _note_poll(scope, order, news.error)
+            case _:
+                assert_never(news.state)
+        # An unresolved order is asked about without a doubt. The order's row comes after its task's, as in every end.
+        close_dispute(scope, order)
+        return _progress_after(scope, parts, order)
+
+
+def advance_order(scope: Scope, order: Order, news: JobNews) -> bool:
+    """Let a job that is still being made only gain: queued may become running, and progress may grow."""
+    state = OrderState(news.state.value)
+    allowed = [state.value, *(earlier.value for earlier in states_before(state) if earlier in PROVIDER_STATES)]
+    mine = scope.update(orders).where(orders.c.id == order.id, orders.c.state.in_(PROVIDER_STATES))
+    grown = scope.change(
+        mine.where(orders.c.state.in_(allowed), orders.c.progress <= news.progress).values(
+            state=state, progress=news.progress, lost=0
+        )
+    )
+    if grown and (news.progress != order.progress or state is not order.state):
+        scope.changed("generation", order.id)
+    return grown == 1
+
+
+def _ask_provider(parts: GenerationDependencies, order: Order) -> JobNews:
+    """What the provider says; where its end is wished for or overdue, the wish is said first."""
+    provider = parts.providers.get(order.provider)
+    if provider is None:
+        raise UnavailableError(f"the provider {order.provider!r} is not set up here; see LOOPWRIGHT_GENERATORS")
+    if order.upstream_id is None:
+        found = provider.look_up(order.key)
+        if not isinstance(found, JobNews):
+            raise JobLostError(order.error or "the provider cannot be asked about it")
+        return found
+    overdue = order.state is not OrderState.FAILED and order.deadline <= parts.database.clock.now()
+    if order.cancel_requested_at is not None or overdue or order.state is OrderState.CANCELLED:
+        answer = provider.cancel(order.upstream_id)
+        if not isinstance(answer, NotSupported):
+            return answer
+    return provider.status(order.upstream_id)
+
+
+def _why_cancelled(order: Order, news: JobNews) -> str:
+    last = news.error or order.error
+    return "it was not done by its deadline, so it was cancelled" + (f"; the last trouble was: {last}" if last else "")
+
+
+def _note_outputs(scope: Scope, order: Order, news: JobNews) -> None:
+    made = [{"url": one.url, "media_type": one.media_type, "sha256": one.sha256} for one in news.outputs]
+    values: dict[str, Any] = {
+        "outputs": made,
+        "claim": claim_of(news),
+        "progress": 1.0,
+        "error": None,
+        "news_at": scope.now,
+    }
+    mine = scope.update(orders).where(orders.c.id == order.id)
+    if scope.change(mine.where(orders.c.state.in_(PROVIDER_STATES)).values(state=OrderState.RUNNING, **values)):
+        scope.changed("generation", order.id)
+    else:
+        correct_end(scope, order, {"upstream_id": news.upstream_id, **values})
+
+
+def _note_poll(scope: Scope, order: Order, trouble: str | None, lost: int = 0) -> None:
+    """Note that we asked, and what was wrong; news that came meanwhile keeps its own time."""
+    mine = scope.update(orders).where(orders.c.id == order.id, orders.c.news_at == order.news_at)
+    error = trouble and trouble[:1000]
+    scope.change(mine.where(orders.c.state.in_(PROVIDER_STATES)).values(error=error, lost=lost, news_at=scope.now))
+
+
+def _record_trouble(
+    parts: GenerationDependencies, workspace_id: str, order: Order, error: UnavailableError | JobLostError
+) -> OrderProgress:
+    LOG.info("no news of an order", extra={"order_id": order.id, "reason": str(error)})
+    now = parts.database.clock.now()
+    unknown = isinstance(error, JobLostError)
+    times = order.lost + unknown
+    lost = unknown and times >= LOST_TIMES and now - (order.submitted_at or order.created_at) > LOST_AFTER
+    with parts.database.transaction(workspace_id, "order.trouble") as scope:
+        if unknown and not order.open:
+            count_unknown_job(scope, order, last=lost)
+        if order.open and (lost or order.deadline <= now):
+            finish_order(scope, order.id, OrderState.UNRESOLVED, error=f"{error} (job {order.upstream_id})")
+        else:
+            _note_poll(scope, order, str(error), times)
+        return _progress_after(scope, parts, order)
+
+
+def _progress_after(scope: Scope, parts: GenerationDependencies, before: Order) -> OrderProgress:
+    after = get_order(scope, before.id)
+    # News that came while we asked is newer than what we were told: it must be seen as new.
+    unseen = after.open and after.news_at != scope.now
+    return progress_of(after, scope.now, parts.settings.poll_seconds, before.news_at if unseen else None)

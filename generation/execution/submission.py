@@ -1,0 +1,289 @@
+"""Submission of an order: sent once under its key, or found by it; never sent blindly a second time."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from datetime import timedelta
+
+from core import crash
+from core.bells import Bell
+from core.database import Scope
+from core.errors import InvalidError, LostError, NotFoundError, RefusedError, UnavailableError, UnclearError
+from core.events import GenerationOrdered
+from generation.approval.price_change import CurrentPrice, ask_at_new_price, read_current_price
+from generation.dependencies import GenerationDependencies
+from generation.execution.dispute import correct_end, dispute_end
+from generation.execution.progress import OrderProgress, read_progress
+from generation.orders.billing import claim_of
+from generation.orders.end import finish_order
+from generation.orders.lease import OrderLease, hold_order_lease
+from generation.orders.order import Order, get_order
+from generation.orders.states import ENDED_ORDER_STATES, OrderState
+from generation.providers.port import NOT_SUPPORTED, JobInput, JobNews, JobRequest, JobState, NotAcceptedError, Provider
+from runtime import tasks
+
+LOG = logging.getLogger(__name__)
+INPUTS_LIFETIME = timedelta(days=2)
+LONGEST_WAIT = timedelta(minutes=10)
+"""How far off a provider may put us: an order is worth another try by then, whatever it asked for."""
+
+
+def submit_order(parts: GenerationDependencies, workspace_id: str, order_id: str) -> OrderProgress:
+    """See that the provider has the order's job, and save its id at once.
+
+    An order whose submission may have been sent already is looked up by its key. Not found there, it is sent again
+    under the same key if the provider honours keys; where it cannot be asked or does not, the order is unresolved. An
+    order whose end was wished for, or whose task has ended, is only looked up, and sent no more.
+    One that the provider has put off is left alone until then. Raises BusyError while another execution lives,
+    LostError when this one was replaced.
+    """
+    now = read_progress(parts.database, workspace_id, order_id, parts.settings.poll_seconds)
+    if now.state not in (OrderState.ORDERED, OrderState.SUBMITTING):
+        return now
+    lease = timedelta(seconds=parts.settings.lease_seconds)
+    with hold_order_lease(parts.database, workspace_id, order_id, lease) as (hold, order):
+        if order.state in (OrderState.ORDERED, OrderState.SUBMITTING):
+            _Submission(parts, workspace_id, hold, order).run()
+    return read_progress(parts.database, workspace_id, order_id, parts.settings.poll_seconds)
+
+
+class _Submission:
+    """One execution's attempt, under its hold."""
+
+    def __init__(self, parts: GenerationDependencies, workspace_id: str, hold: OrderLease, order: Order) -> None:
+        self._parts = parts
+        self._workspace_id = workspace_id
+        self._hold = hold
+        self._order = order
+
+    def run(self) -> None:
+        order = self._order
+        provider = self._parts.providers.get(order.provider)
+        maybe_sent = order.state is OrderState.SUBMITTING
+        if provider is None:
+            end = OrderState.UNRESOLVED if maybe_sent else OrderState.FAILED
+            self._finish(end, f"the provider {order.provider!r} is not set up here; see LOOPWRIGHT_GENERATORS")
+        elif maybe_sent:
+            self._recover(provider, send_again=provider.honours_keys)
+        else:
+            self._send_first(provider)
+
+    def _send_first(self, provider: Provider) -> None:
+        """What it should be made from is read before the order is marked: trouble with our own store sends nothing."""
+        try:
+            request = self._request()
+        except NotFoundError as error:
+            self._finish(OrderState.FAILED, f"what it should be made from is gone: {error}")
+            return
+        price: CurrentPrice | UnavailableError
+        try:
+            price = read_current_price(self._parts.capabilities, self._order)
+        except InvalidError as error:
+            self._finish(OrderState.FAILED, str(error))
+            return
+        except UnavailableError as error:
+            price = error
+        if self._begin(price):
+            self._send(provider, request)
+
+    def _begin(self, price: CurrentPrice | UnavailableError) -> bool:
+        """Mark the order as perhaps sent, before anything is; False when it is not to be sent now, or no more.
+
+        It is sent for what was agreed, or for less; while no price can be had, it waits.
+        """
+        order = self._order
+        with self._parts.database.transaction(self._workspace_id, "order.submitting") as scope:
+            unwanted = _why_unwanted(scope, order.id)
+            if unwanted is not None:
+                finish_order(scope, order.id, OrderState.CANCELLED, error=unwanted, hold=self._hold)
+                return False
+            if order.not_before is not None and order.not_before > scope.now:
+                return False
+            limit = timedelta(seconds=self._parts.settings.order_deadline_seconds)
+            if order.error is not None and order.created_at + limit <= scope.now:
+                finish_order(scope, order.id, OrderState.FAILED, error=order.error, hold=self._hold)
+                return False
+            if isinstance(price, UnavailableError):
+                self._hold.write(scope, error=str(price), news_at=scope.now)
+                return False
+            if not price.is_agreed(order):
+                ask_at_new_price(scope, self._hold, order, price, self._parts.settings.overrun_factor)
+                return False
+            self._hold.write(
+                scope,
+                state=OrderState.SUBMITTING,
+                deadline=scope.now + limit,
+                submitted_at=scope.now,
+                news_at=scope.now,
+            )
+            scope.changed("generation", order.id)
+        return True
+
+    def _send(self, provider: Provider, request: JobRequest) -> None:
+        try:
+            with crash.around("provider.submit"):
+                news = provider.submit(request)
+        except InvalidError as error:
+            self._finish(OrderState.FAILED, str(error))
+        except NotAcceptedError as error:
+            self._back_to_ordered(str(error), error.wait)
+        except RefusedError as error:
+            self._finish(OrderState.FAILED, str(error))
+        except UnclearError as error:
+            LOG.warning("submission unclear", extra={"order_id": self._order.id, "reason": str(error)})
+            self._note(str(error))
+            self._recover(provider, send_again=False)
+        else:
+            self._accept(news)
+
+    def _recover(self, provider: Provider, *, send_again: bool) -> None:
+        """Find out whether an earlier submission has made a job."""
+        try:
+            with crash.around("provider.look_up"):
+                found = provider.look_up(self._order.key)
+        except UnavailableError as error:
+            self._give_up_or_wait(str(error))
+            return
+        if isinstance(found, JobNews):
+            self._accept(found)
+        elif found is NOT_SUPPORTED or not provider.honours_keys:
+            self._finish(
+                OrderState.UNRESOLVED, "it was sent, but no answer came, and the provider cannot be asked about it"
+            )
+        elif send_again and not self._overdue():
+            self._send_again(provider)
+        elif (unwanted := self._unwanted()) is not None:
+            self._let_go(unwanted)
+        else:
+            self._give_up_or_wait("the provider does not know it yet")
+
+    def _send_again(self, provider: Provider) -> None:
+        try:
+            request = self._request()
+        except NotFoundError as error:
+            self._finish(OrderState.FAILED, f"what it should be made from is gone: {error}")
+            return
+        unwanted = self._unwanted()
+        if unwanted is None:
+            self._send(provider, request)
+        else:
+            self._let_go(unwanted)
+
+    def _unwanted(self) -> str | None:
+        """Why the order is not to be sent, as its row and its task's stand now; the hold is made sure of besides."""
+        lease = timedelta(seconds=self._parts.settings.lease_seconds)
+        with self._parts.database.transaction(self._workspace_id, "order.submitting") as scope:
+            self._hold.write(scope, lease_until=scope.now + lease)
+            return _why_unwanted(scope, self._order.id)
+
+    def _let_go(self, reason: str) -> None:
+        """End an order that nobody wants and that its provider, which honours keys, does not know.
+
+        A request that was cut off may still be on its way into the provider's books: until a lease after it was begun,
+        what is not known there is no proof that nothing was started.
+        """
+        order = self._order
+        begun = order.submitted_at or order.created_at
+        lease = timedelta(seconds=self._parts.settings.lease_seconds)
+        if begun + lease <= self._parts.database.clock.now():
+            self._finish(OrderState.CANCELLED, reason)
+        else:
+            self._note(reason)
+
+    def _accept(self, news: JobNews) -> None:
+        outputs = self._keep(news)
+        try:
+            self._note_job(news, outputs)
+        except LostError:
+            self._leave_to_the_next(news, outputs)
+            raise
+
+    def _note_job(self, news: JobNews, outputs: list[Mapping[str, str]]) -> None:
+        order = self._order
+        state = OrderState.QUEUED if news.state is JobState.QUEUED else OrderState.RUNNING
+        with self._parts.database.transaction(self._workspace_id, "order.accepted") as scope:
+            self._hold.write(
+                scope,
+                state=state,
+                upstream_id=news.upstream_id,
+                progress=news.progress,
+                outputs=outputs,
+                claim=claim_of(news) if outputs else None,
+                error=None,
+                submitted_at=scope.now,
+                news_at=scope.now,
+                lease_token=None,
+                lease_until=None,
+            )
+            scope.changed("generation", order.id)
+
+    def _leave_to_the_next(self, news: JobNews, outputs: list[Mapping[str, str]]) -> None:
+        """Tell of a job whose order was ended without it, while this execution stood still.
+
+        The provider is asked about it, unless it has handed out what it made.
+        """
+        with self._parts.database.transaction(self._workspace_id, "order.accepted") as scope:
+            order = get_order(scope, self._order.id)
+            if order.state not in ENDED_ORDER_STATES or order.upstream_id is not None:
+                return
+            cause = f"{order.id}:late"
+            if not outputs:
+                dispute_end(scope, order, cause, upstream_id=news.upstream_id)
+                return
+            made = {"outputs": outputs, "claim": claim_of(news), "progress": 1.0, "error": None}
+            if correct_end(scope, order, {"upstream_id": news.upstream_id, "rung_at": scope.now, **made}):
+                scope.ring(Bell(GenerationOrdered(workspace_id=self._workspace_id, order_id=order.id), id=cause))
+
+    def _keep(self, news: JobNews) -> list[Mapping[str, str]]:
+        """Store the bytes of a provider that answers with them; the rest is asked for later."""
+        kept: list[Mapping[str, str]] = []
+        for output in news.outputs:
+            if output.data is not None:
+                asset = self._parts.assets.put(output.data)
+                kept.append({"sha256": asset.sha256, "media_type": asset.media_type, "url": ""})
+        return kept
+
+    def _request(self) -> JobRequest:
+        order = self._order
+        inputs = tuple(
+            JobInput(item["role"], item["media_type"], item["sha256"], self._parts.assets.read(item["sha256"]))
+            for item in order.inputs
+        )
+        return JobRequest(order.key, order.kind, order.model, order.params, inputs, order.created_at + INPUTS_LIFETIME)
+
+    def _overdue(self) -> bool:
+        return self._order.state is OrderState.SUBMITTING and self._order.deadline <= self._parts.database.clock.now()
+
+    def _give_up_or_wait(self, reason: str) -> None:
+        if self._overdue():
+            self._finish(OrderState.UNRESOLVED, f"its submission was never confirmed: {reason}")
+        else:
+            self._note(reason)
+
+    def _back_to_ordered(self, reason: str, wait: timedelta | None) -> None:
+        with self._parts.database.transaction(self._workspace_id, "order.put_back") as scope:
+            self._hold.write(
+                scope,
+                state=OrderState.ORDERED,
+                error=reason,
+                submitted_at=None,
+                not_before=None if wait is None else scope.now + min(wait, LONGEST_WAIT),
+                news_at=scope.now,
+            )
+            scope.changed("generation", self._order.id)
+
+    def _note(self, reason: str) -> None:
+        with self._parts.database.transaction(self._workspace_id, "order.noted") as scope:
+            self._hold.write(scope, error=reason, news_at=scope.now)
+
+    def _finish(self, state: OrderState, reason: str) -> None:
+        with self._parts.database.transaction(self._workspace_id, "order.ended") as scope:
+            finish_order(scope, self._order.id, state, error=reason, hold=self._hold)
+
+
+def _why_unwanted(scope: Scope, order_id: str) -> str | None:
+    order = get_order(scope, order_id)
+    if order.task_id is not None and tasks.get(scope, order.task_id).status in tasks.ENDED:
+        return "its task was stopped before the provider had it"
+    return None if order.cancel_requested_at is None else "cancelled before the provider had it"

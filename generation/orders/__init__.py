@@ -1,0 +1,1 @@
+"""Orders: what is asked for, its draft, row, states, bill, lease and end."""

@@ -1,0 +1,115 @@
+"""The end of an order: finished with its money and its task's news in one transaction, or asked to be cancelled.
+
+Before an order is sent, cancelling ends it here. After that the provider decides.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from decimal import Decimal
+
+from core.bells import Bell
+from core.database import Scope
+from core.events import GenerationNews
+from generation.orders.billing import compute_bill, describe_claim, describe_contest
+from generation.orders.lease import OrderLease
+from generation.orders.order import Order, get_order, list_open_order_ids
+from generation.orders.states import OrderState, may_become
+from generation.tables import orders
+from runtime import credits, notices, outcomes, tasks
+
+LOG = logging.getLogger(__name__)
+
+
+def finish_order(
+    scope: Scope,
+    order_id: str,
+    state: OrderState,
+    *,
+    error: str | None = None,
+    claim: str | None = None,
+    object_ids: Sequence[str] = (),
+    hold: OrderLease | None = None,
+    tell: bool = True,
+) -> bool:
+    """Move an order to its end; False, with nothing changed, when it has ended before or is no longer held.
+
+    `claim` is what the provider bills (`billing.claim_of`), and `billing.bill` what that comes to: success is charged,
+    other ends give back what was held, less what the provider charged. Whatever is claimed beyond what was agreed is
+    kept and contested, and the person told. What is unresolved keeps its money until its deadline. The
+    task learns of the first end only: a late end of an unresolved order, like any end of a stopped task's order, wakes
+    nothing; and without `tell` the caller tells it.
+    """
+    order = get_order(scope, order_id)
+    if not may_become(order.state, state):
+        return False
+    if order.task_id is not None:
+        # The task's row, then the budget's, here as in an approval. And of two orders that end at once, the second
+        # one to get here sees that the first has ended.
+        tasks.lock(scope, order.task_id)
+    billed = compute_bill(state, claim, order.agreed)
+    if order.charge is not None:
+        # Its end was corrected: what was charged then is the one charge that it has.
+        billed = replace(billed, charge=order.charge)
+    where = scope.update(orders).where(orders.c.id == order_id, orders.c.state == order.state)
+    if hold is not None:
+        where = where.where(orders.c.epoch == hold.epoch, orders.c.lease_token == hold.token)
+    ended = scope.change(
+        where.values(
+            state=state,
+            error=error,
+            claim=claim or order.claim,
+            charge=billed.charge,
+            contested=billed.contested,
+            object_ids=list(object_ids),
+            progress=1.0 if state is OrderState.SUCCEEDED else order.progress,
+            ended_at=scope.now,
+            news_at=scope.now,
+            lease_token=None,
+            lease_until=None,
+        )
+    )
+    if ended != 1:
+        return False
+    _pay(scope, order_id, state, billed.charge, overdue=order.deadline <= scope.now)
+    if claim is not None and billed.contested is not None:
+        credits.contest(scope, order_id, describe_claim(claim))
+        words = describe_contest(order.title, order.provider, claim, order.agreed, billed)
+        notices.tell(scope, "person", words, f"contested:{order_id}", order.task_id)
+    scope.changed("generation", order_id)
+    if tell and order.open and order.task_id is not None:
+        still_open = list_open_order_ids(scope, order.task_id)
+        outcomes.arrived(scope, order.task_id, order_id, still_open, succeeded=state is OrderState.SUCCEEDED)
+    LOG.info("order ended", extra={"order_id": order_id, "state": state.value})
+    return True
+
+
+def _pay(scope: Scope, order_id: str, state: OrderState, cost: Decimal | None, *, overdue: bool) -> None:
+    if cost is not None and state is not OrderState.UNRESOLVED:
+        credits.settle(scope, order_id, cost)
+    elif state is not OrderState.UNRESOLVED or overdue:
+        credits.release(scope, order_id)
+
+
+def cancel_order(scope: Scope, order_id: str) -> Order:
+    """Wish for the end of an order. One that was not sent ends now; else the provider is asked, and may be too late.
+
+    An order that has ended stays as it is.
+    """
+    order = get_order(scope, order_id)
+    if not order.open or order.cancel_requested_at is not None:
+        return order
+    if order.state is OrderState.ORDERED and finish_order(
+        scope, order_id, OrderState.CANCELLED, error="cancelled before it was sent"
+    ):
+        return get_order(scope, order_id)
+    scope.change(
+        scope.update(orders)
+        .where(orders.c.id == order_id, orders.c.cancel_requested_at.is_(None))
+        .values(cancel_requested_at=scope.now, news_at=scope.now)
+    )
+    scope.changed("generation", order_id)
+    scope.ring(Bell(GenerationNews(workspace_id=scope.workspace_id, order_id=order_id), id=f"{order_id}:cancel"))
+    return get_order(scope, order_id)

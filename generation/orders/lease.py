@@ -1,0 +1,99 @@
+"""The lease on an order: one execution at a time may work on it, under its own token.
+
+An execution that meets a living lease ends with BusyError; one that meets a dead lease takes over with the next
+epoch, in one update, once. Every write of a holder names epoch and token.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import sqlalchemy as sa
+
+from core.database import Database, Scope
+from core.errors import BusyError, LostError
+from generation.orders.order import Order, get_order
+from generation.tables import orders
+
+
+@dataclass(frozen=True)
+class OrderLease:
+    """One execution's hold on an order."""
+
+    order_id: str
+    epoch: int
+    token: str
+
+    def write(self, scope: Scope, **values: Any) -> None:
+        """Change the order; raises LostError when this hold no longer stands."""
+        if not self.change(scope, **values):
+            raise LostError(f"order {self.order_id} is no longer held at epoch {self.epoch}")
+
+    def change(self, scope: Scope, **values: Any) -> bool:
+        mine = scope.update(orders).where(
+            orders.c.id == self.order_id, orders.c.epoch == self.epoch, orders.c.lease_token == self.token
+        )
+        return scope.change(mine.values(**values)) == 1
+
+
+def acquire_order_lease(scope: Scope, order: Order, lease: timedelta) -> OrderLease:
+    """Take the order for one execution; raises BusyError while another one lives."""
+    if order.lease_until is not None and order.lease_until > scope.now:
+        raise _busy(order, order.lease_until - scope.now)
+    epoch = order.epoch if order.lease_token is None else order.epoch + 1
+    token = scope.ids.new("lease")
+    same = orders.c.lease_token.is_(None) if order.lease_token is None else orders.c.lease_token == order.lease_token
+    won = scope.change(
+        scope.update(orders)
+        .where(orders.c.id == order.id, orders.c.epoch == order.epoch, same)
+        .where(sa.or_(orders.c.lease_until.is_(None), orders.c.lease_until <= scope.now))
+        .values(epoch=epoch, lease_token=token, lease_until=scope.now + lease)
+    )
+    if won != 1:
+        raise _busy(order, lease)
+    return OrderLease(order.id, epoch, token)
+
+
+@contextmanager
+def hold_order_lease(
+    database: Database, workspace_id: str, order_id: str, lease: timedelta
+) -> Iterator[tuple[OrderLease, Order]]:
+    """Hold an order during a block, with its row as the claim found it; the lease lives as long as the block."""
+    with database.transaction(workspace_id, "order.claimed") as scope:
+        order = get_order(scope, order_id)
+        hold = acquire_order_lease(scope, order, lease)
+    done = threading.Event()
+    keeper = threading.Thread(
+        target=_keep_alive, args=(database, workspace_id, hold, lease, done), name=f"lease-{order_id}", daemon=True
+    )
+    keeper.start()
+    try:
+        yield hold, order
+    finally:
+        done.set()
+        keeper.join()
+        with suppress(sa.exc.OperationalError), database.transaction(workspace_id, "order.let_go") as scope:
+            hold.change(scope, lease_token=None, lease_until=None)
+
+
+def _keep_alive(
+    database: Database, workspace_id: str, hold: OrderLease, lease: timedelta, done: threading.Event
+) -> None:
+    while not done.wait(lease.total_seconds() / 3):
+        try:
+            with database.transaction(workspace_id, "order.renewed") as scope:
+                hold.write(scope, lease_until=scope.now + lease)
+        except LostError:
+            return
+        except sa.exc.OperationalError:
+            # A database that is away for a moment: the next beat tries again, and the lease decides who is right.
+            continue
+
+
+def _busy(order: Order, wait: timedelta) -> BusyError:
+    return BusyError(f"order {order.id} is being worked on at epoch {order.epoch}", max(wait, timedelta(seconds=1)))

@@ -1,0 +1,165 @@
+"""Orders: our record of something that is made elsewhere, and the queries that read it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+import sqlalchemy as sa
+
+from core import statements
+from core.database import Scope
+from core.errors import NotFoundError
+from generation.orders.billing import AgreedPrice, Bill, Contest, describe_contest
+from generation.orders.states import OPEN_ORDER_STATES, OrderState
+from generation.tables import orders
+
+
+@dataclass(frozen=True)
+class Order:
+    """`key` is what the provider sees; `outputs` is what it says it made, known before the order is settled.
+
+    `inputs` are `{role, object_id, version, sha256, media_type}`; `most` is the most that it may be charged, `claim`
+    what the provider says that it costs, `charge` what was booked at its end, `contested` why the two differ, if so.
+    `lost` counts how often in a row the provider knew no such job; `doubted_at` stands while a contradicted end is to
+    be asked about, and `doubts` counts those; `not_before` is when a busy provider may be sent the order again.
+    """
+
+    id: str
+    task_id: str | None
+    turn_id: str
+    call_id: str
+    key: str
+    digest: str
+    title: str
+    kind: str
+    provider: str
+    model: str
+    params: Mapping[str, Any]
+    inputs: tuple[Mapping[str, Any], ...]
+    object_id: str | None
+    base_version: int | None
+    state: OrderState
+    progress: float
+    quote: Decimal
+    most: Decimal
+    claim: str | None
+    charge: Decimal | None
+    contested: Contest | None
+    currency: str
+    upstream_id: str | None
+    outputs: tuple[Mapping[str, Any], ...]
+    object_ids: tuple[str, ...]
+    error: str | None
+    lost: int
+    doubts: int
+    doubted_at: datetime | None
+    epoch: int
+    ring: int
+    lease_token: str | None
+    lease_until: datetime | None
+    news_at: datetime
+    rung_at: datetime
+    cancel_requested_at: datetime | None
+    created_at: datetime
+    not_before: datetime | None
+    submitted_at: datetime | None
+    deadline: datetime
+    ended_at: datetime | None
+
+    @property
+    def open(self) -> bool:
+        return self.state in OPEN_ORDER_STATES
+
+    @property
+    def agreed(self) -> AgreedPrice:
+        return AgreedPrice(self.quote, self.most, self.currency)
+
+    @property
+    def contested_in_words(self) -> str:
+        """What a person is told of a contested bill; empty where none is."""
+        if self.claim is None:
+            return ""
+        billed = Bill(self.charge, self.contested)
+        return describe_contest(self.title, self.provider, self.claim, self.agreed, billed)
+
+    @property
+    def made(self) -> bool:
+        """The provider says that it is done, and what it made is still to be fetched."""
+        return bool(self.outputs) and self.state not in (OrderState.SUCCEEDED, OrderState.FAILED, OrderState.CANCELLED)
+
+
+def order_of(row: sa.Row[Any]) -> Order:
+    fields = dict(row._mapping)
+    fields.pop("workspace_id")
+    for name in ("inputs", "outputs", "object_ids"):
+        fields[name] = tuple(fields[name])
+    fields["state"] = OrderState(fields["state"])
+    fields["contested"] = None if fields["contested"] is None else Contest(fields["contested"])
+    return Order(**fields)
+
+
+def get_order(scope: Scope, order_id: str) -> Order:
+    row = scope.first(scope.select(orders).where(orders.c.id == order_id))
+    if row is None:
+        raise NotFoundError(f"no generation {order_id[:80]} in this workspace")
+    return order_of(row)
+
+
+def find_order_by_key(scope: Scope, key: str) -> Order | None:
+    row = scope.first(scope.select(orders).where(orders.c.key == key))
+    return None if row is None else order_of(row)
+
+
+def list_call_orders(scope: Scope, call_id: str) -> list[Order]:
+    """The order of a call, and those that a person approved in its place (`repricing`), oldest first."""
+    mine = sa.or_(orders.c.key == call_id, orders.c.key.startswith(f"{call_id}:", autoescape=True))
+    query = scope.select(orders).where(mine).order_by(orders.c.created_at, orders.c.key)
+    return [order_of(row) for row in scope.rows(query)]
+
+
+def find_order_by_job(scope: Scope, provider: str, upstream_id: str) -> Order | None:
+    query = scope.select(orders).where(orders.c.provider == provider, orders.c.upstream_id == upstream_id)
+    row = scope.first(query.order_by(orders.c.created_at).limit(1))
+    return None if row is None else order_of(row)
+
+
+_NEWEST_OF_TASK = (
+    statements.select(orders)
+    .where(orders.c.task_id == sa.bindparam("task"))
+    .order_by(orders.c.created_at.desc(), orders.c.call_id.desc())
+    .limit(sa.bindparam("most"))
+)
+
+
+def list_recent_orders(scope: Scope, task_id: str, limit: int) -> list[Order]:
+    """The task's newest orders, oldest first; calls of one decision in their order."""
+    return [order_of(row) for row in reversed(scope.rows(_NEWEST_OF_TASK, task=task_id, most=limit))]
+
+
+def list_open_order_ids(scope: Scope, task_id: str) -> list[str]:
+    """Ids of the task's orders that have not ended, in the order of their calls."""
+    query = scope.select(orders.c.id).where(orders.c.task_id == task_id, orders.c.state.in_(OPEN_ORDER_STATES))
+    return [row.id for row in scope.rows(query.order_by(orders.c.created_at, orders.c.call_id))]
+
+
+def list_orders(
+    scope: Scope,
+    *,
+    task_id: str | None = None,
+    states: Sequence[OrderState] = (),
+    ids: Sequence[str] = (),
+    limit: int = 50,
+) -> list[Order]:
+    """Orders, oldest first; calls of one decision in their order."""
+    query = scope.select(orders)
+    if task_id is not None:
+        query = query.where(orders.c.task_id == task_id)
+    if states:
+        query = query.where(orders.c.state.in_(states))
+    if ids:
+        query = query.where(orders.c.id.in_(ids))
+    return [order_of(row) for row in scope.rows(query.order_by(orders.c.created_at, orders.c.call_id).limit(limit))]
