@@ -10,7 +10,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from core.database import Database, Scope
-from core.identity import HOME_WORKSPACE, SCOPES, create_key, find_key, is_known
+from core.identity import HOME_WORKSPACE, SCOPES, create_key, find_key, is_known_key
 from core.settings import Settings
 from core.tables import persons, roles, workspaces
 from runtime import credits
@@ -71,7 +71,7 @@ def _ensure_rows(database: Database, settings: Settings, place: Path) -> str:
     token = _secret(place)
     if find_key(database, token) is not None:
         return token
-    if is_known(database, token):
+    if is_known_key(database, token):
         _renew(place)
         token = _secret(place)
     with database.transaction(WORKSPACE_ID) as scope:

@@ -15,11 +15,11 @@ from app.providers import make_providers
 from app.search_client import make_search
 from core.clock import Clock
 from core.database import Database
-from core.model import Model
+from core.llm.port import Model
 from core.orchestrator.engine import Engine
 from core.orchestrator.run_history import RunHistory
-from core.search import syncing
-from core.search.parts import SearchParts
+from core.search import index_sync
+from core.search.dependencies import SearchDependencies
 from core.settings import Settings
 from core.tools import Tool
 from functions.routable_works import RoutableWorks
@@ -36,7 +36,7 @@ from memory import correcting, forgetting, readings
 from memory import watching as memory_watching
 from memory.parts import MemoryParts
 from memory.tools import memory_tools
-from router.clarify import clarify_handler
+from router.clarification import clarify_handler
 from runtime import answers, pruning
 from runtime.cards import AnswerHandler
 from runtime.parts import RuntimeParts
@@ -123,7 +123,7 @@ class Parts:
         )
 
     @cached_property
-    def search(self) -> SearchParts:
+    def search(self) -> SearchDependencies:
         return make_search(self.settings, self.database)
 
     @cached_property
@@ -136,7 +136,7 @@ class Parts:
             lambda workspace_id: review_watching.pass_over(self.database, workspace_id, patience),
             lambda workspace_id: pruning.pass_over(self.database, workspace_id, kept),
             lambda workspace_id: skill_pruning.pass_over(self.database, workspace_id, kept),
-            lambda workspace_id: syncing.pass_over(self.search, workspace_id),
+            lambda workspace_id: index_sync.mend_index(self.search, workspace_id),
             lambda workspace_id: memory_watching.pass_over(self.database, workspace_id, patience),
         )
 

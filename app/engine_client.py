@@ -9,7 +9,7 @@ from core.database import Database
 from core.events import APP_ID
 from core.orchestrator.bells import InngestBells
 from core.orchestrator.engine import Engine
-from core.orchestrator.engine_clock import clock_of
+from core.orchestrator.remote_clock import clock_from_settings
 from core.settings import Settings
 
 
@@ -28,6 +28,6 @@ def make_client(settings: Settings) -> inngest.Inngest:
 
 def open_database(settings: Settings, client: inngest.Inngest) -> Database:
     """The database by the attached engine's clock. Raises SchemaError when it is not this release's."""
-    database = Database(settings.sql_url, clock=clock_of(settings), bells=InngestBells(client))
+    database = Database(settings.sql_url, clock=clock_from_settings(settings), bells=InngestBells(client))
     check_schema(database)
     return database

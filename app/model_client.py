@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from core.model import Model
-from core.model_openai import OpenAIModel
+from core.llm.openai_model import OpenAIModel
+from core.llm.port import Model
 from core.settings import Settings
 
 STANDIN_KEY = "offline"

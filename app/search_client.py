@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from core.database import Database
 from core.search.chroma import ChromaIndex
+from core.search.dependencies import SearchDependencies
 from core.search.embedders import best_embedder
 from core.search.index import NoIndex
-from core.search.parts import SearchParts
 from core.settings import Settings
 
 
-def make_search(settings: Settings, database: Database) -> SearchParts:
+def make_search(settings: Settings, database: Database) -> SearchDependencies:
     """Opens nothing: model and index are asked at their first use. Without an address the rows are looked through."""
     index = ChromaIndex(settings.vector_url) if settings.vector_url else NoIndex()
-    return SearchParts(database, best_embedder(), index)
+    return SearchDependencies(database, best_embedder(), index)

@@ -1,4 +1,4 @@
-"""Time, handed in."""
+"""The clock port: the system's time, and a stopped time for tests."""
 
 from __future__ import annotations
 

@@ -13,12 +13,13 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 from sqlalchemy.sql.dml import Delete, Update
 
-from core import crash, prepared, statements
-from core.bells import Bell, Bells, SilentBells
+from core import prepared, statements
 from core.clock import Clock, SystemClock
-from core.connections import Connections
+from core.events import Bell, Bells, SilentBells
 from core.ids import Ids, RandomIds
 from core.prepared import Found
+from core.process import crash
+from core.sql.connections import Connections
 from core.tables import changes, workspaces
 
 _LONG_REST = 1.0

@@ -1,4 +1,4 @@
-"""What can go wrong, said once. Two places translate these: the functions' shell and the web's problems."""
+"""Errors with a meaning. The functions' shell and the web translate them; nobody else does."""
 
 from __future__ import annotations
 

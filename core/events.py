@@ -1,10 +1,15 @@
-"""The events of the agent's functions. They carry ids, never authority; nobody else reads `event.data`."""
+"""The events of the agent's functions, and the bells that ring them.
+
+Events carry ids, never authority, and only this module reads `event.data`. A bell is an event that wakes: the facts
+are in the database, so a lost bell is rung again by the watch.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Protocol, Self
 
 import inngest
 from pydantic import BaseModel, ConfigDict, Field
@@ -13,7 +18,7 @@ APP_ID = "loopwright"
 """The Inngest app of the agent's functions."""
 
 
-class Event(BaseModel):
+class AgentEvent(BaseModel):
     """Base of every event; the class names the event, the fields are its data."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -27,67 +32,67 @@ class Event(BaseModel):
         return cls.model_validate(dict(event.data))
 
 
-class MessageReceived(Event):
+class MessageReceived(AgentEvent):
     name = "message/received"
     message_id: str
 
 
-class MainRequested(Event):
+class MainRequested(AgentEvent):
     name = "message/main.requested"
     turn_id: str
 
 
-class TurnRequested(Event):
+class TurnRequested(AgentEvent):
     name = "turn/requested"
     turn_id: str
 
 
-class TurnFinished(Event):
+class TurnFinished(AgentEvent):
     name = "turn/finished"
     turn_id: str
 
 
-class MessageAnswered(Event):
+class MessageAnswered(AgentEvent):
     name = "message/answered"
     message_id: str
 
 
-class ForgetRequested(Event):
+class ForgetRequested(AgentEvent):
     """A person confirmed on a card that something is forgotten."""
 
     name = "memory/forget.requested"
     card_id: str
 
 
-class GenerationOrdered(Event):
+class GenerationOrdered(AgentEvent):
     name = "generation/ordered"
     order_id: str
 
 
-class GenerationNews(Event):
+class GenerationNews(AgentEvent):
     """The provider called back, or somebody cancelled: whoever waits for the order looks again."""
 
     name = "generation/news.arrived"
     order_id: str
 
 
-class NoticeRequested(Event):
+class NoticeRequested(AgentEvent):
     name = "notice/requested"
     notice_id: str
 
 
-class SearchChanged(Event):
+class SearchChanged(AgentEvent):
     """Entries were put or removed: the index has something to follow."""
 
     name = "search/entries.changed"
 
 
-class WatchRequested(Event):
+class WatchRequested(AgentEvent):
     name = "watch/requested"
     workspace_id: str = ""
 
 
-class SkillQuarantined(Event):
+class SkillQuarantined(AgentEvent):
     """A version of a skill failed too often in a row and serves no longer."""
 
     name = "skill/quarantined"
@@ -95,7 +100,7 @@ class SkillQuarantined(Event):
     version_id: str
 
 
-class SkillReviewRequested(Event):
+class SkillReviewRequested(AgentEvent):
     """Skills are to be reviewed: the one that is named, else every one that serves."""
 
     name = "skill/review.requested"
@@ -141,3 +146,24 @@ class RunFinished(BaseModel):
         status = told.get("status") if isinstance(told, Mapping) else None
         said = {"status": str(status).lower(), "at": datetime.fromtimestamp(event.ts / 1000, UTC)}
         return cls.model_validate({**event.data, **said})
+
+
+@dataclass(frozen=True)
+class Bell:
+    """An event with the id of its cause: the engine answers one id once in 24 hours."""
+
+    event: AgentEvent
+    id: str
+
+
+class Bells(Protocol):
+    """Sends bells. It never raises and never makes a person wait: what is lost, the watch rings again."""
+
+    def ring(self, bell: Bell) -> None: ...
+
+
+class SilentBells:
+    """Rings nothing; for commands that only read, and for tests that look at `Scope.bells`."""
+
+    def ring(self, bell: Bell) -> None:
+        del bell

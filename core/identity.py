@@ -1,4 +1,4 @@
-"""Who speaks: keys, the persons behind them, and what they may do. Only a key's SHA-256 is kept."""
+"""Keys, the persons behind them, and what they may do. Only a key's SHA-256 is stored."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def find_key(database: Database, raw: str) -> Speaker | None:
     return _speaker(database, keys.c.hash == _hash(raw))
 
 
-def is_known(database: Database, raw: str) -> bool:
+def is_known_key(database: Database, raw: str) -> bool:
     """Whether a key was ever made of this secret, be it revoked since: then no other can be made of it."""
     with database.reading_unscoped() as connection:
         return connection.execute(sa.select(keys.c.id).where(keys.c.hash == _hash(raw))).first() is not None

@@ -10,21 +10,21 @@ from datetime import datetime, timedelta
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from core import crash
 from core.database import Database
+from core.process import crash
 from core.tables import leases
 
 
-def take(database: Database, name: str, holder: str, length: timedelta) -> bool:
+def acquire_lease(database: Database, name: str, holder: str, length: timedelta) -> bool:
     """Take or renew a lease; False while another holder's is alive."""
     with database.unscoped() as connection:
-        taken = _take(connection, name, holder, database.clock.now(), length)
+        taken = _acquire(connection, name, holder, database.clock.now(), length)
         crash.point("lease.taken", "before_commit")
     crash.point("lease.taken", "after_commit")
     return taken
 
 
-def _take(connection: Connection, name: str, holder: str, now: datetime, length: timedelta) -> bool:
+def _acquire(connection: Connection, name: str, holder: str, now: datetime, length: timedelta) -> bool:
     held = connection.execute(
         sa.update(leases)
         .where(leases.c.name == name, sa.or_(leases.c.holder == holder, leases.c.until <= now))
@@ -43,7 +43,7 @@ def _take(connection: Connection, name: str, holder: str, now: datetime, length:
     return True
 
 
-def free(database: Database, name: str, holder: str) -> None:
+def release_lease(database: Database, name: str, holder: str) -> None:
     """Give a lease back, if it is still ours."""
     with database.unscoped() as connection:
         connection.execute(sa.delete(leases).where(leases.c.name == name, leases.c.holder == holder))
@@ -52,9 +52,9 @@ def free(database: Database, name: str, holder: str) -> None:
 
 
 @contextmanager
-def held(database: Database, name: str, holder: str, length: timedelta) -> Iterator[bool]:
+def hold_lease(database: Database, name: str, holder: str, length: timedelta) -> Iterator[bool]:
     """Hold a lease during a block and keep it alive; gives False, with nothing held, while another holder's lives."""
-    if not take(database, name, holder, length):
+    if not acquire_lease(database, name, holder, length):
         yield False
         return
     done = threading.Event()
@@ -67,13 +67,13 @@ def held(database: Database, name: str, holder: str, length: timedelta) -> Itera
     finally:
         done.set()
         keeper.join()
-        free(database, name, holder)
+        release_lease(database, name, holder)
 
 
 def _keep_alive(database: Database, name: str, holder: str, length: timedelta, done: threading.Event) -> None:
     while not done.wait(length.total_seconds() / 3):
         try:
-            take(database, name, holder, length)
+            acquire_lease(database, name, holder, length)
         except sa.exc.SQLAlchemyError:
             # A database that is away for a moment: the next beat tries again.
             continue

@@ -15,7 +15,7 @@ from zoneinfo import available_timezones
 from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from core import crash
+from core.process import crash
 
 PREFIX = "LOOPWRIGHT_"
 _DATABASE = re.compile(r"(sqlite|postgres|postgresql)(\+\w+)?://")
@@ -133,7 +133,7 @@ class Settings(BaseSettings):
     sidecar_url: WebAddress = Field("", description="the sidecar as the engine reaches it")
     timezone: str = Field("UTC", description="the zone of a new workspace, by its IANA name")
     clock_url: WebAddress = Field("", description="the engine's test clock, for tests")
-    crash_at: str = Field("", description="where processes kill themselves, for tests; see `core/crash.py`")
+    crash_at: str = Field("", description="where processes kill themselves, for tests; see `core/process/crash.py`")
     otlp_endpoint: WebAddress = Field("", description="where traces are exported to")
     notify_webhook: WebAddress = Field(
         "", description="where notices are posted whose channel has no webhook of its own"

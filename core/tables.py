@@ -1,10 +1,10 @@
-"""Tables of the floor: who may speak, in which workspace, and what changed there."""
+"""The core tables: workspaces, persons, roles, keys, channels, changes, replies, leases."""
 
 from __future__ import annotations
 
 import sqlalchemy as sa
 
-from core.columns import Utc
+from core.sql.columns import Utc
 
 NAMING = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",

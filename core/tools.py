@@ -1,4 +1,4 @@
-"""What a worker can do, as the model sees it and as the ledger runs it."""
+"""The tool protocol: what a call may do, what it is given, and what it answers."""
 
 from __future__ import annotations
 

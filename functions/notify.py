@@ -7,10 +7,10 @@ from collections.abc import Callable
 import httpx
 import inngest
 
-from core import crash
 from core.database import Database
 from core.errors import NotFoundError, UnavailableError
 from core.events import NoticeRequested
+from core.process import crash
 from functions.shell import heard, stepped
 from runtime import notices
 from runtime.notices import Notice

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import inngest
 
 from core.database import Database
-from core.search.parts import SearchParts
+from core.search.dependencies import SearchDependencies
 from core.settings import Settings
 from functions.answer_in_main import answer_in_main
 from functions.forget import forget
@@ -38,7 +38,7 @@ class Parts(Protocol):
     @property
     def review(self) -> ReviewParts: ...
     @property
-    def search(self) -> SearchParts: ...
+    def search(self) -> SearchDependencies: ...
     @property
     def memory(self) -> MemoryParts: ...
     @property

@@ -6,18 +6,18 @@ from collections.abc import Mapping, Sequence
 
 from core.database import Scope
 from core.errors import NotFoundError
-from router.parts import Work
+from router.dependencies import RouteWork
 from workspace import objects
 from workspace.objects import Object
 
 
 class RoutableWorks:
-    """Fills `router.parts.Works` from the workspace's own queries."""
+    """Fills `router.dependencies.Works` from the workspace's own queries."""
 
-    def of_tasks(self, scope: Scope, task_ids: Sequence[str]) -> Mapping[str, Sequence[Work]]:
+    def of_tasks(self, scope: Scope, task_ids: Sequence[str]) -> Mapping[str, Sequence[RouteWork]]:
         return {task_id: [_work(one) for one in objects.of_task(scope, task_id)] for task_id in task_ids}
 
-    def by_ids(self, scope: Scope, object_ids: Sequence[str]) -> Sequence[Work]:
+    def by_ids(self, scope: Scope, object_ids: Sequence[str]) -> Sequence[RouteWork]:
         found = objects.by_ids(scope, list(object_ids))
         return [_work(found[one]) for one in dict.fromkeys(object_ids) if one in found]
 
@@ -31,5 +31,5 @@ class RoutableWorks:
         objects.link(scope, object_id, task_id)
 
 
-def _work(one: Object) -> Work:
-    return Work(one.id, one.kind, one.title)
+def _work(one: Object) -> RouteWork:
+    return RouteWork(one.id, one.kind, one.title)

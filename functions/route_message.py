@@ -12,8 +12,8 @@ from core.database import Database
 from core.events import MessageReceived
 from functions.routable_works import RoutableWorks
 from functions.shell import heard, stepped
-from router import deciding, delivering
-from router.parts import RouterParts
+from router import dispatch, judgement
+from router.dependencies import RouterDependencies
 from runtime.parts import RuntimeParts
 
 
@@ -28,7 +28,7 @@ class Parts(Protocol):
 
 def route_message(client: inngest.Inngest, parts: Parts) -> inngest.Function[str]:
     """Trigger `message/received`. Steps: `pick`, `verdict` (where the model has to judge), `deliver`."""
-    router = RouterParts(parts.database, parts.runtime.model, RoutableWorks(), parts.runtime.lease)
+    router = RouterDependencies(parts.database, parts.runtime.model, RoutableWorks(), parts.runtime.lease)
 
     @client.create_function(
         fn_id="route-message",
@@ -40,12 +40,12 @@ def route_message(client: inngest.Inngest, parts: Parts) -> inngest.Function[str
     def handler(ctx: inngest.ContextSync) -> str:
         rung = heard(MessageReceived, ctx.event)
         where = rung.workspace_id
-        picked = ctx.step.run("pick", stepped(partial(deciding.pick, router, where, rung.message_id)))
+        picked = ctx.step.run("pick", stepped(partial(judgement.pick_message, router, where, rung.message_id)))
         if not isinstance(picked, Mapping):
             return "nothing waits"
         message_id = str(picked["message_id"])
         if not picked["decided"]:
-            ctx.step.run("verdict", stepped(partial(deciding.judge, router, where, message_id, ctx.attempt)))
-        return str(ctx.step.run("deliver", stepped(partial(delivering.deliver, router, where, message_id))))
+            ctx.step.run("verdict", stepped(partial(judgement.judge_message, router, where, message_id, ctx.attempt)))
+        return str(ctx.step.run("deliver", stepped(partial(dispatch.dispatch_message, router, where, message_id))))
 
     return handler

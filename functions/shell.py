@@ -9,10 +9,10 @@ import inngest
 from pydantic import ValidationError
 
 from core.errors import BusyError, LoopwrightError, LostError
-from core.events import Event, RunFailed, RunFinished
+from core.events import AgentEvent, RunFailed, RunFinished
 
 Result = TypeVar("Result")
-Heard = TypeVar("Heard", bound=Event)
+Heard = TypeVar("Heard", bound=AgentEvent)
 Told = TypeVar("Told", RunFailed, RunFinished)
 LOST = "lost"
 """What a step answers when its execution no longer holds the work: the function ends and says nothing."""

@@ -7,15 +7,15 @@ from datetime import timedelta
 import inngest
 
 from core.events import SearchChanged
-from core.search.parts import SearchParts
-from core.search.syncing import sync_pending
+from core.search.dependencies import SearchDependencies
+from core.search.index_sync import sync_pending_index
 from functions.shell import heard, stepped
 
 _QUIET, _LONGEST = timedelta(seconds=1), timedelta(seconds=10)
 _RETRIES = 3
 
 
-def sync_index(client: inngest.Inngest, search: SearchParts) -> inngest.Function[str]:
+def sync_index(client: inngest.Inngest, search: SearchDependencies) -> inngest.Function[str]:
     """Trigger `search/entries.changed`, debounced a second. Step `follow`.
 
     Few retries, for calls that meet nobody, as when the product is started anew: a search finds everything meanwhile,
@@ -30,6 +30,6 @@ def sync_index(client: inngest.Inngest, search: SearchParts) -> inngest.Function
     )
     def handler(ctx: inngest.ContextSync) -> str:
         asked = heard(SearchChanged, ctx.event)
-        return str(ctx.step.run("follow", stepped(lambda: sync_pending(search, asked.workspace_id))))
+        return str(ctx.step.run("follow", stepped(lambda: sync_pending_index(search, asked.workspace_id))))
 
     return handler

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from core import leases
 from core.database import Database
 from core.events import WatchRequested
-from core.heartbeat import beating
+from core.process.heartbeat import keep_beating
 from runtime import watching
 
 log = logging.getLogger(__name__)
@@ -68,9 +68,9 @@ def pass_once(
     """
     place = _Place(database, run_id, length, longest)
     try:
-        if not leases.take(database, _LEASE, run_id, length):
+        if not leases.acquire_lease(database, _LEASE, run_id, length):
             return False
-        with beating("lease-watch", place.pause, place.renew):
+        with keep_beating("lease-watch", place.pause, place.renew):
             for workspace_id, look in itertools.product(database.workspace_ids(), looks):
                 if place.lost.is_set():
                     return False
@@ -88,7 +88,7 @@ class _Place:
     def __init__(self, database: Database, run_id: str, length: timedelta, longest: timedelta) -> None:
         self.pause = length.total_seconds() / 3
         self.lost = threading.Event()
-        self._take: Callable[[], bool] = lambda: leases.take(database, _LEASE, run_id, length)
+        self._take: Callable[[], bool] = lambda: leases.acquire_lease(database, _LEASE, run_id, length)
         self._most = math.ceil(longest.total_seconds() / self.pause)
         self._beats = 0
 
@@ -110,7 +110,7 @@ class _Place:
 
 def _leave(database: Database, run_id: str) -> None:
     try:
-        leases.free(database, _LEASE, run_id)
+        leases.release_lease(database, _LEASE, run_id)
     except sa.exc.SQLAlchemyError:
         log.exception("watch: the lease was not given back; the next run takes it when it is dead")
 

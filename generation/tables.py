@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from core.columns import Money, Utc
+from core.sql.columns import MoneyType, Utc
 from core.tables import metadata, workspace_column
 
 ID = sa.String(64)
@@ -29,10 +29,10 @@ orders = sa.Table(
     sa.Column("base_version", sa.Integer),
     sa.Column("state", sa.String(16), nullable=False),
     sa.Column("progress", sa.Float, nullable=False),
-    sa.Column("quote", Money, nullable=False),
-    sa.Column("most", Money, nullable=False),
+    sa.Column("quote", MoneyType, nullable=False),
+    sa.Column("most", MoneyType, nullable=False),
     sa.Column("claim", sa.String(300)),
-    sa.Column("charge", Money),
+    sa.Column("charge", MoneyType),
     sa.Column("contested", sa.String(16)),
     sa.Column("currency", sa.String(3), nullable=False),
     sa.Column("upstream_id", sa.String(200)),

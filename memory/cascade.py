@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from core.database import Scope
 from core.errors import UnavailableError
-from core.search.embedding import Vector
+from core.search.vectors import Vector
 from memory import candidates, dependencies, facts, readings, receipts, writing
 from memory.affected import Affected, affected
 from memory.facts import Fact, Version

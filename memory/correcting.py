@@ -6,7 +6,7 @@ import base64
 
 from core.database import Scope
 from core.errors import ConflictError, RefusedError
-from core.search.embedding import Vector
+from core.search.vectors import Vector
 from memory import facts, scopes, suppressions, writing
 from memory.facts import Fact
 from memory.fingerprint import fingerprint

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.bells import Bell
 from core.database import Scope
 from core.errors import ConflictError, InvalidError, NotFoundError
-from core.events import ForgetRequested
+from core.events import Bell, ForgetRequested
 from core.search import entries
 from memory import facts, scopes
 from memory.affected import affected
@@ -105,7 +104,7 @@ def hide(scope: Scope, fact: Fact) -> None:
         .where(fact_rows.c.id == fact.id)
         .values(forgotten_at=scope.now, updated_at=scope.now, fingerprint=None)
     )
-    entries.remove(scope, ROOM, fact.id)
+    entries.remove_entry(scope, ROOM, fact.id)
     scope.changed("memory", fact.id)
 
 

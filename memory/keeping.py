@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from core.database import Scope
 from core.errors import InvalidError, NotFoundError
-from core.search.embedding import Vector
+from core.search.vectors import Vector
 from memory import candidates, facts, readings, scopes, writing
 from memory.deciding import Aside, Claim, Confirm, Known, Late, New, Refine, Refuse, Replace, Verdict, decide
 from memory.facts import Fact

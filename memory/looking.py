@@ -27,7 +27,7 @@ def look(parts: MemoryParts, workspace_id: str, run_id: str) -> list[str]:
     While somebody else reads, nothing is read twice: those go on. A model that is away or of no use is no failure:
     the messages stay due, and the watch rings for them.
     """
-    with leases.held(parts.database, f"remember:{workspace_id}"[:64], run_id[:64], _LEASE) as mine:
+    with leases.hold_lease(parts.database, f"remember:{workspace_id}"[:64], run_id[:64], _LEASE) as mine:
         for _ in range(_MOST_QUESTIONS if mine else 0):
             if not _read_due(parts, workspace_id):
                 break

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from core.database import Database
-from core.model import Model
-from core.search.parts import SearchParts
+from core.llm.port import Model
+from core.search.dependencies import SearchDependencies
 
 
 @dataclass(frozen=True)
@@ -16,6 +16,6 @@ class MemoryParts:
 
     database: Database
     model: Model
-    search: SearchParts
+    search: SearchDependencies
     within: float = 2.0
     quiet: timedelta = timedelta(seconds=5)

@@ -7,9 +7,8 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from core.bells import Bell
 from core.database import Scope
-from core.events import MessageAnswered, TurnFinished
+from core.events import Bell, MessageAnswered, TurnFinished
 from memory.tables import readings
 from runtime import messages
 from runtime.messages import Message

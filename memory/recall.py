@@ -11,9 +11,9 @@ import sqlalchemy as sa
 
 from core.database import Database
 from core.errors import LoopwrightError
-from core.search.find import find
-from core.search.parts import SearchParts
-from core.search.where import Where
+from core.search.dependencies import SearchDependencies
+from core.search.index import Where
+from core.search.query import find_hits
 from memory import facts
 from memory.facts import ROOM, Fact
 
@@ -36,7 +36,7 @@ class Recalled:
 
 
 def recall(
-    search: SearchParts,
+    search: SearchDependencies,
     workspace_id: str,
     within: Sequence[str],
     query: str,
@@ -64,9 +64,9 @@ def recall(
     return done[0] if done else Recalled(degraded=True, timed_out=True)
 
 
-def _found(search: SearchParts, where: Where, query: str, limit: int, seconds: float, least: float) -> Recalled:
+def _found(search: SearchDependencies, where: Where, query: str, limit: int, seconds: float, least: float) -> Recalled:
     try:
-        found = find(search, where, query, limit=limit, within=seconds / 2)
+        found = find_hits(search, where, query, limit=limit, within=seconds / 2)
         hits = [hit for hit in found.hits if hit.score >= least]
         known = _known(search.database, where, [hit.id for hit in hits])
     except (LoopwrightError, sa.exc.SQLAlchemyError) as error:

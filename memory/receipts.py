@@ -9,13 +9,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from core.bells import Bell
 from core.database import Database, Scope
 from core.errors import NotFoundError
-from core.events import ForgetRequested
+from core.events import Bell, ForgetRequested
 from core.search import collections
 from core.search.index import EntryKey, IndexAwayError
-from core.search.syncing import sync
+from core.search.index_sync import sync_index
 from core.search.tables import search_entries
 from memory.facts import ROOM
 from memory.parts import MemoryParts
@@ -65,7 +64,7 @@ def check(parts: MemoryParts, workspace_id: str, card_id: str) -> str:
         receipt = get(scope, card_id)
     if receipt.state != "cleared":
         return receipt.state
-    sync(parts.search, workspace_id, within=_LOOK_SECONDS)
+    sync_index(parts.search, workspace_id, within=_LOOK_SECONDS)
     found = {**_in_database(parts.database, workspace_id, receipt), **_in_index(parts, workspace_id, receipt)}
     clean = not any(found.values())
     with parts.database.transaction(workspace_id, "memory.checked") as scope:
@@ -109,7 +108,7 @@ def _in_index(parts: MemoryParts, workspace_id: str, receipt: Receipt) -> dict[s
     """`index_away` where it cannot be asked: then nothing is promised of it yet."""
     mine = [EntryKey(ROOM, fact_id) for fact_id in receipt.fact_ids]
     with parts.database.reading(workspace_id) as scope:
-        names = list(collections.all_of(scope).values())
+        names = list(collections.list_collections(scope).values())
     try:
         left = sum(len(parts.search.index.which_of(name, mine)) for name in names)
     except IndexAwayError:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from core.errors import NotFoundError
-from core.search.parts import SearchParts
+from core.search.dependencies import SearchDependencies
 from core.tools import CallContext, Effect, Tool, ToolResult
 from memory import correcting, dependencies, facts, forgetting, scopes
 from memory.facts import Fact
@@ -17,7 +17,7 @@ from memory.wording import LONGEST, clean
 FactId = Annotated[str, Field(min_length=1, max_length=64)]
 
 
-def memory_tools(search: SearchParts, within: float) -> tuple[Tool, ...]:
+def memory_tools(search: SearchDependencies, within: float) -> tuple[Tool, ...]:
     """Every tool of this room; a recall takes `within` seconds at most."""
     return (Recall(search, within), ProposeCorrection(search), ProposeForget())
 
@@ -44,7 +44,7 @@ class Recall:
     )
     arguments: type[BaseModel] = RecallArguments
 
-    def __init__(self, search: SearchParts, within: float) -> None:
+    def __init__(self, search: SearchDependencies, within: float) -> None:
         self._search = search
         self._within = within
 
@@ -78,7 +78,7 @@ class ProposeCorrection:
     )
     arguments: type[BaseModel] = ProposeCorrectionArguments
 
-    def __init__(self, search: SearchParts) -> None:
+    def __init__(self, search: SearchDependencies) -> None:
         self._search = search
 
     def run(self, call: CallContext, arguments: ProposeCorrectionArguments) -> ToolResult:

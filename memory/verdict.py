@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt, ValidationError, W
 from pydantic_core.core_schema import ValidatorFunctionWrapHandler
 
 from core.errors import InvalidError
-from core.model import Message as Asked
+from core.llm.port import ChatMessage as Asked
 from memory import scopes
 from memory.deciding import Relation, Standing
 from memory.facts import Fact

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from core.database import Scope
 from core.errors import NotFoundError
 from core.search import entries
-from core.search.embedding import Vector
+from core.search.vectors import Vector
 from memory import facts
 from memory.deciding import Standing
 from memory.facts import ROOM, Fact
@@ -56,7 +56,7 @@ def create(scope: Scope, *, within: str, person_id: str, said: Statement, source
         return None
     _insert_version(scope, fact_id, 1, said)
     add_evidence(scope, fact_id, 1, "origin", sources)
-    entries.put(scope, ROOM, fact_id, within, said.text, said.vector)
+    entries.put_entry(scope, ROOM, fact_id, within, said.text, said.vector)
     scope.changed("memory", fact_id)
     return facts.by_ids(scope, [fact_id])[fact_id]
 
@@ -103,7 +103,7 @@ def stand(scope: Scope, fact: Fact, n: int, text: str, vector: Vector) -> None:
         .where(fact_rows.c.id == fact.id)
         .values(version=n, fingerprint=print_of if mine else None, updated_at=scope.now)
     )
-    entries.put(scope, ROOM, fact.id, fact.scope, text, vector)
+    entries.put_entry(scope, ROOM, fact.id, fact.scope, text, vector)
     scope.changed("memory", fact.id)
 
 

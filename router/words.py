@@ -1,4 +1,4 @@
-"""Words of a text, for looking up and comparing goals; no language is preferred."""
+"""Find and compare the keywords of texts; no language is preferred."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LONGEST = 60
 _NOT_TELLING = frozenset(_COMMON.split())
 
 
-def keywords(text: str, most: int = 200) -> list[str]:
+def find_keywords(text: str, most: int = 200) -> list[str]:
     """The telling words of a text in order, lower-case, each once; of a very long one its beginning."""
     found: dict[str, None] = {}
     for word in _WORD.findall(text.lower()):
@@ -34,7 +34,7 @@ def keywords(text: str, most: int = 200) -> list[str]:
     return list(found)[:most]
 
 
-def overlap(one: str, other: str) -> float:
+def word_overlap(one: str, other: str) -> float:
     """The share of telling words that two texts have in common, between 0 and 1."""
-    mine, theirs = set(keywords(one)), set(keywords(other))
+    mine, theirs = set(find_keywords(one)), set(find_keywords(other))
     return len(mine & theirs) / len(mine | theirs) if mine and theirs else 0.0

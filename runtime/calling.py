@@ -8,9 +8,9 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from core import crash
 from core.database import Scope
 from core.errors import BusyError, LoopwrightError, LostError, UnavailableError
+from core.process import crash
 from core.tools import CallContext, Effect, Tool, ToolResult
 from runtime import guard, messages
 from runtime.parts import RuntimeParts

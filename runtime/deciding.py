@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from core import crash
 from core.database import Scope
 from core.errors import LoopwrightError, ModelError
-from core.model import Decision
+from core.llm.port import Decision
+from core.process import crash
 from runtime import cards, inbox, messages, taken_back, tasks
 from runtime.context import build
 from runtime.inbox import Item

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from core.bells import Bell
 from core.database import Scope
-from core.events import MainRequested, TurnRequested
+from core.events import Bell, MainRequested, TurnRequested
 from runtime.parts import RuntimeParts
 from runtime.tables import turns
 from runtime.turns import ledger, rows

@@ -10,7 +10,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Literal, assert_never
 
-from core.amounts import in_words
+from core.amounts import format_amount
 from core.database import Scope
 from core.errors import NotFoundError
 from core.tables import roles
@@ -150,14 +150,16 @@ def _paid(facts: Facts) -> Verdict:
         return NeedsQuote("program", "a program asked for this work, so each paid act is confirmed by a person")
     if facts.overcharge is not None:
         over = facts.overcharge
-        last = f"the last order cost {in_words(over.charge, unit)} where {in_words(over.quote, unit)} was quoted"
+        last = (
+            f"the last order cost {format_amount(over.charge, unit)} where {format_amount(over.quote, unit)} was quoted"
+        )
         if over.contested is not None:
             last += f", and {over.contested} was billed, which is contested"
         return NeedsQuote("overcharge", f"{last}, so the next one is asked about")
     if above := _allowance(facts):
         return above
     if amount > budget.available:
-        needed, left = in_words(amount, unit), in_words(budget.available, unit)
+        needed, left = format_amount(amount, unit), format_amount(budget.available, unit)
         return NeedsQuote("balance", f"needs {needed} but only {left} of the balance is free")
     return Allowed()
 
@@ -169,11 +171,13 @@ def _allowance(facts: Facts) -> NeedsQuote | None:
         outside = _outside(facts.plan, facts)
         return None if outside is None else NeedsQuote("plan", outside)
     if amount > budget.free_per_operation:
-        free = in_words(budget.free_per_operation, unit)
-        return NeedsQuote("operation", f"costs {in_words(amount, unit)}; up to {free} goes without asking")
+        free = format_amount(budget.free_per_operation, unit)
+        return NeedsQuote("operation", f"costs {format_amount(amount, unit)}; up to {free} goes without asking")
     if amount > budget.free_per_day - budget.spent_today:
-        used, free = in_words(budget.spent_today, unit), in_words(budget.free_per_day, unit)
-        return NeedsQuote("day", f"costs {in_words(amount, unit)}; of today's {free} without asking {used} is used")
+        used, free = format_amount(budget.spent_today, unit), format_amount(budget.free_per_day, unit)
+        return NeedsQuote(
+            "day", f"costs {format_amount(amount, unit)}; of today's {free} without asking {used} is used"
+        )
     return None
 
 
@@ -187,8 +191,8 @@ def _outside(plan: Plan, facts: Facts) -> str | None:
         return f"the plan covers {plan.count} orders and {facts.plan_orders} are placed"
     left = max(plan.amount - facts.plan_spent, Decimal(0))
     if facts.amount > left:
-        needed, of_it = in_words(facts.amount, facts.currency), in_words(left, facts.currency)
-        return f"needs {needed} but only {of_it} of the plan's {in_words(plan.amount, facts.currency)} is left"
+        needed, of_it = format_amount(facts.amount, facts.currency), format_amount(left, facts.currency)
+        return f"needs {needed} but only {of_it} of the plan's {format_amount(plan.amount, facts.currency)} is left"
     return None
 
 

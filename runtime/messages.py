@@ -11,10 +11,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from core.bells import Bell
 from core.database import Scope
 from core.errors import ConflictError, InvalidError, NotFoundError
-from core.events import MessageReceived
+from core.events import Bell, MessageReceived
 from runtime import wording
 from runtime.tables import messages
 

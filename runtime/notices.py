@@ -8,10 +8,9 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
-from core.bells import Bell
 from core.database import Scope
 from core.errors import NotFoundError
-from core.events import NoticeRequested
+from core.events import Bell, NoticeRequested
 from runtime.tables import notices
 
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from core.database import Database, Scope
-from core.model import Model
+from core.llm.port import Model
 from core.tools import Tool
 from runtime.sources import OpenOrders, StateSource
 from runtime.told import Memory

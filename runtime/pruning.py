@@ -25,7 +25,7 @@ BATCH = 500
 
 def pass_over(database: Database, workspace_id: str, notices_kept: timedelta = NOTICES_KEPT) -> int:
     """Prune a workspace, at most once an hour whoever asks; answers how many rows went."""
-    if not leases.take(database, f"prune:{workspace_id}"[:64], database.ids.new("prune"), PAUSE):
+    if not leases.acquire_lease(database, f"prune:{workspace_id}"[:64], database.ids.new("prune"), PAUSE):
         return 0
     told = partial(_notices, kept=notices_kept)
     return sum(_all(database, workspace_id, prune) for prune in (_replies, _changes, told))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from core.columns import Money, Utc
+from core.sql.columns import MoneyType, Utc
 from core.tables import metadata, workspace_column
 
 ID = sa.String(64)
@@ -80,7 +80,7 @@ tasks = sa.Table(
     sa.Column("status", sa.String(16), nullable=False),
     sa.Column("reason", sa.Text, nullable=False),
     sa.Column("autonomy", sa.String(16), nullable=False),
-    sa.Column("plan_budget", Money),
+    sa.Column("plan_budget", MoneyType),
     sa.Column("plan_kinds", sa.JSON, nullable=False),
     sa.Column("plan_count", sa.Integer),
     sa.Column("plan_expires_at", Utc),
@@ -301,10 +301,10 @@ budgets = sa.Table(
     metadata,
     sa.Column("workspace_id", sa.String(64), sa.ForeignKey("workspaces.id"), primary_key=True),
     sa.Column("currency", sa.String(3), nullable=False),
-    sa.Column("balance", Money, nullable=False),
-    sa.Column("reserved", Money, nullable=False),
-    sa.Column("free_per_operation", Money, nullable=False),
-    sa.Column("free_per_day", Money, nullable=False),
+    sa.Column("balance", MoneyType, nullable=False),
+    sa.Column("reserved", MoneyType, nullable=False),
+    sa.Column("free_per_operation", MoneyType, nullable=False),
+    sa.Column("free_per_day", MoneyType, nullable=False),
 )
 
 entries = sa.Table(
@@ -313,7 +313,7 @@ entries = sa.Table(
     sa.Column("id", ID, primary_key=True),
     workspace_column(),
     sa.Column("kind", sa.String(16), nullable=False),
-    sa.Column("amount", Money, nullable=False),
+    sa.Column("amount", MoneyType, nullable=False),
     sa.Column("currency", sa.String(3), nullable=False),
     sa.Column("cause", sa.String(200), nullable=False),
     sa.Column("order_id", ID),
@@ -329,8 +329,8 @@ reservations = sa.Table(
     workspace_column(),
     sa.Column("task_id", ID),
     sa.Column("skill_id", ID),
-    sa.Column("amount", Money, nullable=False),
-    sa.Column("charge", Money),
+    sa.Column("amount", MoneyType, nullable=False),
+    sa.Column("charge", MoneyType),
     sa.Column("contested", sa.String(120)),
     sa.Column("state", sa.String(16), nullable=False),
     sa.Column("card_id", ID),

@@ -6,10 +6,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from core.bells import Bell
 from core.database import Scope
 from core.errors import ConflictError, InvalidError
-from core.events import MessageReceived
+from core.events import Bell, MessageReceived
 from runtime import messages, wording
 from runtime.messages import Message, set_state
 from runtime.readers import already_read, reader_of

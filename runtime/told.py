@@ -6,7 +6,7 @@ import threading
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from core.model import Message
+from core.llm.port import ChatMessage
 
 MOST_TURNS = 64
 
@@ -15,7 +15,7 @@ MOST_TURNS = 64
 class Told:
     """One step as a history tells it; `text` is the same as JSON."""
 
-    messages: tuple[Message, ...]
+    messages: tuple[ChatMessage, ...]
     text: str
 
 

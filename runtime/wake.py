@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from core.bells import Bell
 from core.database import Scope
-from core.events import MainRequested, TurnRequested
+from core.events import Bell, MainRequested, TurnRequested
 from runtime import tasks
 from runtime.messages import Message, set_state
 from runtime.tables import turns

@@ -9,10 +9,9 @@ from functools import partial
 
 import sqlalchemy as sa
 
-from core.bells import Bell
 from core.database import Database, Scope
 from core.errors import LoopwrightError
-from core.events import MessageReceived, NoticeRequested
+from core.events import Bell, MessageReceived, NoticeRequested
 from runtime import cards, messages, notices, taken_back
 from runtime.cards import Card
 from runtime.closing import give_up

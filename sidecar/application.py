@@ -8,10 +8,10 @@ import flask
 
 from core.clock import Clock
 from core.errors import LoopwrightError
-from core.orchestrator.door import CALLERS_KEY, SERVE_PATH, EngineDoor
 from core.orchestrator.engine import Engine
 from core.orchestrator.health import add_health
-from core.orchestrator.signature import HEADER, sign
+from core.orchestrator.middleware import CALLERS_KEY, SERVE_PATH, EngineCallMiddleware
+from core.orchestrator.signature import SIGNATURE_HEADER, sign_body
 from sidecar.call import answer, refusal, turned_away
 from sidecar.places import Places
 from sidecar.replies import Reply
@@ -32,7 +32,7 @@ def create_app(shelf: Shelf, engine: Engine, clock: Clock) -> WSGIApplication:
         reply = _reply(skill, stem) if skill is not None else refusal(404, "no_skill", f"there is no skill {stem}")
         response = flask.Response(reply.body, reply.status, dict(reply.headers))
         if (key := flask.request.environ.get(CALLERS_KEY)) is not None:
-            response.headers[HEADER] = sign(key, reply.body, clock.now())
+            response.headers[SIGNATURE_HEADER] = sign_body(key, reply.body, clock.now())
         return response
 
     def _reply(skill: Skill, stem: str) -> Reply:
@@ -57,7 +57,7 @@ def create_app(shelf: Shelf, engine: Engine, clock: Clock) -> WSGIApplication:
     def _busy(skill: Skill) -> Reply:
         return turned_away(skill, flask.request.query_string.decode("latin-1"), flask.request.get_data())
 
-    return EngineDoor(app, engine, clock)
+    return EngineCallMiddleware(app, engine, clock)
 
 
 def _registered(skill: Skill) -> Reply:

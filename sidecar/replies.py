@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 from pydantic import TypeAdapter, ValidationError
 
-from core import strict_json
+from core.llm.text import load_strict_json
 from sidecar.ops import KNOWN, ErrorSaid, Op, moment
 from skills.checks.events import full_id, wrong_event, wrong_invoke
 from skills.manifest import Manifest
@@ -133,7 +133,7 @@ def _json(body: bytes) -> Any:
     """What it says in the one form that everybody reads: UTF-8, and numbers that a float can hold."""
     try:
         text = body.decode("utf-8")
-        return strict_json.loads(text) if text.strip() else None
+        return load_strict_json(text) if text.strip() else None
     except (ValueError, RecursionError) as error:
         raise _Refusal("op", f"the answer is no JSON ({error})") from None
 

@@ -6,7 +6,7 @@ import logging
 import threading
 from contextlib import AbstractContextManager
 
-from core.orchestrator.door import SERVE_PATH
+from core.orchestrator.middleware import SERVE_PATH
 from sidecar.children import Child
 from sidecar.processes import Processes
 from sidecar.seen import Seen, look

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from core.errors import LoopwrightError, NotFoundError
-from core.orchestrator.trace import error_in
+from core.orchestrator.run_facts import unwrap_error
 from sidecar.skill import Skill
 from sidecar.tools import Tools
 from skills import runs
@@ -55,6 +55,6 @@ class Sweep:
         if status is None:
             return
         told: Any = found.get("output")
-        error = error_in(told) if status == "failed" else None
+        error = unwrap_error(told) if status == "failed" else None
         output = told if status == "completed" else None
         skill.runs.ended(run.run_id, status, output=output, error=error, served=not unserved(error))

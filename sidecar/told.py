@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from core.orchestrator.registration import lists
+from core.orchestrator.registration import engine_lists_app
 from sidecar.addressed import addressed
 from sidecar.registering import register
 from sidecar.tools import Tools
@@ -30,7 +30,7 @@ class Told:
         """Raises InvalidError with the engine's reason, RefusedError for our key, or UnavailableError."""
         functions: list[dict[str, Any]] = addressed(version, self._url) if version is not None else []
         with self._lock:
-            if functions or self._told is not None or lists(self._tools.engine, self._app_id):
+            if functions or self._told is not None or engine_lists_app(self._tools.engine, self._app_id):
                 register(
                     self._tools.engine, self._app_id, self._url, functions, version.sha if version is not None else ""
                 )

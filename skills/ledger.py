@@ -9,7 +9,7 @@ from typing import Any
 
 from core.database import Database, Scope
 from core.identity import HOME_WORKSPACE
-from core.orchestrator.run_ids import queued_at
+from core.orchestrator.run_facts import queue_time
 from skills import book, endings, runs, versions
 from skills.runs import Ended
 from skills.unserved import unserved
@@ -65,7 +65,7 @@ def _ended(scope: Scope, end: End, failures: int) -> str:
 
 
 def _entered(scope: Scope, end: End) -> str:
-    began = min(queued_at(end.run_id) or end.at, end.at)
+    began = min(queue_time(end.run_id) or end.at, end.at)
     version, function_id = _meant(scope, end.function, began)
     if version is None:
         return "not ours"

@@ -9,7 +9,7 @@ from decimal import Decimal
 from functools import partial
 from typing import Literal
 
-from core.amounts import in_words
+from core.amounts import format_amount
 from core.database import Scope
 from core.errors import ConflictError, RefusedError
 from core.tables import roles
@@ -66,7 +66,7 @@ def ask(
     raise_to = max(most, spent) + more
     cause = f"{_cause(stem, day)}:{sum(1 for _ in _raised(scope, stem, day))}"
     left = _end_of(day, scope) - scope.now
-    said = partial(in_words, currency=currency)
+    said = partial(format_amount, currency=currency)
     has = f"{stem} has spent {said(spent)} on the model today and asks for up to {said(needs)} more"
     over = {
         "skill": f"it may spend {said(most)} a day",

@@ -7,9 +7,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from core.bells import Bell
 from core.database import Scope
-from core.events import SkillQuarantined
+from core.events import Bell, SkillQuarantined
 from runtime import cards, notices
 from skills import authors, book, former, grants, lifecycle, runs, versions
 from skills.book import Skill

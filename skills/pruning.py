@@ -35,7 +35,7 @@ def pass_over(database: Database, workspace_id: str, kept: timedelta) -> int:
 
     What a review looks at stays, and so does a run that has not ended: it names the version that it goes on with.
     """
-    if not leases.take(database, f"prune-skills:{workspace_id}"[:64], database.ids.new("prune"), PAUSE):
+    if not leases.acquire_lease(database, f"prune-skills:{workspace_id}"[:64], database.ids.new("prune"), PAUSE):
         return 0
     return sum(_all(database, workspace_id, prune, max(kept, WINDOW)) for prune in _PRUNES)
 

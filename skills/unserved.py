@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
-from core.orchestrator.unreached import unreached
+from core.orchestrator.run_facts import was_unreached
 
 OurFault = Literal["busy", "database_away", "process_lost", "state_missing"]
 """The names of the errors with which a sidecar answers when it cannot let the skill answer."""
@@ -14,4 +14,4 @@ _OURS = frozenset(get_args(OurFault))
 
 def unserved(error: Any) -> bool:
     """Of an error that the engine tells; a function can say the same, so ask only of runs that it did not end."""
-    return unreached(error) or (isinstance(error, Mapping) and str(error.get("name")) in _OURS)
+    return was_unreached(error) or (isinstance(error, Mapping) and str(error.get("name")) in _OURS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from core.columns import Utc
+from core.sql.columns import Utc
 from core.tables import metadata, workspace_column
 
 ID = sa.String(64)

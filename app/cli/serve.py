@@ -11,7 +11,7 @@ from app.serving.ask import Ask
 from app.serving.process import begin_logging
 from app.serving.table import PROCESSES, runner
 from app.supervise.parent import die_with_stdin
-from core import crash
+from core.process import crash
 
 
 @click.command()

@@ -6,7 +6,7 @@ from app.doctor.finding import Finding, Verdict
 from core.errors import UnavailableError
 from core.search.chroma import ChromaIndex
 from core.search.embedders import best_embedder
-from core.search.embedding import Embedder
+from core.search.vectors import Embedder
 from core.settings import Settings
 
 _SUBJECT = "search"

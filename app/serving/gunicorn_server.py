@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gunicorn.app.base import BaseApplication
 
 from app.serving.ask import Ask
-from app.supervise.parent import die_with, load_prctl
+from app.supervise.parent import die_with_parent, load_prctl
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
@@ -34,7 +34,7 @@ class Server(BaseApplication):  # type: ignore[misc] # gunicorn ships no types
 
         def post_fork(arbiter: Any, worker: Any) -> None:
             # Else it would hold the port for a second after its arbiter was killed.
-            die_with(arbiter.pid, prctl)
+            die_with_parent(arbiter.pid, prctl)
 
         settings: dict[str, object] = {
             "bind": f"{self._ask.host}:{self._ask.port}",

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from app.serving.ask import Ask
 from app.serving.table import runner
-from core import crash
-from core.log_lines import LogLines
+from core.process import crash
+from core.process.log_format import LogLineFormatter
 from core.settings import load_settings
 
 
@@ -23,7 +23,7 @@ def run_process(name: str, home: Path, port: int) -> None:
 def begin_logging() -> None:
     """Lines with fields on standard error, which a supervisor sends into a file."""
     told = logging.StreamHandler()
-    told.setFormatter(LogLines())
+    told.setFormatter(LogLineFormatter())
     logging.basicConfig(level=logging.INFO, handlers=[told])
     # They log the address of every request; addresses carry keys.
     for name in ("httpx", "httpx2"):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO, Protocol
 
 from app.supervise.forked import Forked, can_fork
-from app.supervise.parent import die_with
+from app.supervise.parent import die_with_parent
 from app.supervise.spec import ProcessSpec
 from app.supervise.state_file import ProcessRow, ProcessState
 
@@ -66,7 +66,7 @@ class Child:
             # Ctrl-C at a terminal reaches the whole group: the supervisor alone decides who stops when. Blocked rather
             # than ignored, since a server that sets a handler of its own would get it after all.
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-            die_with(supervisor, prctl)
+            die_with_parent(supervisor, prctl)
 
         self.started_at = time.monotonic()
         with self._surroundings.log_of(self.spec.name).open("ab") as log:

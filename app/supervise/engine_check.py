@@ -7,8 +7,8 @@ from typing import Any
 import httpx
 
 from core.errors import LoopwrightError, RefusedError
+from core.http_client import http_client_for
 from core.orchestrator.engine import Engine
-from core.orchestrator.http import client_for
 from core.settings import Settings
 
 _SECONDS = 5.0
@@ -19,7 +19,7 @@ _KIND = "X-Inngest-Server-Kind"
 def engine_problems(address: str, settings: Settings) -> list[str]:
     """At most one line: what would keep every process waiting for this engine for good."""
     try:
-        with client_for(address, _SECONDS) as client:
+        with http_client_for(address, _SECONDS) as client:
             answer = client.get(f"{address}/health")
     except httpx.HTTPError as error:
         return [f"engine {address} does not answer ({error}): start it, or leave out --engine to use the embedded one"]

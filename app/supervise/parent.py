@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import threading
 
-from core.parent_death import die_with, load_prctl
+from core.process.parent_death import die_with_parent, load_prctl
 
-__all__ = ["die_with", "die_with_stdin", "load_prctl"]
+__all__ = ["die_with_parent", "die_with_stdin", "load_prctl"]
 
 
 def die_with_stdin() -> None:

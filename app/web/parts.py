@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from core.clock import Clock
 from core.database import Database
-from core.search.parts import SearchParts
+from core.search.dependencies import SearchDependencies
 from core.settings import Settings
 from generation.providers.port import Provider
 from runtime.cards import AnswerHandler
@@ -53,6 +53,6 @@ class WebParts(Protocol):
     @property
     def handlers(self) -> Mapping[str, AnswerHandler]: ...
     @property
-    def search(self) -> SearchParts: ...
+    def search(self) -> SearchDependencies: ...
     @property
     def runs(self) -> RunHistory: ...

@@ -10,12 +10,11 @@ import inngest
 import inngest.flask
 
 from core.clock import Clock
-from core.orchestrator.door import CALLERS_KEY, SERVE_PATH, EngineDoor
 from core.orchestrator.engine import Engine
 from core.orchestrator.health import add_health
-from core.orchestrator.registration import Registration
-from core.orchestrator.sdk_app import SdkApp
-from core.orchestrator.signature import HEADER, sign
+from core.orchestrator.middleware import CALLERS_KEY, SERVE_PATH, EngineCallMiddleware
+from core.orchestrator.registration import Registration, SdkApp
+from core.orchestrator.signature import SIGNATURE_HEADER, sign_body
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -41,14 +40,14 @@ def create_app(
     inngest.flask.serve(app, client, list(functions), serve_origin=url, serve_path=SERVE_PATH)
     add_health(app, registration)
     if not engine.keyed:
-        return EngineDoor(app, engine, clock), registration
+        return EngineCallMiddleware(app, engine, clock), registration
     calls = _calls(client, functions, engine, url, clock)
 
     def by_method(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         checked = environ["REQUEST_METHOD"] == "POST" and CALLERS_KEY in environ
         return (calls if checked else app)(environ, start_response)
 
-    return EngineDoor(by_method, engine, clock), registration
+    return EngineCallMiddleware(by_method, engine, clock), registration
 
 
 def _calls(
@@ -70,7 +69,9 @@ def _calls(
 
     @app.after_request
     def signed(response: flask.Response) -> flask.Response:
-        response.headers[HEADER] = sign(flask.request.environ[CALLERS_KEY], response.get_data(), clock.now())
+        response.headers[SIGNATURE_HEADER] = sign_body(
+            flask.request.environ[CALLERS_KEY], response.get_data(), clock.now()
+        )
         response.headers["X-Inngest-Expected-Server-Kind"] = "cloud"
         return response
 

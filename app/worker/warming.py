@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 
-from core.model import Model
+from core.llm.port import Model
 from router.language import language_of
 
 

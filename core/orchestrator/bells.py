@@ -1,4 +1,4 @@
-"""Bells rung through the SDK, away from whoever waits."""
+"""Send bells through the SDK in a thread, so that nobody waits for them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import threading
 
 import inngest
 
-from core import crash
-from core.bells import Bell
+from core.events import Bell
+from core.process import crash
 
 log = logging.getLogger(__name__)
 _MOST_WAITING = 10_000

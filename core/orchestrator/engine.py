@@ -1,4 +1,4 @@
-"""The attached engine: where it is, how we show who we are, and how its answers become our errors."""
+"""The attached engine: its addresses, our keys, and its answers as our errors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from urllib.parse import quote
 import httpx
 
 from core.errors import InvalidError, NotFoundError, RefusedError, UnavailableError
-from core.orchestrator.http import client_for
+from core.http_client import http_client_for
 from core.settings import Settings
 
 _PREFIX = re.compile(r"^signkey-\w+-")
@@ -28,7 +28,7 @@ def bare_key(signing_key: str) -> str:
     return _PREFIX.sub("", signing_key)
 
 
-def bearer(signing_key: str) -> str:
+def bearer_of_key(signing_key: str) -> str:
     """What proves a signing key to the engine without showing it; raises ValueError when the key is no hex.
 
     Only the key's secret part is hashed: a prefix stays before it, and tells Inngest's cloud the environment.
@@ -71,7 +71,7 @@ class Engine:
 
     @cached_property
     def _client(self) -> httpx.Client:
-        return client_for(self.api_url, self.timeout_seconds)
+        return http_client_for(self.api_url, self.timeout_seconds)
 
     @property
     def keyed(self) -> bool:
@@ -107,7 +107,7 @@ class Engine:
     def _once(
         self, method: str, url: str, params: Mapping[str, Any] | None, body: object, key: str | None
     ) -> httpx.Response:
-        headers = {"authorization": bearer(key)} if key else {}
+        headers = {"authorization": bearer_of_key(key)} if key else {}
         if self.environment:
             headers["x-inngest-env"] = self.environment
         content: dict[str, Any] = {} if body is None else {"json": body}
@@ -121,7 +121,7 @@ class Engine:
         status = response.status_code
         if status < 400:
             return _json(response)
-        said = _said(response)
+        said = _stated_error(response)
         match status:
             case 404 | 410:
                 raise NotFoundError(f"the engine knows nothing there: {said}")
@@ -144,7 +144,7 @@ def _json(response: httpx.Response) -> Any:
         raise UnavailableError(f"{response.request.method} {response.request.url.path} gave no JSON") from None
 
 
-def _said(response: httpx.Response) -> str:
+def _stated_error(response: httpx.Response) -> str:
     try:
         body = response.json()
     except ValueError:

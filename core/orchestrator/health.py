@@ -1,4 +1,4 @@
-"""The two open addresses of a process that serves functions."""
+"""The health and readiness addresses of a process that serves functions."""
 
 from __future__ import annotations
 

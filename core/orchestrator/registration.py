@@ -1,4 +1,4 @@
-"""Keeps the apps of this process known to the engine."""
+"""Keep the apps of this process registered with the engine."""
 
 from __future__ import annotations
 
@@ -9,9 +9,15 @@ from collections.abc import Callable, Sequence
 from typing import Literal, Protocol
 from urllib.parse import quote
 
+import httpx
+
+from core.clock import Clock
 from core.errors import InvalidError, LoopwrightError, NotFoundError, RefusedError, UnavailableError
 from core.events import WatchRequested
+from core.http_client import http_client_for
 from core.orchestrator.engine import Engine
+from core.orchestrator.middleware import SERVE_PATH
+from core.orchestrator.signature import SIGNATURE_HEADER, sign_body
 
 _log = logging.getLogger(__name__)
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 5.0
@@ -34,7 +40,7 @@ class App(Protocol):
         ...
 
 
-def lists(engine: Engine, app_id: str) -> bool:
+def engine_lists_app(engine: Engine, app_id: str) -> bool:
     """Whether the engine knows functions of this app; raises UnavailableError."""
     try:
         # Some engines answer from a cache for some seconds; the query makes the address a new one.
@@ -122,7 +128,7 @@ class Registration:
         def listed() -> bool:
             nonlocal found
             try:
-                return lists(self._engine, app.app_id)
+                return engine_lists_app(self._engine, app.app_id)
             except UnavailableError:
                 found = "unanswered"
                 raise
@@ -169,3 +175,42 @@ class Registration:
             _log.info("registration: every app is known to the engine at %s", self._engine.api_url)
         self._troubled = False
         self._problems = {}
+
+
+class SdkApp:
+    """`register` asks the SDK at `url` to tell the engine its functions."""
+
+    def __init__(self, app_id: str, url: str, engine: Engine, clock: Clock) -> None:
+        self._app_id = app_id
+        self._url = url.rstrip("/") + SERVE_PATH
+        self._engine = engine
+        self._clock = clock
+        self._told = False
+        # Behind this call the SDK makes one of its own to the engine.
+        self._client = http_client_for(self._url, engine.timeout_seconds + 5)
+
+    @property
+    def app_id(self) -> str:
+        return self._app_id
+
+    @property
+    def pending(self) -> bool:
+        return not self._told
+
+    def register(self) -> None:
+        keys = self._engine.signing_keys
+        headers = {SIGNATURE_HEADER: sign_body(keys[0], b"", self._clock.now())} if keys else {}
+        try:
+            response = self._client.put(self._url, headers=headers)
+            answer = response.json()
+        except (httpx.HTTPError, ValueError) as error:
+            raise UnavailableError(f"our own address {self._url} does not answer ({type(error).__name__})") from None
+        # The status is 200 even when the engine refused.
+        if isinstance(answer, dict) and answer.get("ok") is True:
+            self._told = True
+            return
+        said = (answer.get("error") or answer.get("message")) if isinstance(answer, dict) else None
+        problem = f"{self._app_id} is not registered: {said or response.status_code}"
+        if response.status_code >= 500 or (isinstance(answer, dict) and answer.get("status", 0) in {401, 403, 503}):
+            raise UnavailableError(problem)
+        raise InvalidError(problem)

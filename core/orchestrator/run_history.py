@@ -1,4 +1,4 @@
-"""What ran: the history of whichever engine is attached, read over its public API."""
+"""Read runs from the attached engine's public API."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from core.errors import InvalidError, NotFoundError, UnavailableError
 from core.orchestrator.engine import Engine
-from core.orchestrator.trace import Step, error_in, plain, steps_of
+from core.orchestrator.run_facts import TraceStep, read_steps, unwrap_error, unwrap_output
 
 STATUSES = ("queued", "running", "completed", "failed", "cancelled")
 _LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
@@ -23,7 +23,7 @@ _ENDED = {"completed", "failed", "cancelled"}
 
 
 @dataclass(frozen=True)
-class Run:
+class EngineRun:
     """One run; `status` is one of `STATUSES`, times are RFC 3339 as the engine wrote them."""
 
     id: str
@@ -35,20 +35,20 @@ class Run:
 
 
 @dataclass(frozen=True)
-class RunDetail(Run):
+class RunDetail(EngineRun):
     """A run with what came in, what came out, and its steps in the order they began."""
 
     event: Any
     output: Any
     error: Any
-    steps: tuple[Step, ...]
+    steps: tuple[TraceStep, ...]
 
 
 @dataclass(frozen=True)
 class RunPage:
     """Runs, newest first; `next` continues the list."""
 
-    items: tuple[Run, ...]
+    items: tuple[EngineRun, ...]
     next: str | None
 
 
@@ -129,9 +129,9 @@ class RunHistory:
         return RunDetail(
             **asdict(run),
             event=_event(root) or self._first_event(facts),
-            output=None if failed or run.status not in _ENDED else plain(raw),
-            error=(error_in(raw) or error_in(root.get("output"))) if failed else None,
-            steps=steps_of(root),
+            output=None if failed or run.status not in _ENDED else unwrap_output(raw),
+            error=(unwrap_error(raw) or unwrap_error(root.get("output"))) if failed else None,
+            steps=read_steps(root),
         )
 
     def _list(self, path: str, since: str | None, cursor: str | None, limit: int) -> Mapping[str, Any]:
@@ -151,7 +151,7 @@ class RunHistory:
             return {}
         return found if isinstance(found, dict) else {}
 
-    def _hydrated(self, run: Run) -> Run:
+    def _hydrated(self, run: EngineRun) -> EngineRun:
         if run.status in _ENDED and run.ended_at:
             return run
         try:
@@ -159,7 +159,7 @@ class RunHistory:
         except NotFoundError:
             return run
 
-    def _summary(self, run_id: str) -> Run:
+    def _summary(self, run_id: str) -> EngineRun:
         return _run(self._data(f"/v2/runs/{run_id}"))
 
     def _trace(self, run_id: str) -> Mapping[str, Any]:
@@ -199,7 +199,7 @@ def _function(name: str | None) -> tuple[str | None, str | None]:
     return app or None, fn_id or None
 
 
-def _runs_in(found: Mapping[str, Any]) -> Sequence[Run]:
+def _runs_in(found: Mapping[str, Any]) -> Sequence[EngineRun]:
     items = found.get("data")
     return [_run(item) for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
@@ -212,10 +212,10 @@ def _next(found: Mapping[str, Any]) -> str | None:
     return str(cursor) if cursor else None
 
 
-def _run(item: Mapping[str, Any]) -> Run:
+def _run(item: Mapping[str, Any]) -> EngineRun:
     app = str((item.get("app") or {}).get("id") or "")
     function = str((item.get("function") or {}).get("id") or "")
-    return Run(
+    return EngineRun(
         id=str(item["id"]),
         app=app,
         function=function.removeprefix(f"{app}-") if app else function,
@@ -225,14 +225,14 @@ def _run(item: Mapping[str, Any]) -> Run:
     )
 
 
-def _merged(run: Run, facts: Mapping[str, Any]) -> Run:
+def _merged(run: EngineRun, facts: Mapping[str, Any]) -> EngineRun:
     """The list's names with the status and the end that the run itself tells."""
     ended_at = facts.get("ended_at") or run.ended_at
     status = _status(facts.get("status")) or run.status
     if status == "running" and run.started_at is None and run.status == "queued":
         status = "queued"
     started_at = run.started_at or (facts.get("run_started_at") if status != "queued" else None)
-    return Run(run.id, run.app, run.function, status, started_at, ended_at if status in _ENDED else None)
+    return EngineRun(run.id, run.app, run.function, status, started_at, ended_at if status in _ENDED else None)
 
 
 def _status(value: object) -> str | None:

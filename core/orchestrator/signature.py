@@ -1,4 +1,4 @@
-"""Signatures on calls between an engine and the functions it calls."""
+"""Sign and verify calls between an engine and the functions that it calls."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import jcs
 
 from core.orchestrator.engine import bare_key
 
-HEADER = "x-inngest-signature"
+SIGNATURE_HEADER = "x-inngest-signature"
 MAX_AGE = timedelta(seconds=300)
 _MOST_DIGITS = 16
 # Characters that sort otherwise in UTF-16.
@@ -22,13 +22,13 @@ _BEYOND = re.compile("[\U00010000-\U0010ffff]")
 _FORM = re.compile(r"t=([0-9]{1,12})&s=([0-9a-f]{64})")
 
 
-def sign(key: str, signed: bytes, at: datetime) -> str:
+def sign_body(key: str, signed: bytes, at: datetime) -> str:
     """The header's value over a body in canonical form, or over the raw bytes of an answer."""
     moment = str(int(at.timestamp()))
     return f"t={moment}&s={_digest(key, signed, moment)}"
 
 
-def canonical(body: bytes) -> bytes:
+def canonical_body(body: bytes) -> bytes:
     """The form that is signed: RFC 8785, and nothing for an empty body. Raises ValueError for what has none."""
     if not body:
         return b""
@@ -61,7 +61,7 @@ def _slowly(value: Any) -> bytes:
     return form
 
 
-def key_of(keys: Iterable[str], body: bytes, header: str, now: datetime) -> str | None:
+def find_signing_key(keys: Iterable[str], body: bytes, header: str, now: datetime) -> str | None:
     """Which of the keys signed this body at most five minutes before or after `now`; None when none did.
 
     The same call may come twice within that time: a step that runs twice finds its own row.
@@ -73,13 +73,13 @@ def key_of(keys: Iterable[str], body: bytes, header: str, now: datetime) -> str 
     if abs(now.timestamp() - int(moment)) > MAX_AGE.total_seconds():
         return None
     try:
-        signed = canonical(body)
+        signed = canonical_body(body)
     except (ValueError, OverflowError, RecursionError):
         return None
     return next((key for key in keys if hmac.compare_digest(_digest(key, signed, moment), given)), None)
 
 
-def off_by(header: str, now: datetime) -> timedelta | None:
+def clock_difference(header: str, now: datetime) -> timedelta | None:
     """How far from `now` a header says that it was made, where that is too far; negative for before."""
     found = _FORM.fullmatch(header)
     if found is None:

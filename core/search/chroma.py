@@ -1,6 +1,7 @@
-"""The index on a Chroma server, over its HTTP API.
+"""The vector index on a Chroma server, over its HTTP API.
 
-Its own client is left out: it would cost each process that searches 76 MB and most of a second, and reports usage.
+Chroma's own client is not used: it would cost each process that searches 76 MB and most of a second, and it reports
+usage.
 """
 
 from __future__ import annotations
@@ -14,9 +15,8 @@ from urllib.parse import quote
 import httpx
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from core.orchestrator.http import client_for
-from core.search.index import EntryKey, IndexAwayError, IndexBrokenError, IndexLostError, Item
-from core.search.where import Where
+from core.http_client import http_client_for
+from core.search.index import EntryKey, IndexAwayError, IndexBrokenError, IndexItem, IndexLostError, Where
 
 _PATH = "/api/v2/tenants/default_tenant/databases/default_database/collections"
 _SECONDS = 5.0
@@ -73,7 +73,7 @@ class ChromaIndex:
             raise IndexLostError(f"the index at {self._url} has no {collection}")
         return [one.id for one in self._read(_NEAR, answer).metadatas[0]]
 
-    def put(self, collection: str, workspace_id: str, items: Sequence[Item]) -> None:
+    def put(self, collection: str, workspace_id: str, items: Sequence[IndexItem]) -> None:
         if not items:
             return
         asked = {
@@ -131,7 +131,7 @@ class ChromaIndex:
 
     @cached_property
     def _client(self) -> httpx.Client:
-        return client_for(self._url, _SECONDS)
+        return http_client_for(self._url, _SECONDS)
 
     def _make(self, collection: str) -> None:
         if collection not in self._ids:

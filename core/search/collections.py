@@ -1,4 +1,4 @@
-"""Which collections of the index belong to a workspace: one for each model that ever embedded its entries."""
+"""The collections of a workspace in the index: one for each model that embedded its entries."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from core.database import Scope
-from core.search.embedding import Embedder
 from core.search.tables import search_collections
+from core.search.vectors import Embedder
 
 
 @dataclass(frozen=True)
-class Collection:
+class IndexCollection:
     """A collection by its name in the index, and when it was last compared with the entries, one by one."""
 
     name: str
@@ -20,13 +20,13 @@ class Collection:
     compared_at: datetime | None
 
 
-def of_model(scope: Scope, model: str) -> Collection | None:
+def find_collection(scope: Scope, model: str) -> IndexCollection | None:
     """A model's collection; None before anything was indexed."""
     found = scope.first(scope.select(search_collections).where(search_collections.c.model == model))
-    return None if found is None else Collection(found.name, found.made_at, found.compared_at)
+    return None if found is None else IndexCollection(found.name, found.made_at, found.compared_at)
 
 
-def ensure(scope: Scope, embedder: Embedder) -> str:
+def ensure_collection(scope: Scope, embedder: Embedder) -> str:
     """The name of the embedder's collection, made up when there is none.
 
     It carries an id of its own: several databases may share a server.
@@ -35,20 +35,20 @@ def ensure(scope: Scope, embedder: Embedder) -> str:
     name = f"{scope.ids.new('loopwright')}-{model}-{embedder.dim}"
     if scope.insert_new(search_collections, model=embedder.id, name=name, made_at=scope.now):
         return name
-    return all_of(scope)[embedder.id]
+    return list_collections(scope)[embedder.id]
 
 
-def all_of(scope: Scope) -> dict[str, str]:
+def list_collections(scope: Scope) -> dict[str, str]:
     """The name of each model's collection."""
     rows = scope.rows(scope.select(search_collections).order_by(search_collections.c.model))
     return {row.model: row.name for row in rows}
 
 
-def forget(scope: Scope, model: str) -> None:
+def forget_collection(scope: Scope, model: str) -> None:
     """The model's collection is gone, or not to be used again."""
     scope.change(scope.delete(search_collections).where(search_collections.c.model == model))
 
 
-def compared(scope: Scope, model: str, at: datetime) -> None:
+def record_comparison(scope: Scope, model: str, at: datetime) -> None:
     """Note when a collection was last compared with the entries, one by one."""
     scope.change(scope.update(search_collections).where(search_collections.c.model == model).values(compared_at=at))

@@ -1,19 +1,18 @@
-"""What can be found: put and removed inside the transaction that changes the thing itself."""
+"""Put and remove searchable entries, inside the transaction that changes the thing itself."""
 
 from __future__ import annotations
 
 import sqlalchemy as sa
 
-from core.bells import Bell
 from core.database import Scope
-from core.events import SearchChanged
+from core.events import Bell, SearchChanged
 from core.search import collections
-from core.search.embedding import Vector
-from core.search.folding import folded
 from core.search.tables import search_entries
+from core.search.vectors import Vector
+from core.search.words import fold_text
 
 
-def put(scope: Scope, room: str, entry_id: str, scope_name: str, text: str, vector: Vector) -> None:
+def put_entry(scope: Scope, room: str, entry_id: str, scope_name: str, text: str, vector: Vector) -> None:
     """Make a text findable, or what stands under its id another one; at once, the index follows.
 
     `vector` is the text's own, made before the transaction. `scope_name` is what a search must name to find it.
@@ -23,7 +22,7 @@ def put(scope: Scope, room: str, entry_id: str, scope_name: str, text: str, vect
     values = {
         "scope": scope_name,
         "text": text,
-        "folded": folded(text),
+        "folded": fold_text(text),
         "model": vector.model,
         "vector": vector.data,
         "stamp": scope.ids.new("entry"),
@@ -38,9 +37,9 @@ def put(scope: Scope, room: str, entry_id: str, scope_name: str, text: str, vect
     _ring(scope, values["stamp"])
 
 
-def remove(scope: Scope, room: str, entry_id: str) -> bool:
+def remove_entry(scope: Scope, room: str, entry_id: str) -> bool:
     """Take an entry away: its text and vector at once, its row when the index has let it go. False: there is none."""
-    if not collections.all_of(scope):
+    if not collections.list_collections(scope):
         # No index ever held anything of this workspace.
         mine = sa.and_(search_entries.c.room == room, search_entries.c.id == entry_id)
         return scope.change(scope.delete(search_entries).where(mine)) == 1

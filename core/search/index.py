@@ -1,4 +1,4 @@
-"""The port to a vector index. It may be lost at any time: everything in it stands in the database."""
+"""The port to a vector index. It may be lost at any time: everything in it is in the database too."""
 
 from __future__ import annotations
 
@@ -7,7 +7,23 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from core.errors import UnavailableError
-from core.search.where import Where
+
+
+@dataclass(frozen=True)
+class Where:
+    """One room's entries in one workspace, as far as they are of one of `scopes`.
+
+    A search without a scope cannot be written: an empty workspace, room or list raises ValueError.
+    """
+
+    workspace_id: str
+    room: str
+    scopes: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        empty = [name for name in ("workspace_id", "room", "scopes") if not getattr(self, name)]
+        if empty or not all(self.scopes):
+            raise ValueError(f"a search needs {' and '.join(empty) or 'scopes that are not empty'}")
 
 
 class IndexAwayError(UnavailableError):
@@ -29,7 +45,7 @@ class IndexBrokenError(IndexAwayError):
 
 
 @dataclass(frozen=True)
-class Item:
+class IndexItem:
     """One entry as the index holds it: no text, only what leads to the row."""
 
     room: str
@@ -45,7 +61,7 @@ class EntryKey:
     id: str
 
 
-class Index(Protocol):
+class VectorIndex(Protocol):
     """Collections of vectors by name, one a workspace and model. Every method raises IndexAwayError.
 
     A collection that is not there is an empty one, and `put` makes it. Limits of time are in seconds.
@@ -54,7 +70,7 @@ class Index(Protocol):
     def near(self, collection: str, where: Where, vector: bytes, count: int, within: float) -> list[str]:
         """The ids of the nearest entries inside `where`, nearest first; IndexLostError when there is no collection."""
 
-    def put(self, collection: str, workspace_id: str, items: Sequence[Item]) -> None:
+    def put(self, collection: str, workspace_id: str, items: Sequence[IndexItem]) -> None:
         """Add items, or replace those of the same room and id."""
 
     def remove(self, collection: str, keys: Sequence[EntryKey]) -> None:
@@ -79,29 +95,29 @@ class NoIndex:
     """Where none is configured: away at every question."""
 
     def near(self, collection: str, where: Where, vector: bytes, count: int, within: float) -> list[str]:
-        raise _none()
+        raise _not_configured()
 
-    def put(self, collection: str, workspace_id: str, items: Sequence[Item]) -> None:
-        raise _none()
+    def put(self, collection: str, workspace_id: str, items: Sequence[IndexItem]) -> None:
+        raise _not_configured()
 
     def remove(self, collection: str, keys: Sequence[EntryKey]) -> None:
-        raise _none()
+        raise _not_configured()
 
     def count(self, collection: str) -> int:
-        raise _none()
+        raise _not_configured()
 
     def which_of(self, collection: str, keys: Sequence[EntryKey]) -> set[EntryKey]:
-        raise _none()
+        raise _not_configured()
 
     def stamps(self, collection: str) -> Mapping[EntryKey, str]:
-        raise _none()
+        raise _not_configured()
 
     def drop(self, collection: str) -> None:
-        raise _none()
+        raise _not_configured()
 
     def alive(self) -> bool:
         return False
 
 
-def _none() -> IndexAwayError:
+def _not_configured() -> IndexAwayError:
     return IndexAwayError("no index is configured: set LOOPWRIGHT_VECTOR_URL to a Chroma server, or use loopwright up")

@@ -1,10 +1,10 @@
-"""The table of what can be found. It is the truth: the index is built from it, and can be built again."""
+"""The search tables. The entries are the truth: the index can always be built from them."""
 
 from __future__ import annotations
 
 import sqlalchemy as sa
 
-from core.columns import Utc
+from core.sql.columns import Utc
 from core.tables import metadata, workspace_column
 
 search_entries = sa.Table(

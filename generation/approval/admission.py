@@ -5,10 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 from decimal import Decimal
 
-from core.bells import Bell
 from core.database import Scope
 from core.errors import ConflictError
-from core.events import GenerationOrdered
+from core.events import Bell, GenerationOrdered
 from generation.orders.draft import OrderDraft
 from generation.orders.order import Order, find_order_by_key, get_order
 from generation.orders.states import OrderState

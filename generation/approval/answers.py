@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from decimal import Decimal
 
-from core.amounts import in_words
+from core.amounts import format_amount
 from core.database import Scope
 from core.errors import ConflictError, RefusedError
 from core.tables import roles
@@ -87,7 +87,7 @@ def _have_works_moved(scope: Scope, drafts: list[OrderDraft], version_of: Versio
 def _add_credit(scope: Scope, card: Card, missing: Decimal, budget: credits.Budget) -> None:
     if _answering_role(scope, card) != "owner":
         raise RefusedError(
-            f"{in_words(missing, budget.currency)} are missing, and only an owner of the workspace adds credit; "
+            f"{format_amount(missing, budget.currency)} are missing, and only an owner of the workspace adds credit; "
             "answer again when that is done"
         )
     credits.grant(scope, missing, f"{card.id}:raise")
@@ -134,7 +134,7 @@ def _wait_for_orders(scope: Scope, card: Card) -> None:
 
 
 def _ask_for_credit(scope: Scope, card: Card, drafts: list[OrderDraft], budget: credits.Budget) -> None:
-    approved, free = (in_words(one, budget.currency) for one in (quotes.total_price(drafts), budget.available))
+    approved, free = (format_amount(one, budget.currency) for one in (quotes.total_price(drafts), budget.available))
     limit = open_money_card(
         scope,
         "limit",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
-from core.amounts import in_words
+from core.amounts import format_amount
 from core.database import Scope
 from generation.approval.card import open_money_card
 from generation.orders.billing import max_charge
@@ -44,7 +44,7 @@ def ask_at_new_price(scope: Scope, hold: OrderLease, order: Order, price: Curren
     A task that waits for the order waits for the card instead: no inference is needed to learn of it. A task that has
     ended meanwhile is asked nothing.
     """
-    agreed, asked = in_words(order.quote, order.currency), in_words(price.amount, price.currency)
+    agreed, asked = format_amount(order.quote, order.currency), format_amount(price.amount, price.currency)
     reason = f"{PRICE_CHANGED}: {agreed} was agreed, {asked} is asked now"
     # The task's row before the order's: a stop closes the cards that it finds, so none may be opened after it.
     asks = order.task_id is not None and tasks.lock(scope, order.task_id).status not in tasks.ENDED

@@ -7,7 +7,7 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
-from core.amounts import in_words
+from core.amounts import format_amount
 from core.errors import RefusedError
 from generation.orders.draft import OrderDraft
 from generation.orders.request import digest_of
@@ -65,4 +65,4 @@ def describe_drafts(drafts: Sequence[OrderDraft]) -> str:
     for draft in drafts:
         counts[draft.kind] = counts.get(draft.kind, 0) + 1
     parts = [f"{count} {_KIND_NAMES[kind]}{'s' if count > 1 else ''}" for kind, count in counts.items()]
-    return f"{' and '.join(parts)} for {in_words(total_price(drafts), drafts[0].currency)}"
+    return f"{' and '.join(parts)} for {format_amount(total_price(drafts), drafts[0].currency)}"

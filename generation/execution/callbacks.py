@@ -8,10 +8,9 @@ from collections.abc import Mapping
 
 import sqlalchemy as sa
 
-from core.bells import Bell
 from core.database import Database, Scope
 from core.errors import InvalidError, NotFoundError
-from core.events import GenerationNews
+from core.events import Bell, GenerationNews
 from generation.dependencies import CallbackDependencies
 from generation.execution.dispute import dispute_end
 from generation.execution.poll import advance_order

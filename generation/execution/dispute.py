@@ -13,9 +13,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from core.bells import Bell
 from core.database import Scope
-from core.events import GenerationOrdered
+from core.events import Bell, GenerationOrdered
 from generation.orders.order import Order
 from generation.orders.states import CORRECTABLE_STATES, OrderState
 from generation.tables import orders

@@ -6,9 +6,9 @@ import logging
 from datetime import timedelta
 from typing import Any, assert_never
 
-from core import crash
 from core.database import Scope
 from core.errors import UnavailableError
+from core.process import crash
 from generation.dependencies import GenerationDependencies
 from generation.execution.dispute import close_dispute, correct_end, count_unknown_job
 from generation.execution.progress import OrderProgress, progress_of, read_progress

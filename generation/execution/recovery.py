@@ -7,9 +7,8 @@ from functools import partial
 
 import sqlalchemy as sa
 
-from core.bells import Bell
 from core.database import Database, Scope
-from core.events import GenerationNews, GenerationOrdered
+from core.events import Bell, GenerationNews, GenerationOrdered
 from generation.execution.progress import compute_pause
 from generation.orders.order import Order, get_order, order_of
 from generation.orders.states import OPEN_ORDER_STATES, OrderState

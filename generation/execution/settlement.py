@@ -13,9 +13,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from core import crash
 from core.database import Scope
 from core.errors import InvalidError, NotFoundError, RefusedError, UnavailableError
+from core.process import crash
 from generation.dependencies import FileOutput, GenerationDependencies, StoredBytes
 from generation.execution import media_probe
 from generation.execution.progress import OrderProgress, read_progress

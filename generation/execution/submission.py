@@ -6,11 +6,10 @@ import logging
 from collections.abc import Mapping
 from datetime import timedelta
 
-from core import crash
-from core.bells import Bell
 from core.database import Scope
 from core.errors import InvalidError, LostError, NotFoundError, RefusedError, UnavailableError, UnclearError
-from core.events import GenerationOrdered
+from core.events import Bell, GenerationOrdered
+from core.process import crash
 from generation.approval.price_change import CurrentPrice, ask_at_new_price, read_current_price
 from generation.dependencies import GenerationDependencies
 from generation.execution.dispute import correct_end, dispute_end

@@ -11,7 +11,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import assert_never
 
-from core.amounts import in_words
+from core.amounts import format_amount
 from generation.orders.states import OrderState
 from generation.providers.port import JobNews
 
@@ -99,7 +99,7 @@ def describe_contest(title: str, provider: str, claim: str, agreed: AgreedPrice,
     if billed.contested is None:
         return ""
     unit, charged = agreed.currency, Decimal(0) if billed.charge is None else billed.charge
-    quoted, booked = in_words(agreed.quote, unit), in_words(charged, unit)
+    quoted, booked = format_amount(agreed.quote, unit), format_amount(charged, unit)
     start = f"{title!r} was quoted at {quoted}. {provider} billed {describe_claim(claim)}, and {booked} "
     ruled = (agreed.most,) if billed.contested is Contest.ABOVE_MOST else (agreed.quote, None)
     match billed.contested:

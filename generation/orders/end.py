@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 
-from core.bells import Bell
 from core.database import Scope
-from core.events import GenerationNews
+from core.events import Bell, GenerationNews
 from generation.orders.billing import compute_bill, describe_claim, describe_contest
 from generation.orders.lease import OrderLease
 from generation.orders.order import Order, get_order, list_open_order_ids

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from core import crash
 from core.clock import Clock
 from core.errors import InvalidError, UnavailableError
+from core.process import crash
 from generation.providers.port import Offer, Provider
 
 FRESH_FOR = timedelta(seconds=60)

@@ -10,7 +10,7 @@ from functools import cache
 from pydantic import BaseModel
 
 from core.database import Scope
-from core.model import Message, ToolSpec
+from core.llm.port import ChatMessage, ToolSpec
 from core.tools import Tool
 from runtime import messages, tasks
 from runtime.context import history, inputs, rules, shortening, state, window
@@ -28,7 +28,7 @@ LONGEST_OF_THREAD = 4_000
 class Request:
     """`layers` holds a digest of each layer as it was sent, so that a lost cache can be explained."""
 
-    messages: Sequence[Message]
+    messages: Sequence[ChatMessage]
     tools: Sequence[ToolSpec]
     layers: Mapping[str, str]
 
@@ -51,7 +51,7 @@ def _for_task(scope: Scope, turn: Turn, task: Task, items: Sequence[Item], parts
 def _for_main(scope: Scope, turn: Turn, parts: RuntimeParts) -> Request:
     """Main sees the last words of its thread; the message it answers is the step's input."""
     asked = messages.get(scope, turn.message_id or "")
-    past: list[Message] = []
+    past: list[ChatMessage] = []
     for message in messages.of_main(scope, asked.person_id):
         if (message.created_at, message.id) >= (asked.created_at, asked.id):
             continue
@@ -93,14 +93,16 @@ def _offer(name: str, description: str, arguments: type[BaseModel]) -> _Offer:
     return _Offer(spec, inputs.dump([spec.name, spec.description, spec.parameters]))
 
 
-def _request(prefix: str, past: Sequence[Message], past_digest: str, tail: str, tools: Mapping[str, Tool]) -> Request:
+def _request(
+    prefix: str, past: Sequence[ChatMessage], past_digest: str, tail: str, tools: Mapping[str, Tool]
+) -> Request:
     offers = [_offer(tool.name, tool.description, tool.arguments) for tool in tools.values()]
     layers = {
         "prefix": _digest(prefix, *(offer.text for offer in offers)),
         "history": past_digest,
         "tail": _digest(tail),
     }
-    system: Message = {"role": "system", "content": prefix}
+    system: ChatMessage = {"role": "system", "content": prefix}
     specs = [offer.spec for offer in offers]
     return Request([system, *past, {"role": "user", "content": tail}], specs, layers)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.database import Scope
-from core.model import Message
+from core.llm.port import ChatMessage
 from runtime import inbox
 from runtime.context import shortening, window
 from runtime.context.inputs import dump, frame, read_messages, render
@@ -31,7 +31,7 @@ LONGEST_ARGUMENTS = 10_000
 class History:
     """`digest` is one of everything in `messages`."""
 
-    messages: Sequence[Message]
+    messages: Sequence[ChatMessage]
     digest: str
 
 
@@ -113,14 +113,14 @@ def _with(
     return _Read(settled, known.total + len(taken), tuple(told))
 
 
-def step_messages(step: Step, made: Sequence[Call]) -> list[Message]:
+def step_messages(step: Step, made: Sequence[Call]) -> list[ChatMessage]:
     """One decision with the results of its calls, in the order of the calls."""
     if not made:
         return [{"role": "assistant", "content": step.text}] if step.text else []
     most_arguments = shortening.share(MOST_ARGUMENTS, len(made), LONGEST_ARGUMENTS)
     most_result = shortening.share(MOST_RESULTS, len(made), ledger.LARGEST_RESULT)
     proposed = [_proposed(call, most_arguments) for call in made]
-    assistant: Message = {"role": "assistant", "content": step.text or None, "tool_calls": proposed}
+    assistant: ChatMessage = {"role": "assistant", "content": step.text or None, "tool_calls": proposed}
     return [assistant, *(_result(call, most_result) for call in made)]
 
 
@@ -143,13 +143,13 @@ def _proposed(call: Call, most: int) -> Mapping[str, Any]:
     return {"id": provider_id(call), "type": "function", "function": function}
 
 
-def _result(call: Call, most: int) -> Message:
+def _result(call: Call, most: int) -> ChatMessage:
     content = result_of(call)
     short = shortening.result(content, dump(content), call.id, most)
     return {"role": "tool", "tool_call_id": provider_id(call), "content": dump(short)}
 
 
-def _user(content: str) -> Message:
+def _user(content: str) -> ChatMessage:
     return {"role": "user", "content": content}
 
 

@@ -19,7 +19,7 @@ from sqlalchemy.sql.dml import Update
 from core import statements
 from core.database import Database, Scope
 from core.errors import BusyError, LostError
-from core.heartbeat import beating
+from core.process.heartbeat import keep_beating
 from runtime import tasks
 from runtime.tables import turns
 from runtime.turns.rows import Turn, get, turn_of
@@ -206,7 +206,7 @@ def claimed(
 def kept(database: Database, workspace_id: str, fence: TurnFence, lease: timedelta) -> Iterator[None]:
     """Keep a claimed lease alive during a block; the block's last transaction releases it."""
     try:
-        with beating(
+        with keep_beating(
             f"lease-{fence.turn_id}", lease.total_seconds() / 3, lambda: _renew(database, workspace_id, fence, lease)
         ):
             yield

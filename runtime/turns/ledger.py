@@ -14,7 +14,7 @@ from sqlalchemy.sql.dml import Update
 from core import statements
 from core.database import Scope
 from core.errors import NotFoundError
-from core.model import Decision
+from core.llm.port import Decision
 from core.tools import Effect, ToolResult
 from runtime.tables import calls, inbox, originals, steps, turns
 from runtime.turns.lease import TurnFence

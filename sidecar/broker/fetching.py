@@ -6,7 +6,7 @@ import base64
 import re
 from collections.abc import Mapping
 
-from core import crash
+from core.process import crash
 from sidecar.broker import permission
 from sidecar.broker.act import Answer, Asker, effect_key
 from sidecar.broker.asks import HttpAsk

@@ -6,9 +6,9 @@ from functools import partial
 from pathlib import Path
 
 from core.database import Database
-from core.model import Model
+from core.llm.port import Model
 from core.orchestrator.engine import Engine
-from core.search.parts import SearchParts
+from core.search.dependencies import SearchDependencies
 from sidecar.broker import asks
 from sidecar.broker.addresses import Addresses
 from sidecar.broker.broker import Broker, Door
@@ -34,7 +34,7 @@ def make_broker(
     engine: Engine,
     home: Path,
     addresses: Addresses,
-    search: SearchParts,
+    search: SearchDependencies,
 ) -> Broker:
     """A broker for the skills of one home; it opens nothing before its first child."""
     writing = partial(database.transaction, workspace_id)

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from core.model_text import clean_json
+from core.llm.text import clean_json
 from sidecar.broker.asks import Ask
 from sidecar.broker.denied import Failed
 

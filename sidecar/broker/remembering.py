@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.search.parts import SearchParts
+from core.search.dependencies import SearchDependencies
 from memory import scopes
 from memory.recall import recall
 from sidecar.broker import permission
@@ -14,7 +14,7 @@ from sidecar.broker.denied import Failed
 class Remember:
     """Needs `"memory": "read"`, granted."""
 
-    def __init__(self, search: SearchParts, workspace_id: str) -> None:
+    def __init__(self, search: SearchDependencies, workspace_id: str) -> None:
         self._search = search
         self._workspace_id = workspace_id
 

@@ -6,10 +6,10 @@ import json
 from datetime import timedelta
 from typing import Any
 
-from core import crash
 from core.clock import Clock
 from core.errors import LoopwrightError
 from core.orchestrator.engine import Engine
+from core.process import crash
 from sidecar.broker import permission
 from sidecar.broker.act import Answer, Asker, effect_key
 from sidecar.broker.asks import EventAsk, EventsAsk

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.parent_death import die_with, load_prctl
+from core.process.parent_death import die_with_parent, load_prctl
 from sidecar.child.descendants import kill_children
 from sidecar.child.frames import ReplyHead, send
 from sidecar.child.limits import MEBIBYTE, Limits
@@ -130,7 +130,7 @@ class Zygote:
     def _become(self, connection: socket.socket) -> None:
         """In the forked process: answer and end."""
         try:
-            die_with(self._pid, self._prctl)
+            die_with_parent(self._pid, self._prctl)
             os.setsid()
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)

@@ -10,7 +10,7 @@ from pathlib import Path
 # Of our own packages: what a child imports. None of it knows the database or a key.
 OURS = (
     "core/__init__.py",
-    "core/parent_death.py",
+    "core/process/parent_death.py",
     "sidecar/__init__.py",
     "sidecar/child",
     "skills/__init__.py",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from core.events import APP_ID, Event
+from core.events import APP_ID, AgentEvent
 from skills.problem import Overreach, Problem
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,199}")
@@ -27,7 +27,7 @@ def wrong_event(name: str) -> str | None:
 
 def belongs_to_others(name: str) -> bool:
     """Whether an event of this name is the engine's or Loopwright's."""
-    return name.startswith((_ENGINES, _PREFIX)) or name in {event.name for event in _ours(Event)}
+    return name.startswith((_ENGINES, _PREFIX)) or name in {event.name for event in _ours(AgentEvent)}
 
 
 def wrong_invoke(full_id: str) -> str | None:
@@ -45,7 +45,7 @@ def wrong_name(line: int, name: str, reason: str, fix: str) -> Problem:
     return (Overreach if belongs_to_others(name) else Problem)(line, reason, fix)
 
 
-def _ours(event: type[Event]) -> Iterator[type[Event]]:
+def _ours(event: type[AgentEvent]) -> Iterator[type[AgentEvent]]:
     for one in event.__subclasses__():
         yield one
         yield from _ours(one)

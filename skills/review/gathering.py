@@ -9,7 +9,7 @@ from typing import Any
 
 from core.database import Scope
 from core.errors import LoopwrightError, NotFoundError
-from core.orchestrator.run_history import Run
+from core.orchestrator.run_history import EngineRun
 from runtime import tasks
 from skills import book, runs, versions
 from skills.review import alarms, changes, rows
@@ -82,7 +82,7 @@ def _facts(parts: ReviewParts, workspace_id: str, version: Version) -> Facts:
     return gather(version.skill_id, version.number, since, now, observed, raised)
 
 
-def _history(parts: ReviewParts, stem: str, function_ids: Sequence[str], since: datetime) -> list[Run]:
+def _history(parts: ReviewParts, stem: str, function_ids: Sequence[str], since: datetime) -> list[EngineRun]:
     """What the engine remembers; nothing where it does not answer, since the ledger has heard how each run ended."""
     try:
         return of_engine(parts.runs, stem, function_ids, since)

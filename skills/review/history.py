@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
-from core.orchestrator.run_history import Run, RunPage
+from core.orchestrator.run_history import EngineRun, RunPage
 from skills.review.observed import RunFact
 from skills.review.words import error_text
 from skills.runs import SKIPPED, SkillRun
@@ -29,9 +29,9 @@ class Engine(Protocol):
     ) -> RunPage: ...
 
 
-def of_engine(engine: Engine, stem: str, function_ids: Sequence[str], since: datetime) -> list[Run]:
+def of_engine(engine: Engine, stem: str, function_ids: Sequence[str], since: datetime) -> list[EngineRun]:
     """Every run of these functions that was queued since then; at most `MOST_RUNS` of one."""
-    found: list[Run] = []
+    found: list[EngineRun] = []
     for function_id in function_ids:
         cursor: str | None = None
         for _ in range(MOST_RUNS // _PAGE):
@@ -43,7 +43,7 @@ def of_engine(engine: Engine, stem: str, function_ids: Sequence[str], since: dat
     return found
 
 
-def merged(engine: Sequence[Run], ledger: Sequence[SkillRun], version_id: str, since: datetime) -> list[RunFact]:
+def merged(engine: Sequence[EngineRun], ledger: Sequence[SkillRun], version_id: str, since: datetime) -> list[RunFact]:
     """The runs that began since then on this version, newest first.
 
     The engine has the last word on how a run ended; version, attempts and error stand in the ledger, which also keeps
@@ -74,7 +74,7 @@ def _of_ledger(run: SkillRun) -> RunFact:
     )
 
 
-def _of_both(run: Run, known: RunFact | None, since: datetime) -> RunFact:
+def _of_both(run: EngineRun, known: RunFact | None, since: datetime) -> RunFact:
     began = _moment(run.started_at) or (known.began_at if known is not None else since)
     ended = _moment(run.ended_at) or (known.ended_at if known is not None else None)
     told = run.status if run.status in _ENDED or known is None else known.status

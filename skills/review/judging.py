@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from core import crash
 from core.errors import ModelError
-from core.model import Message
+from core.llm.port import ChatMessage
+from core.process import crash
 from skills import versions
 from skills.review import direction, rows
 from skills.review.facts import Facts
@@ -65,7 +65,7 @@ def _stored(said: ReviewVerdict | None, found: Proposal | NoProposal) -> dict[st
             return {"verdict": {**verdict, "reason": reason}}
 
 
-def question(stored: Mapping[str, Any], facts: Facts, known: tuple[Tunable, ...]) -> list[Message]:
+def question(stored: Mapping[str, Any], facts: Facts, known: tuple[Tunable, ...]) -> list[ChatMessage]:
     """What the model is asked: the stored facts, and what they bear out by themselves."""
     way = direction.direction(facts)
     measure = measure_of(way)

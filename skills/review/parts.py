@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core.database import Database
-from core.model import Model
+from core.llm.port import Model
 from skills.review.history import Engine
 
 

@@ -9,10 +9,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from core.bells import Bell
 from core.database import Scope
 from core.errors import NotFoundError
-from core.events import SkillReviewRequested
+from core.events import Bell, SkillReviewRequested
 from skills import book
 from skills.tables import skill_reviews
 

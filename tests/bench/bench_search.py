@@ -20,13 +20,12 @@ from typing import Any
 
 from core.search import entries
 from core.search.chroma import ChromaIndex
+from core.search.dependencies import SearchDependencies
 from core.search.embedders import best_embedder
-from core.search.embedding import Vector
-from core.search.find import find
-from core.search.index import NoIndex
-from core.search.parts import SearchParts
-from core.search.syncing import Synced, sync
-from core.search.where import Where
+from core.search.index import NoIndex, Where
+from core.search.index_sync import SyncResult, sync_index
+from core.search.query import find_hits
+from core.search.vectors import Vector
 from tests.support.databases import Store, prepared_file
 from tests.support.index_process import IndexProcess
 
@@ -47,17 +46,17 @@ def rows() -> list[dict[str, Any]]:
 def _measure(size: int, folder: Path, url: str) -> dict[str, Any]:
     store = prepared_file(folder / f"{size}.sqlite")
     embedder = best_embedder()
-    with_index = SearchParts(store.database, embedder, ChromaIndex(url))
-    without = SearchParts(store.database, embedder, NoIndex())
+    with_index = SearchDependencies(store.database, embedder, ChromaIndex(url))
+    without = SearchDependencies(store.database, embedder, NoIndex())
     _fill(store, embedder.id, embedder.dim, size)
     where = Where(store.workspace_id, "memory", ("workspace",))
-    pending, _ = _median(lambda: find(with_index, where, _QUERY))
+    pending, _ = _median(lambda: find_hits(with_index, where, _QUERY))
     began = time.perf_counter()
-    while sync(with_index, store.workspace_id, within=300) is not Synced.DONE:
+    while sync_index(with_index, store.workspace_id, within=300) is not SyncResult.DONE:
         pass
     filled = time.perf_counter() - began
-    by_index, by_index_cpu = _median(lambda: find(with_index, where, _QUERY))
-    away, away_cpu = _median(lambda: find(without, where, _QUERY))
+    by_index, by_index_cpu = _median(lambda: find_hits(with_index, where, _QUERY))
+    away, away_cpu = _median(lambda: find_hits(without, where, _QUERY))
     embed, embed_cpu = _median(lambda: embedder.embed([_QUERY]))
     store.database.close()
     return {
@@ -81,7 +80,7 @@ def _fill(store: Store, model: str, dim: int, size: int) -> None:
             for n in range(start, min(start + 500, size)):
                 name = hashlib.sha256(str(n).encode()).hexdigest()[:8]
                 text = f"Customer {name} likes {dice.choice(('matte', 'glossy', 'recycled'))} paper and short films."
-                entries.put(scope, "memory", f"fact-{n}", "workspace", text, Vector(model, _direction(dice, dim)))
+                entries.put_entry(scope, "memory", f"fact-{n}", "workspace", text, Vector(model, _direction(dice, dim)))
 
 
 def _direction(dice: random.Random, dim: int) -> bytes:

@@ -20,7 +20,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from app.tables import whole
-from core.model_scripted import ScriptedModel, says
+from core.llm.scripted_model import ScriptedModel, says
 from runtime import calling, closing, deciding, entering
 from tests.runtime.driving import Note, new_task, newest_turn, parts, tell
 from tests.support.databases import Store

@@ -13,8 +13,8 @@ from typing import cast
 
 from app.bootstrap import PERSON_ID, WORKSPACE_ID
 from core.database import Database
-from core.model import ToolSpec
-from core.model_openai import OpenAIModel
+from core.llm.openai_model import OpenAIModel
+from core.llm.port import ToolSpec
 from core.tools import CallContext, Fence
 from tests.bench.instant_model import InstantModel
 from workspace.reading_tools import ListObjects, ListObjectsArguments

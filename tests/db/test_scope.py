@@ -10,9 +10,8 @@ import pytest
 import sqlalchemy as sa
 
 from core import statements
-from core.bells import Bell
 from core.database import Scope, UnscopedStatementError
-from core.events import TurnRequested
+from core.events import Bell, TurnRequested
 from core.tables import changes, workspaces
 from runtime.tables import tasks, turns
 from runtime.wake import wake

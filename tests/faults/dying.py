@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
 
-from core import crash
+from core.process import crash
 from tests.support.databases import Store
 from tests.support.waiting import until
 

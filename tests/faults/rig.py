@@ -18,7 +18,7 @@ import httpx
 import sqlalchemy as sa
 
 from app.supervise.ports import free_ports
-from core.crash import FROM_FILE
+from core.process.crash import FROM_FILE
 from tests.generation.world import Studio
 from tests.studio.running import KEY as JOBS_KEY
 from tests.support import story

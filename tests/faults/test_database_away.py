@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import sqlalchemy as sa
 
-from core.model_scripted import ScriptedModel, says
+from core.llm.scripted_model import ScriptedModel, says
 from core.tools import CallContext
 from runtime.turns import ledger
 from tests.runtime.driving import Note, new_task, newest_turn, parts, run, tell

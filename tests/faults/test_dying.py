@@ -13,11 +13,11 @@ from flask import Flask, request
 from core import leases
 from core.errors import LostError, UnavailableError
 from core.events import NoticeRequested
-from core.model_scripted import ScriptedModel, says
+from core.llm.scripted_model import ScriptedModel, says
 from core.tables import replies
 from core.tools import CallContext
 from functions import notify
-from router import deciding
+from router import judgement
 from runtime import calling, cards, closing, control, entering, notices, pruning, tasks, watching
 from runtime import deciding as steps
 from runtime.tables import inbox, originals
@@ -229,7 +229,7 @@ def test_4_near_duplicate_is_judged_again_and_makes_no_second_task(stage: Stage)
 
     def judge() -> None:
         answers = (verdict("new"), verdict("existing", task_id=task.id))
-        deciding.judge(scripted(stage.store, *answers)[0].parts, stage.store.workspace_id, message.id)
+        judgement.judge_message(scripted(stage.store, *answers)[0].parts, stage.store.workspace_id, message.id)
 
     stage.die(DEATHS["duplicate"], judge)
 
@@ -257,12 +257,12 @@ def test_15_watcher_that_dies_with_its_lease_is_followed(stage: Stage) -> None:
     database = stage.store.database
 
     def watch_once() -> None:
-        assert leases.take(database, "watch", "mine", timedelta(seconds=25))
-        leases.free(database, "watch", "mine")
+        assert leases.acquire_lease(database, "watch", "mine", timedelta(seconds=25))
+        leases.release_lease(database, "watch", "mine")
 
     stage.die(DEATHS["watcher"], watch_once)
 
-    assert leases.take(database, "watch", "another", timedelta(seconds=25))
+    assert leases.acquire_lease(database, "watch", "another", timedelta(seconds=25))
 
 
 def test_pruning_that_died_is_done_an_hour_later(stage: Stage) -> None:

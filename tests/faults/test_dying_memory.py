@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from core.errors import ModelError
-from core.model import Message, Verdict
-from core.model_scripted import ScriptedModel, says
+from core.llm.port import ChatMessage, Verdict
+from core.llm.scripted_model import ScriptedModel, says
 from memory import cascade, keeping, looking, readings, receipts
 from memory.tools import memory_tools
 from runtime import calling, cards, entering
@@ -32,7 +32,7 @@ DEATHS: dict[str, tuple[str, ...]] = {
 class Useless(ScriptedModel):
     """Says nothing that has the shape it was asked for."""
 
-    def verdict(self, name: str, shape: type[Verdict], messages: Sequence[Message]) -> Verdict:
+    def verdict(self, name: str, shape: type[Verdict], messages: Sequence[ChatMessage]) -> Verdict:
         raise ModelError(f"{name}: no such shape")
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from core.identity import HOME_WORKSPACE
-from core.model_scripted import says
+from core.llm.scripted_model import says
 from core.orchestrator.engine import Engine
 from runtime import cards, credits, notices, tasks
 from runtime.tables import entries, messages, originals

@@ -43,7 +43,7 @@ def test_22_watcher_that_died_is_followed_before_the_next_minute(watched: Store,
         engine = stack.enter_context(running(embedded(tmp_path)))
         until("room before the cron of the next minute", lambda: SystemClock().now().second < 40, 30)
         minute = SystemClock().now().minute
-        assert leases.take(watched.database, "watch", "a run that died with its worker", LEASE)
+        assert leases.acquire_lease(watched.database, "watch", "a run that died with its worker", LEASE)
         with watched.database.transaction(watched.workspace_id) as scope:
             message = messages.receive(
                 scope, person_id=watched.person_id, asked_by="person", channel_id=None, text="Its own bell is lost."

@@ -13,11 +13,10 @@ import pytest
 
 from app.supervise.ports import free_ports
 from app.worker.application import create_app
-from core.bells import Bell
 from core.clock import SystemClock
 from core.database import Database
 from core.errors import LoopwrightError
-from core.events import GenerationOrdered
+from core.events import Bell, GenerationOrdered
 from core.orchestrator.bells import InngestBells
 from core.orchestrator.engine import Engine
 from functions.generate import generate

@@ -21,7 +21,7 @@ from app.standins.studio.server import close, create_app
 from app.supervise.ports import free_ports
 from core.clock import SystemClock
 from core.database import Database, Scope
-from core.model import Decision, ProposedCall, Usage
+from core.llm.port import Decision, ProposedCall, TokenUsage
 from core.settings import Settings
 from core.tools import CallContext, Effect, Tool, ToolResult
 from generation.approval.answers import limit_handler, quote_handler
@@ -157,7 +157,7 @@ class World:
         proposed = tuple(ProposedCall(str(i), name, json.dumps(args)) for i, (name, args) in enumerate(calls))
         effects = {name: tool.effect for name, tool in self.tools.items()}
         with self.database.transaction(self.workspace_id) as scope:
-            ledger.record_decision(scope, fence, n, Decision("", proposed, "test", Usage()), effects, {})
+            ledger.record_decision(scope, fence, n, Decision("", proposed, "test", TokenUsage()), effects, {})
 
     def call(
         self, task: Task, fence: TurnFence, n: int, seq: int, asked_by: str = "person", person_id: str | None = None

@@ -194,7 +194,7 @@ def test_a_forget_that_is_not_through_is_rung_for_again(world: World) -> None:
 def test_while_the_index_is_away_the_receipt_does_not_claim_that_it_is_clean(world: World) -> None:
     world.learn("Our colour is cobalt.")
     with world.store.database.transaction(world.workspace_id) as scope:
-        collections.ensure(scope, world.parts.search.embedder)
+        collections.ensure_collection(scope, world.parts.search.embedder)
     receipt = world.forget(world.only().id)
 
     assert receipts.check(world.parts, world.workspace_id, receipt.card_id) == "cleared"

@@ -11,10 +11,10 @@ import pytest
 import sqlalchemy as sa
 
 from core.errors import ConflictError, InvalidError, NotFoundError
-from core.search.embedding import Vector
+from core.search.dependencies import SearchDependencies
+from core.search.embedders import HashedPieces
 from core.search.index import NoIndex
-from core.search.ngrams import HashedPieces
-from core.search.parts import SearchParts
+from core.search.vectors import Vector
 from core.tables import workspaces
 from memory import correcting, facts, scopes
 from memory.facts import Fact
@@ -57,7 +57,7 @@ def test_boundary_59_what_another_workspace_or_person_remembers_is_never_returne
 
 def test_boundary_57_a_recall_that_takes_too_long_is_an_answer_and_no_error(world: World) -> None:
     world.learn("Our colour is cobalt.")
-    search = SearchParts(world.store.database, Slow(), NoIndex())
+    search = SearchDependencies(world.store.database, Slow(), NoIndex())
     began = time.monotonic()
 
     found = recall(search, world.workspace_id, scopes.visible(world.store.person_id), "colour", seconds=0.2)

@@ -9,8 +9,8 @@ import pytest
 
 from core.errors import LoopwrightError, ModelError, UnavailableError
 from core.events import MessageAnswered
-from core.model import Message, Verdict
-from core.model_scripted import ScriptedModel
+from core.llm.port import ChatMessage, Verdict
+from core.llm.scripted_model import ScriptedModel
 from memory import keeping, looking, watching
 from memory.deciding import Standing
 from tests.memory.world import World, asked_facts
@@ -25,7 +25,7 @@ class Useless(ScriptedModel):
         super().__init__()
         self._error = error
 
-    def verdict(self, name: str, shape: type[Verdict], messages: Sequence[Message]) -> Verdict:
+    def verdict(self, name: str, shape: type[Verdict], messages: Sequence[ChatMessage]) -> Verdict:
         self.requests.append((messages, ()))
         raise self._error
 

@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from core.errors import InvalidError, NotFoundError, RefusedError
-from core.model_scripted import ScriptedModel, says
+from core.llm.scripted_model import ScriptedModel, says
 from core.tools import Effect
 from memory import cascade, correcting, readings
 from memory.tools import memory_tools

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from core.model_scripted import ScriptedModel
-from core.search.index import Index, NoIndex
-from core.search.ngrams import HashedPieces
-from core.search.parts import SearchParts
+from core.llm.scripted_model import ScriptedModel
+from core.search.dependencies import SearchDependencies
+from core.search.embedders import HashedPieces
+from core.search.index import NoIndex, VectorIndex
 from core.search.tables import search_entries
 from memory import cascade, facts, forgetting, keeping, looking, readings, receipts, scopes, tables
 from memory.facts import Evidence, Fact, Version
@@ -36,10 +36,10 @@ HANDLERS: dict[str, AnswerHandler] = {"irreversible": forgetting.on_irreversible
 class World:
     store: Store
     model: ScriptedModel = field(default_factory=ScriptedModel)
-    index: Index = field(default_factory=NoIndex)
+    index: VectorIndex = field(default_factory=NoIndex)
 
     def __post_init__(self) -> None:
-        search = SearchParts(self.store.database, HashedPieces(), self.index)
+        search = SearchDependencies(self.store.database, HashedPieces(), self.index)
         self.parts = MemoryParts(self.store.database, self.model, search)
 
     @property

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.model_openai import OpenAIModel
+from core.llm.openai_model import OpenAIModel
 from tests.model.standin import client, running
 
 

@@ -14,8 +14,8 @@ import httpx
 from werkzeug.serving import make_server
 
 from app.standins.model import ModelConfig, close, create_app
-from core.model import Decision, Message, ToolSpec
-from core.model_openai import OpenAIModel
+from core.llm.openai_model import OpenAIModel
+from core.llm.port import ChatMessage, Decision, ToolSpec
 
 
 @contextmanager
@@ -87,7 +87,7 @@ class Worker:
     orders: list[dict[str, Any]] = field(default_factory=list)
     objects: list[dict[str, Any]] = field(default_factory=list)
     open_cards: list[dict[str, Any]] = field(default_factory=list)
-    history: list[Message] = field(default_factory=list)
+    history: list[ChatMessage] = field(default_factory=list)
     inputs: list[dict[str, Any]] = field(default_factory=list)
 
     def hear(self, text: str, **more: Any) -> None:
@@ -175,7 +175,7 @@ def names(decision: Decision) -> list[str]:
     return [call.name for call in decision.calls]
 
 
-def _said(decision: Decision) -> Message:
+def _said(decision: Decision) -> ChatMessage:
     message: dict[str, Any] = {"role": "assistant", "content": decision.text or None}
     if decision.calls:
         message["tool_calls"] = [

@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from core.errors import ModelError, UnavailableError
-from core.model import ToolSpec
+from core.llm.port import ToolSpec
 from tests.model.hostile import Answer, completion, hostile
 from tests.model.standin import client
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from core.errors import ModelError
-from core.model import SpentModelError
-from core.model_schema import misfits
+from core.llm.json_schema import find_misfits
+from core.llm.port import SpentModelError
 from tests.model.hostile import Answer, completion, hostile
 from tests.model.standin import client
 
@@ -90,7 +90,7 @@ def test_two_misfits_are_a_failure_that_says_what_was_spent() -> None:
     ],
 )
 def test_the_shape_of_a_value_is_compared(schema: dict[str, Any], value: Any, reason: str | None) -> None:
-    found = misfits(schema, value)
+    found = find_misfits(schema, value)
 
     assert (reason is None and found == []) or (reason is not None and any(reason in one for one in found))
 
@@ -98,4 +98,4 @@ def test_the_shape_of_a_value_is_compared(schema: dict[str, Any], value: Any, re
 def test_a_schema_that_refers_to_itself_without_end_is_given_up() -> None:
     loop = {"$defs": {"a": {"anyOf": [{"$ref": "#/$defs/a"}] * 10}}, "$ref": "#/$defs/a"}
 
-    assert misfits(loop, 1) != []
+    assert find_misfits(loop, 1) != []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.model_openai import OpenAIModel
+from core.llm.openai_model import OpenAIModel
 from tests.model.playing import POSTERS, answered, closed, finished, ordered, planned
 from tests.model.standin import Worker, names, told
 

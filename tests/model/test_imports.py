@@ -14,7 +14,7 @@ print(*sorted(name for name in ("openai", "py3langid", "numpy") if name in sys.m
 """
 
 
-@pytest.mark.parametrize("module", ["core.model_openai", "router.deciding", "functions.routable_works"])
+@pytest.mark.parametrize("module", ["core.llm.openai_model", "router.judgement", "functions.routable_works"])
 def test_importing_loads_nothing_heavy(module: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", LOADS.format(module=module)], capture_output=True, text=True, check=True, timeout=60

@@ -15,8 +15,8 @@ from core.clock import StoppedClock
 from core.database import Database
 from core.errors import LoopwrightError
 from core.identity import HOME_WORKSPACE
-from core.model import Decision
-from core.model_openai import OpenAIModel
+from core.llm.openai_model import OpenAIModel
+from core.llm.port import Decision
 from core.orchestrator.engine import Engine
 from core.tables import workspaces
 from skills import book, drafts, promotion, versions

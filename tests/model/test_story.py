@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.model_openai import OpenAIModel
+from core.llm.openai_model import OpenAIModel
 from tests.model.playing import POSTERS, answered, closed, ordered, planned
 from tests.model.standin import Worker, names, told
 

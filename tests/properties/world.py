@@ -15,17 +15,17 @@ from app.engine_client import make_client
 from core.database import Scope
 from core.errors import BusyError, LoopwrightError, LostError, ModelError, UnavailableError
 from core.events import GenerationNews, GenerationOrdered, MessageReceived, TurnRequested
-from core.model import Decision
-from core.model_scripted import ScriptedModel, says
+from core.llm.port import Decision
+from core.llm.scripted_model import ScriptedModel, says
 from core.settings import Settings
 from functions.routable_works import RoutableWorks
 from generation.execution.callbacks import record_callback
 from generation.execution.poll import poll_order
 from generation.execution.settlement import settle_order
 from generation.providers.port import JobNews
-from router import deciding as routing
-from router import delivering
-from router.parts import RouterParts
+from router import dispatch
+from router import judgement as routing
+from router.dependencies import RouterDependencies
 from runtime import calling, closing, deciding, entering, messages, tasks, watching
 from runtime.cards import Card, answer, open_cards
 from runtime.messages import Message
@@ -172,11 +172,11 @@ class World:
                 return
 
     def _route(self, message_id: str) -> None:
-        parts = RouterParts(self.database, ScriptedModel(), RoutableWorks())
-        picked = routing.pick(parts, self.ws, message_id)
+        parts = RouterDependencies(self.database, ScriptedModel(), RoutableWorks())
+        picked = routing.pick_message(parts, self.ws, message_id)
         if picked is not None:
             assert picked["decided"], "a message with an address needs no verdict"
-            delivering.deliver(parts, self.ws, picked["message_id"])
+            dispatch.dispatch_message(parts, self.ws, picked["message_id"])
 
     def step(self, run: Run, said: Decision | LoopwrightError, mood: Mood, die_at: int | None = None) -> None:
         """The next step of a run. A process that dies in it leaves the run where it stands, as an engine would."""

@@ -100,8 +100,8 @@ def _paths(parts: Parts) -> list[str]:
 
 
 def _events() -> dict[str, Any]:
-    kinds = [kind for kind in vars(events).values() if isinstance(kind, type) and issubclass(kind, events.Event)]
-    return {kind.name: _without_prose(kind.model_json_schema()) for kind in kinds if kind is not events.Event}
+    kinds = [kind for kind in vars(events).values() if isinstance(kind, type) and issubclass(kind, events.AgentEvent)]
+    return {kind.name: _without_prose(kind.model_json_schema()) for kind in kinds if kind is not events.AgentEvent}
 
 
 def _tables(metadata: sa.MetaData) -> dict[str, Any]:

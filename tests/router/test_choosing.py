@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from router.choosing import described, named
+from router.option_match import option_described_by, option_named_by
 
 OPTIONS = (
     {"id": "task_a", "label": "Three retro posters for the Harbour Festival"},
@@ -39,7 +39,7 @@ OPTIONS = (
     ],
 )
 def test_words_that_name_an_option(text: str, option: str | None) -> None:
-    assert named(OPTIONS, text) == option
+    assert option_named_by(OPTIONS, text) == option
 
 
 @pytest.mark.parametrize(
@@ -52,5 +52,5 @@ def test_words_that_name_an_option(text: str, option: str | None) -> None:
     ],
 )
 def test_words_that_describe_an_option(text: str, option: str | None) -> None:
-    assert named(OPTIONS, text) is None
-    assert described(OPTIONS, text) == option
+    assert option_named_by(OPTIONS, text) is None
+    assert option_described_by(OPTIONS, text) == option

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.errors import ConflictError, InvalidError
-from router.clarify import clarify_handler
+from router.clarification import clarify_handler
 from runtime import cards, control, taking_back
 from runtime.cards import Card
 from runtime.messages import Message

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from router.decided import Candidate, Decided
-from router.duplicates import MOST, DuplicateVerdict, likeness, near, settled
+from router.decision import RouteCandidate, RouteDecision
+from router.verdict import MOST_DUPLICATES, DuplicateVerdict, find_likely_duplicates, goal_likeness, settle_duplicate
 from runtime.tasks import Task
 
 GOAL = "Make a set of three retro posters for the Harbour Festival"
@@ -26,13 +26,13 @@ GOAL = "Make a set of three retro posters for the Harbour Festival"
     ],
 )
 def test_goals_that_are_alike(other: str, alike: bool) -> None:
-    assert (likeness(GOAL, other) >= 0.5) is alike
-    assert likeness(GOAL, other) == likeness(other, GOAL)
+    assert (goal_likeness(GOAL, other) >= 0.5) is alike
+    assert goal_likeness(GOAL, other) == goal_likeness(other, GOAL)
 
 
 def test_goals_in_a_script_without_spaces() -> None:
-    assert likeness("夜市のポスターを三枚作ってください", "夜市のポスターを三枚お願いします") >= 0.5
-    assert likeness("夜市のポスターを三枚作ってください", "雨についての詩を書いて") < 0.5
+    assert goal_likeness("夜市のポスターを三枚作ってください", "夜市のポスターを三枚お願いします") >= 0.5
+    assert goal_likeness("夜市のポスターを三枚作ってください", "雨についての詩を書いて") < 0.5
 
 
 def task(task_id: str, goal: str) -> Task:
@@ -46,9 +46,9 @@ def task(task_id: str, goal: str) -> Task:
 
 def test_the_nearest_few_come_first() -> None:
     active = [task(f"t{n}", GOAL + " again" * n) for n in range(6)] + [task("other", "Write a poem about rain")]
-    found = near(GOAL, active)
-    assert len(found) == MOST
-    assert found[0] == Candidate("t0", 1.0)
+    found = find_likely_duplicates(GOAL, active)
+    assert len(found) == MOST_DUPLICATES
+    assert found[0] == RouteCandidate("t0", 1.0)
     assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
 
 
@@ -64,7 +64,7 @@ def test_the_nearest_few_come_first() -> None:
     ],
 )
 def test_no_silent_second_task_and_no_unknown_one(verdict: DuplicateVerdict, outcome: str, task_id: str | None) -> None:
-    candidates = [Candidate("a", 0.9), Candidate("b", 0.6)]
-    after = settled(Decided("semantic", "new", reasons=("a goal",)), verdict, candidates)
+    candidates = [RouteCandidate("a", 0.9), RouteCandidate("b", 0.6)]
+    after = settle_duplicate(RouteDecision("semantic", "new", reasons=("a goal",)), verdict, candidates)
     assert (after.outcome, after.task_id) == (outcome, task_id)
     assert after.candidates == tuple(candidates)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from router.decided import Decided
-from router.explicit import Target, TaskOfObject, explicit
+from router.decision import RouteDecision, RouteTarget, TaskOfObject, decide_without_model
 
 OLD, YOUNG, ENDED = TaskOfObject("old", True), TaskOfObject("young", True), TaskOfObject("ended", False)
 
@@ -13,26 +12,26 @@ OLD, YOUNG, ENDED = TaskOfObject("old", True), TaskOfObject("young", True), Task
 @pytest.mark.parametrize(
     ("target", "level", "task_id", "object_ids"),
     [
-        (Target(task_id="t"), "explicit", "t", ()),
-        (Target(task_id="t", card_task_id="c", object_id="o", object_tasks=[OLD]), "explicit", "t", ()),
-        (Target(card_task_id="c", object_id="o", object_tasks=[OLD]), "explicit", "c", ()),
-        (Target(object_id="o", object_tasks=[OLD, YOUNG]), "object", "old", ("o",)),
-        (Target(object_id="o", object_tasks=[ENDED, YOUNG]), "object", "young", ("o",)),
-        (Target(object_id="o", object_tasks=[ENDED]), "object", "ended", ("o",)),
-        (Target(object_id="o", object_tasks=None), "object", None, ()),
+        (RouteTarget(task_id="t"), "explicit", "t", ()),
+        (RouteTarget(task_id="t", card_task_id="c", object_id="o", object_tasks=[OLD]), "explicit", "t", ()),
+        (RouteTarget(card_task_id="c", object_id="o", object_tasks=[OLD]), "explicit", "c", ()),
+        (RouteTarget(object_id="o", object_tasks=[OLD, YOUNG]), "object", "old", ("o",)),
+        (RouteTarget(object_id="o", object_tasks=[ENDED, YOUNG]), "object", "young", ("o",)),
+        (RouteTarget(object_id="o", object_tasks=[ENDED]), "object", "ended", ("o",)),
+        (RouteTarget(object_id="o", object_tasks=None), "object", None, ()),
     ],
 )
 def test_what_a_message_points_at_decides(
-    target: Target, level: str, task_id: str | None, object_ids: tuple[str, ...]
+    target: RouteTarget, level: str, task_id: str | None, object_ids: tuple[str, ...]
 ) -> None:
-    decided = explicit(target)
+    decided = decide_without_model(target)
     assert decided is not None
     assert (decided.level, decided.outcome, decided.task_id) == (level, "existing", task_id)
     assert decided.object_ids == object_ids
     assert decided.reasons
 
 
-@pytest.mark.parametrize("target", [Target(), Target(object_id="o", object_tasks=[])])
-def test_what_points_at_no_task_is_left_to_judgement(target: Target) -> None:
-    nothing: Decided | None = explicit(target)
+@pytest.mark.parametrize("target", [RouteTarget(), RouteTarget(object_id="o", object_tasks=[])])
+def test_what_points_at_no_task_is_left_to_judgement(target: RouteTarget) -> None:
+    nothing: RouteDecision | None = decide_without_model(target)
     assert nothing is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from router.language import detected, language_of
+from router.language import detect_language, language_of
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ from router.language import detected, language_of
     ],
 )
 def test_plain_words(text: str, language: str) -> None:
-    assert detected(text) == language
+    assert detect_language(text) == language
 
 
 @pytest.mark.parametrize(
@@ -41,19 +41,19 @@ def test_plain_words(text: str, language: str) -> None:
     ],
 )
 def test_quoted_lines_and_addresses_are_not_the_persons_words(text: str, language: str) -> None:
-    assert detected(text) == language
+    assert detect_language(text) == language
 
 
 def test_a_quote_alone_is_all_there_is() -> None:
-    assert detected("«Fais-moi trois affiches pour la fête du port»") == "fr"
+    assert detect_language("«Fais-moi trois affiches pour la fête du port»") == "fr"
 
 
 @pytest.mark.parametrize("text", ["", "😀", "42", "...", "warmer", "Porto", "https://example.org/"])
 def test_too_few_words_tell_nothing(text: str) -> None:
-    assert detected(text) is None
+    assert detect_language(text) is None
     assert language_of(text, "fr") == "fr"
     assert language_of(text, "") == "en"
 
 
 def test_a_very_long_text_is_not_read_whole() -> None:
-    assert detected("Please make three posters for the night market. " * 10_000) == "en"
+    assert detect_language("Please make three posters for the night market. " * 10_000) == "en"

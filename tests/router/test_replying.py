@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from core.errors import ConflictError
-from core.model_scripted import ScriptedModel, says
+from core.llm.scripted_model import ScriptedModel, says
 from runtime import cards, control, taking_back, tasks, waits
 from runtime.cards import Card
 from tests.router.test_clarify import answer, asked

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.errors import ConflictError, InvalidError, NotFoundError
-from router.rerouting import reroute
+from router.reroute import reroute_message
 from runtime import cards, control, inbox, messages, taking_back
 from runtime.messages import Message
 from runtime.tables import turns
@@ -15,7 +15,7 @@ from tests.support.databases import Store
 
 def move(world: World, message: Message, target: str) -> Message:
     with world.store.database.transaction(world.workspace_id) as scope:
-        return reroute(scope, world.parts.works, message.id, target)
+        return reroute_message(scope, world.parts.works, message.id, target)
 
 
 def test_an_unread_message_moves_and_the_task_made_for_it_is_put_away(store: Store) -> None:

@@ -8,10 +8,10 @@ import pytest
 from sqlalchemy.exc import DBAPIError
 
 from core.errors import ModelError
-from core.model import Message as ModelMessage
-from core.model import Verdict
-from core.model_scripted import ScriptedModel
-from router import deciding
+from core.llm.port import ChatMessage as ModelMessage
+from core.llm.port import Verdict
+from core.llm.scripted_model import ScriptedModel
+from router import judgement
 from runtime import cards
 from runtime.wording import LONGEST_TEXT
 from tests.router.world import World, facts_in, scripted, verdict
@@ -262,12 +262,12 @@ def test_a_message_that_cannot_be_judged_is_asked_about_and_holds_up_none(store:
     with store.database.unscoped() as connection:
         connection.exec_driver_sql("ALTER TABLE object_tasks RENAME TO elsewhere")
     first = world.say("make it blue")
-    for attempt in range(deciding.GIVES_UP):
+    for attempt in range(judgement.ATTEMPTS_BEFORE_ASKING):
         with pytest.raises(DBAPIError) as caught:
-            deciding.judge(world.parts, world.workspace_id, first.id, attempt)
+            judgement.judge_message(world.parts, world.workspace_id, first.id, attempt)
     failed = type(caught.value).__name__
     # When it was tried often enough
-    assert deciding.judge(world.parts, world.workspace_id, first.id, deciding.GIVES_UP) == "ask"
+    assert judgement.judge_message(world.parts, world.workspace_id, first.id, judgement.ATTEMPTS_BEFORE_ASKING) == "ask"
     # Then the person is asked, and told why, and the next message is looked at
     world.route(first)
     assert world.stored_route(first)["reasons"] == [f"judging failed: {failed}"]
@@ -278,5 +278,5 @@ def test_a_message_that_cannot_be_judged_is_asked_about_and_holds_up_none(store:
     with store.database.unscoped() as connection:
         connection.exec_driver_sql("ALTER TABLE elsewhere RENAME TO object_tasks")
     second = world.say("thanks")
-    picked = deciding.pick(world.parts, world.workspace_id, second.id)
+    picked = judgement.pick_message(world.parts, world.workspace_id, second.id)
     assert picked == {"message_id": second.id, "decided": False}

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from core.model import Message as ModelMessage
-from core.model import Model
-from core.model_scripted import ScriptedModel
+from core.llm.port import ChatMessage as ModelMessage
+from core.llm.port import Model
+from core.llm.scripted_model import ScriptedModel
 from functions.routable_works import RoutableWorks
-from router import deciding, delivering
-from router.parts import RouterParts
+from router import dispatch, judgement
+from router.dependencies import RouterDependencies
 from runtime import messages, tasks
 from runtime.messages import Message
 from runtime.tables import inbox, routes, turns
@@ -30,8 +30,8 @@ class World:
     model: Model
 
     @property
-    def parts(self) -> RouterParts:
-        return RouterParts(self.store.database, self.model, RoutableWorks())
+    def parts(self) -> RouterDependencies:
+        return RouterDependencies(self.store.database, self.model, RoutableWorks())
 
     @property
     def workspace_id(self) -> str:
@@ -81,12 +81,12 @@ class World:
 
     def route(self, message: Message) -> Message:
         """What the function's steps do after one bell."""
-        picked = deciding.pick(self.parts, self.workspace_id, message.id)
+        picked = judgement.pick_message(self.parts, self.workspace_id, message.id)
         if picked is None:
             return self.message(message.id)
         if not picked["decided"]:
-            deciding.judge(self.parts, self.workspace_id, picked["message_id"])
-        delivering.deliver(self.parts, self.workspace_id, picked["message_id"])
+            judgement.judge_message(self.parts, self.workspace_id, picked["message_id"])
+        dispatch.dispatch_message(self.parts, self.workspace_id, picked["message_id"])
         return self.message(picked["message_id"])
 
     def message(self, message_id: str) -> Message:

@@ -15,7 +15,7 @@ import pytest
 from app.worker.application import create_app
 from core.clock import StoppedClock
 from core.orchestrator.engine import Engine
-from core.orchestrator.signature import HEADER, canonical, sign
+from core.orchestrator.signature import SIGNATURE_HEADER, canonical_body, sign_body
 from tests.support.wsgi import serving
 
 KEY = "signkey-test-0123456789abcdef0123456789abcdef"
@@ -68,7 +68,7 @@ def call(said: object) -> bytes:
 
 
 def signed(body: bytes, at: datetime = NOW, key: str = KEY) -> dict[str, str]:
-    return {HEADER: sign(key, canonical(body), at), "content-type": "application/json"}
+    return {SIGNATURE_HEADER: sign_body(key, canonical_body(body), at), "content-type": "application/json"}
 
 
 @pytest.mark.parametrize("said", ["Curaçao & crème", "😀", "<b>&amp;", "\u202eabc", "", 1.5, None, ["a", {"b": 1}]])
@@ -121,7 +121,7 @@ def test_b62_a_malformed_signature_is_401_and_never_500(header: bytes) -> None:
     with worker(KEY) as http:
         for method in ("GET", "POST", "PUT"):
             request = http.build_request(method, PATH, content=call("x"))
-            request.headers = httpx.Headers([*request.headers.raw, (HEADER.encode(), header)])
+            request.headers = httpx.Headers([*request.headers.raw, (SIGNATURE_HEADER.encode(), header)])
             assert http.send(request).status_code == 401
 
 
@@ -130,14 +130,17 @@ def test_b62_a_malformed_signature_is_401_and_never_500(header: bytes) -> None:
 )
 def test_b62_a_body_without_a_canonical_form_is_401(body: bytes) -> None:
     with worker(KEY) as http:
-        headers = {HEADER: sign(KEY, body, NOW)}
+        headers = {SIGNATURE_HEADER: sign_body(KEY, body, NOW)}
         assert http.post(PATH, content=body, headers=headers).status_code == 401
 
 
 def test_b62_a_large_number_is_answered_without_500() -> None:
     body = call("n").replace(b'"n"', b"9007199254740993")
     with worker(KEY) as http:
-        assert http.post(PATH, content=body, headers={HEADER: sign(KEY, body, NOW)}).status_code in {200, 401}
+        assert http.post(PATH, content=body, headers={SIGNATURE_HEADER: sign_body(KEY, body, NOW)}).status_code in {
+            200,
+            401,
+        }
 
 
 def test_answer_is_signed_with_the_key_of_the_call() -> None:
@@ -146,7 +149,7 @@ def test_answer_is_signed_with_the_key_of_the_call() -> None:
         for key in (KEY, fallback):
             answer = http.post(PATH, content=body, headers=signed(body, key=key))
             assert (answer.status_code, answer.json()) == (200, "x")
-            assert answer.headers[HEADER] == sign(key, answer.content, NOW)
+            assert answer.headers[SIGNATURE_HEADER] == sign_body(key, answer.content, NOW)
             assert answer.headers["x-inngest-expected-server-kind"] == "cloud"
 
 

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from core.errors import UnavailableError
 from core.orchestrator.engine import Engine
-from core.orchestrator.registration import Registration, lists
+from core.orchestrator.registration import Registration, engine_lists_app
 from tests.runs.probe_app import probe_app
 from tests.support.engines import RunningEngine, embedded, inngest_dev, running
 from tests.support.waiting import until
@@ -36,8 +36,8 @@ class App:
 def test_the_app_is_ready_once_the_engine_knows_it(any_engine: RunningEngine) -> None:
     with probe_app(any_engine, "probe") as app:
         until("readiness", lambda: httpx.get(app.url + "/readyz").status_code == 200)
-        assert lists(app.engine, "probe")
-        assert not lists(app.engine, "nobody")
+        assert engine_lists_app(app.engine, "probe")
+        assert not engine_lists_app(app.engine, "nobody")
 
 
 def test_an_engine_that_comes_later_is_waited_for(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -114,7 +114,7 @@ def test_an_engine_that_forgot_is_told_again_and_the_watch_is_asked(
         for file in tmp_path.glob("engine.sqlite*"):
             file.unlink()
         engine.start()
-        until("the app after a restart", lambda: lists(app.engine, "probe"), 20)
+        until("the app after a restart", lambda: engine_lists_app(app.engine, "probe"), 20)
         heard = until("watch/requested", lambda: app.engine.get("/v1/events", {"name": "watch/requested"})["data"])
         assert heard[0]["name"] == "watch/requested"
 

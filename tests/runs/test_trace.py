@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.orchestrator.trace import steps_of
+from core.orchestrator.run_facts import read_steps
 
 ERROR = {"name": "ValueError", "message": "this never works", "stack": "…"}
 
@@ -28,14 +28,14 @@ def tried(status: str, *outputs: dict[str, Any] | None, ended: str | None = None
 
 
 def test_a_step_that_is_tried_again_says_why() -> None:
-    (waiting,) = steps_of(tried("RUNNING", {**ERROR, "message": "at first"}, ERROR))
-    (running,) = steps_of(tried("RUNNING", ERROR, None))
+    (waiting,) = read_steps(tried("RUNNING", {**ERROR, "message": "at first"}, ERROR))
+    (running,) = read_steps(tried("RUNNING", ERROR, None))
 
     assert (waiting.attempts, waiting.error, waiting.ended_at) == (2, ERROR, None)
     assert (running.attempts, running.error, running.output) == (2, ERROR, None)
 
 
 def test_a_step_that_succeeded_at_last_has_no_error() -> None:
-    (step,) = steps_of(tried("COMPLETED", ERROR, ended="2030-01-01T00:01:00Z", output={"x": 1}))
+    (step,) = read_steps(tried("COMPLETED", ERROR, ended="2030-01-01T00:01:00Z", output={"x": 1}))
 
     assert (step.attempts, step.error, step.output) == (1, None, {"x": 1})

@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 from pydantic import BaseModel, ConfigDict
 
-from core.model_scripted import ScriptedModel
+from core.llm.scripted_model import ScriptedModel
 from core.tools import CallContext, Effect, Tool, ToolResult
 from runtime import calling, closing, deciding, entering, inbox, messages, tasks
 from runtime.parts import RuntimeParts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.model_scripted import ScriptedModel, says
+from core.llm.scripted_model import ScriptedModel, says
 from runtime import inbox, messages
 from runtime.messages import Message
 from tests.runtime.driving import new_task, newest_turn, parts, run

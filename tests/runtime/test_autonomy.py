@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from core.model_scripted import ScriptedModel, says
+from core.llm.scripted_model import ScriptedModel, says
 from runtime import cards, closing, control, entering, notices
 from runtime.cards import Card
 from runtime.turns import ledger

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from core.model_scripted import ScriptedModel, says
+from core.llm.scripted_model import ScriptedModel, says
 from core.tools import CallContext
 from runtime import calling, cards, deciding, entering, messages, notices
 from runtime.turns import ledger

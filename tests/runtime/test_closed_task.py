@@ -9,7 +9,7 @@ import pytest
 
 from core.database import Scope
 from core.errors import ConflictError
-from core.model_scripted import ScriptedModel, says
+from core.llm.scripted_model import ScriptedModel, says
 from runtime import control, inbox, messages, taking_back, watching
 from runtime.tables import inbox as inbox_rows
 from runtime.tasks import Task

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from core.model_scripted import ScriptedModel, says
+from core.llm.scripted_model import ScriptedModel, says
 from core.tools import CallContext, Effect
 from runtime import calling, closing, deciding, entering, inbox, tasks
 from runtime.context import build, window

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from core.errors import UnavailableError
-from core.model_scripted import ScriptedModel, says
+from core.llm.scripted_model import ScriptedModel, says
 from runtime import cards, closing, control, deciding, entering, watching
 from runtime.parts import RuntimeParts
 from tests.runtime.driving import LEASE, Note, message, new_task, newest_turn, parts, run, task, tell, turn

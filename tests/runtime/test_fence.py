@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from core.errors import BusyError, ConflictError, LostError, NotFoundError
-from core.model_scripted import ScriptedModel, says
+from core.llm.scripted_model import ScriptedModel, says
 from runtime import calling, cards, closing, control, deciding, entering, inbox, messages, taking_back, watching
 from runtime.turns import ledger, rows
 from runtime.wake import wake

@@ -10,7 +10,7 @@ import pytest
 
 from core.database import Scope
 from core.errors import ConflictError
-from core.model_scripted import ScriptedModel, says
+from core.llm.scripted_model import ScriptedModel, says
 from core.tables import changes
 from runtime import cards, control, waits
 from runtime.cards import Card

@@ -12,7 +12,7 @@ import pytest
 
 from core.database import Scope
 from core.errors import ConflictError, LoopwrightError
-from core.model_scripted import ScriptedModel, says
+from core.llm.scripted_model import ScriptedModel, says
 from runtime import answers, cards, closing, control, deciding, entering, inbox, messages, tasks
 from runtime.cards import Card
 from runtime.tables import inbox as inbox_rows

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import pytest
 
 from core.errors import ModelError, UnavailableError
-from core.model import Decision, Message, ToolSpec
-from core.model_scripted import ScriptedModel, says
+from core.llm.port import ChatMessage, Decision, ToolSpec
+from core.llm.scripted_model import ScriptedModel, says
 from core.tools import Effect
 from runtime import calling, cards, closing, control, deciding, entering, taking_back, tasks
 from runtime.turns import ledger, repeats
@@ -73,7 +73,7 @@ def test_10_message_to_main_that_is_taken_back_while_the_model_thinks_is_not_ans
     asked, turn_id = main_turn(store, "hello")
 
     class Thinking(ScriptedModel):
-        def decide(self, request: Sequence[Message], tools: Sequence[ToolSpec]) -> Decision:
+        def decide(self, request: Sequence[ChatMessage], tools: Sequence[ToolSpec]) -> Decision:
             with store.database.transaction(store.workspace_id) as scope:
                 taking_back.withdraw(scope, asked)
             return super().decide(request, tools)

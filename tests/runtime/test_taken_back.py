@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from core.model_scripted import ScriptedModel, says
+from core.llm.scripted_model import ScriptedModel, says
 from core.tools import CallContext, Effect
 from runtime import cards, closing, control, inbox, messages, taking_back, tasks, waits, watching
 from runtime.tables import inbox as inbox_rows

@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from core.errors import ConflictError, UnavailableError
-from core.model_scripted import ScriptedModel, says
+from core.llm.scripted_model import ScriptedModel, says
 from core.tables import roles
 from core.tools import Effect
 from runtime import calling, cards, checklist, closing, deciding, entering, inbox, taking_back

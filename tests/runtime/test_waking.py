@@ -7,10 +7,10 @@ from datetime import timedelta
 
 import pytest
 
-from core.bells import Bell
 from core.errors import UnavailableError
 from core.events import (
-    Event,
+    AgentEvent,
+    Bell,
     ForgetRequested,
     GenerationNews,
     GenerationOrdered,
@@ -25,7 +25,7 @@ from core.events import (
     TurnRequested,
     WatchRequested,
 )
-from core.model_scripted import ScriptedModel, says
+from core.llm.scripted_model import ScriptedModel, says
 from runtime import answers, cards, closing, control, entering, inbox, messages, notices, tasks, waits, watching
 from runtime.tables import inbox as inbox_rows
 from tests.runtime.driving import LEASE, Note, main_turn, new_task, newest_turn, parts, run, task, tell
@@ -195,7 +195,7 @@ def _notice_unsent(store: Store) -> None:
         notices.tell(scope, "ops", "something", "cause")
 
 
-LOSSES: Mapping[Callable[[Store], None], type[Event]] = {
+LOSSES: Mapping[Callable[[Store], None], type[AgentEvent]] = {
     _message_unrouted: MessageReceived,
     _task_turn_queued: TurnRequested,
     _task_turn_lost: TurnRequested,
@@ -204,13 +204,13 @@ LOSSES: Mapping[Callable[[Store], None], type[Event]] = {
     _main_turn_lost: MainRequested,
     _notice_unsent: NoticeRequested,
 }
-ELSEWHERE: Mapping[type[Event], str] = {
+ELSEWHERE: Mapping[type[AgentEvent], str] = {
     GenerationOrdered: "generation/execution/recovery.py, tested there",
     GenerationNews: "the order's own poll looks again after its pause",
     TurnFinished: "memory/watching.py, tested there",
     MessageAnswered: "memory/watching.py, tested there",
     ForgetRequested: "memory/watching.py, tested there",
-    SearchChanged: "core/search/syncing.py, tested there",
+    SearchChanged: "core/search/index_sync.py, tested there",
     WatchRequested: "the watch's own cron",
     SkillQuarantined: "the notice says it; nobody needs the bell",
     SkillReviewRequested: "skills/review/watching.py, tested there",
@@ -231,7 +231,7 @@ def test_every_bell_that_is_lost_is_rung_again_under_a_new_id(store: Store, lose
 
 
 def test_every_event_has_a_pass_or_says_why_it_needs_none() -> None:
-    assert set(Event.__subclasses__()) == {*LOSSES.values(), *ELSEWHERE}
+    assert set(AgentEvent.__subclasses__()) == {*LOSSES.values(), *ELSEWHERE}
 
 
 def test_turn_that_never_comes_further_is_given_up_after_ever_longer_waits(store: Store) -> None:

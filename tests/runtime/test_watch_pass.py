@@ -60,7 +60,7 @@ def test_lease_is_renewed_while_a_pass_takes_long(store: Store) -> None:
                 if _until(store) == store.clock.now() + LENGTH:
                     break
                 threading.Event().wait(0.05)
-            entered.append(leases.take(store.database, "watch", "run-2", LENGTH))
+            entered.append(leases.acquire_lease(store.database, "watch", "run-2", LENGTH))
         return 0
 
     assert pass_once(store.database, "run-1", LENGTH, (look,))
@@ -75,7 +75,7 @@ def test_watcher_whose_lease_another_has_taken_looks_no_further(store: Store) ->
     def stall(_workspace_id: str) -> int:
         seen.append("stalled")
         store.clock.advance(LENGTH * 2)
-        assert leases.take(store.database, "watch", "run-2", timedelta(hours=1))
+        assert leases.acquire_lease(store.database, "watch", "run-2", timedelta(hours=1))
         threading.Event().wait(1.5)
         return 0
 
@@ -94,7 +94,7 @@ def test_watcher_that_hangs_leaves_its_place_to_another(store: Store) -> None:
         for _ in range(400):
             # As long as the lease is renewed, it is whole again by the next look at it.
             store.clock.advance(LENGTH / 2)
-            if leases.take(store.database, "watch", "run-2", LENGTH * 9):
+            if leases.acquire_lease(store.database, "watch", "run-2", LENGTH * 9):
                 seen.append("another came")
                 break
             threading.Event().wait(0.25)

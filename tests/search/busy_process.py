@@ -13,17 +13,17 @@ import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from core import crash
 from core.clock import SystemClock
 from core.database import Database
 from core.identity import HOME_WORKSPACE as WORKSPACE_ID
+from core.process import crash
 from core.search import entries
 from core.search.chroma import ChromaIndex
+from core.search.dependencies import SearchDependencies
 from core.search.embedders import best_embedder
-from core.search.find import Found, find
-from core.search.parts import SearchParts
-from core.search.syncing import pass_over
-from core.search.where import Where
+from core.search.index import Where
+from core.search.index_sync import mend_index
+from core.search.query import SearchResult, find_hits
 
 ROOM, SCOPE, SECRET = "memory", "workspace", "secret"
 WHERE = Where(WORKSPACE_ID, ROOM, (SCOPE,))
@@ -46,21 +46,21 @@ def text_of(entry_id: str) -> str:
     return f"Customer {entry_id.replace('-', '')} likes posters on matte paper."
 
 
-def put(search: SearchParts, entry_id: str, text: str) -> None:
+def put(search: SearchDependencies, entry_id: str, text: str) -> None:
     vector = search.embedder.embed([text])[0]
     with search.database.transaction(WORKSPACE_ID, "busy.put") as scope:
-        entries.put(scope, ROOM, entry_id, SCOPE, text, vector)
+        entries.put_entry(scope, ROOM, entry_id, SCOPE, text, vector)
 
 
-def look_for(search: SearchParts, query: str) -> Found:
-    return find(search, WHERE, query, limit=5)
+def look_for(search: SearchDependencies, query: str) -> SearchResult:
+    return find_hits(search, WHERE, query, limit=5)
 
 
-def search_parts(database_url: str, index_url: str) -> SearchParts:
-    return SearchParts(Database(database_url, clock=SystemClock()), best_embedder(), ChromaIndex(index_url))
+def search_parts(database_url: str, index_url: str) -> SearchDependencies:
+    return SearchDependencies(Database(database_url, clock=SystemClock()), best_embedder(), ChromaIndex(index_url))
 
 
-def live(name: str, folder: Path, search: SearchParts) -> Seen:
+def live(name: str, folder: Path, search: SearchDependencies) -> Seen:
     seen, deadline = Seen(), time.monotonic() + ENDS_ITSELF_AFTER
     while not (folder / "stop").exists() and time.monotonic() < deadline:
         entry_id = f"{name}-{len(seen.put)}"
@@ -77,11 +77,11 @@ def live(name: str, folder: Path, search: SearchParts) -> Seen:
         seen.searches += 2
         seen.degraded += found.degraded + secret.degraded
         if name.startswith("worker"):
-            pass_over(search, WORKSPACE_ID)
+            mend_index(search, WORKSPACE_ID)
     return seen
 
 
-def last_look(search: SearchParts, queries: list[str]) -> dict[str, object]:
+def last_look(search: SearchDependencies, queries: list[str]) -> dict[str, object]:
     """What each query finds, and whether every answer came with the index's help."""
     found = {query: look_for(search, query) for query in queries}
     return {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
-from core.search.embedding import Vector
+from core.search.vectors import Vector
 
 
 class Newer:

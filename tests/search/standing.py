@@ -9,12 +9,12 @@ from tests.search.shelf import Shelf
 def in_index(shelf: Shelf) -> dict[str, str]:
     """The stamp of each entry in all of the workspace's collections."""
     with shelf.store.database.reading(shelf.store.workspace_id) as scope:
-        names = collections.all_of(scope).values()
+        names = collections.list_collections(scope).values()
     return {key.id: stamp for name in names for key, stamp in shelf.search.index.stamps(name).items()}
 
 
 def collection_of(shelf: Shelf) -> str:
     with shelf.store.database.reading(shelf.store.workspace_id) as scope:
-        collection = collections.of_model(scope, shelf.search.embedder.id)
+        collection = collections.find_collection(scope, shelf.search.embedder.id)
     assert collection is not None
     return collection.name

@@ -16,8 +16,8 @@ import pytest
 
 from core.identity import HOME_WORKSPACE as WORKSPACE_ID
 from core.search import collections, entries
-from core.search.parts import SearchParts
-from core.search.syncing import pass_over
+from core.search.dependencies import SearchDependencies
+from core.search.index_sync import mend_index
 from core.search.tables import search_entries
 from tests.search.busy_process import ROOM, SECRET, SECRET_TEXT, put, search_parts, text_of, work
 from tests.support.databases import Store
@@ -74,7 +74,7 @@ def test_b54_all_processes_see_one_set_whatever_died(store: Store, index_process
     # Given a secret that the index knows, and six processes that put and search
     search = search_parts(store.database.url, index_process.url)
     put(search, SECRET, SECRET_TEXT)
-    pass_over(search, WORKSPACE_ID)
+    mend_index(search, WORKSPACE_ID)
     # No connection is handed to a fork.
     search.database.close()
     for name in (*WEBS, "sidecar"):
@@ -84,7 +84,7 @@ def test_b54_all_processes_see_one_set_whatever_died(store: Store, index_process
     until("their work", lambda: all(crowd.has_put(name) > 2 for name in STAYING[:3]), 120)
     # When one forgets the secret, two die, and the index is killed once and lost once
     with search.database.transaction(WORKSPACE_ID) as scope:
-        assert entries.remove(scope, ROOM, SECRET)
+        assert entries.remove_entry(scope, ROOM, SECRET)
     forgotten_at = time.time()
     until("the death of two", lambda: crowd.ended("web-3") is not None and crowd.ended("worker-1") is not None, 120)
     crowd.start("worker-2")
@@ -101,7 +101,7 @@ def test_b54_all_processes_see_one_set_whatever_died(store: Store, index_process
     (crowd.folder / "stop").touch()
     saw = {name: crowd.saw(name) for name in STAYING}
     # Then the index holds what the database holds, without anybody's asking for it
-    until("a pass that finds nothing to do", lambda: pass_over(search, WORKSPACE_ID) == 0, 60)
+    until("a pass that finds nothing to do", lambda: mend_index(search, WORKSPACE_ID) == 0, 60)
     rows = _rows(store)
     assert _in_index(search) == rows
     assert [crowd.ended(name) for name in ("web-3", "worker-1")] == [-signal.SIGKILL] * 2
@@ -128,9 +128,9 @@ def _rows(store: Store) -> dict[str, str]:
         return {row.id: row.stamp for row in scope.rows(scope.select(search_entries))}
 
 
-def _in_index(search: SearchParts) -> dict[str, str]:
+def _in_index(search: SearchDependencies) -> dict[str, str]:
     with search.database.reading(WORKSPACE_ID) as scope:
-        (name,) = collections.all_of(scope).values()
+        (name,) = collections.list_collections(scope).values()
     return {key.id: stamp for key, stamp in search.index.stamps(name).items()}
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from core.search.chroma import ChromaIndex
-from core.search.embedding import Embedder
+from core.search.dependencies import SearchDependencies
 from core.search.index import EntryKey
-from core.search.parts import SearchParts
-from core.search.syncing import pass_over, rebuild, sync
+from core.search.index_sync import mend_index, rebuild_index, sync_index
 from core.search.tables import search_entries
+from core.search.vectors import Embedder
 from tests.faults.dying import survive
 from tests.search.newer import Newer
 from tests.search.shelf import EMBEDDER, ROOM, Shelf
@@ -42,71 +42,71 @@ def shelf(store: Store, index_process: IndexProcess) -> Shelf:
     return shelf
 
 
-def fresh(shelf: Shelf, url: str, embedder: Embedder = EMBEDDER) -> SearchParts:
+def fresh(shelf: Shelf, url: str, embedder: Embedder = EMBEDDER) -> SearchDependencies:
     """Nothing that holds a connection is handed from one process to the next."""
-    return SearchParts(shelf.store.database, embedder, ChromaIndex(url))
+    return SearchDependencies(shelf.store.database, embedder, ChromaIndex(url))
 
 
 def whole(shelf: Shelf, *gone: str) -> None:
-    pass_over(shelf.search, shelf.store.workspace_id)
+    mend_index(shelf.search, shelf.store.workspace_id)
     with shelf.store.database.reading(shelf.store.workspace_id) as scope:
         rows = scope.rows(scope.select(search_entries))
     assert {row.id for row in rows} == {f"entry-{n}" for n in range(3)} - set(gone)
     assert all(row.indexed_at is not None for row in rows)
     assert in_index(shelf) == {row.id: row.stamp for row in rows}
-    assert pass_over(shelf.search, shelf.store.workspace_id) == 0
+    assert mend_index(shelf.search, shelf.store.workspace_id) == 0
 
 
 def test_while_it_follows(shelf: Shelf, index_process: IndexProcess, tmp_path: Path) -> None:
-    sync(shelf.search, shelf.store.workspace_id)
+    sync_index(shelf.search, shelf.store.workspace_id)
     shelf.remove("entry-1")
 
     survive(
         shelf.store,
         tmp_path,
         DEATHS["followed"],
-        lambda: sync(fresh(shelf, index_process.url), shelf.store.workspace_id),
+        lambda: sync_index(fresh(shelf, index_process.url), shelf.store.workspace_id),
     )
 
     whole(shelf, "entry-1")
 
 
 def test_while_it_embeds_anew(shelf: Shelf, index_process: IndexProcess, tmp_path: Path) -> None:
-    sync(shelf.search, shelf.store.workspace_id)
+    sync_index(shelf.search, shelf.store.workspace_id)
     shelf.search = fresh(shelf, index_process.url, Newer())
 
     survive(
         shelf.store,
         tmp_path,
         DEATHS["embedded_anew"],
-        lambda: sync(fresh(shelf, index_process.url, Newer()), shelf.store.workspace_id),
+        lambda: sync_index(fresh(shelf, index_process.url, Newer()), shelf.store.workspace_id),
     )
 
     whole(shelf)
 
 
 def test_while_it_compares(shelf: Shelf, index_process: IndexProcess, tmp_path: Path) -> None:
-    sync(shelf.search, shelf.store.workspace_id)
+    sync_index(shelf.search, shelf.store.workspace_id)
     shelf.search.index.remove(collection_of(shelf), [EntryKey(ROOM, "entry-0")])
 
     survive(
         shelf.store,
         tmp_path,
         DEATHS["compared"],
-        lambda: pass_over(fresh(shelf, index_process.url), shelf.store.workspace_id),
+        lambda: mend_index(fresh(shelf, index_process.url), shelf.store.workspace_id),
     )
 
     whole(shelf)
 
 
 def test_while_it_is_built_again(shelf: Shelf, index_process: IndexProcess, tmp_path: Path) -> None:
-    sync(shelf.search, shelf.store.workspace_id)
+    sync_index(shelf.search, shelf.store.workspace_id)
 
     survive(
         shelf.store,
         tmp_path,
         DEATHS["built_again"],
-        lambda: rebuild(fresh(shelf, index_process.url), shelf.store.workspace_id),
+        lambda: rebuild_index(fresh(shelf, index_process.url), shelf.store.workspace_id),
     )
 
     whole(shelf)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from core.search.chroma import ChromaIndex
-from core.search.index import NoIndex
-from core.search.syncing import Synced, sync
-from core.search.where import Where
+from core.search.index import NoIndex, Where
+from core.search.index_sync import SyncResult, sync_index
 from tests.search.shelf import Shelf
 from tests.support.databases import Store
 from tests.support.index_process import IndexProcess
@@ -22,7 +21,7 @@ def shelf(request: pytest.FixtureRequest, store: Store, index_process: IndexProc
 
         def put_and_index(*words: str, **more: str) -> None:
             put(*words, **more)
-            assert sync(shelf.search, store.workspace_id) is Synced.DONE
+            assert sync_index(shelf.search, store.workspace_id) is SyncResult.DONE
 
         shelf.put = put_and_index  # type: ignore[method-assign]
     return shelf

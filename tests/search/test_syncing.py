@@ -8,11 +8,11 @@ from datetime import timedelta
 import pytest
 
 from core import leases
-from core.search import collections, syncing
+from core.search import collections, index_sync
 from core.search.chroma import ChromaIndex
-from core.search.index import EntryKey, Item, NoIndex
-from core.search.parts import SearchParts
-from core.search.syncing import Synced, pass_over, rebuild, sync, sync_pending
+from core.search.dependencies import SearchDependencies
+from core.search.index import EntryKey, IndexItem, NoIndex
+from core.search.index_sync import SyncResult, mend_index, rebuild_index, sync_index, sync_pending_index
 from core.search.tables import search_entries
 from tests.search.newer import Newer
 from tests.search.shelf import EMBEDDER, ROOM, Shelf
@@ -38,22 +38,22 @@ def shelf(store: Store, index_process: IndexProcess) -> Iterator[Shelf]:
         index_process.start()
 
 
-def follow(shelf: Shelf) -> Synced:
-    return sync(shelf.search, shelf.store.workspace_id)
+def follow(shelf: Shelf) -> SyncResult:
+    return sync_index(shelf.search, shelf.store.workspace_id)
 
 
 def watch(shelf: Shelf) -> int:
-    return pass_over(shelf.search, shelf.store.workspace_id)
+    return mend_index(shelf.search, shelf.store.workspace_id)
 
 
 def test_what_is_put_and_removed_reaches_the_index(shelf: Shelf) -> None:
-    assert follow(shelf) is Synced.DONE
+    assert follow(shelf) is SyncResult.DONE
     assert set(in_index(shelf)) == set(TEXTS)
 
     shelf.remove("paper")
     shelf.put("voice", "We write to customers as to friends.")
 
-    assert follow(shelf) is Synced.DONE
+    assert follow(shelf) is SyncResult.DONE
     assert set(in_index(shelf)) == {"colour", "length", "voice"}
     with shelf.store.database.reading(shelf.store.workspace_id) as scope:
         assert {row.id for row in scope.rows(scope.select(search_entries))} == set(in_index(shelf))
@@ -94,7 +94,7 @@ def test_a_killed_index_degrades_a_search_and_loses_nothing(shelf: Shelf, index_
     assert found.degraded
     assert found.hits[0].id == "paper"
     shelf.remove("paper")
-    assert follow(shelf) is Synced.AWAY
+    assert follow(shelf) is SyncResult.AWAY
     assert watch(shelf) == 0
     assert "paper" not in [hit.id for hit in shelf.find("matte paper").hits]
     index_process.start()
@@ -133,7 +133,7 @@ def test_strangers_in_the_index_go_and_what_it_lacks_comes_back(shelf: Shelf) ->
     follow(shelf)
     name, vector = collection_of(shelf), EMBEDDER.embed(["Our brand colour is cobalt."])[0].data
     shelf.search.index.remove(name, [EntryKey(ROOM, "paper")])
-    shelf.search.index.put(name, shelf.store.workspace_id, [Item(ROOM, "ghost", "workspace", "old", vector)])
+    shelf.search.index.put(name, shelf.store.workspace_id, [IndexItem(ROOM, "ghost", "workspace", "old", vector)])
 
     assert "ghost" not in shelf.ids("cobalt")
     assert watch(shelf) == 1
@@ -145,7 +145,7 @@ def test_a_rebuilt_index_is_a_new_one_with_the_same_entries(shelf: Shelf) -> Non
     follow(shelf)
     before = collection_of(shelf)
 
-    assert rebuild(shelf.search, shelf.store.workspace_id) is Synced.DONE
+    assert rebuild_index(shelf.search, shelf.store.workspace_id) is SyncResult.DONE
 
     assert collection_of(shelf) != before
     assert shelf.search.index.count(before) == 0
@@ -153,18 +153,18 @@ def test_a_rebuilt_index_is_a_new_one_with_the_same_entries(shelf: Shelf) -> Non
 
 
 def test_one_owner_writes_at_a_time(shelf: Shelf) -> None:
-    leases.take(shelf.store.database, syncing.LEASE, "another process", timedelta(seconds=10))
+    leases.acquire_lease(shelf.store.database, index_sync.LEASE, "another process", timedelta(seconds=10))
 
-    assert follow(shelf) is Synced.BUSY
+    assert follow(shelf) is SyncResult.BUSY
     assert set(in_index(shelf)) == set()
 
     shelf.store.clock.advance(timedelta(seconds=11))
-    assert follow(shelf) is Synced.DONE
+    assert follow(shelf) is SyncResult.DONE
 
 
 def test_a_forged_bell_without_its_rows_does_nothing(shelf: Shelf) -> None:
-    assert sync_pending(shelf.search, "ws_forged") is Synced.DONE
-    assert pass_over(shelf.search, "ws_forged") == 0
+    assert sync_pending_index(shelf.search, "ws_forged") is SyncResult.DONE
+    assert mend_index(shelf.search, "ws_forged") == 0
     assert in_index(shelf) == {}
 
 
@@ -173,13 +173,13 @@ def test_a_transaction_rings_once_and_the_watch_is_not_needed(shelf: Shelf) -> N
     assert [bell.event.name for bell in bells] == ["search/entries.changed"] * len(TEXTS)
     assert len({bell.id for bell in bells}) == len(TEXTS)
 
-    assert sync_pending(shelf.search, bells[0].event.workspace_id) is Synced.DONE
+    assert sync_pending_index(shelf.search, bells[0].event.workspace_id) is SyncResult.DONE
 
     assert set(in_index(shelf)) == set(TEXTS)
 
 
 def test_when_the_time_is_up_the_rest_is_left_to_the_next_pass(shelf: Shelf) -> None:
-    assert sync(shelf.search, shelf.store.workspace_id, within=0) is Synced.MORE
+    assert sync_index(shelf.search, shelf.store.workspace_id, within=0) is SyncResult.MORE
 
     assert set(in_index(shelf)) == set()
     assert shelf.ids("matte paper", limit=1) == ["paper"]
@@ -189,7 +189,7 @@ def test_when_the_time_is_up_the_rest_is_left_to_the_next_pass(shelf: Shelf) -> 
 def test_a_new_model_embeds_every_entry_anew(shelf: Shelf) -> None:
     follow(shelf)
     old = collection_of(shelf)
-    shelf.search = SearchParts(shelf.store.database, Newer(), shelf.search.index)
+    shelf.search = SearchDependencies(shelf.store.database, Newer(), shelf.search.index)
     assert shelf.ids("matte paper", limit=1) == ["paper"]
 
     assert watch(shelf) == 1
@@ -198,14 +198,14 @@ def test_a_new_model_embeds_every_entry_anew(shelf: Shelf) -> None:
     assert set(in_index(shelf)) == set(TEXTS)
     assert shelf.search.index.count(old) == 0
     with shelf.store.database.reading(shelf.store.workspace_id) as scope:
-        assert list(collections.all_of(scope)) == ["newer-1"]
+        assert list(collections.list_collections(scope)) == ["newer-1"]
 
 
 def test_without_an_index_the_watch_stays_calm_and_what_is_removed_is_gone(shelf: Shelf) -> None:
-    shelf.search = SearchParts(shelf.store.database, EMBEDDER, NoIndex())
+    shelf.search = SearchDependencies(shelf.store.database, EMBEDDER, NoIndex())
 
     assert watch(shelf) == 0
-    assert follow(shelf) is Synced.AWAY
+    assert follow(shelf) is SyncResult.AWAY
     assert shelf.remove("paper")
     with shelf.store.database.reading(shelf.store.workspace_id) as scope:
         assert {row.id for row in scope.rows(scope.select(search_entries))} == {"colour", "length"}
@@ -218,7 +218,7 @@ class Interrupted(ChromaIndex):
         super().__init__(url)
         self._meanwhile = [meanwhile]
 
-    def put(self, collection: str, workspace_id: str, items: Sequence[Item]) -> None:
+    def put(self, collection: str, workspace_id: str, items: Sequence[IndexItem]) -> None:
         super().put(collection, workspace_id, items)
         while self._meanwhile:
             self._meanwhile.pop()()
@@ -229,9 +229,9 @@ def test_a_change_while_the_index_is_written_is_indexed_after_it(shelf: Shelf, i
         shelf.remove("colour")
         shelf.put("paper", "Posters are printed on glossy paper.")
 
-    interrupted = SearchParts(shelf.store.database, EMBEDDER, Interrupted(index_process.url, meanwhile))
+    interrupted = SearchDependencies(shelf.store.database, EMBEDDER, Interrupted(index_process.url, meanwhile))
 
-    assert sync(interrupted, shelf.store.workspace_id) is Synced.DONE
+    assert sync_index(interrupted, shelf.store.workspace_id) is SyncResult.DONE
 
     assert set(in_index(shelf)) == {"paper", "length"}
     with shelf.store.database.reading(shelf.store.workspace_id) as scope:

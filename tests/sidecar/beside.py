@@ -12,11 +12,11 @@ from pathlib import Path
 from app.supervise.ports import free_ports
 from core.database import Database
 from core.identity import HOME_WORKSPACE
-from core.model_scripted import ScriptedModel
+from core.llm.scripted_model import ScriptedModel
 from core.orchestrator.engine import Engine
+from core.search.dependencies import SearchDependencies
+from core.search.embedders import HashedPieces
 from core.search.index import NoIndex
-from core.search.ngrams import HashedPieces
-from core.search.parts import SearchParts
 from sidecar.application import create_app
 from sidecar.broker.addresses import Addresses
 from sidecar.broker.make import make_broker
@@ -71,7 +71,7 @@ def shelf_beside(
         engine=client,
         home=home,
         addresses=Addresses((), home),
-        search=SearchParts(database, HashedPieces(), NoIndex()),
+        search=SearchDependencies(database, HashedPieces(), NoIndex()),
     )
     jail = Jail(home / "sidecar" / "run", probe())
     running.jail = jail.folder

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import httpx
 import pytest
 
-from core.orchestrator.signature import HEADER, sign
+from core.orchestrator.signature import SIGNATURE_HEADER, sign_body
 from tests.support.sidecar import RunningSidecar, hello
 from tests.support.waiting import until
 
@@ -37,7 +37,7 @@ def test_to_be_asked_again_is_no_news(skills: RunningSidecar) -> None:
 
 def asked(skills: RunningSidecar, stem: str) -> httpx.Response:
     key = skills.engine.signing_key
-    headers = {HEADER: sign(key, b"", datetime.now(UTC))} if key else {}
+    headers = {SIGNATURE_HEADER: sign_body(key, b"", datetime.now(UTC))} if key else {}
     return httpx.put(f"{skills.url}/api/inngest/{stem}", headers=headers, timeout=30).raise_for_status()
 
 

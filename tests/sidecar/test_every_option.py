@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from core.orchestrator.registration import lists
+from core.orchestrator.registration import engine_lists_app
 from tests.support.sidecar import RunningSidecar
 from tests.support.waiting import until
 
@@ -73,7 +73,7 @@ def test_every_option_is_registered_and_works(skills: RunningSidecar) -> None:
     functions += [SLEEPER, function("never", "retries=0"), function("batched", BATCH)]
     skills.save("options", HEAD + "".join(functions))
     skills.live("options", 1)
-    assert lists(skills.client, "skill-options")
+    assert engine_lists_app(skills.client, "skill-options")
 
     # One event begins one run of each
     skills.ask("opts/asked", who="ann", n=1)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import UnavailableError
-from core.orchestrator.registration import lists
+from core.orchestrator.registration import engine_lists_app
 from sidecar.shelf import Pauses
 from tests.sidecar.beside import shelf_beside
 from tests.support.engines import RunningEngine, embedded, inngest_dev, inngest_start, running
@@ -46,6 +46,6 @@ def test_an_engine_that_forgot_is_told_of_every_skill(kind: Callable[[Path], Run
 
 def _is_listed(skills: RunningSidecar, app_id: str) -> bool:
     try:
-        return lists(skills.client, app_id)
+        return engine_lists_app(skills.client, app_id)
     except UnavailableError:
         return False

@@ -12,7 +12,7 @@ import pytest
 from core.clock import SystemClock
 from core.database import Database
 from core.identity import HOME_WORKSPACE
-from core.model_scripted import ScriptedModel
+from core.llm.scripted_model import ScriptedModel
 from core.orchestrator.run_history import RunHistory
 from functions.record_skill_run import record_skill_run
 from skills import runs

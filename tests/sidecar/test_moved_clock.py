@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from core.orchestrator.engine import bearer
+from core.orchestrator.engine import bearer_of_key
 from tests.support.engines import moved_by_tests, running
 from tests.support.sidecar import hello, sidecar
 
@@ -18,7 +18,7 @@ def test_a_run_after_forty_days(tmp_path: Path) -> None:
     folder = tmp_path / "engine"
     folder.mkdir()
     with running(moved_by_tests(folder)) as engine:
-        clock, shown = f"{engine.url}/test/clock", {"authorization": bearer(str(engine.signing_key))}
+        clock, shown = f"{engine.url}/test/clock", {"authorization": bearer_of_key(str(engine.signing_key))}
         with sidecar(engine, tmp_path / "home", {"LOOPWRIGHT_CLOCK_URL": clock}) as skills:
             skills.save("late", hello(1, "late/asked"))
             skills.live("late", 1)

@@ -15,8 +15,8 @@ from typing import Any
 import httpx
 import pytest
 
-from core.orchestrator.engine import bearer
-from core.orchestrator.signature import HEADER, canonical, sign
+from core.orchestrator.engine import bearer_of_key
+from core.orchestrator.signature import SIGNATURE_HEADER, canonical_body, sign_body
 from skills import runs
 from skills.places import SHIPPED
 from tests.support.engines import SIGNING_KEY, RunningEngine, moved_by_tests, running
@@ -43,7 +43,7 @@ class Clock:
 
     def __init__(self, engine: RunningEngine) -> None:
         self._url = f"{engine.url}/test/clock"
-        self._headers = {"authorization": bearer(str(engine.signing_key))}
+        self._headers = {"authorization": bearer_of_key(str(engine.signing_key))}
 
     def now(self) -> datetime:
         return datetime.fromisoformat(httpx.get(self._url, headers=self._headers).json()["now"])
@@ -190,6 +190,9 @@ def called(
     stack: dict[str, Any] = {"current": 0, "stack": []}
     ctx = {"run_id": run_id, "attempt": 0, "max_attempts": 6, "disable_immediate_execution": False, "stack": stack}
     body = json.dumps({"ctx": ctx, "event": event, "events": [event], "steps": {}, "use_api": False}).encode()
-    headers = {HEADER: sign(SIGNING_KEY, canonical(body), clock.now()), "content-type": "application/json"}
+    headers = {
+        SIGNATURE_HEADER: sign_body(SIGNING_KEY, canonical_body(body), clock.now()),
+        "content-type": "application/json",
+    }
     url = f"{skills.url}/api/inngest/{stem}?fnId=skill-{stem}-scheduled&stepId=step"
     return httpx.post(url, content=body, headers=headers, timeout=60)

@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from core.events import RunFailed, RunFinished
-from core.orchestrator.run_ids import queued_at
+from core.orchestrator.run_facts import queue_time
 from core.tables import workspaces
 from functions.shell import told_by_engine
 from skills import book, daily, endings, ledger, promotion, runs, versions
@@ -272,9 +272,9 @@ def test_rows_of_another_workspace_are_not_touched(store: Store) -> None:
 
 
 def test_an_id_tells_when_its_run_was_queued() -> None:
-    assert queued_at(run_id(START)) == START
+    assert queue_time(run_id(START)) == START
     for other in ("", "run1", run_id(START).lower(), "8" + "Z" * 25, run_id(START) + "0"):
-        assert queued_at(other) is None
+        assert queue_time(other) is None
 
 
 def _event(name: str, **data: Any) -> inngest.Event:

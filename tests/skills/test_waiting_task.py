@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.model_scripted import ScriptedModel, says
+from core.llm.scripted_model import ScriptedModel, says
 from core.tools import CallContext
 from runtime import cards, control, inbox, tasks, waits
 from runtime.cards import Card

@@ -13,9 +13,9 @@ import sqlalchemy as sa
 
 from app.bootstrap import PERSON_ID, WORKSPACE_ID
 from app.tables import whole
-from core.bells import Bell
 from core.clock import Clock, StoppedClock
 from core.database import Database
+from core.events import Bell
 from core.tables import persons, roles, workspaces
 from runtime.tables import budgets, entries
 from tests.support.empty_database import lay_every_table

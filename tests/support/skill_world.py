@@ -12,11 +12,11 @@ from typing import Any
 import httpx
 
 from core.database import Scope
-from core.model_scripted import ScriptedModel
+from core.llm.scripted_model import ScriptedModel
 from core.orchestrator.engine import Engine
+from core.search.dependencies import SearchDependencies
+from core.search.embedders import HashedPieces
 from core.search.index import NoIndex
-from core.search.ngrams import HashedPieces
-from core.search.parts import SearchParts
 from sidecar.broker.addresses import Addresses, Own
 from sidecar.broker.broker import Broker
 from sidecar.broker.identity import Identity, Mode
@@ -132,9 +132,9 @@ def skill_world(
         door.run_id = ""
 
 
-def search_of(store: Store) -> SearchParts:
+def search_of(store: Store) -> SearchDependencies:
     """Words and spelling only, over the rows: quick, and the same everywhere."""
-    return SearchParts(store.database, HashedPieces(), NoIndex())
+    return SearchDependencies(store.database, HashedPieces(), NoIndex())
 
 
 def speak_for(address: Path, run_id: str) -> None:

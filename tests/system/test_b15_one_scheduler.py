@@ -16,7 +16,7 @@ import pytest
 
 from app.bootstrap import ensure_home
 from app.supervise.ports import free_ports
-from core.orchestrator.engine import bearer
+from core.orchestrator.engine import bearer_of_key
 from core.settings import load_settings
 from runtime.turns import lease
 from tests.runtime.driving import LEASE, new_task, newest_turn, tell, turn
@@ -53,7 +53,7 @@ def test_b15_each_minute_runs_once_with_four_web_workers_and_a_second_copy(tmp_p
     folder.mkdir()
     with ExitStack() as stack:
         engine = stack.enter_context(running(moved_by_tests(folder)))
-        shown = {"authorization": bearer(SIGNING_KEY)}
+        shown = {"authorization": bearer_of_key(SIGNING_KEY)}
         clock = f"{engine.url}/test/clock"
         ports = dict(zip(("web", "copy-web", "worker", "copy-worker", "model", "sidecar"), free_ports(6), strict=True))
         env = {

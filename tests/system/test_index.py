@@ -47,7 +47,7 @@ def held(product: Product) -> int:
     """How many entries the index holds; 0 while it is away."""
     database = Database(load_settings(home=product.home).sql_url)
     with database.reading(database.workspace_ids()[0]) as scope:
-        names = collections.all_of(scope).values()
+        names = collections.list_collections(scope).values()
     database.close()
     index = ChromaIndex(f"http://127.0.0.1:{product.row('index').port}")
     return sum(index.count(name) for name in names) if index.alive() else 0

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from core.heartbeat import beating
+from core.process.heartbeat import keep_beating
 
 AT_LEAST = 20.0
 
@@ -28,11 +28,11 @@ def test_work_that_is_over_before_the_first_beat_has_none_and_no_thread() -> Non
         beats.append("beat")
         return True
 
-    with beating("short", 0.2, beat):
+    with keep_beating("short", 0.2, beat):
         assert "short" not in {thread.name for thread in threading.enumerate()}
     # Another one, whose first beat is due later, has its beat; by then the one of the first would have come.
     later = threading.Event()
-    with beating("later", 0.3, _says_yes(later.set)):
+    with keep_beating("later", 0.3, _says_yes(later.set)):
         assert later.wait(AT_LEAST)
     assert beats == []
 
@@ -44,7 +44,7 @@ def test_work_that_lasts_beats_until_it_is_over() -> None:
         came.release()
         return True
 
-    with beating("long", 0.01, beat):
+    with keep_beating("long", 0.01, beat):
         for _ in range(3):
             assert came.acquire(timeout=AT_LEAST)
     assert "long" not in {thread.name for thread in threading.enumerate()}
@@ -59,10 +59,10 @@ def test_beat_that_says_no_is_the_last() -> None:
         came.set()
         return False
 
-    with beating("refused", 0.01, beat):
+    with keep_beating("refused", 0.01, beat):
         assert came.wait(AT_LEAST)
         others = threading.Semaphore(0)
-        with beating("other", 0.01, _says_yes(others.release)):
+        with keep_beating("other", 0.01, _says_yes(others.release)):
             for _ in range(3):
                 assert others.acquire(timeout=AT_LEAST)
     assert beats == ["beat"]
@@ -76,9 +76,9 @@ def test_beat_that_hangs_holds_up_no_other() -> None:
         return free.wait(AT_LEAST) and False
 
     other = threading.Event()
-    with beating("hanging", 0.01, hang):
+    with keep_beating("hanging", 0.01, hang):
         assert hangs.wait(AT_LEAST)
-        with beating("other", 0.01, _says_yes(other.set)):
+        with keep_beating("other", 0.01, _says_yes(other.set)):
             assert other.wait(AT_LEAST)
         free.set()
 
@@ -93,7 +93,7 @@ def test_no_beat_is_under_way_after_the_block() -> None:
         return True
 
     def work() -> None:
-        with beating("broken", 0.01, beat):
+        with keep_beating("broken", 0.01, beat):
             assert begun.wait(AT_LEAST)
             raise ValueError("lost")
 
@@ -105,11 +105,11 @@ def test_no_beat_is_under_way_after_the_block() -> None:
 def test_forked_process_has_a_heart_of_its_own() -> None:
     def beats() -> bool:
         came = threading.Event()
-        with beating("child", 0.01, _says_yes(came.set)):
+        with keep_beating("child", 0.01, _says_yes(came.set)):
             return came.wait(AT_LEAST)
 
     # Its first beat is due before the child's, and it is the parent's.
-    with beating("parent", 0.001, lambda: False), beating("late", AT_LEAST, lambda: False):
+    with keep_beating("parent", 0.001, lambda: False), keep_beating("late", AT_LEAST, lambda: False):
         child = os.fork()
         if child == 0:
             os._exit(0 if beats() else 1)

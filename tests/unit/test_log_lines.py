@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from core.log_lines import LogLines
+from core.process.log_format import LogLineFormatter
 
 HOSTILE = "odd\nINFO all is well\r\x1b[2J\u2028\x85end"
 
@@ -17,7 +17,7 @@ HOSTILE = "odd\nINFO all is well\r\x1b[2J\u2028\x85end"
 def log() -> Iterator[tuple[logging.Logger, io.StringIO]]:
     written, log = io.StringIO(), logging.Logger("tests")
     handler = logging.StreamHandler(written)
-    handler.setFormatter(LogLines())
+    handler.setFormatter(LogLineFormatter())
     log.addHandler(handler)
     yield log, written
     handler.close()

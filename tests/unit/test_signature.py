@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.orchestrator.signature import canonical
+from core.orchestrator.signature import canonical_body
 
 _TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 _LEAF = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | _TEXT
@@ -24,9 +24,9 @@ def test_any_body_has_the_canonical_form(value: object, ascii_only: bool, indent
     except ValueError:
         # An integer too large for a double has no such form.
         with pytest.raises(ValueError, match=r".*"):
-            canonical(body)
+            canonical_body(body)
         return
-    assert canonical(body) == expected
+    assert canonical_body(body) == expected
 
 
 @pytest.mark.parametrize(
@@ -42,4 +42,4 @@ def test_any_body_has_the_canonical_form(value: object, ascii_only: bool, indent
     ],
 )
 def test_what_is_written_in_several_ways(body: bytes, form: bytes) -> None:
-    assert canonical(body) == form
+    assert canonical_body(body) == form

@@ -86,7 +86,7 @@ def test_only_the_database_layer_opens_connections() -> None:
 @pytest.mark.parametrize(
     ("package", "adapters"),
     [
-        ("openai", {"core/model_openai.py", "generation/providers/openai.py"}),
+        ("openai", {"core/llm/openai_model.py", "generation/providers/openai.py"}),
         ("chromadb", set()),
         ("chromadb_rust_bindings", {"app/serving/index.py"}),
     ],

@@ -11,8 +11,8 @@ import httpx
 import pytest
 
 import app.web.api
+from core.orchestrator.run_facts import TraceStep
 from core.orchestrator.run_history import RunDetail
-from core.orchestrator.trace import Step
 from skills import runs
 from tests.web.site.prepared import prepare
 from tests.web.site.site import Site
@@ -145,7 +145,7 @@ def _skill_with_runs(site: Site) -> None:
             scope, run_id="run1", skill_id=STEM, function_id="look", version_id=version.id, stage="live", event={}
         )
     at = "2026-01-31T08:00:00Z"
-    steps = (Step("open", "open", 1, {"ok": True}, None, at, None),)
+    steps = (TraceStep("open", "open", 1, {"ok": True}, None, at, None),)
     run = RunDetail("r1", "loopwright", "run-turn", "running", at, None, event={}, output=None, error=None, steps=steps)
     site.parts.runs.runs["r1"] = asdict(run) | {"steps": [asdict(step) for step in steps]}
 

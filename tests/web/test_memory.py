@@ -9,8 +9,8 @@ import pytest
 
 from app.bootstrap import PERSON_ID
 from core.identity import create_key
-from core.model_scripted import ScriptedModel
-from core.search.ngrams import HashedPieces
+from core.llm.scripted_model import ScriptedModel
+from core.search.embedders import HashedPieces
 from memory import cascade, correcting, forgetting, scopes, writing
 from memory.parts import MemoryParts
 from memory.writing import Source, Statement

@@ -15,7 +15,7 @@ from app.cli import main
 from core import identity
 from core.errors import RefusedError
 from generation.tables import orders
-from router import replying
+from router import clarification
 from runtime import cards, messages, tasks
 from runtime.cards import (
     CHECKPOINT_OPTIONS,
@@ -148,7 +148,7 @@ def test_41_words_that_name_such_a_card_do_not_answer_it(at: Site, program: http
     card_id, _ = ask(at, kind, ASKS[kind])
     said = program.post("/api/v1/messages", json={"text": str(ASKS[kind][0]["label"]), "card_id": card_id})
     with at.parts.database.reading(at.workspace_id) as scope:
-        assert replying.question(scope, messages.get(scope, said.json()["message_id"])) is None
+        assert clarification.find_question(scope, messages.get(scope, said.json()["message_id"])) is None
     assert state_of(at, card_id) == "open"
 
 

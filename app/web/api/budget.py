@@ -8,7 +8,7 @@ from app.web.amounts import Sum
 from app.web.bodies import Body
 from app.web.endpoints import Door
 from app.web.parts import WebParts
-from app.web.presenters.values import Amount, plain
+from app.web.presenters.values import Amount, plain_amount
 from app.web.speaking import only_a_person
 from core.database import Scope
 from core.identity import Speaker
@@ -59,9 +59,9 @@ def budget_shape(scope: Scope) -> BudgetShape:
     now = credits.budget(scope)
     return {
         "currency": now.currency,
-        "balance": plain(now.balance),
-        "free_per_operation": plain(now.free_per_operation),
-        "free_per_day": plain(now.free_per_day),
-        "spent_today": plain(now.spent_today),
-        "reserved": plain(now.reserved),
+        "balance": plain_amount(now.balance),
+        "free_per_operation": plain_amount(now.free_per_operation),
+        "free_per_day": plain_amount(now.free_per_day),
+        "spent_today": plain_amount(now.spent_today),
+        "reserved": plain_amount(now.reserved),
     }

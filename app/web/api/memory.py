@@ -17,8 +17,8 @@ from app.web.speaking import only_a_person
 from core.database import Scope
 from core.errors import InvalidError, NotFoundError
 from core.identity import Speaker
-from core.search import syncing
-from core.search.embedding import Vector
+from core.search import index_sync
+from core.search.vectors import Vector
 from memory import correcting, facts, forgetting, receipts, scopes
 from memory.facts import Fact
 from memory.recall import MOST, recall
@@ -118,7 +118,7 @@ def _register_commands(door: Door) -> None:
         return fact_by_id(scope, fact_id, speaker.person_id)
 
     def rebuild(speaker: Speaker, body: object) -> str:
-        return syncing.rebuild(door.parts.search, speaker.workspace_id, within=REBUILD_SECONDS).value
+        return index_sync.rebuild_index(door.parts.search, speaker.workspace_id, within=REBUILD_SECONDS).value
 
     @door.acts("/api/v1/memory/reindex", "Build the search index anew from the rows", prepare=rebuild, scope="admin")
     def reindex(scope: Scope, speaker: Speaker, body: str) -> Rebuilt:

@@ -16,7 +16,7 @@ from core.database import Scope
 from core.errors import ConflictError
 from core.identity import Speaker
 from functions.routable_works import RoutableWorks
-from router import rerouting
+from router.reroute import reroute_message
 from runtime import cards, messages, taking_back, tasks
 from workspace import objects
 
@@ -95,7 +95,7 @@ def messages_api(parts: WebParts) -> Door:
     @door.acts("/api/v1/messages/<message_id>/reroute", "Send it to another task, or to a new one", body=Reroute)
     def reroute(scope: Scope, speaker: Speaker, body: Reroute, message_id: str) -> MessageShape:
         own_words(speaker, messages.get(scope, message_id))
-        rerouting.reroute(scope, works, message_id, body.task_id)
+        reroute_message(scope, works, message_id, body.task_id)
         return message_by_id(scope, message_id)
 
     @door.reads(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.database import Scope
-from router.index import LIVING
+from router.facts import LIVING_STATUSES
 from runtime import tasks
 from runtime.tasks import Task
 
@@ -12,4 +12,4 @@ MOST = 50
 
 def places(scope: Scope) -> list[Task]:
     """The last active first."""
-    return tasks.listing(scope, LIVING, limit=MOST)
+    return tasks.listing(scope, LIVING_STATUSES, limit=MOST)

@@ -12,7 +12,7 @@ from app.web.presenters.card import CardShape, card_shape
 from app.web.presenters.generation import GenerationShape, generations_of_task
 from app.web.presenters.object import ObjectShape, object_shape
 from app.web.presenters.turn import TurnHead, turn_head
-from app.web.presenters.values import Amount, Moment, given, moment, plain
+from app.web.presenters.values import Amount, Moment, given, moment, plain_amount
 from core.database import Scope
 from generation.orders.states import OPEN_ORDER_STATES
 from generation.tables import orders
@@ -181,7 +181,7 @@ def _last_deadline(scope: Scope, order_ids: Sequence[str]) -> datetime | None:
 
 def _plan_shape(scope: Scope, plan: Plan) -> PlanShape:
     limits: PlanLimits = {"kinds": list(plan.kinds) or None, "count": plan.count, "expires_at": moment(plan.expires_at)}
-    return {"amount": plain(plan.amount), "currency": _currency(scope), **given(limits)}
+    return {"amount": plain_amount(plan.amount), "currency": _currency(scope), **given(limits)}
 
 
 def _currency(scope: Scope) -> str:

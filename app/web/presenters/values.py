@@ -9,9 +9,9 @@ from typing import Annotated, TypeVar, cast, overload
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from core.amounts import plain
+from core.amounts import plain_amount
 
-__all__ = ["Amount", "Moment", "Money", "given", "moment", "money", "plain"]
+__all__ = ["Amount", "Moment", "Money", "given", "moment", "money", "plain_amount"]
 
 Moment = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 """A time, RFC 3339 with a zone."""
@@ -34,7 +34,7 @@ def moment(at: datetime | None) -> Moment | None:
 
 
 def money(amount: Decimal | None, currency: str) -> Money | None:
-    return None if amount is None else {"amount": plain(amount), "currency": currency}
+    return None if amount is None else {"amount": plain_amount(amount), "currency": currency}
 
 
 def given(members: Members) -> Members:

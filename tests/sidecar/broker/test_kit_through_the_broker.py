@@ -13,9 +13,9 @@ from typing import Literal
 import pytest
 from pydantic import BaseModel
 
-from core.model import Usage
-from core.model_scripted import says
-from core.search.ngrams import HashedPieces
+from core.llm.port import TokenUsage
+from core.llm.scripted_model import says
+from core.search.embedders import HashedPieces
 from memory import scopes, writing
 from memory.writing import Statement
 from runtime import cards, messages, notices
@@ -131,7 +131,7 @@ def test_a_question_that_is_still_being_answered_is_not_asked_again(world: Skill
 def test_settling_follows_what_the_model_counted(world: SkillWorld) -> None:
     world.speak_as("watch", model_budget_per_day="0.50")
     decision = says("counted")
-    world.model._script = [type(decision)(decision.text, (), "m", Usage(3000, 0, 1000, 2000))]
+    world.model._script = [type(decision)(decision.text, (), "m", TokenUsage(3000, 0, 1000, 2000))]
 
     llm("Count.")
 

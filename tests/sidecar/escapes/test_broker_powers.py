@@ -17,8 +17,8 @@ import pytest
 
 from core.errors import UnavailableError
 from core.events import MessageReceived, SkillQuarantined
-from core.model import Usage
-from core.model_scripted import says
+from core.llm.port import TokenUsage
+from core.llm.scripted_model import says
 from runtime import cards, notices
 from sidecar.broker import wire
 from skills import claims, grants, refusals, spending
@@ -115,7 +115,7 @@ def test_a_budget_that_was_not_granted_in_full_counts_as_it_was_granted(world: S
 def test_signs_that_make_many_tokens_spend_no_more_than_the_budget(world: SkillWorld) -> None:
     """Of English four letters make a token, of other signs each one does."""
     world.speak_as("bad", model_budget_per_day="0.01")
-    counted = Usage(tokens=28_001, input_tokens=28_000, output_tokens=1)
+    counted = TokenUsage(tokens=28_001, input_tokens=28_000, output_tokens=1)
     world.model._script = [replace(says("x"), usage=counted) for _ in range(5)]
     for n in range(5):
         try:

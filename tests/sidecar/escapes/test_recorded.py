@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from core.orchestrator.registration import lists
+from core.orchestrator.registration import engine_lists_app
 from sidecar.folders import SkillFile
 from skills import refusals
 from skills.checks import check_source
@@ -129,7 +129,7 @@ def test_an_account_wide_key_does_not_register(loose: RunningSidecar) -> None:
     with loose.reading() as scope:
         assert [one.what for one in refusals.of_skill(scope, "greedy")] == ["registration"]
     assert loose.skill("greedy")["status"] == "refused"
-    assert not lists(loose.client, "skill-greedy")
+    assert not engine_lists_app(loose.client, "skill-greedy")
 
 
 def test_another_skills_function_is_not_taken_over(loose: RunningSidecar) -> None:
@@ -141,6 +141,6 @@ def test_another_skills_function_is_not_taken_over(loose: RunningSidecar) -> Non
     assert "skill-twin-b-hello is a function of another skill" in problems[0]["reason"]
     with loose.reading() as scope:
         assert [one.what for one in refusals.of_skill(scope, "twin-b")] == ["registration"]
-    assert not lists(loose.client, "skill-twin-b")
+    assert not engine_lists_app(loose.client, "skill-twin-b")
     loose.ask("twin/asked")
     assert loose.outputs("skill-twin/b-hello", 1) == [1]

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from core.database import Scope
-from core.model_scripted import ScriptedModel
-from core.orchestrator.run_history import Run, RunPage
+from core.llm.scripted_model import ScriptedModel
+from core.orchestrator.run_history import EngineRun, RunPage
 from runtime import cards
 from skills import outcomes, runs
 from skills.outcomes import HANDLERS
@@ -28,7 +28,7 @@ QUESTION = ("real", "real but too late", "false alarm")
 class Remembering:
     """An engine's history; by default it has forgotten everything."""
 
-    kept: Sequence[Run] = ()
+    kept: Sequence[EngineRun] = ()
     asked: list[tuple[str | None, str | None]] = field(default_factory=list)
 
     def page(

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from core.errors import RefusedError, UnavailableError
-from core.orchestrator.run_history import Run, RunPage
+from core.orchestrator.run_history import EngineRun, RunPage
 from skills import ledger, runs
 from skills.ledger import End
 from skills.review.history import MOST_RUNS
@@ -29,9 +29,9 @@ class Silent:
         raise self._error
 
 
-def lived(store: Store, version: Version) -> list[Run]:
+def lived(store: Store, version: Version) -> list[EngineRun]:
     """Runs that ended in every way, most with a question to people; the engine's memory of them."""
-    told: list[Run] = []
+    told: list[EngineRun] = []
     ways: tuple[tuple[Ended, bool, bool, int], ...] = (
         # How it ended; whether the skill was called for it; whether the sidecar gave the last answer; its attempts.
         *[("completed", True, True, 1 + n % 3) for n in range(6)],
@@ -55,7 +55,7 @@ def lived(store: Store, version: Version) -> list[Run]:
             with store.database.transaction(store.workspace_id) as scope:
                 runs.ended(scope, name, status, output={"measured": n}, error=error, attempts=attempts)
         now = store.clock.now()
-        told.append(Run(name, "skill-watch", "work", status, began.isoformat(), now.isoformat()))
+        told.append(EngineRun(name, "skill-watch", "work", status, began.isoformat(), now.isoformat()))
         # The engine's word arrives when somebody is there to hear it.
         store.clock.advance(timedelta(minutes=30))
         ledger.record(store.database, End("skill-watch-work", name, status, now, error=error), 99)
@@ -97,7 +97,7 @@ def test_a_run_that_was_skipped_is_none_with_the_history_and_without(store: Stor
     with store.database.transaction(store.workspace_id) as scope:
         begin(scope, version, "again")
         runs.ended(scope, "again", "completed", output={"skipped": "ran already"}, stage=runs.SKIPPED)
-    told = [Run("again", "skill-watch", "work", "completed", began.isoformat(), began.isoformat())]
+    told = [EngineRun("again", "skill-watch", "work", "completed", began.isoformat(), began.isoformat())]
 
     for engine in (Remembering(told), Remembering()):
         found = numbers(store, engine)

@@ -7,9 +7,9 @@ from datetime import timedelta
 
 from core.database import Scope
 from core.errors import ModelError
-from core.model import Message, Verdict
-from core.model_scripted import ScriptedModel
-from core.orchestrator.run_history import Run
+from core.llm.port import ChatMessage, Verdict
+from core.llm.scripted_model import ScriptedModel
+from core.orchestrator.run_history import EngineRun
 from runtime import cards, inbox, messages, notices, tasks
 from runtime import watching as runtime_watching
 from runtime.tables import calls, turns
@@ -151,7 +151,7 @@ class Confused:
 
     decide = ScriptedModel.decide
 
-    def verdict(self, name: str, shape: type[Verdict], messages: list[Message]) -> Verdict:
+    def verdict(self, name: str, shape: type[Verdict], messages: list[ChatMessage]) -> Verdict:
         raise ModelError(f"{name} makes no sense")
 
 
@@ -195,8 +195,12 @@ def test_the_engine_has_the_last_word_and_the_ledger_what_it_forgot(store: Store
     with store.database.transaction(store.workspace_id) as scope:
         begin(scope, version, "01J00000000000000000000001")
     began = store.clock.now()
-    told = Run("01J00000000000000000000001", "skill-watch", "work", "failed", began.isoformat(), began.isoformat())
-    alone = Run("01J00000000000000000000002", "skill-watch", "work", "completed", began.isoformat(), began.isoformat())
+    told = EngineRun(
+        "01J00000000000000000000001", "skill-watch", "work", "failed", began.isoformat(), began.isoformat()
+    )
+    alone = EngineRun(
+        "01J00000000000000000000002", "skill-watch", "work", "completed", began.isoformat(), began.isoformat()
+    )
     engine = Remembering([told, alone])
 
     done = review(store, parts(store, engine=engine))

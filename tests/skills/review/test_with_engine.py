@@ -15,10 +15,10 @@ import inngest
 
 from core.clock import Clock, SystemClock
 from core.database import Database
-from core.model_scripted import ScriptedModel
+from core.llm.scripted_model import ScriptedModel
 from core.orchestrator.bells import InngestBells
-from core.orchestrator.engine import Engine, bearer
-from core.orchestrator.engine_clock import EngineClock
+from core.orchestrator.engine import Engine, bearer_of_key
+from core.orchestrator.remote_clock import RemoteClock
 from core.orchestrator.run_history import RunHistory
 from functions.on_run_failed import on_run_failed
 from functions.review_skills import review_skills
@@ -124,9 +124,9 @@ def _friday_at_ten(after: datetime) -> datetime:
 
 def test_the_review_comes_on_fridays_at_ten_in_the_workspaces_zone(tmp_path: Path) -> None:
     with running(moved_by_tests(tmp_path)) as engine:
-        shown = {"authorization": bearer(str(engine.signing_key))}
+        shown = {"authorization": bearer_of_key(str(engine.signing_key))}
         address = f"{engine.url}/test/clock"
-        clock = EngineClock(address, str(engine.signing_key))
+        clock = RemoteClock(address, str(engine.signing_key))
 
         def move(to: datetime) -> None:
             httpx.post(address, json={"now": to.isoformat()}, headers=shown, timeout=60).raise_for_status()

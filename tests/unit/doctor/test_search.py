@@ -5,8 +5,7 @@ from __future__ import annotations
 from app.doctor.finding import Verdict
 from app.doctor.search import judge_search, look_at_search
 from app.supervise.ports import free_ports
-from core.search.embedders import best_embedder
-from core.search.ngrams import HashedPieces
+from core.search.embedders import HashedPieces, best_embedder
 from core.settings import load_settings
 
 

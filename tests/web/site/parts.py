@@ -14,9 +14,9 @@ from app.tables import whole
 from core.clock import Clock, SystemClock
 from core.database import Database
 from core.errors import InvalidError, NotFoundError
+from core.search.dependencies import SearchDependencies
+from core.search.embedders import HashedPieces
 from core.search.index import NoIndex
-from core.search.ngrams import HashedPieces
-from core.search.parts import SearchParts
 from core.settings import Settings
 from runtime.cards import AnswerHandler
 from workspace.assets import Assets
@@ -66,12 +66,12 @@ class Parts:
     clock: Clock = field(default_factory=SystemClock)
     providers: Mapping[str, Any] = field(default_factory=dict)
     handlers: Mapping[str, AnswerHandler] = field(default_factory=dict)
-    search: SearchParts = field(init=False)
+    search: SearchDependencies = field(init=False)
     runs: ListedRuns = field(default_factory=ListedRuns)
 
     def __post_init__(self) -> None:
         # Words and spelling only, over the rows: quick, and the same everywhere.
-        object.__setattr__(self, "search", SearchParts(self.database, HashedPieces(), NoIndex()))
+        object.__setattr__(self, "search", SearchDependencies(self.database, HashedPieces(), NoIndex()))
 
 
 def make_home(home: Path, database_url: str = "") -> str:

@@ -1,0 +1,72 @@
+"""A scripted model for tests. It fails on an unexpected question and on answers left over."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from core.errors import LoopwrightError
+from core.llm.port import ChatMessage, Completion, Decision, ProposedCall, TokenUsage, ToolSpec, Verdict
+
+
+class UnexpectedRequestError(AssertionError):
+    """The model was asked more often than the script foresees."""
+
+
+def says(text: str, *calls: tuple[str, str]) -> Decision:
+    """A decision of these words and calls, each `(tool, arguments as JSON text)`."""
+    proposed = tuple(ProposedCall(f"scripted_{n}", name, arguments) for n, (name, arguments) in enumerate(calls))
+    return Decision(text=text, calls=proposed, model="scripted", usage=TokenUsage(tokens=len(text)))
+
+
+class ScriptedModel:
+    """Answers in order. An error in the script is raised instead of said; `requests` keeps what was asked."""
+
+    def __init__(self, *script: Decision | LoopwrightError, verdicts: Sequence[dict[str, Any]] = ()) -> None:
+        self._script = list(script)
+        self._verdicts = list(verdicts)
+        self._lock = threading.Lock()
+        self.requests: list[tuple[Sequence[ChatMessage], Sequence[ToolSpec]]] = []
+
+    def get_ready(self) -> None:
+        """It always is."""
+
+    def decide(self, messages: Sequence[ChatMessage], tools: Sequence[ToolSpec]) -> Decision:
+        with self._lock:
+            self.requests.append((messages, tools))
+            if not self._script:
+                raise UnexpectedRequestError(f"request {len(self.requests)} was not foreseen: {messages[-1]}")
+            said = self._script.pop(0)
+        if isinstance(said, LoopwrightError):
+            raise said
+        return said
+
+    def verdict(self, name: str, shape: type[Verdict], messages: Sequence[ChatMessage]) -> Verdict:
+        with self._lock:
+            self.requests.append((messages, ()))
+            if not self._verdicts:
+                raise UnexpectedRequestError(f"the verdict {name} was not foreseen")
+            return shape.model_validate(self._verdicts.pop(0))
+
+    def complete(
+        self, name: str, schema: Mapping[str, Any] | None, messages: Sequence[ChatMessage], max_tokens: int
+    ) -> Completion:
+        """The next decision's words for a question without a schema, else the next verdict."""
+        del max_tokens
+        if schema is None:
+            said = self.decide(messages, ())
+            return Completion(said.text, None, said.usage, said.model)
+        with self._lock:
+            self.requests.append((messages, ()))
+            if not self._verdicts:
+                raise UnexpectedRequestError(f"the answer {name} was not foreseen")
+            value = self._verdicts.pop(0)
+        return Completion(json.dumps(value), value, TokenUsage(), "scripted")
+
+    def assert_spent(self) -> None:
+        """Fail when answers were left over."""
+        left = len(self._script) + len(self._verdicts)
+        if left:
+            raise AssertionError(f"{left} scripted answers were never asked for")

@@ -1,0 +1,192 @@
+"""The card that asks where a message belongs: open it, act on its answer, and take a reply in words as its answer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from core.database import Scope
+from core.errors import ConflictError, NotFoundError
+from router import decision, facts
+from router.decision import RouteDecision
+from router.delivery import deliver_to_new_task, deliver_to_task, explain_no_delivery, find_obstacle
+from router.dependencies import RouteWorks
+from router.facts import LIVING_STATUSES, RoutingFacts
+from router.language import router_sentence, shorten_line
+from router.option_match import option_described_by, option_named_by
+from runtime import cards, messages, tasks
+from runtime.cards import AnswerHandler, Card
+from runtime.messages import Message, set_state
+from runtime.tables import cards as card_rows
+from runtime.tables import messages as message_rows
+from runtime.tasks import Task
+
+NEW_TASK = "new"
+
+
+def open_clarify_card(scope: Scope, message: Message, decided: RouteDecision) -> Card:
+    """One option for each candidate that can still take the message, then `new`."""
+    offered = [task for one in decided.candidates for task in [_living(scope, one.task_id)] if task is not None]
+    return cards.open_card(
+        scope,
+        kind="clarify",
+        title=router_sentence(message.language, "which"),
+        body=shorten_line(message.text, 400),
+        options=[
+            *({"id": task.id, "label": shorten_line(task.goal)} for task in offered),
+            {"id": NEW_TASK, "label": router_sentence(message.language, "new")},
+        ],
+        cause=f"route:{message.id}",
+        message_id=message.id,
+        subject={"message_id": message.id, "task_ids": [task.id for task in offered]},
+    )
+
+
+def _living(scope: Scope, task_id: str) -> Task | None:
+    try:
+        task = tasks.get(scope, task_id)
+    except NotFoundError:
+        return None
+    return task if task.status in LIVING_STATUSES else None
+
+
+def clarify_handler(works: RouteWorks) -> AnswerHandler:
+    """The handler for cards of this kind; those that a worker opened go to the worker's task."""
+
+    def handle(scope: Scope, card: Card) -> None:
+        if card.message_id is None or card.task_id is not None:
+            cards.deliver_answer(scope, card)
+        else:
+            _route_answered_message(scope, works, card)
+
+    return handle
+
+
+def _route_answered_message(scope: Scope, works: RouteWorks, card: Card) -> None:
+    message = messages.get(scope, str(card.message_id))
+    decided = decision.find_decision(scope, message.id)
+    if message.state != "routed" or decided is None:
+        # It was taken back after the question: the choice is recorded and moves nothing.
+        return
+    if card.answer_option == NEW_TASK:
+        deliver_to_new_task(scope, works, message, decided, "persistent")
+        return
+    task_id = str(card.answer_option)
+    wrong = find_obstacle(scope, task_id if task_id in card.subject["task_ids"] else None)
+    if wrong is not None:
+        raise ConflictError(router_sentence(message.language, *wrong), state=wrong[0])
+    decision.revise_decision(scope, message.id, "existing", task_id, "the person chose it on the card")
+    deliver_to_task(scope, works, message, decided, tasks.get(scope, task_id))
+
+
+_REASON = "it answers the question on the card"
+
+
+def find_question(scope: Scope, message: Message) -> Card | None:
+    """The question that a message replies to, if it replies to one.
+
+    It is the card that the message names, in whatever state; else the one open question of the task in whose panel it
+    was written; else, for words that name one of its options, the one open question about where a message belongs.
+    """
+    if message.to_card_id is not None:
+        return _named_card(scope, message.to_card_id)
+    if message.to_task_id is not None:
+        waiting = [card for card in cards.every_open(scope, message.to_task_id) if card.kind == "clarify"]
+        return waiting[0] if len(waiting) == 1 else None
+    if message.to_object_id is not None:
+        return None
+    waiting = _about_messages_of(scope, message.person_id)
+    return waiting[0] if len(waiting) == 1 and option_named_by(waiting[0].options, message.text) is not None else None
+
+
+def decide_reply(scope: Scope, card: Card, message: Message) -> RouteDecision | None:
+    """Where a reply goes; None where a model has to judge which option the words mean."""
+    if card.task_id is not None:
+        return RouteDecision("explicit", "existing", card.task_id, (_REASON,))
+    if card.state != "open":
+        # Whatever was chosen then; a message that was taken back leaves the reply to judgement, as any other.
+        asked = messages.get(scope, str(card.message_id)).task_id
+        return None if asked is None else RouteDecision("explicit", "existing", asked, ("it follows up on the card",))
+    option = option_described_by(card.options, message.text)
+    if option is None:
+        return None
+    if option == NEW_TASK:
+        return RouteDecision("explicit", "new", None, (_REASON,))
+    return RouteDecision("explicit", "existing", option, (_REASON,))
+
+
+def link_reply(scope: Scope, message: Message, card: Card) -> None:
+    """Note on a message which card it replies to, so that its delivery finds the same one."""
+    if message.to_card_id is None:
+        mine = scope.update(message_rows).where(message_rows.c.id == message.id)
+        scope.change(mine.values(to_card_id=card.id))
+
+
+def gather_reply_facts(scope: Scope, card: Card, message: Message, works: RouteWorks) -> RoutingFacts:
+    """The facts for a reply that has to be judged: what was asked about and the reply as one, and the card's tasks."""
+    first = messages.get(scope, str(card.message_id))
+    both = replace(message, text=f"{first.text}\n\n{message.text}", attachments=first.attachments)
+    return facts.gather_facts_of_tasks(scope, both, works, [str(one) for one in card.subject["task_ids"]])
+
+
+def find_open_question(scope: Scope, message: Message) -> Card | None:
+    """The open question about where a message belongs that this message names."""
+    card = None if message.to_card_id is None else _named_card(scope, message.to_card_id)
+    return card if card is not None and card.task_id is None and card.state == "open" else None
+
+
+def answer_question(scope: Scope, works: RouteWorks, message: Message, verdict: RouteDecision) -> bool:
+    """Answer the card that a routed message replies to; False where the message is still to be delivered."""
+    card = None if message.to_card_id is None else _named_card(scope, message.to_card_id)
+    if card is None:
+        return False
+    if card.task_id is not None:
+        # The words reach the task as a message; the card is only closed by them.
+        option = option_described_by(card.options, message.text)
+        cards.answer_in_words(scope, card, option, message.text, message.person_id, speaks_as=message.asked_by)
+        return False
+    if card.state != "open":
+        return False
+    _answer(scope, works, message, card, verdict)
+    return True
+
+
+def _answer(scope: Scope, works: RouteWorks, message: Message, card: Card, verdict: RouteDecision) -> None:
+    option = NEW_TASK if verdict.outcome in ("new", "light") else verdict.task_id
+    if option not in {str(one["id"]) for one in card.options}:
+        explain_no_delivery(scope, message, "which")
+        return
+    wrong = None if option == NEW_TASK else find_obstacle(scope, option)
+    if wrong is not None:
+        explain_no_delivery(scope, message, *wrong)
+        return
+    handlers = {"clarify": clarify_handler(works)}
+    cards.answer(scope, card.id, str(option), message.text, message.person_id, handlers, speaks_as=message.asked_by)
+    task_id = messages.get(scope, str(card.message_id)).task_id
+    if task_id is None:
+        set_state(scope, message.id, "answered", was=("routed",))
+    elif option_described_by(card.options, message.text) == option:
+        # The words name the option and say nothing more.
+        set_state(scope, message.id, "answered", was=("routed",), task_id=task_id)
+    else:
+        deliver_to_task(scope, works, message, verdict, tasks.get(scope, task_id))
+
+
+def _named_card(scope: Scope, card_id: str) -> Card | None:
+    try:
+        card = cards.get(scope, card_id)
+    except NotFoundError:
+        return None
+    asks = card.kind == "clarify" and (card.task_id is not None or card.message_id is not None)
+    return card if asks else None
+
+
+def _about_messages_of(scope: Scope, person_id: str) -> list[Card]:
+    query = scope.select(card_rows.c.id).where(
+        card_rows.c.kind == "clarify",
+        card_rows.c.state == "open",
+        card_rows.c.task_id.is_(None),
+        card_rows.c.message_id == message_rows.c.id,
+        message_rows.c.workspace_id == scope.workspace_id,
+        message_rows.c.person_id == person_id,
+    )
+    return [cards.get(scope, row.id) for row in scope.rows(query.limit(2))]

@@ -1,0 +1,83 @@
+"""Deliver a routed message to a new or existing task, or tell the person why no task takes it."""
+
+from __future__ import annotations
+
+from core.database import Scope
+from core.errors import NotFoundError
+from router import decision
+from router.decision import RouteDecision
+from router.dependencies import RouteWorks
+from router.facts import LIVING_STATUSES
+from router.language import SentenceName, router_sentence
+from runtime import inbox, messages, tasks
+from runtime.messages import Message, set_state
+from runtime.tables import messages as message_rows
+from runtime.tasks import Task
+from runtime.wake import wake
+
+
+def deliver_to_new_task(
+    scope: Scope, works: RouteWorks, message: Message, decided: RouteDecision, kind: str, cause: str | None = None
+) -> Task:
+    """Make the message's own task; its goal is the person's words. `cause` differs from the first when it was moved."""
+    task = tasks.create(
+        scope,
+        kind=kind,
+        goal=message.text[: tasks.LONGEST_GOAL] or "(see the attached works)",
+        language=message.language,
+        person_id=message.person_id,
+        asked_by=message.asked_by,
+        cause=cause or message.id,
+    )
+    decision.revise_decision(
+        scope, message.id, decided.outcome if decided.outcome in {"light", "new"} else "new", task.id, ""
+    )
+    _hand_over(scope, works, message, decided, task, cause)
+    return task
+
+
+def deliver_to_task(
+    scope: Scope, works: RouteWorks, message: Message, decided: RouteDecision, task: Task, cause: str | None = None
+) -> None:
+    """Put the message into the inbox of a task that was there before; the task follows the person's language."""
+    if message.language and message.language != task.language:
+        tasks.set_fields(scope, task.id, language=message.language)
+    _hand_over(scope, works, message, decided, task, cause)
+
+
+def find_obstacle(scope: Scope, task_id: str | None) -> tuple[SentenceName, str] | None:
+    """Why a task cannot take a message, with its goal; None when it can."""
+    if task_id is None:
+        return "deleted", ""
+    try:
+        task = tasks.lock(scope, task_id)
+    except NotFoundError:
+        return "unknown", ""
+    if task.status in LIVING_STATUSES:
+        return None
+    return ("archived" if task.status == "archived" else "stopped"), task.goal
+
+
+def _hand_over(
+    scope: Scope, works: RouteWorks, message: Message, decided: RouteDecision, task: Task, cause: str | None
+) -> None:
+    for work in works.by_ids(scope, [*decided.object_ids, *message.attachments]):
+        works.link(scope, work.id, task.id)
+    scope.change(scope.update(message_rows).where(message_rows.c.id == message.id).values(task_id=task.id))
+    set_state(scope, message.id, "delivered", was=("routed",))
+    inbox.put(scope, task.id, "message", message.id)
+    wake(scope, task.id, cause or f"message:{message.id}")
+
+
+def explain_no_delivery(scope: Scope, message: Message, name: SentenceName, goal: str = "") -> None:
+    """Answer a message that reaches no task with the sentence of this name."""
+    messages.say(
+        scope,
+        person_id=message.person_id,
+        text=router_sentence(message.language, name, goal),
+        task_id=None,
+        reply_to=message.id,
+        cause=f"route:{message.id}",
+        language=message.language,
+    )
+    set_state(scope, message.id, "answered", was=("routed",))

@@ -1,0 +1,79 @@
+"""Find the option of a question that a person's words name, where that takes no judgement."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from router.words import find_keywords
+
+NEW_TASK = "new"
+_PLACES = {
+    word: place
+    for place, words in enumerate(
+        (
+            "first 1st one premier première erste ersten erster primero primera",
+            "second 2nd two deuxième seconde zweite zweiten zweiter segundo segunda",
+            "third 3rd three troisième dritte dritten dritter tercero tercera",
+            "fourth 4th four quatrième vierte vierten vierter cuarto cuarta",
+            "fifth 5th five cinquième fünfte fünften fünfter quinto quinta",
+        )
+    )
+    for word in words.split()
+}
+_OTHERS = """
+    last: last latter dernier dernière letzte letzten letzter último última
+    new: new nouveau nouvelle neu neue neues nuevo nueva
+    filling: the this that one to option number no nr please a an something it its ones le la les celui celle un une
+    filling: quelque chose de die der das den bitte etwas el lo por favor algo
+"""
+
+
+def _words_of_kind(kind: str) -> frozenset[str]:
+    lines = [line.split(":") for line in _OTHERS.strip().splitlines()]
+    return frozenset(word for name, words in lines if name.strip() == kind for word in words.split())
+
+
+_LAST, _NEW, _FILLING = _words_of_kind("last"), _words_of_kind("new"), _words_of_kind("filling")
+_WORD = re.compile(r"[^\W_]+", re.UNICODE)
+
+
+def option_named_by(options: Sequence[Mapping[str, Any]], text: str) -> str | None:
+    """The id of the option that the words name by its label, its id, its place, or as the new one; else None."""
+    said = _plain(text)
+    if not said:
+        return None
+    exact = [str(one["id"]) for one in options if said in (_plain(str(one["label"])), _plain(str(one["id"])))]
+    return exact[0] if len(exact) == 1 else _by_place(options, said.split())
+
+
+def option_described_by(options: Sequence[Mapping[str, Any]], text: str) -> str | None:
+    """As `named`; else the only option whose label has every telling word of the text."""
+    found = option_named_by(options, text)
+    told = set(find_keywords(text)) - _FILLING
+    if found is not None or not told:
+        return found
+    fits = [str(one["id"]) for one in options if told <= set(find_keywords(str(one["label"])))]
+    return fits[0] if len(fits) == 1 else None
+
+
+def _by_place(options: Sequence[Mapping[str, Any]], words: Sequence[str]) -> str | None:
+    telling = [word for word in words if word not in _FILLING] or [word for word in words if word in _PLACES]
+    if len(telling) != 1:
+        return None
+    word, ids = telling[0], [str(one["id"]) for one in options]
+    if word in _NEW:
+        return NEW_TASK if NEW_TASK in ids else None
+    # The place of a task among the tasks: the option to begin something new stands after them and has its own word.
+    counted = [one for one in ids if one != NEW_TASK]
+    place = int(word) - 1 if word.isascii() and word.isdigit() and len(word) < 3 else _PLACES.get(word)
+    if word in _LAST and counted:
+        return counted[-1]
+    if place is None or not 0 <= place < len(ids):
+        return None
+    return ids[place] if word.isdigit() else counted[place] if place < len(counted) else None
+
+
+def _plain(text: str) -> str:
+    return " ".join(_WORD.findall(text.casefold()))

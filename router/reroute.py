@@ -1,0 +1,143 @@
+"""Move a message to another task when its person corrects the routing; what a step has read is listed, not moved."""
+
+from __future__ import annotations
+
+from core.database import Scope
+from core.errors import ConflictError, InvalidError, NotFoundError
+from router import decision
+from router.clarification import NEW_TASK
+from router.decision import RouteDecision
+from router.delivery import deliver_to_new_task, deliver_to_task, find_obstacle
+from router.dependencies import RouteWorks
+from router.language import router_sentence
+from runtime import control, messages, readers, tasks
+from runtime.messages import Message, set_state
+from runtime.tables import cards, inbox, turns
+from runtime.tables import tasks as tasks_table
+from runtime.turns import ledger
+
+_REASON = "the person moved it here"
+
+
+def reroute_message(scope: Scope, works: RouteWorks, message_id: str, target: str) -> Message:
+    """Move a message to the task `target`, or to a task of its own for `"new"`.
+
+    Raises ConflictError once a step has read it, with that step and its calls; for a target that cannot take it, with
+    the target's state.
+    """
+    message = messages.get(scope, message_id)
+    if message.author != "user":
+        raise InvalidError("only a person's own message can be moved")
+    if target != NEW_TASK and target == message.task_id:
+        return message
+    _lock(scope, message, target)
+    if target != NEW_TASK:
+        _check_target(scope, message, target)
+    _take_from(scope, message)
+    decided, free = _decision(scope, message), messages.get(scope, message_id)
+    # The same message may be moved again, so its own id has been the cause of a turn already.
+    cause = f"{message_id}:{scope.ids.new('moved')}"
+    if target == NEW_TASK:
+        made = deliver_to_new_task(scope, works, free, decided, "persistent", cause)
+        decision.revise_decision(scope, message_id, "new", made.id, _REASON)
+    else:
+        decision.revise_decision(scope, message_id, "existing", target, _REASON)
+        deliver_to_task(scope, works, free, decided, tasks.get(scope, target), cause)
+    _leave_empty_task(scope, message)
+    return messages.get(scope, message_id)
+
+
+def _lock(scope: Scope, message: Message, target: str) -> None:
+    """Take every row that a move may touch in the one order of all transactions: turns, then tasks."""
+    if message.task_id is not None:
+        scope.rows(
+            scope.select(turns)
+            .where(turns.c.task_id == message.task_id, turns.c.status.in_(("queued", "running")))
+            .with_for_update()
+        )
+    for task_id in sorted({task_id for task_id in (message.task_id, target) if task_id not in {None, NEW_TASK}}):
+        scope.first(scope.select(tasks_table.c.id).where(tasks_table.c.id == task_id).with_for_update())
+
+
+def _check_target(scope: Scope, message: Message, target: str) -> None:
+    wrong = find_obstacle(scope, target)
+    if wrong is None:
+        return
+    if wrong[0] == "unknown":
+        raise NotFoundError(f"no task {target} in this workspace")
+    raise ConflictError(router_sentence(message.language, *wrong), state=wrong[0])
+
+
+def _take_from(scope: Scope, message: Message) -> None:
+    """Make the message `routed`, belonging nowhere; raises ConflictError when something has read it."""
+    match message.state:
+        case "received":
+            moved = set_state(scope, message.id, "routed", was=("received",), routed_at=scope.now)
+        case "routed":
+            _close_question(scope, message)
+            moved = True
+        case "delivered" | "superseded":
+            taken = _from_inbox(scope, message) if message.task_id else _from_main(scope, message)
+            moved = taken and set_state(scope, message.id, "routed", was=("delivered", "superseded"))
+        case _:
+            moved = False
+    if not moved:
+        raise _already_read(scope, messages.get(scope, message.id))
+
+
+def _close_question(scope: Scope, message: Message) -> None:
+    """The card that asked where the message belongs is answered by the move."""
+    asked = scope.rows(scope.select(cards.c.id).where(cards.c.message_id == message.id, cards.c.state == "open"))
+    for row in asked:
+        scope.change(scope.update(cards).where(cards.c.id == row.id).values(state="superseded"))
+        scope.changed("card", row.id)
+
+
+def _from_inbox(scope: Scope, message: Message) -> bool:
+    gone = scope.change(
+        scope.update(inbox)
+        .where(
+            inbox.c.kind == "message",
+            inbox.c.ref_id == message.id,
+            inbox.c.task_id == message.task_id,
+            inbox.c.state.in_(("delivered", "superseded")),
+        )
+        .values(state="moved")
+    )
+    scope.changed("task", str(message.task_id))
+    return gone == 1
+
+
+def _from_main(scope: Scope, message: Message) -> bool:
+    ended = scope.change(
+        scope.update(turns)
+        .where(turns.c.message_id == message.id, turns.c.status == "queued")
+        .values(status="stopped", reason=_REASON, ended_at=scope.now)
+    )
+    return ended == 1
+
+
+def _leave_empty_task(scope: Scope, message: Message) -> None:
+    """A task that was made for this message alone, and has read nothing, is put away."""
+    if message.task_id is None:
+        return
+    left = tasks.get(scope, message.task_id)
+    used = ("delivered", "claimed", "consumed")
+    others = scope.first(scope.select(inbox.c.id).where(inbox.c.task_id == left.id, inbox.c.state.in_(used)))
+    if left.cause == message.id and others is None:
+        control.archive(scope, left.id)
+
+
+def _decision(scope: Scope, message: Message) -> RouteDecision:
+    decided = decision.find_decision(scope, message.id)
+    if decided is None:
+        decided = RouteDecision("explicit", "existing", None, ())
+        decision.record_decision(scope, message.id, decided, message.language or "en")
+    return decided
+
+
+def _already_read(scope: Scope, message: Message) -> ConflictError:
+    reader = readers.reader_of(scope, message)
+    made = ledger.calls_of(scope, [reader[0]]) if reader else []
+    done = [call.id for call in made if reader and call.step == reader[1] and call.status != "proposed"]
+    return readers.already_read(message, reader, calls=done)
