@@ -6,14 +6,14 @@ import os
 
 from app.doctor.finding import Finding, Verdict
 from sidecar.jail.isolation import Isolation, Level
-from sidecar.jail.probe import probe
+from sidecar.jail.probe import probe_isolation
 
 _SUBJECT = "skills"
 
 
 def look_at_jail() -> Finding:
     """Starts a skill's process as the sidecar would, to see what works and not only what is installed."""
-    return judge_isolation(probe(), root=os.geteuid() == 0)
+    return judge_isolation(probe_isolation(), root=os.geteuid() == 0)
 
 
 def judge_isolation(isolation: Isolation, *, root: bool) -> Finding:

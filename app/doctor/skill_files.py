@@ -7,7 +7,7 @@ from pathlib import Path
 
 from app.doctor.finding import Finding, Verdict
 from core.settings import Settings
-from sidecar.folders import is_skill_name
+from sidecar.watch.folders import is_skill_name
 from skills.places import all_folders
 
 _SUBJECT = "skill names"

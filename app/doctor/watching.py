@@ -8,7 +8,7 @@ from pathlib import Path
 from watchdog.events import FileSystemEventHandler
 
 from app.doctor.finding import Finding, Verdict
-from sidecar.observing import Observing
+from sidecar.watch.folder_events import FolderEvents
 
 _SUBJECT = "skill files"
 
@@ -16,7 +16,7 @@ _SUBJECT = "skill files"
 def look_at_watching(home: Path) -> Finding:
     """Has the system watch a folder, as the sidecar does: what it refuses us it refuses the sidecar."""
     folder = home.resolve() if home.is_dir() else Path(tempfile.gettempdir())
-    trying = Observing((folder,), FileSystemEventHandler())
+    trying = FolderEvents((folder,), FileSystemEventHandler())
     trying.renew()
     trying.stop()
     return judge_watching(trying.trouble)

@@ -13,13 +13,13 @@ from app.serving.gunicorn_server import run_wsgi
 from app.serving.readiness import refuse_unready
 from core.identity import HOME_WORKSPACE
 from core.orchestrator.engine import Engine
-from sidecar.broker.addresses import Addresses, own_addresses
-from sidecar.broker.make import make_broker
-from sidecar.broker.thinking import Prices
-from sidecar.nursery import Nursery
-from sidecar.places import THREADS
-from sidecar.process import serve
-from sidecar.rehearsal.trying import Trying
+from sidecar.broker.network.addresses import Addresses, own_addresses
+from sidecar.broker.services.factory import make_broker
+from sidecar.broker.services.llm import ModelPrices
+from sidecar.pool.spawner import Spawner
+from sidecar.protocol.call_slots import SERVER_THREADS
+from sidecar.rehearsal.version_rehearsal import VersionRehearsal
+from sidecar.serve.process import start_sidecar
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 def run(ask: Ask) -> None:
     refuse_unready(ask, speaks_to_providers=False)
-    run_wsgi(ask, THREADS, partial(_build, ask))
+    run_wsgi(ask, SERVER_THREADS, partial(_build, ask))
 
 
 def _build(ask: Ask) -> WSGIApplication:
@@ -37,14 +37,14 @@ def _build(ask: Ask) -> WSGIApplication:
         database=database,
         workspace_id=HOME_WORKSPACE,
         model=make_model(settings),
-        prices=Prices(settings.model_price_input, settings.model_price_output),
+        prices=ModelPrices(settings.model_price_input, settings.model_price_output),
         engine=engine,
         home=home,
         addresses=Addresses(own_addresses(settings, ask.url, engine.api_url, engine.events_url), home),
         search=make_search(settings, database),
     )
 
-    def rehearsing(nursery: Nursery) -> Trying:
-        return Trying(nursery, broker, partial(database.reading, HOME_WORKSPACE), database.ids)
+    def rehearsing(nursery: Spawner) -> VersionRehearsal:
+        return VersionRehearsal(nursery, broker, partial(database.reading, HOME_WORKSPACE), database.ids)
 
-    return serve(settings, database, broker, rehearsing, broker.recordings.keep_memos, ask.url)
+    return start_sidecar(settings, database, broker, rehearsing, broker.recordings.keep_memos, ask.url)

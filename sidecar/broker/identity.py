@@ -1,4 +1,4 @@
-"""Who is asking: fixed when a socket is opened, never said by the child."""
+"""Identity of a skill version at the broker: fixed when its socket is opened, never stated by the child."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Literal
 
 from skills.manifest import Manifest
 
-Mode = Literal["live", "shadow", "rehearsal", "loading"]
+IdentityMode = Literal["live", "shadow", "rehearsal", "loading"]
 
 
 @dataclass(frozen=True)
-class Identity:
+class SkillIdentity:
     """One version of one skill. `granted` holds canonical permissions such as `host:metrics.example:9090`.
 
     `live` does what is asked. `rehearsal` answers from a recording and does nothing; `shadow` reads and thinks for
@@ -23,4 +23,4 @@ class Identity:
     sha: str
     manifest: Manifest
     granted: frozenset[str]
-    mode: Mode = "live"
+    mode: IdentityMode = "live"

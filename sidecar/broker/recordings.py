@@ -1,4 +1,4 @@
-"""What the broker answered in a run, kept for trying a change of the skill on it."""
+"""Recordings of what the broker answered in a run, kept to try a change of the skill on it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sidecar.broker.act import Answer, digest
-from sidecar.broker.asks import Ask, EventsAsk, HttpAsk, LlmAsk
+from sidecar.broker.requests import BrokerRequest, EventsRequest, HttpRequest, LlmRequest
+from sidecar.broker.service import ServiceAnswer, json_digest
 
 _log = logging.getLogger(__name__)
 MAX_RUN = 1024 * 1024
@@ -32,7 +32,7 @@ class Exchange:
     nearly: str
     has_effect: bool
     ask: Mapping[str, Any]
-    answer: Answer
+    answer: ServiceAnswer
 
 
 class Recordings:
@@ -42,14 +42,16 @@ class Recordings:
         self._folder = folder
         self._lock = threading.Lock()
 
-    def keep(self, stem: str, run_id: str, path: str, ask: Ask, answer: Answer, *, has_effect: bool) -> None:
+    def keep(
+        self, stem: str, run_id: str, path: str, ask: BrokerRequest, answer: ServiceAnswer, *, has_effect: bool
+    ) -> None:
         """Add to a run's recording, while there is room in it."""
         entry = {
             "path": path,
-            "exactly": exactly(path, ask),
-            "nearly": nearly(path, ask),
+            "exactly": exact_key(path, ask),
+            "nearly": similar_key(path, ask),
             "has_effect": has_effect,
-            "ask": words(ask),
+            "ask": request_words(ask),
             "answer": answer,
         }
         line = json.dumps(entry, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
@@ -67,9 +69,9 @@ class Recordings:
         """What was recorded of a run; nothing when it is forgotten."""
         return tuple(self._exchanges(stem, run_id))
 
-    def answer_of(self, stem: str, run_id: str, path: str, ask: Ask) -> Answer | None:
+    def answer_of(self, stem: str, run_id: str, path: str, ask: BrokerRequest) -> ServiceAnswer | None:
         """What the same request was answered in the same run."""
-        name = exactly(path, ask)
+        name = exact_key(path, ask)
         return next((one.answer for one in self._exchanges(stem, run_id) if one.exactly == name), None)
 
     def _exchanges(self, stem: str, run_id: str) -> Iterator[Exchange]:
@@ -117,29 +119,29 @@ class Recordings:
         return self._folder / stem / f"{run_id}.jsonl"
 
 
-def words(ask: Ask) -> dict[str, Any]:
+def request_words(ask: BrokerRequest) -> dict[str, Any]:
     """What is asked, without what only says how or when."""
     match ask:
-        case HttpAsk():
+        case HttpRequest():
             return ask.model_dump(mode="json", exclude={"headers", "timeout"})
-        case EventsAsk():
+        case EventsRequest():
             # The SDK dates each event when it is sent.
             return ask.model_dump(mode="json", exclude={"events": {"__all__": {"ts"}}})
         case _:
             return ask.model_dump(mode="json", by_alias=True)
 
 
-def exactly(path: str, ask: Ask) -> str:
+def exact_key(path: str, ask: BrokerRequest) -> str:
     """The request's name: the same words are the same request."""
-    return digest([path, words(ask)])
+    return json_digest([path, request_words(ask)])
 
 
-def nearly(path: str, ask: Ask) -> str:
+def similar_key(path: str, ask: BrokerRequest) -> str:
     """What a changed skill asks in other words is likely to be the same thing."""
     match ask:
-        case HttpAsk():
+        case HttpRequest():
             return f"{path} {ask.method} {ask.url.partition('?')[0]}"
-        case LlmAsk():
+        case LlmRequest():
             return f"{path} {ask.name}"
         case _:
             return path

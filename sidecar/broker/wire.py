@@ -1,4 +1,4 @@
-"""HTTP/1.1 over one unix socket: requests of a process that is not trusted, each of bounded size and time."""
+"""HTTP/1.1 over one unix socket: requests of an untrusted process, each of bounded size and time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 _log = logging.getLogger(__name__)
-MAX_BODY = 2 * 1024 * 1024
+MAX_REQUEST_BODY = 2 * 1024 * 1024
 _MOST_DRAINED = 64 * 1024 * 1024
 MAX_CONNECTIONS = 16
 """Of one child at a time; more of them wait at the door, which only they notice."""
@@ -22,7 +22,7 @@ _PAUSE_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
-class Request:
+class WireRequest:
     """`run_id` is what the child says, and empty when it says nothing.
 
     `too_large` is the size of a body that was not read, else 0.
@@ -35,15 +35,15 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Answer:
+class WireAnswer:
     status: int
     body: bytes
 
 
-class Line:
+class BrokerSocket:
     """One listening socket with a thread that takes its connections, each of which has a thread of its own."""
 
-    def __init__(self, listener: socket.socket, name: str, answer: Callable[[Request], Answer]) -> None:
+    def __init__(self, listener: socket.socket, name: str, answer: Callable[[WireRequest], WireAnswer]) -> None:
         self._listener = listener
         self._answer = answer
         self._name = name
@@ -104,7 +104,7 @@ class _Handler(BaseHTTPRequestHandler):
     server_version, sys_version = "broker", ""
     timeout = IDLE_SECONDS
 
-    def __init__(self, connection: socket.socket, answer: Callable[[Request], Answer]) -> None:
+    def __init__(self, connection: socket.socket, answer: Callable[[WireRequest], WireAnswer]) -> None:
         self._answer = answer
         super().__init__(connection, ("", 0), None)  # type: ignore[arg-type] # there is no server object behind it
 
@@ -115,18 +115,18 @@ class _Handler(BaseHTTPRequestHandler):
             return
         run_id = "".join(sign for sign in self.headers.get("x-run-id", "") if sign.isprintable())
         size = int(length[:15])
-        if size > MAX_BODY:
+        if size > MAX_REQUEST_BODY:
             self.close_connection = True
             # Who is still sending does not read: a body that is not far too large is let pass first.
             if size <= _MOST_DRAINED:
                 self._drain(size)
-            self._send(self._answer(Request(self.path, run_id, b"", size)))
+            self._send(self._answer(WireRequest(self.path, run_id, b"", size)))
             return
         body = self.rfile.read(size)
         if len(body) < size:
             self.close_connection = True
             return
-        self._send(self._answer(Request(self.path, run_id, body)))
+        self._send(self._answer(WireRequest(self.path, run_id, body)))
 
     def _drain(self, size: int) -> None:
         while size > 0 and (read := self.rfile.read(min(size, 65536))):
@@ -134,9 +134,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _refuse(self, status: int, text: str) -> None:
         self.close_connection = True
-        self._send(Answer(status, b'{"error": "%s", "retriable": false}' % text.encode()))
+        self._send(WireAnswer(status, b'{"error": "%s", "retriable": false}' % text.encode()))
 
-    def _send(self, said: Answer) -> None:
+    def _send(self, said: WireAnswer) -> None:
         self.send_response(said.status)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(said.body)))

@@ -1,4 +1,7 @@
-"""`python -m sidecar.child FD CONFINEMENT`: serve one skill version until the other end of the socket FD is closed."""
+"""Serve one skill version: `python -m sidecar.child FD CONFINEMENT`.
+
+Ends when the other end of the socket FD is closed.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +21,14 @@ import httpx
 import inngest.flask
 
 from sidecar.child.attempts import Attempts
-from sidecar.child.confine import Confinement, confine
-from sidecar.child.descendants import children
-from sidecar.child.landlock import keep_to
+from sidecar.child.call import answer_run_call
+from sidecar.child.confinement import Confinement, confine_process
+from sidecar.child.ipc import ChildAnswer, ServeOrder
+from sidecar.child.landlock import fence_changes
 from sidecar.child.limits import Limits
-from sidecar.child.loading import Loaded, load
-from sidecar.child.order import Answer, Order
-from sidecar.child.running import run_one
+from sidecar.child.loader import LoadedSkill, load_skill, warm_client
+from sidecar.child.process_tree import list_children
 from sidecar.child.scratch import Scratch
-from sidecar.child.warming import warm_client
 from sidecar.child.zygote import Zygote
 from skills.kit.door import door
 from skills.problem import Problem, RefusedSkillError
@@ -34,27 +36,27 @@ from skills.problem import Problem, RefusedSkillError
 
 def main() -> None:
     calls, asked = socket.socket(fileno=int(sys.argv[1])), Confinement.model_validate_json(sys.argv[2])
-    confine(asked)
+    confine_process(asked)
     # Ctrl-C goes to everybody at the terminal; when this process ends is the sidecar's decision.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    answers, client = _own_stdout(), warm_client()
-    _say(answers, Answer(state="awake"))
+    answers, client = _take_stdout(), warm_client()
+    _write_answer(answers, ChildAnswer(state="awake"))
     line = sys.stdin.readline()
     if not line:
         return
-    order = Order.model_validate_json(line)
+    order = ServeOrder.model_validate_json(line)
     door.open_at(order.broker)
     seen = Attempts([order.path, os.path.dirname(order.broker)])
     seen.listen()
     try:
         with seen.watching():
-            loaded = load(order, client)
+            loaded = load_skill(order, client)
         _refuse_strays()
     except RefusedSkillError as error:
-        _say(answers, Answer(state="serving", problem=error.problems[0], tried=seen.told()))
+        _write_answer(answers, ChildAnswer(state="serving", problem=error.problems[0], tried=seen.told()))
         return
-    _say(answers, Answer(state="serving", functions=loaded.configurations, tried=seen.told()))
-    answer = _server(order, loaded, seen, asked.limits)
+    _write_answer(answers, ChildAnswer(state="serving", functions=loaded.configurations, tried=seen.told()))
+    answer = _make_call_handler(order, loaded, seen, asked.limits)
     # What was loaded is never collected: a collection in a forked process would copy all of it.
     gc.collect()
     gc.freeze()
@@ -66,12 +68,12 @@ def _run_fence(asked: Confinement) -> Callable[[Path], None]:
     if not asked.fence_runs:
         return lambda _: None
     libc = ctypes.CDLL(None, use_errno=True)
-    return lambda folder: keep_to(libc, str(folder))
+    return lambda folder: fence_changes(libc, str(folder))
 
 
 def _refuse_strays() -> None:
     """What runs beside the functions would run for ever, and nobody would know."""
-    if children() or _threads() > 1:
+    if list_children() or _threads() > 1:
         problem = Problem(None, "loading the file started a thread or a process", "start nothing outside of a function")
         raise RefusedSkillError(problem)
 
@@ -83,32 +85,34 @@ def _threads() -> int:
         return threading.active_count()
 
 
-class _ByDoor:
+class _BrokerHttpClient:
     """In place of the SDK's HTTP client, which would look for a network that is not there; it takes no other."""
 
     def send(self, request: httpx.Request) -> httpx.Response:
         return door.http().send(request)
 
 
-def _server(order: Order, loaded: Loaded, seen: Attempts, limits: Limits) -> Callable[[socket.socket], None]:
+def _make_call_handler(
+    order: ServeOrder, loaded: LoadedSkill, seen: Attempts, limits: Limits
+) -> Callable[[socket.socket], None]:
     app = flask.Flask("skill")
     inngest.flask.serve(app, loaded.client, loaded.functions, serve_path=f"/api/inngest/{order.stem}")
-    loaded.client._http_client._http_client_sync = _ByDoor()  # type: ignore[assignment]
+    loaded.client._http_client._http_client_sync = _BrokerHttpClient()  # type: ignore[assignment]
 
     def begin(run_id: str) -> None:
         door.run_id = run_id
 
-    return lambda connection: run_one(connection, app, begin, seen, limits.cpu_seconds)
+    return lambda connection: answer_run_call(connection, app, begin, seen, limits.cpu_seconds)
 
 
-def _own_stdout() -> IO[str]:
+def _take_stdout() -> IO[str]:
     """Keep the pipe to the sidecar for our answers; what the skill prints goes where its errors go."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     return answers
 
 
-def _say(answers: IO[str], answer: Answer) -> None:
+def _write_answer(answers: IO[str], answer: ChildAnswer) -> None:
     answers.write(answer.model_dump_json() + "\n")
     answers.flush()
 

@@ -1,6 +1,7 @@
-"""What a skill tries beside its work, as Python itself sees it: a record for people, and no wall.
+"""Record what a skill tries beside its work, as Python's audit hooks see it.
 
-The kernel tells nobody what it refuses. Who reaches around Python, or into this object, is not seen here.
+This is a record for people and no wall: the kernel tells nobody what it refuses, and code that goes around Python, or
+into this object, is not seen here.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-MOST, LONGEST = 20, 200
-Told = Annotated[list[Annotated[str, Field(max_length=LONGEST)]], Field(max_length=MOST)]
+MOST_ATTEMPTS_NOTED, LONGEST_ATTEMPT = 20, 200
+AttemptList = Annotated[list[Annotated[str, Field(max_length=LONGEST_ATTEMPT)]], Field(max_length=MOST_ATTEMPTS_NOTED)]
 """At most so many, each in a line of such a length."""
 
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
@@ -56,12 +57,12 @@ class Attempts:
         return list(self._told)
 
     def _hear(self, event: str, given: tuple[Any, ...]) -> None:
-        if not self._watching or event not in _WATCHED or len(self._told) >= MOST:
+        if not self._watching or event not in _WATCHED or len(self._told) >= MOST_ATTEMPTS_NOTED:
             return
         self._watching = False
         try:
             if said := _WATCHED[event](self, given):
-                self._told["".join(sign if sign.isprintable() else "?" for sign in said[:LONGEST])] = None
+                self._told["".join(sign if sign.isprintable() else "?" for sign in said[:LONGEST_ATTEMPT])] = None
         except (TypeError, ValueError, IndexError, OSError):
             # Called with something odd: Python will say so to whoever did it.
             return
@@ -85,7 +86,7 @@ class Attempts:
     def _connect(self, given: tuple[Any, ...]) -> str:
         address = given[1]
         if isinstance(address, tuple):
-            return f"reach {_word(address[0])}:{_word(address[1])}"
+            return f"reach {_plain_word(address[0])}:{_plain_word(address[1])}"
         path = self._path(address)
         return f"reach {path}" if self._is_foreign(path, self._known) else ""
 
@@ -100,20 +101,20 @@ class Attempts:
         return path != "" and not any(path == place or path.startswith(f"{place.rstrip('/')}/") for place in places)
 
 
-def _socket(_: Attempts, given: tuple[Any, ...]) -> str:
+def _describe_socket(_: Attempts, given: tuple[Any, ...]) -> str:
     family = int(given[1])
     return f"open a socket of the family {family}" if family not in (socket.AF_UNIX, -1) else ""
 
 
-def _kill(_: Attempts, given: tuple[Any, ...]) -> str:
+def _describe_kill(_: Attempts, given: tuple[Any, ...]) -> str:
     return f"send the signal {int(given[1])} to {int(given[0])}" if given[0] != os.getpid() else ""
 
 
-def _saying(verb: str, at: int = 0) -> Callable[[Attempts, tuple[Any, ...]], str]:
-    return lambda _, given: f"{verb} {_word(given[at])}"
+def _describe_with(verb: str, at: int = 0) -> Callable[[Attempts, tuple[Any, ...]], str]:
+    return lambda _, given: f"{verb} {_plain_word(given[at])}"
 
 
-def _word(value: Any) -> str:
+def _plain_word(value: Any) -> str:
     """Of plain values only: another's way to say itself is his code."""
     if type(value) is bytes:
         return value.decode("utf-8", "replace")
@@ -125,21 +126,21 @@ _WATCHED: dict[str, Callable[[Attempts, tuple[Any, ...]], str]] = {
     "os.listdir": Attempts._look,
     "os.scandir": Attempts._look,
     **{f"os.{name}": Attempts._change for name in _CHANGES},
-    "socket.__new__": _socket,
+    "socket.__new__": _describe_socket,
     "socket.connect": Attempts._connect,
     "socket.bind": Attempts._connect,
     "socket.sendto": Attempts._connect,
-    "socket.getaddrinfo": _saying("look up"),
-    "socket.gethostbyname": _saying("look up"),
-    "os.kill": _kill,
-    "os.killpg": _kill,
+    "socket.getaddrinfo": _describe_with("look up"),
+    "socket.gethostbyname": _describe_with("look up"),
+    "os.kill": _describe_kill,
+    "os.killpg": _describe_kill,
     "os.fork": lambda _, given: "start a process",
     "os.forkpty": lambda _, given: "start a process",
-    "os.exec": _saying("run"),
-    "os.posix_spawn": _saying("run"),
-    "os.system": _saying("run"),
-    "subprocess.Popen": _saying("run"),
-    "ctypes.dlopen": _saying("load the library"),
-    "ctypes.dlsym": _saying("call the library's", 1),
-    "resource.prlimit": _saying("limit the process"),
+    "os.exec": _describe_with("run"),
+    "os.posix_spawn": _describe_with("run"),
+    "os.system": _describe_with("run"),
+    "subprocess.Popen": _describe_with("run"),
+    "ctypes.dlopen": _describe_with("load the library"),
+    "ctypes.dlsym": _describe_with("call the library's", 1),
+    "resource.prlimit": _describe_with("limit the process"),
 }

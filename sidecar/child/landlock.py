@@ -1,4 +1,4 @@
-"""Linux's own fence around files and signals, which any process may put up around itself and nobody takes down again.
+"""Landlock, Linux's fence around files and signals: any process may put it up around itself, and nobody takes it down.
 
 Used where bubblewrap cannot be: what is not named can neither be read nor written, processes outside are neither traced
 nor, on newer kernels, signalled.
@@ -28,7 +28,7 @@ SIGNALS_SINCE = 6
 """The version from which on signals are kept in, and sockets without a name."""
 
 
-def version() -> int:
+def landlock_version() -> int:
     """What this kernel knows of it; 0 for nothing."""
     if sys.platform != "linux" or platform.machine() not in {"x86_64", "aarch64"}:
         return 0
@@ -41,30 +41,30 @@ def fence_in(libc: ctypes.CDLL, readable: Iterable[str], writable: Iterable[str]
 
     What is `readable` may be run, too. Paths that are not there, or out of reach already, are skipped.
     """
-    known = version()
+    known = landlock_version()
     everything = (1 << (13 + (known >= 2) + (known >= 3) + (known >= 5))) - 1
     rules = struct.pack("=QQQ", everything, 0, _SCOPES if known >= SIGNALS_SINCE else 0)
-    fence = _asked(libc.syscall(_CREATE, rules, ctypes.c_size_t(len(rules)), 0))
+    fence = _checked_result(libc.syscall(_CREATE, rules, ctypes.c_size_t(len(rules)), 0))
     try:
         for paths, access in ((readable, _EXECUTE | _READ | _LIST), (writable, everything)):
             for path in paths:
                 _allow(libc, fence, path, access)
-        _asked(libc.syscall(_RESTRICT, fence, 0))
+        _checked_result(libc.syscall(_RESTRICT, fence, 0))
     finally:
         os.close(fence)
 
 
-def keep_to(libc: ctypes.CDLL, folder: str) -> None:
+def fence_changes(libc: ctypes.CDLL, folder: str) -> None:
     """This process, and all that come from it, change files only below `folder` and signal only each other.
 
     It may be within another fence already. Asked for where the version is at least SIGNALS_SINCE; raises OSError.
     """
     rules = struct.pack("=QQQ", _CHANGES, 0, _SCOPES)
-    fence = _asked(libc.syscall(_CREATE, rules, ctypes.c_size_t(len(rules)), 0))
+    fence = _checked_result(libc.syscall(_CREATE, rules, ctypes.c_size_t(len(rules)), 0))
     try:
         _allow(libc, fence, folder, _CHANGES)
         _allow(libc, fence, os.devnull, _WRITE)
-        _asked(libc.syscall(_RESTRICT, fence, 0))
+        _checked_result(libc.syscall(_RESTRICT, fence, 0))
     finally:
         os.close(fence)
 
@@ -76,12 +76,12 @@ def _allow(libc: ctypes.CDLL, fence: int, path: str, access: int) -> None:
         return
     try:
         allowed = access if stat.S_ISDIR(os.fstat(place).st_mode) else access & _OF_FILES
-        _asked(libc.syscall(_ADD, fence, _BENEATH, struct.pack("=Qi", allowed, place), 0))
+        _checked_result(libc.syscall(_ADD, fence, _BENEATH, struct.pack("=Qi", allowed, place), 0))
     finally:
         os.close(place)
 
 
-def _asked(answer: int) -> int:
+def _checked_result(answer: int) -> int:
     if answer < 0:
         raise OSError(ctypes.get_errno(), "no fence can be put up")
     return int(answer)

@@ -1,11 +1,11 @@
-"""What a skill's process may use."""
+"""Resource limits of a skill's process."""
 
 from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field
 
 MEBIBYTE = 1024 * 1024
-CALLS = 8
+MOST_CALLS_A_SKILL = 8
 """Of one skill at once, at most."""
 
 
@@ -29,4 +29,4 @@ class Limits(BaseModel):
     @property
     def share(self) -> int:
         """The processes and threads that one run may have: as many runs as there are calls fit, and who forks them."""
-        return max(2, (self.processes - 1) // CALLS)
+        return max(2, (self.processes - 1) // MOST_CALLS_A_SKILL)

@@ -1,4 +1,4 @@
-"""The one folder a run can write to: what a run leaves there is gone with it."""
+"""The scratch folder, the only one that a run can write to; what a run leaves there is removed with it."""
 
 from __future__ import annotations
 

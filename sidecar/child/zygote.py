@@ -1,4 +1,4 @@
-"""The process that holds a loaded skill and forks another for each call."""
+"""The zygote: holds a loaded skill and forks a process for each call."""
 
 from __future__ import annotations
 
@@ -14,18 +14,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.process.parent_death import die_with_parent, load_prctl
-from sidecar.child.descendants import kill_children
-from sidecar.child.frames import ReplyHead, send
+from sidecar.child.ipc import ReplyHead, send_frame
 from sidecar.child.limits import MEBIBYTE, Limits
+from sidecar.child.process_tree import kill_children, measure_process_tree
 from sidecar.child.scratch import Scratch
-from sidecar.child.usage import usage_of_family
 
 # How often, while a run lasts, it is looked after.
 _SWEEP_SECONDS = 0.5
 _NICENESS = 5
 # How long a call waits for a process while one of the runs has too many.
 _ROOM_SECONDS, _ROOM_PAUSE = 3.0, 0.02
-CALL = struct.Struct("!d")
+CALL_SECONDS = struct.Struct("!d")
 """What comes with a call's connection: the seconds it may take."""
 
 
@@ -93,19 +92,19 @@ class Zygote:
     def _take(self) -> bool:
         """Fork for the next call; False when there will be none."""
         try:
-            said, fds, _, _ = socket.recv_fds(self._calls, CALL.size, 1)
+            said, fds, _, _ = socket.recv_fds(self._calls, CALL_SECONDS.size, 1)
         except OSError:
             return False
         if not said:
             return False
-        if len(said) != CALL.size or len(fds) != 1:
+        if len(said) != CALL_SECONDS.size or len(fds) != 1:
             for fd in fds:
                 os.close(fd)
             return True
-        connection, seconds = socket.socket(fileno=fds[0]), float(CALL.unpack(said)[0])
+        connection, seconds = socket.socket(fileno=fds[0]), float(CALL_SECONDS.unpack(said)[0])
         pid = self._fork()
         if pid is None:
-            _tell(connection, "no process could be started for it", begun=False)
+            _send_end(connection, "no process could be started for it", begun=False)
             return True
         if pid == 0:
             self._become(connection)
@@ -142,7 +141,7 @@ class Zygote:
                 self._fence(self._scratch.enter())
             except OSError as error:
                 # Others may have filled the disk.
-                _tell(connection, f"it could not be given a place of its own: {error}", begun=False)
+                _send_end(connection, f"it could not be given a place of its own: {error}", begun=False)
             else:
                 self._answer(connection)
         finally:
@@ -166,7 +165,7 @@ class Zygote:
             os.killpg(pid, signal.SIGKILL)
         self._clear()
         self._tidy(pid)
-        _tell(run.connection, run.ended_for or _how(status))
+        _send_end(run.connection, run.ended_for or _describe_end(status))
 
     def _end_those_over(self, ready: set[int]) -> None:
         """Runs whose time is up, or whose caller hung up: with the answer, or because it has no use for one."""
@@ -200,7 +199,7 @@ class Zygote:
         self._clear()
         over, limits = self._scratch.over(list(self._runs)), self._limits
         for pid, run in self._runs.items():
-            usage = usage_of_family(pid)
+            usage = measure_process_tree(pid)
             if usage.processes > limits.share:
                 self._end(pid, run, f"it started more than {limits.share} processes and threads")
             elif usage.memory > limits.memory:
@@ -223,7 +222,7 @@ class Zygote:
             os._exit(1)
 
 
-def _how(status: int) -> str:
+def _describe_end(status: int) -> str:
     match os.waitstatus_to_exitcode(status):
         case code if code >= 0:
             return f"its process exited with status {code}"
@@ -235,7 +234,7 @@ def _how(status: int) -> str:
             return f"its process was ended by {signal.Signals(-code).name}"
 
 
-def _tell(connection: socket.socket, reason: str, *, begun: bool = True) -> None:
+def _send_end(connection: socket.socket, reason: str, *, begun: bool = True) -> None:
     with contextlib.suppress(OSError), connection:
         connection.setblocking(False)
-        send(connection, ReplyHead(ended=reason, begun=begun))
+        send_frame(connection, ReplyHead(ended=reason, begun=begun))

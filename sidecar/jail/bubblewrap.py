@@ -6,7 +6,7 @@ import os
 import shutil
 from pathlib import Path
 
-from sidecar.jail import exposed
+from sidecar.jail import exposed_files
 
 RUN = "/run"
 """Where the child's own folder, and in it the broker's socket, is seen by the child."""
@@ -14,17 +14,17 @@ _APP = "/app"
 _SCRATCH, _OTHER_SCRATCH = "/tmp", "/scratch"
 
 
-def found() -> str | None:
+def find_bubblewrap() -> str | None:
     return shutil.which("bwrap")
 
 
-def scratch() -> str:
+def scratch_folder() -> str:
     """Where the child may write. What it needs itself may be below the usual place, which would hide that."""
-    hidden = any(Path(path).is_relative_to(_SCRATCH) for path in _bound())
+    hidden = any(Path(path).is_relative_to(_SCRATCH) for path in _bound_paths())
     return _OTHER_SCRATCH if hidden else _SCRATCH
 
 
-def command(program: str, folder: Path, disk: int, *, own_user: bool) -> list[str]:
+def build_command(program: str, folder: Path, disk: int, *, own_user: bool) -> list[str]:
     """All of the command up to the child's own arguments: `-m …`.
 
     With `own_user` we are root, and the child keeps the right to become another user just long enough to do so; without
@@ -33,15 +33,15 @@ def command(program: str, folder: Path, disk: int, *, own_user: bool) -> list[st
     argv = [program, "--die-with-parent", "--new-session", "--unshare-ipc", "--unshare-pid", "--unshare-net"]
     argv += ["--unshare-uts", "--unshare-cgroup-try", "--hostname", "skill", "--cap-drop", "ALL"]
     argv += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"] if own_user else ["--unshare-user"]
-    place = scratch()
-    argv += _files(folder, disk, place)
+    place = scratch_folder()
+    argv += _file_arguments(folder, disk, place)
     argv += ["--clearenv"]
-    for name, value in environment(_APP, place).items():
+    for name, value in child_environment(_APP, place).items():
         argv += ["--setenv", name, value]
-    return [*argv, "--chdir", place, "--", exposed.interpreter(), "-P", "-s"]
+    return [*argv, "--chdir", place, "--", exposed_files.interpreter_path(), "-P", "-s"]
 
 
-def environment(ours: str, home: str) -> dict[str, str]:
+def child_environment(ours: str, home: str) -> dict[str, str]:
     """All that a child is told by its environment."""
     told = {
         "HOME": home,
@@ -51,34 +51,38 @@ def environment(ours: str, home: str) -> dict[str, str]:
         "PYTHONDONTWRITEBYTECODE": "1",
         # The SDK makes clients which read all certificates of a file at once, and meet nobody.
         "SSL_CERT_DIR": "/etc/ssl/certs",
-        "PYTHONPATH": os.pathsep.join([ours, *exposed.libraries()]),
+        "PYTHONPATH": os.pathsep.join([ours, *exposed_files.library_folders()]),
         "TMPDIR": home,
     }
     return told | ({"TZ": os.environ["TZ"]} if "TZ" in os.environ else {})
 
 
-def _bound() -> list[str]:
+def _bound_paths() -> list[str]:
     """What the child sees, by the names that it has there."""
-    return [*exposed.system(), *exposed.libraries(), *(f"{_APP}/{name}" for name in exposed.OURS)]
+    return [
+        *exposed_files.system_paths(),
+        *exposed_files.library_folders(),
+        *(f"{_APP}/{name}" for name in exposed_files.OURS),
+    ]
 
 
-def _files(folder: Path, disk: int, place: str) -> list[str]:
+def _file_arguments(folder: Path, disk: int, place: str) -> list[str]:
     # Bubblewrap would make the folders above a path as shut as they are outside: a home that only root may enter.
-    above = {str(parent) for path in _bound() for parent in Path(path).parents}
+    above = {str(parent) for path in _bound_paths() for parent in Path(path).parents}
     argv = [part for name in sorted(above - {"/"}) for part in ("--perms", "0755", "--dir", name)]
-    for path in exposed.system():
+    for path in exposed_files.system_paths():
         argv += ["--ro-bind", path, path]
-    for path, target in exposed.links().items():
+    for path, target in exposed_files.system_links().items():
         argv += ["--ro-bind", path, path] if target == path else ["--symlink", target, path]
-    ours = exposed.root()
-    for library in exposed.libraries():
+    ours = exposed_files.packages_root()
+    for library in exposed_files.library_folders():
         argv += ["--ro-bind", library, library]
         if Path(library) == ours:
             # Installed as a package among the others: what is not exposed below is hidden.
             argv += [part for name in _our_packages(ours) for part in ("--tmpfs", f"{library}/{name}")]
-    for path in exposed.unwanted():
+    for path in exposed_files.unwanted_files():
         argv += ["--ro-bind", os.devnull, path]
-    for name in exposed.OURS:
+    for name in exposed_files.OURS:
         argv += ["--ro-bind", str(ours / name), f"{_APP}/{name}"]
     # Zeros that are mapped to be shared stay in memory without anybody's process being seen to hold them.
     argv += ["--proc", "/proc", "--dev", "/dev", "--ro-bind", os.devnull, "/dev/zero", "--remount-ro", "/dev"]

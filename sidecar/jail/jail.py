@@ -1,4 +1,4 @@
-"""Starts a child apart from everything else, as well as this machine allows."""
+"""The jail: start a child apart from everything else, as well as this machine allows."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
-from sidecar.child.confine import Confinement
-from sidecar.child.family import family
+from sidecar.child.confinement import Confinement
 from sidecar.child.limits import Limits
-from sidecar.jail import bubblewrap, exposed
+from sidecar.child.process_tree import walk_process_tree
+from sidecar.jail import bubblewrap, exposed_files
 from sidecar.jail.isolation import Isolation, Level
-from sidecar.jail.users import Users, end_processes_of, is_for_children
+from sidecar.jail.users import ChildUsers, end_user_processes, is_child_user
 
 SOCKET = "broker.sock"
 
@@ -48,7 +48,7 @@ class Jail:
         """In which each inmate has a folder of its own."""
         # A socket's address has some hundred bytes; through the open folder it is short wherever the home is.
         self._folder_fds = [self._made()]
-        self._users = Users()
+        self._users = ChildUsers()
         self._lock = threading.Lock()
         self._count = 0
 
@@ -63,7 +63,7 @@ class Jail:
         folder.chmod(0o755)
         user = self._users.take() if self.isolation.own_user else None
         inside = self.isolation.level is Level.BUBBLEWRAP
-        scratch = Path(bubblewrap.scratch()) if inside else folder / "tmp"
+        scratch = Path(bubblewrap.scratch_folder()) if inside else folder / "tmp"
         confinement = self._confinement(user, scratch)
         argv = [*self._command(folder, user), "-m", module, str(calls), confinement.model_dump_json()]
         process = subprocess.Popen(
@@ -73,7 +73,7 @@ class Jail:
             stderr=subprocess.PIPE,
             pass_fds=[calls],
             cwd=None if inside else scratch,
-            env={} if inside else bubblewrap.environment(str(exposed.root()), str(scratch)),
+            env={} if inside else bubblewrap.child_environment(str(exposed_files.packages_root()), str(scratch)),
         )
         broker = f"{bubblewrap.RUN}/{SOCKET}" if inside else str(folder / SOCKET)
         address = Path(f"/proc/self/fd/{folder_fd}/{folder.name}/{SOCKET}")
@@ -87,10 +87,10 @@ class Jail:
             # Bubblewrap's second process waits for the first one for ever when that ends at the very beginning; who is
             # stopped starts no more.
             inmate.process.send_signal(signal.SIGSTOP)
-            below = [pid for pid, _ in family(inmate.process.pid)]
+            below = [pid for pid, _ in walk_process_tree(inmate.process.pid)]
         inmate.process.kill()
         if inmate.user is not None and self.isolation.level is Level.USER:
-            end_processes_of(inmate.user)
+            end_user_processes(inmate.user)
         for pid in below:
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
@@ -137,8 +137,8 @@ class Jail:
                 os.chown(folder, user, user)
                 folder.chmod(0o500)
             return [self.isolation.interpreter, "-P", "-s"]
-        program = bubblewrap.found() or "bwrap"
-        return bubblewrap.command(program, folder, self.limits.disk, own_user=user is not None)
+        program = bubblewrap.find_bubblewrap() or "bwrap"
+        return bubblewrap.build_command(program, folder, self.limits.disk, own_user=user is not None)
 
     def _confinement(self, user: int | None, scratch: Path) -> Confinement:
         isolation = self.isolation
@@ -149,7 +149,7 @@ class Jail:
             count_processes=isolation.counts_processes,
             refuse_calls=isolation.refuses_calls,
             fence_runs=isolation.fences_runs,
-            readable=exposed.readable() if isolation.fence else [],
+            readable=exposed_files.readable_paths() if isolation.fence else [],
             writable=[str(scratch), "/dev/null"],
             scratch=str(scratch),
             own_scratch=isolation.level is Level.BUBBLEWRAP or isolation.own_disk,
@@ -175,5 +175,5 @@ def _end_left_overs(folder: Path) -> None:
     """End what a killed sidecar's children may have left: each had a folder, which was its user's."""
     if folder.is_dir():
         for user in {entry.stat(follow_symlinks=False).st_uid for entry in os.scandir(folder)}:
-            if is_for_children(user):
-                end_processes_of(user)
+            if is_child_user(user):
+                end_user_processes(user)

@@ -1,4 +1,4 @@
-"""Finds out which isolation works here, by starting a child in each kind until one wakes up."""
+"""Find the best isolation that works here, by starting a child in each kind until one wakes up."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from dataclasses import replace
 from pathlib import Path
 
 from sidecar.child import landlock
-from sidecar.child.order import Answer
+from sidecar.child.ipc import ChildAnswer
 from sidecar.child.system_calls import can_refuse_system_calls
-from sidecar.jail import bubblewrap, exposed
+from sidecar.jail import bubblewrap, exposed_files
 from sidecar.jail.isolation import Isolation, Level
 from sidecar.jail.jail import Jail
 
 _WAKE_SECONDS = 60.0
 
 
-def probe() -> Isolation:
+def probe_isolation() -> Isolation:
     """The best isolation in which a child really starts; takes about as long as a child does."""
-    *better, last = candidates()
-    return next((one for one in better if works(one)), last)
+    *better, last = possible_isolations()
+    return next((one for one in better if isolation_works(one)), last)
 
 
-def works(isolation: Isolation) -> bool:
+def isolation_works(isolation: Isolation) -> bool:
     """A program may be installed and yet not be allowed to do its work: containers often forbid namespaces."""
     with tempfile.TemporaryDirectory(prefix="loopwright-probe-") as folder:
         jail = Jail(Path(folder) / "run", isolation)
@@ -37,15 +37,15 @@ def works(isolation: Isolation) -> bool:
         with ours, theirs:
             inmate = jail.start(theirs.fileno())
             try:
-                return _awake(inmate.process.stdout.fileno() if inmate.process.stdout else -1)
+                return _wakes_up(inmate.process.stdout.fileno() if inmate.process.stdout else -1)
             finally:
                 jail.end(inmate)
                 jail.close()
 
 
-def candidates() -> Iterator[Isolation]:
+def possible_isolations() -> Iterator[Isolation]:
     """From the best down; the last one needs nothing."""
-    refuses, fence = can_refuse_system_calls(), landlock.version()
+    refuses, fence = can_refuse_system_calls(), landlock.landlock_version()
     runs = fence >= landlock.SIGNALS_SINCE
     found = [replace(one, refuses_calls=refuses, fences_runs=runs) for one in _levels(root=os.geteuid() == 0)]
     for one in found:
@@ -54,7 +54,7 @@ def candidates() -> Iterator[Isolation]:
 
 
 def _levels(*, root: bool) -> Iterator[Isolation]:
-    if bubblewrap.found():
+    if bubblewrap.find_bubblewrap():
         if root:
             yield Isolation(Level.BUBBLEWRAP, own_user=True, own_network=True, counts_processes=True)
         # The system counts a namespace's processes by themselves since Linux 5.14, but never those of root.
@@ -63,7 +63,7 @@ def _levels(*, root: bool) -> Iterator[Isolation]:
     if root and sys.platform == "linux":
         # Who may leave the network may often mount a disk too.
         for own_network, own_disk in ((True, True), (True, False), (False, False)):
-            for interpreter in exposed.interpreters():
+            for interpreter in exposed_files.usable_interpreters():
                 user = Isolation(Level.USER, own_user=True, own_network=own_network, counts_processes=True)
                 yield replace(user, interpreter=interpreter, own_disk=own_disk)
         for own_disk in (True, False):
@@ -77,10 +77,10 @@ def _kernel() -> tuple[int, int]:
     return (int(told[1]), int(told[2])) if told else (0, 0)
 
 
-def _awake(fd: int) -> bool:
+def _wakes_up(fd: int) -> bool:
     poll = select.poll()
     poll.register(fd, select.POLLIN)
     if not poll.poll(_WAKE_SECONDS * 1000):
         return False
     line = os.read(fd, 65536)
-    return line.endswith(b"\n") and Answer.model_validate_json(line).state == "awake"
+    return line.endswith(b"\n") and ChildAnswer.model_validate_json(line).state == "awake"

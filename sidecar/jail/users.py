@@ -13,7 +13,7 @@ from pathlib import Path
 _FIRST, _LAST = 61184, 65519
 
 
-class Users:
+class ChildUsers:
     """Hands out ids that no living process has, be it another sidecar's child or a service of the machine: who shares
     one may end the other. `first` is tried first."""
 
@@ -40,11 +40,11 @@ class Users:
         self._next = _FIRST if self._next == _LAST else self._next + 1
 
 
-def is_for_children(user: int) -> bool:
+def is_child_user(user: int) -> bool:
     return _FIRST <= user <= _LAST
 
 
-def end_processes_of(user: int) -> None:
+def end_user_processes(user: int) -> None:
     """Kill whatever still runs under the id; returns when nothing does, or nothing can be done."""
     for _ in range(100):
         left = [pid for pid in _pids() if _user_of(pid) == user]

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sidecar.jail.probe import probe
+from sidecar.jail.probe import probe_isolation
 from tests.support.jailed import Jailed, jailed, subject
 
 BOOTS, CALLS, IDLE = 10, 200, 10
@@ -24,7 +24,7 @@ _TICK = 1000 / os.sysconf("SC_CLK_TCK")
 
 
 def rows(say: Callable[[str], None]) -> list[dict[str, Any]]:
-    isolation = probe()
+    isolation = probe_isolation()
     say(f"isolation: {isolation.words}")
     found = []
     with tempfile.TemporaryDirectory() as folder, jailed(Path(folder), isolation) as prison:

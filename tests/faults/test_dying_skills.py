@@ -19,10 +19,10 @@ from core.orchestrator.engine import Engine
 from runtime import cards, credits, notices, tasks
 from runtime.tables import entries, messages, originals
 from sidecar.jail.jail import Jail
-from sidecar.jail.probe import probe
-from sidecar.nursery import Nursery
-from sidecar.pins import Pins
-from sidecar.tools import Tools
+from sidecar.jail.probe import probe_isolation
+from sidecar.pool.spawner import Spawner
+from sidecar.rollout.dependencies import SidecarDependencies
+from sidecar.rollout.run_versions import RunVersions
 from skills import book, claims, drafts, ledger, outcomes, pruning, refusals, rehearsing, runs, spending, versions
 from skills.kit import Refused, ask_agent, claim, http, llm, notify, release
 from skills.kit.door import door
@@ -309,10 +309,10 @@ def test_what_a_run_may_not_is_written_down_though_a_process_died_over_it(stage:
 
     def refuse() -> None:
         with skill_world(store, _empty(stage.folder)) as world, ThreadPoolExecutor(1) as checkers:
-            nursery = Nursery(Jail(world.home / "run", probe()), world.broker)
+            nursery = Spawner(Jail(world.home / "run", probe_isolation()), world.broker)
             engine = Engine.at("http://127.0.0.1:9")
-            tools = Tools(store.database, engine, "", nursery, open_gate, never_tried, checkers)
-            Pins("watch", tools, Lock(), lambda: None).refused(version, "run1", "wait", "it waits for a/b")
+            tools = SidecarDependencies(store.database, engine, "", nursery, open_gate, never_tried, checkers)
+            RunVersions("watch", tools, Lock(), lambda: None).refused(version, "run1", "wait", "it waits for a/b")
 
     stage.die(DEATHS["went_too_far"], refuse)
 

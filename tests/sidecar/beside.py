@@ -17,17 +17,17 @@ from core.orchestrator.engine import Engine
 from core.search.dependencies import SearchDependencies
 from core.search.embedders import HashedPieces
 from core.search.index import NoIndex
-from sidecar.application import create_app
-from sidecar.broker.addresses import Addresses
-from sidecar.broker.make import make_broker
-from sidecar.broker.thinking import Prices
-from sidecar.folders import Folder, SkillFile
+from sidecar.broker.network.addresses import Addresses
+from sidecar.broker.services.factory import make_broker
+from sidecar.broker.services.llm import ModelPrices
 from sidecar.jail.jail import Jail
-from sidecar.jail.probe import probe
-from sidecar.nursery import Nursery
-from sidecar.rehearsal.trying import Trying
-from sidecar.shelf import Pauses, Shelf
-from sidecar.tools import Check, Rules, Tools
+from sidecar.jail.probe import probe_isolation
+from sidecar.pool.spawner import Spawner
+from sidecar.rehearsal.version_rehearsal import VersionRehearsal
+from sidecar.rollout.dependencies import CheckFile, RolloutRules, SidecarDependencies
+from sidecar.serve.application import create_app
+from sidecar.serve.registry import RegistryPauses, SkillRegistry
+from sidecar.watch.folders import SkillFile, SkillFolder
 from skills.problem import Problem
 from tests.support.engines import RunningEngine
 from tests.support.sidecar import RunningSidecar
@@ -51,10 +51,10 @@ def shelf_beside(
     engine: RunningEngine,
     home: Path,
     *,
-    rules: Rules | None = None,
-    check: Check = open_gate,
-    pauses: Pauses | None = None,
-    folders: Sequence[Folder] = (),
+    rules: RolloutRules | None = None,
+    check: CheckFile = open_gate,
+    pauses: RegistryPauses | None = None,
+    folders: Sequence[SkillFolder] = (),
     prepared: bool = True,
 ) -> Iterator[RunningSidecar]:
     port = free_ports(1)[0]
@@ -67,26 +67,28 @@ def shelf_beside(
         database=database,
         workspace_id=HOME_WORKSPACE,
         model=ScriptedModel(),
-        prices=Prices(Decimal(0), Decimal(0)),
+        prices=ModelPrices(Decimal(0), Decimal(0)),
         engine=client,
         home=home,
         addresses=Addresses((), home),
         search=SearchDependencies(database, HashedPieces(), NoIndex()),
     )
-    jail = Jail(home / "sidecar" / "run", probe())
+    jail = Jail(home / "sidecar" / "run", probe_isolation())
     running.jail = jail.folder
-    nursery = Nursery(jail, broker)
-    tools = Tools(
+    nursery = Spawner(jail, broker)
+    tools = SidecarDependencies(
         database=database,
         engine=client,
         url=f"http://127.0.0.1:{port}",
         nursery=nursery,
         check=check,
-        rehearse=Trying(nursery, broker, partial(database.reading, HOME_WORKSPACE), database.ids),
+        rehearse=VersionRehearsal(nursery, broker, partial(database.reading, HOME_WORKSPACE), database.ids),
         checkers=ThreadPoolExecutor(64),
-        rules=rules or Rules(),
+        rules=rules or RolloutRules(),
     )
-    shelf = Shelf([*folders, Folder(running.folder, "agent")], tools, pauses or Pauses(quiet=1, poll=0.2))
+    shelf = SkillRegistry(
+        [*folders, SkillFolder(running.folder, "agent")], tools, pauses or RegistryPauses(quiet=1, poll=0.2)
+    )
     with serving(create_app(shelf, client, database.clock), port):
         shelf.start()
         try:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sidecar.folders import Folder
+from sidecar.watch.folders import SkillFolder
 from skills import book, versions
 from tests.sidecar.beside import shelf_beside
 from tests.support.engines import RunningEngine
@@ -60,7 +60,7 @@ def test_of_two_readings_the_newer_one_counts(any_engine: RunningEngine, tmp_pat
     file = tmp_path / "own" / "twice.py"
     file.parent.mkdir()
     file.write_text(hello(1, "twice/asked"))
-    with shelf_beside(any_engine, tmp_path / "home", folders=[Folder(SlowToSay(file.parent), "person")]) as skills:
+    with shelf_beside(any_engine, tmp_path / "home", folders=[SkillFolder(SlowToSay(file.parent), "person")]) as skills:
         assert SlowToSay.reading.wait(60)
         file.write_text(hello(2, "twice/asked"))
         until("the newer one serves", lambda: "VALUE = 2" in served(skills), 60)

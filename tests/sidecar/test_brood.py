@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.brood import Brood
-from sidecar.children import ProcessLostError, Version
-from sidecar.jail.probe import probe
+from sidecar.jail.probe import probe_isolation
+from sidecar.pool.child_process import ProcessLostError, SkillCode
+from sidecar.pool.version_processes import VersionProcesses
 from skills.manifest import read_manifest
 from tests.support.jailed import jailed
 from tests.support.sidecar import hello
@@ -19,22 +19,22 @@ SOURCE = hello(1, "kept/asked").encode()
 
 
 @pytest.fixture
-def brood(tmp_path: Path) -> Iterator[Brood]:
-    with jailed(tmp_path, probe()) as world:
-        made = Brood(world.nursery)
+def brood(tmp_path: Path) -> Iterator[VersionProcesses]:
+    with jailed(tmp_path, probe_isolation()) as world:
+        made = VersionProcesses(world.nursery)
         try:
             yield made
         finally:
             made.stop()
 
 
-def _version(*granted: str) -> Version:
+def _version(*granted: str) -> SkillCode:
     sha = hashlib.sha256(SOURCE).hexdigest()
-    return Version("kept", sha, SOURCE, "/kept.py", "sv_1", read_manifest(SOURCE), frozenset(granted))
+    return SkillCode("kept", sha, SOURCE, "/kept.py", "sv_1", read_manifest(SOURCE), frozenset(granted))
 
 
 @pytest.mark.long
-def test_a_process_starts_anew_when_more_was_granted_since_it_started(brood: Brood) -> None:
+def test_a_process_starts_anew_when_more_was_granted_since_it_started(brood: VersionProcesses) -> None:
     before = brood.child(_version())
 
     after = brood.child(_version("host:metrics.example:9090"))
@@ -45,13 +45,13 @@ def test_a_process_starts_anew_when_more_was_granted_since_it_started(brood: Bro
 
 
 @pytest.mark.long
-def test_a_call_that_comes_while_a_process_keeps_ending_is_a_lost_one(brood: Brood) -> None:
+def test_a_call_that_comes_while_a_process_keeps_ending_is_a_lost_one(brood: VersionProcesses) -> None:
     """Given a version whose process ends soon after each start, the call may go to a process of its own."""
     with pytest.raises(ProcessLostError, match="keeps ending"):
         end_again_and_again(brood)
 
 
-def end_again_and_again(brood: Brood) -> None:
+def end_again_and_again(brood: VersionProcesses) -> None:
     for _ in range(4):
         process = brood.child(_version()).inmate.process
         process.kill()

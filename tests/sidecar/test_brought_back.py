@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from runtime import notices
-from sidecar.folders import Folder
-from sidecar.shelf import Pauses
-from sidecar.tools import Rules
+from sidecar.rollout.dependencies import RolloutRules
+from sidecar.serve.registry import RegistryPauses
+from sidecar.watch.folders import SkillFolder
 from skills import control, fate, runs, versions
 from skills.places import SHIPPED
 from skills.tools import SkillDesk, skill_tools
@@ -32,8 +32,8 @@ def skills(any_engine: RunningEngine, tmp_path: Path) -> Iterator[RunningSidecar
     """A release with its skills beside the agent's."""
     home, release = tmp_path / "home", Path(shutil.copytree(SHIPPED, tmp_path / "shipped"))
     home.mkdir()
-    rules, pauses = Rules(canary_runs=1, shadow_runs=1), Pauses(poll=0.2, shipped=0.2)
-    folders = [Folder(release, "shipped")]
+    rules, pauses = RolloutRules(canary_runs=1, shadow_runs=1), RegistryPauses(poll=0.2, shipped=0.2)
+    folders = [SkillFolder(release, "shipped")]
     with shelf_beside(any_engine, home, rules=rules, pauses=pauses, folders=folders) as running:
         yield running
 

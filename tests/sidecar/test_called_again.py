@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from core.orchestrator.engine import Engine
-from sidecar.call import answer, turned_away
 from sidecar.jail.isolation import Isolation, Level
 from sidecar.jail.jail import Jail
-from sidecar.nursery import Nursery, Shut
-from sidecar.pins import Answered, Call
-from sidecar.replies import Reply
-from sidecar.skill import Skill
-from sidecar.tools import Tools
+from sidecar.pool.spawner import ClosedBroker, Spawner
+from sidecar.protocol.replies import EngineReply
+from sidecar.rollout.dependencies import SidecarDependencies
+from sidecar.rollout.run_versions import KnownAnswer, RunCall
+from sidecar.rollout.served_skill import ServedSkill
+from sidecar.serve.call import answer_engine_call, turn_away_call
 from skills import book, runs
 from skills.lifecycle import Trial
 from skills.runs import MAX_KEPT, Ended, SkillRun
@@ -27,22 +27,22 @@ from tests.sidecar.beside import open_gate
 from tests.skills.saved import live
 from tests.support.databases import Store
 
-CALL = Call("r1", "work", {"name": "a/b", "data": {}})
+CALL = RunCall("r1", "work", {"name": "a/b", "data": {}})
 NO_ENGINE = Engine.at("http://127.0.0.1:9")
 
 
 @pytest.fixture
-def skill(store: Store, tmp_path: Path) -> Iterator[Skill]:
+def skill(store: Store, tmp_path: Path) -> Iterator[ServedSkill]:
     """One that serves, of which no process can be started."""
     nowhere = Isolation(
         Level.LIMITS, own_user=False, own_network=False, counts_processes=False, interpreter=str(tmp_path / "none")
     )
-    nursery = Nursery(Jail(tmp_path / "jail", nowhere), Shut())
+    nursery = Spawner(Jail(tmp_path / "jail", nowhere), ClosedBroker())
     with store.database.transaction(store.workspace_id) as scope:
         live(scope, "watch", "1")
     with ThreadPoolExecutor(1) as checkers:
-        tools = Tools(store.database, NO_ENGINE, "", nursery, open_gate, never_tried, checkers)
-        yield Skill("watch", tools, lambda: None, lambda: None)
+        tools = SidecarDependencies(store.database, NO_ENGINE, "", nursery, open_gate, never_tried, checkers)
+        yield ServedSkill("watch", tools, lambda: None, lambda: None)
     nursery.stop()
 
 
@@ -57,8 +57,8 @@ def row(store: Store) -> SkillRun:
     return found
 
 
-def asked(skill: Skill, attempt: int) -> Reply:
-    return answer(skill, NO_ENGINE, "/api/inngest/watch", *called(attempt), {})
+def asked(skill: ServedSkill, attempt: int) -> EngineReply:
+    return answer_engine_call(skill, NO_ENGINE, "/api/inngest/watch", *called(attempt), {})
 
 
 def called(attempt: int) -> tuple[str, bytes]:
@@ -69,7 +69,9 @@ def called(attempt: int) -> tuple[str, bytes]:
 
 
 @pytest.mark.parametrize("output", [{"a": 1}, None, "done", {"skipped": "ran already"}])
-def test_a_run_that_completed_is_answered_again_and_not_done_again(store: Store, skill: Skill, output: object) -> None:
+def test_a_run_that_completed_is_answered_again_and_not_done_again(
+    store: Store, skill: ServedSkill, output: object
+) -> None:
     """Given a last answer that the engine lost, when it calls again, then no process is asked and all stays so."""
     assert isinstance(skill.runs.version_for(CALL), Version)
     skill.runs.ended(CALL.run_id, "completed", output=output, attempts=1)
@@ -78,13 +80,13 @@ def test_a_run_that_completed_is_answered_again_and_not_done_again(store: Store,
     reply = asked(skill, 1)
 
     assert (reply.status, json.loads(reply.body)) == (200, output)
-    assert skill.runs.version_for(CALL) == Answered(output)
+    assert skill.runs.version_for(CALL) == KnownAnswer(output)
     assert (row(store).status, row(store).output, row(store).ended_at) == ("completed", output, before.ended_at)
 
 
 @pytest.mark.parametrize(("status", "output"), [("completed", "x" * 2 * MAX_KEPT), ("failed", None), ("lost", None)])
 def test_a_run_that_the_engine_goes_on_with_is_running(
-    store: Store, skill: Skill, status: Ended, output: object
+    store: Store, skill: ServedSkill, status: Ended, output: object
 ) -> None:
     version = skill.runs.version_for(CALL)
     skill.runs.ended(CALL.run_id, status, output=output, error={"name": "x"}, attempts=1)
@@ -94,7 +96,7 @@ def test_a_run_that_the_engine_goes_on_with_is_running(
     assert (found.status, found.output, found.error, found.ended_at) == ("running", None, None, None)
 
 
-def test_a_call_that_comes_late_for_a_cancelled_run_does_not_bring_it_back(store: Store, skill: Skill) -> None:
+def test_a_call_that_comes_late_for_a_cancelled_run_does_not_bring_it_back(store: Store, skill: ServedSkill) -> None:
     skill.runs.version_for(CALL)
     skill.runs.ended(CALL.run_id, "cancelled")
 
@@ -104,14 +106,14 @@ def test_a_call_that_comes_late_for_a_cancelled_run_does_not_bring_it_back(store
 
 @pytest.mark.parametrize("is_busy", [True, False])
 def test_what_the_sidecar_cannot_serve_is_asked_for_later_and_speaks_against_no_version(
-    store: Store, skill: Skill, is_busy: bool
+    store: Store, skill: ServedSkill, is_busy: bool
 ) -> None:
     """Given a skill without a place or without a process, when the last attempt ends so, then nobody served the run."""
     skill.runs.version_for(CALL)
 
     for attempt in range(4):
         assert row(store).status == "running"
-        reply = turned_away(skill, *called(attempt)) if is_busy else asked(skill, attempt)
+        reply = turn_away_call(skill, *called(attempt)) if is_busy else asked(skill, attempt)
         assert (reply.status, reply.headers["retry-after"]) == (503, "30")
 
     found = row(store)
@@ -122,6 +124,6 @@ def test_what_the_sidecar_cannot_serve_is_asked_for_later_and_speaks_against_no_
         assert runs.failed_in_a_row(scope, found.version_id, "work", 3) == 0
 
 
-def test_what_is_no_call_is_no_run(skill: Skill) -> None:
-    assert turned_away(skill, "", b"no call").status == 400
-    assert answer(skill, NO_ENGINE, "/", "", b"{}", {}).status == 400
+def test_what_is_no_call_is_no_run(skill: ServedSkill) -> None:
+    assert turn_away_call(skill, "", b"no call").status == 400
+    assert answer_engine_call(skill, NO_ENGINE, "/", "", b"{}", {}).status == 400

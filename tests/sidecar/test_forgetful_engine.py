@@ -10,7 +10,7 @@ import pytest
 
 from core.errors import UnavailableError
 from core.orchestrator.registration import engine_lists_app
-from sidecar.shelf import Pauses
+from sidecar.serve.registry import RegistryPauses
 from tests.sidecar.beside import shelf_beside
 from tests.support.engines import RunningEngine, embedded, inngest_dev, inngest_start, running
 from tests.support.sidecar import RunningSidecar, hello
@@ -26,7 +26,7 @@ def test_an_engine_that_forgot_is_told_of_every_skill(kind: Callable[[Path], Run
     folder.mkdir()
     with (
         running(kind(folder)) as engine,
-        shelf_beside(engine, tmp_path / "home", pauses=Pauses(registration=1)) as skills,
+        shelf_beside(engine, tmp_path / "home", pauses=RegistryPauses(registration=1)) as skills,
     ):
         for number in range(SKILLS):
             skills.save(f"known_{number}", hello(number, f"known/{number}"))

@@ -7,7 +7,7 @@ from functools import partial
 import httpx
 import pytest
 
-from sidecar.places import EACH, MOST
+from sidecar.protocol.call_slots import SLOTS_A_SKILL, SLOTS_IN_ALL
 from skills import runs
 from tests.support.engines import RunningEngine
 from tests.support.sidecar import RunningSidecar, hello
@@ -30,7 +30,7 @@ def running(skills: RunningSidecar, stem: str) -> int:
 
 
 def has_all(skills: RunningSidecar, stem: str) -> bool:
-    return running(skills, stem) == EACH
+    return running(skills, stem) == SLOTS_A_SKILL
 
 
 def test_more_hanging_runs_than_threads_keep_nobody_from_anything(
@@ -46,17 +46,17 @@ def test_more_hanging_runs_than_threads_keep_nobody_from_anything(
         skills.live(stem, 1)
 
     for event in ("hangs/asked", "floods/asked"):
-        skills.client.send_all([{"name": event, "data": {"a": n, "b": n}} for n in range(2 * MOST)])
+        skills.client.send_all([{"name": event, "data": {"a": n, "b": n}} for n in range(2 * SLOTS_IN_ALL)])
     for stem in ("hangs", "floods"):
         until(f"{stem} has all that it may", partial(has_all, skills, stem), 90)
 
     assert httpx.get(skills.url + "/readyz", timeout=20).status_code == 200
-    for _ in range(2 * EACH):
+    for _ in range(2 * SLOTS_A_SKILL):
         skills.ask("works/asked")
-    assert skills.outputs("skill-works/hello", 2 * EACH, 60) == [5] * 2 * EACH
+    assert skills.outputs("skill-works/hello", 2 * SLOTS_A_SKILL, 60) == [5] * 2 * SLOTS_A_SKILL
     skills.save("works", hello(6, "works/asked"))
     skills.live("works", 2)
-    assert running(skills, "hangs") == running(skills, "floods") == EACH
+    assert running(skills, "hangs") == running(skills, "floods") == SLOTS_A_SKILL
 
 
 def test_what_comes_at_once_costs_no_attempt(any_engine: RunningEngine, skills: RunningSidecar) -> None:
@@ -64,5 +64,5 @@ def test_what_comes_at_once_costs_no_attempt(any_engine: RunningEngine, skills: 
     text = text.replace("lambda: VALUE", "lambda: time.sleep(0.2) or VALUE").replace("retries=2", "retries=0")
     skills.save("crowd", text)
     skills.live("crowd", 1)
-    skills.client.send_all([{"name": "crowd/asked", "data": {}} for _ in range(3 * EACH)])
-    assert skills.outputs("skill-crowd/hello", 3 * EACH, 90) == [7] * 3 * EACH
+    skills.client.send_all([{"name": "crowd/asked", "data": {}} for _ in range(3 * SLOTS_A_SKILL)])
+    assert skills.outputs("skill-crowd/hello", 3 * SLOTS_A_SKILL, 90) == [7] * 3 * SLOTS_A_SKILL

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from app.bootstrap import PERSON_ID
-from sidecar.tools import Rules
+from sidecar.rollout.dependencies import RolloutRules
 from skills import control, rehearsing, runs, versions
 from tests.sidecar.beside import shelf_beside
 from tests.sidecar.test_moves import announced, fate_of, ran, serving_id
@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.long, pytest.mark.engines("embedded")]
 
 @pytest.fixture(scope="module")
 def skills(any_engine: RunningEngine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSidecar]:
-    rules = Rules(canary_runs=2, shadow_runs=1, failures=2)
+    rules = RolloutRules(canary_runs=2, shadow_runs=1, failures=2)
     with shelf_beside(any_engine, tmp_path_factory.mktemp("home"), rules=rules) as running:
         yield running
 

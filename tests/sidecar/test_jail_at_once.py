@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from sidecar.jail.jail import Jail
-from sidecar.jail.probe import probe
+from sidecar.jail.probe import probe_isolation
 
 
 def _of(folder: Path) -> list[int]:
@@ -23,7 +23,7 @@ def _of(folder: Path) -> list[int]:
 
 
 def test_nothing_is_left_of_one_that_is_ended_at_once(tmp_path: Path) -> None:
-    jail = Jail(tmp_path / "run", probe())
+    jail = Jail(tmp_path / "run", probe_isolation())
     for _ in range(40):
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with ours, theirs:

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.jail.exposed import libraries
-from sidecar.jail.probe import probe
+from sidecar.jail.exposed_files import library_folders
+from sidecar.jail.probe import probe_isolation
 
 PROGRAM = """
-from sidecar.jail.exposed import libraries
+from sidecar.jail.exposed_files import libraries
 from sidecar.jail.probe import probe
 print(*libraries())
 print(probe().level)
@@ -23,7 +23,7 @@ print(probe().level)
 
 @pytest.mark.long
 def test_what_is_installed_below_the_folder_for_temporary_files_is_no_worse_off() -> None:
-    (library,) = libraries()
+    (library,) = library_folders()
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         installed = Path(folder) / "site-packages"
         installed.symlink_to(library)
@@ -31,4 +31,4 @@ def test_what_is_installed_below_the_folder_for_temporary_files_is_no_worse_off(
         env = {**os.environ, "PYTHONPATH": path}
         argv = [sys.executable, "-P", "-c", PROGRAM]
         done = subprocess.run(argv, env=env, capture_output=True, text=True, timeout=200, check=True)
-    assert done.stdout.splitlines() == [str(installed), str(probe().level)]
+    assert done.stdout.splitlines() == [str(installed), str(probe_isolation().level)]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.folders import Folder, SkillFile
-from sidecar.shelf import Pauses
+from sidecar.serve.registry import RegistryPauses
+from sidecar.watch.folders import SkillFile, SkillFolder
 from skills.checks import check_source
 from skills.places import SHIPPED
 from skills.problem import Problem
@@ -18,7 +18,7 @@ from tests.support.waiting import until
 
 pytestmark = [pytest.mark.long, pytest.mark.engines("embedded")]
 
-SOON = Pauses(poll=0.2, shipped=0.2)
+SOON = RegistryPauses(poll=0.2, shipped=0.2)
 HERE = {"live": "active", "wrong": "refused", "incident_triage": "disabled", "infra_health_check": "disabled"}
 
 
@@ -36,7 +36,7 @@ def test_a_second_start_checks_no_file_that_is_as_it_was(any_engine: RunningEngi
 
     for start in (1, 2):
         with shelf_beside(
-            any_engine, tmp_path, check=check, pauses=SOON, folders=[Folder(SHIPPED, "shipped")]
+            any_engine, tmp_path, check=check, pauses=SOON, folders=[SkillFolder(SHIPPED, "shipped")]
         ) as skills:
             skills.save("live", hello(1, "live/asked"))
             skills.save("wrong", "import os\n" + hello(1, "wrong/asked"))

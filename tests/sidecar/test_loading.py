@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.folders import SkillFile
+from sidecar.watch.folders import SkillFile
 from skills.problem import Problem
 from tests.sidecar.beside import jail_folders, shelf_beside
 from tests.support.engines import RunningEngine

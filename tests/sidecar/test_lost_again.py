@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from core.orchestrator.engine import Engine
-from sidecar.children import Child, EndedError
-from sidecar.jail.probe import probe
-from sidecar.processes import Processes
-from sidecar.tools import Tools
+from sidecar.jail.probe import probe_isolation
+from sidecar.pool.child_process import ChildProcess, EndedError
+from sidecar.rollout.dependencies import SidecarDependencies
+from sidecar.rollout.skill_processes import SkillProcesses
 from skills.versions import Version
 from tests.sidecar.beside import open_gate
 from tests.sidecar.test_called_again import never_tried
@@ -35,17 +35,17 @@ def version(store: Store) -> Version:
 
 
 @pytest.fixture
-def processes(store: Store, tmp_path: Path) -> Iterator[Processes]:
-    with jailed(tmp_path, probe()) as world, ThreadPoolExecutor(1) as checkers:
-        tools = Tools(
+def processes(store: Store, tmp_path: Path) -> Iterator[SkillProcesses]:
+    with jailed(tmp_path, probe_isolation()) as world, ThreadPoolExecutor(1) as checkers:
+        tools = SidecarDependencies(
             store.database, Engine.at("http://127.0.0.1:9"), "", world.nursery, open_gate, never_tried, checkers
         )
-        made = Processes("subject", tools)
+        made = SkillProcesses("subject", tools)
         yield made
         made.stop()
 
 
-def test_few_are_alone_and_the_others_share_a_new_process(processes: Processes, version: Version) -> None:
+def test_few_are_alone_and_the_others_share_a_new_process(processes: SkillProcesses, version: Version) -> None:
     """Given a process that has ended, when three calls lost it, then two are alone, and the third has the next one."""
     lost = processes.child(version, PATH)
     lost.inmate.process.kill()
@@ -61,12 +61,12 @@ def test_few_are_alone_and_the_others_share_a_new_process(processes: Processes, 
     assert [child.alive for child in found] == [False, False, True]
 
 
-def test_a_run_that_loses_a_process_that_it_has_alone_has_ended_it(processes: Processes, version: Version) -> None:
+def test_a_run_that_loses_a_process_that_it_has_alone_has_ended_it(processes: SkillProcesses, version: Version) -> None:
     with pytest.raises(EndedError, match="the run took the process that it came from"):
         call_again(processes, version)
 
 
-def call_again(processes: Processes, version: Version) -> None:
+def call_again(processes: SkillProcesses, version: Version) -> None:
     """And end the process that the run comes from, once it is at work."""
     with processes.again(version, PATH) as child:
         killer = threading.Thread(target=kill_at_work, args=(child,))
@@ -74,7 +74,7 @@ def call_again(processes: Processes, version: Version) -> None:
         child.call("POST", *request("main"), {"content-type": "application/json"})
 
 
-def kill_at_work(child: Child) -> None:
+def kill_at_work(child: ChildProcess) -> None:
     until("it is at work", lambda: child.busy)
     time.sleep(0.5)
     child.inmate.process.kill()

@@ -11,7 +11,7 @@ import pytest
 from app.bootstrap import PERSON_ID
 from core.orchestrator.engine import Engine
 from runtime import notices
-from sidecar.tools import Rules
+from sidecar.rollout.dependencies import RolloutRules
 from skills import book, control, drafts, fate, refusals, runs, versions
 from skills.fate import Fate
 from skills.invoking import event_name
@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.long, pytest.mark.engines("embedded")]
 @pytest.fixture(scope="module")
 def skills(any_engine: RunningEngine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSidecar]:
     """Two failures are too many, and two good runs are enough."""
-    rules = Rules(canary_runs=2, shadow_runs=1, failures=2)
+    rules = RolloutRules(canary_runs=2, shadow_runs=1, failures=2)
     with shelf_beside(any_engine, tmp_path_factory.mktemp("home"), rules=rules) as running:
         yield running
 

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from sidecar.places import EACH, FEW, MOST, Places, limited
+from sidecar.protocol.call_slots import FEWEST_SLOTS, SLOTS_A_SKILL, SLOTS_IN_ALL, CallSlots, limit_concurrency
 from tests.support.waiting import until
 
 
-def taken(places: Places, stem: str, count: int, stack: ExitStack) -> list[bool]:
+def taken(places: CallSlots, stem: str, count: int, stack: ExitStack) -> list[bool]:
     return [stack.enter_context(places.taken(stem)) for _ in range(count)]
 
 
 def test_a_skill_has_so_many_and_others_still_find_one() -> None:
-    places = Places(each=3, most=100, waiting=0)
+    places = CallSlots(each=3, most=100, waiting=0)
     with ExitStack() as stack:
         assert taken(places, "hangs", 5, stack) == [True, True, True, False, False]
         assert taken(places, "other", 3, stack) == [True, True, True]
@@ -28,35 +28,35 @@ def test_a_skill_has_so_many_and_others_still_find_one() -> None:
 
 def test_skills_that_hang_leave_a_healthy_one_all_that_the_engine_was_told() -> None:
     """Given six that hang with all they may, half of all places, the next one has as many as they had."""
-    places = Places(waiting=0, long=30)
+    places = CallSlots(waiting=0, long=30)
     with ExitStack() as stack:
-        for stem in range(MOST // 2 // EACH):
-            assert all(taken(places, f"hangs {stem}", EACH, stack))
-        assert taken(places, "healthy", EACH + 1, stack) == [True] * EACH + [False]
+        for stem in range(SLOTS_IN_ALL // 2 // SLOTS_A_SKILL):
+            assert all(taken(places, f"hangs {stem}", SLOTS_A_SKILL, stack))
+        assert taken(places, "healthy", SLOTS_A_SKILL + 1, stack) == [True] * SLOTS_A_SKILL + [False]
 
 
 def test_from_half_on_a_skill_whose_calls_take_long_has_a_few() -> None:
-    places = Places(each=4, most=16, waiting=0, long=0)
+    places = CallSlots(each=4, most=16, waiting=0, long=0)
     with ExitStack() as stack:
         for stem in ("one", "two"):
             assert all(taken(places, stem, 4, stack))
         for stem in ("three", "four", "five", "six"):
-            assert taken(places, stem, 3, stack) == [True] * FEW + [False]
+            assert taken(places, stem, 3, stack) == [True] * FEWEST_SLOTS + [False]
         assert taken(places, "seven", 1, stack) == [False]
 
 
 def test_from_three_quarters_on_each_has_a_few() -> None:
-    places = Places(each=4, most=16, waiting=0, long=30)
+    places = CallSlots(each=4, most=16, waiting=0, long=30)
     with ExitStack() as stack:
         for stem in ("one", "two", "three"):
             assert all(taken(places, stem, 4, stack))
         for stem in ("four", "five"):
-            assert taken(places, stem, 3, stack) == [True] * FEW + [False]
+            assert taken(places, stem, 3, stack) == [True] * FEWEST_SLOTS + [False]
         assert taken(places, "six", 1, stack) == [False]
 
 
 def test_who_waits_has_a_place_in_order_and_one_skill_cannot_wait_for_all() -> None:
-    places = Places(each=1, most=1, waiting=10, wait=30)
+    places = CallSlots(each=1, most=1, waiting=10, wait=30)
     order: list[str] = []
 
     def wait(stem: str) -> None:
@@ -76,12 +76,12 @@ def test_who_waits_has_a_place_in_order_and_one_skill_cannot_wait_for_all() -> N
     assert order == ["one", "two", "three", "four"]
 
 
-def waits(places: Places, count: int) -> bool:
+def waits(places: CallSlots, count: int) -> bool:
     return len(places._waiting) == count
 
 
 def test_a_place_is_waited_for_and_not_for_ever() -> None:
-    places = Places(each=1, most=10, waiting=1, wait=30)
+    places = CallSlots(each=1, most=10, waiting=1, wait=30)
     found: list[bool] = []
 
     def wait() -> None:
@@ -98,7 +98,7 @@ def test_a_place_is_waited_for_and_not_for_ever() -> None:
     waiter.join(30)
     assert found == [True]
 
-    impatient = Places(each=1, most=10, waiting=1, wait=0.01)
+    impatient = CallSlots(each=1, most=10, waiting=1, wait=0.01)
     with ExitStack() as stack:
         assert taken(impatient, "one", 2, stack) == [True, False]
 
@@ -110,13 +110,13 @@ BY_PLACE = {"limit": 1, "key": "event.data.place"}
 @pytest.mark.parametrize(
     ("own", "functions", "told"),
     [
-        (None, 1, [{"limit": EACH, "scope": "fn"}]),
-        (None, 2, [{"limit": EACH // 2, "scope": "fn"}]),
-        (None, 20, [{"limit": FEW, "scope": "fn"}]),
+        (None, 1, [{"limit": SLOTS_A_SKILL, "scope": "fn"}]),
+        (None, 2, [{"limit": SLOTS_A_SKILL // 2, "scope": "fn"}]),
+        (None, 20, [{"limit": FEWEST_SLOTS, "scope": "fn"}]),
         ([{"limit": 1}], 1, [{"limit": 1, "scope": "fn"}]),
-        ([{"limit": 1000, "scope": "fn"}], 1, [{"limit": EACH, "scope": "fn"}]),
-        ([{"limit": 0}], 1, [{"limit": EACH, "scope": "fn"}]),
-        ([BY_USER], 1, [BY_USER, {"limit": EACH, "scope": "fn"}]),
+        ([{"limit": 1000, "scope": "fn"}], 1, [{"limit": SLOTS_A_SKILL, "scope": "fn"}]),
+        ([{"limit": 0}], 1, [{"limit": SLOTS_A_SKILL, "scope": "fn"}]),
+        ([BY_USER], 1, [BY_USER, {"limit": SLOTS_A_SKILL, "scope": "fn"}]),
         ([{"limit": 2}, BY_USER], 1, [BY_USER, {"limit": 2, "scope": "fn"}]),
         ([BY_USER, BY_PLACE], 1, [BY_USER, BY_PLACE]),
     ],
@@ -124,4 +124,4 @@ BY_PLACE = {"limit": 1, "key": "event.data.place"}
 def test_the_engine_is_told_a_functions_share(own: Any, functions: int, told: list[dict[str, Any]]) -> None:
     function = {"id": "skill-a-b"} if own is None else {"id": "skill-a-b", "concurrency": own}
 
-    assert limited(function, functions) == {"id": "skill-a-b", "concurrency": told}
+    assert limit_concurrency(function, functions) == {"id": "skill-a-b", "concurrency": told}

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from app.bootstrap import PERSON_ID
-from sidecar.folders import Folder
-from sidecar.shelf import Pauses
-from sidecar.tools import Rules
+from sidecar.rollout.dependencies import RolloutRules
+from sidecar.serve.registry import RegistryPauses
+from sidecar.watch.folders import SkillFolder
 from skills import control
 from tests.sidecar.beside import jail_folders, shelf_beside
 from tests.support.engines import RunningEngine
@@ -41,9 +41,9 @@ def skills(
     with shelf_beside(
         any_engine,
         tmp_path_factory.mktemp("home"),
-        rules=Rules(idle=2.0),
-        pauses=Pauses(settle=0.5, quiet=1, poll=0.2, shipped=0.5),
-        folders=[Folder(shipped, "shipped"), Folder(people, "person")],
+        rules=RolloutRules(idle=2.0),
+        pauses=RegistryPauses(settle=0.5, quiet=1, poll=0.2, shipped=0.5),
+        folders=[SkillFolder(shipped, "shipped"), SkillFolder(people, "person")],
     ) as running:
         yield running
 

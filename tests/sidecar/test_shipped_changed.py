@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from runtime import notices
-from sidecar.folders import Folder
-from sidecar.shelf import Pauses
+from sidecar.serve.registry import RegistryPauses
+from sidecar.watch.folders import SkillFolder
 from skills import control, versions
 from skills.places import SHIPPED
 from skills.tools import SkillDesk, skill_tools
@@ -49,7 +49,7 @@ def test_a_change_of_a_shipped_skill_serves_until_a_person_or_a_release_says_oth
     @contextmanager
     def started() -> Iterator[RunningSidecar]:
         """A sidecar that has looked at everything that is there."""
-        pauses, folders = Pauses(poll=0.2, shipped=0.2), [Folder(release, "shipped")]
+        pauses, folders = RegistryPauses(poll=0.2, shipped=0.2), [SkillFolder(release, "shipped")]
         with shelf_beside(any_engine, home, pauses=pauses, folders=folders) as skills:
             until("what is shipped", lambda: skills.skill(CHECK), 60)
             new = f"new{next(starts)}"

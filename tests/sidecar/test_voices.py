@@ -9,7 +9,7 @@ import struct
 
 import pytest
 
-from sidecar.voices import Voices
+from sidecar.pool.child_output import ChildOutput
 from tests.support.waiting import until
 
 
@@ -25,7 +25,7 @@ def torn_off() -> socket.socket:
 
 def test_one_that_cannot_be_read_is_forgotten(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    voices, (heard, speaks) = Voices(), os.pipe()
+    voices, (heard, speaks) = ChildOutput(), os.pipe()
     with torn_off() as silent:
         try:
             voices.hear(1, silent.fileno())

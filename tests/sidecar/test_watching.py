@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 from watchdog.events import FileSystemEvent, FileSystemEventHandler
 
-from sidecar.observing import Observing
-from sidecar.watching import FolderWatch
+from sidecar.watch.folder_events import FolderEvents
+from sidecar.watch.folder_watch import FolderWatch
 from tests.support.waiting import until
 
 
@@ -163,7 +163,7 @@ def test_a_folder_whose_parent_went_elsewhere_is_watched_in_its_place(tmp_path: 
         def on_created(self, event: FileSystemEvent) -> None:
             told.set()
 
-    observing = Observing([folder], Telling())
+    observing = FolderEvents([folder], Telling())
     observing.renew()
     try:
         folder.parent.rename(tmp_path / "elsewhere")
@@ -190,7 +190,7 @@ def test_who_looks_may_fail_and_is_told_again(tmp_path: Path) -> None:
 WITHOUT_WATCHES = """
 import resource, sys, threading
 from pathlib import Path
-from sidecar.watching import FolderWatch
+from sidecar.watch.folder_watch import FolderWatch
 
 folder, looked = Path(sys.argv[1]), threading.Event()
 folder.mkdir()

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from sidecar.working import Idleness
+from sidecar.child.process_tree import Idleness
 from tests.support.waiting import until
 
 SLEEPS = "import time; time.sleep(600)"

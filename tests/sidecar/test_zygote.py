@@ -8,8 +8,8 @@ import sys
 import time
 from pathlib import Path
 
-from sidecar.child.frames import ReplyHead, receive
-from sidecar.child.zygote import CALL
+from sidecar.child.ipc import ReplyHead, receive_frame
+from sidecar.child.zygote import CALL_SECONDS
 
 ZYGOTE = """
 import socket, sys
@@ -35,9 +35,9 @@ def test_a_run_without_a_place_of_its_own_was_not_begun(tmp_path: Path) -> None:
         mine, its = socket.socketpair()
         with mine:
             with its:
-                socket.send_fds(ours, [CALL.pack(20.0)], [its.fileno()])
+                socket.send_fds(ours, [CALL_SECONDS.pack(20.0)], [its.fileno()])
             mine.settimeout(30)
-            head, _ = receive(mine, ReplyHead, until=time.monotonic() + 30, most=1000)
+            head, _ = receive_frame(mine, ReplyHead, until=time.monotonic() + 30, most=1000)
         ours.close()
         theirs.close()
         said, _ = zygote.communicate(timeout=30)

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 from core.settings import load_settings
-from sidecar.folders import read_folders
-from sidecar.process import folders_of
+from sidecar.serve.process import skill_folders
+from sidecar.watch.folders import read_folders
 from skills.places import SHIPPED, agent_folder, all_folders, people_folders
 
 
@@ -20,7 +20,7 @@ def test_a_folder_that_is_named_twice_is_one(tmp_path: Path) -> None:
 
     assert people_folders(home, skill_path) == (own.resolve(),)
     settings = load_settings(home=home).model_copy(update={"skill_path": skill_path})
-    assert len(read_folders(folders_of(settings, home.resolve())).files["mine"]) == 1
+    assert len(read_folders(skill_folders(settings, home.resolve())).files["mine"]) == 1
 
 
 def test_the_agents_and_the_shipped_folder_stay_what_they_are(tmp_path: Path) -> None:
@@ -33,6 +33,6 @@ def test_the_agents_and_the_shipped_folder_stay_what_they_are(tmp_path: Path) ->
     assert people_folders(home, skill_path) == ()
     assert all_folders(home, skill_path) == (SHIPPED, agents)
     settings = load_settings(home=home).model_copy(update={"skill_path": skill_path})
-    found = read_folders(folders_of(settings, home.resolve())).files
+    found = read_folders(skill_folders(settings, home.resolve())).files
     assert [file.origin for file in found["its"]] == ["agent"]
     assert all(len(files) == 1 and files[0].origin == "shipped" for stem, files in found.items() if stem != "its")

@@ -19,7 +19,7 @@ import sqlalchemy as sa
 
 from app.supervise.ports import free_ports
 from core.orchestrator.engine import Engine
-from sidecar.registering import register
+from sidecar.protocol.registration import register_app
 from tests.support.environment import without_settings
 from tests.support.template import COMMAND, Copy, loaded_product
 from tests.support.waiting import until
@@ -153,7 +153,7 @@ def retire_apps(engine: RunningEngine) -> None:
     while True:
         found = client.get("/v2/apps", {"limit": 100, **cursor})
         for app in found.get("data", ()):
-            register(client, app["id"], "http://127.0.0.1:9/api/inngest", [], "")
+            register_app(client, app["id"], "http://127.0.0.1:9/api/inngest", [], "")
         if not found["page"].get("hasMore"):
             return
         cursor = {"cursor": found["page"]["cursor"]}

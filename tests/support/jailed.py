@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from sidecar.child.limits import Limits
-from sidecar.children import Child, Version
 from sidecar.jail.isolation import Isolation
 from sidecar.jail.jail import Jail
-from sidecar.nursery import Broker, Nursery, Shut
-from sidecar.registering import checked
-from sidecar.replies import Reply, filtered
+from sidecar.pool.child_process import ChildProcess, SkillCode
+from sidecar.pool.spawner import ChildBroker, ClosedBroker, Spawner
+from sidecar.protocol.registration import check_functions
+from sidecar.protocol.replies import EngineReply, filter_reply
 from skills import grants
 from skills.manifest import Manifest, read_manifest
 
@@ -51,9 +51,9 @@ return scope["act"](ctx)
     {"events": {"listen": ["subject/asked", "door/opened"]}, "invoke": ["skill-other/work"]},
 )
 LOADING = """
-from sidecar.child.loading import load
-from sidecar.child.order import Order
-from sidecar.child.warming import warm_client
+from sidecar.child.loader import load
+from sidecar.child.ipc import Order
+from sidecar.child.loader import warm_client
 source = {source!r}.encode()
 order = Order(stem="subject", app_id="skill-subject", source=source, path="/subject.py", sha="0" * 64, broker="")
 return load(order, warm_client()).configurations
@@ -67,19 +67,19 @@ class Jailed:
     Its skills were granted what they declare, but for what is `withdrawn`.
     """
 
-    nursery: Nursery
+    nursery: Spawner
     isolation: Isolation
     refused: list[tuple[str, str]] = field(default_factory=list)
-    children: list[Child] = field(default_factory=list)
+    children: list[ChildProcess] = field(default_factory=list)
     tried: list[str] = field(default_factory=list)
     withdrawn: set[str] = field(default_factory=set)
     _manifests: dict[int, Manifest] = field(default_factory=dict)
-    _willing: Child | None = None
+    _willing: ChildProcess | None = None
 
-    def boot(self, source: str, stem: str = "subject") -> Child:
+    def boot(self, source: str, stem: str = "subject") -> ChildProcess:
         data = source.encode()
         sha = hashlib.sha256(data).hexdigest()
-        version = Version(stem, sha, data, f"/skills/{stem}.py", f"sv_{stem}", read_manifest(data))
+        version = SkillCode(stem, sha, data, f"/skills/{stem}.py", f"sv_{stem}", read_manifest(data))
         child = self.nursery.boot(version)
         self.children.append(child)
         self._manifests[child.pid] = version.manifest
@@ -88,19 +88,19 @@ class Jailed:
     def registered(self, source: str) -> list[dict[str, Any]]:
         """What the engine would be told of a file, loaded in the jail; raises RefusedSkillError."""
         functions = self.output(LOADING.format(source=source))
-        return checked(functions, "skill-subject", URL, read_manifest(source.encode()))
+        return check_functions(functions, "skill-subject", URL, read_manifest(source.encode()))
 
-    def run(self, child: Child, fn: str = "main", *, seconds: float | None = None, **state: Any) -> Reply:
+    def run(self, child: ChildProcess, fn: str = "main", *, seconds: float | None = None, **state: Any) -> EngineReply:
         """One call of the engine, its answer as the engine would hear it."""
         response = child.call("POST", *request(fn, **state), {"content-type": "application/json"}, seconds=seconds)
         manifest = self._manifests[child.pid]
         self.tried += response.extensions["tried"]
         granted = frozenset(grants.wanted(manifest)) - self.withdrawn
-        return filtered(
+        return filter_reply(
             response, manifest, child.own_functions, lambda: granted, lambda *told: self.refused.append(told)
         )
 
-    def reply(self, body: str, *, seconds: float | None = None) -> Reply:
+    def reply(self, body: str, *, seconds: float | None = None) -> EngineReply:
         """The answer of a function that does this, and may wait and invoke as `WILLING` says.
 
         One child answers all of these, each in a process of its own.
@@ -129,9 +129,9 @@ def request(fn: str, **state: Any) -> tuple[str, str, bytes]:
 
 @contextmanager
 def jailed(
-    folder: Path, isolation: Isolation, limits: Limits | None = None, broker: Broker | None = None
+    folder: Path, isolation: Isolation, limits: Limits | None = None, broker: ChildBroker | None = None
 ) -> Iterator[Jailed]:
-    nursery = Nursery(Jail(folder / "run", isolation, limits), broker or Shut())
+    nursery = Spawner(Jail(folder / "run", isolation, limits), broker or ClosedBroker())
     found = Jailed(nursery, isolation)
     try:
         yield found

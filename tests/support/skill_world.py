@@ -17,11 +17,11 @@ from core.orchestrator.engine import Engine
 from core.search.dependencies import SearchDependencies
 from core.search.embedders import HashedPieces
 from core.search.index import NoIndex
-from sidecar.broker.addresses import Addresses, Own
 from sidecar.broker.broker import Broker
-from sidecar.broker.identity import Identity, Mode
-from sidecar.broker.make import make_broker
-from sidecar.broker.thinking import Prices
+from sidecar.broker.identity import IdentityMode, SkillIdentity
+from sidecar.broker.network.addresses import Addresses, OwnAddress
+from sidecar.broker.services.factory import make_broker
+from sidecar.broker.services.llm import ModelPrices
 from skills import grants, refusals, runs
 from skills.kit.door import door
 from skills.manifest import Manifest, Permissions
@@ -48,14 +48,18 @@ class SkillWorld:
         return SecretFiles(self.home)
 
     def identity(
-        self, stem: str, permissions: Mapping[str, Any], granted: Sequence[str] | None = None, mode: Mode = "live"
-    ) -> Identity:
+        self,
+        stem: str,
+        permissions: Mapping[str, Any],
+        granted: Sequence[str] | None = None,
+        mode: IdentityMode = "live",
+    ) -> SkillIdentity:
         """A skill that was granted all it declares, unless `granted` says what."""
         manifest = Manifest(title="T", purpose="p", permissions=Permissions.model_validate(permissions))
         given = grants.wanted(manifest) if granted is None else granted
-        return Identity(stem, f"sv_{stem}", "0" * 64, manifest, frozenset(given), mode)
+        return SkillIdentity(stem, f"sv_{stem}", "0" * 64, manifest, frozenset(given), mode)
 
-    def socket(self, identity: Identity) -> Path:
+    def socket(self, identity: SkillIdentity) -> Path:
         self.grant(identity.skill_id, identity.granted)
         address = self.home / f"{len(self.sockets)}.sock"
         self.broker.open(identity, address)
@@ -68,7 +72,7 @@ class SkillWorld:
         *,
         run_id: str = RUN,
         granted: Sequence[str] | None = None,
-        mode: Mode = "live",
+        mode: IdentityMode = "live",
         known: bool = True,
         **permissions: Any,
     ) -> Path:
@@ -109,7 +113,7 @@ class SkillWorld:
 
 @contextmanager
 def skill_world(
-    store: Store, home: Path, *, engine_url: str = "http://127.0.0.1:9", own: Sequence[Own] = ()
+    store: Store, home: Path, *, engine_url: str = "http://127.0.0.1:9", own: Sequence[OwnAddress] = ()
 ) -> Iterator[SkillWorld]:
     """Prices are a dollar for a million tokens asked and two for a million said."""
     home.mkdir(parents=True, exist_ok=True)
@@ -118,7 +122,7 @@ def skill_world(
         database=store.database,
         workspace_id=store.workspace_id,
         model=model,
-        prices=Prices(Decimal(1), Decimal(2)),
+        prices=ModelPrices(Decimal(1), Decimal(2)),
         engine=Engine.at(engine_url),
         home=home,
         addresses=Addresses(own, home),

@@ -9,7 +9,7 @@ from urllib.parse import quote, quote_plus, unquote_plus
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.broker.masking import Masks
+from sidecar.broker.network.masks import SecretMasks
 
 PRINTABLE = st.characters(min_codepoint=33, max_codepoint=126)
 SECRET = st.text(PRINTABLE, min_size=8, max_size=40)
@@ -17,7 +17,7 @@ SECRET = st.text(PRINTABLE, min_size=8, max_size=40)
 
 @given(SECRET, st.binary(max_size=20), st.binary(max_size=20))
 def test_in_bytes_and_in_base64(secret: str, before: bytes, after: bytes) -> None:
-    masks, text = Masks({"T": secret}), before + secret.encode() + after
+    masks, text = SecretMasks({"T": secret}), before + secret.encode() + after
     packed = base64.b64encode(text)
 
     assert secret.encode() not in masks.content(text)
@@ -27,7 +27,7 @@ def test_in_bytes_and_in_base64(secret: str, before: bytes, after: bytes) -> Non
 
 @given(SECRET)
 def test_in_json_and_in_addresses(secret: str) -> None:
-    masks = Masks({"T": secret})
+    masks = SecretMasks({"T": secret})
 
     assert json.loads(masks.text(json.dumps({"a": f"x{secret}y"}))) == {"a": "x{{secret:T}}y"}
     for packed in (quote(secret), quote(secret, safe=""), quote_plus(secret)):
@@ -35,6 +35,6 @@ def test_in_json_and_in_addresses(secret: str) -> None:
 
 
 def test_the_longer_of_two_that_begin_alike_is_named() -> None:
-    masks = Masks({"SHORT": "abcdefgh", "LONG": "abcdefgh-ijkl"})
+    masks = SecretMasks({"SHORT": "abcdefgh", "LONG": "abcdefgh-ijkl"})
 
     assert masks.text("abcdefgh-ijkl abcdefgh") == "{{secret:LONG}} {{secret:SHORT}}"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 
-from sidecar.broker.one_at_a_time import OneAtATime
+from sidecar.broker.broker import KeyedLock
 from tests.support.waiting import until
 
 
 def test_who_comes_second_with_the_same_name_waits_and_others_do_not() -> None:
-    turns, order = OneAtATime(), list[str]()
+    turns, order = KeyedLock(), list[str]()
 
     def second() -> None:
         with turns.held("same"):

@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 
-from sidecar.broker.wire import Answer, Line
+from sidecar.broker.wire import BrokerSocket, WireAnswer
 
 
 class Crowded(socket.socket):
@@ -29,7 +29,7 @@ def test_a_line_outlives_a_moment_with_too_many_open_files(tmp_path: Path) -> No
     listener = Crowded(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(str(address))
     listener.listen(4)
-    line = Line(listener, "crowded", lambda request: Answer(200, request.path.encode()))
+    line = BrokerSocket(listener, "crowded", lambda request: WireAnswer(200, request.path.encode()))
     try:
         with httpx.Client(transport=httpx.HTTPTransport(uds=str(address))) as client:
             assert client.post("http://broker/asked", content=b"{}", timeout=30).text == "/asked"

@@ -10,7 +10,7 @@ import pytest
 from sidecar.child.landlock import SIGNALS_SINCE
 from sidecar.child.limits import MEBIBYTE, Limits
 from sidecar.jail.isolation import Isolation, Level
-from sidecar.jail.probe import candidates, probe, works
+from sidecar.jail.probe import isolation_works, possible_isolations, probe_isolation
 from tests.support.databases import Store
 from tests.support.jailed import Jailed, jailed
 from tests.support.skill_world import SkillWorld, skill_world
@@ -33,7 +33,7 @@ def planted() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def isolation() -> Isolation:
     """The one that the sidecar would use on this machine."""
-    found = probe()
+    found = probe_isolation()
     print(f"isolation: {found.words}; it leaves a hostile skill to {', '.join(found.gaps)}")
     return found
 
@@ -41,8 +41,8 @@ def isolation() -> Isolation:
 @pytest.fixture(scope="session")
 def without_bubblewrap() -> Isolation:
     """What the sidecar would use if bubblewrap were not here, as far as it is more than limits."""
-    users = (one for one in candidates() if one.level is Level.USER)
-    found = next((one for one in users if works(one)), None)
+    users = (one for one in possible_isolations() if one.level is Level.USER)
+    found = next((one for one in users if isolation_works(one)), None)
     if found is None:
         pytest.skip("no unprivileged user can be had here: not root, or no interpreter that others may read")
     return found
@@ -73,7 +73,7 @@ def user_prison(without_bubblewrap: Isolation, tmp_path_factory: pytest.TempPath
 @pytest.fixture(scope="session")
 def limits_prison(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jailed]:
     """Our own user, with limits: what is left without bubblewrap and without root."""
-    last = next(one for one in candidates() if one.level is Level.LIMITS and not one.own_network)
+    last = next(one for one in possible_isolations() if one.level is Level.LIMITS and not one.own_network)
     with jailed(tmp_path_factory.mktemp("prison"), last, LIMITS) as found:
         yield found
 

@@ -7,16 +7,16 @@ import json
 import pytest
 
 from core.errors import UnavailableError
-from sidecar.replies import Reply
+from sidecar.protocol.replies import EngineReply
 from tests.support.jailed import Jailed
 
 
-def answer(prison: Jailed, body: str) -> Reply:
+def answer(prison: Jailed, body: str) -> EngineReply:
     prison.refused.clear()
     return prison.reply(body)
 
 
-def is_refused(prison: Jailed, reply: Reply, what: str, detail: str) -> None:
+def is_refused(prison: Jailed, reply: EngineReply, what: str, detail: str) -> None:
     """It is an error that is not tried again, it names the thing, and it is on record."""
     assert (reply.status, reply.headers["x-inngest-no-retry"]) == (500, "true")
     assert detail in json.loads(reply.body)["message"]

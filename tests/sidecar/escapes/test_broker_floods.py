@@ -9,7 +9,7 @@ import time
 import pytest
 import sqlalchemy as sa
 
-from sidecar.broker.pace import LIMITS
+from sidecar.broker.rate_limits import RATE_LIMITS
 from skills import claims, runs
 from skills.kit import Refused, claim
 from skills.refusals import MOST_AN_HOUR
@@ -48,7 +48,9 @@ def test_refusals_without_end_fill_no_log_and_write_nothing(
 def test_what_cannot_be_read_is_counted_too(world: SkillWorld, path: str) -> None:
     address = world.speak_as("bad")
     with raw(address) as client:
-        codes = [client.post(path, content=b"{", headers=SAID).status_code for _ in range(LIMITS["/http"].most + 1)]
+        codes = [
+            client.post(path, content=b"{", headers=SAID).status_code for _ in range(RATE_LIMITS["/http"].most + 1)
+        ]
 
     assert (codes[0], codes[-1]) == (422, 403)
 
@@ -90,7 +92,7 @@ def test_many_events_in_one_request_are_many(world: SkillWorld, sent: list[Asked
             last = client.post("/e/key", json=events, headers=SAID)
 
     assert last.status_code == 403
-    assert sum(len(json.loads(one.body)) for one in sent) <= LIMITS["events"].most
+    assert sum(len(json.loads(one.body)) for one in sent) <= RATE_LIMITS["events"].most
 
 
 @pytest.mark.parametrize(

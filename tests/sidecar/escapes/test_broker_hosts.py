@@ -17,8 +17,8 @@ from urllib.parse import quote
 import pytest
 
 from core.settings import load_settings
-from sidecar.broker.addresses import Own, own_addresses
-from sidecar.broker.outbound import MOST_AT_ONCE
+from sidecar.broker.network.addresses import OwnAddress, own_addresses
+from sidecar.broker.network.outbound import MOST_AT_ONCE
 from skills.kit import Refused, Unavailable, http, secrets
 from tests.support.databases import Store
 from tests.support.skill_world import RUN, SkillWorld, raw, skill_world
@@ -38,7 +38,7 @@ def web() -> Iterator[House]:
 
 @pytest.fixture
 def world(store: Store, tmp_path: Path, web: House) -> Iterator[SkillWorld]:
-    with skill_world(store, tmp_path / "h", own=[Own("127.0.0.1", web.port)]) as made:
+    with skill_world(store, tmp_path / "h", own=[OwnAddress("127.0.0.1", web.port)]) as made:
         yield made
 
 
@@ -191,10 +191,10 @@ def test_every_process_of_the_settings_is_ours(monkeypatch: pytest.MonkeyPatch) 
     own = set(own_addresses(load_settings(), "http://127.0.0.1:8003"))
 
     assert own == {
-        Own("agent.example", 443),
-        Own("db.example", 5432),
-        Own("engine.example", 8288),
-        Own("127.0.0.1", 8003),
+        OwnAddress("agent.example", 443),
+        OwnAddress("db.example", 5432),
+        OwnAddress("engine.example", 8288),
+        OwnAddress("127.0.0.1", 8003),
     }
 
 

@@ -12,7 +12,7 @@ from socketserver import ThreadingUnixStreamServer
 
 import pytest
 
-from sidecar.broker.identity import Identity
+from sidecar.broker.identity import SkillIdentity
 from sidecar.jail.isolation import Isolation
 from tests.sidecar.escapes.conftest import LIMITS
 from tests.support.jailed import Jailed, jailed
@@ -26,7 +26,7 @@ class NamingBroker:
     def __init__(self) -> None:
         self.servers: dict[Path, ThreadingUnixStreamServer] = {}
 
-    def open(self, identity: Identity, address: Path) -> None:
+    def open(self, identity: SkillIdentity, address: Path) -> None:
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
@@ -50,7 +50,7 @@ class NamingBroker:
         self.servers[address] = server
         threading.Thread(target=server.serve_forever, args=[0.05], daemon=True).start()
 
-    def admit(self, identity: Identity, address: Path) -> None:
+    def admit(self, identity: SkillIdentity, address: Path) -> None:
         """It names everybody alike."""
 
     def close(self, address: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.jail.exposed import libraries, system
+from sidecar.jail.exposed_files import library_folders, system_paths
 from tests.sidecar.escapes.conftest import PLANTED
 from tests.support.jailed import Jailed
 
@@ -54,7 +54,7 @@ def test_the_root_holds_only_what_a_child_needs(sealed: Jailed) -> None:
         "import os\nreturn [os.listdir('/'), os.listdir('/run'), os.listdir('/app'), os.listdir('/tmp')]"
     )
     assert {"app", "dev", "proc", "run", "tmp", "usr"} <= set(seen[0])
-    needed = {Path(path).parts[1] for path in (*libraries(), *system())}
+    needed = {Path(path).parts[1] for path in (*library_folders(), *system_paths())}
     others = {"boot", "home", "mnt", "media", "opt", "sbin", "bin", "srv", "sys", "var"} - needed
     assert not others & set(seen[0])
     assert seen[1:] == [[], ["core", "sidecar", "skills"], []] or set(seen[2]) == {"core", "sidecar", "skills"}

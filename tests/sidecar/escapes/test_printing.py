@@ -19,7 +19,7 @@ pytestmark = pytest.mark.long
 def test_short_lines_and_long_ones_fill_no_log(
     isolation: Isolation, tmp_path: Path, caplog: pytest.LogCaptureFixture, line: str
 ) -> None:
-    caplog.set_level(logging.INFO, "sidecar.voices")
+    caplog.set_level(logging.INFO, "sidecar.pool.child_output")
 
     with jailed(tmp_path, isolation, LIMITS) as prison:
         assert (
@@ -27,16 +27,18 @@ def test_short_lines_and_long_ones_fill_no_log(
             == 1
         )
         until("the end of it", lambda: any("too much" in one.getMessage() for one in caplog.records))
-    assert sum(len(one.getMessage()) + 70 for one in caplog.records if one.name == "sidecar.voices") < 64 * 1024
+    assert (
+        sum(len(one.getMessage()) + 70 for one in caplog.records if one.name == "sidecar.pool.child_output") < 64 * 1024
+    )
 
 
 def test_it_is_printable_and_not_without_end(
     isolation: Isolation, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.INFO, "sidecar.voices")
+    caplog.set_level(logging.INFO, "sidecar.pool.child_output")
 
     def said() -> list[str]:
-        return [record.getMessage() for record in caplog.records if record.name == "sidecar.voices"]
+        return [record.getMessage() for record in caplog.records if record.name == "sidecar.pool.child_output"]
 
     with jailed(tmp_path, isolation, LIMITS) as prison:
         assert prison.output("print('good', chr(27) + '[2J', 'day')\nreturn 1") == 1

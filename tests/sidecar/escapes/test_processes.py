@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from core.errors import UnavailableError
-from sidecar.children import ProcessLostError
 from sidecar.jail.isolation import Level
+from sidecar.pool.child_process import ProcessLostError
 from skills.problem import RefusedSkillError
 from tests.support.jailed import Jailed, subject
 

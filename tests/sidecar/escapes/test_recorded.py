@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from core.orchestrator.registration import engine_lists_app
-from sidecar.folders import SkillFile
+from sidecar.watch.folders import SkillFile
 from skills import refusals
 from skills.checks import check_source
 from skills.problem import Problem

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.jail.isolation import Isolation
-from sidecar.jail.users import Users
+from sidecar.jail.users import ChildUsers
 from tests.sidecar.escapes.conftest import LIMITS
 from tests.support.jailed import jailed, subject
 
@@ -20,7 +20,7 @@ def test_an_id_that_a_living_process_has_is_not_taken(without_bubblewrap: Isolat
         user = child.inmate.user
         assert user is not None
 
-        assert Users(first=user).take() != user
+        assert ChildUsers(first=user).take() != user
 
         assert another.run(child).body == b"1"
-    assert Users(first=user).take() == user
+    assert ChildUsers(first=user).take() == user

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from runtime import notices
-from sidecar.folders import SkillFile
+from sidecar.watch.folders import SkillFile
 from skills import refusals
 from skills.problem import Problem
 from tests.sidecar.beside import shelf_beside

@@ -12,16 +12,15 @@ from typing import Any
 import pytest
 
 from runtime import cards, credits, notices
-from sidecar.broker.identity import Mode
-from sidecar.children import Child
-from sidecar.children import Version as Code
+from sidecar.broker.identity import IdentityMode
 from sidecar.jail.jail import Jail
-from sidecar.jail.probe import probe
-from sidecar.nursery import Nursery
-from sidecar.rehearsal.driving import Part, play
-from sidecar.rehearsal.recording import Recording
-from sidecar.rehearsal.rehearsal import Rehearsal, rehearse
-from sidecar.rehearsal.trying import Trying
+from sidecar.jail.probe import probe_isolation
+from sidecar.pool.child_process import ChildProcess
+from sidecar.pool.child_process import SkillCode as Code
+from sidecar.pool.spawner import Spawner
+from sidecar.rehearsal.driver import RehearsedFunction, play_run
+from sidecar.rehearsal.rehearsal import Rehearsal, RunRecording, rehearse_run
+from sidecar.rehearsal.version_rehearsal import VersionRehearsal
 from skills import book, grants, limits, runs, versions
 from skills.manifest import read_manifest
 from skills.runs import SkillRun
@@ -70,14 +69,14 @@ class Theatre:
     """`record` runs a source for real; `rehearse` plays another on what was recorded."""
 
     world: SkillWorld
-    nursery: Nursery
+    nursery: Spawner
     shop: House
-    booted: list[Child] = field(default_factory=list)
+    booted: list[ChildProcess] = field(default_factory=list)
 
     def source(self, body: str) -> str:
         return HEAD.format(place=self.shop.place) + body
 
-    def boot(self, body: str, mode: Mode) -> tuple[Child, Part]:
+    def boot(self, body: str, mode: IdentityMode) -> tuple[ChildProcess, RehearsedFunction]:
         data = self.source(body).encode()
         sha, manifest = hashlib.sha256(data).hexdigest(), read_manifest(data)
         granted = frozenset(grants.wanted(manifest))
@@ -85,23 +84,25 @@ class Theatre:
         child = self.nursery.boot(Code(STEM, sha, data, f"/skills/{STEM}.py", f"sv_{STEM}", manifest, granted, mode))
         self.booted.append(child)
         event = {"name": "check/asked", "data": {"why": "test"}, "id": "e1", "ts": 1}
-        return child, Part(STEM, "main", manifest, frozenset({f"skill-{STEM}-main"}), granted, "run-1", event)
+        return child, RehearsedFunction(
+            STEM, "main", manifest, frozenset({f"skill-{STEM}-main"}), granted, "run-1", event
+        )
 
-    def record(self, body: str = FIRST, memos: Mapping[str, Any] | None = None) -> Recording:
+    def record(self, body: str = FIRST, memos: Mapping[str, Any] | None = None) -> RunRecording:
         self.world.begin(STEM, "run-1")
         child, part = self.boot(body, "live")
-        played = play(part, child, memos or {}, lambda *_: None)
+        played = play_run(part, child, memos or {}, lambda *_: None)
         assert played.error is None
         recordings = self.world.broker.recordings
         kept = {step.id: None for step in played.steps} | dict(memos or {})
         recordings.keep_memos(STEM, "run-1", kept)
         exchanges = recordings.read(STEM, "run-1")
-        return Recording("run-1", "main", part.event, exchanges, recordings.memos(STEM, "run-1"), played.output)
+        return RunRecording("run-1", "main", part.event, exchanges, recordings.memos(STEM, "run-1"), played.output)
 
-    def rehearse(self, body: str, recording: Recording, mode: Mode = "rehearsal") -> Rehearsal:
+    def rehearse(self, body: str, recording: RunRecording, mode: IdentityMode = "rehearsal") -> Rehearsal:
         child, part = self.boot(body, mode)
         tried = replace(part, run_id="try_1")
-        return rehearse(tried, child, recording, self.world.broker.pretences, reads_for_real=mode == "shadow")
+        return rehearse_run(tried, child, recording, self.world.broker.pretences, reads_for_real=mode == "shadow")
 
     def effects(self) -> tuple[int, int, int]:
         """Orders at the shop, notices, and cards."""
@@ -121,7 +122,7 @@ def theatre(store: Store, tmp_path: Path) -> Iterator[Theatre]:
         house(lambda _: Said(body=b'{"ids": ["e"], "status": 200}')) as engine,
         skill_world(store, tmp_path / "h", engine_url=engine.url) as world,
     ):
-        nursery = Nursery(Jail(tmp_path / "run", probe()), world.broker)
+        nursery = Spawner(Jail(tmp_path / "run", probe_isolation()), world.broker)
         made = Theatre(world, nursery, shop)
         world.model._verdicts = [{"state": "degraded"}]
         yield made
@@ -136,7 +137,9 @@ def test_a_run_of_many_steps_is_rehearsed_to_its_end(theatre: Theatre) -> None:
         ctx.step.sleep("pause", 1000)
     return "done"
 """
-    recording = Recording("run-1", "main", {"name": "check/asked", "data": {}}, (), {f"s{n}": None for n in range(210)})
+    recording = RunRecording(
+        "run-1", "main", {"name": "check/asked", "data": {}}, (), {f"s{n}": None for n in range(210)}
+    )
     assert theatre.rehearse(many, recording).output == "done"
     assert "did not end within 200 calls" in str(theatre.rehearse(many, replace(recording, memos=None)).error)
 
@@ -256,8 +259,10 @@ def test_a_version_that_fails_says_how(theatre: Theatre) -> None:
     child, part = theatre.boot(FAILING, "rehearsal")
     said = {}
     for fn in ("main", "step", "exit", "endless", "host", "wait"):
-        recording = Recording("run-1", fn, part.event)
-        played = rehearse(replace(part, function_id=fn, run_id=fn), child, recording, theatre.world.broker.pretences)
+        recording = RunRecording("run-1", fn, part.event)
+        played = rehearse_run(
+            replace(part, function_id=fn, run_id=fn), child, recording, theatre.world.broker.pretences
+        )
         assert not played.ok
         said[fn] = str(played.error)
 
@@ -278,7 +283,7 @@ def test_a_step_that_fails_at_first_is_tried_again(theatre: Theatre) -> None:
     a, b = ctx.group.parallel((lambda: ctx.step.run("a", lambda: 1), lambda: ctx.step.run("b", lambda: 2)))
     return {"sum": a + b, "attempt": ctx.step.run("flaky", flaky)}
 """
-    rehearsal = theatre.rehearse(body, Recording("run-1", "main", {"name": "check/asked", "data": {}}))
+    rehearsal = theatre.rehearse(body, RunRecording("run-1", "main", {"name": "check/asked", "data": {}}))
 
     assert rehearsal.output == {"sum": 3, "attempt": 1}
 
@@ -290,7 +295,7 @@ def test_invokes_claims_and_history_are_pretended(theatre: Theatre) -> None:
     gone = ctx.step.run("release", lambda: release("k"))
     return [held, got, gone, ctx.step.run("runs", lambda: len(runs()))]
 """
-    rehearsal = theatre.rehearse(body, Recording("run-1", "main", {"name": "check/asked", "data": {}}))
+    rehearsal = theatre.rehearse(body, RunRecording("run-1", "main", {"name": "check/asked", "data": {}}))
 
     assert rehearsal.output == [True, None, True, 0]
     assert [one.path for one in rehearsal.effects] == ["/claim", "/release", "/invoke"]
@@ -299,7 +304,7 @@ def test_invokes_claims_and_history_are_pretended(theatre: Theatre) -> None:
 def test_a_trial_stage_is_no_way_to_speak_for_real(theatre: Theatre) -> None:
     child, part = theatre.boot('\n    ctx.step.run("t", lambda: notify("ops", "x"))\n', "rehearsal")
 
-    played = play(part, child, {}, lambda *_: None)
+    played = play_run(part, child, {}, lambda *_: None)
 
     assert "no such trial is going on" in str(played.error)
     assert theatre.effects() == (0, 0, 0)
@@ -310,7 +315,9 @@ def test_the_life_cycle_gets_its_verdict(theatre: Theatre) -> None:
     run, good = _in_the_book(theatre, FIRST)
     _, bad = _in_the_book(theatre, '\n    raise ValueError("broken")\n')
     _, curious = _in_the_book(theatre, FIRST.replace('"/metrics"', '"/other"'))
-    trying = Trying(theatre.nursery, theatre.world.broker, theatre.world.reading, theatre.world.store.database.ids)
+    trying = VersionRehearsal(
+        theatre.nursery, theatre.world.broker, theatre.world.reading, theatre.world.store.database.ids
+    )
 
     verdicts = [trying(version, [run], live=False) for version in (good, bad, curious)]
     gone = trying(
@@ -330,7 +337,9 @@ def test_the_life_cycle_gets_its_verdict(theatre: Theatre) -> None:
 def test_a_run_that_fails_at_a_limit_of_its_skill_says_nothing_against_the_change(theatre: Theatre) -> None:
     theatre.record()
     run, bad = _in_the_book(theatre, '\n    raise ValueError("broken")\n')
-    trying = Trying(theatre.nursery, theatre.world.broker, theatre.world.reading, theatre.world.store.database.ids)
+    trying = VersionRehearsal(
+        theatre.nursery, theatre.world.broker, theatre.world.reading, theatre.world.store.database.ids
+    )
     store, usd = theatre.world.store, Decimal(1)
     with store.database.transaction(store.workspace_id) as scope:
         said = {"limit": "skill", "spent": usd, "needs": usd, "most": usd, "budget": usd, "currency": "USD"}

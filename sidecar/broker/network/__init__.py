@@ -1,0 +1,1 @@
+"""The broker's way to the network: checked addresses, bounded requests, masked secrets."""

@@ -1,0 +1,1 @@
+"""The broker's services: one module for each kind of request."""

@@ -1,0 +1,43 @@
+"""The `runs` service: lists the skill's own runs."""
+
+from __future__ import annotations
+
+from sidecar.broker.requests import RunsRequest
+from sidecar.broker.service import Asker, OpenReading, ServiceAnswer
+from skills import runs
+
+
+class RunsService:
+    """Needs no permission."""
+
+    def __init__(self, reading: OpenReading) -> None:
+        self._reading = reading
+
+    def check(self, asker: Asker, ask: RunsRequest) -> None:
+        """Everybody may know himself."""
+
+    def has_effect(self, ask: RunsRequest) -> bool:
+        del ask
+        return False
+
+    def do(self, asker: Asker, ask: RunsRequest) -> ServiceAnswer:
+        with self._reading() as scope:
+            found = runs.of_skill(scope, asker.stem, ask.limit)
+        return {
+            "items": [
+                {
+                    "run_id": run.run_id,
+                    "function": run.function_id,
+                    "version_id": run.version_id,
+                    "status": run.status,
+                    "began_at": run.began_at.isoformat(),
+                    "ended_at": run.ended_at.isoformat() if run.ended_at is not None else None,
+                    "output": run.output,
+                }
+                for run in found
+            ]
+        }
+
+    def pretend(self, asker: Asker, ask: RunsRequest) -> ServiceAnswer:
+        del asker, ask
+        return {"items": []}

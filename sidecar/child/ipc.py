@@ -1,0 +1,127 @@
+"""Messages between the sidecar and a child.
+
+On the child's standard streams: its order and its answers, a line of JSON each. On a call's socket: frames, a head and
+a body, each with its length.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+import time
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from sidecar.child.attempts import AttemptList
+from skills.problem import Problem
+
+
+class ServeOrder(BaseModel):
+    """Serve `source`, which was saved at `path`, as the app `app_id` under `/api/inngest/<stem>`.
+
+    `broker` is the unix socket, as the child sees it, that leads to the world.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_bytes="base64", val_json_bytes="base64")
+
+    stem: str
+    app_id: str
+    source: bytes = Field(repr=False)
+    path: str
+    sha: str
+    broker: str
+
+
+class ChildAnswer(BaseModel):
+    """`awake`: imports are done, an order is awaited. `serving`: it was carried out, unless `problem` says why not.
+
+    `functions` are the configurations of the skill's functions as the SDK writes them, `tried` what it was seen to
+    try while it was loaded.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    state: str
+    problem: Problem | None = None
+    functions: list[dict[str, Any]] = []
+    tried: AttemptList = []
+
+
+MAX_FRAME_HEAD = 64 * 1024
+MAX_FRAME_BODY = 64 * 1024 * 1024
+
+_LENGTHS = struct.Struct("!II")
+_CHUNK = 1024 * 1024
+
+
+class FrameError(Exception):
+    """The other side sent no frame: it ended, said too much, or said it in another form."""
+
+
+class CallHead(BaseModel):
+    """A request of the engine."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    method: str
+    path: str
+    query: str
+    headers: dict[str, str]
+
+
+class ReplyHead(BaseModel):
+    """An answer; `ended` says how the process of the run ended without one, and then nothing else counts but whether it
+    was `begun` at all. `tried` is what it says it saw the skill try."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    status: int = 500
+    headers: dict[str, str] = {}
+    ended: str | None = None
+    begun: bool = True
+    tried: AttemptList = []
+
+
+Head = TypeVar("Head", bound=BaseModel)
+
+
+def send_frame(connection: socket.socket, head: BaseModel, body: bytes = b"") -> None:
+    """Raises OSError; TimeoutError when the connection has a time limit."""
+    text = head.model_dump_json().encode()
+    connection.sendall(_LENGTHS.pack(len(text), len(body)) + text)
+    connection.sendall(body)
+
+
+def receive_frame(
+    connection: socket.socket, kind: type[Head], *, until: float | None = None, most: int = MAX_FRAME_BODY
+) -> tuple[Head, bytes]:
+    """The next frame. `until` is a monotonic time; raises TimeoutError after it, and FrameError."""
+    head_size, body_size = _LENGTHS.unpack(_receive_exactly(connection, _LENGTHS.size, until))
+    if head_size > MAX_FRAME_HEAD:
+        raise FrameError(f"its head has {head_size} bytes, more than {MAX_FRAME_HEAD}")
+    if body_size > most:
+        raise FrameError(f"it has {body_size} bytes, more than {most}")
+    try:
+        head = kind.model_validate_json(_receive_exactly(connection, head_size, until))
+    except ValidationError:
+        raise FrameError("its head is malformed") from None
+    return head, _receive_exactly(connection, body_size, until)
+
+
+def _receive_exactly(connection: socket.socket, size: int, until: float | None) -> bytes:
+    found = bytearray()
+    while len(found) < size:
+        if until is not None:
+            left = until - time.monotonic()
+            if left <= 0:
+                raise TimeoutError
+            connection.settimeout(left)
+        try:
+            chunk = connection.recv(min(_CHUNK, size - len(found)))
+        except ConnectionError:
+            chunk = b""
+        if not chunk:
+            raise FrameError("it ended before it was whole")
+        found += chunk
+    return bytes(found)

@@ -1,0 +1,1 @@
+"""The pool of child processes that serve skill versions."""

@@ -1,0 +1,1 @@
+"""The engine's protocol: how functions are registered, called and answered for."""

@@ -1,0 +1,182 @@
+"""The form in which a skill's function is registered: what the child states, and what of it is allowed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Set
+from typing import Annotated, Any, Literal
+from urllib.parse import urlencode
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from core.events import RunFailed
+from sidecar.protocol.ops import Duration, Expression
+from skills.checks.cron import LONGEST_CRON, wrong_cron
+from skills.checks.events import wrong_event
+from skills.checks.functions import FAILURE, LONGEST_ID, MOST_CANCELS, MOST_CONCURRENCY, MOST_RETRIES
+from skills.checks.triggers import MOST_TRIGGERS
+from skills.problem import Problem
+
+_OWN_ID = re.compile(rf"[a-zA-Z0-9][a-zA-Z0-9_-]{{0,{LONGEST_ID - 1}}}")
+
+
+def _check_cron(value: str) -> str:
+    if (wrong := wrong_cron(value)) is not None:
+        raise ValueError(wrong)
+    return value
+
+
+Cron = Annotated[str, Field(min_length=9, max_length=LONGEST_CRON), AfterValidator(_check_cron)]
+EventName = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\s\x00-\x1f*]+$")]
+Count = Annotated[int, Field(ge=1, le=10_000)]
+
+
+class FormPart(BaseModel):
+    """Nothing but what is named; written with the protocol's names and without what was not said."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, populate_by_name=True)
+
+
+class BatchForm(FormPart):
+    max_size: int = Field(alias="maxSize", ge=1, le=100)
+    timeout: Duration | None = None
+    key: Expression | None = None
+    if_exp: Expression | None = Field(None, alias="if")
+
+
+class CancelForm(FormPart):
+    event: EventName
+    if_exp: Expression | None = Field(None, alias="if")
+    timeout: Duration | None = None
+
+
+class ConcurrencyForm(FormPart):
+    """Other scopes would let a skill hold up everybody else's functions."""
+
+    key: Expression | None = None
+    limit: int = Field(ge=0, le=1000)
+    scope: Literal["fn"] | None = None
+
+
+class DebounceForm(FormPart):
+    key: Expression | None = None
+    period: Duration
+    timeout: Duration | None = None
+
+
+class PriorityForm(FormPart):
+    run: Expression
+
+
+class RateForm(FormPart):
+    key: Expression | None = None
+    limit: Count
+    period: Duration
+
+
+class ThrottleForm(RateForm):
+    burst: Count | None = None
+
+
+class TimeoutsForm(FormPart):
+    start: Duration | None = None
+    finish: Duration | None = None
+
+
+class SingletonForm(FormPart):
+    key: Expression | None = None
+    mode: Literal["skip", "cancel"]
+
+
+class TriggerForm(FormPart):
+    """By an event or by a schedule."""
+
+    event: EventName | None = None
+    expression: Expression | None = None
+    cron: Cron | None = None
+    jitter: Duration | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> TriggerForm:
+        by_event, by_cron = self.event is not None, self.cron is not None
+        if by_event == by_cron or (by_cron and self.expression) or (by_event and self.jitter):
+            raise ValueError("a trigger is either an event, perhaps with an expression, or a cron, perhaps with jitter")
+        return self
+
+
+class RetriesForm(FormPart):
+    attempts: int = Field(ge=0, le=MOST_RETRIES)
+
+
+class RuntimeForm(FormPart):
+    """Read and forgotten: where a function is called is ours to say."""
+
+    type: str
+    url: str
+
+
+class StepForm(FormPart):
+    id: Literal["step"]
+    name: str
+    retries: RetriesForm | None = None
+    runtime: RuntimeForm
+
+
+class StepsForm(FormPart):
+    step: StepForm
+
+
+class FunctionForm(FormPart):
+    """A function as the child says it is."""
+
+    batch: BatchForm | None = Field(None, alias="batchEvents")
+    cancel: list[CancelForm] | None = Field(None, max_length=MOST_CANCELS)
+    concurrency: list[ConcurrencyForm] | None = Field(None, max_length=MOST_CONCURRENCY)
+    debounce: DebounceForm | None = None
+    id: str = Field(min_length=1, max_length=200)
+    idempotency: Expression | None = None
+    name: str | None = Field(None, max_length=200)
+    priority: PriorityForm | None = None
+    rate_limit: RateForm | None = Field(None, alias="rateLimit")
+    singleton: SingletonForm | None = None
+    steps: StepsForm
+    throttle: ThrottleForm | None = None
+    timeouts: TimeoutsForm | None = None
+    triggers: list[TriggerForm] = Field(min_length=1, max_length=MOST_TRIGGERS)
+
+    def foreign(self, app_id: str, ids: Set[str], listen: Set[str]) -> Iterator[Problem]:
+        """What it claims beyond its own app and the events of the manifest; `ids` are those of the whole file."""
+        if not self.id.startswith(f"{app_id}-") or not _OWN_ID.fullmatch(self.id.removeprefix(f"{app_id}-")):
+            yield Problem(None, f"{self.id} is not a function of {app_id}", "make it with skills.kit.client")
+        if self.handles_a_failure(ids):
+            return
+        if self.id.endswith(FAILURE):
+            reason = f"{self.id} has the id of a handler of failures and is none"
+            yield Problem(None, reason, f"end its fn_id otherwise than in {FAILURE}")
+        wanted = [trigger.event for trigger in self.triggers] + [cancel.event for cancel in self.cancel or ()]
+        for event in dict.fromkeys(name for name in wanted if name is not None):
+            if (why := wrong_event(event)) is not None:
+                yield Problem(None, f"{self.id} listens to {event}: {why}", "have it triggered by an event of your own")
+            elif event not in listen:
+                fix = f'add "{event}" to events.listen of the manifest'
+                yield Problem(None, f"{self.id} listens to {event}, which the manifest does not name", fix)
+
+    def handles_a_failure(self, ids: Set[str]) -> bool:
+        """Whether it is what the SDK makes of `on_failure`: told of failures of one function of this file, no more."""
+        of = self.id.removesuffix(FAILURE)
+        if of == self.id or of not in ids:
+            return False
+        return self.triggers == [TriggerForm(event=RunFailed.name, expression=f"event.data.function_id == '{of}'")]
+
+
+def write_function(said: FunctionForm, url: str) -> dict[str, Any]:
+    """What the engine is told, with our own address."""
+    told = said.model_dump(by_alias=True, exclude_none=True, exclude={"steps"})
+    step: dict[str, Any] = {
+        "id": "step",
+        "name": "step",
+        "runtime": {"type": "http", "url": f"{url}?{urlencode({'fnId': said.id, 'stepId': 'step'})}"},
+    }
+    if said.steps.step.retries is not None:
+        step["retries"] = {"attempts": said.steps.step.retries.attempts}
+    return {**told, "steps": {"step": step}}

@@ -1,0 +1,103 @@
+"""Register a skill's functions with the engine, in our own words: the skill's process is not trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from importlib.metadata import version as installed_version
+from typing import Any
+from urllib.parse import urlencode
+
+from pydantic import ValidationError
+
+from core.errors import InvalidError, UnavailableError
+from core.orchestrator.engine import Engine
+from sidecar.protocol.call_slots import limit_concurrency
+from sidecar.protocol.function_form import FunctionForm, write_function
+from skills.checks.source import MOST_FUNCTIONS
+from skills.invoking import invocable
+from skills.manifest import Manifest
+from skills.problem import Problem, RefusedSkillError
+from skills.versions import Version
+
+
+def check_functions(
+    functions: Sequence[Any], app_id: str, url: str, manifest: Manifest, taken: Set[str] = frozenset()
+) -> list[dict[str, Any]]:
+    """The functions as they are registered: ids of this app only, each called at `url`, triggers that are declared.
+
+    `taken` are full ids of other apps' functions: `a` with `b-c` and `a-b` with `c` would come to the same.
+
+    Raises RefusedSkillError with everything that is wrong.
+    """
+    if len(functions) > 2 * MOST_FUNCTIONS:
+        raise RefusedSkillError(_too_many(len(functions)))
+    said, problems = [], []
+    for function in functions:
+        try:
+            said.append(FunctionForm.model_validate(function))
+        except ValidationError as error:
+            problems += [_field_problem(function, wrong["loc"], wrong["msg"]) for wrong in error.errors()[:10]]
+    ids = {one.id for one in said}
+    # What handles the failures of one is no function of its author's.
+    if (own := sum(not one.handles_a_failure(ids) for one in said)) > MOST_FUNCTIONS:
+        problems.append(_too_many(own))
+    found = []
+    for one in said:
+        problems += one.foreign(app_id, ids, frozenset(manifest.permissions.events.get("listen", ())))
+        if one.id in taken:
+            problems.append(Problem(None, f"{one.id} is a function of another skill", "give it another fn_id"))
+        found.append(write_function(one, url))
+    if len(ids) != len(said):
+        problems.append(Problem(None, "two functions have the same id", "give each an fn_id of its own"))
+    if problems:
+        raise RefusedSkillError(*problems)
+    return found
+
+
+def register_app(engine: Engine, app_id: str, url: str, functions: Sequence[dict[str, Any]], sha: str) -> None:
+    """The app has exactly these functions from now on; none retires it.
+
+    Raises InvalidError with the engine's reason when it refuses one, UnavailableError when it does not answer.
+    """
+    body = {
+        "appname": app_id,
+        # A change of code alone is a new version too.
+        "appVersion": sha[:12],
+        "deploy_type": "ping",
+        "framework": "flask",
+        "functions": list(functions),
+        "sdk": f"py:v{installed_version('inngest')}",
+        "url": url,
+        "v": "0.1",
+    }
+    answer = engine.post("/fn/register", body)
+    if not isinstance(answer, dict):
+        raise UnavailableError(f"the engine at {engine.api_url} gave no answer to a registration")
+    if answer.get("ok") is not True:
+        raise InvalidError(str(answer.get("error") or answer))
+
+
+def _too_many(count: int) -> Problem:
+    return Problem(None, f"the file has {count} functions, more than {MOST_FUNCTIONS}", "make it two skills")
+
+
+def _field_problem(function: Any, where: tuple[int | str, ...], message: str) -> Problem:
+    name = str(function.get("id"))[:100] if isinstance(function, dict) else "a function"
+    field = ".".join(str(part) for part in where) or "it"
+    return Problem(None, f"{name}: {field}: {message}", f"correct {field} in create_function")
+
+
+def address_functions(version: Version, url: str) -> list[dict[str, Any]]:
+    """The registration of a version whose skill is called at `url`."""
+    count = len(version.functions)
+    return [
+        _address_function(limit_concurrency(invocable(version.skill_id, function), count), url)
+        for function in version.functions
+    ]
+
+
+def _address_function(function: Mapping[str, Any], url: str) -> dict[str, Any]:
+    step = dict(function["steps"]["step"])
+    query = urlencode({"fnId": function["id"], "stepId": "step"})
+    step["runtime"] = {"type": "http", "url": f"{url}?{query}"}
+    return {**function, "steps": {"step": step}}

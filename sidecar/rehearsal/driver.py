@@ -1,0 +1,193 @@
+"""Drive one function to its end over Inngest's protocol: steps are remembered, and nothing is waited for."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+from urllib.parse import urlencode
+
+import httpx
+
+from core.errors import UnavailableError
+from sidecar.protocol.replies import EngineReply, NoteRefusal, filter_reply
+from skills.manifest import Manifest
+
+MOST_PLAYED_CALLS = 200
+"""Of a run of few steps; one that took many is rehearsed with as many more."""
+MOST_PLAYED_ATTEMPTS = 3
+MOST_PLAYED_SECONDS = 120.0
+
+
+class Callee(Protocol):
+    """A process that serves the version."""
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        query: str,
+        body: bytes,
+        headers: Mapping[str, str],
+        *,
+        seconds: float | None = None,
+    ) -> httpx.Response: ...
+
+
+@dataclass(frozen=True)
+class RehearsedFunction:
+    """The function of a version that plays, and what it is asked."""
+
+    stem: str
+    function_id: str
+    manifest: Manifest
+    own_functions: frozenset[str]
+    granted: frozenset[str]
+    run_id: str
+    event: Mapping[str, Any]
+
+    @property
+    def full_id(self) -> str:
+        return f"skill-{self.stem}-{self.function_id}"
+
+
+@dataclass(frozen=True)
+class RehearsedStep:
+    """One op that the function answered with."""
+
+    op: str
+    id: str
+    name: str
+
+
+@dataclass(frozen=True)
+class PlayedRun:
+    """How it ended: `error` is None where it returned `output`."""
+
+    output: Any
+    error: str | None
+    steps: tuple[RehearsedStep, ...]
+    invoked: tuple[Mapping[str, Any], ...]
+
+
+@dataclass
+class _RunMemory:
+    """What an engine would keep of the run."""
+
+    memos: dict[str, Any] = field(default_factory=dict)
+    planned: list[str] = field(default_factory=list)
+    attempts: dict[str, int] = field(default_factory=dict)
+    steps: list[RehearsedStep] = field(default_factory=list)
+    invoked: list[Mapping[str, Any]] = field(default_factory=list)
+    plan_only: bool = False
+
+
+class _RunFailed(Exception):
+    """The run ended with an error."""
+
+
+def play_run(part: RehearsedFunction, callee: Callee, remembered: Mapping[str, Any], refused: NoteRefusal) -> PlayedRun:
+    """Call the function until it ends.
+
+    Sleeps are over at once. Waits and invokes are answered as in `remembered` (the memos of the recorded run by step
+    id), else with nothing, as when a wait runs out. A step that fails is tried three times in all, without a pause.
+    """
+    stage, until = _RunMemory(), time.monotonic() + MOST_PLAYED_SECONDS
+    # A step that is planned beside others takes two calls.
+    most = MOST_PLAYED_CALLS + 2 * len(remembered)
+    try:
+        for _ in range(most):
+            target = stage.planned.pop(0) if stage.planned else "step"
+            reply = _call_function(part, callee, stage, target, until, refused)
+            if reply.status == 200:
+                output = json.loads(reply.body) if reply.body.strip() else None
+                return PlayedRun(output, None, tuple(stage.steps), tuple(stage.invoked))
+            if reply.status == 206:
+                _apply_ops(stage, json.loads(reply.body), target, remembered)
+            else:
+                _try_again(stage, target, reply)
+        raise _RunFailed(f"it did not end within {most} calls")
+    except _RunFailed as over:
+        return PlayedRun(None, str(over), tuple(stage.steps), tuple(stage.invoked))
+
+
+def _call_function(
+    part: RehearsedFunction, callee: Callee, stage: _RunMemory, target: str, until: float, refused: NoteRefusal
+) -> EngineReply:
+    left = until - time.monotonic()
+    if left <= 0:
+        raise _RunFailed(f"it did not end within {MOST_PLAYED_SECONDS:g} s")
+    body = {
+        "ctx": {
+            "attempt": stage.attempts.get(target, 0),
+            "disable_immediate_execution": stage.plan_only,
+            "env": "",
+            "fn_id": part.full_id,
+            "max_attempts": MOST_PLAYED_ATTEMPTS,
+            "run_id": part.run_id,
+            "stack": {"current": len(stage.memos), "stack": list(stage.memos)},
+            "step_id": target,
+            "use_api": False,
+        },
+        "event": dict(part.event),
+        "events": [dict(part.event)],
+        "steps": stage.memos,
+        "use_api": False,
+        "version": 1,
+    }
+    query = urlencode({"fnId": part.full_id, "stepId": target})
+    headers = {"content-type": "application/json"}
+    try:
+        answer = callee.call(
+            "POST", f"/api/inngest/{part.stem}", query, json.dumps(body).encode(), headers, seconds=left
+        )
+    except UnavailableError as error:
+        raise _RunFailed(str(error)) from None
+    for tried in answer.extensions.get("tried", ()):
+        refused("attempt", f"it tried to {tried}")
+    return filter_reply(answer, part.manifest, part.own_functions, lambda: part.granted, refused)
+
+
+def _apply_ops(stage: _RunMemory, ops: list[dict[str, Any]], target: str, remembered: Mapping[str, Any]) -> None:
+    stage.plan_only = stage.plan_only or len(ops) > 1
+    for op in ops:
+        step_id = str(op["id"])
+        stage.steps.append(RehearsedStep(str(op["op"]), step_id, str(op["displayName"])))
+        match op["op"]:
+            case "StepRun" | "Step":
+                stage.memos[step_id] = {"data": op["data"]}
+            case "StepError" if stage.attempts.get(target, 0) + 1 < MOST_PLAYED_ATTEMPTS:
+                stage.attempts[target] = stage.attempts.get(target, 0) + 1
+                if target != "step":
+                    stage.planned.append(target)
+                return
+            case "StepError" | "StepFailed":
+                stage.memos[step_id] = {"error": op["error"]}
+            case "StepPlanned":
+                stage.planned.append(step_id)
+            case "InvokeFunction":
+                stage.invoked.append({"function": op["opts"]["function_id"], "data": op["opts"]["payload"]["data"]})
+                stage.memos[step_id] = remembered.get(step_id, {"data": None})
+            case "WaitForEvent":
+                stage.memos[step_id] = remembered.get(step_id)
+            case _:
+                stage.memos[step_id] = None
+    stage.attempts.pop(target, None)
+
+
+def _try_again(stage: _RunMemory, target: str, reply: EngineReply) -> None:
+    tried = stage.attempts[target] = stage.attempts.get(target, 0) + 1
+    if reply.headers.get("x-inngest-no-retry") == "true" or tried >= MOST_PLAYED_ATTEMPTS:
+        raise _RunFailed(_error_text(reply.body))
+    if target != "step":
+        stage.planned.append(target)
+
+
+def _error_text(body: bytes) -> str:
+    try:
+        said = json.loads(body)
+        return f"{said['name']}: {said['message']}"[:1000]
+    except (ValueError, TypeError, KeyError):
+        return body[:200].decode("utf-8", "replace")

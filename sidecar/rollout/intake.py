@@ -1,0 +1,178 @@
+"""Take in a saved file: check it without running it, load it in its own jail, and keep it in the book as a candidate.
+
+The two happen side by side, since a save is live in half a second; but what is loaded reaches nothing outside of its
+jail until it is a version that somebody calls.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from typing import Any
+
+from core.database import Scope
+from sidecar.pool.child_process import ChildProcess, SkillCode
+from sidecar.protocol.registration import check_functions
+from sidecar.rollout.dependencies import SidecarDependencies
+from sidecar.rollout.skill_processes import SkillProcesses
+from sidecar.watch.folders import SkillFile
+from skills import book, drafts, grants, lifecycle, promotion, refusals, versions
+from skills.drafts import Draft
+from skills.manifest import read_manifest
+from skills.problem import Overreach, Problem, RefusedSkillError
+from skills.refusals import What
+from skills.versions import Version
+
+_log = logging.getLogger(__name__)
+_PROMPT_SECONDS = 1.0
+
+
+def take_in_file(
+    tools: SidecarDependencies, processes: SkillProcesses, file: SkillFile, url: str, abandoned: Callable[[], None]
+) -> Version:
+    """The version that the file is from now on; raises RefusedSkillError with everything that is wrong, or
+    UnavailableError where no process can be started for it.
+
+    `abandoned` is called when a process has loaded in vain.
+    """
+    began = time.monotonic()
+    with tools.reading() as scope:
+        known = versions.by_sha(scope, file.stem, file.sha)
+        draft = drafts.fresh(scope, file.stem, file.sha)
+        _refuse_stale(scope, file.stem, draft)
+        version_id = known.id if known is not None else versions.new_id(scope)
+        granted = grants.granted(scope, file.stem)
+    try:
+        manifest = read_manifest(file.source)
+    except RefusedSkillError as error:
+        raise RefusedSkillError(*(tools.check(file) or error.problems)) from None
+    code = SkillCode(file.stem, file.sha, file.source, str(file.path), version_id, manifest, granted)
+    # While it is checked, a process loads it, whose way to the broker is shut.
+    loading = tools.checkers.submit(processes.load, code)
+    if problems := tools.check(file):
+        # What can be told from the source names the line; the process is not waited for, and ends.
+        code.given_up.set()
+        loading.add_done_callback(lambda _: abandoned())
+        _note_claims(tools, code, problems)
+        raise RefusedSkillError(*problems)
+    try:
+        child = _await_child(tools, loading)
+    except RefusedSkillError as error:
+        _note_tried(tools, code, error.tried)
+        raise
+    _note_tried(tools, code, child.tried)
+    functions = _check_registration(tools, code, child.functions(), url)
+    _log.info("skill %s checked and loaded in %.0f ms", file.stem, (time.monotonic() - began) * 1000)
+    return _store_version(tools, file, draft, code, functions)
+
+
+def _await_child(tools: SidecarDependencies, loading: Future[ChildProcess]) -> ChildProcess:
+    """A file that takes its time holds up no other meanwhile."""
+    try:
+        return loading.result(_PROMPT_SECONDS)
+    except TimeoutError:
+        tools.lanes.step_aside()
+        return loading.result()
+
+
+def _check_registration(
+    tools: SidecarDependencies, code: SkillCode, said: list[dict[str, Any]], url: str
+) -> list[dict[str, Any]]:
+    """What the engine will be told; a file that claims what is not its own is remembered for that."""
+    with tools.reading() as scope:
+        taken = frozenset(_ids_of_others(scope, code.stem))
+    try:
+        return check_functions(said, code.app_id, url, code.manifest, taken)
+    except RefusedSkillError as error:
+        _record_refusal(tools, code, "registration", str(error))
+        raise
+
+
+def _note_tried(tools: SidecarDependencies, code: SkillCode, tried: Sequence[str]) -> None:
+    if tried:
+        _record_refusal(tools, code, "attempt", f"while it was loaded it tried to {'; '.join(tried)}")
+
+
+def _note_claims(tools: SidecarDependencies, code: SkillCode, problems: list[Problem]) -> None:
+    """A file that claims what is not its own is refused by the gate as it would be at its registration."""
+    claims = [one.reason for one in problems if isinstance(one, Overreach)]
+    if claims:
+        _record_refusal(tools, code, "registration", "; ".join(dict.fromkeys(claims)))
+
+
+def _record_refusal(tools: SidecarDependencies, code: SkillCode, what: What, detail: str) -> None:
+    with tools.transaction("skill-refusal") as scope:
+        refusals.record(scope, skill_id=code.stem, version_id=None, run_id=None, what=what, detail=detail)
+
+
+def _ids_of_others(scope: Scope, stem: str) -> Iterator[str]:
+    """Full ids of functions with which those of `stem` could be confused."""
+    for skill in book.listing(scope):
+        if skill.id.startswith(f"{stem}-") or stem.startswith(f"{skill.id}-"):
+            for version_id in (skill.version_id, skill.candidate_id):
+                if version_id is not None:
+                    yield from (str(function["id"]) for function in versions.get(scope, version_id).functions)
+
+
+def _store_version(
+    tools: SidecarDependencies, file: SkillFile, draft: Draft | None, code: SkillCode, functions: list[dict[str, Any]]
+) -> Version:
+    with tools.transaction("skill-version") as scope:
+        skill = promotion.locked(scope, file.stem)
+        _refuse_stale(scope, file.stem, draft)
+        version = versions.add(
+            scope,
+            skill_id=file.stem,
+            sha=file.sha,
+            source=_decode_source(file.source),
+            author=draft.author if draft is not None else "shipped" if file.origin == "shipped" else "person",
+            author_ref=draft.author_ref if draft is not None else None,
+            reason=draft.reason if draft is not None else "",
+            parent_id=skill.version_id,
+            manifest=code.manifest,
+            functions=functions,
+            version_id=code.version_id,
+        )
+        promotion.offer(scope, file.stem, version, _changed_author(version, draft))
+        return versions.get(scope, version.id)
+
+
+def _changed_author(version: Version, draft: Draft | None) -> dict[str, Any] | None:
+    """Who saved the text of an older version again; None for its author. A person's word counts for what served."""
+    if draft is not None and (draft.author, draft.author_ref) != (version.author, version.author_ref):
+        return {"author": draft.author, "author_ref": draft.author_ref, "reason": draft.reason}
+    if draft is None and version.author == "agent" and version.active_at is not None:
+        return {"author": "person", "author_ref": None, "reason": ""}
+    return None
+
+
+def _refuse_stale(scope: Scope, stem: str, draft: Draft | None) -> None:
+    """An agent's change of something that no longer serves has lost against another one."""
+    if draft is None or draft.author != "agent":
+        return
+    skill = book.get(scope, stem)
+    candidate = versions.get(scope, skill.candidate_id) if skill.candidate_id is not None else None
+    if not lifecycle.stale_base(
+        draft.base_id,
+        serving_id=skill.version_id if skill.serves else None,
+        candidate_id=skill.candidate_id if candidate is not None and candidate.sha != draft.sha else None,
+        same_author=candidate is not None and candidate.offered_by[1] == draft.author_ref,
+    ):
+        return
+    base = f"version {versions.get(scope, draft.base_id).number}" if draft.base_id is not None else "no version"
+    if skill.version_id is not None and draft.base_id != skill.version_id:
+        now = f"version {versions.get(scope, skill.version_id).number} serves now"
+    else:
+        now = f"version {candidate.number if candidate is not None else '?'}, based on it too, is on its way"
+    raise RefusedSkillError(
+        Problem(None, f"this change is based on {base}, but {now}", "read the newest version and change that one")
+    )
+
+
+def _decode_source(source: bytes) -> str:
+    try:
+        return source.decode("utf-8")
+    except UnicodeDecodeError:
+        raise RefusedSkillError(Problem(None, "the file is no UTF-8 text", "save it as UTF-8 text")) from None

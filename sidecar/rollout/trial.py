@@ -1,0 +1,108 @@
+"""Trials of a version: on recorded runs, on runs that happen beside it, and when a person asks for one."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import datetime
+from typing import Any
+
+from sidecar.rollout.dependencies import SidecarDependencies
+from skills import promotion, rehearsing, runs, versions
+from skills.lifecycle import Trial
+from skills.rehearsing import Test
+from skills.runs import SkillRun
+from skills.versions import Version
+
+PAST_RUNS = 5
+"""Recorded runs of one version on which a change is tried, the newest ones."""
+
+
+def try_past_runs(tools: SidecarDependencies, serving: Version | None, candidate: Version) -> None:
+    """Try it on what happened before, and write down how that went.
+
+    Where nothing ran well on the version that serves yet, or none serves, that is what ran on the one before.
+    """
+    with tools.transaction("skill-stage") as scope:
+        promotion.stage(scope, candidate.skill_id, candidate, "dry_run")
+        past = runs.completed(scope, serving.id, PAST_RUNS) if serving is not None else []
+        last = runs.last_completed(scope, candidate.skill_id)
+        if not past and last is not None:
+            past = runs.completed(scope, last.version_id, PAST_RUNS)
+        against = versions.get(scope, past[0].version_id) if past else serving
+    trial = tools.rehearse(candidate, past, live=False)
+    with tools.transaction("skill-stage") as scope:
+        about = {"against": against.number} if against is not None else {}
+        facts: dict[str, Any] = {"dry_run": {**_trial_facts(trial), **about}}
+        promotion.stage(scope, candidate.skill_id, candidate, "dry_run", **facts)
+
+
+def begin_shadow(tools: SidecarDependencies, serving: Version, candidate: Version) -> None:
+    """From now on it is tried on what the version that serves is asked."""
+    with tools.transaction("skill-stage") as scope:
+        about = {"against": serving.number, "of": tools.rules.shadow_runs}
+        shadow = {**_trial_facts(Trial()), **about, "since": scope.now.isoformat()}
+        promotion.stage(scope, candidate.skill_id, candidate, "shadow", shadow=shadow)
+
+
+def list_fresh_runs(tools: SidecarDependencies, serving: Version, candidate: Version) -> list[SkillRun]:
+    """The runs that ended well since its shadow began, or since it was last tried; the oldest first."""
+    since = datetime.fromisoformat(candidate.stage_facts["shadow"]["since"])
+    with tools.reading() as scope:
+        ended = runs.completed(scope, serving.id, PAST_RUNS)
+    return [run for run in reversed(ended) if run.ended_at is not None and run.ended_at > since]
+
+
+def try_fresh_runs(tools: SidecarDependencies, candidate: Version, fresh: list[SkillRun]) -> None:
+    """Try it on runs that ended meanwhile."""
+    so_far = candidate.stage_facts["shadow"]
+    trial = tools.rehearse(candidate, fresh, live=True)
+    silent = int(so_far.get("silent", 0)) + trial.silent
+    total = Trial(int(so_far["runs"]) + trial.runs, trial.failed, trial.differences, silent)
+    last = max(run.ended_at for run in fresh if run.ended_at is not None)
+    facts = {**so_far, **_trial_facts(total), "since": last.isoformat()}
+    with tools.transaction("skill-stage") as scope:
+        promotion.stage(scope, candidate.skill_id, candidate, "shadow", shadow=facts)
+
+
+def _trial_facts(trial: Trial) -> dict[str, Any]:
+    told = {"runs": trial.runs, "failed": trial.failed, "silent": trial.silent}
+    return {**told, "differences": list(trial.differences)}
+
+
+def has_open_test(version: Version) -> bool:
+    """Whether somebody waits for it to be tried."""
+    asked = rehearsing.known_test(version)
+    return asked is not None and asked.trial is None
+
+
+def run_manual_test(tools: SidecarDependencies, version: Version) -> bool:
+    """Try the version as it was asked, and write down how that went; False when nobody waits for it."""
+    asked = rehearsing.known_test(version)
+    if asked is None or asked.trial is not None:
+        return False
+    trial = tools.rehearse(version, [_make_test_run(tools, version, asked)], live=True)
+    with tools.transaction("skill-tested") as scope:
+        rehearsing.answer(scope, version, asked.cause, trial)
+    return True
+
+
+def _make_test_run(tools: SidecarDependencies, version: Version, asked: Test) -> SkillRun:
+    """A run that never was: nothing of it is recorded, and it returned nothing."""
+    with tools.reading() as scope:
+        now = scope.now
+    return SkillRun(
+        run_id=f"test-{hashlib.sha256(asked.cause.encode()).hexdigest()[:16]}",
+        skill_id=version.skill_id,
+        function_id=asked.function_id,
+        version_id=version.id,
+        handler=version.is_handler(asked.function_id),
+        stage="live",
+        status="completed",
+        attempts=1,
+        event=asked.event,
+        output=None,
+        error=None,
+        began_at=now,
+        called_at=now,
+        ended_at=now,
+    )

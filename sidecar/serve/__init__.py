@@ -1,0 +1,1 @@
+"""The sidecar's process: its registry of skills and its web application."""

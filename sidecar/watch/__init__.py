@@ -1,0 +1,1 @@
+"""Skill files: where they are, what they hold, and when one was saved."""
