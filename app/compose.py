@@ -34,7 +34,7 @@ from generation.tools.orders import ListModels, generation_tools
 from generation.tools.state import budget_state, is_order, orders_of_call, orders_state, outcome_input
 from memory import correcting, forgetting, readings
 from memory import watching as memory_watching
-from memory.parts import MemoryParts
+from memory.dependencies import MemoryDependencies
 from memory.tools import memory_tools
 from router.clarification import clarify_handler
 from runtime import answers, pruning
@@ -117,8 +117,8 @@ class Parts:
         )
 
     @cached_property
-    def memory(self) -> MemoryParts:
-        return MemoryParts(
+    def memory(self) -> MemoryDependencies:
+        return MemoryDependencies(
             self.database, self.model, self.search, quiet=timedelta(seconds=self.settings.memory_quiet_seconds)
         )
 
@@ -137,7 +137,7 @@ class Parts:
             lambda workspace_id: pruning.pass_over(self.database, workspace_id, kept),
             lambda workspace_id: skill_pruning.pass_over(self.database, workspace_id, kept),
             lambda workspace_id: index_sync.mend_index(self.search, workspace_id),
-            lambda workspace_id: memory_watching.pass_over(self.database, workspace_id, patience),
+            lambda workspace_id: memory_watching.watch_memory(self.database, workspace_id, patience),
         )
 
     @cached_property

@@ -4,8 +4,8 @@ import argparse
 import sys
 from datetime import timedelta
 
-from engine.config import EngineConfig
 from engine.process import serve
+from engine.settings import EngineConfig
 
 
 def main(arguments: list[str] | None = None) -> None:

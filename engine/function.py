@@ -6,8 +6,8 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import parse_qsl, quote_plus, urlencode, urlsplit, urlunsplit
 
-from engine.durations import parse_duration
 from engine.expressions import Expression, compile_expression
+from engine.formats.clock import parse_duration
 
 DEFAULT_RETRIES = 4
 MAX_RETRIES = 20
@@ -44,14 +44,14 @@ class Cancellation:
 
 
 @dataclass(frozen=True)
-class Debounce:
+class DebounceRule:
     period_ms: int
     timeout_ms: int | None
     key: Expression | None
 
 
 @dataclass(frozen=True)
-class Batch:
+class BatchRule:
     max_size: int
     timeout_ms: int
     key: Expression | None
@@ -59,7 +59,7 @@ class Batch:
 
 
 @dataclass(frozen=True)
-class Rate:
+class RateRule:
     """`limit` per `period_ms`, with `burst` more at once."""
 
     limit: int
@@ -69,7 +69,7 @@ class Rate:
 
 
 @dataclass(frozen=True)
-class Singleton:
+class SingletonRule:
     mode: str
     key: Expression | None
 
@@ -90,11 +90,11 @@ class Function:
     cron_triggers: tuple[CronTrigger, ...]
     concurrency: tuple[ConcurrencyLimit, ...]
     cancellations: tuple[Cancellation, ...]
-    debounce: Debounce | None
-    batch: Batch | None
-    rate_limit: Rate | None
-    throttle: Rate | None
-    singleton: Singleton | None
+    debounce: DebounceRule | None
+    batch: BatchRule | None
+    rate_limit: RateRule | None
+    throttle: RateRule | None
+    singleton: SingletonRule | None
     idempotency: Expression | None
     priority: Expression | None
     start_timeout_ms: int | None
@@ -144,7 +144,7 @@ def read_function(app: str, config: dict[str, Any], *, id: str, version: int, ar
         batch=_batch(config.get("batchEvents")),
         rate_limit=_rate(config.get("rateLimit"), burst_of_limit=True),
         throttle=_rate(config.get("throttle"), burst_of_limit=False),
-        singleton=Singleton(s["mode"], _expression(s.get("key"))) if (s := config.get("singleton")) else None,
+        singleton=SingletonRule(s["mode"], _expression(s.get("key"))) if (s := config.get("singleton")) else None,
         idempotency=_expression(config.get("idempotency")),
         priority=_expression((config.get("priority") or {}).get("run")),
         start_timeout_ms=_duration(timeouts.get("start")),
@@ -179,21 +179,23 @@ def _concurrency(option: dict[str, Any]) -> ConcurrencyLimit:
     return ConcurrencyLimit(option["limit"], _expression(option.get("key")), option.get("scope") or "fn")
 
 
-def _debounce(option: dict[str, Any] | None) -> Debounce | None:
+def _debounce(option: dict[str, Any] | None) -> DebounceRule | None:
     if not option:
         return None
-    return Debounce(parse_duration(option["period"]), _duration(option.get("timeout")), _expression(option.get("key")))
+    return DebounceRule(
+        parse_duration(option["period"]), _duration(option.get("timeout")), _expression(option.get("key"))
+    )
 
 
-def _batch(option: dict[str, Any] | None) -> Batch | None:
+def _batch(option: dict[str, Any] | None) -> BatchRule | None:
     if not option:
         return None
     condition = _expression(option.get("if"))
-    return Batch(option["maxSize"], parse_duration(option["timeout"]), _expression(option.get("key")), condition)
+    return BatchRule(option["maxSize"], parse_duration(option["timeout"]), _expression(option.get("key")), condition)
 
 
-def _rate(option: dict[str, Any] | None, *, burst_of_limit: bool) -> Rate | None:
+def _rate(option: dict[str, Any] | None, *, burst_of_limit: bool) -> RateRule | None:
     if not option:
         return None
     burst = option["limit"] // 10 if burst_of_limit else option.get("burst") or 0
-    return Rate(option["limit"], parse_duration(option["period"]), burst, _expression(option.get("key")))
+    return RateRule(option["limit"], parse_duration(option["period"]), burst, _expression(option.get("key")))

@@ -12,16 +12,15 @@ import uuid
 import uvloop
 from aiohttp import web
 
-from engine.api.server import make_app
 from engine.api.state import ApiState
-from engine.calls.caller import Caller, Keys
-from engine.clock import Clock, SystemClock
-from engine.config import EngineConfig
-from engine.core import Core
-from engine.database import Database, DatabaseError
-from engine.movable_clock import MovableClock
-from engine.settings import Settings
-from engine.traces import TraceExport
+from engine.api.test_clock import MovableClock
+from engine.calls.caller import Caller, CallKeys
+from engine.dispatcher import Dispatcher
+from engine.formats.clock import MachineClock, MillisecondClock
+from engine.history.trace_export import TraceExport
+from engine.server import make_app
+from engine.settings import EngineConfig, EngineSettings
+from engine.storage.database import DatabaseError, EngineDatabase
 
 _CLOSE_GRACE_S = 1.0
 
@@ -40,7 +39,7 @@ def serve(config: EngineConfig) -> None:
     logging.getLogger("aiohttp.access").setLevel(logging.WARNING)
     try:
         listener = _bind(config.host, config.port)
-        database = Database(config.database_url)
+        database = EngineDatabase(config.database_url)
         database.create_tables()
     except (StartError, DatabaseError) as error:
         print(f"engine: {error}", file=sys.stderr)
@@ -64,23 +63,23 @@ def _bind(host: str, port: int) -> socket.socket:
     return listener
 
 
-async def _run(config: EngineConfig, listener: socket.socket, database: Database) -> None:
+async def _run(config: EngineConfig, listener: socket.socket, database: EngineDatabase) -> None:
     stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
-    settings = Settings(
+    settings = EngineSettings(
         retry_interval_s=config.retry_interval,
         call_timeout_s=config.call_timeout.total_seconds(),
         calls_per_app=config.calls_per_app,
         lease_ms=round(config.lease.total_seconds() * 1000),
         retention_ms=round(config.retention.total_seconds() * 1000),
     )
-    clock: Clock = SystemClock()
+    clock: MillisecondClock = MachineClock()
     test_clock = MovableClock(clock) if config.test_clock else None
     clock = test_clock or clock
-    caller = Caller(clock, settings, Keys(config.signing_keys))
+    caller = Caller(clock, settings, CallKeys(config.signing_keys))
     traces = TraceExport(database, config.otlp_endpoint) if config.otlp_endpoint else None
-    core = Core(database, clock, settings, caller, owner=uuid.uuid4().hex, traces=traces)
+    core = Dispatcher(database, clock, settings, caller, owner=uuid.uuid4().hex, traces=traces)
     runner = web.AppRunner(
         make_app(ApiState(core, config.signing_keys, config.event_keys), test_clock),
         access_log=None,

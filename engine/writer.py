@@ -13,13 +13,13 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, event
 from sqlalchemy.exc import DBAPIError
 
-from engine.clock import Clock
-from engine.database import Database
-from engine.ids import Ulids
-from engine.registry import Registry, load_registry, read_version
-from engine.runs.deliver import settle
-from engine.settings import Settings
-from engine.transaction import Transaction
+from engine.formats.clock import MillisecondClock
+from engine.formats.ids import Ulids
+from engine.runs.delivery import deliver_outbox
+from engine.settings import EngineSettings
+from engine.storage.database import EngineDatabase
+from engine.storage.registry import Registry, load_registry, read_registry_version
+from engine.storage.transaction import Transaction
 
 T = TypeVar("T")
 Operation = Callable[[Transaction], T]
@@ -45,9 +45,9 @@ class Writer:
 
     def __init__(
         self,
-        database: Database,
-        clock: Clock,
-        settings: Settings,
+        database: EngineDatabase,
+        clock: MillisecondClock,
+        settings: EngineSettings,
         owner: str,
         committed: Callable[[list[Transaction]], None],
     ) -> None:
@@ -66,7 +66,7 @@ class Writer:
     def start(self) -> None:
         self._loop = asyncio.get_running_loop()
         if self._database.is_sqlite:
-            event.listen(self._database.engine, "begin", _begin)
+            event.listen(self._database.engine, "begin", _begin_sqlite)
         self._connect()
         self._thread.start()
 
@@ -121,7 +121,7 @@ class Writer:
     def _attempt(self, batch: list[_Work]) -> list[tuple[Transaction, Any]]:
         assert self._connection is not None
         with self._connection.begin():
-            if not self._database.is_sqlite and read_version(self._connection) != self.registry.version:
+            if not self._database.is_sqlite and read_registry_version(self._connection) != self.registry.version:
                 self.registry = load_registry(self._connection)
             finished = []
             for work in batch:
@@ -129,7 +129,7 @@ class Writer:
                     self._connection, self._clock.now_ms(), self._owner, self.registry, self._settings, self._ids
                 )
                 result = work.operation(tx)
-                settle(tx)
+                deliver_outbox(tx)
                 finished.append((tx, result))
         if any(work.alone for work in batch):
             with self._connection.begin():
@@ -189,7 +189,7 @@ def _transient(error: DBAPIError) -> bool:
     return getattr(error.orig, "pgcode", None) in {"40001", "40P01"}
 
 
-def _begin(connection: Connection) -> None:
+def _begin_sqlite(connection: Connection) -> None:
     writes = connection.get_execution_options().get("engine_writes")
     # Straight to the driver: this comes before every commit of a step.
     connection.connection.cursor().execute("BEGIN IMMEDIATE" if writes else "BEGIN")

@@ -21,7 +21,7 @@ from functions.route_message import route_message
 from functions.run_turn import run_turn
 from functions.sync_index import sync_index
 from functions.watch import Pass, watch
-from memory.parts import MemoryParts
+from memory.dependencies import MemoryDependencies
 from runtime.parts import RuntimeParts
 from skills.review.parts import ReviewParts
 
@@ -40,7 +40,7 @@ class Parts(Protocol):
     @property
     def search(self) -> SearchDependencies: ...
     @property
-    def memory(self) -> MemoryParts: ...
+    def memory(self) -> MemoryDependencies: ...
     @property
     def watch_passes(self) -> tuple[Pass, ...]: ...
 

@@ -9,7 +9,7 @@ import inngest
 from core.events import MessageAnswered, TurnFinished
 from functions.shell import heard, stepped
 from memory import keeping, looking
-from memory.parts import MemoryParts
+from memory.dependencies import MemoryDependencies
 
 _LONGEST = 6
 """After so many quiet times it is read although it is not quiet yet."""
@@ -17,7 +17,7 @@ _MOST_ROUNDS = 20
 _FAILED = "failed"
 
 
-def remember(client: inngest.Inngest, parts: MemoryParts) -> inngest.Function[str]:
+def remember(client: inngest.Inngest, parts: MemoryDependencies) -> inngest.Function[str]:
     """Triggers `turn/finished`, `message/answered`, once it has been quiet. Steps: `look-<n>`, `keep-<n>-<m>`.
 
     Which messages are read is in the rows: one run reads what many bells rang for. Nobody waits for it, and its
@@ -37,7 +37,7 @@ def remember(client: inngest.Inngest, parts: MemoryParts) -> inngest.Function[st
         kept = 0
         for n in range(1, _MOST_ROUNDS + 1):
             try:
-                found = ctx.step.run(f"look-{n}", stepped(partial(looking.look, parts, where, ctx.run_id)))
+                found = ctx.step.run(f"look-{n}", stepped(partial(looking.read_due_messages, parts, where, ctx.run_id)))
             except inngest.StepError as error:
                 return f"left for later: {error}"
             waiting = found if isinstance(found, list) else []
@@ -51,9 +51,9 @@ def remember(client: inngest.Inngest, parts: MemoryParts) -> inngest.Function[st
     return handler
 
 
-def _keep(ctx: inngest.ContextSync, parts: MemoryParts, where: str, name: str, candidate_id: str) -> str:
+def _keep(ctx: inngest.ContextSync, parts: MemoryDependencies, where: str, name: str, candidate_id: str) -> str:
     try:
-        return str(ctx.step.run(name, stepped(partial(keeping.keep, parts, where, candidate_id))))
+        return str(ctx.step.run(name, stepped(partial(keeping.judge_candidate, parts, where, candidate_id))))
     except inngest.StepError:
         # Its siblings are judged all the same.
         return _FAILED

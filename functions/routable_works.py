@@ -15,20 +15,20 @@ class RoutableWorks:
     """Fills `router.dependencies.Works` from the workspace's own queries."""
 
     def of_tasks(self, scope: Scope, task_ids: Sequence[str]) -> Mapping[str, Sequence[RouteWork]]:
-        return {task_id: [_work(one) for one in objects.of_task(scope, task_id)] for task_id in task_ids}
+        return {task_id: [_work(one) for one in objects.objects_of_task(scope, task_id)] for task_id in task_ids}
 
     def by_ids(self, scope: Scope, object_ids: Sequence[str]) -> Sequence[RouteWork]:
-        found = objects.by_ids(scope, list(object_ids))
+        found = objects.objects_by_ids(scope, list(object_ids))
         return [_work(found[one]) for one in dict.fromkeys(object_ids) if one in found]
 
     def tasks_of(self, scope: Scope, object_id: str) -> Sequence[str] | None:
         try:
-            return objects.get(scope, object_id).task_ids
+            return objects.get_object(scope, object_id).task_ids
         except NotFoundError:
             return None
 
     def link(self, scope: Scope, object_id: str, task_id: str) -> None:
-        objects.link(scope, object_id, task_id)
+        objects.link_object(scope, object_id, task_id)
 
 
 def _work(one: Object) -> RouteWork:

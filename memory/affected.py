@@ -1,4 +1,4 @@
-"""What a forget reaches: the messages behind the facts, and whatever else was made from them."""
+"""Find what a forget reaches: the messages behind the facts, and other facts made from them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from core.database import Scope
 from memory import facts
-from memory.facts import Evidence, Version
+from memory.facts import Evidence, RememberedVersion
 from memory.tables import evidence
 
 
@@ -19,7 +19,7 @@ class Affected:
     others: Mapping[str, frozenset[int]]
 
 
-def affected(scope: Scope, fact_ids: Sequence[str]) -> Affected:
+def affected_by(scope: Scope, fact_ids: Sequence[str]) -> Affected:
     """Everything that rests on the same messages as these facts. What they only confirmed stays as it is."""
     behind: dict[str, None] = {}
     for fact_id in fact_ids:
@@ -28,11 +28,13 @@ def affected(scope: Scope, fact_ids: Sequence[str]) -> Affected:
     for other in _resting_on(scope, list(behind)):
         if other not in fact_ids:
             proofs = facts.evidence_of(scope, other)
-            touched[other] = derived(facts.versions(scope, other), proofs, frozenset(behind))
+            touched[other] = derived_versions(facts.versions_of(scope, other), proofs, frozenset(behind))
     return Affected(tuple(behind), touched)
 
 
-def derived(versions: Sequence[Version], proofs: Sequence[Evidence], revoked: frozenset[str]) -> frozenset[int]:
+def derived_versions(
+    versions: Sequence[RememberedVersion], proofs: Sequence[Evidence], revoked: frozenset[str]
+) -> frozenset[int]:
     """The versions that rest on a revoked message, by themselves or through the version they refine. Pure."""
     gone: set[int] = set()
     standing: int | None = None

@@ -1,4 +1,4 @@
-"""Candidates: what might be remembered, between the model's verdict and the judgement of each."""
+"""Store candidates between the model's verdict and the judgement of each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from memory.verdict import Checked
 _MOST_PENDING = 100
 
 
-def store(scope: Scope, person_id: str, found: Sequence[Checked]) -> None:
+def store_candidates(scope: Scope, person_id: str, found: Sequence[Checked]) -> None:
     """Keep a verdict's items until they are judged; a wrong one is refused at once, and its words are not kept."""
     for one in found:
         scope.insert(
@@ -34,7 +34,7 @@ def store(scope: Scope, person_id: str, found: Sequence[Checked]) -> None:
         )
 
 
-def pending(scope: Scope) -> list[str]:
+def pending_candidates(scope: Scope) -> list[str]:
     """Those that nobody has judged yet, oldest first."""
     query = scope.select(candidates.c.id).where(candidates.c.state == "pending")
     rows = scope.rows(query.order_by(candidates.c.created_at, candidates.c.id).limit(_MOST_PENDING))
@@ -50,27 +50,27 @@ def sources_of_waiting(scope: Scope, before: datetime) -> list[str]:
     return [] if row is None else list(row.evidence) or [row.id]
 
 
-def give_up(scope: Scope, before: datetime) -> int:
+def give_up_candidates(scope: Scope, before: datetime) -> int:
     """Judge no more what could not be judged since then: it is refused, and its words go."""
     said = {"state": "refused", "body": None, "reason": "it could not be judged", "judged_at": scope.now}
     late = scope.update(candidates).where(candidates.c.state == "pending", candidates.c.created_at < before)
     return scope.change(late.values(**said))
 
 
-def get(scope: Scope, candidate_id: str) -> sa.Row[Any]:
+def get_candidate(scope: Scope, candidate_id: str) -> sa.Row[Any]:
     row = scope.first(scope.select(candidates).where(candidates.c.id == candidate_id))
     if row is None:
         raise NotFoundError(f"no candidate {candidate_id} in this workspace")
     return row
 
 
-def locked(scope: Scope, candidate_id: str) -> sa.Row[Any]:
+def lock_candidate(scope: Scope, candidate_id: str) -> sa.Row[Any]:
     """The candidate, which nobody else judges until the transaction ends."""
     scope.first(scope.select(candidates.c.id).where(candidates.c.id == candidate_id).with_for_update())
-    return get(scope, candidate_id)
+    return get_candidate(scope, candidate_id)
 
 
-def judged(
+def record_judgement(
     scope: Scope,
     candidate_id: str,
     state: str,
@@ -88,7 +88,7 @@ def judged(
     return f"{state} {action or reason}"
 
 
-def clear_words(scope: Scope, fact_ids: Sequence[str], message_ids: Sequence[str]) -> int:
+def clear_candidate_words(scope: Scope, fact_ids: Sequence[str], message_ids: Sequence[str]) -> int:
     """No candidate keeps words of what is forgotten, whether it was kept aside or still waits to be judged."""
     gone = set(message_ids)
     waiting = scope.rows(scope.select(candidates).where(candidates.c.body.is_not(None)))

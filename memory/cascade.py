@@ -1,25 +1,57 @@
-"""Forgetting itself: everything that rests on what is forgotten goes, and what else stands is kept."""
+"""Clear what is forgotten and everything that rests on it; what other sources support is kept."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import sqlalchemy as sa
 
 from core.database import Scope
 from core.errors import UnavailableError
 from core.search.vectors import Vector
-from memory import candidates, dependencies, facts, readings, receipts, writing
-from memory.affected import Affected, affected
-from memory.facts import Fact, Version
-from memory.forgetting import hide
-from memory.parts import MemoryParts
+from memory import candidates, correcting, facts, forgetting, readings, recall_records, receipts, writing
+from memory.affected import Affected, affected_by
+from memory.dependencies import MemoryDependencies
+from memory.facts import Fact, RememberedVersion
+from memory.forgetting import hide_fact
 from memory.receipts import Receipt
-from memory.redacting import redact
-from memory.suppressions import suppress
+from memory.suppressions import suppress_statement
 from memory.tables import evidence, fact_versions
-from memory.writing import Source
+from memory.writing import FactSource
+from runtime.tables import cards
+
+_BODY = "What this was about is forgotten; its words are kept nowhere in the memory."
+
+
+def redact_cards(scope: Scope, fact_ids: Sequence[str]) -> int:
+    """Take the words out of every card about these facts; one that is still open asks no more. Answers how many."""
+    acts = cards.c.subject["act"].as_string().in_((forgetting.FORGET_ACT, correcting.CORRECT_ACT))
+    asked = scope.rows(scope.select(cards).where(cards.c.kind.in_(("irreversible", "choice")), acts))
+    mine = [row for row in asked if _facts_of(row.subject) & set(fact_ids)]
+    for row in mine:
+        scope.change(
+            scope.update(cards)
+            .where(cards.c.id == row.id)
+            .values(
+                title="Forgotten",
+                body=_BODY,
+                options=[_option(row.kind, option) for option in row.options],
+                subject={name: value for name, value in row.subject.items() if name not in ("text", "vector")},
+                state="void" if row.state == "open" else row.state,
+            )
+        )
+        scope.changed("card", row.id)
+    return len(mine)
+
+
+def _facts_of(subject: Mapping[str, Any]) -> set[str]:
+    return set(subject.get("facts", {})) | {str(subject.get("fact_id", ""))}
+
+
+def _option(kind: str, option: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(option) if kind == "irreversible" else {**option, "label": "…"}
 
 
 @dataclass(frozen=True)
@@ -28,31 +60,31 @@ class _Plan:
 
     targets: Mapping[str, Fact]
     reach: Affected
-    falls_back: Mapping[str, Version | None]
+    falls_back: Mapping[str, RememberedVersion | None]
 
 
-def clear(parts: MemoryParts, workspace_id: str, card_id: str) -> str:
+def clear_forgotten(parts: MemoryDependencies, workspace_id: str, card_id: str) -> str:
     """Do what a person confirmed on a card, once; answers the state of its receipt.
 
     Raises NotFoundError without a confirmed card: the bell alone authorises nothing.
     """
     with parts.database.reading(workspace_id) as scope:
-        receipt = receipts.get(scope, card_id)
+        receipt = receipts.get_receipt(scope, card_id)
         if receipt.state != "requested":
             return receipt.state
         plan = _plan(scope, receipt)
     vectors = _vectors(parts, plan)
     with parts.database.transaction(workspace_id, "memory.forgotten") as scope:
-        receipt = receipts.locked(scope, card_id)
+        receipt = receipts.lock_receipt(scope, card_id)
         if receipt.state == "requested":
-            receipts.cleared(scope, card_id, _clear(scope, receipt, _plan(scope, receipt), vectors))
-        return receipts.get(scope, card_id).state
+            receipts.record_cleared(scope, card_id, _clear(scope, receipt, _plan(scope, receipt), vectors))
+        return receipts.get_receipt(scope, card_id).state
 
 
 def _plan(scope: Scope, receipt: Receipt) -> _Plan:
-    targets = facts.by_ids(scope, receipt.fact_ids)
-    reach = affected(scope, receipt.fact_ids)
-    others = facts.by_ids(scope, list(reach.others))
+    targets = facts.facts_by_ids(scope, receipt.fact_ids)
+    reach = affected_by(scope, receipt.fact_ids)
+    others = facts.facts_by_ids(scope, list(reach.others))
     falls_back = {
         fact.id: _left(scope, fact, reach.others[fact.id])
         for fact in others.values()
@@ -61,14 +93,14 @@ def _plan(scope: Scope, receipt: Receipt) -> _Plan:
     return _Plan(targets, reach, falls_back)
 
 
-def _left(scope: Scope, fact: Fact, gone: frozenset[int]) -> Version | None:
+def _left(scope: Scope, fact: Fact, gone: frozenset[int]) -> RememberedVersion | None:
     """The newest version that stood and still stands on its own."""
-    every = facts.versions(scope, fact.id)
+    every = facts.versions_of(scope, fact.id)
     stood = [one for one in every if one.text is not None and one.superseded_at != one.created_at]
     return next((one for one in stood if one.n not in gone), None)
 
 
-def _vectors(parts: MemoryParts, plan: _Plan) -> dict[str, Vector]:
+def _vectors(parts: MemoryDependencies, plan: _Plan) -> dict[str, Vector]:
     texts = [version.text for version in plan.falls_back.values() if version is not None and version.text]
     return dict(zip(texts, parts.search.embedder.embed(texts), strict=True)) if texts else {}
 
@@ -78,12 +110,12 @@ def _clear(scope: Scope, receipt: Receipt, plan: _Plan, vectors: Mapping[str, Ve
     revoked = _revoke(scope, list(plan.targets), plan.reach.messages)
     rebuilt, again = 0, 0
     for fact_id, version in plan.falls_back.items():
-        fact = facts.by_ids(scope, [fact_id])[fact_id]
+        fact = facts.facts_by_ids(scope, [fact_id])[fact_id]
         if version is not None:
             _fall_back(scope, fact, version, vectors)
             rebuilt += 1
         else:
-            hide(scope, fact)
+            hide_fact(scope, fact)
             again += _read_rest(scope, fact, receipt.card_id)
     cleared = sum(_clear_versions(scope, fact_id, None) for fact_id in plan.targets)
     cleared += sum(_clear_versions(scope, fact_id, gone) for fact_id, gone in plan.reach.others.items())
@@ -91,20 +123,20 @@ def _clear(scope: Scope, receipt: Receipt, plan: _Plan, vectors: Mapping[str, Ve
         "facts": len(plan.targets),
         "versions": cleared,
         "vectors": len(plan.targets) + len(plan.falls_back),
-        "messages": readings.revoke(scope, plan.reach.messages),
+        "messages": readings.revoke_messages(scope, plan.reach.messages),
         "evidence": revoked,
         "rebuilt": rebuilt,
         "read_again": again,
         "suppressed": suppressed,
-        "recalls": dependencies.clear(scope, [*plan.targets, *plan.falls_back]),
-        "cards": redact(scope, list(plan.targets)),
-        "candidates": candidates.clear_words(scope, list(plan.targets), plan.reach.messages),
+        "recalls": recall_records.clear_recalled(scope, [*plan.targets, *plan.falls_back]),
+        "cards": redact_cards(scope, list(plan.targets)),
+        "candidates": candidates.clear_candidate_words(scope, list(plan.targets), plan.reach.messages),
     }
 
 
 def _suppress(scope: Scope, fact: Fact, card_id: str) -> int:
-    texts = {version.text for version in facts.versions(scope, fact.id) if version.text}
-    return sum(suppress(scope, fact.scope, text, card_id) for text in sorted(texts))
+    texts = {version.text for version in facts.versions_of(scope, fact.id) if version.text}
+    return sum(suppress_statement(scope, fact.scope, text, card_id) for text in sorted(texts))
 
 
 def _revoke(scope: Scope, fact_ids: Sequence[str], message_ids: Sequence[str]) -> int:
@@ -114,14 +146,14 @@ def _revoke(scope: Scope, fact_ids: Sequence[str], message_ids: Sequence[str]) -
     return scope.change(query.values(eligible=False))
 
 
-def _fall_back(scope: Scope, fact: Fact, version: Version, vectors: Mapping[str, Vector]) -> None:
+def _fall_back(scope: Scope, fact: Fact, version: RememberedVersion, vectors: Mapping[str, Vector]) -> None:
     """Its older words stand again, as a version of their own with the evidence they always had."""
     vector = vectors.get(version.text or "")
     if vector is None:
         raise UnavailableError("a fact has changed while it was being forgotten: once more")
-    said = writing.Statement(version.text or "", vector, version.standing, version.valid_from)
+    said = writing.FactStatement(version.text or "", vector, version.standing, version.valid_from)
     proofs = [one for one in facts.evidence_of(scope, fact.id) if one.eligible and one.n <= version.n]
-    sources = [Source(one.kind, one.source_id) for one in proofs if one.role != "confirm"]
+    sources = [FactSource(one.kind, one.source_id) for one in proofs if one.role != "confirm"]
     writing.add_version(scope, fact, role="origin", said=said, sources=sources, ends_the_old=False)
 
 

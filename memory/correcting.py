@@ -1,4 +1,4 @@
-"""Correcting: a person's own words take the place of what is remembered; the agent may only propose some."""
+"""Correct a fact in a person's own words; the agent may only propose a correction on a card."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ from core.search.vectors import Vector
 from memory import facts, scopes, suppressions, writing
 from memory.facts import Fact
 from memory.fingerprint import fingerprint
-from memory.writing import Source, Statement
+from memory.writing import FactSource, FactStatement
 from runtime import cards
 from runtime.cards import AnswerHandler, Card
 
-ACT = "correct_fact"
+CORRECT_ACT = "correct_fact"
 CORRECTED, KEEP = "corrected", "keep"
 
 
-def correct(scope: Scope, fact_id: str, text: str, vector: Vector, person_id: str, cause: str) -> Fact:
+def correct_fact(scope: Scope, fact_id: str, text: str, vector: Vector, person_id: str, cause: str) -> Fact:
     """Let a fact say `text` from now on, once per `cause`. `vector` is the text's, made before the transaction.
 
     Raises NotFoundError where there is no such fact for this person, ConflictError where another one says it already.
     """
-    facts.get(scope, fact_id, person_id)
-    fact = writing.locked(scope, fact_id)
-    sources = [Source("correction", cause)]
+    facts.get_fact(scope, fact_id, person_id)
+    fact = writing.lock_fact(scope, fact_id)
+    sources = [FactSource("correction", cause)]
     done = any((one.kind, one.source_id) == ("correction", cause) for one in facts.evidence_of(scope, fact_id))
     if done or fact.text == text:
         return fact
-    other = facts.of_words(scope, fact.scope, fingerprint(scope.workspace_id, fact.scope, text))
+    other = facts.fact_of_words(scope, fact.scope, fingerprint(scope.workspace_id, fact.scope, text))
     if other is not None and other.id != fact.id:
         raise ConflictError(f"{other.id} says that already: forget this one instead", fact_id=other.id)
-    suppressions.lift(scope, fact.scope, text)
-    said = Statement(text, vector, "stated", scope.now)
+    suppressions.lift_suppression(scope, fact.scope, text)
+    said = FactStatement(text, vector, "stated", scope.now)
     writing.add_version(scope, fact, role="origin", said=said, sources=sources, ends_the_old=True)
-    return facts.get(scope, fact_id, person_id)
+    return facts.get_fact(scope, fact_id, person_id)
 
 
-def propose(
+def propose_correction(
     scope: Scope,
     fact: Fact,
     text: str,
@@ -59,11 +59,11 @@ def propose(
         task_id=task_id,
         turn_id=turn_id,
         subject={
-            "act": ACT,
+            "act": CORRECT_ACT,
             "fact_id": fact.id,
             "version": fact.current.n,
             "text": text,
-            "scope": scopes.shown(fact.scope),
+            "scope": scopes.scope_label(fact.scope),
             "model": vector.model,
             "vector": base64.b64encode(vector.data).decode(),
         },
@@ -77,7 +77,7 @@ def on_choice_answered(others: AnswerHandler) -> AnswerHandler:
     """
 
     def answered(scope: Scope, card: Card) -> None:
-        if card.subject.get("act") == ACT and card.answer_option == CORRECTED:
+        if card.subject.get("act") == CORRECT_ACT and card.answer_option == CORRECTED:
             _correct(scope, card)
         others(scope, card)
 
@@ -88,8 +88,8 @@ def _correct(scope: Scope, card: Card) -> None:
     if card.answered_as != "person":
         raise RefusedError("a program's key may not say what a person means: it takes a person")
     subject, person_id = card.subject, str(card.answered_by)
-    fact = facts.get(scope, str(subject["fact_id"]), person_id)
+    fact = facts.get_fact(scope, str(subject["fact_id"]), person_id)
     if not fact.known or fact.current.n != subject["version"]:
         raise ConflictError("what was remembered has changed since the question was asked: keep it, or ask again")
     vector = Vector(str(subject["model"]), base64.b64decode(str(subject["vector"])))
-    correct(scope, fact.id, str(subject["text"]), vector, person_id, f"card:{card.id}")
+    correct_fact(scope, fact.id, str(subject["text"]), vector, person_id, f"card:{card.id}")

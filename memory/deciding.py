@@ -1,4 +1,4 @@
-"""What becomes of a candidate: a pure table over the candidate and the one fact it speaks of."""
+"""Decide what becomes of a candidate: a pure table over the candidate and the one fact it speaks of."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Literal
 
 Relation = Literal["new", "same", "refines", "contradicts"]
-Standing = Literal["stated", "inferred"]
+FactStanding = Literal["stated", "inferred"]
 
 _TEMPORARY = re.compile(
     r"\b(this time|this once|just once|for now|only today|for today|just this|for th(is|ese|ose) \w+|cette fois|"
@@ -18,11 +18,11 @@ _TEMPORARY = re.compile(
 
 
 @dataclass(frozen=True)
-class Claim:
+class CandidateClaim:
     """A candidate as it was checked: `evidence` are messages of the person that may still be used."""
 
     text: str
-    standing: Standing
+    standing: FactStanding
     temporary: bool
     relation: Relation
     valid_from: datetime
@@ -34,7 +34,7 @@ class Known:
     """The fact a candidate speaks of, as it stands; `same_words` says that it has the candidate's fingerprint."""
 
     fact_id: str
-    standing: Standing
+    standing: FactStanding
     valid_from: datetime
     same_words: bool = False
 
@@ -73,7 +73,7 @@ class Late:
 
 
 @dataclass(frozen=True)
-class Aside:
+class SetAside:
     """Only a guess against what a person said: noted as a candidate, and nothing changes."""
 
     fact_id: str
@@ -85,10 +85,10 @@ class Refuse:
     reason: str
 
 
-Verdict = New | Confirm | Refine | Replace | Late | Aside | Refuse
+Verdict = New | Confirm | Refine | Replace | Late | SetAside | Refuse
 
 
-def decide(claim: Claim, known: Known | None, *, suppressed: bool) -> Verdict:
+def judge_claim(claim: CandidateClaim, known: Known | None, *, suppressed: bool) -> Verdict:
     """The first line that fits decides; what is refused is refused whatever it speaks of."""
     if not claim.evidence:
         return Refuse("no message of the person supports it")
@@ -103,12 +103,12 @@ def decide(claim: Claim, known: Known | None, *, suppressed: bool) -> Verdict:
     return _beside(claim, known)
 
 
-def _beside(claim: Claim, known: Known) -> Verdict:
+def _beside(claim: CandidateClaim, known: Known) -> Verdict:
     """What becomes of a candidate that speaks of what is known."""
     if known.same_words or claim.relation == "same":
         return Confirm(known.fact_id)
     if claim.standing == "inferred" and known.standing == "stated":
-        return Aside(known.fact_id)
+        return SetAside(known.fact_id)
     if claim.relation == "refines":
         return Refine(known.fact_id)
     if claim.valid_from < known.valid_from:

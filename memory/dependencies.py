@@ -1,28 +1,21 @@
-"""Which calls were told which facts: what was recalled is taken out of their results when it is forgotten."""
+"""Dependencies of the memory; the composition root hands them in."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
 
-from core.database import Scope
-from core.tools import CallContext
-from memory.facts import Fact
-from memory.tables import recalls
-from runtime.turns import ledger
-
-_FORGOTTEN = {"facts": [], "note": "something that was recalled here was forgotten since"}
+from core.database import Database
+from core.llm.port import Model
+from core.search.dependencies import SearchDependencies
 
 
-def note(scope: Scope, call: CallContext, told: Sequence[Fact]) -> None:
-    """The call is told these facts, and its step relies on them; part of the transaction before it answers."""
-    for fact in told:
-        scope.insert_new(recalls, call_id=call.call_id, fact_id=fact.id, n=fact.current.n, created_at=scope.now)
-    turn_id, n, _seq = call.call_id.rsplit(":", 2)
-    ledger.note_facts(scope, turn_id, int(n), [fact.id for fact in told])
+@dataclass(frozen=True)
+class MemoryDependencies:
+    """`within` is how long a recall may take, in seconds; `quiet` how long nothing is said before it is read."""
 
-
-def clear(scope: Scope, fact_ids: Sequence[str]) -> int:
-    """No later step is shown what a call was told of these facts; answers how many calls were."""
-    told = scope.rows(scope.select(recalls.c.call_id).where(recalls.c.fact_id.in_(list(fact_ids))))
-    calls = sorted({row.call_id for row in told})
-    return ledger.forget_results(scope, calls, _FORGOTTEN) if calls else 0
+    database: Database
+    model: Model
+    search: SearchDependencies
+    within: float = 2.0
+    quiet: timedelta = timedelta(seconds=5)

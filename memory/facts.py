@@ -1,4 +1,4 @@
-"""Facts as they are read: one statement each, with its versions and the evidence for them."""
+"""Read facts: one statement each, with its versions and the evidence for them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from core import statements
 from core.database import Scope
 from core.errors import NotFoundError
 from memory import scopes
-from memory.deciding import Standing
+from memory.deciding import FactStanding
 from memory.tables import evidence, fact_versions, facts
 
 ROOM = "memory"
@@ -21,13 +21,13 @@ ROOM = "memory"
 
 
 @dataclass(frozen=True)
-class Version:
+class RememberedVersion:
     """`text` is None once it was forgotten. It held in the world from `valid_from` to `valid_to`, where known."""
 
     fact_id: str
     n: int
     text: str | None
-    standing: Standing
+    standing: FactStanding
     valid_from: datetime
     valid_to: datetime | None
     created_at: datetime
@@ -55,7 +55,7 @@ class Fact:
     id: str
     scope: str
     person_id: str
-    current: Version
+    current: RememberedVersion
     created_at: datetime
     updated_at: datetime
     forgotten_at: datetime | None
@@ -96,7 +96,7 @@ _SAME_WORDS = statements.select(*_BOTH).where(
 )
 
 
-def get(scope: Scope, fact_id: str, person_id: str) -> Fact:
+def get_fact(scope: Scope, fact_id: str, person_id: str) -> Fact:
     """A fact that this person may see, forgotten or not; raises NotFoundError."""
     row = scope.first(_GET, fact=fact_id)
     if row is None or not scopes.may_see(row.scope, person_id):
@@ -104,17 +104,17 @@ def get(scope: Scope, fact_id: str, person_id: str) -> Fact:
     return _fact(row)
 
 
-def by_ids(scope: Scope, fact_ids: Sequence[str]) -> dict[str, Fact]:
+def facts_by_ids(scope: Scope, fact_ids: Sequence[str]) -> dict[str, Fact]:
     return {row.id: _fact(row) for row in scope.rows(_BY_IDS, ids=list(fact_ids))} if fact_ids else {}
 
 
-def of_words(scope: Scope, within: str, fingerprint: str) -> Fact | None:
+def fact_of_words(scope: Scope, within: str, fingerprint: str) -> Fact | None:
     """The fact of this scope that says the same in the same words."""
     row = scope.first(_SAME_WORDS, within=within, print=fingerprint)
     return None if row is None else _fact(row)
 
 
-def listing(
+def list_facts(
     scope: Scope,
     within: Sequence[str],
     *,
@@ -147,7 +147,7 @@ def _newest_at(at: datetime) -> sa.ColumnElement[bool]:
     )
 
 
-def versions(scope: Scope, fact_id: str) -> list[Version]:
+def versions_of(scope: Scope, fact_id: str) -> list[RememberedVersion]:
     """All versions, the newest first."""
     return [_version(row) for row in scope.rows(_VERSIONS, fact=fact_id)]
 
@@ -157,7 +157,7 @@ def evidence_of(scope: Scope, fact_id: str) -> list[Evidence]:
     return [_evidence(row) for row in scope.rows(_EVIDENCE, fact=fact_id)]
 
 
-def in_full(scope: Scope, found: Sequence[Fact]) -> list[tuple[Fact, list[Version], list[Evidence]]]:
+def facts_in_full(scope: Scope, found: Sequence[Fact]) -> list[tuple[Fact, list[RememberedVersion], list[Evidence]]]:
     """Each fact with all its versions, the newest first, and its evidence."""
     ids = [fact.id for fact in found]
     newest = scope.select(fact_versions).where(fact_versions.c.fact_id.in_(ids)).order_by(fact_versions.c.n.desc())
@@ -186,8 +186,8 @@ def _evidence(row: sa.Row[Any]) -> Evidence:
     return Evidence(row.fact_id, row.n, row.role, row.kind, row.source_id, row.eligible, row.created_at)
 
 
-def _version(row: sa.Row[Any]) -> Version:
-    return Version(
+def _version(row: sa.Row[Any]) -> RememberedVersion:
+    return RememberedVersion(
         fact_id=row.fact_id,
         n=row.n,
         text=row.text,

@@ -1,4 +1,4 @@
-"""What makes two statements the same one: their telling words, whatever their order, case and punctuation."""
+"""Fingerprint of a statement: its telling words, whatever their order, case and punctuation."""
 
 from __future__ import annotations
 

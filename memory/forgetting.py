@@ -1,4 +1,4 @@
-"""Asking to forget: what will be lost is drawn from stored facts, and a person confirms it on a card."""
+"""Ask to forget: a card shows what will be lost, drawn from stored facts, and a person confirms it."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from core.errors import ConflictError, InvalidError, NotFoundError
 from core.events import Bell, ForgetRequested
 from core.search import entries
 from memory import facts, scopes
-from memory.affected import affected
+from memory.affected import affected_by
 from memory.facts import ROOM, Fact
 from memory.tables import facts as fact_rows
 from memory.tables import forgets
 from runtime import cards
 from runtime.cards import AnswerHandler, Card
 
-ACT = "forget"
+FORGET_ACT = "forget"
 MOST_AT_ONCE = 20
 _SHOWN = 200
 
 
-def ask(
+def ask_to_forget(
     scope: Scope,
     fact_ids: Sequence[str],
     person_id: str,
@@ -47,17 +47,17 @@ def ask(
         cause=cause,
         task_id=task_id,
         turn_id=turn_id,
-        subject={"act": ACT, "facts": {fact.id: fact.current.n for fact in asked}},
+        subject={"act": FORGET_ACT, "facts": {fact.id: fact.current.n for fact in asked}},
     )
 
 
-def ask_once(scope: Scope, fact_id: str, person_id: str) -> Card:
+def ask_to_forget_once(scope: Scope, fact_id: str, person_id: str) -> Card:
     """The open card that asks whether this fact, and only it, is forgotten: the one that is there, or a new one."""
     fact = _known(scope, fact_id, person_id)
     for card in cards.every_open_of_kind(scope, "irreversible"):
-        if card.subject.get("act") == ACT and card.subject["facts"] == {fact.id: fact.current.n}:
+        if card.subject.get("act") == FORGET_ACT and card.subject["facts"] == {fact.id: fact.current.n}:
             return card
-    return ask(scope, [fact_id], person_id, cause=scope.ids.new("forget"))
+    return ask_to_forget(scope, [fact_id], person_id, cause=scope.ids.new("forget"))
 
 
 def on_irreversible_answered(others: AnswerHandler) -> AnswerHandler:
@@ -68,7 +68,7 @@ def on_irreversible_answered(others: AnswerHandler) -> AnswerHandler:
     """
 
     def answered(scope: Scope, card: Card) -> None:
-        if card.subject.get("act") == ACT and card.answer_option == "confirm":
+        if card.subject.get("act") == FORGET_ACT and card.answer_option == "confirm":
             _begin(scope, card)
         others(scope, card)
 
@@ -81,7 +81,7 @@ def _begin(scope: Scope, card: Card) -> None:
         fact = _known(scope, fact_id, person_id)
         if fact.current.n != n:
             raise ConflictError("what was remembered has changed since the question was asked: keep it, or ask again")
-        hide(scope, fact)
+        hide_fact(scope, fact)
     added = scope.insert_new(
         forgets,
         card_id=card.id,
@@ -97,7 +97,7 @@ def _begin(scope: Scope, card: Card) -> None:
         scope.ring(Bell(ForgetRequested(workspace_id=scope.workspace_id, card_id=card.id), id=f"{card.id}:forget"))
 
 
-def hide(scope: Scope, fact: Fact) -> None:
+def hide_fact(scope: Scope, fact: Fact) -> None:
     """Nothing lists or recalls it any more."""
     scope.change(
         scope.update(fact_rows)
@@ -109,17 +109,17 @@ def hide(scope: Scope, fact: Fact) -> None:
 
 
 def _known(scope: Scope, fact_id: str, person_id: str) -> Fact:
-    fact = facts.get(scope, fact_id, person_id)
+    fact = facts.get_fact(scope, fact_id, person_id)
     if not fact.known:
         raise NotFoundError(f"{fact_id} is forgotten already")
     return fact
 
 
 def _what_is_lost(scope: Scope, asked: Sequence[Fact]) -> str:
-    found = affected(scope, [fact.id for fact in asked])
+    found = affected_by(scope, [fact.id for fact in asked])
     lines = [f"- “{_short(fact)}” ({_whose(fact)}; {_count(scope, fact)})" for fact in asked]
     said = ["These will be gone, with all their versions, and will not be remembered again by themselves:", *lines]
-    others = facts.by_ids(scope, list(found.others))
+    others = facts.facts_by_ids(scope, list(found.others))
     if others:
         said += [
             "",
@@ -132,12 +132,12 @@ def _what_is_lost(scope: Scope, asked: Sequence[Fact]) -> str:
 
 
 def _count(scope: Scope, fact: Fact) -> str:
-    n = len(facts.versions(scope, fact.id))
+    n = len(facts.versions_of(scope, fact.id))
     return "one version" if n == 1 else f"{n} versions"
 
 
 def _whose(fact: Fact) -> str:
-    match scopes.shown(fact.scope):
+    match scopes.scope_label(fact.scope):
         case "person":
             return "about you"
         case "workspace":

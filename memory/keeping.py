@@ -1,4 +1,4 @@
-"""The second half of remembering: each candidate is judged alone, and what the table says is done at once."""
+"""Judge each stored candidate alone and write what the decision table says: the second half of remembering."""
 
 from __future__ import annotations
 
@@ -12,13 +12,25 @@ from core.database import Scope
 from core.errors import InvalidError, NotFoundError
 from core.search.vectors import Vector
 from memory import candidates, facts, readings, scopes, writing
-from memory.deciding import Aside, Claim, Confirm, Known, Late, New, Refine, Refuse, Replace, Verdict, decide
+from memory.deciding import (
+    CandidateClaim,
+    Confirm,
+    Known,
+    Late,
+    New,
+    Refine,
+    Refuse,
+    Replace,
+    SetAside,
+    Verdict,
+    judge_claim,
+)
+from memory.dependencies import MemoryDependencies
 from memory.facts import Fact
 from memory.fingerprint import fingerprint
-from memory.parts import MemoryParts
 from memory.suppressions import is_suppressed
-from memory.verdict import CandidateSaid, began
-from memory.writing import Source, Statement
+from memory.verdict import CandidateSaid, began_to_hold
+from memory.writing import FactSource, FactStatement
 from runtime import messages
 from runtime.messages import Message
 
@@ -26,13 +38,13 @@ _PENDING = "pending"
 
 
 @dataclass(frozen=True)
-class _Heard:
+class _ReadCandidate:
     """A candidate with all it takes to judge it: what supports it, where it belongs, and the fact it speaks of."""
 
     row: sa.Row[Any]
     said: CandidateSaid
-    statement: Statement
-    sources: Sequence[Source]
+    statement: FactStatement
+    sources: Sequence[FactSource]
     within: str
     fact: Fact | None
     same_words: bool
@@ -44,16 +56,16 @@ class _Heard:
         return self.fact
 
 
-def keep(parts: MemoryParts, workspace_id: str, candidate_id: str) -> str:
+def judge_candidate(parts: MemoryDependencies, workspace_id: str, candidate_id: str) -> str:
     """Judge one candidate, once; answers what became of it."""
     with parts.database.reading(workspace_id) as scope:
-        row = candidates.get(scope, candidate_id)
+        row = candidates.get_candidate(scope, candidate_id)
     if row.state != _PENDING:
         return f"{row.state} {row.action or row.reason}"
     said = CandidateSaid.model_validate({**row.body, "evidence": []})
     [vector] = parts.search.embedder.embed([said.text])
     with parts.database.transaction(workspace_id, "memory.kept") as scope:
-        row = candidates.locked(scope, candidate_id)
+        row = candidates.lock_candidate(scope, candidate_id)
         if row.state != _PENDING:
             return f"{row.state} {row.action or row.reason}"
         return _judge(scope, row, said, vector)
@@ -61,10 +73,10 @@ def keep(parts: MemoryParts, workspace_id: str, candidate_id: str) -> str:
 
 def _judge(scope: Scope, row: sa.Row[Any], said: CandidateSaid, vector: Vector) -> str:
     try:
-        heard = _hear(scope, row, said, vector)
+        heard = _read_candidate(scope, row, said, vector)
     except (InvalidError, NotFoundError) as error:
-        return candidates.judged(scope, row.id, "refused", "", reason=str(error))
-    claim = Claim(
+        return candidates.record_judgement(scope, row.id, "refused", "", reason=str(error))
+    claim = CandidateClaim(
         text=said.text,
         standing=said.standing,
         temporary=said.temporary,
@@ -73,38 +85,42 @@ def _judge(scope: Scope, row: sa.Row[Any], said: CandidateSaid, vector: Vector) 
         evidence=tuple(one.id for one in heard.sources),
     )
     known = _known(heard)
-    return _act(scope, heard, decide(claim, known, suppressed=is_suppressed(scope, heard.within, said.text)))
+    return _apply_verdict(
+        scope, heard, judge_claim(claim, known, suppressed=is_suppressed(scope, heard.within, said.text))
+    )
 
 
-def _hear(scope: Scope, row: sa.Row[Any], said: CandidateSaid, vector: Vector) -> _Heard:
+def _read_candidate(scope: Scope, row: sa.Row[Any], said: CandidateSaid, vector: Vector) -> _ReadCandidate:
     """Raises NotFoundError when the fact it speaks of is forgotten, InvalidError when it has no place."""
-    support = messages.by_ids(scope, readings.eligible(scope, row.evidence))
-    about = writing.locked(scope, row.about) if row.about is not None else None
+    support = messages.by_ids(scope, readings.eligible_messages(scope, row.evidence))
+    about = writing.lock_fact(scope, row.about) if row.about is not None else None
     within = about.scope if about is not None else _within(said, row.person_id, support)
-    same = facts.of_words(scope, within, fingerprint(scope.workspace_id, within, said.text))
-    at = began(said.valid_from, support[0].created_at if support else scope.now)
-    return _Heard(
+    same = facts.fact_of_words(scope, within, fingerprint(scope.workspace_id, within, said.text))
+    at = began_to_hold(said.valid_from, support[0].created_at if support else scope.now)
+    return _ReadCandidate(
         row=row,
         said=said,
-        statement=Statement(said.text, vector, said.standing, at),
-        sources=[Source("message", one.id) for one in support],
+        statement=FactStatement(said.text, vector, said.standing, at),
+        sources=[FactSource("message", one.id) for one in support],
         within=within,
         fact=same or about,
         same_words=same is not None,
     )
 
 
-def _act(scope: Scope, heard: _Heard, verdict: Verdict) -> str:
+def _apply_verdict(scope: Scope, heard: _ReadCandidate, verdict: Verdict) -> str:
     row, said, sources = heard.row, heard.statement, heard.sources
     match verdict:
         case Refuse(reason):
-            return candidates.judged(scope, row.id, "refused", "", reason=reason)
-        case Aside(fact_id, reason):
-            return candidates.judged(scope, row.id, "refused", "aside", fact_id=fact_id, reason=reason, body=row.body)
+            return candidates.record_judgement(scope, row.id, "refused", "", reason=reason)
+        case SetAside(fact_id, reason):
+            return candidates.record_judgement(
+                scope, row.id, "refused", "aside", fact_id=fact_id, reason=reason, body=row.body
+            )
         case New():
             return _create(scope, heard)
         case Confirm(fact_id):
-            action, n = "confirm", writing.confirm(scope, heard.spoken_of, sources)
+            action, n = "confirm", writing.confirm_fact(scope, heard.spoken_of, sources)
         case Refine(fact_id):
             action = "refine"
             n = writing.add_version(
@@ -119,30 +135,30 @@ def _act(scope: Scope, heard: _Heard, verdict: Verdict) -> str:
             action, n = "late", writing.add_old_version(scope, heard.spoken_of, said=said, sources=sources)
         case _:
             assert_never(verdict)
-    return candidates.judged(scope, row.id, "kept", action, fact_id=fact_id, n=n)
+    return candidates.record_judgement(scope, row.id, "kept", action, fact_id=fact_id, n=n)
 
 
-def _create(scope: Scope, heard: _Heard) -> str:
+def _create(scope: Scope, heard: _ReadCandidate) -> str:
     row = heard.row
-    made = writing.create(
+    made = writing.create_fact(
         scope, within=heard.within, person_id=row.person_id, said=heard.statement, sources=heard.sources
     )
     if made is not None:
-        return candidates.judged(scope, row.id, "kept", "new", fact_id=made.id, n=1)
+        return candidates.record_judgement(scope, row.id, "kept", "new", fact_id=made.id, n=1)
     # Somebody else was first with the same words, a moment ago.
     words = fingerprint(scope.workspace_id, heard.within, heard.statement.text)
-    other = facts.of_words(scope, heard.within, words)
+    other = facts.fact_of_words(scope, heard.within, words)
     if other is None:
         raise NotFoundError("a fact of the same words came and went: once more")
-    n = writing.confirm(scope, other, heard.sources)
-    return candidates.judged(scope, row.id, "kept", "confirm", fact_id=other.id, n=n)
+    n = writing.confirm_fact(scope, other, heard.sources)
+    return candidates.record_judgement(scope, row.id, "kept", "confirm", fact_id=other.id, n=n)
 
 
 def _within(said: CandidateSaid, person_id: str, support: Sequence[Message]) -> str:
-    return scopes.named(said.scope, person_id, support[0].task_id if support else None)
+    return scopes.scope_named(said.scope, person_id, support[0].task_id if support else None)
 
 
-def _known(heard: _Heard) -> Known | None:
+def _known(heard: _ReadCandidate) -> Known | None:
     if heard.fact is None:
         return None
     current = heard.fact.current

@@ -1,4 +1,4 @@
-"""The first half of remembering: the model reads what is due; its candidates are stored before any is judged."""
+"""Let the model read messages that are due and store its candidates: the first half of remembering."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from core import leases
 from core.database import Scope
 from core.errors import ConflictError, ModelError, UnavailableError
 from memory import candidates, readings, scopes, verdict
+from memory.dependencies import MemoryDependencies
 from memory.facts import Fact
-from memory.parts import MemoryParts
 from memory.recall import recall
 from runtime.messages import Message
 
@@ -21,7 +21,7 @@ _OFFERED, _OFFERED_EACH = 20, 5
 _MOST_QUESTIONS = 10
 
 
-def look(parts: MemoryParts, workspace_id: str, run_id: str) -> list[str]:
+def read_due_messages(parts: MemoryDependencies, workspace_id: str, run_id: str) -> list[str]:
     """Read the messages that are due, a person at a time; answers the candidates that wait to be judged.
 
     While somebody else reads, nothing is read twice: those go on. A model that is away or of no use is no failure:
@@ -32,29 +32,29 @@ def look(parts: MemoryParts, workspace_id: str, run_id: str) -> list[str]:
             if not _read_due(parts, workspace_id):
                 break
     with parts.database.reading(workspace_id) as scope:
-        return candidates.pending(scope)
+        return candidates.pending_candidates(scope)
 
 
-def _read_due(parts: MemoryParts, workspace_id: str) -> bool:
+def _read_due(parts: MemoryDependencies, workspace_id: str) -> bool:
     """Read what one person said that is due; False when there was nothing, or it could not be read now."""
     with parts.database.reading(workspace_id) as scope:
-        said = readings.due(scope)
+        said = readings.due_messages(scope)
     if not said:
         return False
     known = _known(parts, workspace_id, said)
     try:
-        answer = parts.model.verdict(verdict.NAME, verdict.Candidates, verdict.question(said, known))
+        answer = parts.model.verdict(verdict.NAME, verdict.Candidates, verdict.candidates_question(said, known))
     except UnavailableError as error:
         log.warning("remember: the model is away: %s", error)
         return False
     except ModelError as error:
         log.warning("remember: the model gave no usable verdict: %s", error)
         with parts.database.transaction(workspace_id, "memory.unread") as scope:
-            readings.failed(scope, [one.id for one in said])
+            readings.mark_failed(scope, [one.id for one in said])
         return False
     try:
         with parts.database.transaction(workspace_id, "memory.read") as scope:
-            _store(scope, said, verdict.checked(answer, said, known))
+            _store(scope, said, verdict.check_candidates(answer, said, known))
     except ConflictError as error:
         log.info("remember: %s", error)
         return False
@@ -64,14 +64,14 @@ def _read_due(parts: MemoryParts, workspace_id: str) -> bool:
 def _store(scope: Scope, said: Sequence[Message], found: Sequence[verdict.Checked]) -> None:
     if not readings.mark_read(scope, [one.id for one in said]):
         raise ConflictError("a message was revoked while the model read it: the others are read again without it")
-    candidates.store(scope, said[0].person_id, found)
+    candidates.store_candidates(scope, said[0].person_id, found)
 
 
-def _known(parts: MemoryParts, workspace_id: str, said: Sequence[Message]) -> list[Fact]:
+def _known(parts: MemoryDependencies, workspace_id: str, said: Sequence[Message]) -> list[Fact]:
     """What is remembered and might be what a message speaks of."""
     found: dict[str, Fact] = {}
     for message in said:
-        within = scopes.visible(message.person_id, message.task_id)
+        within = scopes.visible_scopes(message.person_id, message.task_id)
         near = recall(
             parts.search, workspace_id, within, message.text, limit=_OFFERED_EACH, seconds=parts.within, least=0.0
         )

@@ -1,4 +1,4 @@
-"""Which messages are still to be read for what should be remembered. Only a person's own words are ever read."""
+"""Track which messages are still to be read for memory. Only a person's own words are read."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def read_again(scope: Scope, message_ids: Sequence[str], cause: str) -> int:
     return again
 
 
-def due(scope: Scope) -> list[Message]:
+def due_messages(scope: Scope) -> list[Message]:
     """The oldest messages that are due, all of one person."""
     query = scope.select(readings.c.message_id, readings.c.person_id).where(readings.c.state == "due")
     rows = scope.rows(query.order_by(readings.c.attempts, readings.c.due_at, readings.c.message_id).limit(MOST_AT_ONCE))
@@ -63,14 +63,14 @@ def mark_read(scope: Scope, message_ids: Sequence[str]) -> bool:
     return scope.change(now_read) == len(message_ids)
 
 
-def failed(scope: Scope, message_ids: Sequence[str]) -> None:
+def mark_failed(scope: Scope, message_ids: Sequence[str]) -> None:
     """The model said nothing usable about them: another try later, and after a few none."""
     mine = scope.update(readings).where(readings.c.message_id.in_(list(message_ids)), readings.c.state == "due")
     scope.change(mine.values(attempts=readings.c.attempts + 1, rung_at=scope.now))
     scope.change(mine.where(readings.c.attempts >= MOST_ATTEMPTS).values(state="given_up"))
 
 
-def revoke(scope: Scope, message_ids: Sequence[str]) -> int:
+def revoke_messages(scope: Scope, message_ids: Sequence[str]) -> int:
     """No word of these messages becomes memory again; answers for how many that is new. The messages stay."""
     found = messages.by_ids(scope, message_ids)
     known = {row.message_id for row in scope.rows(_among(scope, message_ids))}
@@ -81,7 +81,7 @@ def revoke(scope: Scope, message_ids: Sequence[str]) -> int:
     return len([one for one in found if one.id not in known]) + scope.change(mine.values(state="revoked"))
 
 
-def eligible(scope: Scope, message_ids: Sequence[str]) -> tuple[str, ...]:
+def eligible_messages(scope: Scope, message_ids: Sequence[str]) -> tuple[str, ...]:
     """Those of the messages that may still be evidence, in their order."""
     may = {row.message_id for row in scope.rows(_among(scope, message_ids)) if row.state != "revoked"}
     return tuple(one for one in dict.fromkeys(message_ids) if one in may)

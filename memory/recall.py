@@ -1,4 +1,4 @@
-"""Recall: what is remembered and fits a question, within a time limit; nobody's work waits for it or fails with it."""
+"""Recall facts that fit a question, within a time limit; a slow or failed recall never fails its caller."""
 
 from __future__ import annotations
 
@@ -78,5 +78,5 @@ def _found(search: SearchDependencies, where: Where, query: str, limit: int, sec
 
 def _known(database: Database, where: Where, ids: Sequence[str]) -> dict[str, Fact]:
     with database.reading(where.workspace_id) as scope:
-        found = facts.by_ids(scope, ids)
+        found = facts.facts_by_ids(scope, ids)
     return {fact.id: fact for fact in found.values() if fact.known and fact.text and fact.scope in where.scopes}

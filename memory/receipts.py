@@ -1,4 +1,4 @@
-"""What became of a forget: what was cleared, and the proof that nothing of it is left."""
+"""Receipts of forgets: what was cleared, and the check that nothing of it is left."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from core.search import collections
 from core.search.index import EntryKey, IndexAwayError
 from core.search.index_sync import sync_index
 from core.search.tables import search_entries
+from memory.dependencies import MemoryDependencies
 from memory.facts import ROOM
-from memory.parts import MemoryParts
 from memory.tables import fact_versions, forgets
 
 _LOOK_SECONDS = 10.0
@@ -39,7 +39,7 @@ class Receipt:
     done_at: datetime | None
 
 
-def get(scope: Scope, card_id: str) -> Receipt:
+def get_receipt(scope: Scope, card_id: str) -> Receipt:
     row = scope.first(scope.select(forgets).where(forgets.c.card_id == card_id))
     if row is None:
         raise NotFoundError(
@@ -48,20 +48,20 @@ def get(scope: Scope, card_id: str) -> Receipt:
     return _receipt(row)
 
 
-def locked(scope: Scope, card_id: str) -> Receipt:
+def lock_receipt(scope: Scope, card_id: str) -> Receipt:
     """The receipt, which nobody changes until the transaction ends."""
     scope.first(scope.select(forgets.c.card_id).where(forgets.c.card_id == card_id).with_for_update())
-    return get(scope, card_id)
+    return get_receipt(scope, card_id)
 
 
-def cleared(scope: Scope, card_id: str, counts: Mapping[str, int]) -> None:
+def record_cleared(scope: Scope, card_id: str, counts: Mapping[str, int]) -> None:
     _set(scope, card_id, state="cleared", counts=dict(counts))
 
 
-def check(parts: MemoryParts, workspace_id: str, card_id: str) -> str:
+def check_forgotten(parts: MemoryDependencies, workspace_id: str, card_id: str) -> str:
     """Look for what is left of it in the database and in the index; answers the state, `done` when nothing is."""
     with parts.database.reading(workspace_id) as scope:
-        receipt = get(scope, card_id)
+        receipt = get_receipt(scope, card_id)
     if receipt.state != "cleared":
         return receipt.state
     sync_index(parts.search, workspace_id, within=_LOOK_SECONDS)
@@ -79,7 +79,7 @@ def undone_since(scope: Scope, before: datetime, limit: int = 50) -> list[Receip
     return [_receipt(row) for row in scope.rows(query.order_by(forgets.c.rung_at).limit(limit))]
 
 
-def ring_again(scope: Scope, receipt: Receipt) -> bool:
+def ring_for_receipt(scope: Scope, receipt: Receipt) -> bool:
     """Ring for a forget under an id that was never used; one caller wins."""
     won = scope.change(
         scope.update(forgets)
@@ -104,7 +104,7 @@ def _in_database(database: Database, workspace_id: str, receipt: Receipt) -> dic
         return {"texts_left": int(scope.scalar(texts) or 0), "entries_left": int(scope.scalar(left) or 0)}
 
 
-def _in_index(parts: MemoryParts, workspace_id: str, receipt: Receipt) -> dict[str, Any]:
+def _in_index(parts: MemoryDependencies, workspace_id: str, receipt: Receipt) -> dict[str, Any]:
     """`index_away` where it cannot be asked: then nothing is promised of it yet."""
     mine = [EntryKey(ROOM, fact_id) for fact_id in receipt.fact_ids]
     with parts.database.reading(workspace_id) as scope:

@@ -1,4 +1,4 @@
-"""How far a fact reaches: one person, the whole workspace, or one task."""
+"""Scopes of facts: one person, the whole workspace, or one task."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def of_task(task_id: str) -> str:
     return f"{_TASK}{task_id}"
 
 
-def named(said: str, person_id: str, task_id: str | None) -> str:
+def scope_named(said: str, person_id: str, task_id: str | None) -> str:
     """The scope for `person`, `workspace` or `task`; raises InvalidError for anything else, or a task without one."""
     match said:
         case "person":
@@ -31,7 +31,7 @@ def named(said: str, person_id: str, task_id: str | None) -> str:
             raise InvalidError(f"{said[:40]!r} is no scope: a fact holds for the person, the workspace or the task")
 
 
-def visible(person_id: str, task_id: str | None = None) -> tuple[str, ...]:
+def visible_scopes(person_id: str, task_id: str | None = None) -> tuple[str, ...]:
     """What a person may see, in a task where one is named."""
     own = (of_person(person_id), WORKSPACE)
     return own if task_id is None else (*own, of_task(task_id))
@@ -42,6 +42,6 @@ def may_see(scope: str, person_id: str) -> bool:
     return not scope.startswith(_PERSON) or scope == of_person(person_id)
 
 
-def shown(scope: str) -> str:
+def scope_label(scope: str) -> str:
     """As people and programs see it: `person`, `workspace` or `task:ID`."""
     return "person" if scope.startswith(_PERSON) else scope

@@ -1,4 +1,4 @@
-"""What was forgotten must not come back by itself: fingerprints of it, in the scope it was forgotten in."""
+"""Suppressions: fingerprints of forgotten statements, which must not be remembered again by themselves."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from memory.fingerprint import fingerprint
 from memory.tables import suppressions
 
 
-def suppress(scope: Scope, within: str, text: str, card_id: str) -> bool:
+def suppress_statement(scope: Scope, within: str, text: str, card_id: str) -> bool:
     """Keep a statement away from a scope; False when it is kept away already."""
     return scope.insert_new(
         suppressions,
@@ -28,7 +28,7 @@ def is_suppressed(scope: Scope, within: str, text: str) -> bool:
     return scope.change(met.values(hits=suppressions.c.hits + 1)) == 1
 
 
-def lift(scope: Scope, within: str, text: str) -> None:
+def lift_suppression(scope: Scope, within: str, text: str) -> None:
     """Let a statement be remembered again: the person wrote it down themselves."""
     kept_away = scope.delete(suppressions).where(
         suppressions.c.scope == within,

@@ -1,4 +1,4 @@
-"""The agent's tools for the memory: look, and propose; what is remembered is changed by people alone."""
+"""The agent's tools for the memory: recall, and propose; only people change what is remembered."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from core.errors import NotFoundError
 from core.search.dependencies import SearchDependencies
 from core.tools import CallContext, Effect, Tool, ToolResult
-from memory import correcting, dependencies, facts, forgetting, scopes
+from memory import correcting, facts, forgetting, recall_records, scopes
+from memory.fact_text import LONGEST_FACT, clean_fact_text
 from memory.facts import Fact
 from memory.recall import MOST, recall
-from memory.wording import LONGEST, clean
 
 FactId = Annotated[str, Field(min_length=1, max_length=64)]
 
@@ -22,11 +22,11 @@ def memory_tools(search: SearchDependencies, within: float) -> tuple[Tool, ...]:
     return (Recall(search, within), ProposeCorrection(search), ProposeForget())
 
 
-class Arguments(BaseModel):
+class MemoryArguments(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class RecallArguments(Arguments):
+class RecallArguments(MemoryArguments):
     query: Annotated[str, Field(min_length=1, max_length=2000)]
     limit: Annotated[int, Field(ge=1, le=MOST)] = 8
 
@@ -49,20 +49,20 @@ class Recall:
         self._within = within
 
     def run(self, call: CallContext, arguments: RecallArguments) -> ToolResult:
-        where = scopes.visible(call.person_id, call.task_id)
+        where = scopes.visible_scopes(call.person_id, call.task_id)
         found = recall(
             self._search, call.workspace_id, where, arguments.query, limit=arguments.limit, seconds=self._within
         )
         told = [fact for fact, _score in found.items]
         if told:
             with call.transaction("memory.recalled") as scope:
-                dependencies.note(scope, call, told)
+                recall_records.note_recalled(scope, call, told)
         return ToolResult({"facts": [_shown(fact) for fact in told], "timed_out": found.timed_out})
 
 
-class ProposeCorrectionArguments(Arguments):
+class ProposeCorrectionArguments(MemoryArguments):
     fact_id: FactId
-    text: Annotated[str, Field(min_length=1, max_length=LONGEST)]
+    text: Annotated[str, Field(min_length=1, max_length=LONGEST_FACT)]
 
 
 class ProposeCorrection:
@@ -82,19 +82,19 @@ class ProposeCorrection:
         self._search = search
 
     def run(self, call: CallContext, arguments: ProposeCorrectionArguments) -> ToolResult:
-        text = clean(arguments.text)
+        text = clean_fact_text(arguments.text)
         [vector] = self._search.embedder.embed([text])
         with call.transaction("memory.proposed") as scope:
-            fact = facts.get(scope, arguments.fact_id, call.person_id)
+            fact = facts.get_fact(scope, arguments.fact_id, call.person_id)
             if not fact.known:
                 raise NotFoundError(f"{fact.id} is forgotten: nothing of it can be corrected")
-            card = correcting.propose(
+            card = correcting.propose_correction(
                 scope, fact, text, vector, cause=call.call_id, task_id=call.task_id, turn_id=call.turn_id
             )
         return ToolResult({"card_id": card.id, "state": "waiting_for_answer"})
 
 
-class ProposeForgetArguments(Arguments):
+class ProposeForgetArguments(MemoryArguments):
     fact_ids: Annotated[tuple[FactId, ...], Field(min_length=1, max_length=forgetting.MOST_AT_ONCE)]
 
 
@@ -113,7 +113,7 @@ class ProposeForget:
 
     def run(self, call: CallContext, arguments: ProposeForgetArguments) -> ToolResult:
         with call.transaction("memory.proposed") as scope:
-            card = forgetting.ask(
+            card = forgetting.ask_to_forget(
                 scope,
                 arguments.fact_ids,
                 call.person_id,
@@ -129,6 +129,6 @@ def _shown(fact: Fact) -> dict[str, Any]:
         "id": fact.id,
         "text": fact.text,
         "standing": fact.current.standing,
-        "scope": scopes.shown(fact.scope),
+        "scope": scopes.scope_label(fact.scope),
         "since": fact.current.valid_from.date().isoformat(),
     }

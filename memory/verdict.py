@@ -1,4 +1,4 @@
-"""The model's verdict `memory_candidates`: how it is asked, and what of its answer can be used, item by item."""
+"""The model's verdict `memory_candidates`: the question, and the check of each item of the answer."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from pydantic_core.core_schema import ValidatorFunctionWrapHandler
 from core.errors import InvalidError
 from core.llm.port import ChatMessage as Asked
 from memory import scopes
-from memory.deciding import Relation, Standing
+from memory.deciding import FactStanding, Relation
+from memory.fact_text import LONGEST_FACT, clean_fact_text
 from memory.facts import Fact
-from memory.wording import LONGEST, clean
 from runtime.messages import Message
 
 NAME = "memory_candidates"
@@ -43,9 +43,9 @@ class CandidateSaid(BaseModel):
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
-    text: str = Field(min_length=1, max_length=LONGEST)
+    text: str = Field(min_length=1, max_length=LONGEST_FACT)
     evidence: list[StrictInt]
-    standing: Standing = "stated"
+    standing: FactStanding = "stated"
     scope: Literal["person", "workspace", "task"] = "person"
     temporary: bool = False
     relation: Relation = "new"
@@ -84,7 +84,7 @@ class Checked:
     wrong: str = ""
 
 
-def question(said: Sequence[Message], known: Sequence[Fact]) -> list[Asked]:
+def candidates_question(said: Sequence[Message], known: Sequence[Fact]) -> list[Asked]:
     """What the model is asked: messages and facts by number."""
     told = {
         "messages": [
@@ -101,7 +101,7 @@ def question(said: Sequence[Message], known: Sequence[Fact]) -> list[Asked]:
                 "n": n,
                 "text": fact.text,
                 "standing": fact.current.standing,
-                "scope": scopes.shown(fact.scope).split(":")[0],
+                "scope": scopes.scope_label(fact.scope).split(":")[0],
             }
             for n, fact in enumerate(known, start=1)
         ],
@@ -110,7 +110,7 @@ def question(said: Sequence[Message], known: Sequence[Fact]) -> list[Asked]:
     return [{"role": "system", "content": _RULES}, {"role": "user", "content": f"<facts>\n{text}\n</facts>"}]
 
 
-def checked(verdict: Candidates, said: Sequence[Message], known: Sequence[Fact]) -> list[Checked]:
+def check_candidates(verdict: Candidates, said: Sequence[Message], known: Sequence[Fact]) -> list[Checked]:
     """Every item of the verdict, the wrong ones with their reason; an item names only what it was shown."""
     items: Sequence[CandidateSaid | Malformed] = verdict.candidates[:MOST_CANDIDATES]
     return [_check(item, said, known) for item in items]
@@ -120,7 +120,7 @@ def _check(item: CandidateSaid | Malformed, said: Sequence[Message], known: Sequ
     if isinstance(item, Malformed):
         return Checked({}, (), None, f"malformed: {item.reason}"[:300])
     try:
-        body = item.model_dump(mode="json", exclude={"evidence", "about"}) | {"text": clean(item.text)}
+        body = item.model_dump(mode="json", exclude={"evidence", "about"}) | {"text": clean_fact_text(item.text)}
     except InvalidError as error:
         return Checked({}, (), None, f"malformed: text: {error}")
     strange = [n for n in item.evidence if not 1 <= n <= len(said)]
@@ -134,7 +134,7 @@ def _check(item: CandidateSaid | Malformed, said: Sequence[Message], known: Sequ
     return Checked(body, proofs, known[item.about - 1].id if item.about is not None else None)
 
 
-def began(said: str | None, else_at: datetime) -> datetime:
+def began_to_hold(said: str | None, else_at: datetime) -> datetime:
     """When it began to hold: as the person says, else when they said it. What is no date is not believed.
 
     A day without an hour means its end, or when they said it: on the day of a change the new is not older than the old.

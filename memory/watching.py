@@ -1,4 +1,4 @@
-"""What the watch finds in the memory's rows and rings for again."""
+"""Watch pass over the memory: ring again for messages and forgets that lost their bell."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PATIENCE = 6
 _GIVEN_UP = timedelta(days=1)
 
 
-def pass_over(database: Database, workspace_id: str, pause: timedelta) -> int:
+def watch_memory(database: Database, workspace_id: str, pause: timedelta) -> int:
     """One pass over a workspace; answers how many bells it rang. Never raises for a single row's trouble."""
     with database.reading(workspace_id) as scope:
         before = scope.now - pause * _PATIENCE
@@ -34,7 +34,7 @@ def _read(message_ids: list[str], scope: Scope) -> None:
 
 
 def _give_up(scope: Scope) -> bool:
-    return candidates.give_up(scope, scope.now - _GIVEN_UP) > 0
+    return candidates.give_up_candidates(scope, scope.now - _GIVEN_UP) > 0
 
 
 def _forget(receipt: Receipt) -> Callable[[Scope], bool]:
@@ -42,7 +42,7 @@ def _forget(receipt: Receipt) -> Callable[[Scope], bool]:
 
 
 def _ring_for(receipt: Receipt, scope: Scope) -> bool:
-    return receipts.ring_again(scope, receipt)
+    return receipts.ring_for_receipt(scope, receipt)
 
 
 def _is_quiet(scope: Scope, receipt: Receipt, pause: timedelta) -> bool:

@@ -1,4 +1,4 @@
-"""Facts as they are written: each change is a version, each version has its evidence, and the entry to find it by."""
+"""Write facts: each change is a version with its evidence and its search entry."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from core.errors import NotFoundError
 from core.search import entries
 from core.search.vectors import Vector
 from memory import facts
-from memory.deciding import Standing
+from memory.deciding import FactStanding
 from memory.facts import ROOM, Fact
 from memory.fingerprint import fingerprint
 from memory.tables import evidence, fact_versions
@@ -22,24 +22,26 @@ from memory.tables import facts as fact_rows
 
 
 @dataclass(frozen=True)
-class Statement:
+class FactStatement:
     """What a version says. `vector` is the text's own, made before the transaction."""
 
     text: str
     vector: Vector
-    standing: Standing
+    standing: FactStanding
     valid_from: datetime
 
 
 @dataclass(frozen=True)
-class Source:
+class FactSource:
     """Where a statement comes from: the person's message, or their correction."""
 
     kind: str
     id: str
 
 
-def create(scope: Scope, *, within: str, person_id: str, said: Statement, sources: Sequence[Source]) -> Fact | None:
+def create_fact(
+    scope: Scope, *, within: str, person_id: str, said: FactStatement, sources: Sequence[FactSource]
+) -> Fact | None:
     """A fact with its first version; None when the scope has one of the same words already."""
     fact_id = scope.ids.new("fact")
     added = scope.insert_new(
@@ -58,10 +60,10 @@ def create(scope: Scope, *, within: str, person_id: str, said: Statement, source
     add_evidence(scope, fact_id, 1, "origin", sources)
     entries.put_entry(scope, ROOM, fact_id, within, said.text, said.vector)
     scope.changed("memory", fact_id)
-    return facts.by_ids(scope, [fact_id])[fact_id]
+    return facts.facts_by_ids(scope, [fact_id])[fact_id]
 
 
-def confirm(scope: Scope, fact: Fact, sources: Sequence[Source]) -> int:
+def confirm_fact(scope: Scope, fact: Fact, sources: Sequence[FactSource]) -> int:
     """More evidence for the version that stands; what is evidence for it already adds nothing."""
     known = {(one.kind, one.source_id) for one in facts.evidence_of(scope, fact.id)}
     new = [source for source in sources if (source.kind, source.id) not in known]
@@ -73,18 +75,18 @@ def confirm(scope: Scope, fact: Fact, sources: Sequence[Source]) -> int:
 
 
 def add_version(
-    scope: Scope, fact: Fact, *, role: str, said: Statement, sources: Sequence[Source], ends_the_old: bool
+    scope: Scope, fact: Fact, *, role: str, said: FactStatement, sources: Sequence[FactSource], ends_the_old: bool
 ) -> int:
     """A version in the place of the one that stands; with `ends_the_old` that one held until the new one began."""
     n = _next(scope, fact.id)
     _supersede(scope, fact, said.valid_from if ends_the_old else None)
     _insert_version(scope, fact.id, n, said)
     add_evidence(scope, fact.id, n, role, sources)
-    stand(scope, fact, n, said.text, said.vector)
+    make_current(scope, fact, n, said.text, said.vector)
     return n
 
 
-def add_old_version(scope: Scope, fact: Fact, *, said: Statement, sources: Sequence[Source]) -> int:
+def add_old_version(scope: Scope, fact: Fact, *, said: FactStatement, sources: Sequence[FactSource]) -> int:
     """What held before the version that stands and is heard of only now; that one goes on standing."""
     n = _next(scope, fact.id)
     _insert_version(scope, fact.id, n, said, valid_to=fact.current.valid_from, superseded_at=scope.now)
@@ -93,10 +95,10 @@ def add_old_version(scope: Scope, fact: Fact, *, said: Statement, sources: Seque
     return n
 
 
-def stand(scope: Scope, fact: Fact, n: int, text: str, vector: Vector) -> None:
+def make_current(scope: Scope, fact: Fact, n: int, text: str, vector: Vector) -> None:
     """Let a version stand: it is what is recalled from now on."""
     print_of = fingerprint(scope.workspace_id, fact.scope, text)
-    other = facts.of_words(scope, fact.scope, print_of)
+    other = facts.fact_of_words(scope, fact.scope, print_of)
     mine = other is None or other.id == fact.id
     scope.change(
         scope.update(fact_rows)
@@ -107,16 +109,16 @@ def stand(scope: Scope, fact: Fact, n: int, text: str, vector: Vector) -> None:
     scope.changed("memory", fact.id)
 
 
-def locked(scope: Scope, fact_id: str) -> Fact:
+def lock_fact(scope: Scope, fact_id: str) -> Fact:
     """The fact, which nobody changes until the transaction ends; raises NotFoundError when it is forgotten."""
     scope.first(scope.select(fact_rows.c.id).where(fact_rows.c.id == fact_id).with_for_update())
-    fact = facts.by_ids(scope, [fact_id]).get(fact_id)
+    fact = facts.facts_by_ids(scope, [fact_id]).get(fact_id)
     if fact is None or not fact.known:
         raise NotFoundError(f"nothing is remembered as {fact_id}")
     return fact
 
 
-def add_evidence(scope: Scope, fact_id: str, n: int, role: str, sources: Sequence[Source]) -> None:
+def add_evidence(scope: Scope, fact_id: str, n: int, role: str, sources: Sequence[FactSource]) -> None:
     for source in dict.fromkeys(sources):
         scope.insert_new(
             evidence,
@@ -136,7 +138,7 @@ def _next(scope: Scope, fact_id: str) -> int:
     return int(scope.scalar(highest) or 0) + 1
 
 
-def _insert_version(scope: Scope, fact_id: str, n: int, said: Statement, **more: Any) -> None:
+def _insert_version(scope: Scope, fact_id: str, n: int, said: FactStatement, **more: Any) -> None:
     scope.insert(
         fact_versions,
         fact_id=fact_id,

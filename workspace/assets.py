@@ -1,4 +1,4 @@
-"""Bytes of works, kept under the name of their own SHA-256."""
+"""Store the bytes of works under their own SHA-256."""
 
 from __future__ import annotations
 

@@ -15,14 +15,14 @@ from workspace.structured import ITEMS_LIMIT, JSON
 
 
 @dataclass(frozen=True)
-class Item:
+class CollectionItem:
     """An object in the version it was collected in."""
 
     object_id: str
     version: int
 
 
-def collect(
+def store_collection(
     access: Access,
     assets: Assets,
     *,
@@ -37,15 +37,15 @@ def collect(
     if not 1 <= len(wanted) <= ITEMS_LIMIT:
         raise InvalidError(f"a collection has 1 to {ITEMS_LIMIT} objects, not {len(wanted)}")
     with access.reading() as scope:
-        if before := objects.made_by(scope, cause):
+        if before := objects.object_made_by(scope, cause):
             return before
-        found = objects.by_ids(scope, wanted)
+        found = objects.objects_by_ids(scope, wanted)
     if unknown := [object_id for object_id in wanted if object_id not in found]:
         raise NotFoundError(f"not in this workspace: {', '.join(object_id[:80] for object_id in unknown[:10])}")
     items = [{"object_id": object_id, "version": found[object_id].version} for object_id in wanted]
     asset = assets.put(json.dumps({"items": items}).encode())
     with access.transaction() as scope:
-        return objects.create(
+        return objects.create_object(
             scope,
             kind="collection",
             title=title,
@@ -58,9 +58,9 @@ def collect(
         )
 
 
-def items_of(assets: Assets, collection: Object) -> list[Item]:
+def items_of(assets: Assets, collection: Object) -> list[CollectionItem]:
     """What the collection names; objects deleted since are named still. Raises InvalidError for another kind."""
     if collection.kind != "collection":
         raise InvalidError(f"{collection.title!r} is a {collection.kind}, not a collection")
     content = json.loads(assets.read(collection.sha256))
-    return [Item(item["object_id"], item["version"]) for item in content["items"]]
+    return [CollectionItem(item["object_id"], item["version"]) for item in content["items"]]

@@ -1,4 +1,4 @@
-"""Deleting an object: asked of a person on a card, done when it is confirmed."""
+"""Delete an object: a card asks a person, and the deletion follows their confirmation."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class DeleteObject:
     def run(self, call: CallContext, arguments: DeleteObjectArguments) -> ToolResult:
         with call.transaction() as scope:
             work = objects.check_current(scope, arguments.object_id, call.task_id)
-            count = len(objects.history(scope, work.id))
+            count = len(objects.list_versions(scope, work.id))
             card = cards.open_card(
                 scope,
                 kind="irreversible",
@@ -55,8 +55,8 @@ def on_delete_answered(scope: Scope, card: Card) -> None:
     """
     if card.subject.get("act") == ACT and card.answer_option == "confirm":
         object_id, version = str(card.subject["object_id"]), int(card.subject["version"])
-        if not objects.delete(scope, object_id, version=version):
-            current = objects.get(scope, object_id)
+        if not objects.delete_object(scope, object_id, version=version):
+            current = objects.get_object(scope, object_id)
             raise ConflictError(
                 f"{current.title!r} is at version {current.version} now, and the question was about version {version}; "
                 "keep it, or ask for the deletion again",

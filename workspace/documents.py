@@ -11,7 +11,7 @@ from core.errors import ConflictError, InvalidError
 from workspace import objects, structured
 from workspace.access import Access
 from workspace.assets import Asset, Assets
-from workspace.edits import TEXT_LIMIT, Applied, Edit, Refused, Unchanged, apply_edits
+from workspace.edits import TEXT_LIMIT, AppliedEdits, RefusedEdits, TextEdit, UnchangedText, apply_edits
 from workspace.media_types import is_text
 from workspace.objects import Object
 
@@ -21,7 +21,7 @@ _TRIES = 5
 
 
 @dataclass(frozen=True)
-class Edited:
+class EditedDocument:
     """The document after an edit. `counts` says how many places each edit changed; none when nothing changed.
 
     `alike` names the edits (from 1) that matched but for quotes and blanks, `notes` say why nothing changed, and
@@ -35,7 +35,7 @@ class Edited:
     moved_from: int | None = None
 
 
-def write(
+def write_document(
     access: Access,
     assets: Assets,
     *,
@@ -46,9 +46,9 @@ def write(
     task_id: str | None = None,
 ) -> Object:
     """Make a document, once for its `cause`; raises InvalidError."""
-    asset = store(assets, content)
+    asset = store_text(assets, content)
     with access.transaction() as scope:
-        return objects.create(
+        return objects.create_object(
             scope,
             kind="document",
             title=title,
@@ -61,7 +61,7 @@ def write(
         )
 
 
-def rewrite(
+def rewrite_document(
     access: Access,
     assets: Assets,
     object_id: str,
@@ -79,17 +79,17 @@ def rewrite(
     Raises ConflictError with `current_version` when the document has moved, InvalidError when it is no text.
     """
     with access.reading() as scope:
-        if before := objects.made_by(scope, cause):
+        if before := objects.object_made_by(scope, cause):
             return before
-        work = _text_object(objects.get(scope, object_id))
-    structured.check(work.kind, content)
-    asset = store(assets, content, work.media_type)
+        work = _text_object(objects.get_object(scope, object_id))
+    structured.check_structured(work.kind, content)
+    asset = store_text(assets, content, work.media_type)
     with access.transaction() as scope:
-        if before := objects.made_by(scope, cause):
+        if before := objects.object_made_by(scope, cause):
             return before
         if task_id is not None:
             _check_read(scope, object_id, task_id, base_version)
-        current = objects.get(scope, object_id)
+        current = objects.get_object(scope, object_id)
         if (current.version, current.sha256) == (base_version, asset.sha256) and title in (None, current.title):
             return current
         return objects.add_version(
@@ -107,15 +107,15 @@ def rewrite(
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedEdit:
     """An edit whose new text is stored as bytes and waits for its row; no `asset` when nothing changes."""
 
     base: Object
-    outcome: Applied | Unchanged
+    outcome: AppliedEdits | UnchangedText
     asset: Asset | None
 
 
-def prepare_edit(access: Access, assets: Assets, object_id: str, edits: Sequence[Edit]) -> Prepared:
+def prepare_edit(access: Access, assets: Assets, object_id: str, edits: Sequence[TextEdit]) -> PreparedEdit:
     """Make the edits on the newest text, all or nothing; the slow part, outside of any transaction.
 
     Raises ConflictError with `current_version` and `conflicts` when an edit cannot be made.
@@ -123,28 +123,30 @@ def prepare_edit(access: Access, assets: Assets, object_id: str, edits: Sequence
     if not 1 <= len(edits) <= EDITS_LIMIT:
         raise InvalidError(f"an edit has 1 to {EDITS_LIMIT} parts, not {len(edits)}")
     with access.reading() as scope:
-        base = _text_object(objects.get(scope, object_id))
-    outcome = apply_edits(read(assets, base), edits)
+        base = _text_object(objects.get_object(scope, object_id))
+    outcome = apply_edits(read_document(assets, base), edits)
     match outcome:
-        case Refused():
+        case RefusedEdits():
             raise _refusal(base, outcome)
-        case Unchanged():
-            return Prepared(base, outcome, None)
-        case Applied():
-            structured.check(base.kind, outcome.text)
-            return Prepared(base, outcome, store(assets, outcome.text, base.media_type))
+        case UnchangedText():
+            return PreparedEdit(base, outcome, None)
+        case AppliedEdits():
+            structured.check_structured(base.kind, outcome.text)
+            return PreparedEdit(base, outcome, store_text(assets, outcome.text, base.media_type))
         case _:
             assert_never(outcome)
 
 
-def put_edit(scope: Scope, prepared: Prepared, *, created_by: str, cause: str, task_id: str | None = None) -> Edited:
+def put_edit(
+    scope: Scope, prepared: PreparedEdit, *, created_by: str, cause: str, task_id: str | None = None
+) -> EditedDocument:
     """Write the row of a prepared edit, once for its `cause`.
 
     Raises ConflictError with `current_version` when the document has moved since it was prepared.
     """
     base = prepared.base
     if prepared.asset is None:
-        return Edited(base, notes=prepared.outcome.notes if isinstance(prepared.outcome, Unchanged) else ())
+        return EditedDocument(base, notes=prepared.outcome.notes if isinstance(prepared.outcome, UnchangedText) else ())
     known = base.version if task_id is None else objects.seen_version(scope, base.id, task_id)
     work = objects.add_version(
         scope,
@@ -158,20 +160,20 @@ def put_edit(scope: Scope, prepared: Prepared, *, created_by: str, cause: str, t
         task_id=task_id,
     )
     moved_from = known if known < base.version else None
-    assert isinstance(prepared.outcome, Applied)
-    return Edited(work, prepared.outcome.counts, prepared.outcome.alike, moved_from=moved_from)
+    assert isinstance(prepared.outcome, AppliedEdits)
+    return EditedDocument(work, prepared.outcome.counts, prepared.outcome.alike, moved_from=moved_from)
 
 
-def edit(
+def edit_document(
     access: Access,
     assets: Assets,
     object_id: str,
-    edits: Sequence[Edit],
+    edits: Sequence[TextEdit],
     *,
     created_by: str,
     cause: str,
     task_id: str | None = None,
-) -> Edited:
+) -> EditedDocument:
     """Edit the newest text by snippet, all or nothing, once for its `cause`; a version that arrives meanwhile is
     edited instead. A task must have read the document, in any version.
 
@@ -180,11 +182,11 @@ def edit(
     tries = 0
     while True:
         with access.reading() as scope:
-            made = objects.made_by(scope, cause)
+            made = objects.object_made_by(scope, cause)
             if made is None and task_id is not None:
                 _check_read(scope, object_id, task_id, 1)
         if made is not None:
-            return Edited(made, notes=("this edit was made before",))
+            return EditedDocument(made, notes=("this edit was made before",))
         prepared = prepare_edit(access, assets, object_id, edits)
         tries += 1
         try:
@@ -195,7 +197,7 @@ def edit(
                 raise
 
 
-def read(assets: Assets, work: Object) -> str:
+def read_document(assets: Assets, work: Object) -> str:
     """The text of a version; raises InvalidError when it is no text, or too long to be handled as one."""
     _text_object(work)
     # A sign is at most four bytes.
@@ -204,7 +206,7 @@ def read(assets: Assets, work: Object) -> str:
     return assets.read(work.sha256).decode("utf-8")
 
 
-def store(assets: Assets, content: str, media_type: str = MARKDOWN) -> Asset:
+def store_text(assets: Assets, content: str, media_type: str = MARKDOWN) -> Asset:
     """The bytes of a text; raises InvalidError for what is no text or has over a million characters."""
     if len(content) > TEXT_LIMIT:
         raise InvalidError(f"the text has {len(content)} characters; {TEXT_LIMIT} is the most")
@@ -226,7 +228,7 @@ def _text_object(work: Object) -> Object:
 
 def _check_read(scope: Scope, object_id: str, task_id: str, version: int) -> None:
     if objects.seen_version(scope, object_id, task_id) < version:
-        current = objects.get(scope, object_id)
+        current = objects.get_object(scope, object_id)
         raise ConflictError(
             f"this task has not read {current.title!r} in version {max(version, 1)}; it is at version "
             f"{current.version}: read {object_id} first",
@@ -234,7 +236,7 @@ def _check_read(scope: Scope, object_id: str, task_id: str, version: int) -> Non
         )
 
 
-def _refusal(base: Object, refused: Refused) -> ConflictError:
+def _refusal(base: Object, refused: RefusedEdits) -> ConflictError:
     why = "; ".join(problem.message for problem in refused.problems)
     return ConflictError(
         f"nothing changed in {base.title!r}: {why}",

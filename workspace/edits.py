@@ -1,4 +1,4 @@
-"""Edits of a text by snippet: every one of them finds its place, or nothing changes."""
+"""Apply snippet edits to a text: every one of them finds its place, or nothing changes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Literal
 from workspace import snippets
 from workspace.folding import Folded, fold
 from workspace.patching import patched
-from workspace.snippets import Place
+from workspace.snippets import SnippetPlace
 
 TEXT_LIMIT = 1_000_000
 SNIPPET_LIMIT = 100_000
@@ -21,7 +21,7 @@ _TELLING = 3
 
 
 @dataclass(frozen=True)
-class Edit:
+class TextEdit:
     """Put `replace` where `find` stands: in its only place, or with `all` in each of them."""
 
     find: str
@@ -30,19 +30,19 @@ class Edit:
 
 
 @dataclass(frozen=True)
-class Problem:
+class EditProblem:
     """Why the edit number `edit` (from 1) cannot be made; `count` is how often its snippet stands in the text."""
 
     edit: int
     reason: Literal["empty", "missing", "already", "ambiguous", "overlap", "size"]
     message: str
     count: int = 0
-    places: tuple[Place, ...] = ()
-    nearest: tuple[Place, ...] = ()
+    places: tuple[SnippetPlace, ...] = ()
+    nearest: tuple[SnippetPlace, ...] = ()
 
 
 @dataclass(frozen=True)
-class Applied:
+class AppliedEdits:
     """The new text, with how many places each edit changed; `alike` names edits matched but for quotes and blanks."""
 
     text: str
@@ -51,20 +51,20 @@ class Applied:
 
 
 @dataclass(frozen=True)
-class Unchanged:
+class UnchangedText:
     """Every edit is as it should be already; the notes say why, one an edit."""
 
     notes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Refused:
+class RefusedEdits:
     """At least one edit cannot be made, so none was."""
 
-    problems: tuple[Problem, ...]
+    problems: tuple[EditProblem, ...]
 
 
-def apply_edits(text: str, edits: Sequence[Edit]) -> Applied | Unchanged | Refused:
+def apply_edits(text: str, edits: Sequence[TextEdit]) -> AppliedEdits | UnchangedText | RefusedEdits:
     """Look every snippet up in the text as it stands, then change all the places at once.
 
     A snippet that stands nowhere may match where only quote shapes, no-break blanks, blanks at line ends, line ends or
@@ -72,22 +72,22 @@ def apply_edits(text: str, edits: Sequence[Edit]) -> Applied | Unchanged | Refus
     """
     page = _Text(text)
     plans = [_plan(page, number, edit) for number, edit in enumerate(edits, start=1)]
-    problems = [plan for plan in plans if isinstance(plan, Problem)]
+    problems = [plan for plan in plans if isinstance(plan, EditProblem)]
     plan_list = [plan for plan in plans if isinstance(plan, _Plan)]
     if any(plan.changes for plan in plan_list) or any(problem.reason != "already" for problem in problems):
         if problems:
-            return Refused(tuple(problems))
+            return RefusedEdits(tuple(problems))
     elif problems:
-        return Unchanged(tuple(plan.message if isinstance(plan, Problem) else plan.note for plan in plans))
+        return UnchangedText(tuple(plan.message if isinstance(plan, EditProblem) else plan.note for plan in plans))
     changes = sorted((change for plan in plan_list for change in plan.changes), key=lambda change: change.start)
     if clashes := _clashes(text, changes):
-        return Refused(tuple(clashes))
+        return RefusedEdits(tuple(clashes))
     if len(text) + sum(len(c.text) - (c.end - c.start) for c in changes) > TEXT_LIMIT:
-        return Refused((Problem(1, "size", f"the text would have more than {TEXT_LIMIT} characters"),))
+        return RefusedEdits((EditProblem(1, "size", f"the text would have more than {TEXT_LIMIT} characters"),))
     result = _with(text, changes)
     if result == text:
-        return Unchanged(tuple(plan.note for plan in plan_list))
-    return Applied(
+        return UnchangedText(tuple(plan.note for plan in plan_list))
+    return AppliedEdits(
         result,
         tuple(len(plan.changes) for plan in plan_list),
         tuple(plan.edit for plan in plan_list if plan.alike),
@@ -140,11 +140,11 @@ class _Found:
         return self.folded.starts[span[0]], self.folded.ends[span[1] - 1]
 
 
-def _plan(page: _Text, number: int, edit: Edit) -> _Plan | Problem:
+def _plan(page: _Text, number: int, edit: TextEdit) -> _Plan | EditProblem:
     if not edit.find:
-        return Problem(number, "empty", "the snippet to find is empty; quote the text that the new text replaces")
+        return EditProblem(number, "empty", "the snippet to find is empty; quote the text that the new text replaces")
     if max(len(edit.find), len(edit.replace)) > SNIPPET_LIMIT:
-        return Problem(number, "size", f"a snippet has at most {SNIPPET_LIMIT} characters; quote less")
+        return EditProblem(number, "size", f"a snippet has at most {SNIPPET_LIMIT} characters; quote less")
     if edit.find == edit.replace:
         return _Plan(number, note="nothing changed: the new text is the same as the old")
     found = _find(page, edit.find)
@@ -155,7 +155,7 @@ def _plan(page: _Text, number: int, edit: Edit) -> _Plan | Problem:
     find, replace = (fold(edit.find).text, fold(edit.replace).text) if found.alike else (edit.find, edit.replace)
     changes = [
         _change(page, number, found, span, edit.replace)
-        for span in snippets.apart(found.spans)
+        for span in snippets.places_apart(found.spans)
         if not _stands_there(found.text, span[0], find, replace)
     ]
     changes = [change for change in changes if change.text != page.text[change.start : change.end]]
@@ -165,9 +165,9 @@ def _plan(page: _Text, number: int, edit: Edit) -> _Plan | Problem:
 
 def _find(page: _Text, snippet: str) -> _Found:
     """Where it stands exactly; only if nowhere, where it stands alike."""
-    if spans := snippets.exact(page.text, snippet):
+    if spans := snippets.exact_places(page.text, snippet):
         return _Found(page.text, spans, None)
-    return _Found(page.folded.text, snippets.alike(page.folded, snippet), page.folded)
+    return _Found(page.folded.text, snippets.alike_places(page.folded, snippet), page.folded)
 
 
 def _change(page: _Text, number: int, found: _Found, span: tuple[int, int], replace: str) -> _Change:
@@ -190,35 +190,35 @@ def _stands_there(text: str, start: int, find: str, replace: str) -> bool:
     return False
 
 
-def _missing(page: _Text, number: int, edit: Edit) -> Problem:
+def _missing(page: _Text, number: int, edit: TextEdit) -> EditProblem:
     already = _find(page, edit.replace) if len(edit.replace.strip()) >= _TELLING else None
     if already and already.spans:
         starts = [already.original(span)[0] for span in already.spans[:PLACES_SHOWN]]
-        places = tuple(snippets.place(page.text, start) for start in starts)
+        places = tuple(snippets.place_at(page.text, start) for start in starts)
         message = f"nothing changed: the snippet is not there, and its new text is, in line {places[0].line}"
-        return Problem(number, "already", message, places=places)
-    near = tuple(snippets.nearest(page.text, edit.find))
+        return EditProblem(number, "already", message, places=places)
+    near = tuple(snippets.nearest_places(page.text, edit.find))
     hint = f"; the nearest is line {near[0].line}: {near[0].text}" if near else "; read the document again"
-    return Problem(number, "missing", f"the snippet of edit {number} is not in the text{hint}", nearest=near)
+    return EditProblem(number, "missing", f"the snippet of edit {number} is not in the text{hint}", nearest=near)
 
 
-def _ambiguous(text: str, number: int, starts: list[int]) -> Problem:
-    places = tuple(snippets.place(text, start) for start in starts[:PLACES_SHOWN])
+def _ambiguous(text: str, number: int, starts: list[int]) -> EditProblem:
+    places = tuple(snippets.place_at(text, start) for start in starts[:PLACES_SHOWN])
     lines = ", ".join(str(place.line) for place in places)
     message = (
         f"the snippet of edit {number} stands in the text {len(starts)} times (lines {lines}); "
         "quote more of what is around the one you mean, or say `all`"
     )
-    return Problem(number, "ambiguous", message, count=len(starts), places=places)
+    return EditProblem(number, "ambiguous", message, count=len(starts), places=places)
 
 
-def _clashes(text: str, changes: Sequence[_Change]) -> list[Problem]:
+def _clashes(text: str, changes: Sequence[_Change]) -> list[EditProblem]:
     return [
-        Problem(
+        EditProblem(
             later.edit,
             "overlap",
             f"edits {earlier.edit} and {later.edit} change the same text; make one edit of them",
-            places=(snippets.place(text, later.start),),
+            places=(snippets.place_at(text, later.start),),
         )
         for earlier, later in pairwise(changes)
         if later.start < earlier.end

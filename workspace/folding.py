@@ -1,4 +1,4 @@
-"""Text as a reader sees it: without the differences that a keyboard or an editor makes."""
+"""Fold a text so that it compares as a reader sees it, without keyboard and editor differences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Objects as they are found: a work with the version that was asked for."""
+"""Read objects: a work with the version that was asked for."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class Object:
     task_ids: tuple[str, ...] = ()
 
 
-def get(scope: Scope, object_id: str, version: int | None = None) -> Object:
+def get_object(scope: Scope, object_id: str, version: int | None = None) -> Object:
     """The object as of `version`; raises NotFoundError, also for a deleted object."""
     check_id(object_id)
-    found = scope.first(joined(scope, version).where(objects.c.id == object_id))
+    found = scope.first(objects_with_version(scope, version).where(objects.c.id == object_id))
     if found is None:
         row_of(scope, object_id)
         raise NotFoundError(f"object {object_id} has no version {version}")
@@ -50,21 +50,23 @@ def get(scope: Scope, object_id: str, version: int | None = None) -> Object:
     return object_of(found, task_ids_of(scope, [object_id]).get(object_id, ()))
 
 
-def made_by(scope: Scope, cause: str) -> Object | None:
+def object_made_by(scope: Scope, cause: str) -> Object | None:
     """What a write of this cause has made: the object as of that version, even when it was deleted since."""
     made = scope.first(scope.select(versions.c.object_id, versions.c.version).where(versions.c.cause == cause))
     if made is None:
         return None
-    found = scope.first(joined(scope, made.version).where(objects.c.id == made.object_id))
+    found = scope.first(objects_with_version(scope, made.version).where(objects.c.id == made.object_id))
     return None if found is None else object_of(found, task_ids_of(scope, [made.object_id]).get(made.object_id, ()))
 
 
-def by_ids(scope: Scope, object_ids: Collection[str]) -> dict[str, Object]:
+def objects_by_ids(scope: Scope, object_ids: Collection[str]) -> dict[str, Object]:
     """The objects of these ids that are there and not deleted."""
     wanted = [object_id for object_id in object_ids if is_id(object_id)]
     if not wanted:
         return {}
-    found = scope.rows(joined(scope, None).where(objects.c.id.in_(wanted), objects.c.deleted_at.is_(None)))
+    found = scope.rows(
+        objects_with_version(scope, None).where(objects.c.id.in_(wanted), objects.c.deleted_at.is_(None))
+    )
     tasks = task_ids_of(scope, [row.id for row in found])
     return {row.id: object_of(row, tasks.get(row.id, ())) for row in found}
 
@@ -88,7 +90,7 @@ def row_of(scope: Scope, object_id: str) -> Row[Any]:
     return row
 
 
-def joined(scope: Scope, version: int | None) -> sa.Select[Any]:
+def objects_with_version(scope: Scope, version: int | None) -> sa.Select[Any]:
     """Objects with one of their versions: the current one, or the numbered one."""
     wanted = objects.c.version if version is None else sa.literal(version)
     return scope.select(

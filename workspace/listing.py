@@ -13,7 +13,7 @@ from sqlalchemy.engine import Row
 from core.database import Scope
 from core.errors import InvalidError, NotFoundError
 from workspace import titles
-from workspace.found import Object, check_id, get, joined, object_of, row_of, task_ids_of
+from workspace.found import Object, check_id, get_object, object_of, objects_with_version, row_of, task_ids_of
 from workspace.tables import object_tasks, objects, versions
 
 PAGE = 50
@@ -21,7 +21,7 @@ PAGE_LIMIT = 200
 
 
 @dataclass(frozen=True)
-class Page:
+class ObjectPage:
     """A part of a list; `next` asks for the part after it, None says that this was the last."""
 
     items: tuple[Object, ...]
@@ -29,7 +29,7 @@ class Page:
 
 
 @dataclass(frozen=True)
-class Version:
+class WorkVersion:
     """One version of an object: whose, on top of which, and made how."""
 
     object_id: str
@@ -44,7 +44,7 @@ class Version:
     recipe: Mapping[str, Any]
 
 
-def listing(
+def list_objects(
     scope: Scope,
     *,
     kind: str | None = None,
@@ -52,11 +52,11 @@ def listing(
     task_id: str | None = None,
     cursor: str | None = None,
     limit: int = PAGE,
-) -> Page:
+) -> ObjectPage:
     """Objects that are not deleted, newest first; `query` is words that the title holds, in any case and order."""
     if not 1 <= limit <= PAGE_LIMIT:
         raise InvalidError(f"a page has 1 to {PAGE_LIMIT} items, not {limit}")
-    statement = joined(scope, None).where(objects.c.deleted_at.is_(None))
+    statement = objects_with_version(scope, None).where(objects.c.deleted_at.is_(None))
     if kind is not None:
         statement = statement.where(objects.c.kind == kind)
     for word in titles.one_line(query or "")[:200].split():
@@ -70,17 +70,17 @@ def listing(
     rows = scope.rows(newest_first)
     tasks = task_ids_of(scope, [row.id for row in rows[:limit]])
     items = tuple(object_of(row, tasks.get(row.id, ())) for row in rows[:limit])
-    return Page(items, items[-1].id if len(rows) > limit else None)
+    return ObjectPage(items, items[-1].id if len(rows) > limit else None)
 
 
-def history(scope: Scope, object_id: str) -> list[Version]:
+def list_versions(scope: Scope, object_id: str) -> list[WorkVersion]:
     """Every version, newest first; raises NotFoundError, also for a deleted object."""
-    get(scope, object_id)
+    get_object(scope, object_id)
     newest_first = scope.select(versions).where(versions.c.object_id == object_id).order_by(versions.c.version.desc())
     return [_version(row) for row in scope.rows(newest_first)]
 
 
-def holding(scope: Scope, sha256: str) -> Version:
+def version_holding(scope: Scope, sha256: str) -> WorkVersion:
     """A version in this workspace that has these bytes; raises NotFoundError, so that a hash alone opens nothing."""
     check_id(sha256)
     row = scope.first(
@@ -111,8 +111,8 @@ def _after(scope: Scope, cursor: str) -> sa.ColumnElement[bool]:
     )
 
 
-def _version(row: Row[Any]) -> Version:
-    return Version(
+def _version(row: Row[Any]) -> WorkVersion:
+    return WorkVersion(
         object_id=row.object_id,
         version=row.version,
         base_version=row.base_version,

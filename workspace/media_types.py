@@ -1,4 +1,4 @@
-"""What kind of thing some bytes are, judged by the bytes."""
+"""Detect the media type of some bytes by the bytes themselves."""
 
 from __future__ import annotations
 

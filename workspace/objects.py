@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from workspace.found import Object, by_ids, get, made_by
-from workspace.listing import Page, Version, history, holding, listing
-from workspace.sight import Unseen, check_current, link, of_task, seen, seen_version, unseen
-from workspace.writes import KINDS, add_version, create, delete, restore
+from workspace.found import Object, get_object, object_made_by, objects_by_ids
+from workspace.listing import ObjectPage, WorkVersion, list_objects, list_versions, version_holding
+from workspace.sight import Unseen, check_current, link_object, list_unseen, mark_seen, objects_of_task, seen_version
+from workspace.writes import KINDS, add_version, create_object, delete_object, restore_version
 
 __all__ = [
     "KINDS",
     "Object",
-    "Page",
+    "ObjectPage",
     "Unseen",
-    "Version",
+    "WorkVersion",
     "add_version",
-    "by_ids",
     "check_current",
-    "create",
-    "delete",
-    "get",
-    "history",
-    "holding",
-    "link",
-    "listing",
-    "made_by",
-    "of_task",
-    "restore",
-    "seen",
+    "create_object",
+    "delete_object",
+    "get_object",
+    "link_object",
+    "list_objects",
+    "list_unseen",
+    "list_versions",
+    "mark_seen",
+    "object_made_by",
+    "objects_by_ids",
+    "objects_of_task",
+    "restore_version",
     "seen_version",
-    "unseen",
+    "version_holding",
 ]

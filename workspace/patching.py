@@ -1,4 +1,4 @@
-"""Puts new text in the place of text that was found alike, and keeps the author's hand in what does not change."""
+"""Replace text that was found alike, and keep the author's spelling in what does not change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tools that look at the shared workspace."""
+"""Tools that read the shared workspace, long texts a page at a time."""
 
 from __future__ import annotations
 
@@ -6,13 +6,39 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from core.errors import InvalidError
 from core.tools import CallContext, Effect, ToolResult
 from workspace import collections, documents, objects
 from workspace.assets import Assets
+from workspace.folding import is_between_characters
 from workspace.media_types import is_text
 from workspace.objects import Object
-from workspace.pages import page_of
-from workspace.state import shown
+from workspace.state import object_facts
+
+# With quotes and line ends escaped a page still fits into the history as one result.
+PAGE = 10_000
+
+
+def page_of(text: str, page: int, size: int = PAGE) -> tuple[str, int]:
+    """The page (from 1) and how many there are; the pages joined are the text. Raises InvalidError past the last."""
+    starts = [0]
+    while len(text) - starts[-1] > size:
+        starts.append(_break(text, starts[-1], size))
+    if not 1 <= page <= len(starts):
+        raise InvalidError(f"there is no page {page}; the last is {len(starts)}")
+    end = starts[page] if page < len(starts) else len(text)
+    return text[starts[page - 1] : end], len(starts)
+
+
+def _break(text: str, start: int, size: int) -> int:
+    """After a line end in the last quarter of the page, else where no character is cut in two."""
+    line_end = text.rfind("\n", start + size - size // 4, start + size)
+    if line_end >= 0:
+        return line_end + 1
+    end = start + size
+    while end > start + size // 2 and not is_between_characters(text, end):
+        end -= 1
+    return end
 
 
 class ReadObjectArguments(BaseModel):
@@ -40,19 +66,19 @@ class ReadObject:
 
     def run(self, call: CallContext, arguments: ReadObjectArguments) -> ToolResult:
         with call.reading() as scope:
-            work = objects.get(scope, arguments.object_id, arguments.version)
+            work = objects.get_object(scope, arguments.object_id, arguments.version)
         content = self._content(call, work, arguments.page)
         if call.task_id is not None:
             with call.transaction() as scope:
-                objects.seen(scope, work.id, call.task_id, work.version)
-        facts = {**shown(work), "current_version": work.current_version, "size": work.size}
+                objects.mark_seen(scope, work.id, call.task_id, work.version)
+        facts = {**object_facts(work), "current_version": work.current_version, "size": work.size}
         return ToolResult({"object": facts, **content})
 
     def _content(self, call: CallContext, work: Object, page: int) -> dict[str, Any]:
         if work.kind == "collection":
             items = collections.items_of(self._assets, work)
             with call.reading() as scope:
-                found = objects.by_ids(scope, [item.object_id for item in items])
+                found = objects.objects_by_ids(scope, [item.object_id for item in items])
             return {
                 "items": [
                     {
@@ -65,7 +91,7 @@ class ReadObject:
                 ]
             }
         if work.kind == "document" and is_text(work.media_type):
-            text, pages = page_of(documents.read(self._assets, work), page)
+            text, pages = page_of(documents.read_document(self._assets, work), page)
             return {"page": page, "pages": pages, "content": text}
         return {"made_with": dict(work.recipe)}
 
@@ -92,5 +118,5 @@ class ListObjects:
 
     def run(self, call: CallContext, arguments: ListObjectsArguments) -> ToolResult:
         with call.reading() as scope:
-            page = objects.listing(scope, kind=arguments.kind, query=arguments.query, cursor=arguments.cursor)
-        return ToolResult({"objects": [shown(work) for work in page.items], "next": page.next})
+            page = objects.list_objects(scope, kind=arguments.kind, query=arguments.query, cursor=arguments.cursor)
+        return ToolResult({"objects": [object_facts(work) for work in page.items], "next": page.next})

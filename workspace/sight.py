@@ -1,4 +1,4 @@
-"""Who knows what: the versions that each task has seen of the objects it works with."""
+"""Record which versions each task has seen of the objects it works with."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import sqlalchemy as sa
 from core import statements
 from core.database import Scope
 from core.errors import ConflictError
-from workspace.found import Object, by_ids, get
+from workspace.found import Object, get_object, objects_by_ids
 from workspace.tables import object_tasks, objects
 
 
-def link(scope: Scope, object_id: str, task_id: str) -> None:
+def link_object(scope: Scope, object_id: str, task_id: str) -> None:
     """Hand the object to the task as it stands now; what the task has seen of it before stays as it was."""
-    seen(scope, object_id, task_id, get(scope, object_id).version, raise_it=False)
+    mark_seen(scope, object_id, task_id, get_object(scope, object_id).version, raise_it=False)
 
 
-def seen(scope: Scope, object_id: str, task_id: str, version: int, *, raise_it: bool = True) -> None:
+def mark_seen(scope: Scope, object_id: str, task_id: str, version: int, *, raise_it: bool = True) -> None:
     """Note that the task knows this version; an older one than it knew changes nothing."""
     if scope.insert_new(object_tasks, object_id=object_id, task_id=task_id, seen_version=version):
         scope.changed("object", object_id)
@@ -68,16 +68,16 @@ _UNSEEN = (
 _LINKED = statements.select(object_tasks.c.object_id).where(object_tasks.c.task_id == sa.bindparam("task"))
 
 
-def unseen(scope: Scope, task_id: str) -> list[Unseen]:
+def list_unseen(scope: Scope, task_id: str) -> list[Unseen]:
     """What the task should be told of: objects it knew in an older version, in the order they last changed."""
     rows = scope.rows(_UNSEEN, task=task_id)
     return [Unseen(row.id, row.title, row.seen_version, row.version) for row in rows]
 
 
-def of_task(scope: Scope, task_id: str) -> list[Object]:
+def objects_of_task(scope: Scope, task_id: str) -> list[Object]:
     """The task's objects that are not deleted, in the order they were begun: ids sort by that time."""
     linked = scope.rows(_LINKED, task=task_id)
-    found = by_ids(scope, [row.object_id for row in linked])
+    found = objects_by_ids(scope, [row.object_id for row in linked])
     return sorted(found.values(), key=lambda work: work.id)
 
 
@@ -86,7 +86,7 @@ def check_current(scope: Scope, object_id: str, task_id: str | None) -> Object:
 
     Raises ConflictError with `current_version` when it moved since the task saw it; NotFoundError.
     """
-    work = get(scope, object_id)
+    work = get_object(scope, object_id)
     known = 0 if task_id is None else seen_version(scope, object_id, task_id)
     if 0 < known < work.version:
         raise ConflictError(

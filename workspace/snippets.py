@@ -1,4 +1,4 @@
-"""Where a snippet stands in a text, and what stands nearest to it when it does not."""
+"""Find a snippet in a text, and the nearest places when it is not there."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OVERLAPS_LOOKED_AT = 1_000
 
 
 @dataclass(frozen=True)
-class Place:
+class SnippetPlace:
     """A place in a text, counted from 1, with the line that stands there, cut to 160 characters."""
 
     line: int
@@ -23,7 +23,7 @@ class Place:
     text: str
 
 
-def exact(text: str, snippet: str) -> list[tuple[int, int]]:
+def exact_places(text: str, snippet: str) -> list[tuple[int, int]]:
     """Every place, the first overlapping ones included, where the snippet stands as whole characters."""
     spans = []
     at = text.find(snippet)
@@ -35,7 +35,7 @@ def exact(text: str, snippet: str) -> list[tuple[int, int]]:
     return spans
 
 
-def alike(text: Folded, snippet: str) -> list[tuple[int, int]]:
+def alike_places(text: Folded, snippet: str) -> list[tuple[int, int]]:
     """The same in folded text, as spans of folded characters."""
     wanted = fold(snippet).text
     spans: list[tuple[int, int]] = []
@@ -50,7 +50,7 @@ def alike(text: Folded, snippet: str) -> list[tuple[int, int]]:
     return spans
 
 
-def apart(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def places_apart(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """The spans, from the first on, that do not overlap the one before."""
     kept: list[tuple[int, int]] = []
     for span in spans:
@@ -59,16 +59,16 @@ def apart(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return kept
 
 
-def place(text: str, position: int) -> Place:
+def place_at(text: str, position: int) -> SnippetPlace:
     line_start = text.rfind("\n", 0, position) + 1
     line_end = text.find("\n", position)
     line = text[line_start : len(text) if line_end < 0 else line_end]
     column = position - line_start
     cut = max(0, min(column - _EXCERPT // 2, len(line) - _EXCERPT))
-    return Place(text.count("\n", 0, position) + 1, column + 1, line[cut : cut + _EXCERPT].strip())
+    return SnippetPlace(text.count("\n", 0, position) + 1, column + 1, line[cut : cut + _EXCERPT].strip())
 
 
-def nearest(text: str, snippet: str) -> list[Place]:
+def nearest_places(text: str, snippet: str) -> list[SnippetPlace]:
     """The lines that are most like the snippet's first telling line, best first; none when nothing is like it."""
     wanted = next((line.strip() for line in snippet.splitlines() if len(line.strip()) > 3), snippet.strip())
     wanted = wanted[: _EXCERPT * 2]
@@ -82,7 +82,7 @@ def nearest(text: str, snippet: str) -> list[Place]:
         excerpt = line[start : start + _EXCERPT * 2]
         score = difflib.SequenceMatcher(None, wanted.lower(), excerpt.lower(), autojunk=False).ratio()
         if score > 0.4:
-            scored.append((-score, number, Place(number, start + 1, excerpt[:_EXCERPT].strip())))
+            scored.append((-score, number, SnippetPlace(number, start + 1, excerpt[:_EXCERPT].strip())))
     return [found for _, _, found in sorted(scored, key=lambda entry: entry[:2])[:_NEAREST]]
 
 

@@ -1,4 +1,4 @@
-"""What a model is shown of the shared workspace at every step."""
+"""The part of the shared workspace that a model is shown at every step."""
 
 from __future__ import annotations
 
@@ -16,12 +16,16 @@ SHOWN = 50
 def objects_state(scope: Scope, task_id: str | None) -> Mapping[str, Any]:
     """`objects`: the task's own, or the workspace's newest for Main; `changes`: what moved since the task saw it."""
     if task_id is None:
-        return {"objects": [shown(work) for work in objects.listing(scope, limit=SHOWN).items], "changes": []}
-    moved = objects.unseen(scope, task_id)
+        return {
+            "objects": [object_facts(work) for work in objects.list_objects(scope, limit=SHOWN).items],
+            "changes": [],
+        }
+    moved = objects.list_unseen(scope, task_id)
     changed = {change.object_id for change in moved}
     return {
         "objects": [
-            {**shown(work), "changed": work.id in changed} for work in objects.of_task(scope, task_id)[-SHOWN:]
+            {**object_facts(work), "changed": work.id in changed}
+            for work in objects.objects_of_task(scope, task_id)[-SHOWN:]
         ],
         "changes": [
             {"object_id": change.object_id, "from": change.seen_version, "to": change.version} for change in moved
@@ -32,7 +36,7 @@ def objects_state(scope: Scope, task_id: str | None) -> Mapping[str, Any]:
 def is_object(scope: Scope, thing_id: str) -> bool:
     """Whether a checklist step may name it as evidence."""
     try:
-        objects.get(scope, thing_id)
+        objects.get_object(scope, thing_id)
     except NotFoundError:
         return False
     return True
@@ -40,13 +44,13 @@ def is_object(scope: Scope, thing_id: str) -> bool:
 
 def versions_of_call(scope: Scope, call_id: str) -> list[dict[str, Any]]:
     """What a call has written, deleted since or not."""
-    work = objects.made_by(scope, call_id)
+    work = objects.object_made_by(scope, call_id)
     return [] if work is None else [{"kind": "object", "id": work.id, "version": work.version, "title": work.title}]
 
 
 def version_of(scope: Scope, object_id: str) -> int | None:
     """The version at which an object stands; None when it is gone."""
-    found = objects.by_ids(scope, [object_id]).get(object_id)
+    found = objects.objects_by_ids(scope, [object_id]).get(object_id)
     return None if found is None else found.version
 
 
@@ -54,13 +58,13 @@ def object_input(scope: Scope, ref_id: str) -> dict[str, Any]:
     """An object that was handed to a task as an input; `ref_id` is its id, or `id:version`."""
     object_id, _, version = ref_id.partition(":")
     try:
-        work = objects.get(scope, object_id, int(version) if version else None)
+        work = objects.get_object(scope, object_id, int(version) if version else None)
     except NotFoundError:
         return {"kind": "object", "object_id": object_id, "deleted": True}
     return {"kind": "object", "object_id": work.id, "version": work.version, "title": work.title}
 
 
-def shown(work: Object) -> dict[str, Any]:
+def object_facts(work: Object) -> dict[str, Any]:
     """An object in the few words that a model needs."""
     return {
         "id": work.id,

@@ -1,4 +1,4 @@
-"""What a collection and a flow hold: JSON, which programs read."""
+"""Check the JSON that a collection or a flow holds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def is_structured(kind: str) -> bool:
     return kind in _KINDS
 
 
-def check(kind: str, content: str) -> None:
+def check_structured(kind: str, content: str) -> None:
     """Raise InvalidError that names what is wrong, unless an object of this kind may hold this content."""
     if not is_structured(kind):
         return

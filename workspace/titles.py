@@ -12,7 +12,7 @@ LIMIT = 300
 _TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 
-def clean(title: str) -> str:
+def clean_title(title: str) -> str:
     """The title on one line without control and direction marks; InvalidError when empty or over 300 characters."""
     line = one_line(title)
     if not line:
@@ -22,7 +22,7 @@ def clean(title: str) -> str:
     return line
 
 
-def fitting(title: str, otherwise: str) -> str:
+def fit_title(title: str, otherwise: str) -> str:
     """A title at any price, for what is already made and paid: cut to size, or `otherwise` when nothing is left."""
     return one_line(title)[:LIMIT].strip() or otherwise
 

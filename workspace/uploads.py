@@ -1,4 +1,4 @@
-"""Files that people bring: stored by what their bytes are, whatever they are called."""
+"""Store files that people upload, typed by their bytes and not by their name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workspace.media_types import kind_of
 from workspace.objects import Object
 
 
-def upload(
+def upload_object(
     access: Access,
     assets: Assets,
     data: bytes | IO[bytes] | Iterable[bytes],
@@ -33,7 +33,7 @@ def upload(
     if kind is not None and kind != found:
         raise InvalidError(f"the file is {asset.media_type}, of kind {found}, not {kind}")
     with access.transaction() as scope:
-        return objects.create(
+        return objects.create_object(
             scope,
             kind=found,
             title=title,
@@ -45,7 +45,7 @@ def upload(
         )
 
 
-def replace(
+def replace_object(
     access: Access,
     assets: Assets,
     object_id: str,
@@ -61,9 +61,9 @@ def replace(
     Raises ConflictError with `current_version` when the object has moved, InvalidError as `upload`.
     """
     with access.reading() as scope:
-        if before := objects.made_by(scope, cause):
+        if before := objects.object_made_by(scope, cause):
             return before
-        work = objects.get(scope, object_id)
+        work = objects.get_object(scope, object_id)
     asset = assets.put(data, declared=declared or work.media_type)
     if kind_of(asset.media_type) != work.kind:
         raise InvalidError(f"the file is {asset.media_type}, but {work.title!r} is of kind {work.kind}")

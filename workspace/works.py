@@ -1,4 +1,4 @@
-"""Works that were made elsewhere and come home as files."""
+"""Store works that were generated elsewhere, as objects or new versions."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from core.database import Scope
 from core.errors import ConflictError, NotFoundError
 from workspace import titles
 from workspace.assets import Asset
-from workspace.found import Object, by_ids, get, made_by
-from workspace.sight import seen
-from workspace.writes import add_version, create
+from workspace.found import Object, get_object, object_made_by, objects_by_ids
+from workspace.sight import mark_seen
+from workspace.writes import add_version, create_object
 
 
 def file_output(
@@ -32,10 +32,10 @@ def file_output(
     stale and says in its recipe what it was made for: it replaces nothing. So is one whose recipe names `inputs` that
     have moved past the versions it was made from. The task has seen what is answered.
     """
-    if before := made_by(scope, cause):
+    if before := object_made_by(scope, cause):
         return before
     facts: dict[str, Any] = {
-        "title": titles.fitting(title, otherwise=kind),
+        "title": titles.fit_title(title, otherwise=kind),
         "media_type": asset.media_type,
         "size": asset.size,
         "sha256": asset.sha256,
@@ -50,17 +50,17 @@ def file_output(
         if object_id is not None:
             recipe = {**recipe, "made_for": {"object_id": object_id, "version": base_version}}
         stale = overtaken or object_id is not None
-        work = create(scope, kind=kind, recipe=recipe, stale=stale, object_id=_id_for(cause), **facts)
+        work = create_object(scope, kind=kind, recipe=recipe, stale=stale, object_id=_id_for(cause), **facts)
     if task_id is None:
         return work
-    seen(scope, work.id, task_id, work.version)
-    return get(scope, work.id, work.version)
+    mark_seen(scope, work.id, task_id, work.version)
+    return get_object(scope, work.id, work.version)
 
 
 def _overtaken(scope: Scope, recipe: Mapping[str, Any]) -> bool:
     """Whether a work that this was made from has another version by now, or is gone."""
     inputs = recipe.get("inputs", ())
-    now = by_ids(scope, [str(one["object_id"]) for one in inputs]) if inputs else {}
+    now = objects_by_ids(scope, [str(one["object_id"]) for one in inputs]) if inputs else {}
     return any(one["object_id"] not in now or now[one["object_id"]].version != one["version"] for one in inputs)
 
 
@@ -70,7 +70,7 @@ def _id_for(cause: str) -> str:
 
 
 def _on_top(scope: Scope, object_id: str, kind: str, base_version: int, facts: Mapping[str, Any]) -> Object | None:
-    before = by_ids(scope, [object_id]).get(object_id)
+    before = objects_by_ids(scope, [object_id]).get(object_id)
     if before is None or before.kind != kind:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Writes of objects: once for each cause, and only on top of the version the writer knew."""
+"""Write objects: once for each cause, and only on top of the version the writer knew."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 from core.database import Scope
 from core.errors import ConflictError, InvalidError
 from workspace import titles
-from workspace.found import Object, check_id, get, made_by, row_of
-from workspace.sight import seen, seen_version
+from workspace.found import Object, check_id, get_object, object_made_by, row_of
+from workspace.sight import mark_seen, seen_version
 from workspace.tables import objects, versions
 
 KINDS = ("document", "image", "video", "audio", "model3d", "collection", "flow")
 
 
-def create(
+def create_object(
     scope: Scope,
     *,
     kind: str,
@@ -33,9 +33,9 @@ def create(
     """Make an object of stored bytes, once for its `cause`; `task_id` is linked to it and has seen it."""
     if kind not in KINDS:
         raise InvalidError(f"{kind!r} is no kind of object; choose one of {', '.join(KINDS)}")
-    title = titles.clean(title)
+    title = titles.clean_title(title)
     object_id = object_id or scope.ids.new("object")
-    if made_by(scope, cause) or not scope.insert_new(
+    if object_made_by(scope, cause) or not scope.insert_new(
         objects,
         id=object_id,
         kind=kind,
@@ -62,9 +62,9 @@ def create(
         recipe=recipe,
     )
     if task_id is not None:
-        seen(scope, object_id, task_id, 1)
+        mark_seen(scope, object_id, task_id, 1)
     scope.changed("object", object_id)
-    return get(scope, object_id)
+    return get_object(scope, object_id)
 
 
 def add_version(
@@ -87,16 +87,16 @@ def add_version(
     `current_version` when somebody was first, NotFoundError for an object that is not there or deleted.
     """
     check_id(object_id)
-    if before := made_by(scope, cause):
+    if before := object_made_by(scope, cause):
         return before
     values: dict[str, Any] = {"version": base_version + 1, "stale": False, "updated_at": scope.now}
     if title is not None:
-        values["title"] = titles.clean(title)
+        values["title"] = titles.clean_title(title)
     on_top = scope.update(objects).where(
         objects.c.id == object_id, objects.c.version == base_version, objects.c.deleted_at.is_(None)
     )
     if scope.change(on_top.values(**values)) != 1:
-        return made_by(scope, cause) or _refuse(scope, object_id, base_version)
+        return object_made_by(scope, cause) or _refuse(scope, object_id, base_version)
     _insert_version(
         scope,
         object_id,
@@ -105,19 +105,19 @@ def add_version(
         media_type=media_type,
         size=size,
         sha256=sha256,
-        title=values.get("title") or get(scope, object_id, base_version).title,
+        title=values.get("title") or get_object(scope, object_id, base_version).title,
         created_by=created_by,
         cause=cause,
         recipe=recipe,
     )
     if task_id is not None:
         knew = seen_version(scope, object_id, task_id) >= base_version
-        seen(scope, object_id, task_id, base_version + 1 if knew else 0)
+        mark_seen(scope, object_id, task_id, base_version + 1 if knew else 0)
     scope.changed("object", object_id)
-    return get(scope, object_id)
+    return get_object(scope, object_id)
 
 
-def restore(
+def restore_version(
     scope: Scope,
     object_id: str,
     *,
@@ -128,9 +128,9 @@ def restore(
     task_id: str | None = None,
 ) -> Object:
     """Put an earlier version's bytes on top of `base_version`, once for its `cause`; raises as `add_version`."""
-    if before := made_by(scope, cause):
+    if before := object_made_by(scope, cause):
         return before
-    old = get(scope, object_id, version)
+    old = get_object(scope, object_id, version)
     return add_version(
         scope,
         object_id,
@@ -145,7 +145,7 @@ def restore(
     )
 
 
-def delete(scope: Scope, object_id: str, *, version: int) -> bool:
+def delete_object(scope: Scope, object_id: str, *, version: int) -> bool:
     """Put an object out of sight if `version` is still its current one; tells whether it is out of sight now."""
     row = row_of(scope, object_id)
     if row.deleted_at is not None:
@@ -160,7 +160,7 @@ def delete(scope: Scope, object_id: str, *, version: int) -> bool:
 
 
 def _refuse(scope: Scope, object_id: str, base_version: int) -> Object:
-    current = get(scope, object_id)
+    current = get_object(scope, object_id)
     raise ConflictError(
         f"{current.title!r} is at version {current.version}, not {base_version}; "
         f"read version {current.version} and write on top of it",
@@ -169,7 +169,7 @@ def _refuse(scope: Scope, object_id: str, base_version: int) -> Object:
 
 
 def _made_before(scope: Scope, cause: str) -> Object:
-    made = made_by(scope, cause)
+    made = object_made_by(scope, cause)
     if made is None:
         raise ConflictError(f"{cause!r} has made something else already")
     return made

@@ -8,8 +8,8 @@ from core.errors import InvalidError
 from core.tools import CallContext, Effect, ToolResult
 from workspace import collections, documents, objects, structured
 from workspace.assets import Assets
-from workspace.edits import Edit
-from workspace.state import shown
+from workspace.edits import TextEdit
+from workspace.state import object_facts
 
 _ID = 64
 
@@ -44,7 +44,7 @@ class WriteDocument:
 
     def run(self, call: CallContext, arguments: WriteDocumentArguments) -> ToolResult:
         if arguments.object_id is None:
-            work = documents.write(
+            work = documents.write_document(
                 call,
                 self._assets,
                 title=arguments.title,
@@ -53,10 +53,10 @@ class WriteDocument:
                 cause=call.call_id,
                 task_id=call.task_id,
             )
-            return ToolResult({"object": shown(work)})
+            return ToolResult({"object": object_facts(work)})
         if arguments.base_version is None:
             raise InvalidError("name `base_version`, the version of the document that you read")
-        work = documents.rewrite(
+        work = documents.rewrite_document(
             call,
             self._assets,
             arguments.object_id,
@@ -68,7 +68,7 @@ class WriteDocument:
             task_id=call.task_id,
         )
         changed = work.version != arguments.base_version
-        return ToolResult({"object": shown(work), "base_version": arguments.base_version, "changed": changed})
+        return ToolResult({"object": object_facts(work), "base_version": arguments.base_version, "changed": changed})
 
 
 class EditArguments(BaseModel):
@@ -101,19 +101,19 @@ class EditDocument:
         self._assets = assets
 
     def run(self, call: CallContext, arguments: EditDocumentArguments) -> ToolResult:
-        edited = documents.edit(
+        edited = documents.edit_document(
             call,
             self._assets,
             arguments.object_id,
-            [Edit(part.find, part.replace, part.all) for part in arguments.edits],
+            [TextEdit(part.find, part.replace, part.all) for part in arguments.edits],
             created_by=_author(call),
             cause=call.call_id,
             task_id=call.task_id,
         )
         if not edited.counts:
-            return ToolResult({"object": shown(edited.object), "changed": False, "notes": list(edited.notes)})
+            return ToolResult({"object": object_facts(edited.object), "changed": False, "notes": list(edited.notes)})
         told = {
-            "object": shown(edited.object),
+            "object": object_facts(edited.object),
             "base_version": edited.object.version - 1,
             "changed": True,
             "places_changed": list(edited.counts),
@@ -145,7 +145,7 @@ class Collect:
         self._assets = assets
 
     def run(self, call: CallContext, arguments: CollectArguments) -> ToolResult:
-        work = collections.collect(
+        work = collections.store_collection(
             call,
             self._assets,
             title=arguments.title,
@@ -154,7 +154,7 @@ class Collect:
             cause=call.call_id,
             task_id=call.task_id,
         )
-        return ToolResult({"object": shown(work)})
+        return ToolResult({"object": object_facts(work)})
 
 
 class RestoreVersionArguments(BaseModel):
@@ -175,10 +175,10 @@ class RestoreVersion:
 
     def run(self, call: CallContext, arguments: RestoreVersionArguments) -> ToolResult:
         with call.transaction() as scope:
-            work = objects.made_by(scope, call.call_id)
+            work = objects.object_made_by(scope, call.call_id)
             if work is None:
                 base = objects.check_current(scope, arguments.object_id, call.task_id)
-                work = objects.restore(
+                work = objects.restore_version(
                     scope,
                     arguments.object_id,
                     version=arguments.version,
@@ -187,4 +187,4 @@ class RestoreVersion:
                     cause=call.call_id,
                     task_id=call.task_id,
                 )
-        return ToolResult({"object": shown(work), "restored_from": arguments.version})
+        return ToolResult({"object": object_facts(work), "restored_from": arguments.version})

@@ -8,8 +8,8 @@ import click
 
 from app.serving.ask import Ask
 from core.settings import Settings
-from engine.config import EngineConfig
 from engine.process import serve
+from engine.settings import EngineConfig
 
 
 def run(ask: Ask) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.serving.ask import Ask
 from app.serving.gunicorn_server import run_wsgi
-from app.standins.model import serve
+from standins.model import serve
 
 
 def run(ask: Ask) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from app.serving.ask import Ask
 from app.serving.gunicorn_server import run_wsgi
-from app.standins.studio.config import StudioConfig
-from app.standins.studio.server import create_app
+from standins.studio.config import StudioConfig
+from standins.studio.server import create_app
 
 
 def run(ask: Ask) -> None:

@@ -1,15 +1,14 @@
-"""Starting runs through the API."""
+"""Start runs through the API: invoke a function, run an earlier run again."""
 
 from typing import Any
 
 from aiohttp import web
 
-from engine.api.state import reply, state_of
-from engine.clock import rfc3339
+from engine.api.state import json_reply, state_of
+from engine.formats.clock import rfc3339
+from engine.formats.json_text import loads
 from engine.function import Function
-from engine.json_text import loads
-from engine.runs.manual import invoke
-from engine.runs.rerun import GONE, SKIPPED, UNKNOWN, NoRerun, rerun
+from engine.runs.start import GONE, SKIPPED, UNKNOWN, RerunRefusal, invoke_function, rerun_run
 
 _REFUSALS = {UNKNOWN: 404, GONE: 501, SKIPPED: 409}
 
@@ -17,7 +16,7 @@ _REFUSALS = {UNKNOWN: 404, GONE: 501, SKIPPED: 409}
 async def post_invoke(request: web.Request) -> web.Response:
     """`/v2/apps/{app}/functions/{function}/invoke` with `{data}`: `{"data": {"runId": …}}`."""
     app, name = request.match_info["app"], request.match_info["function"]
-    functions = state_of(request).core.writer.registry.of_app(app)
+    functions = state_of(request).dispatcher.writer.registry.of_app(app)
     function = next((f for f in functions if f.public_id == name), None)
     if function is None:
         return _errors(404, "not_found", "Function not found")
@@ -31,20 +30,20 @@ async def post_invoke(request: web.Request) -> web.Response:
 
 async def post_bare_invoke(request: web.Request) -> web.Response:
     """`/invoke/{slug}` with `{data}`: `{id, status}`, the id being the event's."""
-    function = state_of(request).core.writer.registry.by_slug.get(request.match_info["slug"])
+    function = state_of(request).dispatcher.writer.registry.by_slug.get(request.match_info["slug"])
     if function is None:
-        return reply({"error": "function not found", "status": 404}, 404)
+        return json_reply({"error": "function not found", "status": 404}, 404)
     started = await _invoke(request, function)
     if started is None:
-        return reply({"error": "the body must be an object whose data is an object", "status": 400}, 400)
-    return reply({"id": started[0], "status": 200})
+        return json_reply({"error": "the body must be an object whose data is an object", "status": 400}, 400)
+    return json_reply({"id": started[0], "status": 200})
 
 
 async def post_rerun(request: web.Request) -> web.Response:
     """`/v2/runs/{run_id}/rerun`: a new run of the same function with the same events."""
     run_id = request.match_info["run_id"]
-    started = await state_of(request).core.writer.submit(lambda tx: rerun(tx, run_id))
-    if isinstance(started, NoRerun):
+    started = await state_of(request).dispatcher.writer.submit(lambda tx: rerun_run(tx, run_id))
+    if isinstance(started, RerunRefusal):
         return _errors(_REFUSALS[started.code], started.code, f"the run cannot be run again: {started.reason}")
     return _run_started(request, started)
 
@@ -58,13 +57,13 @@ async def _invoke(request: web.Request, function: Function) -> tuple[str, str | 
     if not isinstance(data, dict):
         return None
     given: dict[str, Any] = data
-    return await state_of(request).core.writer.submit(lambda tx: invoke(tx, function, given))
+    return await state_of(request).dispatcher.writer.submit(lambda tx: invoke_function(tx, function, given))
 
 
 def _run_started(request: web.Request, run_id: str) -> web.Response:
-    now = rfc3339(state_of(request).core.clock.now_ms())
-    return reply({"data": {"runId": run_id}, "metadata": {"fetchedAt": now}})
+    now = rfc3339(state_of(request).dispatcher.clock.now_ms())
+    return json_reply({"data": {"runId": run_id}, "metadata": {"fetchedAt": now}})
 
 
 def _errors(status: int, code: str, message: str) -> web.Response:
-    return reply({"errors": [{"code": code, "message": message}]}, status)
+    return json_reply({"errors": [{"code": code, "message": message}]}, status)

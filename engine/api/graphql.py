@@ -12,9 +12,9 @@ from typing import Any
 from aiohttp import web
 from sqlalchemy import Connection
 
-from engine.api.state import reply, state_of
-from engine.history.runs import RunQuery, find_run, list_runs, run_steps
-from engine.json_text import dumps, loads
+from engine.api.state import json_reply, state_of
+from engine.formats.json_text import dumps, loads
+from engine.history.runs import RunQuery, find_run, list_run_steps, list_runs
 
 _NAME = re.compile(r"\w+")
 
@@ -25,13 +25,13 @@ async def post_graphql(request: web.Request) -> web.Response:
         asked = loads(await request.read())
         query, variables = str(asked["query"]), dict(asked.get("variables") or {})
     except (ValueError, KeyError, TypeError):
-        return reply({"errors": [{"message": "the body must be a GraphQL request"}]}, 400)
+        return json_reply({"errors": [{"message": "the body must be a GraphQL request"}]}, 400)
     fields = set(_NAME.findall(query.partition("{")[2])) & _FIELDS.keys()
     if not fields:
-        return reply({"errors": [{"message": "this engine answers a few questions only"}]})
+        return json_reply({"errors": [{"message": "this engine answers a few questions only"}]})
     value = next((str(found) for found in variables.values()), "")
     data = await state_of(request).read(lambda connection: {name: _FIELDS[name](connection, value) for name in fields})
-    return reply({"data": data})
+    return json_reply({"data": data})
 
 
 def _run(connection: Connection, run_id: str) -> dict[str, Any] | None:
@@ -40,7 +40,7 @@ def _run(connection: Connection, run_id: str) -> dict[str, Any] | None:
         return None
     spans = [
         {"name": step.name, "outputID": _output_id(run_id, step.step_id) if step.memo is not None else None}
-        for step in run_steps(connection, run_id)
+        for step in list_run_steps(connection, run_id)
     ]
     return {"id": run_id, "output": run.output, "status": run.status, "trace": {"childrenSpans": spans}}
 
@@ -57,7 +57,7 @@ def _event(connection: Connection, event_id: str) -> dict[str, Any]:
 
 def _output(connection: Connection, output_id: str) -> dict[str, Any] | None:
     run_id, step_id = json.loads(base64.urlsafe_b64decode(output_id))
-    memo = next((step.memo for step in run_steps(connection, run_id) if step.step_id == step_id), None)
+    memo = next((step.memo for step in list_run_steps(connection, run_id) if step.step_id == step_id), None)
     if memo is None:
         return None
     value = loads(memo)

@@ -1,4 +1,4 @@
-"""What every handler works with."""
+"""State that every handler works with, and the JSON reply."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -8,15 +8,15 @@ from typing import Any, TypeVar
 from aiohttp import web
 from sqlalchemy import Connection
 
-from engine.core import Core
-from engine.json_text import dumps
+from engine.dispatcher import Dispatcher
+from engine.formats.json_text import dumps
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class ApiState:
-    core: Core
+    dispatcher: Dispatcher
     signing_keys: tuple[str, ...]
     event_keys: tuple[str, ...]
 
@@ -25,7 +25,7 @@ class ApiState:
         return "cloud" if self.signing_keys else "dev"
 
     async def read(self, query: Callable[[Connection], T]) -> T:
-        return await asyncio.to_thread(self.core.database.read, query)
+        return await asyncio.to_thread(self.dispatcher.database.read, query)
 
 
 STATE = web.AppKey("state", ApiState)
@@ -35,5 +35,5 @@ def state_of(request: web.Request) -> ApiState:
     return request.app[STATE]
 
 
-def reply(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
+def json_reply(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
     return web.Response(body=dumps(value).encode(), status=status, content_type="application/json", headers=headers)

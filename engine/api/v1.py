@@ -6,16 +6,15 @@ from typing import Any
 from aiohttp import web
 from sqlalchemy import Connection, select
 
-from engine.api.state import reply, state_of
-from engine.clock import rfc3339, to_ms
+from engine.api.state import json_reply, state_of
+from engine.formats.clock import rfc3339, to_ms
+from engine.formats.json_text import loads
 from engine.history.runs import RunQuery, find_event, find_run, list_runs
-from engine.json_text import loads
-from engine.registry import Registry
 from engine.rows import Row
-from engine.runs.finish import cancel
-from engine.runs.state import lock_run
-from engine.tables import events
-from engine.transaction import Transaction
+from engine.runs.lifecycle import cancel_run, lock_run
+from engine.storage.registry import Registry
+from engine.storage.tables import events
+from engine.storage.transaction import Transaction
 
 _SPOKEN = {
     "QUEUED": "Running",
@@ -34,7 +33,7 @@ async def get_events(request: web.Request) -> web.Response:
         limit = min(max(int(request.query.get("limit", 20)), 1), _MOST)
         after, before = (_moment(request.query.get(key)) for key in ("received_after", "received_before"))
     except ValueError as error:
-        return problem(400, str(error))
+        return problem_reply(400, str(error))
 
     def query(connection: Connection) -> list[Row]:
         statement = select(events).where(events.c.internal.is_(False)).order_by(events.c.seq.desc()).limit(limit)
@@ -50,56 +49,58 @@ async def get_events(request: web.Request) -> web.Response:
         return list(connection.execute(statement))
 
     rows = await state_of(request).read(query)
-    return found(request, [_event(row) for row in rows])
+    return data_reply(request, [_event(row) for row in rows])
 
 
 async def get_event(request: web.Request) -> web.Response:
     event_id = request.match_info["event_id"]
     row = await state_of(request).read(lambda connection: find_event(connection, event_id))
-    return problem(404, "event not found") if row is None else found(request, _event(row))
+    return problem_reply(404, "event not found") if row is None else data_reply(request, _event(row))
 
 
 async def get_event_runs(request: web.Request) -> web.Response:
     query = RunQuery(_MOST, event_id=request.match_info["event_id"], ascending=True, with_output=True)
     rows, _ = await state_of(request).read(lambda connection: list_runs(connection, query))
-    return found(request, [_run(row, state_of(request).core.writer.registry) for row in rows])
+    return data_reply(request, [_run(row, state_of(request).dispatcher.writer.registry) for row in rows])
 
 
 async def get_run(request: web.Request) -> web.Response:
     run_id = request.match_info["run_id"]
     row = await state_of(request).read(lambda connection: find_run(connection, run_id))
     if row is None:
-        return problem(404, "run not found")
-    return found(request, _run(row, state_of(request).core.writer.registry))
+        return problem_reply(404, "run not found")
+    return data_reply(request, _run(row, state_of(request).dispatcher.writer.registry))
 
 
 async def delete_run(request: web.Request) -> web.Response:
     """Cancel a run; one that has ended stays as it is."""
     run_id = request.match_info["run_id"]
     if await state_of(request).read(lambda connection: find_run(connection, run_id)) is None:
-        return problem(404, "run not found")
+        return problem_reply(404, "run not found")
 
     def stop(tx: Transaction) -> None:
         if (run := lock_run(tx, run_id)) is not None:
-            cancel(tx, run)
+            cancel_run(tx, run)
 
-    await state_of(request).core.writer.submit(stop)
+    await state_of(request).dispatcher.writer.submit(stop)
     return web.Response(status=200)
 
 
 async def get_app_functions(request: web.Request) -> web.Response:
     """A bare array."""
-    functions = state_of(request).core.writer.registry.of_app(request.match_info["app"])
-    return reply([{"app": f.app, "id": f.id, "name": f.name, "slug": f.slug, "version": f.version} for f in functions])
+    functions = state_of(request).dispatcher.writer.registry.of_app(request.match_info["app"])
+    return json_reply(
+        [{"app": f.app, "id": f.id, "name": f.name, "slug": f.slug, "version": f.version} for f in functions]
+    )
 
 
-def found(request: web.Request, data: Any) -> web.Response:
-    now = rfc3339(state_of(request).core.clock.now_ms())
-    return reply({"data": data, "metadata": {"cached_until": None, "fetched_at": now}})
+def data_reply(request: web.Request, data: Any) -> web.Response:
+    now = rfc3339(state_of(request).dispatcher.clock.now_ms())
+    return json_reply({"data": data, "metadata": {"cached_until": None, "fetched_at": now}})
 
 
-def problem(status: int, message: str) -> web.Response:
-    return reply({"error": message, "status": status}, status)
+def problem_reply(status: int, message: str) -> web.Response:
+    return json_reply({"error": message, "status": status}, status)
 
 
 def _event(row: Row) -> dict[str, Any]:

@@ -7,18 +7,15 @@ from typing import Any
 from aiohttp import web
 from sqlalchemy import Connection
 
-from engine.api.state import reply, state_of
-from engine.clock import rfc3339, to_ms
+from engine.api.state import json_reply, state_of
+from engine.formats.clock import rfc3339, to_ms
 from engine.function import Function
-from engine.history.missed import late_runs, latest_missed
-from engine.history.output import listed_output, plain_output
-from engine.history.runs import RunQuery, find_run, list_runs
-from engine.history.trace import run_trace
-from engine.registry import Registry
+from engine.history.runs import RunQuery, find_late_runs, find_run, list_missed_ticks, list_runs
+from engine.history.trace import listed_output, plain_output, read_run_trace
 from engine.rows import Row
-from engine.runs.finish import cancel
-from engine.runs.state import lock_run
-from engine.transaction import Transaction
+from engine.runs.lifecycle import cancel_run, lock_run
+from engine.storage.registry import Registry
+from engine.storage.transaction import Transaction
 
 _MOST, _USUAL = 100, 20
 _STATUSES = frozenset({"QUEUED", "RUNNING", "COMPLETED", "FAILED", "CANCELLED"})
@@ -26,7 +23,7 @@ _TIME_FIELDS = {"queuedat": "queuedAt", "startedat": "startedAt", "endedat": "en
 
 
 async def get_health(request: web.Request) -> web.Response:
-    return reply({"data": {"status": "ok"}, "metadata": _metadata(request)})
+    return json_reply({"data": {"status": "ok"}, "metadata": _metadata(request)})
 
 
 async def get_runs(request: web.Request) -> web.Response:
@@ -52,11 +49,11 @@ async def get_run(request: web.Request) -> web.Response:
     if row is None:
         return _not_found("Run not found")
     with_output = request.query.get("includeOutput") == "true"
-    late = await state_of(request).read(lambda connection: late_runs(connection, [row.id] if row.cron else []))
-    data = _run(row, state_of(request).core.writer.registry, late.get(row.id), with_output=False)
+    late = await state_of(request).read(lambda connection: find_late_runs(connection, [row.id] if row.cron else []))
+    data = _run(row, state_of(request).dispatcher.writer.registry, late.get(row.id), with_output=False)
     if with_output and (output := plain_output(row.output)) is not None:
         data["output"] = output
-    return reply({"data": data, "metadata": _metadata(request)})
+    return json_reply({"data": data, "metadata": _metadata(request)})
 
 
 async def get_trace(request: web.Request) -> web.Response:
@@ -64,11 +61,11 @@ async def get_trace(request: web.Request) -> web.Response:
     if row is None:
         return _not_found("Trace not found")
     with_output = request.query.get("includeOutput") == "true"
-    root = await state_of(request).read(lambda connection: run_trace(connection, row, with_output=with_output))
-    return reply({"data": {"rootSpan": root, "runId": row.id}, "metadata": _metadata(request)})
+    root = await state_of(request).read(lambda connection: read_run_trace(connection, row, with_output=with_output))
+    return json_reply({"data": {"rootSpan": root, "runId": row.id}, "metadata": _metadata(request)})
 
 
-async def cancel_run(request: web.Request) -> web.Response:
+async def post_cancel(request: web.Request) -> web.Response:
     found = await _find(request)
     if found is None:
         return _not_found("Run not found")
@@ -78,54 +75,56 @@ async def cancel_run(request: web.Request) -> web.Response:
         run = lock_run(tx, run_id)
         if run is None:
             return False
-        cancel(tx, run)
+        cancel_run(tx, run)
         return True
 
-    if not await state_of(request).core.writer.submit(stop):
+    if not await state_of(request).dispatcher.writer.submit(stop):
         row = await _find(request)
         if row is not None and row.status == "CANCELLED":
             return _errors(409, "run_already_cancelled", "Run is already cancelled")
         return _errors(409, "run_already_ended", "Cannot cancel an ended run")
-    return reply({"data": {"runId": run_id}, "metadata": _metadata(request)})
+    return json_reply({"data": {"runId": run_id}, "metadata": _metadata(request)})
 
 
 async def get_apps(request: web.Request) -> web.Response:
-    registry = state_of(request).core.writer.registry
+    registry = state_of(request).dispatcher.writer.registry
     names = sorted({f.app for f in registry.by_id.values()})
     data = [_app(registry, name) for name in names]
-    return reply({"data": data, "metadata": _metadata(request), "page": {"limit": _MOST}})
+    return json_reply({"data": data, "metadata": _metadata(request), "page": {"limit": _MOST}})
 
 
 async def get_app(request: web.Request) -> web.Response:
-    registry, name = state_of(request).core.writer.registry, request.match_info["app"]
+    registry, name = state_of(request).dispatcher.writer.registry, request.match_info["app"]
     if not any(f.app == name for f in registry.by_id.values()):
         return _not_found("App not found")
-    return reply({"data": _app(registry, name), "metadata": _metadata(request)})
+    return json_reply({"data": _app(registry, name), "metadata": _metadata(request)})
 
 
 async def get_functions(request: web.Request) -> web.Response:
-    registry = state_of(request).core.writer.registry
+    registry = state_of(request).dispatcher.writer.registry
     data = [_function(f) for f in sorted(registry.of_app(request.match_info["app"]), key=lambda f: f.slug)]
-    return reply({"data": data, "metadata": _metadata(request), "page": {"limit": _MOST}})
+    return json_reply({"data": data, "metadata": _metadata(request), "page": {"limit": _MOST}})
 
 
 async def get_missed(request: web.Request) -> web.Response:
     """Ticks of a function's schedules that ran late or were skipped, newest first."""
     app, name = request.match_info["app"], request.match_info["function"]
     state = state_of(request)
-    found = next((f for f in state.core.writer.registry.by_id.values() if f.app == app and f.public_id == name), None)
+    found = next(
+        (f for f in state.dispatcher.writer.registry.by_id.values() if f.app == app and f.public_id == name), None
+    )
     if found is None:
         return _not_found("Function not found")
-    rows = await state.read(lambda connection: latest_missed(connection, _MOST, found.id))
+    rows = await state.read(lambda connection: list_missed_ticks(connection, _MOST, found.id))
     data = [_missed(row) for row in rows]
-    return reply({"data": data, "metadata": _metadata(request), "page": {"limit": _MOST}})
+    return json_reply({"data": data, "metadata": _metadata(request), "page": {"limit": _MOST}})
 
 
 async def _list(
     request: web.Request, matches: Callable[[Function], bool] | None, *, event_id: str | None = None
 ) -> web.Response:
     state = state_of(request)
-    registry = state.core.writer.registry
+    registry = state.dispatcher.writer.registry
     try:
         query = _read_query(request, registry, matches, event_id)
         rows, cursor, late = await state.read(lambda connection: _read_list(connection, query))
@@ -137,12 +136,12 @@ async def _list(
     body: dict[str, Any] = {"metadata": _metadata(request), "page": page}
     if rows:
         body["data"] = [_run(row, registry, late.get(row.id), with_output=query.with_output) for row in rows]
-    return reply(body)
+    return json_reply(body)
 
 
 def _read_list(connection: Connection, query: RunQuery) -> tuple[list[Row], str | None, dict[str, int]]:
     rows, cursor = list_runs(connection, query)
-    return rows, cursor, late_runs(connection, [row.id for row in rows if row.cron is not None])
+    return rows, cursor, find_late_runs(connection, [row.id for row in rows if row.cron is not None])
 
 
 def _read_query(
@@ -239,7 +238,7 @@ def _missed(row: Row) -> dict[str, Any]:
 
 
 def _metadata(request: web.Request) -> dict[str, Any]:
-    return {"fetchedAt": rfc3339(state_of(request).core.clock.now_ms())}
+    return {"fetchedAt": rfc3339(state_of(request).dispatcher.clock.now_ms())}
 
 
 def _moment(text: str | None) -> int | None:
@@ -250,7 +249,7 @@ def _moment(text: str | None) -> int | None:
 
 
 def _errors(status: int, code: str, message: str) -> web.Response:
-    return reply({"errors": [{"code": code, "message": message}]}, status)
+    return json_reply({"errors": [{"code": code, "message": message}]}, status)
 
 
 def _refuse(message: str) -> web.Response:

@@ -10,19 +10,18 @@ from typing import Any
 
 import aiohttp
 
-from engine.calls.bodies import read_limited
 from engine.calls.gateway import call_gateway
-from engine.calls.old_http import TolerantConnector
+from engine.calls.outcome import CallOutcome, FunctionFailed
 from engine.calls.request import RequestIds, build_body
 from engine.calls.response import read_answer
-from engine.clock import Clock
+from engine.calls.transport import TolerantConnector, read_limited
+from engine.formats.clock import MillisecondClock
+from engine.formats.ids import ulid
+from engine.formats.json_text import canonicalise
+from engine.formats.signing import sign_body, verify_signature
 from engine.function import Function
-from engine.ids import ulid
-from engine.json_text import canonical
-from engine.outcome import Failed, Outcome
-from engine.settings import Settings
-from engine.signing import sign, verify
-from engine.transaction import Call
+from engine.settings import EngineSettings
+from engine.storage.transaction import AppCall
 
 USER_AGENT = "Inngest"
 # Less than servers keep an idle connection for (gunicorn two seconds): the app must not be the one to close.
@@ -33,7 +32,7 @@ _LARGE = 65_536
 
 
 @dataclass(frozen=True)
-class Keys:
+class CallKeys:
     """What is needed to sign calls and to check what comes back; empty without keys."""
 
     signing: tuple[str, ...] = ()
@@ -53,7 +52,7 @@ class UsedConnection:
 class Caller:
     """Speaks to apps; at most `calls_per_app` requests are open to one app at a time."""
 
-    def __init__(self, clock: Clock, settings: Settings, keys: Keys) -> None:
+    def __init__(self, clock: MillisecondClock, settings: EngineSettings, keys: CallKeys) -> None:
         self._clock = clock
         self._settings = settings
         self._keys = keys
@@ -74,7 +73,7 @@ class Caller:
         if self._session is not None:
             await self._session.close()
 
-    async def carry_out(self, call: Call, function: Function) -> Outcome:
+    async def carry_out(self, call: AppCall, function: Function) -> CallOutcome:
         """The outcome of one call; never raises for what an app or the network does."""
         assert self._session is not None
         async with self._gates[function.app]:
@@ -84,8 +83,8 @@ class Caller:
             return await self._request(self._session, call, function, started_at)
 
     async def _request(
-        self, session: aiohttp.ClientSession, call: Call, function: Function, started_at: int
-    ) -> Outcome:
+        self, session: aiohttp.ClientSession, call: AppCall, function: Function, started_at: int
+    ) -> CallOutcome:
         ids = RequestIds(ulid(started_at), next(self._generation))
         body = build_body(call, ids, self._settings.max_inline)
         headers = await self._headers(call, ids, body, started_at)
@@ -117,7 +116,7 @@ class Caller:
                 raise
         return await _exchange(session, url, body, headers, UsedConnection())
 
-    async def _headers(self, call: Call, ids: RequestIds, body: str, now: int) -> dict[str, str]:
+    async def _headers(self, call: AppCall, ids: RequestIds, body: str, now: int) -> dict[str, str]:
         headers = {
             "content-type": "application/json",
             "user-agent": USER_AGENT,
@@ -130,8 +129,8 @@ class Caller:
             "x-run-id": call.run_id,
         }
         if self._keys.signing:
-            form = canonical(body) if len(body) < _LARGE else await asyncio.to_thread(canonical, body)
-            headers["x-inngest-signature"] = sign(self._keys.signing[0], form, now // 1000)
+            form = canonicalise(body) if len(body) < _LARGE else await asyncio.to_thread(canonicalise, body)
+            headers["x-inngest-signature"] = sign_body(self._keys.signing[0], form, now // 1000)
         return headers
 
     def _distrust(self, headers: Mapping[str, str], body: bytes, status: int) -> str | None:
@@ -141,7 +140,7 @@ class Caller:
         signature = headers.get("x-inngest-signature", "")
         if not signature:
             return "the app's answer is not signed: has it the signing key of this engine?"
-        if not verify(self._keys.signing, body, signature):
+        if not verify_signature(self._keys.signing, body, signature):
             return "the app's answer has a wrong signature: its signing key is not that of this engine"
         return None
 
@@ -159,11 +158,11 @@ async def _note_kept(_session: aiohttp.ClientSession, context: Any, _told: objec
         context.trace_request_ctx.kept = True
 
 
-def _unreachable(url: str, reason: str, started_at: int) -> Outcome:
+def _unreachable(url: str, reason: str, started_at: int) -> CallOutcome:
     where = url.partition("?")[0]
     error: dict[str, Any] = {"name": "Error", "message": f"Unable to reach SDK URL {where}: {reason}", "stack": None}
-    return Outcome(Failed(error), started_at)
+    return CallOutcome(FunctionFailed(error), started_at)
 
 
-def _failed(message: str, started_at: int) -> Outcome:
-    return Outcome(Failed({"name": "Error", "message": message, "stack": None}), started_at)
+def _failed(message: str, started_at: int) -> CallOutcome:
+    return CallOutcome(FunctionFailed({"name": "Error", "message": message, "stack": None}), started_at)

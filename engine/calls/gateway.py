@@ -5,15 +5,15 @@ from typing import Any
 
 import aiohttp
 
-from engine.calls.bodies import read_limited
-from engine.json_text import dumps, loads
-from engine.outcome import Opcode, Outcome, Stepped
-from engine.transaction import Call
+from engine.calls.outcome import CallOutcome, Opcode, Stepped
+from engine.calls.transport import read_limited
+from engine.formats.json_text import dumps, loads
+from engine.storage.transaction import AppCall
 
 ERROR_NAME = "AIGatewayError"
 
 
-async def call_gateway(session: aiohttp.ClientSession, call: Call, started_at: int) -> Outcome:
+async def call_gateway(session: aiohttp.ClientSession, call: AppCall, started_at: int) -> CallOutcome:
     """POST what the step says; the provider's JSON is the step's output."""
     opts = json.loads(call.body or "{}")
     own = {_spelt(str(name)): str(value) for name, value in (opts.get("headers") or {}).items()}
@@ -35,7 +35,7 @@ async def call_gateway(session: aiohttp.ClientSession, call: Call, started_at: i
         data = loads(text)
     except ValueError:
         return _error(call, "the provider's answer is not JSON", started_at)
-    return Outcome(Stepped([_opcode(call, "StepRun", data=data, size=len(text))]), started_at)
+    return CallOutcome(Stepped([_opcode(call, "StepRun", data=data, size=len(text))]), started_at)
 
 
 def _auth(opts: dict[str, Any]) -> dict[str, str]:
@@ -58,10 +58,10 @@ def _spelt(name: str) -> str:
     return "-".join(part.capitalize() for part in name.split("-"))
 
 
-def _error(call: Call, message: str, started_at: int) -> Outcome:
+def _error(call: AppCall, message: str, started_at: int) -> CallOutcome:
     error = {"name": ERROR_NAME, "message": message, "stack": None}
-    return Outcome(Stepped([_opcode(call, "StepError", error=error)]), started_at)
+    return CallOutcome(Stepped([_opcode(call, "StepError", error=error)]), started_at)
 
 
-def _opcode(call: Call, op: str, *, data: Any = None, error: dict[str, Any] | None = None, size: int = 0) -> Opcode:
+def _opcode(call: AppCall, op: str, *, data: Any = None, error: dict[str, Any] | None = None, size: int = 0) -> Opcode:
     return Opcode(op=op, id=call.step_id, name="", display_name="", opts={}, data=data, error=error, size=size)

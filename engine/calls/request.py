@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from engine.json_text import dumps, loads
-from engine.transaction import Call
+from engine.formats.json_text import dumps, loads
+from engine.storage.transaction import AppCall
 
 
 @dataclass(frozen=True)
@@ -13,7 +13,7 @@ class RequestIds:
     generation_id: int
 
 
-def build_body(call: Call, ids: RequestIds, max_inline: int) -> str:
+def build_body(call: AppCall, ids: RequestIds, max_inline: int) -> str:
     """JSON with sorted keys; the parts that were stored as JSON go in as they are."""
     use_api = call.state_size > max_inline - 1024
     ctx = {
@@ -49,6 +49,6 @@ def memos_text(memos: Iterable[tuple[str, str]]) -> str:
     return "{" + ",".join(f'"{step_id}":{memo}' for step_id, memo in pairs) + "}"
 
 
-def first_event(call: Call) -> str:
+def first_event(call: AppCall) -> str:
     """The text of the first event; the list of a single one is unwrapped without parsing."""
     return dumps(loads(call.events)[0]) if call.batched else call.events[1:-1]

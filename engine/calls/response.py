@@ -4,22 +4,22 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from engine.json_text import clean, dumps, loads
-from engine.outcome import Failed, Opcode, Outcome, Returned, Stepped
-from engine.retry import retry_after_ms
+from engine.calls.outcome import CallOutcome, FunctionFailed, Opcode, Returned, Stepped
+from engine.calls.retry import retry_after_ms
+from engine.formats.json_text import clean_text, dumps, loads
 
 FATAL = "Server returned a fatal error"
 
 
-def read_answer(status: int, headers: Mapping[str, str], body: bytes, *, started_at: int, now: int) -> Outcome:
+def read_answer(status: int, headers: Mapping[str, str], body: bytes, *, started_at: int, now: int) -> CallOutcome:
     """What the answer means; anything that is not an SDK's answer is a failed attempt."""
     if status == 201:
         return _unwrap(headers, body, started_at, now)
     retry_after = headers.get("retry-after")
     version = headers.get("x-inngest-req-version", "")
     if "x-inngest-sdk" not in headers:
-        return Outcome(Failed(_foreign(status, body)), started_at)
-    return Outcome(
+        return CallOutcome(FunctionFailed(_foreign(status, body)), started_at)
+    return CallOutcome(
         _read_body(status, body),
         started_at,
         no_retry=headers.get("x-inngest-no-retry") == "true",
@@ -28,35 +28,37 @@ def read_answer(status: int, headers: Mapping[str, str], body: bytes, *, started
     )
 
 
-def _read_body(status: int, body: bytes) -> Returned | Stepped | Failed:
+def _read_body(status: int, body: bytes) -> Returned | Stepped | FunctionFailed:
     try:
         value = loads(body) if body.strip() else None
     except (ValueError, RecursionError) as error:
         message = f"the app's answer (HTTP {status}, {len(body)} bytes) is not JSON: {error}"
-        return Failed({"name": FATAL, "message": message, "stack": None})
+        return FunctionFailed({"name": FATAL, "message": message, "stack": None})
     if status == 206:
         return _stepped(value)
     if status == 200:
         return Returned(dumps(value))
     told = value if isinstance(value, dict) and ("message" in value or "name" in value) else _foreign(status, body)
-    return Failed(told, f"invalid status code: {status}")
+    return FunctionFailed(told, f"invalid status code: {status}")
 
 
-def _stepped(value: Any) -> Stepped | Failed:
+def _stepped(value: Any) -> Stepped | FunctionFailed:
     codes: list[Any] = value if isinstance(value, list) else [None]
     if not all(isinstance(code, dict) and code.get("op") and code.get("id") for code in codes):
-        return Failed({"name": FATAL, "message": "the app answered 206 without a list of opcodes", "stack": None})
+        return FunctionFailed(
+            {"name": FATAL, "message": "the app answered 206 without a list of opcodes", "stack": None}
+        )
     return Stepped([_opcode(code) for code in codes])
 
 
 def _opcode(code: dict[str, Any]) -> Opcode:
     data, error = code.get("data"), code.get("error")
-    name = clean(str(code.get("name") or ""))
+    name = clean_text(str(code.get("name") or ""))
     return Opcode(
         op=code["op"],
-        id=clean(str(code["id"])),
+        id=clean_text(str(code["id"])),
         name=name,
-        display_name=clean(str(code.get("displayName") or name)),
+        display_name=clean_text(str(code.get("displayName") or name)),
         opts=code.get("opts") or {},
         data=data,
         error=error,
@@ -64,14 +66,14 @@ def _opcode(code: dict[str, Any]) -> Opcode:
     )
 
 
-def _unwrap(headers: Mapping[str, str], body: bytes, started_at: int, now: int) -> Outcome:
+def _unwrap(headers: Mapping[str, str], body: bytes, started_at: int, now: int) -> CallOutcome:
     """A streamed answer: blanks, then `{status, headers, body}`."""
     try:
         wrapper = json.loads(body)
         inner = {str(key).lower(): str(value) for key, value in wrapper["headers"].items()}
         status, text = int(wrapper["status"]), wrapper["body"]
     except (ValueError, KeyError, TypeError, AttributeError):
-        return Outcome(Failed(_foreign(201, body)), started_at)
+        return CallOutcome(FunctionFailed(_foreign(201, body)), started_at)
     raw = text if isinstance(text, str) else json.dumps(text)
     return read_answer(
         status if status != 201 else 200, {**headers, **inner}, raw.encode(), started_at=started_at, now=now

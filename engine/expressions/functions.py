@@ -8,12 +8,11 @@ from typing import Any
 
 import re2
 
-from engine.clock import Clock, SystemClock, rfc3339, to_ms
-from engine.durations import parse_duration
-from engine.expressions import loose
-from engine.json_text import loads
+from engine.expressions import comparison
+from engine.formats.clock import MachineClock, MillisecondClock, parse_duration, rfc3339, to_ms
+from engine.formats.json_text import loads
 
-_CLOCK: Clock = SystemClock()
+_CLOCK: MillisecondClock = MachineClock()
 
 
 def _size(value: Any) -> int:
@@ -22,24 +21,24 @@ def _size(value: Any) -> int:
 
 def _b64decode(value: Any) -> str | None:
     try:
-        return base64.b64decode(loose.text(value)).decode()
+        return base64.b64decode(comparison.text(value)).decode()
     except (binascii.Error, UnicodeDecodeError):
         return None
 
 
 def _json_parse(value: Any) -> Any:
     try:
-        return loads(loose.text(value))
+        return loads(comparison.text(value))
     except ValueError:
         return None
 
 
 def _date(value: Any) -> str | None:
     """The instant in RFC 3339, so that dates compare as text; numbers are milliseconds."""
-    if (moment := loose.number(value)) is not None:
+    if (moment := comparison.number(value)) is not None:
         return rfc3339(int(moment))
     try:
-        parsed = datetime.fromisoformat(loose.text(value))
+        parsed = datetime.fromisoformat(comparison.text(value))
     except ValueError:
         return None
     return rfc3339(to_ms(parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)))
@@ -48,7 +47,7 @@ def _date(value: Any) -> str | None:
 def _shifted(sign: int) -> Callable[[Any], str | None]:
     def shift(duration: Any) -> str | None:
         try:
-            return rfc3339(_CLOCK.now_ms() + sign * parse_duration(loose.text(duration)))
+            return rfc3339(_CLOCK.now_ms() + sign * parse_duration(comparison.text(duration)))
         except ValueError:
             return None
 
@@ -56,31 +55,31 @@ def _shifted(sign: int) -> Callable[[Any], str | None]:
 
 
 def _int(value: Any) -> int | None:
-    found = loose.number(value)
+    found = comparison.number(value)
     return None if found is None else int(found)
 
 
 def _double(value: Any) -> float | None:
-    found = loose.number(value)
+    found = comparison.number(value)
     return None if found is None else float(found)
 
 
 def _matches(value: Any, pattern: Any) -> bool:
     try:
-        return re2.search(loose.text(pattern), loose.text(value)) is not None
+        return re2.search(comparison.text(pattern), comparison.text(value)) is not None
     except re2.error:
         return False
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "size": _size,
-    "string": loose.text,
+    "string": comparison.text,
     "int": _int,
     "uint": _int,
     "double": _double,
-    "bool": loose.truthy,
-    "uppercase": lambda value: loose.text(value).upper(),
-    "lowercase": lambda value: loose.text(value).lower(),
+    "bool": comparison.truthy,
+    "uppercase": lambda value: comparison.text(value).upper(),
+    "lowercase": lambda value: comparison.text(value).lower(),
     "b64decode": _b64decode,
     "json_parse": _json_parse,
     "date": _date,
@@ -92,10 +91,10 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 METHODS: dict[str, Callable[..., Any]] = {
     "size": _size,
-    "contains": lambda value, part: loose.text(part) in loose.text(value),
-    "startsWith": lambda value, part: loose.text(value).startswith(loose.text(part)),
-    "endsWith": lambda value, part: loose.text(value).endswith(loose.text(part)),
+    "contains": lambda value, part: comparison.text(part) in comparison.text(value),
+    "startsWith": lambda value, part: comparison.text(value).startswith(comparison.text(part)),
+    "endsWith": lambda value, part: comparison.text(value).endswith(comparison.text(part)),
     "matches": _matches,
-    "lowerAscii": lambda value: loose.text(value).lower(),
-    "upperAscii": lambda value: loose.text(value).upper(),
+    "lowerAscii": lambda value: comparison.text(value).lower(),
+    "upperAscii": lambda value: comparison.text(value).upper(),
 }

@@ -1,4 +1,6 @@
-"""Runs as they are stored, found by function, time, status or event."""
+"""Stored runs, found by function, time, status or event, and the ticks of schedules that ran late or were skipped."""
+
+from __future__ import annotations
 
 import base64
 import json
@@ -8,7 +10,7 @@ from dataclasses import dataclass, field
 from sqlalchemy import Connection, Select, and_, or_, select
 
 from engine.rows import Row
-from engine.tables import events, run_events, runs, steps
+from engine.storage.tables import events, missed, run_events, runs, steps
 
 _FACTS = [column for column in runs.c if column.name not in {"events", "output"}]
 _TIME_FIELDS = {"queuedAt": runs.c.queued_at, "startedAt": runs.c.started_at, "endedAt": runs.c.ended_at}
@@ -74,7 +76,7 @@ def find_run(connection: Connection, run_id: str) -> Row | None:
     return connection.execute(select(runs).where(runs.c.id == run_id)).first()
 
 
-def run_steps(connection: Connection, run_id: str) -> list[Row]:
+def list_run_steps(connection: Connection, run_id: str) -> list[Row]:
     """In the order in which the app told of them."""
     statement = (
         select(steps).where(steps.c.run_id == run_id).order_by(steps.c.queued_at, steps.c.position, steps.c.step_id)
@@ -82,7 +84,7 @@ def run_steps(connection: Connection, run_id: str) -> list[Row]:
     return list(connection.execute(statement))
 
 
-def event_ids(connection: Connection, run: Row) -> list[str]:
+def list_event_ids(connection: Connection, run: Row) -> list[str]:
     """The events that started a run."""
     statement = select(run_events.c.event_id).where(run_events.c.run_id == run.id).order_by(run_events.c.position)
     return [row.event_id for row in connection.execute(statement)] or [run.event_id]
@@ -99,3 +101,19 @@ def _cursor(row: Row, moment: str) -> str:
 def _read_cursor(cursor: str) -> tuple[int, str]:
     at, run_id = json.loads(base64.urlsafe_b64decode(cursor))
     return int(at), str(run_id)
+
+
+def list_missed_ticks(connection: Connection, limit: int, function_id: str | None = None) -> list[Row]:
+    """What was missed last, of one function or of all; newest first."""
+    statement = select(missed).order_by(missed.c.seq.desc()).limit(limit)
+    if function_id is not None:
+        statement = statement.where(missed.c.function_id == function_id)
+    return list(connection.execute(statement))
+
+
+def find_late_runs(connection: Connection, run_ids: Sequence[str]) -> dict[str, int]:
+    """When those of these runs that began late had been due."""
+    if not run_ids:
+        return {}
+    statement = select(missed.c.run_id, missed.c.last_at).where(missed.c.run_id.in_(run_ids))
+    return {row.run_id: row.last_at for row in connection.execute(statement)}

@@ -1,15 +1,43 @@
-"""A run as a tree of spans: the run, its steps, their attempts."""
+"""A run as a tree of spans (the run, its steps, their attempts), with outputs as the read APIs show them."""
+
+from __future__ import annotations
 
 from typing import Any
 
 from sqlalchemy import Connection, select
 
-from engine.clock import rfc3339
-from engine.history.output import memo_output, plain_output
-from engine.history.runs import run_steps
-from engine.json_text import loads
+from engine.formats.clock import rfc3339
+from engine.formats.json_text import loads
+from engine.history.runs import list_run_steps
 from engine.rows import Row
-from engine.tables import attempts
+from engine.storage.tables import attempts
+
+
+def listed_output(status: str, text: str | None) -> dict[str, Any] | None:
+    """A run's output in a list: an object as it is, anything else under `data`, an error under `error`."""
+    if text is None:
+        return None
+    return {"error": loads(text)} if status == "FAILED" else _as_object(loads(text))
+
+
+def plain_output(text: str | None) -> dict[str, Any] | None:
+    """A run's output by itself: as in a list, but the error of a failed run is not wrapped."""
+    return None if text is None else _as_object(loads(text))
+
+
+def memo_output(text: str | None) -> dict[str, Any] | None:
+    """A step's memo without its wrapper; None for what has no output."""
+    value = loads(text) if text is not None else None
+    if not isinstance(value, dict):
+        return None
+    if value.keys() in ({"data"}, {"error"}):
+        (value,) = value.values()
+    return _as_object(value)
+
+
+def _as_object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {"data": value}
+
 
 _OPS = {
     "StepRun": "RUN",
@@ -26,12 +54,14 @@ _OPEN = {"OPEN": "WAITING", "ERRORED": "RUNNING"}
 FINALIZATION = "Finalization"
 
 
-def run_trace(connection: Connection, run: Row, *, with_output: bool) -> dict[str, Any]:
+def read_run_trace(connection: Connection, run: Row, *, with_output: bool) -> dict[str, Any]:
     """The root span; `children` are the steps, and theirs the attempts."""
     tried: dict[str, list[Row]] = {}
     for row in connection.execute(select(attempts).where(attempts.c.run_id == run.id).order_by(attempts.c.seq)):
         tried.setdefault(row.step_id, []).append(row)
-    children = [_step(run, step, tried.get(step.step_id, []), with_output) for step in run_steps(connection, run.id)]
+    children = [
+        _step(run, step, tried.get(step.step_id, []), with_output) for step in list_run_steps(connection, run.id)
+    ]
     if tried.get("") or run.ended_at is not None:
         children.append(_finalization(run, tried.get("", []), with_output))
     status = "WAITING" if run.status == "QUEUED" else run.status

@@ -1,25 +1,69 @@
-"""What the engine refuses to register, with a reason for each."""
+"""Checks of what an app registers: every reason to refuse a function's configuration, cron notation included."""
 
+from __future__ import annotations
+
+import re
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
-from engine.durations import parse_duration
 from engine.expressions import ExpressionError, compile_expression
+from engine.formats.clock import parse_duration
+from engine.formats.cron import parse_cron
+from engine.formats.json_text import clean_text
 from engine.function import concurrency_entries
-from engine.json_text import clean
-from engine.registration.notation import check_cron
+
+_ZONE = re.compile(r"(?:CRON_)?TZ=\S+ ")
+_PART = re.compile(r"(?:[*?]|(?P<first>\w+)(?:-(?P<last>\w+))?)(?:/[0-9]+)?", re.ASCII)
+_NAMES = {
+    name: number
+    for names in ("jan feb mar apr may jun jul aug sep oct nov dec", "sun mon tue wed thu fri sat")
+    for number, name in enumerate(names.split(), "sun" not in names)
+}
+_LAST_DAY = 6
+
+
+def check_cron(text: str) -> None:
+    """Raises ValueError with the reason: what `parse_cron` raises, and what only this engine could read."""
+    parse_cron(text)
+    zone = _ZONE.match(text)
+    if "=" in text and zone is None:
+        raise ValueError(f"cron {text!r} must have a blank after its time zone")
+    fields = text[zone.end() if zone else 0 :].split()
+    for number, field in enumerate(fields):
+        for part in field.split(","):
+            for wrong in _wrong(part, day_of_week=number == len(fields) - 1):
+                raise ValueError(f"cron {text!r} is not valid: {part} {wrong}")
+
+
+def _wrong(part: str, *, day_of_week: bool) -> Iterator[str]:
+    match = _PART.fullmatch(part)
+    if match is None:
+        yield "is neither a number nor a range"
+        return
+    first, last = (_number(match[end]) for end in ("first", "last"))
+    if any(match[end] and _number(match[end]) is None for end in ("first", "last")):
+        yield "is neither a number nor a range"
+    elif day_of_week and max(first or 0, last or 0) > _LAST_DAY:
+        yield "is past Saturday, which is 6; Sunday is 0"
+    elif first is not None and last is not None and first > last:
+        yield "ends before it begins"
+
+
+def _number(text: str | None) -> int | None:
+    return None if text is None else int(text) if text.isdigit() else _NAMES.get(text.lower())
+
 
 _DAY_MS = 86_400_000
 _MAX_TRIGGERS, _MAX_CANCELS, _MAX_CONCURRENCY = 10, 5, 2
 _CANCEL_MAY_NOT_USE = "a cancel expression may only compare; it uses"
 
 
-def problems_of(config: Any) -> list[str]:
+def find_problems(config: Any) -> list[str]:
     """Everything wrong with one function's configuration; empty when it can be registered."""
     if not isinstance(config, dict) or not isinstance(config.get("id"), str) or not config["id"]:
         return ["it has no id"]
-    if clean(config["id"]) != config["id"]:
+    if clean_text(config["id"]) != config["id"]:
         return ["its id holds characters that cannot be stored"]
     try:
         return [*_triggers(config), *_steps(config), *_flow(config), *_cancels(config)]

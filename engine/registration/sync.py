@@ -1,4 +1,4 @@
-"""Storing what an app registered."""
+"""Store the functions that an app registered."""
 
 import hashlib
 import uuid
@@ -8,14 +8,14 @@ from typing import Any
 
 from sqlalchemy import delete, insert, or_, select, text, update
 
-from engine import ids
+from engine.formats import ids
+from engine.formats.json_text import dumps
 from engine.function import load_function
-from engine.json_text import dumps
-from engine.registration.checks import problems_of
-from engine.registry import REGISTRY_MARK
-from engine.runs.crons import reschedule
-from engine.tables import apps, functions
-from engine.transaction import Transaction
+from engine.registration.checks import find_problems
+from engine.runs.schedules import reschedule_function
+from engine.storage.registry import REGISTRY_MARK
+from engine.storage.tables import apps, functions
+from engine.storage.transaction import Transaction
 
 _GROW = text(
     "INSERT INTO engine_marks (name, value) VALUES (:name, 1) "
@@ -23,40 +23,40 @@ _GROW = text(
 )
 
 
-class RefusedError(Exception):
+class RegistrationRefusedError(Exception):
     """The registration is refused whole; the message names every bad function and why."""
 
 
 @dataclass(frozen=True)
-class Synced:
+class SyncedApp:
     modified: bool
     sync_id: str
     app_id: str
 
 
-def read_request(body: Any) -> dict[str, Any]:
+def read_registration(body: Any) -> dict[str, Any]:
     """The request with its own keys in lower case, functions checked.
 
     Raises:
         RefusedError: anything in it is wrong.
     """
     if not isinstance(body, dict):
-        raise RefusedError("the registration must be an object")
+        raise RegistrationRefusedError("the registration must be an object")
     request = {str(key).lower(): value for key, value in body.items()}
     name = request.get("appname")
     if not isinstance(name, str) or not name:
-        raise RefusedError("the registration has no app name")
+        raise RegistrationRefusedError("the registration has no app name")
     configs = request.get("functions") or []
     if not isinstance(configs, list):
-        raise RefusedError("the functions of a registration must be a list")
-    told = [f"{_name(config)}: {problem}" for config in configs for problem in problems_of(config)]
+        raise RegistrationRefusedError("the functions of a registration must be a list")
+    told = [f"{_name(config)}: {problem}" for config in configs for problem in find_problems(config)]
     if told:
-        raise RefusedError("At least one function is invalid. " + "; ".join(told))
+        raise RegistrationRefusedError("At least one function is invalid. " + "; ".join(told))
     request["functions"] = list({config["id"]: config for config in configs}.values())
     return request
 
 
-def sync(tx: Transaction, request: dict[str, Any]) -> Synced:
+def sync_app(tx: Transaction, request: dict[str, Any]) -> SyncedApp:
     """Make the app's functions exactly those of the request.
 
     Raises:
@@ -66,9 +66,9 @@ def sync(tx: Transaction, request: dict[str, Any]) -> Synced:
     checksum = hashlib.sha256(dumps(request).encode()).hexdigest()
     known = tx.run(select(apps).where(apps.c.name == name)).first()
     if known is not None and known.checksum == checksum:
-        return Synced(False, known.sync_id, known.id)
+        return SyncedApp(False, known.sync_id, known.id)
     _refuse_foreign(tx, name, request["functions"])
-    synced = Synced(True, str(uuid.uuid4()), ids.app_id(name))
+    synced = SyncedApp(True, str(uuid.uuid4()), ids.app_id(name))
     row = {
         "id": synced.app_id,
         "url": str(request.get("url") or ""),
@@ -99,10 +99,12 @@ def _store_functions(tx: Transaction, app: str, configs: Sequence[dict[str, Any]
         else:
             values = {"app": app, "config": config_text, "version": version, "archived": False}
             tx.run(update(functions).where(functions.c.slug == slug).values(**values))
-        reschedule(tx, load_function(app, config_text, id=ids.function_id(slug), version=version, archived=False))
+        reschedule_function(
+            tx, load_function(app, config_text, id=ids.function_id(slug), version=version, archived=False)
+        )
     for row in stored.values():
         tx.run(update(functions).where(functions.c.slug == row.slug).values(archived=True))
-        reschedule(tx, load_function(app, row.config, id=row.id, version=row.version, archived=True))
+        reschedule_function(tx, load_function(app, row.config, id=row.id, version=row.version, archived=True))
 
 
 def _refuse_foreign(tx: Transaction, app: str, configs: Sequence[dict[str, Any]]) -> None:
@@ -111,7 +113,7 @@ def _refuse_foreign(tx: Transaction, app: str, configs: Sequence[dict[str, Any]]
     rows = tx.run(select(functions).where(functions.c.slug.in_(slugs), functions.c.app != app, live)).all()
     if rows:
         told = "; ".join(f"{row.slug}: it belongs to app {row.app}" for row in rows)
-        raise RefusedError(f"At least one function is invalid. {told}")
+        raise RegistrationRefusedError(f"At least one function is invalid. {told}")
 
 
 def _name(config: Any) -> str:

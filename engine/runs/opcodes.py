@@ -1,4 +1,4 @@
-"""Acting on the steps an app told of."""
+"""Act on the opcodes an app answered with: steps that are done, failed, planned, sleeping or waiting."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -7,21 +7,19 @@ from typing import Any
 
 from sqlalchemy import bindparam, update
 
-from engine.clock import to_ms
-from engine.durations import parse_duration
+from engine.calls.outcome import CallOutcome, Opcode
 from engine.expressions import Expression, ExpressionError, compile_expression
-from engine.json_text import dumps, loads
-from engine.outcome import Opcode, Outcome
-from engine.queue import GATEWAY, SLEEP, WAIT_TIMEOUT, Item, put
+from engine.formats.clock import parse_duration, to_ms
+from engine.formats.json_text import dumps, loads
 from engine.rows import Row
-from engine.runs.invoke import begin_invoke
+from engine.runs.invocation import begin_invoke
+from engine.runs.lifecycle import change_run, lock_run
 from engine.runs.pauses import WAIT, add_pause
-from engine.runs.state import change_run, lock_run
 from engine.runs.steps import (
     BROKEN,
     ERRORED,
     OPEN,
-    Step,
+    EngineStep,
     call_step,
     complete_step,
     error_memo,
@@ -31,8 +29,9 @@ from engine.runs.steps import (
 )
 from engine.settings import YEAR_MS, too_large
 from engine.statement import Statement
-from engine.tables import steps
-from engine.transaction import Call, Transaction
+from engine.storage.queue import GATEWAY, SLEEP, WAIT_TIMEOUT, QueueItem, put_item
+from engine.storage.tables import steps
+from engine.storage.transaction import AppCall, Transaction
 
 STATE_OVERFLOW = "InngestErrStateOverflowed"
 _CALLED = frozenset({"StepRun", "Step", "StepError", "StepFailed"})
@@ -52,7 +51,7 @@ class RunFailure(Exception):
 
 
 def apply_opcodes(
-    tx: Transaction, run: Row, call: Call, outcome: Outcome, opcodes: Sequence[Opcode]
+    tx: Transaction, run: Row, call: AppCall, outcome: CallOutcome, opcodes: Sequence[Opcode]
 ) -> dict[str, Any] | None:
     """Store every step; returns the error of a step that is to be tried again, with its `id`, else None.
 
@@ -96,13 +95,13 @@ def _check_size(tx: Transaction, run: Row, opcodes: Sequence[Opcode]) -> None:
         raise RunFailure(STATE_OVERFLOW, too_large("the run's state", total, settings.max_state))
 
 
-def _know(tx: Transaction, run: Row, code: Opcode) -> Step | None:
+def _know(tx: Transaction, run: Row, code: Opcode) -> EngineStep | None:
     """The step of an opcode, stored when it is one that waits; None when it is done or already under way."""
     step = find_step(tx, run.id, code.id)
     called = code.op in _CALLED
     if step is None:
         status = ERRORED if called else OPEN
-        step = Step(code.id, code.op, code.display_name, code.race, status, None, tx.now, stored=not called)
+        step = EngineStep(code.id, code.op, code.display_name, code.race, status, None, tx.now, stored=not called)
         if not called:
             open_step(tx, run.id, step)
         return step
@@ -116,7 +115,7 @@ def _know(tx: Transaction, run: Row, code: Opcode) -> Step | None:
     return None
 
 
-def _apply(tx: Transaction, run: Row, call: Call, outcome: Outcome, code: Opcode, step: Step) -> None:
+def _apply(tx: Transaction, run: Row, call: AppCall, outcome: CallOutcome, code: Opcode, step: EngineStep) -> None:
     match code.op:
         case "StepRun" | "Step":
             memo = dumps({"data": code.data})
@@ -128,7 +127,7 @@ def _apply(tx: Transaction, run: Row, call: Call, outcome: Outcome, code: Opcode
         case "StepPlanned":
             call_step(tx, run, code.id)
         case "Sleep":
-            put(tx, Item(SLEEP, _wake_time(tx, code), run_id=run.id, step_id=code.id))
+            put_item(tx, QueueItem(SLEEP, _wake_time(tx, code), run_id=run.id, step_id=code.id))
         case "WaitForEvent":
             _wait(tx, run, code)
         case "InvokeFunction":
@@ -138,9 +137,9 @@ def _apply(tx: Transaction, run: Row, call: Call, outcome: Outcome, code: Opcode
             begin_invoke(tx, run, step, str(code.opts.get("function_id")), payload.get("data") or {}, expires_at)
         case "AIGateway":
             function = tx.registry.by_id[run.function_id]
-            put(
+            put_item(
                 tx,
-                Item(
+                QueueItem(
                     GATEWAY,
                     tx.now,
                     run_id=run.id,
@@ -175,7 +174,7 @@ def _wait(tx: Transaction, run: Row, code: Opcode) -> None:
     add_pause(
         tx, WAIT, run.id, code.name, expires_at=expires_at, step_id=code.id, expression=expression, trigger=trigger
     )
-    put(tx, Item(WAIT_TIMEOUT, expires_at, run_id=run.id, step_id=code.id))
+    put_item(tx, QueueItem(WAIT_TIMEOUT, expires_at, run_id=run.id, step_id=code.id))
 
 
 def _compile(text: str | None) -> Expression | None:

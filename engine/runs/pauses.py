@@ -5,12 +5,12 @@ from typing import Any
 
 from sqlalchemy import bindparam, delete, func, insert, select
 
-from engine.event import Event
+from engine.event import EngineEvent
 from engine.expressions import Expression, compile_expression, match_key, match_of
 from engine.rows import Row
 from engine.statement import Statement
-from engine.tables import pauses
-from engine.transaction import Transaction
+from engine.storage.tables import pauses
+from engine.storage.transaction import Transaction
 
 WAIT, CANCEL, INVOKE = "wait", "cancel", "invoke"
 
@@ -63,7 +63,7 @@ def add_pause(
     tx.run(insert(pauses), row)
 
 
-def waiting_for(tx: Transaction, event: Event) -> list[Row]:
+def find_pauses(tx: Transaction, event: EngineEvent) -> list[Row]:
     """The pauses this event ends, oldest first."""
     rows = list(tx.run(_FOUND, {"event": event.name, "path": "", "key": ""}).all())
     path = ""
@@ -74,7 +74,7 @@ def waiting_for(tx: Transaction, event: Event) -> list[Row]:
     return [row for row in rows if row.expires_at > tx.now and _holds(row, event)]
 
 
-def invoke_pause(tx: Transaction, correlation: str) -> Row | None:
+def find_invoke_pause(tx: Transaction, correlation: str) -> Row | None:
     return tx.run(_BY_ID, {"pause": correlation}).first()
 
 
@@ -87,7 +87,7 @@ def drop_step_pause(tx: Transaction, run_id: str, step_id: str) -> None:
     tx.later(_DROP_STEP, {"run": run_id, "step": step_id})
 
 
-def _holds(row: Row, event: Event) -> bool:
+def _holds(row: Row, event: EngineEvent) -> bool:
     if row.expression is None:
         return True
     trigger = json.loads(row.event) if row.event else None

@@ -7,13 +7,13 @@ from typing import Any
 
 from sqlalchemy import bindparam, insert, select, update
 
-from engine.json_text import dumps
-from engine.queue import CALL, Item, put
+from engine.formats.json_text import dumps
 from engine.rows import Row
-from engine.slots import Limit
 from engine.statement import Statement
-from engine.tables import runs, steps
-from engine.transaction import KnownRun, Transaction
+from engine.storage.queue import CALL, QueueItem, put_item
+from engine.storage.slots import Limit
+from engine.storage.tables import runs, steps
+from engine.storage.transaction import KnownRun, Transaction
 
 DISCOVER = "step"
 OPEN, ERRORED, DONE, BROKEN, TIMED_OUT = "OPEN", "ERRORED", "DONE", "BROKEN", "TIMED_OUT"
@@ -45,7 +45,7 @@ _GROWN = Statement(
 
 
 @dataclass(frozen=True)
-class Step:
+class EngineStep:
     """A step as far as execution cares; `stored` says whether it has a row yet."""
 
     step_id: str
@@ -58,22 +58,22 @@ class Step:
     stored: bool
 
 
-def find_step(tx: Transaction, run_id: str, step_id: str) -> Step | None:
+def find_step(tx: Transaction, run_id: str, step_id: str) -> EngineStep | None:
     row = tx.run(_FIND, {"run": run_id, "step": step_id}).first()
     if row is None:
         return None
-    return Step(row.step_id, row.op, row.name, bool(row.race), row.status, row.position, row.queued_at, True)
+    return EngineStep(row.step_id, row.op, row.name, bool(row.race), row.status, row.position, row.queued_at, True)
 
 
-def open_step(tx: Transaction, run_id: str, step: Step) -> None:
+def open_step(tx: Transaction, run_id: str, step: EngineStep) -> None:
     """Store a step that is not done."""
-    tx.later(_INSERT, {**_row(run_id, step), "status": step.status})
+    tx.later(_INSERT, {**_step_row(run_id, step), "status": step.status})
 
 
 def complete_step(
     tx: Transaction,
     run: Row,
-    step: Step,
+    step: EngineStep,
     memo: str,
     *,
     outcome: str = DONE,
@@ -104,7 +104,7 @@ def complete_step(
             },
         )
     else:
-        tx.later(_INSERT, {**_row(run.id, step), **done})
+        tx.later(_INSERT, {**_step_row(run.id, step), **done})
     discovers = step.race or tx.run(_ANY_OPEN, {"run": run.id}).first() is None
     plan = bool(run.plan_only and not discovers)
     if (stack := tx.known_stacks.get(run.id)) is not None:
@@ -113,10 +113,10 @@ def complete_step(
     tx.later(_GROWN, {"run": run.id, "length": run.stack_len + 1, "size": size, "plan": plan})
     tx.known_runs[run.id] = KnownRun(run, plan, size)
     if discovers:
-        discover(tx, run)
+        discover_next(tx, run)
 
 
-def _row(run_id: str, step: Step) -> dict[str, Any]:
+def _step_row(run_id: str, step: EngineStep) -> dict[str, Any]:
     return {
         "run_id": run_id,
         "step_id": step.step_id,
@@ -132,7 +132,7 @@ def _row(run_id: str, step: Step) -> dict[str, Any]:
     }
 
 
-def discover(tx: Transaction, run: Row) -> None:
+def discover_next(tx: Transaction, run: Row) -> None:
     """Ask the app what comes next in a run."""
     call_step(tx, run, DISCOVER)
 
@@ -148,9 +148,9 @@ def call_step(
 ) -> None:
     """Queue a request to the app."""
     function = tx.registry.by_id[run.function_id]
-    put(
+    put_item(
         tx,
-        Item(
+        QueueItem(
             CALL,
             tx.now if due_at is None else due_at,
             run_id=run.id,

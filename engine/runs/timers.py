@@ -1,28 +1,53 @@
-"""Acting on items whose time has come and that need no call."""
+"""Timers: act on items whose time has come and that need no call; shift them when the machine's clock is set back."""
 
-from engine import queue
+from __future__ import annotations
+
+from sqlalchemy import bindparam, update
+
 from engine.rows import Row
-from engine.runs import crons, hold
-from engine.runs.finish import cancel
-from engine.runs.invoke import time_out_invoke
+from engine.runs import event_buffer, schedules
+from engine.runs.invocation import time_out_invoke
+from engine.runs.lifecycle import cancel_run, lock_run
 from engine.runs.pauses import drop_step_pause
-from engine.runs.state import lock_run
+from engine.runs.schedules import reschedule_function
 from engine.runs.steps import DONE, TIMED_OUT, complete_step, find_step
-from engine.transaction import Transaction
+from engine.storage import queue
+from engine.storage.queue import CRON, WAITING
+from engine.storage.tables import gates, items
+from engine.storage.transaction import Transaction
+
+_ITEMS_SOONER = (
+    update(items)
+    .where(items.c.state == WAITING, items.c.kind != CRON)
+    .values(due_at=items.c.due_at - bindparam("by"), rank=items.c.rank - bindparam("by"))
+)
+_GATES_SOONER = update(gates).values(free_at=gates.c.free_at - bindparam("by"))
+
+
+def shift_waiting(tx: Transaction, by_ms: int) -> None:
+    """The clock went back by so much: what waits was to wait for a while and not for that hour, and schedules come by
+    the new time. A tick that ran while the clock was ahead does not run again.
+    """
+    tx.run(_ITEMS_SOONER, {"by": by_ms})
+    tx.run(_GATES_SOONER, {"by": by_ms})
+    for function in tx.registry.by_id.values():
+        reschedule_function(tx, function, anew=True)
+    tx.due(tx.now)
+
 
 _AT_ONCE = 200
 
 
 def work_off_due(tx: Transaction) -> bool:
     """Claim or carry out what is due; True when there may be more."""
-    rows = queue.due_items(tx, _AT_ONCE)
+    rows = queue.list_due_items(tx, _AT_ONCE)
     for row in rows:
         if queue.is_outgoing(row):
-            queue.claim(tx, row)
+            queue.claim_item(tx, row)
         else:
-            queue.drop(tx, row.id)
+            queue.drop_item(tx, row.id)
             _fire(tx, row)
-    if (moment := queue.next_due(tx)) is not None:
+    if (moment := queue.read_next_due(tx)) is not None:
         tx.due(moment)
     return len(rows) == _AT_ONCE
 
@@ -30,13 +55,13 @@ def work_off_due(tx: Transaction) -> bool:
 def _fire(tx: Transaction, row: Row) -> None:
     match row.kind:
         case queue.CRON:
-            crons.fire(tx, row)
+            schedules.fire_schedule(tx, row)
         case queue.DEBOUNCE | queue.BATCH:
-            hold.release(tx, row)
+            event_buffer.release_buffer(tx, row)
         case queue.START_TIMEOUT | queue.FINISH_TIMEOUT:
             run = lock_run(tx, row.run_id)
             if run is not None and (row.kind == queue.FINISH_TIMEOUT or run.status == "QUEUED"):
-                cancel(tx, run)
+                cancel_run(tx, run)
         case queue.SLEEP | queue.WAIT_TIMEOUT | queue.INVOKE_TIMEOUT:
             _end_step(tx, row)
         case _:

@@ -18,10 +18,11 @@ from typing import Any
 import httpx
 import sqlalchemy as sa
 
-from engine import ids, tables
-from engine.clock import SystemClock
-from engine.database import Database
-from engine.registry import REGISTRY_MARK
+from engine.formats import ids
+from engine.formats.clock import MachineClock
+from engine.storage import tables
+from engine.storage.database import EngineDatabase
+from engine.storage.registry import REGISTRY_MARK
 from tests.engine.engine_process import EngineProcess
 
 _FUNCTIONS = 20
@@ -60,9 +61,9 @@ def _asked(client: httpx.Client, name: str, address: str) -> dict[str, Any]:
 
 def fill(path: Path, count: int) -> dict[str, str]:
     """Write a history of so many finished runs to a fresh SQLite file; returns the pages to ask for."""
-    database = Database(f"sqlite:///{path}")
+    database = EngineDatabase(f"sqlite:///{path}")
     database.create_tables()
-    start = SystemClock().now_ms() - count * 100
+    start = MachineClock().now_ms() - count * 100
     functions = [ids.function_id(f"bench-fn{number}") for number in range(_FUNCTIONS)]
     rare, first_id, last_id = functions[-1], "", ""
     with database.engine.begin() as connection:

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from engine.calls.caller import Caller, Keys
-from engine.core import Core
-from engine.database import Database
-from engine.queue import CRON, SLEEP, Item, put
-from engine.registration.sync import sync
+from engine.calls.caller import Caller, CallKeys
+from engine.dispatcher import Dispatcher
+from engine.registration.sync import sync_app
 from engine.runs.timers import work_off_due
-from engine.settings import Settings
-from engine.tables import items, runs
-from engine.transaction import Transaction
+from engine.settings import EngineSettings
+from engine.storage.database import EngineDatabase
+from engine.storage.queue import CRON, SLEEP, QueueItem, put_item
+from engine.storage.tables import items, runs
+from engine.storage.transaction import Transaction
 
 HOUR = 3_600_000
 MINUTE = 60_000
@@ -35,9 +35,9 @@ class SetClock:
 
 
 @asynccontextmanager
-async def working(database: Database, clock: SetClock) -> AsyncIterator[Core]:
-    settings = Settings()
-    core = Core(database, clock, settings, Caller(clock, settings, Keys(())), owner="this")
+async def working(database: EngineDatabase, clock: SetClock) -> AsyncIterator[Dispatcher]:
+    settings = EngineSettings()
+    core = Dispatcher(database, clock, settings, Caller(clock, settings, CallKeys(())), owner="this")
     await core.start()
     try:
         yield core
@@ -57,7 +57,7 @@ def due(tx: Transaction) -> dict[str, int]:
     return {row.kind: row.due_at for row in tx.run(select(items).where(items.c.kind.in_([CRON, SLEEP])))}
 
 
-async def until_due_before(core: Core, moment: int) -> dict[str, int]:
+async def until_due_before(core: Dispatcher, moment: int) -> dict[str, int]:
     for _ in range(200):
         core.wake()
         found = await core.writer.submit(due)
@@ -68,21 +68,23 @@ async def until_due_before(core: Core, moment: int) -> dict[str, int]:
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    made = Database(f"sqlite:///{tmp_path / 'engine.db'}")
+def database(tmp_path: Path) -> Iterator[EngineDatabase]:
+    made = EngineDatabase(f"sqlite:///{tmp_path / 'engine.db'}")
     made.create_tables()
     yield made
     made.close()
 
 
-def test_what_waits_does_not_wait_for_the_wrong_hour(database: Database) -> None:
+def test_what_waits_does_not_wait_for_the_wrong_hour(database: EngineDatabase) -> None:
     async def story() -> None:
         clock = SetClock()
         clock.ahead = 2 * HOUR
         async with working(database, clock) as core:
             # Given a schedule of every minute and a sleep of a minute, begun while the clock is two hours ahead
-            await core.writer.submit(lambda tx: sync(tx, scheduled("* * * * *")), alone=True)
-            await core.writer.submit(lambda tx: put(tx, Item(SLEEP, tx.now + MINUTE, run_id="nobody", step_id="nap")))
+            await core.writer.submit(lambda tx: sync_app(tx, scheduled("* * * * *")), alone=True)
+            await core.writer.submit(
+                lambda tx: put_item(tx, QueueItem(SLEEP, tx.now + MINUTE, run_id="nobody", step_id="nap"))
+            )
             core.wake()
             before = await core.writer.submit(due)
             assert min(before.values()) > time.time() * 1000 + HOUR
@@ -94,14 +96,14 @@ def test_what_waits_does_not_wait_for_the_wrong_hour(database: Database) -> None
     asyncio.run(story())
 
 
-def test_a_tick_that_ran_while_the_clock_was_ahead_does_not_run_again(database: Database) -> None:
+def test_a_tick_that_ran_while_the_clock_was_ahead_does_not_run_again(database: EngineDatabase) -> None:
     async def story() -> None:
         clock = SetClock()
         # Given a tick that ran too early, since the clock was ten minutes ahead
         async with working(database, clock) as core:
             minute = time.gmtime(time.time() + 2 * 60)
             daily = f"{minute.tm_min} {minute.tm_hour} * * *"
-            await core.writer.submit(lambda tx: sync(tx, scheduled(daily)), alone=True)
+            await core.writer.submit(lambda tx: sync_app(tx, scheduled(daily)), alone=True)
             clock.ahead = 10 * MINUTE
             assert await started(core) == 1
             # When it is put right, and comes to that moment again
@@ -114,7 +116,7 @@ def test_a_tick_that_ran_while_the_clock_was_ahead_does_not_run_again(database: 
     asyncio.run(story())
 
 
-async def started(core: Core) -> int:
+async def started(core: Dispatcher) -> int:
     """How many runs began by now."""
     while await core.writer.submit(work_off_due):
         pass

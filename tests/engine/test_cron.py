@@ -7,8 +7,8 @@ from zoneinfo import ZoneInfo
 import inngest
 import pytest
 
-from engine.clock import to_datetime, to_ms
-from engine.cron import jitter_of, parse_cron
+from engine.formats.clock import to_datetime, to_ms
+from engine.formats.cron import jitter_of, parse_cron
 from tests.engine.clients import make_client
 from tests.engine.conftest import ServeApp
 from tests.engine.engine_process import EngineProcess

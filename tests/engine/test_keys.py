@@ -12,8 +12,8 @@ import inngest
 import pytest
 
 from engine.__main__ import main
-from engine.json_text import canonical, dumps
-from engine.signing import bearer_matches, sign, verify
+from engine.formats.json_text import canonicalise, dumps
+from engine.formats.signing import bearer_matches, sign_body, verify_signature
 from tests.engine.app_server import AppServer
 from tests.engine.clients import close_client
 from tests.engine.conftest import ServeApp
@@ -188,12 +188,12 @@ def test_wrong_use_is_one_clear_line(capsys: pytest.CaptureFixture[str], flags: 
 def test_b62_signatures_are_over_the_canonical_form() -> None:
     # Given a body whose canonical form differs from how it is sent
     text = dumps({"b": 1.0, "a": [1e21, 9007199254740993], "é": "\u2028"})
-    assert canonical(text) == '{"a":[1e+21,9007199254740992],"b":1,"é":"\u2028"}'.encode()
-    signature = sign(f"signkey-prod-{KEY}", canonical(text), 5)
+    assert canonicalise(text) == '{"a":[1e+21,9007199254740992],"b":1,"é":"\u2028"}'.encode()
+    signature = sign_body(f"signkey-prod-{KEY}", canonicalise(text), 5)
     # Then it verifies under the key, and under the second of two, and for nothing else
-    assert verify([KEY], canonical(text), signature)
-    assert verify(["00", KEY], canonical(text), signature)
-    assert not verify([KEY], canonical(text) + b" ", signature)
+    assert verify_signature([KEY], canonicalise(text), signature)
+    assert verify_signature(["00", KEY], canonicalise(text), signature)
+    assert not verify_signature([KEY], canonicalise(text) + b" ", signature)
     for bad in ("", "t=5", "s=é&t=5", signature.replace("t=5", "t=6")):
-        assert not verify([KEY], canonical(text), bad)
+        assert not verify_signature([KEY], canonicalise(text), bad)
     assert not bearer_matches([KEY], "Bearer ")

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from engine.durations import parse_duration
+from engine.calls.retry import backoff_ms, retry_after_ms
 from engine.expressions import ExpressionError, compile_expression, match_key, match_of
-from engine.ids import Ulids, is_ulid, seeded_ulid, ulid, ulid_ms
-from engine.retry import backoff_ms, retry_after_ms
+from engine.formats.clock import parse_duration
+from engine.formats.ids import Ulids, is_ulid, seeded_ulid, ulid, ulid_ms
 
 NOW = 1_700_000_000_000
 

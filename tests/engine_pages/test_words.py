@@ -5,10 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engine.function import read_function
-from engine.pages.excerpts import Excerpt, error_laid_out, excerpt, memo_laid_out
-from engine.pages.options import options_of
-from engine.pages.schedules import schedules_of
-from engine.pages.words import duration, size
+from engine.pages.site.text import Excerpt, format_duration, format_size, lay_out_error, lay_out_memo, make_excerpt
+from engine.pages.views.functions import describe_options, list_upcoming_ticks
 
 HOUR, DAY = 3_600_000, 86_400_000
 
@@ -29,26 +27,26 @@ HOUR, DAY = 3_600_000, 86_400_000
     ],
 )
 def test_durations(ms: int, said: str) -> None:
-    assert duration(ms) == said
+    assert format_duration(ms) == said
 
 
 def test_sizes() -> None:
-    assert [size(n) for n in (0, 1023, 1536, 4 * 1024 * 1024)] == ["0 B", "1023 B", "1.5 KiB", "4 MiB"]
+    assert [format_size(n) for n in (0, 1023, 1536, 4 * 1024 * 1024)] == ["0 B", "1023 B", "1.5 KiB", "4 MiB"]
 
 
 def test_excerpts() -> None:
-    assert excerpt('{"a":[1]}') == Excerpt('{\n  "a": [\n    1\n  ]\n}', 9, False)
-    assert excerpt("abcdef", most=4) == Excerpt("abcd", 6, True)
-    assert excerpt("abc", whole=10, most=4) == Excerpt("abc", 10, True)
-    assert excerpt("not json").text == "not json"
+    assert make_excerpt('{"a":[1]}') == Excerpt('{\n  "a": [\n    1\n  ]\n}', 9, False)
+    assert make_excerpt("abcdef", most=4) == Excerpt("abcd", 6, True)
+    assert make_excerpt("abc", whole=10, most=4) == Excerpt("abc", 10, True)
+    assert make_excerpt("not json").text == "not json"
     deep = "[" * 5000 + "]" * 5000
-    assert excerpt(deep).text == deep
-    assert excerpt('{"data":"x"}', layout=memo_laid_out).text == '"x"'
-    assert excerpt("null", layout=memo_laid_out).text == "null"
+    assert make_excerpt(deep).text == deep
+    assert make_excerpt('{"data":"x"}', layout=lay_out_memo).text == '"x"'
+    assert make_excerpt("null", layout=lay_out_memo).text == "null"
     failed = '{"error":{"name":"E","message":"m","stack":"s\\n"}}'
-    assert excerpt(failed, layout=memo_laid_out).text == "E: m\n\ns"
+    assert make_excerpt(failed, layout=lay_out_memo).text == "E: m\n\ns"
     for strange in ("1", '{"message":1}', "[]"):
-        assert excerpt(strange, layout=error_laid_out).cut is False
+        assert make_excerpt(strange, layout=lay_out_error).cut is False
 
 
 def test_options_and_schedules() -> None:
@@ -69,7 +67,7 @@ def test_options_and_schedules() -> None:
         "timeouts": {"start": "2s", "finish": "3s"},
     }
     function = read_function("app", config, id="id", version=1, archived=False)
-    assert dict(options_of(function)) == {
+    assert dict(describe_options(function)) == {
         "Retries": "0 (1 attempts in all)",
         "Concurrency": "1 at a time for each event.data.k in this engine",
         "Throttle": "1 per 3 s (and 2 at once) for each event.data.k; more wait",
@@ -85,12 +83,12 @@ def test_options_and_schedules() -> None:
     }
     # And schedules are told in their own zone, with the jitter that the run will have
     at_noon = 1_772_452_800_000  # 2026-03-02T12:00Z
-    jittered, eastern = schedules_of([function], at_noon)
+    jittered, eastern = list_upcoming_ticks([function], at_noon)
     assert eastern.local == "Tue 03 Mar 2026, 01:30:00 America/New_York"
     assert eastern.at == at_noon + 18 * HOUR + 30 * 60_000
     assert at_noon + 12 * HOUR < jittered.at <= at_noon + 12 * HOUR + 600_000
     # Within the jitter after a tick, the run of that tick is still the next one
-    (still, _) = schedules_of([function], jittered.at - 1)
+    (still, _) = list_upcoming_ticks([function], jittered.at - 1)
     assert still.at == jittered.at
-    (following, *_) = [one for one in schedules_of([function], jittered.at) if one.jitter_ms]
+    (following, *_) = [one for one in list_upcoming_ticks([function], jittered.at) if one.jitter_ms]
     assert following.at > jittered.at + 20 * HOUR

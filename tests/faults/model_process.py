@@ -17,10 +17,10 @@ import httpx
 
 from app.serving.ask import Ask
 from app.serving.gunicorn_server import run_wsgi
-from app.standins.model.config import ModelConfig
-from app.standins.model.server import create_app
 from app.supervise.ports import free_ports
 from core.settings import load_settings
+from standins.model.config import ModelConfig
+from standins.model.server import create_app
 from tests.support.environment import without_settings
 from tests.support.waiting import until
 

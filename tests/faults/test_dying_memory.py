@@ -42,8 +42,8 @@ def test_what_was_said_is_remembered_once(stage: Stage) -> None:
     world.foresee({"text": "Our colour is cobalt.", "evidence": [1]})
 
     def remember() -> None:
-        for candidate_id in looking.look(world.parts, world.workspace_id, "run-1"):
-            keeping.keep(world.parts, world.workspace_id, candidate_id)
+        for candidate_id in looking.read_due_messages(world.parts, world.workspace_id, "run-1"):
+            keeping.judge_candidate(world.parts, world.workspace_id, candidate_id)
 
     stage.die(DEATHS["remembered"], remember)
 
@@ -57,11 +57,11 @@ def test_a_reading_that_gave_nothing_usable_leaves_the_words_due(stage: Stage) -
     world, useless = World(stage.store), World(stage.store, Useless())
     world.say("Our colour is cobalt.")
 
-    stage.die(DEATHS["unreadable"], lambda: looking.look(useless.parts, world.workspace_id, "run-1"))
+    stage.die(DEATHS["unreadable"], lambda: looking.read_due_messages(useless.parts, world.workspace_id, "run-1"))
 
     world.foresee({"text": "Our colour is cobalt.", "evidence": [1]})
     with stage.store.database.reading(world.workspace_id) as scope:
-        assert len(readings.due(scope)) == 1
+        assert len(readings.due_messages(scope)) == 1
     world.remember()
     assert world.texts() == ["Our colour is cobalt."]
 
@@ -73,8 +73,8 @@ def test_42_what_a_person_confirmed_is_forgotten_once_and_wholly(stage: Stage) -
     world.answer(card, "confirm")
 
     def forget() -> None:
-        cascade.clear(world.parts, world.workspace_id, card.id)
-        receipts.check(world.parts, world.workspace_id, card.id)
+        cascade.clear_forgotten(world.parts, world.workspace_id, card.id)
+        receipts.check_forgotten(world.parts, world.workspace_id, card.id)
 
     stage.die(DEATHS["forgotten"], forget)
 

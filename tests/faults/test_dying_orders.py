@@ -251,8 +251,8 @@ def test_35_result_for_an_overtaken_version_is_kept_stale_and_not_placed(stage: 
         _assert_made_once(stage, task, order)
     world = stage.world()
     with world.scope() as scope:
-        kept = [workspace.objects.get(scope, world.get(order.id).object_ids[0]) for order in ordered]
-        here = [workspace.objects.get(scope, object_id) for object_id in (picture, other)]
+        kept = [workspace.objects.get_object(scope, world.get(order.id).object_ids[0]) for order in ordered]
+        here = [workspace.objects.get_object(scope, object_id) for object_id in (picture, other)]
     assert [(one.version, one.stale) for one in kept] == [(1, True)] * 3
     assert [(one.version, one.stale) for one in here] == [(2, False), (1, False)]
     assert here[0].title == "By hand"

@@ -24,7 +24,7 @@ def test_an_order_becomes_one_work_and_one_charge(world: World, the_studio: Stud
     assert ended.state is OrderState.SUCCEEDED, ended.error
     assert ended.charge == Decimal("0.04")
     with world.scope() as scope:
-        work = workspace.objects.get(scope, ended.object_ids[0])
+        work = workspace.objects.get_object(scope, ended.object_ids[0])
         assert (work.kind, work.media_type, work.title) == ("image", "image/png", "Poster")
         assert task.id in work.task_ids
         budget = credits.budget(scope)
@@ -59,7 +59,7 @@ def test_each_kind_is_made_checked_and_filed(world: World) -> None:
         ended = world.follow(world.order(task, fence, n, tool=tool))
         assert ended.state is OrderState.SUCCEEDED, ended.error
         with world.scope() as scope:
-            assert workspace.objects.get(scope, ended.object_ids[0]).media_type == media_type
+            assert workspace.objects.get_object(scope, ended.object_ids[0]).media_type == media_type
 
 
 @pytest.mark.long
@@ -77,12 +77,12 @@ def test_a_picture_becomes_a_film_and_its_own_next_version(world: World) -> None
     filmed = world.follow(film)
     assert filmed.state is OrderState.SUCCEEDED, filmed.error
     with world.scope() as scope:
-        assert workspace.objects.get(scope, picture).version == 2
-        assert workspace.objects.get(scope, filmed.object_ids[0]).media_type == "video/mp4"
+        assert workspace.objects.get_object(scope, picture).version == 2
+        assert workspace.objects.get_object(scope, filmed.object_ids[0]).media_type == "video/mp4"
         # Ordered from the first version, which has been overtaken: kept, marked stale, not put in its place.
     kept = world.follow(finer)
     assert kept.state is OrderState.SUCCEEDED, kept.error
     assert kept.object_ids != (picture,)
     with world.scope() as scope:
-        assert workspace.objects.get(scope, kept.object_ids[0]).stale
-        assert workspace.objects.get(scope, picture).version == 2
+        assert workspace.objects.get_object(scope, kept.object_ids[0]).stale
+        assert workspace.objects.get_object(scope, picture).version == 2

@@ -439,7 +439,7 @@ def test_a_quote_for_a_work_that_has_moved_since_authorises_nothing(world: World
                 cause="c",
             )
         else:
-            workspace.objects.delete(scope, picture, version=1)
+            workspace.objects.delete_object(scope, picture, version=1)
 
     answered = world.answer(card, "approve")
 
@@ -645,7 +645,7 @@ def test_52_a_work_that_moved_since_the_task_saw_it_is_read_first(world: World) 
     fence = world.turn(task)
     picture = world.follow(world.order(task, fence, tool="generate_image")).object_ids[0]
     with world.scope() as scope:
-        now = workspace.objects.get(scope, picture)
+        now = workspace.objects.get_object(scope, picture)
         workspace.objects.add_version(
             scope,
             picture,

@@ -264,5 +264,5 @@ def test_35_a_result_for_an_overtaken_version_is_kept_stale_and_not_placed(world
     (kept,) = world.get(order.id).object_ids
     assert kept != picture
     with world.scope() as scope:
-        assert workspace.objects.get(scope, kept).stale
-        assert workspace.objects.get(scope, picture).title == "By hand"
+        assert workspace.objects.get_object(scope, kept).stale
+        assert workspace.objects.get_object(scope, picture).title == "By hand"

@@ -16,8 +16,6 @@ import sqlalchemy as sa
 from pydantic import SecretStr
 
 import workspace.objects
-from app.standins.studio.config import StudioConfig
-from app.standins.studio.server import close, create_app
 from app.supervise.ports import free_ports
 from core.clock import SystemClock
 from core.database import Database, Scope
@@ -43,6 +41,8 @@ from runtime.tasks import Task
 from runtime.turns import ledger
 from runtime.turns.lease import TurnFence, claim, enter
 from runtime.wake import wake
+from standins.studio.config import StudioConfig
+from standins.studio.server import close, create_app
 from tests.support.databases import Store
 from tests.support.wsgi import serving
 from workspace.assets import Assets

@@ -7,13 +7,25 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from memory.affected import derived
-from memory.deciding import Aside, Claim, Confirm, Known, Late, New, Refine, Refuse, Replace, Verdict, decide
-from memory.facts import Evidence, Version
+from memory.affected import derived_versions
+from memory.deciding import (
+    CandidateClaim,
+    Confirm,
+    Known,
+    Late,
+    New,
+    Refine,
+    Refuse,
+    Replace,
+    SetAside,
+    Verdict,
+    judge_claim,
+)
+from memory.facts import Evidence, RememberedVersion
 from memory.fingerprint import fingerprint
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
-CLAIM = Claim("The brand colour is green", "stated", False, "new", NOW, ("msg_1",))
+CLAIM = CandidateClaim("The brand colour is green", "stated", False, "new", NOW, ("msg_1",))
 KNOWN = Known("fact_1", "stated", NOW - timedelta(days=30))
 GUESS = replace(CLAIM, standing="inferred")
 OLD = NOW - timedelta(days=90)
@@ -30,14 +42,14 @@ OLD = NOW - timedelta(days=90)
         (replace(CLAIM, relation="refines"), KNOWN, False, Refine("fact_1")),
         (replace(CLAIM, relation="contradicts"), KNOWN, False, Replace("fact_1")),
         (replace(CLAIM, relation="contradicts", valid_from=OLD), KNOWN, False, Late("fact_1")),
-        (replace(GUESS, relation="contradicts"), KNOWN, False, Aside("fact_1")),
-        (replace(GUESS, relation="refines"), KNOWN, False, Aside("fact_1")),
+        (replace(GUESS, relation="contradicts"), KNOWN, False, SetAside("fact_1")),
+        (replace(GUESS, relation="refines"), KNOWN, False, SetAside("fact_1")),
         (replace(GUESS, relation="contradicts"), replace(KNOWN, standing="inferred"), False, Replace("fact_1")),
         (replace(CLAIM, relation="contradicts"), replace(KNOWN, standing="inferred"), False, Replace("fact_1")),
     ],
 )
-def test_the_table(claim: Claim, known: Known | None, suppressed: bool, expected: Verdict) -> None:
-    assert decide(claim, known, suppressed=suppressed) == expected
+def test_the_table(claim: CandidateClaim, known: Known | None, suppressed: bool, expected: Verdict) -> None:
+    assert judge_claim(claim, known, suppressed=suppressed) == expected
 
 
 @pytest.mark.parametrize(
@@ -51,9 +63,9 @@ def test_the_table(claim: Claim, known: Known | None, suppressed: bool, expected
         (CLAIM, True, "forgotten"),
     ],
 )
-def test_what_is_refused_whatever_it_speaks_of(claim: Claim, suppressed: bool, says: str) -> None:
+def test_what_is_refused_whatever_it_speaks_of(claim: CandidateClaim, suppressed: bool, says: str) -> None:
     for known in (None, KNOWN, replace(KNOWN, same_words=True)):
-        verdict = decide(claim, known, suppressed=suppressed)
+        verdict = judge_claim(claim, known, suppressed=suppressed)
         assert isinstance(verdict, Refuse)
         assert says in verdict.reason
 
@@ -67,9 +79,9 @@ def test_the_same_statement_has_one_fingerprint_and_only_in_its_scope() -> None:
     assert fingerprint("other", "workspace", "Our brand colour is green.") != one
 
 
-def _version(n: int, *, late: bool = False) -> Version:
+def _version(n: int, *, late: bool = False) -> RememberedVersion:
     at = NOW + timedelta(minutes=n)
-    return Version("f", n, f"text {n}", "stated", at, None, at, at if late else None, None)
+    return RememberedVersion("f", n, f"text {n}", "stated", at, None, at, at if late else None, None)
 
 
 def _proof(n: int, role: str, message_id: str) -> Evidence:
@@ -90,11 +102,11 @@ def test_a_version_goes_with_the_message_it_rests_on_or_with_the_version_it_refi
 ) -> None:
     versions = [_version(n) for n in {proof.n for proof in proofs}]
 
-    assert derived(versions, proofs, frozenset({"bad"})) == gone
+    assert derived_versions(versions, proofs, frozenset({"bad"})) == gone
 
 
 def test_old_news_that_came_late_is_refined_by_nothing() -> None:
     versions = [_version(1), _version(2, late=True), _version(3)]
     proofs = [_proof(1, "origin", "good"), _proof(2, "origin", "bad"), _proof(3, "refine", "good2")]
 
-    assert derived(versions, proofs, frozenset({"bad"})) == {2}
+    assert derived_versions(versions, proofs, frozenset({"bad"})) == {2}

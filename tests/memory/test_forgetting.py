@@ -33,7 +33,7 @@ def test_the_card_says_what_will_be_lost_and_forgets_nothing_by_itself(world: Wo
     world.answer(card, "keep")
     assert world.texts() == ["The colour is cobalt with off-white"]
     with pytest.raises(NotFoundError):
-        cascade.clear(world.parts, world.workspace_id, card.id)
+        cascade.clear_forgotten(world.parts, world.workspace_id, card.id)
 
 
 def test_a_bell_without_a_confirmed_card_forgets_nothing(world: World) -> None:
@@ -42,7 +42,7 @@ def test_a_bell_without_a_confirmed_card_forgets_nothing(world: World) -> None:
 
     for forged in (card.id, "card_made_up"):
         with pytest.raises(NotFoundError):
-            cascade.clear(world.parts, world.workspace_id, forged)
+            cascade.clear_forgotten(world.parts, world.workspace_id, forged)
     assert world.texts() == ["Our colour is cobalt."]
 
 
@@ -97,12 +97,12 @@ def test_the_forgotten_messages_are_evidence_for_nothing_again(world: World) -> 
     world.foresee(
         {"text": "Our colour is cobalt", "evidence": [1]}, {"text": "cobalt it is, and never red", "evidence": [1]}
     )
-    first, second = looking.look(world.parts, world.workspace_id, "run-1")
-    keeping.keep(world.parts, world.workspace_id, first)
+    first, second = looking.read_due_messages(world.parts, world.workspace_id, "run-1")
+    keeping.judge_candidate(world.parts, world.workspace_id, first)
 
     world.forget(world.only().id)
 
-    assert keeping.keep(world.parts, world.workspace_id, second).startswith("refused")
+    assert keeping.judge_candidate(world.parts, world.workspace_id, second).startswith("refused")
     assert world.facts() == []
 
 
@@ -169,9 +169,9 @@ def test_forgetting_twice_and_a_run_that_dies_in_between_do_it_once(world: World
     card = world.ask_to_forget(world.only().id)
     world.answer(card, "confirm")
 
-    assert cascade.clear(world.parts, world.workspace_id, card.id) == "cleared"
+    assert cascade.clear_forgotten(world.parts, world.workspace_id, card.id) == "cleared"
     before = world.receipt(card.id)
-    assert cascade.clear(world.parts, world.workspace_id, card.id) == "cleared"
+    assert cascade.clear_forgotten(world.parts, world.workspace_id, card.id) == "cleared"
     assert world.receipt(card.id) == before
     with pytest.raises(ConflictError):
         world.answer(card, "keep")
@@ -183,12 +183,12 @@ def test_a_forget_that_is_not_through_is_rung_for_again(world: World) -> None:
     world.answer(card, "confirm")
     world.store.clock.advance(timedelta(minutes=1))
 
-    assert watching.pass_over(world.store.database, world.workspace_id, timedelta(seconds=10)) == 1
+    assert watching.watch_memory(world.store.database, world.workspace_id, timedelta(seconds=10)) == 1
     assert world.store.bells.ids()[-1] == f"{card.id}:ring-1"
 
-    cascade.clear(world.parts, world.workspace_id, card.id)
+    cascade.clear_forgotten(world.parts, world.workspace_id, card.id)
     world.store.clock.advance(timedelta(minutes=1))
-    assert watching.pass_over(world.store.database, world.workspace_id, timedelta(seconds=10)) == 1
+    assert watching.watch_memory(world.store.database, world.workspace_id, timedelta(seconds=10)) == 1
 
 
 def test_while_the_index_is_away_the_receipt_does_not_claim_that_it_is_clean(world: World) -> None:
@@ -197,7 +197,7 @@ def test_while_the_index_is_away_the_receipt_does_not_claim_that_it_is_clean(wor
         collections.ensure_collection(scope, world.parts.search.embedder)
     receipt = world.forget(world.only().id)
 
-    assert receipts.check(world.parts, world.workspace_id, receipt.card_id) == "cleared"
+    assert receipts.check_forgotten(world.parts, world.workspace_id, receipt.card_id) == "cleared"
     told = world.receipt(receipt.card_id)
     assert told.done_at is None
     assert told.checked is not None
@@ -208,8 +208,8 @@ def test_where_nothing_was_ever_indexed_nothing_is_left_in_an_index(world: World
     world.learn("Our colour is cobalt.")
     receipt = world.forget(world.only().id)
 
-    assert receipts.check(world.parts, world.workspace_id, receipt.card_id) == "done"
-    assert receipts.check(world.parts, world.workspace_id, receipt.card_id) == "done"
+    assert receipts.check_forgotten(world.parts, world.workspace_id, receipt.card_id) == "done"
+    assert receipts.check_forgotten(world.parts, world.workspace_id, receipt.card_id) == "done"
 
 
 def test_a_fact_that_moved_since_the_question_is_not_forgotten_by_its_answer(world: World) -> None:

@@ -17,9 +17,9 @@ from core.search.index import NoIndex
 from core.search.vectors import Vector
 from core.tables import workspaces
 from memory import correcting, facts, scopes
+from memory.fact_text import clean_fact_text
 from memory.facts import Fact
 from memory.recall import Recalled, recall
-from memory.wording import clean
 from runtime import cards
 from tests.memory.world import World
 
@@ -47,12 +47,12 @@ def test_boundary_59_what_another_workspace_or_person_remembers_is_never_returne
             sa.insert(workspaces).values(id=other, name="O", timezone="UTC", change_seq=0, created_at=now)
         )
 
-    elsewhere = recall(world.parts.search, other, scopes.visible(world.store.person_id), "our colour is cobalt")
-    somebody = world.recall("our colour is cobalt", scopes.visible("person_other"))
+    elsewhere = recall(world.parts.search, other, scopes.visible_scopes(world.store.person_id), "our colour is cobalt")
+    somebody = world.recall("our colour is cobalt", scopes.visible_scopes("person_other"))
 
     assert (elsewhere.items, somebody.items) == ((), ())
     with world.store.database.reading(world.workspace_id) as scope, pytest.raises(NotFoundError):
-        facts.get(scope, world.only().id, "person_other")
+        facts.get_fact(scope, world.only().id, "person_other")
 
 
 def test_boundary_57_a_recall_that_takes_too_long_is_an_answer_and_no_error(world: World) -> None:
@@ -60,7 +60,7 @@ def test_boundary_57_a_recall_that_takes_too_long_is_an_answer_and_no_error(worl
     search = SearchDependencies(world.store.database, Slow(), NoIndex())
     began = time.monotonic()
 
-    found = recall(search, world.workspace_id, scopes.visible(world.store.person_id), "colour", seconds=0.2)
+    found = recall(search, world.workspace_id, scopes.visible_scopes(world.store.person_id), "colour", seconds=0.2)
 
     assert found == Recalled(degraded=True, timed_out=True)
     assert time.monotonic() - began < 4
@@ -74,10 +74,10 @@ def test_a_task_sees_what_holds_for_it_and_no_other_task_does(world: World) -> N
     )
     person = world.store.person_id
 
-    assert [fact.text for fact, _ in world.recall("gulls", scopes.visible(person, "task_1")).items] == [
+    assert [fact.text for fact, _ in world.recall("gulls", scopes.visible_scopes(person, "task_1")).items] == [
         "Gulls in every picture"
     ]
-    assert world.recall("gulls", scopes.visible(person, "task_2")).items == ()
+    assert world.recall("gulls", scopes.visible_scopes(person, "task_2")).items == ()
 
 
 def test_what_held_at_a_time_in_the_world(world: World) -> None:
@@ -95,13 +95,13 @@ def test_what_held_at_a_time_in_the_world(world: World) -> None:
 
 def _at(world: World, at: datetime) -> list[str]:
     with world.store.database.reading(world.workspace_id) as scope:
-        return [fact.text for fact in facts.listing(scope, scopes.visible(world.store.person_id), at=at)]
+        return [fact.text for fact in facts.list_facts(scope, scopes.visible_scopes(world.store.person_id), at=at)]
 
 
 def _correct(world: World, fact: Fact, text: str, cause: str = "cause") -> Fact:
     [vector] = world.parts.search.embedder.embed([text])
     with world.store.database.transaction(world.workspace_id) as scope:
-        return correcting.correct(scope, fact.id, text, vector, world.store.person_id, cause)
+        return correcting.correct_fact(scope, fact.id, text, vector, world.store.person_id, cause)
 
 
 def test_a_correction_is_a_version_with_the_person_as_its_source(world: World) -> None:
@@ -126,7 +126,7 @@ def test_a_correction_says_no_to_nothing_to_too_much_and_to_what_another_fact_sa
         _correct(world, world.facts()[0], "Letters are BIG")
     for text in ("", " \x00 ", "x" * 501):
         with pytest.raises(InvalidError):
-            clean(text)
+            clean_fact_text(text)
 
 
 def test_what_was_forgotten_may_be_written_down_again_by_hand(world: World) -> None:
@@ -174,4 +174,4 @@ def test_a_proposal_about_a_fact_that_moved_changes_nothing(world: World) -> Non
 def _proposed(world: World, text: str) -> cards.Card:
     [vector] = world.parts.search.embedder.embed([text])
     with world.store.database.transaction(world.workspace_id) as scope:
-        return correcting.propose(scope, world.only(), text, vector, cause="cause")
+        return correcting.propose_correction(scope, world.only(), text, vector, cause="cause")

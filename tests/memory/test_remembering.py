@@ -12,7 +12,7 @@ from core.events import MessageAnswered
 from core.llm.port import ChatMessage, Verdict
 from core.llm.scripted_model import ScriptedModel
 from memory import keeping, looking, watching
-from memory.deciding import Standing
+from memory.deciding import FactStanding
 from tests.memory.world import World, asked_facts
 
 PAUSE = timedelta(seconds=10)
@@ -116,7 +116,7 @@ def test_old_news_that_comes_late_does_not_unseat_what_stands(world: World) -> N
 
 
 @pytest.mark.parametrize(("standing", "expected"), [("inferred", "aside"), ("stated", "replace")])
-def test_a_guess_never_replaces_what_was_said(world: World, standing: Standing, expected: str) -> None:
+def test_a_guess_never_replaces_what_was_said(world: World, standing: FactStanding, expected: str) -> None:
     world.learn("I want serif type.")
     world.say("the sans one is nice")
     world.foresee(
@@ -188,10 +188,10 @@ def test_a_wish_for_this_once_is_not_remembered(world: World) -> None:
 def test_a_candidate_that_is_judged_twice_is_one_fact(world: World) -> None:
     world.say("Our colour is cobalt.")
     world.foresee({"text": "The colour is cobalt", "evidence": [1]})
-    [candidate] = looking.look(world.parts, world.workspace_id, "run-1")
+    [candidate] = looking.read_due_messages(world.parts, world.workspace_id, "run-1")
 
-    first = keeping.keep(world.parts, world.workspace_id, candidate)
-    again = keeping.keep(world.parts, world.workspace_id, candidate)
+    first = keeping.judge_candidate(world.parts, world.workspace_id, candidate)
+    again = keeping.judge_candidate(world.parts, world.workspace_id, candidate)
 
     assert first == again == "kept new"
     assert len(world.facts()) == 1
@@ -200,7 +200,7 @@ def test_a_candidate_that_is_judged_twice_is_one_fact(world: World) -> None:
 def test_a_run_that_dies_after_the_verdict_asks_nothing_again(world: World) -> None:
     world.say("Our colour is cobalt.")
     world.foresee({"text": "The colour is cobalt", "evidence": [1]})
-    looking.look(world.parts, world.workspace_id, "run-1")
+    looking.read_due_messages(world.parts, world.workspace_id, "run-1")
 
     assert world.remember() == ["kept new"]
     assert len(world.model.requests) == 1
@@ -212,13 +212,13 @@ def test_a_model_that_is_away_loses_nothing_and_the_watch_rings_again(world: Wor
     assert away.remember() == []
     world.store.clock.advance(timedelta(hours=1))
 
-    assert watching.pass_over(world.store.database, world.workspace_id, PAUSE) == 1
+    assert watching.watch_memory(world.store.database, world.workspace_id, PAUSE) == 1
     rung = world.store.bells.rung[-1]
     assert rung.event == MessageAnswered(workspace_id=world.workspace_id, message_id=message_id)
 
     world.foresee({"text": "The colour is cobalt", "evidence": [1]})
     assert world.remember() == ["kept new"]
-    assert watching.pass_over(world.store.database, world.workspace_id, PAUSE) == 0
+    assert watching.watch_memory(world.store.database, world.workspace_id, PAUSE) == 0
 
 
 def test_b24_answers_of_no_use_are_tried_a_few_times_and_leave_a_trace(world: World) -> None:
@@ -234,19 +234,19 @@ def test_b24_answers_of_no_use_are_tried_a_few_times_and_leave_a_trace(world: Wo
 def test_a_candidate_that_nobody_judges_is_rung_for_and_given_up_after_a_day(world: World) -> None:
     message_id = world.say("Our colour is cobalt.")
     world.foresee({"text": "The colour is cobalt", "evidence": [1]})
-    looking.look(world.parts, world.workspace_id, "run-1")
+    looking.read_due_messages(world.parts, world.workspace_id, "run-1")
     world.store.clock.advance(timedelta(hours=1))
 
-    assert watching.pass_over(world.store.database, world.workspace_id, PAUSE) == 1
+    assert watching.watch_memory(world.store.database, world.workspace_id, PAUSE) == 1
     assert world.store.bells.rung[-1].event == MessageAnswered(workspace_id=world.workspace_id, message_id=message_id)
     assert "The colour is cobalt" in world.everything()
 
     world.store.clock.advance(timedelta(days=2))
-    watching.pass_over(world.store.database, world.workspace_id, PAUSE)
+    watching.watch_memory(world.store.database, world.workspace_id, PAUSE)
 
     assert "The colour is cobalt" not in world.everything()
     assert world.refusals() == ["it could not be judged"]
-    assert watching.pass_over(world.store.database, world.workspace_id, PAUSE) == 0
+    assert watching.watch_memory(world.store.database, world.workspace_id, PAUSE) == 0
 
 
 def test_what_several_people_said_is_read_in_one_run_and_each_alone(world: World) -> None:

@@ -84,7 +84,7 @@ def test_a_proposal_to_forget_is_a_card_and_the_answer_reaches_the_task(world: W
 
     assert card.task_id is not None
     assert driving.newest_turn(world.store, card.task_id).status == "queued"
-    assert cascade.clear(world.parts, world.workspace_id, card.id) == "cleared"
+    assert cascade.clear_forgotten(world.parts, world.workspace_id, card.id) == "cleared"
     assert world.facts() == []
 
 

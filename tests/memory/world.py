@@ -14,8 +14,8 @@ from core.search.embedders import HashedPieces
 from core.search.index import NoIndex, VectorIndex
 from core.search.tables import search_entries
 from memory import cascade, facts, forgetting, keeping, looking, readings, receipts, scopes, tables
-from memory.facts import Evidence, Fact, Version
-from memory.parts import MemoryParts
+from memory.dependencies import MemoryDependencies
+from memory.facts import Evidence, Fact, RememberedVersion
 from memory.recall import Recalled, recall
 from memory.receipts import Receipt
 from runtime import cards, messages
@@ -40,7 +40,7 @@ class World:
 
     def __post_init__(self) -> None:
         search = SearchDependencies(self.store.database, HashedPieces(), self.index)
-        self.parts = MemoryParts(self.store.database, self.model, search)
+        self.parts = MemoryDependencies(self.store.database, self.model, search)
 
     @property
     def workspace_id(self) -> str:
@@ -76,8 +76,8 @@ class World:
     def remember(self) -> list[str]:
         """What one run of the function does; answers what became of each candidate."""
         self.store.clock.advance(timedelta(seconds=1))
-        waiting = looking.look(self.parts, self.workspace_id, "run-1")
-        return [keeping.keep(self.parts, self.workspace_id, one) for one in waiting]
+        waiting = looking.read_due_messages(self.parts, self.workspace_id, "run-1")
+        return [keeping.judge_candidate(self.parts, self.workspace_id, one) for one in waiting]
 
     def learn(self, text: str, *found: dict[str, Any], task_id: str | None = None) -> str:
         """Say something and let it be remembered; answers the message's id."""
@@ -89,7 +89,7 @@ class World:
     def facts(self) -> list[Fact]:
         """What is remembered, oldest first."""
         with self.store.database.reading(self.workspace_id) as scope:
-            found = facts.listing(scope, scopes.visible(self.store.person_id))
+            found = facts.list_facts(scope, scopes.visible_scopes(self.store.person_id))
         return sorted(found, key=lambda fact: (fact.created_at, fact.id))
 
     def texts(self) -> list[str]:
@@ -99,16 +99,16 @@ class World:
         [fact] = self.facts()
         return fact
 
-    def versions(self, fact_id: str) -> list[Version]:
+    def versions(self, fact_id: str) -> list[RememberedVersion]:
         with self.store.database.reading(self.workspace_id) as scope:
-            return list(reversed(facts.versions(scope, fact_id)))
+            return list(reversed(facts.versions_of(scope, fact_id)))
 
     def evidence(self, fact_id: str) -> list[Evidence]:
         with self.store.database.reading(self.workspace_id) as scope:
             return facts.evidence_of(scope, fact_id)
 
     def recall(self, query: str, within: Sequence[str] | None = None, **more: Any) -> Recalled:
-        where = scopes.visible(self.store.person_id) if within is None else within
+        where = scopes.visible_scopes(self.store.person_id) if within is None else within
         return recall(self.parts.search, self.workspace_id, where, query, **more)
 
     def recalled(self, query: str) -> list[str]:
@@ -121,7 +121,7 @@ class World:
 
     def ask_to_forget(self, *fact_ids: str) -> Card:
         with self.store.database.transaction(self.workspace_id) as scope:
-            return forgetting.ask(scope, fact_ids, self.store.person_id, cause=scope.ids.new("cause"))
+            return forgetting.ask_to_forget(scope, fact_ids, self.store.person_id, cause=scope.ids.new("cause"))
 
     def answer(self, card: Card, option: str) -> Card:
         with self.store.database.transaction(self.workspace_id) as scope:
@@ -131,12 +131,12 @@ class World:
         """Ask, confirm and clear; answers the receipt."""
         card = self.ask_to_forget(*fact_ids)
         self.answer(card, "confirm")
-        cascade.clear(self.parts, self.workspace_id, card.id)
+        cascade.clear_forgotten(self.parts, self.workspace_id, card.id)
         return self.receipt(card.id)
 
     def receipt(self, card_id: str) -> Receipt:
         with self.store.database.reading(self.workspace_id) as scope:
-            return receipts.get(scope, card_id)
+            return receipts.get_receipt(scope, card_id)
 
     def everything(self) -> str:
         """All rows of the room and of search as one text, for looking whether a word is in any of them."""

@@ -13,9 +13,9 @@ from typing import Any
 import httpx
 from werkzeug.serving import make_server
 
-from app.standins.model import ModelConfig, close, create_app
 from core.llm.openai_model import OpenAIModel
 from core.llm.port import ChatMessage, Decision, ToolSpec
+from standins.model import ModelConfig, close, create_app
 
 
 @contextmanager

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from app.standins.model.conversation import Made
-from app.standins.model.reply import Reply
-from app.standins.model.rules.intent import Intent, intent_of
-from app.standins.model.rules.memory_candidates import memory_candidates
-from app.standins.model.rules.memory_talk import answer_from_memory, is_memory_talk
+from standins.model.conversation import ModelCall
+from standins.model.reply import StandinReply
+from standins.model.rules.intent import Intent, intent_of
+from standins.model.rules.memory_candidates import memory_candidates
+from standins.model.rules.memory_talk import answer_from_memory, is_memory_talk
 
 
 def _found(*texts: str, known: tuple[str, ...] = ()) -> list[dict[str, Any]]:
@@ -92,15 +92,15 @@ def test_what_only_speaks_of_the_memory_is_no_order(text: str, talks: bool) -> N
     assert (intent_of(text, first=True) is Intent.ASK) is talks
 
 
-def _call(name: str, result: Any) -> Made:
-    return Made(name, {}, result)
+def _call(name: str, result: Any) -> ModelCall:
+    return ModelCall(name, {}, result)
 
 
 COLOUR = {"facts": [{"id": "fact_1", "text": "Our colour is cobalt"}, {"id": "fact_2", "text": "We use Inter"}]}
 TOOLS = {"recall", "propose_forget"}
 
 
-def _answer(text: str, *made: Made) -> Reply:
+def _answer(text: str, *made: ModelCall) -> StandinReply:
     said = answer_from_memory(text, made, "en", TOOLS)
     assert said is not None
     return said

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from app.standins.model.rules.skill_review import skill_review
-from app.standins.model.rules.watching_services import health_assessment, incident_correlation
 from skills.review.facts import Facts
 from skills.review.judging import question
 from skills.review.tunables import tunables
 from skills.review.verdict import NoProposal, Proposal, ReviewVerdict, checked
+from standins.model.rules.skill_review import skill_review
+from standins.model.rules.watching_services import health_assessment, incident_correlation
 from tests.skills.review.observing import facts
 
 LIMITS = {"degraded_above": {"error_rate": 0.02, "latency": 0.8}, "critical_above": {"error_rate": 0.1, "latency": 3}}

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from app.standins.model.rules.route import route
 from core.clock import StoppedClock
 from core.database import Database
 from core.errors import LoopwrightError
@@ -27,6 +26,7 @@ from skills.review.handover import as_data
 from skills.review.tunables import tunables
 from skills.tools import SkillDesk, skill_tools
 from skills.tools.desk import sha_of
+from standins.model.rules.route import route
 from tests.model.standin import Worker, names, told
 from tests.skills.agent import Agent, takes
 from tests.support.empty_database import lay_every_table

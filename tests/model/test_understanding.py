@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from app.standins.model.rules.blank import blank
-from app.standins.model.rules.intent import Intent, intent_of
-from app.standins.model.rules.route import route
-from app.standins.model.rules.wish import wish
+from standins.model.rules.decide import blank
+from standins.model.rules.intent import Intent, intent_of
+from standins.model.rules.route import route
+from standins.model.rules.wish import read_work_wish
 
 POSTERS: dict[str, Any] = {
     "id": "harbour",
@@ -56,7 +56,7 @@ FILM: dict[str, Any] = {
     ],
 )
 def test_wishes(text: str, kind: str | None, count: int, seconds: int | None) -> None:
-    said = wish(text)
+    said = read_work_wish(text)
     assert (said.kind, said.count, said.seconds) == (kind, count, seconds)
 
 
@@ -70,7 +70,7 @@ def test_wishes(text: str, kind: str | None, count: int, seconds: int | None) ->
     ],
 )
 def test_subjects(text: str, subject: str) -> None:
-    assert wish(text).subject == subject
+    assert read_work_wish(text).subject == subject
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ from app.tables import whole
 from app.web.application import create_app
 from core import events
 from core.settings import Settings, load_settings, variable_of
-from engine.tables import metadata as engine_tables
+from engine.storage.tables import metadata as engine_tables
 from functions.registry import all_functions
 
 ROOT = Path(__file__).parents[2]

@@ -67,7 +67,7 @@ class World:
 
     def work(self, title: str, task: Task | None = None) -> Object:
         with self.store.database.transaction(self.workspace_id) as scope:
-            return objects.create(
+            return objects.create_object(
                 scope,
                 kind="image",
                 title=title,

@@ -10,8 +10,8 @@ from pathlib import Path
 from flask import Flask
 from gunicorn.app.base import BaseApplication
 
-from app.standins.studio.config import StudioConfig
-from app.standins.studio.server import create_app
+from standins.studio.config import StudioConfig
+from standins.studio.server import create_app
 
 
 class StudioServer(BaseApplication):  # type: ignore[misc] # gunicorn ships no types

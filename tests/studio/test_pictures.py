@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from PIL import Image, ImageChops
 
-from app.standins.studio.media.colour import contrast, parse
-from app.standins.studio.media.palette import palette_from
-from app.standins.studio.media.wording import title_of
+from standins.studio.media.colour import contrast, parse
+from standins.studio.media.palette import palette_from
+from standins.studio.media.title_words import title_of
 from tests.studio.running import Json, Studio, poster
 
 WISH = "A set of three retro posters for the Harbour Festival, navy and cream"

@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from app.standins.model.config import ModelConfig
-from app.standins.model.server import create_app
+from standins.model.config import ModelConfig
+from standins.model.server import create_app
 from tests.support import story
 from tests.support.product import Product
 from tests.support.wsgi import serving

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from flask import request
 
-from app.standins.model.config import ModelConfig
-from app.standins.model.server import create_app
 from skills.places import SHIPPED
+from standins.model.config import ModelConfig
+from standins.model.server import create_app
 from tests.support import story
 from tests.support.product import Product
 from tests.support.prometheus import Metrics, Receiver, prometheus, receiver

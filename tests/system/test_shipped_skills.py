@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import httpx
 import pytest
 
-from app.standins.model.config import ModelConfig
-from app.standins.model.server import create_app
+from standins.model.config import ModelConfig
+from standins.model.server import create_app
 from tests.support.product import Product
 from tests.support.prometheus import Metrics, Receiver, prometheus, receiver
 from tests.support.skilled import GIVEN_UP, Skilled

@@ -171,7 +171,7 @@ def _told(site: Site, task_id: str) -> str:
 
 def _on_top(site: Site, work_id: str, asset: Any, maker: str) -> None:
     with site.writing() as scope:
-        work = objects.get(scope, work_id)
+        work = objects.get_object(scope, work_id)
         objects.add_version(
             scope,
             work_id,

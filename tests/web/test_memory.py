@@ -12,8 +12,8 @@ from core.identity import create_key
 from core.llm.scripted_model import ScriptedModel
 from core.search.embedders import HashedPieces
 from memory import cascade, correcting, forgetting, scopes, writing
-from memory.parts import MemoryParts
-from memory.writing import Source, Statement
+from memory.dependencies import MemoryDependencies
+from memory.writing import FactSource, FactStatement
 from runtime import cards, messages
 from tests.web.site.site import Site
 
@@ -27,14 +27,14 @@ def remember(site: Site, text: str, *, within: str = "", said: str = "", confirm
         message = messages.receive(
             scope, person_id=site.person_id, asked_by="person", channel_id=None, text=said or text
         )
-        statement = Statement(text, vector, "stated", scope.now)
-        sources = [Source("message", message.id)]
+        statement = FactStatement(text, vector, "stated", scope.now)
+        sources = [FactSource("message", message.id)]
         where = within or scopes.of_person(site.person_id)
-        made = writing.create(scope, within=where, person_id=site.person_id, said=statement, sources=sources)
+        made = writing.create_fact(scope, within=where, person_id=site.person_id, said=statement, sources=sources)
         assert made is not None
         if confirms:
             again = messages.receive(scope, person_id=site.person_id, asked_by="person", channel_id=None, text="yes")
-            writing.confirm(scope, made, [Source("message", again.id)])
+            writing.confirm_fact(scope, made, [FactSource("message", again.id)])
     return made.id
 
 
@@ -139,8 +139,8 @@ def test_forgetting_opens_a_card_and_the_receipt_says_what_became_of_it(site: Si
         cards.answer(scope, card["id"], "confirm", None, site.person_id, HANDLERS)
     assert [one["id"] for one in site.get("/api/v1/memory")["items"]] == [other]
     assert site.get(receipt)["state"] == "requested"
-    parts = MemoryParts(site.parts.database, ScriptedModel(), site.parts.search)
-    cascade.clear(parts, site.workspace_id, card["id"])
+    parts = MemoryDependencies(site.parts.database, ScriptedModel(), site.parts.search)
+    cascade.clear_forgotten(parts, site.workspace_id, card["id"])
 
     told = site.get(receipt)
     assert (told["state"], told["fact_ids"], told["counts"]["versions"]) == ("cleared", [fact_id], 1)
@@ -194,7 +194,7 @@ def test_the_page_shows_each_fact_with_the_words_it_comes_from(site: Site) -> No
     fact_id = remember(site, "Letters are big")
     [vector] = HashedPieces().embed(["Letters are huge"])
     with site.writing() as scope:
-        correcting.correct(scope, fact_id, "Letters are huge", vector, site.person_id, "cause")
+        correcting.correct_fact(scope, fact_id, "Letters are huge", vector, site.person_id, "cause")
 
     page = site.client.get("/memory", headers={"Accept": "text/html"}).text
 

@@ -20,7 +20,7 @@ SHA = "a" * 64
 
 
 def make(scope: Scope, title: str = "Storyboard", cause: str = "call_1", kind: str = "document") -> Object:
-    return objects.create(
+    return objects.create_object(
         scope,
         kind=kind,
         title=title,
@@ -52,7 +52,7 @@ def test_a_new_object_has_one_version_and_is_found(database: Database) -> None:
     with database.transaction(HOME) as scope:
         made = make(scope)
     with database.reading(HOME) as scope:
-        found = objects.get(scope, made.id)
+        found = objects.get_object(scope, made.id)
     assert found == made
     assert (found.version, found.current_version, found.title, found.sha256) == (1, 1, "Storyboard", SHA)
 
@@ -64,7 +64,7 @@ def test_the_same_cause_makes_one_object(database: Database) -> None:
         again = make(scope, title="Another title")
     assert again == first
     with database.reading(HOME) as scope:
-        assert [work.id for work in objects.listing(scope).items] == [first.id]
+        assert [work.id for work in objects.list_objects(scope).items] == [first.id]
 
 
 def test_a_replayed_write_answers_the_version_it_made(database: Database) -> None:
@@ -76,8 +76,8 @@ def test_a_replayed_write_answers_the_version_it_made(database: Database) -> Non
         replayed = put_on_top(scope, work.id, 1, "call_2")
     assert (replayed.version, replayed.current_version, replayed.sha256) == (2, 3, second.sha256)
     with database.reading(HOME) as scope:
-        assert [v.version for v in objects.history(scope, work.id)] == [3, 2, 1]
-        assert [v.base_version for v in objects.history(scope, work.id)] == [2, 1, 0]
+        assert [v.version for v in objects.list_versions(scope, work.id)] == [3, 2, 1]
+        assert [v.base_version for v in objects.list_versions(scope, work.id)] == [2, 1, 0]
 
 
 def test_a_write_on_an_old_version_is_refused_and_told_the_current_one(database: Database) -> None:
@@ -88,7 +88,7 @@ def test_a_write_on_an_old_version_is_refused_and_told_the_current_one(database:
         put_on_top(scope, work.id, 1, "call_3")
     assert refused.value.facts() == {"current_version": 2}
     with database.reading(HOME) as scope:
-        assert objects.get(scope, work.id).version == 2
+        assert objects.get_object(scope, work.id).version == 2
 
 
 def race(database: Database, writes: list[Callable[[Scope], Object]]) -> list[Object | ConflictError]:
@@ -119,7 +119,7 @@ def test_of_two_writers_on_one_version_exactly_one_wins(database: Database) -> N
         assert len(lost) == 1
         assert lost[0].facts() == {"current_version": base + 1}
     with database.reading(HOME) as scope:
-        assert objects.get(scope, work.id).version == 6
+        assert objects.get_object(scope, work.id).version == 6
 
 
 def test_two_executions_of_one_call_make_one_version(database: Database) -> None:
@@ -128,7 +128,7 @@ def test_two_executions_of_one_call_make_one_version(database: Database) -> None
     outcomes = race(database, [lambda scope: put_on_top(scope, work.id, 1, "call_2")] * 2)
     assert outcomes[0] == outcomes[1]
     with database.reading(HOME) as scope:
-        assert len(objects.history(scope, work.id)) == 2
+        assert len(objects.list_versions(scope, work.id)) == 2
 
 
 def test_two_executions_of_one_call_make_one_object(database: Database) -> None:
@@ -140,31 +140,31 @@ def test_another_workspace_sees_nothing(database: Database) -> None:
     with database.transaction(HOME) as scope:
         work = make(scope)
     with database.transaction(OTHER) as scope:
-        for ask in (objects.get, objects.history):
+        for ask in (objects.get_object, objects.list_versions):
             with pytest.raises(NotFoundError):
                 ask(scope, work.id)
         with pytest.raises(NotFoundError):
             put_on_top(scope, work.id, 1, "call_2")
         with pytest.raises(NotFoundError):
-            objects.delete(scope, work.id, version=1)
+            objects.delete_object(scope, work.id, version=1)
         with pytest.raises(NotFoundError):
-            objects.holding(scope, SHA)
-        assert objects.listing(scope).items == ()
-        assert objects.made_by(scope, "call_1") is None
+            objects.version_holding(scope, SHA)
+        assert objects.list_objects(scope).items == ()
+        assert objects.object_made_by(scope, "call_1") is None
 
 
 def test_a_deleted_object_is_out_of_sight_and_takes_no_version(database: Database) -> None:
     with database.transaction(HOME) as scope:
         work = make(scope)
-        assert objects.delete(scope, work.id, version=7) is False
-        assert objects.delete(scope, work.id, version=1) is True
-        assert objects.delete(scope, work.id, version=1) is True
+        assert objects.delete_object(scope, work.id, version=7) is False
+        assert objects.delete_object(scope, work.id, version=1) is True
+        assert objects.delete_object(scope, work.id, version=1) is True
     with database.transaction(HOME) as scope:
         with pytest.raises(NotFoundError, match="was deleted at 2026"):
-            objects.get(scope, work.id)
+            objects.get_object(scope, work.id)
         with pytest.raises(NotFoundError, match="was deleted"):
             put_on_top(scope, work.id, 1, "call_2")
-        assert objects.listing(scope).items == ()
+        assert objects.list_objects(scope).items == ()
 
 
 def test_every_write_is_a_change_of_the_object(database: Database) -> None:
@@ -175,7 +175,7 @@ def test_every_write_is_a_change_of_the_object(database: Database) -> None:
     with database.transaction(HOME) as scope:
         put_on_top(scope, work.id, 1, "call_2")
     with database.transaction(HOME) as scope:
-        objects.delete(scope, work.id, version=2)
+        objects.delete_object(scope, work.id, version=2)
     with database.unscoped() as connection:
         entries = connection.exec_driver_sql("select kind, id from changes order by seq").all()
     assert [tuple(entry) for entry in entries] == [("object", work.id)] * 3
@@ -191,7 +191,7 @@ def test_pages_give_every_object_once_newest_first(database: Database, clock: St
     cursor = None
     while True:
         with database.transaction(HOME) as scope:
-            page = objects.listing(scope, limit=2, cursor=cursor)
+            page = objects.list_objects(scope, limit=2, cursor=cursor)
             # A newcomer and a write to what was read disturb no page that follows.
             make(scope, title="Late", cause=f"late_{cursor}")
             put_on_top(scope, page.items[0].id, 1, f"again_{cursor}")
@@ -221,16 +221,16 @@ def test_a_query_is_words_of_the_title(database: Database, query: str, found: li
         make(scope, title="Poster 100%", cause="1")
     with database.transaction(HOME) as scope:
         make(scope, title="Афиша", cause="2")
-        assert sorted(work.title for work in objects.listing(scope, query=query).items) == sorted(found)
+        assert sorted(work.title for work in objects.list_objects(scope, query=query).items) == sorted(found)
 
 
 def test_a_page_that_cannot_be_is_refused(database: Database) -> None:
     with database.reading(HOME) as scope:
         for limit in (0, -1, 201):
             with pytest.raises(InvalidError):
-                objects.listing(scope, limit=limit)
+                objects.list_objects(scope, limit=limit)
         with pytest.raises(InvalidError):
-            objects.listing(scope, cursor="object_elsewhere")
+            objects.list_objects(scope, cursor="object_elsewhere")
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ def test_a_hostile_title_is_one_plain_line(database: Database, hostile: str, kep
     with database.transaction(HOME) as scope:
         made = make(scope, title=hostile)
     with database.reading(HOME) as scope:
-        assert objects.get(scope, made.id).title == kept
+        assert objects.get_object(scope, made.id).title == kept
 
 
 @pytest.mark.parametrize("title", ["", " \n\t", "\x00", "x" * 301])
@@ -267,16 +267,16 @@ def test_an_unknown_kind_is_refused(database: Database) -> None:
 @pytest.mark.parametrize("hostile", ["", "\0", "object_1\0", "\ud800", "é", "x" * 100_000, "../..", "%"])
 def test_a_hostile_id_is_just_not_found(database: Database, hostile: str) -> None:
     with database.transaction(HOME) as scope:
-        for ask in (objects.get, objects.history, objects.holding):
+        for ask in (objects.get_object, objects.list_versions, objects.version_holding):
             with pytest.raises(NotFoundError):
                 ask(scope, hostile)
         with pytest.raises(NotFoundError):
             put_on_top(scope, hostile, 1, "call_2")
         with pytest.raises(NotFoundError):
-            objects.delete(scope, hostile, version=1)
+            objects.delete_object(scope, hostile, version=1)
         with pytest.raises(NotFoundError):
-            objects.link(scope, hostile, "task_1")
+            objects.link_object(scope, hostile, "task_1")
         with pytest.raises(InvalidError):
-            objects.listing(scope, cursor=hostile)
-        assert objects.by_ids(scope, [hostile]) == {}
-        assert objects.listing(scope, query=hostile).items == ()
+            objects.list_objects(scope, cursor=hostile)
+        assert objects.objects_by_ids(scope, [hostile]) == {}
+        assert objects.list_objects(scope, query=hostile).items == ()

@@ -18,7 +18,7 @@ from tests.workspace.conftest import HOME, OTHER
 from workspace import documents, objects, uploads
 from workspace.access import WorkspaceAccess
 from workspace.assets import Assets
-from workspace.edits import Edit
+from workspace.edits import TextEdit
 from workspace.state import is_object, object_input, objects_state
 from workspace.tools import on_delete_answered, workspace_tools
 
@@ -38,10 +38,10 @@ class Room:
 
     def text(self, object_id: str, version: int | None = None) -> str:
         with self.access.reading() as scope:
-            return documents.read(self.assets, objects.get(scope, object_id, version))
+            return documents.read_document(self.assets, objects.get_object(scope, object_id, version))
 
     def person_saves(self, object_id: str, base_version: int, content: str) -> None:
-        documents.rewrite(
+        documents.rewrite_document(
             self.access,
             self.assets,
             object_id,
@@ -53,7 +53,7 @@ class Room:
 
     def versions(self, object_id: str) -> list[int]:
         with self.access.reading() as scope:
-            return [version.version for version in objects.history(scope, object_id)]
+            return [version.version for version in objects.list_versions(scope, object_id)]
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ def test_an_execution_that_lost_its_turn_writes_nothing(room: Room) -> None:
             turn.call(name, **arguments)
     assert room.versions(object_id) == [1]
     with room.access.reading() as scope:
-        assert len(objects.listing(scope).items) == 1
+        assert len(objects.list_objects(scope).items) == 1
         assert cards.open_cards(scope) == []
 
 
@@ -186,7 +186,7 @@ def test_no_change_is_said_and_makes_no_version(room: Room) -> None:
     assert room.versions(object_id) == [1]
     assert turn.call("write_document", **{**again, "title": "Renamed"}).content["changed"] is True
     with room.access.reading() as scope:
-        assert [version.title for version in objects.history(scope, object_id)] == ["Renamed", "Storyboard"]
+        assert [version.title for version in objects.list_versions(scope, object_id)] == ["Renamed", "Storyboard"]
 
 
 def test_edits_from_two_sides_at_once_both_land(room: Room) -> None:
@@ -233,7 +233,9 @@ def test_what_is_no_text_is_refused(room: Room, content: str) -> None:
 def test_a_picture_is_described_and_not_edited(room: Room) -> None:
     turn = room.turn()
     png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + b"\0" * 20
-    work = uploads.upload(room.access, room.assets, png, title="../logo.png", created_by="person:ann", cause="up")
+    work = uploads.upload_object(
+        room.access, room.assets, png, title="../logo.png", created_by="person:ann", cause="up"
+    )
     told = turn.call("read_object", object_id=work.id).content
     assert (told["object"]["kind"], told["object"]["media_type"]) == ("image", "image/png")
     assert "content" not in told
@@ -242,9 +244,9 @@ def test_a_picture_is_described_and_not_edited(room: Room) -> None:
     with pytest.raises(InvalidError, match="not text"):
         turn.call("write_document", object_id=work.id, base_version=1, title="A", content="b")
     with pytest.raises(InvalidError, match="of kind document, not image"):
-        uploads.upload(room.access, room.assets, b"text", title="A", created_by="p", cause="2", kind="image")
+        uploads.upload_object(room.access, room.assets, b"text", title="A", created_by="p", cause="2", kind="image")
     with pytest.raises(InvalidError, match="is of kind image"):
-        uploads.replace(room.access, room.assets, work.id, b"text", base_version=1, created_by="p", cause="3")
+        uploads.replace_object(room.access, room.assets, work.id, b"text", base_version=1, created_by="p", cause="3")
 
 
 def test_a_collection_names_its_objects_in_order(room: Room) -> None:
@@ -252,7 +254,7 @@ def test_a_collection_names_its_objects_in_order(room: Room) -> None:
     ids = [written(turn, title=f"Poster {n}") for n in range(3)]
     made = turn.call("collect", title="Set", object_ids=[ids[2], ids[0], ids[2]]).content["object"]
     with room.access.transaction() as scope:
-        objects.delete(scope, ids[0], version=1)
+        objects.delete_object(scope, ids[0], version=1)
     told = turn.call("read_object", object_id=made["id"]).content
     assert [(i["object_id"], i["version"], i["title"], i["deleted"]) for i in told["items"]] == [
         (ids[2], 1, "Poster 2", False),
@@ -280,7 +282,7 @@ def test_arguments_that_cannot_be_are_refused(room: Room, tool: str, arguments: 
 
 
 def test_objects_of_another_workspace_are_not_there(room: Room) -> None:
-    foreign = documents.write(
+    foreign = documents.write_document(
         WorkspaceAccess(room.database, OTHER),
         room.assets,
         title="Theirs",
@@ -326,12 +328,12 @@ def test_twenty_saves_are_one_notice_until_the_task_reads(room: Room) -> None:
 def test_a_handed_object_is_known_as_it_was_handed(room: Room) -> None:
     object_id = written(room.turn("author"))
     with room.access.transaction() as scope:
-        objects.link(scope, object_id, "task_b")
+        objects.link_object(scope, object_id, "task_b")
     room.person_saves(object_id, 1, "two")
     with room.access.transaction() as scope:
-        objects.link(scope, object_id, "task_b")
+        objects.link_object(scope, object_id, "task_b")
         assert objects_state(scope, "task_b")["changes"] == [{"object_id": object_id, "from": 1, "to": 2}]
-        assert objects.get(scope, object_id).task_ids == ("author", "task_b")
+        assert objects.get_object(scope, object_id).task_ids == ("author", "task_b")
         assert [work["id"] for work in objects_state(scope, None)["objects"]] == [object_id]
         assert is_object(scope, object_id)
         assert not is_object(scope, "order_1")
@@ -342,7 +344,7 @@ def test_a_handed_object_is_known_as_it_was_handed(room: Room) -> None:
             "title": "Storyboard",
         }
         assert object_input(scope, object_id)["version"] == 2
-        objects.delete(scope, object_id, version=2)
+        objects.delete_object(scope, object_id, version=2)
         assert object_input(scope, object_id) == {"kind": "object", "object_id": object_id, "deleted": True}
 
 
@@ -369,13 +371,13 @@ def test_deletion_is_asked_with_the_stored_facts_and_done_when_confirmed(room: R
     object_id, card_id, _ = asked(room)
     with room.access.reading() as scope:
         card = cards.get(scope, card_id)
-        objects.get(scope, object_id)
+        objects.get_object(scope, object_id)
     assert card.kind == "irreversible"
     assert [option["id"] for option in card.options] == ["confirm", "keep"]
     assert (card.subject["object_id"], card.subject["version"], card.subject["versions"]) == (object_id, 1, 1)
     answer(room, card_id, "confirm")
     with room.access.reading() as scope, pytest.raises(NotFoundError, match="was deleted"):
-        objects.get(scope, object_id)
+        objects.get_object(scope, object_id)
 
 
 def test_a_kept_object_stays(room: Room) -> None:
@@ -396,7 +398,7 @@ def test_a_confirmation_does_not_cover_a_newer_version(room: Room) -> None:
 
 def test_a_person_edits_in_one_transaction_what_was_prepared_before(room: Room) -> None:
     object_id = written(room.turn())
-    prepared = documents.prepare_edit(room.access, room.assets, object_id, [Edit("crowd", "dancers")])
+    prepared = documents.prepare_edit(room.access, room.assets, object_id, [TextEdit("crowd", "dancers")])
     with room.access.transaction() as scope:
         edited = documents.put_edit(scope, prepared, created_by="person:ann", cause="1")
     assert (edited.object.version, edited.counts) == (2, (1,))

@@ -20,9 +20,9 @@ from core.identity import Speaker
 from core.search import index_sync
 from core.search.vectors import Vector
 from memory import correcting, facts, forgetting, receipts, scopes
+from memory.fact_text import clean_fact_text
 from memory.facts import Fact
 from memory.recall import MOST, recall
-from memory.wording import clean
 
 REBUILD_SECONDS = 20.0
 
@@ -59,7 +59,7 @@ def memory_api(parts: WebParts) -> Door:
 
     @door.reads("/api/v1/memory/receipts/<card_id>", "What became of a forget, and the proof that nothing is left")
     def get_receipt(scope: Scope, speaker: Speaker, card_id: str) -> ReceiptShape:
-        receipt = receipts.get(scope, card_id)
+        receipt = receipts.get_receipt(scope, card_id)
         if receipt.person_id != speaker.person_id:
             raise NotFoundError(f"nothing was forgotten on the card {card_id}")
         return receipt_shape(receipt)
@@ -69,7 +69,7 @@ def memory_api(parts: WebParts) -> Door:
 
 def found_facts(parts: WebParts, speaker: Speaker, query: str) -> list[Fact]:
     """What fits a person's question, best first; their own and what holds for the workspace."""
-    where = scopes.visible(speaker.person_id)
+    where = scopes.visible_scopes(speaker.person_id)
     found = recall(parts.search, speaker.workspace_id, where, query[:2000], limit=MOST)
     return [fact for fact, _score in found.items]
 
@@ -83,8 +83,8 @@ def _register_list(door: Door) -> None:
         with door.parts.database.reading(speaker.workspace_id) as scope:
             if query:
                 return _told(paging.Listed(items=fact_shapes(scope, found), next=None))
-            where = scopes.visible(speaker.person_id)
-            rows = facts.listing(scope, where, at=at, after=place, limit=size + 1)
+            where = scopes.visible_scopes(speaker.person_id)
+            rows = facts.list_facts(scope, where, at=at, after=place, limit=size + 1)
             shapes = {shape["id"]: shape for shape in fact_shapes(scope, rows[:size])}
             return _told(paging.page(rows, size, lambda row: shapes[row.id], lambda row: (row.updated_at, row.id)))
 
@@ -103,18 +103,18 @@ def _register_commands(door: Door) -> None:
 
     @door.acts(f"{path}/forget", "Ask on a card whether it is forgotten; nothing is before it is confirmed", status=202)
     def forget_fact(scope: Scope, speaker: Speaker, body: object, fact_id: str) -> AskedOn:
-        return {"card_id": forgetting.ask_once(scope, fact_id, speaker.person_id).id}
+        return {"card_id": forgetting.ask_to_forget_once(scope, fact_id, speaker.person_id).id}
 
     def prepare(speaker: Speaker, body: Correction, fact_id: str) -> Prepared:
         only_a_person(speaker, "say what a person means")
-        text = clean(body.text)
+        text = clean_fact_text(body.text)
         [vector] = door.parts.search.embedder.embed([text])
         return Prepared(text=text, vector=vector)
 
     @door.acts(f"{path}/correct", "Let it say something else from now on", body=Correction, prepare=prepare)
     def correct_fact(scope: Scope, speaker: Speaker, body: Prepared, fact_id: str) -> FactShape:
         cause = scope.ids.new("correction")
-        correcting.correct(scope, fact_id, body.text, body.vector, speaker.person_id, cause)
+        correcting.correct_fact(scope, fact_id, body.text, body.vector, speaker.person_id, cause)
         return fact_by_id(scope, fact_id, speaker.person_id)
 
     def rebuild(speaker: Speaker, body: object) -> str:

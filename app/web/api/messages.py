@@ -123,8 +123,8 @@ def _check_addressee(scope: Scope, body: PostMessage) -> None:
     if body.task_id is not None and tasks.get(scope, body.task_id).status == "archived":
         raise ConflictError(f"task {body.task_id} is archived: send the message without a task, or name another one")
     if body.object_id is not None:
-        objects.get(scope, body.object_id)
+        objects.get_object(scope, body.object_id)
     if body.card_id is not None:
         cards.get(scope, body.card_id)
     for object_id in body.attachments:
-        objects.get(scope, object_id)
+        objects.get_object(scope, object_id)

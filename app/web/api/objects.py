@@ -21,8 +21,8 @@ from core.identity import Speaker
 from workspace import documents, objects, structured
 from workspace.access import WorkspaceAccess
 from workspace.assets import Asset
-from workspace.documents import Prepared
-from workspace.edits import Edit
+from workspace.documents import PreparedEdit
+from workspace.edits import TextEdit
 from workspace.media_types import is_text, kind_of
 
 
@@ -94,7 +94,7 @@ def _register_reads(door: Door) -> None:
         },
     )
     def list_objects(scope: Scope, speaker: Speaker) -> paging.Listed[ObjectShape]:
-        found = objects.listing(
+        found = objects.list_objects(
             scope,
             kind=_kind(),
             query=request.args.get("q"),
@@ -110,11 +110,11 @@ def _register_reads(door: Door) -> None:
 
     @door.reads("/api/v1/objects/<object_id>/history", "Its versions, newest first")
     def get_history(scope: Scope, speaker: Speaker, object_id: str) -> paging.Listed[ObjectVersion]:
-        return {"items": [version_shape(one) for one in objects.history(scope, object_id)], "next": None}
+        return {"items": [version_shape(one) for one in objects.list_versions(scope, object_id)], "next": None}
 
     def get_content(speaker: Speaker, object_id: str) -> Response:
         with parts.database.reading(speaker.workspace_id) as scope:
-            work = objects.get(scope, object_id, asked_version())
+            work = objects.get_object(scope, object_id, asked_version())
         lasting = "version" in request.args
         return content(parts.assets, work.sha256, work.size, work.media_type, work.title, lasting=lasting)
 
@@ -131,9 +131,9 @@ def _register_creation(door: Door) -> None:
         if request.mimetype == "multipart/form-data":
             return _upload(parts)
         sent = json_body(NewDocument)
-        structured.check(sent.kind, sent.content)
+        structured.check_structured(sent.kind, sent.content)
         kept_as = structured.JSON if structured.is_structured(sent.kind) else documents.MARKDOWN
-        return _stored(sent.kind, sent.title, documents.store(parts.assets, sent.content, kept_as))
+        return _stored(sent.kind, sent.title, documents.store_text(parts.assets, sent.content, kept_as))
 
     @door.acts(
         "/api/v1/objects",
@@ -145,7 +145,7 @@ def _register_creation(door: Door) -> None:
         takes_file=True,
     )
     def post_object(scope: Scope, speaker: Speaker, body: Stored) -> ObjectShape:
-        made = objects.create(scope, **body.model_dump(), created_by=_maker(speaker), cause=_cause(scope))
+        made = objects.create_object(scope, **body.model_dump(), created_by=_maker(speaker), cause=_cause(scope))
         return object_shape(made)
 
 
@@ -154,7 +154,7 @@ def _register_changes(door: Door) -> None:
 
     def store_content(speaker: Speaker, body: NewContent, object_id: str) -> tuple[NewContent, Asset]:
         required_base()
-        return body, documents.store(parts.assets, body.content)
+        return body, documents.store_text(parts.assets, body.content)
 
     @door.acts(
         "/api/v1/objects/<object_id>",
@@ -166,12 +166,12 @@ def _register_changes(door: Door) -> None:
     )
     def put_object(scope: Scope, speaker: Speaker, body: tuple[NewContent, Asset], object_id: str) -> ObjectShape:
         sent, asset = body
-        structured.check(objects.get(scope, object_id).kind, sent.content)
+        structured.check_structured(objects.get_object(scope, object_id).kind, sent.content)
         return _write(scope, speaker, object_id, required_base(), asset, sent.title)
 
-    def prepare_edits(speaker: Speaker, body: Edits, object_id: str) -> Prepared:
+    def prepare_edits(speaker: Speaker, body: Edits, object_id: str) -> PreparedEdit:
         access = WorkspaceAccess(parts.database, speaker.workspace_id)
-        edits = [Edit(one.find, one.replace, one.all) for one in body.edits]
+        edits = [TextEdit(one.find, one.replace, one.all) for one in body.edits]
         return documents.prepare_edit(access, parts.assets, object_id, edits)
 
     @door.acts(
@@ -180,7 +180,7 @@ def _register_changes(door: Door) -> None:
         body=Edits,
         prepare=prepare_edits,
     )
-    def post_edits(scope: Scope, speaker: Speaker, body: Prepared, object_id: str) -> EditedShape:
+    def post_edits(scope: Scope, speaker: Speaker, body: PreparedEdit, object_id: str) -> EditedShape:
         edited = documents.put_edit(scope, body, created_by=_maker(speaker), cause=_cause(scope))
         return {
             **object_shape(edited.object),
@@ -191,7 +191,7 @@ def _register_changes(door: Door) -> None:
 
 
 def _write(scope: Scope, speaker: Speaker, object_id: str, base: int, asset: Asset, title: str | None) -> ObjectShape:
-    current = objects.get(scope, object_id)
+    current = objects.get_object(scope, object_id)
     if not is_text(current.media_type):
         raise InvalidError(f"{current.title!r} is no text: a {current.kind} gets its versions from a generation")
     try:
@@ -207,7 +207,7 @@ def _write(scope: Scope, speaker: Speaker, object_id: str, base: int, asset: Ass
             cause=_cause(scope),
         )
     except ConflictError as error:
-        since = [version_shape(one) for one in objects.history(scope, object_id) if one.version > base]
+        since = [version_shape(one) for one in objects.list_versions(scope, object_id) if one.version > base]
         raise ConflictError(str(error), **{**error.facts(), "conflicts": since}) from None
     return object_shape(written)
 

@@ -35,7 +35,9 @@ def memory_page(parts: WebParts) -> Door:
             rows = (
                 found
                 if found is not None
-                else facts.listing(scope, scopes.visible(speaker.person_id), after=place, limit=paging.PAGE + 1)
+                else facts.list_facts(
+                    scope, scopes.visible_scopes(speaker.person_id), after=place, limit=paging.PAGE + 1
+                )
             )
             kept = rows[: paging.PAGE]
             more = len(rows) > paging.PAGE
@@ -66,9 +68,13 @@ def _quoted(proof: FactEvidence, said: Mapping[str, str]) -> dict[str, Any]:
 
 def _cards(scope: Scope, person_id: str) -> list[CardShape]:
     """The open questions about what is remembered, as far as this person may see what they are about."""
-    asked = [card for card in cards.open_cards(scope) if card.subject.get("act") in (forgetting.ACT, correcting.ACT)]
+    asked = [
+        card
+        for card in cards.open_cards(scope)
+        if card.subject.get("act") in (forgetting.FORGET_ACT, correcting.CORRECT_ACT)
+    ]
     about = {card.id: [*card.subject.get("facts", {}), card.subject.get("fact_id", "")] for card in asked}
-    known = facts.by_ids(scope, [one for ids in about.values() for one in ids if one])
+    known = facts.facts_by_ids(scope, [one for ids in about.values() for one in ids if one])
     return [
         card_shape(card)
         for card in asked

@@ -24,10 +24,10 @@ def objects_pages(parts: WebParts) -> Door:
     door = Door(parts, "objects_pages")
 
     def one(scope: Scope, speaker: Speaker, object_id: str) -> dict[str, Any]:
-        work = objects.get(scope, object_id, asked_version())
+        work = objects.get_object(scope, object_id, asked_version())
         return {
             "work": object_shape(work),
-            "versions": [version_shape(version) for version in objects.history(scope, object_id)],
+            "versions": [version_shape(version) for version in objects.list_versions(scope, object_id)],
             "text": _text(parts, work) if is_text(work.media_type) and work.size <= LONGEST_SHOWN else None,
         }
 
@@ -39,7 +39,7 @@ def objects_pages(parts: WebParts) -> Door:
 def _all(scope: Scope, speaker: Speaker) -> dict[str, Any]:
     kind = request.args.get("kind")
     query = request.args.get("q", "")
-    found = objects.listing(
+    found = objects.list_objects(
         scope,
         kind=kind if kind in objects.KINDS else None,
         query=query,

@@ -48,7 +48,7 @@ def _one(scope: Scope, speaker: Speaker, task_id: str) -> dict[str, Any]:
     said = messages.of_task(scope, task_id)
     attached = {one for message in said for one in message.attachments}
     works = {work["id"]: work for work in task["objects"]}
-    works |= {one: object_shape(work) for one, work in objects.by_ids(scope, attached - works.keys()).items()}
+    works |= {one: object_shape(work) for one, work in objects.objects_by_ids(scope, attached - works.keys()).items()}
     turns = rows.of_task(scope, task_id)[-TURNS_SHOWN:]
     return {
         "task": task,

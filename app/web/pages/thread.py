@@ -26,7 +26,7 @@ def thread_page(parts: WebParts) -> Door:
     def fill(scope: Scope, speaker: Speaker) -> dict[str, Any]:
         thread = newest_of_thread(scope, speaker.person_id, paging.place("before"), paging.page_size())
         attached = {one for item in thread["items"] if item["type"] == "message" for one in item["attachments"]}
-        works = objects.by_ids(scope, attached)
+        works = objects.objects_by_ids(scope, attached)
         return {
             "items": thread["items"],
             "older": thread["before"],

@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 from app.web.presenters.values import Moment, given, moment
 from core.database import Scope
 from memory import facts, scopes
-from memory.facts import Evidence, Fact, Version
+from memory.facts import Evidence, Fact, RememberedVersion
 from memory.receipts import Receipt
 
 Validity = TypedDict("Validity", {"from": Moment | None, "to": Moment | None})
@@ -75,11 +75,11 @@ class ReceiptShape(TypedDict):
 
 def fact_by_id(scope: Scope, fact_id: str, person_id: str) -> FactShape:
     """Raises NotFoundError, also for what is another person's."""
-    return fact_shapes(scope, [facts.get(scope, fact_id, person_id)])[0]
+    return fact_shapes(scope, [facts.get_fact(scope, fact_id, person_id)])[0]
 
 
 def fact_shapes(scope: Scope, found: Sequence[Fact]) -> list[FactShape]:
-    return [_shape(fact, versions, proofs) for fact, versions, proofs in facts.in_full(scope, found)]
+    return [_shape(fact, versions, proofs) for fact, versions, proofs in facts.facts_in_full(scope, found)]
 
 
 def receipt_shape(receipt: Receipt) -> ReceiptShape:
@@ -94,13 +94,13 @@ def receipt_shape(receipt: Receipt) -> ReceiptShape:
     }
 
 
-def _shape(fact: Fact, versions: Sequence[Version], proofs: Sequence[Evidence]) -> FactShape:
+def _shape(fact: Fact, versions: Sequence[RememberedVersion], proofs: Sequence[Evidence]) -> FactShape:
     current = fact.current
     return {
         "id": fact.id,
         "text": fact.text if fact.known else None,
         "state": "known" if fact.known else "forgotten",
-        "scope": scopes.shown(fact.scope),
+        "scope": scopes.scope_label(fact.scope),
         "standing": current.standing,
         "version": current.n,
         "validity": {"from": moment(current.valid_from), "to": moment(current.valid_to)},
@@ -112,7 +112,7 @@ def _shape(fact: Fact, versions: Sequence[Version], proofs: Sequence[Evidence]) 
     }
 
 
-def _version(fact: Fact, version: Version) -> FactVersion:
+def _version(fact: Fact, version: RememberedVersion) -> FactVersion:
     return {
         "version": version.n,
         "text": version.text if fact.known else None,

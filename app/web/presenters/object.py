@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 from app.web.presenters.values import Moment, moment
 from core.database import Scope
 from workspace import objects
-from workspace.objects import Object, Version
+from workspace.objects import Object, WorkVersion
 
 
 class ObjectShape(TypedDict):
@@ -47,7 +47,7 @@ class ObjectVersion(TypedDict):
 
 def object_by_id(scope: Scope, object_id: str, version: int | None = None) -> ObjectShape:
     """Raises NotFoundError."""
-    return object_shape(objects.get(scope, object_id, version))
+    return object_shape(objects.get_object(scope, object_id, version))
 
 
 def object_shape(work: Object) -> ObjectShape:
@@ -69,7 +69,7 @@ def object_shape(work: Object) -> ObjectShape:
     }
 
 
-def version_shape(version: Version) -> ObjectVersion:
+def version_shape(version: WorkVersion) -> ObjectVersion:
     return {
         "version": version.version,
         "base_version": version.base_version,

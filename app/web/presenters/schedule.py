@@ -7,8 +7,8 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from engine.clock import to_datetime, to_ms
-from engine.cron import parse_cron
+from engine.formats.clock import to_datetime, to_ms
+from engine.formats.cron import parse_cron
 
 _SHOWN = 3
 

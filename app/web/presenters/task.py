@@ -153,7 +153,7 @@ def step_shape(step: ChecklistStep) -> ChecklistStepShape:
 
 def objects_of(scope: Scope, task_id: str) -> list[objects.Object]:
     """The works a task has to do with, oldest first."""
-    return list(reversed(objects.listing(scope, task_id=task_id, limit=200).items))
+    return list(reversed(objects.list_objects(scope, task_id=task_id, limit=200).items))
 
 
 def _waiting_on(scope: Scope, task_id: str) -> Waiting | None:

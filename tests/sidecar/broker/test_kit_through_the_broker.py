@@ -17,7 +17,7 @@ from core.llm.port import TokenUsage
 from core.llm.scripted_model import says
 from core.search.embedders import HashedPieces
 from memory import scopes, writing
-from memory.writing import Statement
+from memory.writing import FactStatement
 from runtime import cards, messages, notices
 from skills import claims, limits, outcomes, runs, spending
 from skills.kit import LimitReached, Refused, Unavailable, ask_agent, claim, http, llm, memory, notify, release, secrets
@@ -256,9 +256,9 @@ def test_one_run_at_a_time_holds_a_claim(world: SkillWorld) -> None:
 
 def _remember(world: SkillWorld, within: str, text: str) -> str:
     [vector] = HashedPieces().embed([text])
-    said = Statement(text, vector, "stated", world.store.clock.now())
+    said = FactStatement(text, vector, "stated", world.store.clock.now())
     with world.store.database.transaction(world.store.workspace_id) as scope:
-        made = writing.create(scope, within=within, person_id=world.store.person_id, said=said, sources=[])
+        made = writing.create_fact(scope, within=within, person_id=world.store.person_id, said=said, sources=[])
     assert made is not None
     return made.id
 

@@ -74,7 +74,7 @@ def prepare(site: Site) -> Prepared:
         turn_id = worked_turn(scope, task.id, message.id)
         made = []
         for n, asset in enumerate(pictures, start=1):
-            work = objects.create(
+            work = objects.create_object(
                 scope,
                 kind="image",
                 title=f"Harbour poster {n}",
@@ -145,7 +145,7 @@ def prepare(site: Site) -> Prepared:
             cause="light:1",
         )
         tasks.set_fields(scope, light.id, status="done")
-        film_work = objects.create(
+        film_work = objects.create_object(
             scope,
             kind="video",
             title="Harbour poster 1, moving",
@@ -156,7 +156,7 @@ def prepare(site: Site) -> Prepared:
             cause="film:1",
             task_id=light.id,
         )
-        objects.create(
+        objects.create_object(
             scope,
             kind="audio",
             title="Foghorn",
@@ -167,7 +167,7 @@ def prepare(site: Site) -> Prepared:
             cause="sound:1",
             task_id=light.id,
         )
-        document = objects.create(
+        document = objects.create_object(
             scope,
             kind="document",
             title="Shot list",

@@ -1,0 +1,79 @@
+"""The equality in an expression by which an index finds the runs that wait for an event."""
+
+from typing import Any
+
+import lark
+
+from engine.expressions import comparison
+from engine.expressions.compiler import Expression, ExpressionScope
+from engine.formats.json_text import clean_text
+
+
+def match_of(expression: Expression, scope: ExpressionScope) -> tuple[str, str] | None:
+    """A path in the arriving event and the key its value must have: (`data.id`, key), or None without such a pair.
+
+    Found for `async.a.b == X` (or turned round) at the top or among the parts of a top-level `&&`.
+    """
+    for part in _conjuncts(expression.tree):
+        sides = _sides(part)
+        if sides is None:
+            continue
+        for near, far in (sides, sides[::-1]):
+            path = _path(near)
+            other = _value(far, scope)
+            if path is not None and path[0] == "async" and len(path) > 1 and (key := match_key(other)) is not None:
+                return ".".join(path[1:]), key
+    return None
+
+
+def match_key(value: Any) -> str | None:
+    """The same text for values that are loosely equal; None for what has no such text."""
+    if (found := comparison.number(value)) is not None:
+        return f"n:{float(found) + 0.0!r}"
+    return f"s:{clean_text(value)}" if isinstance(value, str) else None
+
+
+def _conjuncts(node: Any) -> list[Any]:
+    while len(node.children) == 1 and isinstance(node.children[0], lark.Tree) and node.data != "primary":
+        node = node.children[0]
+    if node.data == "conditionaland":
+        return [found for child in node.children for found in _conjuncts(child)]
+    return [node]
+
+
+def _sides(node: Any) -> tuple[Any, Any] | None:
+    if node.data == "relation" and len(node.children) == 2 and node.children[0].data == "relation_eq":
+        return node.children[0].children[0], node.children[1]
+    return None
+
+
+def _path(node: Any) -> tuple[str, ...] | None:
+    while isinstance(node, lark.Tree) and len(node.children) == 1 and node.data != "ident":
+        node = node.children[0]
+    if not isinstance(node, lark.Tree):
+        return None
+    if node.data == "ident":
+        return (str(node.children[0]),)
+    if node.data == "member_dot":
+        whole = _path(node.children[0])
+        return None if whole is None else (*whole, str(node.children[1]))
+    return None
+
+
+def _value(node: Any, scope: ExpressionScope) -> Any:
+    path = _path(node)
+    if path is not None:
+        if path[0] != "event":
+            return None
+        value: Any = scope
+        for name in path:
+            value = value.get(name) if isinstance(value, dict) else None
+        return value
+    while isinstance(node, lark.Tree) and len(node.children) == 1 and node.data != "literal":
+        node = node.children[0]
+    if isinstance(node, lark.Tree) and node.data == "literal":
+        text = str(node.children[0])
+        if text[:1] in "\"'" and "\\" not in text:
+            return text[1:-1]
+        return comparison.number(text)
+    return None

@@ -1,0 +1,1 @@
+"""Formats of Inngest's protocol: times and durations, cron, ids, JSON text, signatures."""

@@ -1,0 +1,63 @@
+"""Signatures on calls and the keys that API callers show."""
+
+import hashlib
+import hmac
+import re
+from collections.abc import Iterable
+
+_PREFIX = re.compile(r"^signkey-[\w]+-")
+
+
+def bare_key(key: str) -> str:
+    """The key without its `signkey-<env>-` prefix."""
+    return _PREFIX.sub("", key)
+
+
+def check_signing_key(key: str) -> None:
+    """Raises ValueError when the key is not hex of even length, bare or behind `signkey-<env>-`."""
+    try:
+        if not bytes.fromhex(bare_key(key)):
+            raise ValueError
+    except ValueError:
+        raise ValueError("the signing key must be hex of even length, bare or with the prefix signkey-<env>-") from None
+
+
+def hashed_key(key: str) -> str:
+    """What the SDK sends as a bearer: the SHA-256 of the key's bytes, hex."""
+    return hashlib.sha256(bytes.fromhex(bare_key(key))).hexdigest()
+
+
+def sign_body(key: str, canonical_body: bytes, unix_s: int) -> str:
+    """The value of `x-inngest-signature` over a body in JCS form (or the raw bytes of an answer)."""
+    return f"t={unix_s}&s={_digest(key, canonical_body, str(unix_s))}"
+
+
+def verify_signature(keys: Iterable[str], body: bytes, signature: str) -> bool:
+    """Whether any key made this signature over exactly these bytes."""
+    parts = dict(part.split("=", 1) for part in signature.split("&") if "=" in part)
+    moment, given = parts.get("t", ""), parts.get("s", "")
+    return any(_same(_digest(key, body, moment), given) for key in keys)
+
+
+def bearer_matches(keys: Iterable[str], authorization: str) -> bool:
+    """Whether an `Authorization` header shows one of the keys, plain or hashed, with or without its prefix."""
+    scheme, _, token = authorization.partition(" ")
+    if scheme.lower() != "bearer" or not token:
+        return False
+    shown = bare_key(token.strip())
+    return any(_same(bare_key(key), shown) | _same(hashed_key(key), shown) for key in keys)
+
+
+def matches_any_key(known: Iterable[str], shown: str) -> bool:
+    """Constant-time membership."""
+    return sum(_same(key, shown) for key in known) > 0
+
+
+def _digest(key: str, body: bytes, moment: str) -> str:
+    mac = hmac.new(bare_key(key).encode(), body, hashlib.sha256)
+    mac.update(moment.encode())
+    return mac.hexdigest()
+
+
+def _same(left: str, right: str) -> bool:
+    return hmac.compare_digest(left.encode(), right.encode())

@@ -1,0 +1,1 @@
+"""What every page of the engine uses: access, sessions, templates, words."""

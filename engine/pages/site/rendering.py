@@ -1,0 +1,59 @@
+"""Render templates with the values that all of them use."""
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from aiohttp import web
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from engine.api.access import PAGES_ROOT
+from engine.formats.clock import rfc3339, to_datetime
+from engine.pages.site.sessions import Sessions
+from engine.pages.site.text import format_duration, format_size, name_step_kind
+
+SESSIONS = web.AppKey("sessions", Sessions)
+
+
+def render(request: web.Request, template: str, context: Mapping[str, Any], status: int = 200) -> web.Response:
+    """The page; its token is worth something only in the session that it was made for."""
+    sessions = request.app[SESSIONS]
+    shared = {
+        "root": PAGES_ROOT,
+        "path": request.path,
+        "keyed": sessions.keyed,
+        "token": sessions.token(sessions.cookie_in(request.cookies)),
+    }
+    text = _templates().get_template(template).render(shared, **context)
+    return web.Response(text=text, content_type="text/html", status=status)
+
+
+@functools.cache
+def _templates() -> Environment:
+    templates = Environment(
+        loader=PackageLoader("engine.pages"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    templates.filters.update(
+        duration=format_duration,
+        kind=name_step_kind,
+        part=_part,
+        rfc3339=rfc3339,
+        size=format_size,
+        utc=_utc,
+        status=str.lower,
+    )
+    return templates
+
+
+def _part(text: str) -> str:
+    """One part of an address, whatever is in it."""
+    return quote(text, safe="")
+
+
+def _utc(ms: int) -> str:
+    return to_datetime(ms).strftime("%Y-%m-%d %H:%M:%S UTC")

@@ -1,0 +1,1 @@
+"""What the engine keeps in its database: tables, transactions, the registry of functions, the queue."""

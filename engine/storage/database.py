@@ -1,0 +1,132 @@
+"""The engine's database: SQLite with one owner, or PostgreSQL."""
+
+import fcntl
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TextIO, TypeVar
+
+from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, select, text
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.pool import NullPool, QueuePool
+
+from engine.storage.tables import marks, metadata, runs
+
+T = TypeVar("T")
+
+SCHEMA = 1
+"""Grows with every change of `tables.py` that an older engine could not work with."""
+_SCHEMA_MARK = "schema"
+
+
+class DatabaseError(Exception):
+    """The database cannot be used; the message is one line for a person."""
+
+
+class EngineDatabase:
+    """Connections to one database.
+
+    A SQLite file belongs to one engine process at a time: a lock on `<file>.lock` says so and dies with the process.
+
+    Raises:
+        DatabaseError: no such database, or another process owns the file.
+    """
+
+    def __init__(self, url: str) -> None:
+        parsed = make_url(url)
+        if parsed.drivername in {"postgresql", "postgres"}:
+            parsed = parsed.set(drivername="postgresql+psycopg2")
+        self.is_sqlite = parsed.get_backend_name() == "sqlite"
+        self._lock: TextIO | None = None
+        if self.is_sqlite:
+            if not parsed.database or parsed.database == ":memory:":
+                raise DatabaseError("the engine's database must be a file or a PostgreSQL server, not memory")
+            self._lock = _lock_file(Path(parsed.database))
+            self.engine: Engine = create_engine(parsed, poolclass=NullPool, connect_args={"timeout": 30})
+            event.listen(self.engine, "connect", _prepare_sqlite)
+        else:
+            # Only who uses PostgreSQL pays for its driver.
+            from engine.postgres_session import Session  # noqa: PLC0415
+
+            own = {"connection_factory": Session}
+            self.engine = create_engine(
+                parsed, poolclass=QueuePool, pool_size=5, pool_pre_ping=True, connect_args=own, use_native_hstore=False
+            )
+
+    def create_tables(self) -> None:
+        """Make the tables and indexes that are not there: all in a fresh database, else what an older engine lacked.
+
+        Raises:
+            DatabaseError: the database does not answer, or its tables are of another schema.
+        """
+        try:
+            with self.engine.begin() as connection:
+                if not self.is_sqlite:
+                    # Of engines that start together, one makes the tables.
+                    connection.execute(text("SELECT pg_advisory_xact_lock(hashtext('engine_tables'))"))
+                found = _schema_of(connection)
+                if found is None:
+                    metadata.create_all(connection)
+                    connection.execute(insert(marks), {"name": _SCHEMA_MARK, "value": SCHEMA})
+                elif found != SCHEMA:
+                    where = self.engine.url.render_as_string()
+                    raise DatabaseError(
+                        f"the engine's database {where} has schema {found} and this engine needs {SCHEMA}; "
+                        "use the engine that made it, or another database"
+                    )
+                else:
+                    metadata.create_all(connection)
+                    for table in metadata.sorted_tables:
+                        for index in table.indexes:
+                            index.create(connection, checkfirst=True)
+        except SQLAlchemyError as error:
+            reason = str(error).splitlines()[0]
+            raise DatabaseError(f"cannot use the engine's database {self.engine.url!r}: {reason}") from error
+
+    def read(self, query: Callable[[Connection], T]) -> T:
+        """Run a query on a connection of its own; for threads other than the writer's."""
+        with self.engine.connect() as connection:
+            return query(connection)
+
+    def close(self) -> None:
+        self.engine.dispose()
+        if self._lock is not None:
+            self._lock.close()
+
+
+def _schema_of(connection: Connection) -> int | None:
+    """The schema number of the tables that are there, 0 when they have none; None when there are no tables."""
+    if not inspect(connection).has_table(runs.name):
+        return None
+    return connection.execute(select(marks.c.value).where(marks.c.name == _SCHEMA_MARK)).scalar() or 0
+
+
+def _lock_file(path: Path) -> TextIO:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = Path(f"{path}.lock").open("a+")  # noqa: SIM115 — held for the life of the process
+    except OSError as error:
+        raise DatabaseError(f"cannot write the engine's database {path}: {error.strerror}") from error
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        lock.close()
+        raise DatabaseError(f"another engine process is using {path}; stop it or choose another database") from None
+    os.set_inheritable(lock.fileno(), False)
+    return lock
+
+
+def _prepare_sqlite(connection: Any, _record: object) -> None:
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    # WAL with NORMAL survives the death of the process at any instruction; only a power cut may take the last commits.
+    for pragma in (
+        "journal_mode=WAL",
+        "synchronous=NORMAL",
+        "wal_autocheckpoint=4000",
+        "cache_size=-16384",
+        "mmap_size=268435456",
+    ):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()

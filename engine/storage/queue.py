@@ -1,0 +1,244 @@
+"""The queue: what is to be done when, and who does it.
+
+An item that is due when it is made is claimed by its maker in the same transaction, so that a run goes from step to
+step with one commit each. An item whose limit is full is parked until a slot of that limit is given back.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import bindparam, delete, insert, select, update
+
+from engine.rows import Row
+from engine.statement import Statement
+from engine.storage.slots import Limit, acquire_slots, release_slots
+from engine.storage.tables import items, runs, steps
+from engine.storage.transaction import AppCall, KnownRun, Transaction
+
+WAITING, CLAIMED, PARKED = 0, 1, 2
+
+CALL, GATEWAY = "call", "gateway"
+SLEEP, WAIT_TIMEOUT, INVOKE_TIMEOUT = "sleep", "wait_timeout", "invoke_timeout"
+START_TIMEOUT, FINISH_TIMEOUT = "start_timeout", "finish_timeout"
+CRON, DEBOUNCE, BATCH = "cron", "debounce", "batch"
+
+_OUTGOING = frozenset({CALL, GATEWAY})
+_RELEASED_AT_ONCE = 4
+
+_INSERT = Statement(insert(items))
+_DELETE_OWNED = Statement(delete(items).where(items.c.id == bindparam("item"), items.c.owner == bindparam("claimer")))
+_DELETE = Statement(delete(items).where(items.c.id == bindparam("item")))
+_CLAIM = Statement(
+    update(items)
+    .where(items.c.id == bindparam("item"))
+    .values(state=CLAIMED, owner=bindparam("claimer"), blocked_on=None)
+)
+_POSTPONE = Statement(
+    update(items)
+    .where(items.c.id == bindparam("item"), items.c.owner == bindparam("claimer"))
+    .values(state=WAITING, owner=None, due_at=bindparam("moment"))
+)
+_PARK = Statement(
+    update(items).where(items.c.id == bindparam("item")).values(state=PARKED, blocked_on=bindparam("blocker"))
+)
+_RUN = Statement(select(runs).where(runs.c.id == bindparam("run")))
+_STARTED = Statement(
+    update(runs).where(runs.c.id == bindparam("run")).values(status="RUNNING", started_at=bindparam("moment"))
+)
+_MEMOS = Statement(
+    select(steps.c.step_id, steps.c.memo)
+    .where(steps.c.run_id == bindparam("run"), steps.c.position.is_not(None))
+    .order_by(steps.c.position)
+)
+_PARKED = Statement(
+    select(items)
+    .where(items.c.blocked_on == bindparam("blocker"), items.c.state == PARKED)
+    .order_by(items.c.rank, items.c.id)
+    .limit(_RELEASED_AT_ONCE)
+)
+_DUE = Statement(
+    select(items)
+    .where(items.c.state == WAITING, items.c.due_at <= bindparam("moment"))
+    .order_by(items.c.due_at)
+    .limit(bindparam("most"))
+    .with_for_update(skip_locked=True)
+)
+_NEXT_DUE = Statement(select(items.c.due_at).where(items.c.state == WAITING).order_by(items.c.due_at).limit(1))
+_OF_RUN = Statement(select(items.c.id).where(items.c.run_id == bindparam("run")))
+_DELETE_RUN = Statement(delete(items).where(items.c.run_id == bindparam("run")))
+_OF_STEP = Statement(delete(items).where(items.c.run_id == bindparam("run"), items.c.step_id == bindparam("step")))
+_ANY_OF_RUN = Statement(select(items.c.id).where(items.c.run_id == bindparam("run")).limit(1))
+_OF_SUBJECT = Statement(delete(items).where(items.c.subject == bindparam("about")))
+
+
+@dataclass(frozen=True)
+class QueueItem:
+    """One row of the queue; `subject` names what it is about when that is not a run."""
+
+    kind: str
+    due_at: int
+    run_id: str | None = None
+    step_id: str | None = None
+    subject: str | None = None
+    attempt: int = 0
+    max_attempts: int = 1
+    limits: Sequence[Limit] = ()
+    priority_ms: int = 0
+    body: str | None = None
+
+
+def put_item(tx: Transaction, item: QueueItem) -> str:
+    """Add an item; returns its id."""
+    item_id = tx.new_id()
+    state, blocker = WAITING, None
+    if item.kind in _OUTGOING and item.due_at <= tx.now:
+        blocker = acquire_slots(tx, item_id, item.limits)
+        state = CLAIMED if blocker is None else PARKED
+    row = {
+        "id": item_id,
+        "kind": item.kind,
+        "state": state,
+        "owner": tx.owner if state == CLAIMED else None,
+        "due_at": item.due_at,
+        "rank": item.due_at - item.priority_ms,
+        "run_id": item.run_id,
+        "step_id": item.step_id,
+        "subject": item.subject,
+        "attempt": item.attempt,
+        "max_attempts": item.max_attempts,
+        "limits": json.dumps(item.limits) if item.limits else None,
+        "blocked_on": blocker,
+        "body": item.body,
+        "created_at": tx.now,
+    }
+    tx.later(_INSERT, row)
+    tx.puts += 1
+    if state == CLAIMED:
+        _go_out(tx, item_id, item, limited=bool(item.limits))
+    elif state == WAITING:
+        tx.due(item.due_at)
+    return item_id
+
+
+def take_item(tx: Transaction, call: AppCall) -> bool:
+    """End an item that this process carried out; when it is no longer ours (False), nothing may follow from it."""
+    if tx.changed(_DELETE_OWNED, {"item": call.item_id, "claimer": tx.owner}) == 0:
+        return False
+    if call.limited:
+        give_back_slots(tx, call.item_id)
+    return True
+
+
+def postpone_item(tx: Transaction, item_id: str, due_at: int) -> None:
+    """Give up a claim: the item is carried out again later."""
+    if tx.changed(_POSTPONE, {"item": item_id, "claimer": tx.owner, "moment": due_at}):
+        give_back_slots(tx, item_id)
+        tx.due(due_at)
+
+
+def give_back_slots(tx: Transaction, item_id: str) -> None:
+    """Free an item's slots and claim who waits for them."""
+    for key in release_slots(tx, item_id):
+        unpark_items(tx, key)
+
+
+def unpark_items(tx: Transaction, key: str) -> None:
+    """Claim parked items for which there is room."""
+    for row in tx.run(_PARKED, {"blocker": key}).all():
+        if claim_item(tx, row) == key:
+            return
+
+
+def claim_item(tx: Transaction, row: Row) -> str | None:
+    """Claim a waiting or parked item and send it out; when a limit is full, park it and return the limit's key."""
+    blocker = acquire_slots(tx, row.id, [(key, limit) for key, limit in json.loads(row.limits)] if row.limits else [])
+    if blocker is not None:
+        if row.blocked_on != blocker:
+            tx.later(_PARK, {"item": row.id, "blocker": blocker})
+        return blocker
+    tx.later(_CLAIM, {"item": row.id, "claimer": tx.owner})
+    _go_out(tx, row.id, row, limited=row.limits is not None)
+    return None
+
+
+def list_due_items(tx: Transaction, most: int) -> list[Row]:
+    """Items whose time has come, oldest first."""
+    return list(tx.run(_DUE, {"moment": tx.now, "most": most}).all())
+
+
+def is_outgoing(row: Row) -> bool:
+    return row.kind in _OUTGOING
+
+
+def read_next_due(tx: Transaction) -> int | None:
+    moment: int | None = tx.run(_NEXT_DUE).scalar()
+    return moment
+
+
+def drop_item(tx: Transaction, item_id: str) -> None:
+    """Remove an item that is not carried out over HTTP."""
+    tx.later(_DELETE, {"item": item_id})
+
+
+def drop_step_items(tx: Transaction, run_id: str, step_id: str) -> None:
+    """Remove the timer of a step that was answered."""
+    tx.later(_OF_STEP, {"run": run_id, "step": step_id})
+
+
+def drop_subject_items(tx: Transaction, subject: str) -> None:
+    tx.later(_OF_SUBJECT, {"about": subject})
+
+
+def drop_run_items(tx: Transaction, run_id: str) -> None:
+    """Remove all items of a run that has ended, executing ones too: their answers will find nothing to take."""
+    found = [row.id for row in tx.run(_OF_RUN, {"run": run_id})]
+    if found:
+        tx.later(_DELETE_RUN, {"run": run_id})
+    for item_id in found:
+        give_back_slots(tx, item_id)
+
+
+def run_has_items(tx: Transaction, run_id: str) -> bool:
+    return tx.run(_ANY_OF_RUN, {"run": run_id}).first() is not None
+
+
+def _go_out(tx: Transaction, item_id: str, item: "QueueItem | Row", *, limited: bool) -> None:
+    run_id, step_id = item.run_id or "", item.step_id or ""
+    known = tx.known_runs.get(run_id)
+    if known is None:
+        row = tx.run(_RUN, {"run": run_id}).one()
+        known = KnownRun(row, bool(row.plan_only), row.state_size)
+    run = known.row
+    if run.status == "QUEUED":
+        tx.later(_STARTED, {"run": run_id, "moment": tx.now})
+        function = tx.registry.by_id.get(run.function_id)
+        if function is not None and function.finish_timeout_ms is not None:
+            put_item(tx, QueueItem(FINISH_TIMEOUT, tx.now + function.finish_timeout_ms, run_id=run_id))
+    memos = [] if item.kind == GATEWAY else _stack(tx, run_id)
+    tx.calls.append(
+        AppCall(
+            item_id=item_id,
+            kind=item.kind,
+            run_id=run_id,
+            function_id=run.function_id,
+            step_id=step_id,
+            attempt=item.attempt,
+            max_attempts=item.max_attempts,
+            plan_only=known.plan_only,
+            sdk_version=run.sdk_version,
+            state_size=known.state_size,
+            events=run.events,
+            memos=memos,
+            limited=limited,
+            batched=run.batch_id is not None,
+            body=item.body,
+        )
+    )
+
+
+def _stack(tx: Transaction, run_id: str) -> list[tuple[str, str]]:
+    known = tx.known_stacks.get(run_id)
+    if known is not None:
+        return list(known)
+    return [(row.step_id, row.memo) for row in tx.run(_MEMOS, {"run": run_id})]

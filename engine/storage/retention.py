@@ -1,0 +1,36 @@
+"""Delete runs and events that are older than the retention time."""
+
+from sqlalchemy import delete, select
+
+from engine.storage.tables import attempts, events, gates, missed, run_events, runs, seen, steps
+from engine.storage.transaction import Transaction
+
+_AT_ONCE = 500
+
+
+def delete_old_rows(tx: Transaction) -> bool:
+    """Delete a portion of the runs that ended and the events that came too long ago; True when more are left.
+
+    What still runs is kept however old it is: a run has its events in its own row.
+    """
+    cutoff = tx.now - tx.settings.retention_ms
+    old_runs = select(runs.c.id).where(runs.c.ended_at < cutoff).order_by(runs.c.ended_at).limit(_AT_ONCE)
+    run_ids = [row.id for row in tx.run(old_runs)]
+    if run_ids:
+        for table, column in (
+            (steps, steps.c.run_id),
+            (attempts, attempts.c.run_id),
+            (run_events, run_events.c.run_id),
+            (runs, runs.c.id),
+        ):
+            tx.run(delete(table).where(column.in_(run_ids)))
+    old_events = (
+        select(events.c.seq).where(events.c.received_at < cutoff).order_by(events.c.received_at).limit(_AT_ONCE)
+    )
+    numbers = [row.seq for row in tx.run(old_events)]
+    if numbers:
+        tx.run(delete(events).where(events.c.seq.in_(numbers)))
+    tx.run(delete(seen).where(seen.c.until < tx.now))
+    tx.run(delete(missed).where(missed.c.noted_at < cutoff))
+    tx.run(delete(gates).where(gates.c.free_at < tx.now))
+    return len(run_ids) == _AT_ONCE or len(numbers) == _AT_ONCE

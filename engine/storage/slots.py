@@ -1,0 +1,39 @@
+"""Slots of concurrency limits: which items execute, and which limit an item waits for."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import bindparam, delete, func, insert, select
+
+from engine.statement import Statement
+from engine.storage.coordination import lock_name
+from engine.storage.tables import slots
+from engine.storage.transaction import Transaction
+
+Limit = tuple[str, int]
+"""A key and how many items may hold it at once."""
+
+_COUNT = Statement(select(func.count()).where(slots.c.key == bindparam("slot_key")))
+_KEYS = Statement(select(slots.c.key).where(slots.c.item_id == bindparam("item")))
+_RELEASE = Statement(delete(slots).where(slots.c.item_id == bindparam("item")))
+
+
+def acquire_slots(tx: Transaction, item_id: str, limits: Sequence[Limit]) -> str | None:
+    """Take one slot of every limit; when one is full, take none and return its key."""
+    for key, limit in sorted(limits):
+        lock_name(tx, key)
+        if (tx.run(_COUNT, {"slot_key": key}).scalar() or 0) >= limit:
+            return key
+    for key, _ in limits:
+        tx.run(insert(slots), {"key": key, "item_id": item_id})
+    return None
+
+
+def release_slots(tx: Transaction, item_id: str) -> list[str]:
+    """Give back what the item holds; returns the keys that have room now."""
+    keys = sorted(row.key for row in tx.run(_KEYS, {"item": item_id}))
+    for key in keys:
+        # Else another process could find the limit full and park just after this one has looked for parked items.
+        lock_name(tx, key)
+    if keys:
+        tx.later(_RELEASE, {"item": item_id})
+    return keys

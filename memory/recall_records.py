@@ -1,0 +1,28 @@
+"""Record which calls were given which facts, and clear their results when a fact is forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.database import Scope
+from core.tools import CallContext
+from memory.facts import Fact
+from memory.tables import recalls
+from runtime.turns import ledger
+
+_FORGOTTEN = {"facts": [], "note": "something that was recalled here was forgotten since"}
+
+
+def note_recalled(scope: Scope, call: CallContext, told: Sequence[Fact]) -> None:
+    """The call is told these facts, and its step relies on them; part of the transaction before it answers."""
+    for fact in told:
+        scope.insert_new(recalls, call_id=call.call_id, fact_id=fact.id, n=fact.current.n, created_at=scope.now)
+    turn_id, n, _seq = call.call_id.rsplit(":", 2)
+    ledger.note_facts(scope, turn_id, int(n), [fact.id for fact in told])
+
+
+def clear_recalled(scope: Scope, fact_ids: Sequence[str]) -> int:
+    """No later step is shown what a call was told of these facts; answers how many calls were."""
+    told = scope.rows(scope.select(recalls.c.call_id).where(recalls.c.fact_id.in_(list(fact_ids))))
+    calls = sorted({row.call_id for row in told})
+    return ledger.forget_results(scope, calls, _FORGOTTEN) if calls else 0

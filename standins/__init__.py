@@ -1,0 +1,1 @@
+"""Offline stand-ins for services outside: a model and a generation studio."""

@@ -1,0 +1,28 @@
+"""The log of every request and its answer; a request whose answer never left has null."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+
+def record_request(db: sqlite3.Connection, request: Mapping[str, Any], at: datetime) -> int:
+    """Keep a request before it is answered; answers its number in the log."""
+    row = db.execute("INSERT INTO requests (at, request) VALUES (?, ?)", (at.isoformat(), json.dumps(request)))
+    return int(row.lastrowid or 0)
+
+
+def record_answer(db: sqlite3.Connection, number: int, answer: Mapping[str, Any]) -> None:
+    db.execute("UPDATE requests SET answer = ? WHERE number = ?", (json.dumps(answer), number))
+
+
+def list_requests(db: sqlite3.Connection) -> list[dict[str, Any]]:
+    """Oldest first."""
+    rows = db.execute("SELECT at, request, answer FROM requests ORDER BY number").fetchall()
+    return [
+        {"at": row["at"], "request": json.loads(row["request"]), "answer": json.loads(row["answer"] or "null")}
+        for row in rows
+    ]

@@ -1,0 +1,36 @@
+"""Apply later news (a card's answer, a version turned down) to the results of calls that wrote skills."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from standins.model.conversation import Conversation, ModelCall, StoryEvent, WorkerInput
+
+_BECOMES = {"grant": "granted", "refuse": "denied"}
+
+
+def with_skill_news(conversation: Conversation) -> Conversation:
+    """A skill that was said to wait for its card waits no more once the card is answered, and one that was turned down
+    later is on its way no more."""
+    known = {
+        (str(event.facts.get("skill_id")), event.facts.get("version")): "turned_down"
+        for event in conversation.events
+        if isinstance(event, WorkerInput) and event.kind == "skill"
+    }
+    answers = {
+        str(event.facts.get("card_id")): _BECOMES[str(event.facts.get("option"))]
+        for event in conversation.events
+        if isinstance(event, WorkerInput) and event.kind == "answer" and event.facts.get("option") in _BECOMES
+    }
+    if not answers and not known:
+        return conversation
+    return replace(conversation, events=[_told(event, answers, known) for event in conversation.events])
+
+
+def _told(event: StoryEvent, answers: Mapping[str, str], known: Mapping[tuple[str, object], str]) -> StoryEvent:
+    if not isinstance(event, ModelCall) or event.name != "write_skill" or not isinstance(event.result, Mapping):
+        return event
+    version = (str(event.result.get("skill_id")), event.result.get("version"))
+    became = known.get(version) or answers.get(str(event.result.get("card_id")))
+    return event if became is None else replace(event, result={**event.result, "status": became})

@@ -1,0 +1,42 @@
+"""Progress of a job, reported in a few visible steps."""
+
+import time
+from collections.abc import Callable
+
+STEPS = (0.1, 0.3, 0.5, 0.7, 0.9)
+
+
+class JobHasEnded(Exception):
+    """The job has ended meanwhile (somebody cancelled it): stop making it."""
+
+
+class StudioProgress:
+    """Turns the fraction done into the steps passed, waiting a share of `pace` seconds before each.
+
+    `advance(step)` stores a step and answers whether the job still runs; `over()` says whether the studio is closing.
+    """
+
+    def __init__(self, advance: Callable[[float], bool], over: Callable[[], bool], pace: float) -> None:
+        self._advance = advance
+        self._over = over
+        self._pause = pace / len(STEPS)
+        self._left = list(STEPS)
+
+    def reach(self, fraction: float) -> None:
+        """The work is done to this fraction (0 to 1). Raises Ended when it should stop."""
+        while self._left and self._left[0] <= fraction:
+            self._wait()
+            if not self._advance(self._left.pop(0)):
+                raise JobHasEnded
+
+    def check(self) -> None:
+        """Raises Ended when the studio is closing."""
+        if self._over():
+            raise JobHasEnded
+
+    def _wait(self) -> None:
+        until = time.monotonic() + self._pause
+        while (left := until - time.monotonic()) > 0:
+            self.check()
+            time.sleep(min(left, 0.1))
+        self.check()
