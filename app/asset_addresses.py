@@ -1,4 +1,4 @@
-"""Addresses under which a provider may fetch stored bytes without a key, until they expire."""
+"""Signed addresses under which a provider may fetch stored bytes without a key until they expire."""
 
 from __future__ import annotations
 

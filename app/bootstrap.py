@@ -1,4 +1,4 @@
-"""What a home needs before its first start: keys of its own, a workspace, and the person who owns it."""
+"""Set up a home for its first start: its keys, a workspace, and the person who owns it."""
 
 from __future__ import annotations
 
@@ -42,21 +42,21 @@ def ensure_home(settings: Settings) -> Bootstrap:
         database.close()
     return Bootstrap(
         token=token,
-        signing_key=_secret(keys / "signing"),
-        event_key=_secret(keys / "event"),
-        jobs_key=_secret(keys / "jobs"),
+        signing_key=_read_or_make_secret(keys / "signing"),
+        event_key=_read_or_make_secret(keys / "event"),
+        jobs_key=_read_or_make_secret(keys / "jobs"),
     )
 
 
-def _secret(path: Path) -> str:
+def _read_or_make_secret(path: Path) -> str:
     """The secret at a path, made once. Hexadecimal, as a signing key must be."""
     if not path.exists() or not path.read_text().strip():
         # An empty one would be everybody's.
-        _renew(path)
+        _renew_secret(path)
     return path.read_text().strip()
 
 
-def _renew(path: Path) -> None:
+def _renew_secret(path: Path) -> None:
     fresh = path.with_suffix(f".{os.getpid()}")
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w") as file:
@@ -68,12 +68,12 @@ def _ensure_rows(database: Database, settings: Settings, place: Path) -> str:
     """The local person's token, which lies at `place`; a new one where the one that lay there was revoked."""
     if WORKSPACE_ID not in database.workspace_ids():
         _make_workspace(database, settings)
-    token = _secret(place)
+    token = _read_or_make_secret(place)
     if find_key(database, token) is not None:
         return token
     if is_known_key(database, token):
-        _renew(place)
-        token = _secret(place)
+        _renew_secret(place)
+        token = _read_or_make_secret(place)
     with database.transaction(WORKSPACE_ID) as scope:
         create_key(scope, person_id=PERSON_ID, name="this machine", scopes=SCOPES, speaks_as="person", raw=token)
     return token

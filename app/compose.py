@@ -1,4 +1,4 @@
-"""The one place where concrete classes meet."""
+"""The composition root: the one place where concrete classes are put together."""
 
 from __future__ import annotations
 
@@ -9,10 +9,7 @@ from functools import cached_property
 
 import inngest
 
-from app.engine_client import make_client, open_database
-from app.model_client import make_model
-from app.providers import make_providers
-from app.search_client import make_search
+from app.clients import make_inngest_client, make_model, make_providers, make_search, open_database
 from core.clock import Clock
 from core.database import Database
 from core.llm.port import Model
@@ -60,7 +57,7 @@ from workspace.tools import on_delete_answered, workspace_tools
 
 
 @dataclass(frozen=True)
-class Parts:
+class AppDependencies:
     """What every process is made of. Making it opens nothing: connections and threads begin at their first use."""
 
     settings: Settings
@@ -166,11 +163,11 @@ class Parts:
         )
 
 
-def compose(settings: Settings) -> Parts:
+def compose_dependencies(settings: Settings) -> AppDependencies:
     """The parts of a process. Raises SettingsError, and SchemaError when the database is not this release's."""
-    client = make_client(settings)
+    client = make_inngest_client(settings)
     database = open_database(settings, client)
-    return Parts(
+    return AppDependencies(
         settings=settings,
         clock=database.clock,
         inngest=client,

@@ -1,14 +1,39 @@
-"""Which schema a database is at, and whether this release may serve it."""
+"""The schema of the database: every table, the revision a database is at, and whether this release may use it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
+from types import ModuleType
 
 import sqlalchemy as sa
 
-from app.tables import whole
+import core.search.tables
+import generation.tables
+import memory.tables
+import runtime.tables
+import skills.tables
+import workspace.tables
 from core.database import Database
-from core.errors import LoopwrightError
+from core.errors import LoopwrightError, UnavailableError
+from core.settings import Settings
+from core.tables import metadata
+
+TABLE_MODULES: tuple[ModuleType, ...] = (
+    core.search.tables,
+    runtime.tables,
+    workspace.tables,
+    generation.tables,
+    skills.tables,
+    memory.tables,
+)
+"""The rooms whose tables stand on the metadata; naming them here is what imports them."""
+
+
+def all_tables() -> sa.MetaData:
+    return metadata
+
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 _COLUMNS = {
@@ -25,7 +50,7 @@ class SchemaError(LoopwrightError):
     code = "schema"
 
 
-def head() -> str:
+def head_revision() -> str:
     """The newest schema this release knows: the number its last migration file begins with."""
     return max(path.name.split("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*.py"))
 
@@ -44,31 +69,56 @@ def check_schema(database: Database) -> None:
 
     Every process asks this before it serves.
     """
-    refuse_newer(at := revision_of(database))
-    if at != head():
+    refuse_newer_schema(at := revision_of(database))
+    if at != head_revision():
         raise SchemaError(
-            f"the database is at schema {at or 'none'} and this release needs {head()}: run loopwright migrate"
+            f"the database is at schema {at or 'none'} and this release needs {head_revision()}: run loopwright migrate"
         )
     # Its number says the same of every state that the sources had before they were released.
-    if missing := _missing(database):
+    if missing := _missing_columns(database):
         raise SchemaError(
             f"the database says that it is at schema {at} and lacks {', '.join(missing[:3])}: it was made by another "
             "state of these sources. Begin a new home with --home or LOOPWRIGHT_HOME, or go back to that state"
         )
 
 
-def _missing(database: Database) -> list[str]:
+def _missing_columns(database: Database) -> list[str]:
     """The columns of our tables that the database does not have, as `table.column`."""
     with database.unscoped() as connection:
         there = {tuple(row) for row in connection.execute(sa.text(_COLUMNS[connection.dialect.name]))}
-    ours = ((table.name, column.name) for table in whole().sorted_tables for column in table.columns)
+    ours = ((table.name, column.name) for table in all_tables().sorted_tables for column in table.columns)
     return [f"{table}.{column}" for table, column in ours if (table, column) not in there]
 
 
-def refuse_newer(at: str | None) -> None:
+def refuse_newer_schema(at: str | None) -> None:
     """Raise SchemaError for a schema of a later release."""
-    if at is not None and at > head():
+    if at is not None and at > head_revision():
         raise SchemaError(
-            f"the database is at schema {at} and this release knows {head()}: install the newer release, "
+            f"the database is at schema {at} and this release knows {head_revision()}: install the newer release, "
             "or bring back an older state with loopwright restore"
         )
+
+
+@contextmanager
+def name_database_errors(settings: Settings) -> Iterator[None]:
+    """Inside, a driver's error becomes an UnavailableError that names the database without its password."""
+    try:
+        yield
+    except (sa.exc.DatabaseError, sa.exc.ArgumentError) as error:
+        reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
+        raise UnavailableError(
+            f"the database {_public_url(settings.sql_url)} cannot be used ({reason}): see LOOPWRIGHT_DATABASE_URL"
+        ) from None
+
+
+def require_schema(settings: Settings) -> None:
+    """Raises SchemaError unless the database is at this release's schema, UnavailableError when it cannot be used."""
+    with name_database_errors(settings), closing(Database(settings.sql_url)) as database:
+        check_schema(database)
+
+
+def _public_url(url: str) -> str:
+    try:
+        return sa.make_url(url).render_as_string(hide_password=True)
+    except sa.exc.ArgumentError:
+        return "that the settings name"

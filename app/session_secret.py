@@ -1,4 +1,4 @@
-"""The secret that signs sessions. It lies in the home, so that a restart signs nobody out."""
+"""The secret that signs browser sessions. It is kept in the home, so a restart signs nobody out."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Backup and restore: one file that holds the database, the works, the keys and the agent's own folder."""
+"""Backup and restore: one file with the database, the works, the keys and the agent folder."""

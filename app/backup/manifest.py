@@ -1,4 +1,4 @@
-"""What a backup says of itself."""
+"""The manifest of a backup: its format, its database, and the checksums of all files in it."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
-NAME = "manifest.json"
+MANIFEST_NAME = "manifest.json"
 # What a home holds that cannot be made again. The engine's own state is not among it: the watch rings again from our
 # rows whatever was under way.
-FOLDERS = ("assets", "keys", "workspace")
-FILES = ("session.key",)
-DATABASE = {"sqlite": "database.sqlite", "postgresql": "database.dump"}
+HOME_FOLDERS = ("assets", "keys", "workspace")
+HOME_FILES = ("session.key",)
+DATABASE_FILES = {"sqlite": "database.sqlite", "postgresql": "database.dump"}
 
 
 class BackupError(RuntimeError):
     """It cannot be done; says why and what to do."""
 
 
-class Manifest(BaseModel):
+class BackupManifest(BaseModel):
     """`schema_revision` is the database's; `sha256` covers every other file in the backup, by its name there."""
 
     model_config = ConfigDict(frozen=True)
@@ -35,25 +35,25 @@ class Manifest(BaseModel):
     @classmethod
     def _only_our_places(cls, value: dict[str, str]) -> dict[str, str]:
         for name in value:
-            if not is_ours(name):
+            if not belongs_in_backup(name):
                 raise ValueError(f"{name!r} has no place in a backup")
         return value
 
 
-def is_ours(name: str) -> bool:
+def belongs_in_backup(name: str) -> bool:
     """May a file of this name be in a backup? Nothing outside a home's own folders is."""
     parts = PurePosixPath(name).parts
     if not parts or name.startswith("/") or ".." in parts or "\\" in name:
         return False
     if len(parts) == 1:
-        return name in FILES or name in DATABASE.values()
-    return parts[0] in FOLDERS
+        return name in HOME_FILES or name in DATABASE_FILES.values()
+    return parts[0] in HOME_FOLDERS
 
 
-def read_manifest(raw: bytes) -> Manifest:
+def read_manifest(raw: bytes) -> BackupManifest:
     try:
-        return Manifest.model_validate_json(raw)
+        return BackupManifest.model_validate_json(raw)
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(map(str, first["loc"])) or NAME
+        place = ".".join(map(str, first["loc"])) or MANIFEST_NAME
         raise BackupError(f"this backup cannot be read: {place}: {first['msg']}") from None

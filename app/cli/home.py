@@ -1,4 +1,4 @@
-"""Which home a command speaks of."""
+"""The option --home of commands that need no settings."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from typing import Any
 import click
 
 
-def or_the_groups(ctx: click.Context, parameter: click.Parameter, value: Any) -> Any:
+def own_or_group_value(ctx: click.Context, parameter: click.Parameter, value: Any) -> Any:
     """An option that may stand before or behind a subcommand's name: its own value, else its group's."""
     if value is None and ctx.parent is not None and parameter.name is not None:
         return ctx.parent.params.get(parameter.name)
     return value
 
 
-def _home(ctx: click.Context, parameter: click.Parameter, value: Path | None) -> Path:
-    return or_the_groups(ctx, parameter, value) or Path(os.environ.get("LOOPWRIGHT_HOME") or "var")
+def _chosen_home(ctx: click.Context, parameter: click.Parameter, value: Path | None) -> Path:
+    return own_or_group_value(ctx, parameter, value) or Path(os.environ.get("LOOPWRIGHT_HOME") or "var")
 
 
 home_option = click.option(
     "--home",
     type=click.Path(path_type=Path),
-    callback=_home,
+    callback=_chosen_home,
     help="The home of the product; else LOOPWRIGHT_HOME, else ./var.",
 )
 
 
-def not_running(home: Path) -> click.ClickException:
+def not_running_error(home: Path) -> click.ClickException:
     shown = f"./{home}" if not home.is_absolute() and home.parts[:1] != ("..",) else str(home)
     return click.ClickException(f"Loopwright is not running in {shown}: start it with `loopwright up`")

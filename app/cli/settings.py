@@ -1,4 +1,4 @@
-"""Settings for a command, or its end with every problem in a line."""
+"""The option --home of commands that read the settings, and their problems as an exit of the command."""
 
 from __future__ import annotations
 

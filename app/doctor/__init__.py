@@ -1,1 +1,1 @@
-"""What is right and wrong with an installation, in words that say what to do."""
+"""Findings about an installation: what is right, what is wrong, and what to do about it."""

@@ -1,4 +1,4 @@
-"""One thing that was looked at."""
+"""One finding about an installation, with its verdict."""
 
 from __future__ import annotations
 

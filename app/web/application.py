@@ -1,4 +1,4 @@
-"""The web process put together."""
+"""The Flask application of the web process: API, pages, event stream and health, put together."""
 
 from __future__ import annotations
 
@@ -6,63 +6,80 @@ import hashlib
 from collections.abc import Sequence
 from datetime import timedelta
 
-from flask import Flask, Response
+from flask import Blueprint, Flask, Response, jsonify
+from sqlalchemy.exc import SQLAlchemyError
 
 from app.asset_addresses import AssetAddresses
 from app.session_secret import session_secret
-from app.web.api.about import about_api
 from app.web.api.budget import budget_api
 from app.web.api.cards import cards_api
+from app.web.api.description import about_api
 from app.web.api.events import events_api
-from app.web.api.generations import generations_api
+from app.web.api.generations import generations_api, signed_routes
 from app.web.api.keys import keys_api
 from app.web.api.memory import memory_api
 from app.web.api.messages import messages_api
 from app.web.api.objects import objects_api
-from app.web.api.open_doors import open_doors
-from app.web.api.runs import runs_api
-from app.web.api.skill_reviews import skill_reviews_api
-from app.web.api.skills import skills_api
+from app.web.api.runs import RunOwners, runs_api
+from app.web.api.skills import skill_reviews_api, skills_api
 from app.web.api.tasks import tasks_api
-from app.web.bodies import JSON_LIMIT
-from app.web.endpoints import Door
-from app.web.health import health
+from app.web.http.dependencies import WebDependencies
+from app.web.http.endpoints import Endpoints
+from app.web.http.inputs import JSON_LIMIT
+from app.web.http.problems import register_problems
 from app.web.pages.memory import memory_page
 from app.web.pages.objects import objects_pages
 from app.web.pages.runs import runs_pages
 from app.web.pages.settings import settings_page
-from app.web.pages.sign_in import refused_page, sign_in_pages, sign_out
+from app.web.pages.sign_in import problem_page, sign_in_pages, sign_out_route
 from app.web.pages.skills import skills_pages
-from app.web.pages.task import task_pages
-from app.web.pages.thread import thread_page
+from app.web.pages.tasks import task_pages
+from app.web.pages.thread import thread_page, whole_text_route
 from app.web.pages.view import prepare_templates
-from app.web.pages.whole_text import whole_text
-from app.web.parts import WebParts
-from app.web.problems import register_problems
-from app.web.run_owner import RunOwners
 from app.web.stream.hub import Hub
+
+
+def health_routes(parts: WebDependencies) -> Blueprint:
+    blueprint = Blueprint("health", __name__)
+
+    @blueprint.get("/healthz")
+    def healthz() -> Response:
+        return jsonify(status="ok")
+
+    @blueprint.get("/readyz")
+    def readyz() -> Response:
+        try:
+            parts.database.workspace_ids()
+        except SQLAlchemyError:
+            answer = jsonify(status="not ok")
+            answer.status_code = 503
+            return answer
+        return jsonify(status="ok")
+
+    return blueprint
+
 
 HUB = "loopwright_hub"
 _DAYS_SIGNED_IN = 30
-_POLICY = (
+_PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src 'self'; "
     "connect-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 
 
-def create_app(parts: WebParts) -> Flask:
+def create_app(parts: WebDependencies) -> Flask:
     """The HTTP API, the pages and the event stream. Its streams end when `hub_of(app).stop()` is called."""
     app = Flask(__name__)
     secret = session_secret(parts.settings.home)
-    _configure(app, secret, secure=parts.settings.web_url.startswith("https://"))
-    register_problems(app, refused_page)
+    _configure_app(app, secret, secure=parts.settings.web_url.startswith("https://"))
+    register_problems(app, problem_page)
     prepare_templates(app)
     hub = Hub(parts.database)
     app.extensions[HUB] = hub
-    app.register_blueprint(health(parts))
+    app.register_blueprint(health_routes(parts))
     app.register_blueprint(sign_in_pages(parts))
-    app.register_blueprint(open_doors(parts, AssetAddresses(secret)))
-    doors = _doors(parts, hub)
+    app.register_blueprint(signed_routes(parts, AssetAddresses(secret)))
+    doors = _all_endpoints(parts, hub)
     rules = [rule for door in doors for rule in door.rules]
     for door in (*doors, about_api(parts, hub, lambda: rules)):
         app.register_blueprint(door.blueprint)
@@ -76,7 +93,7 @@ def hub_of(app: Flask) -> Hub:
     return hub
 
 
-def _doors(parts: WebParts, hub: Hub) -> Sequence[Door]:
+def _all_endpoints(parts: WebDependencies, hub: Hub) -> Sequence[Endpoints]:
     owners = RunOwners(parts)
     return (
         messages_api(parts),
@@ -98,12 +115,12 @@ def _doors(parts: WebParts, hub: Hub) -> Sequence[Door]:
         memory_page(parts),
         runs_pages(parts, owners),
         settings_page(parts),
-        whole_text(parts),
-        sign_out(parts),
+        whole_text_route(parts),
+        sign_out_route(parts),
     )
 
 
-def _configure(app: Flask, secret: str, *, secure: bool) -> None:
+def _configure_app(app: Flask, secret: str, *, secure: bool) -> None:
     app.config.update(
         SECRET_KEY=secret,
         MAX_CONTENT_LENGTH=JSON_LIMIT,
@@ -120,7 +137,7 @@ def _configure(app: Flask, secret: str, *, secure: bool) -> None:
 
 
 def _harden(answer: Response) -> Response:
-    answer.headers.setdefault("Content-Security-Policy", _POLICY)
+    answer.headers.setdefault("Content-Security-Policy", _PAGE_POLICY)
     answer.headers.setdefault("X-Content-Type-Options", "nosniff")
     answer.headers.setdefault("Referrer-Policy", "same-origin")
     answer.headers.setdefault("Cross-Origin-Opener-Policy", "same-origin")

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from app.tables import whole
+from app.schema import all_tables
 from core.llm.scripted_model import ScriptedModel, says
 from runtime import calling, closing, deciding, entering
 from tests.runtime.driving import Note, new_task, newest_turn, parts, tell
@@ -96,7 +96,7 @@ def rows(url: str = "") -> list[dict[str, float | str]]:
     with tempfile.TemporaryDirectory() as folder:
         store = Store(url or f"sqlite:///{Path(folder) / 'bench.sqlite'}")
         with store.database.unscoped() as connection:
-            whole().create_all(connection)
+            all_tables().create_all(connection)
         store.empty()
         store.fill()
         found = measure(store)

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
+from app.backup.archive import restore_backup, write_backup
 from app.backup.manifest import BackupError
-from app.backup.restore import restore_backup
-from app.backup.write import write_backup
 
 pytestmark = pytest.mark.postgres
 

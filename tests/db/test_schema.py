@@ -10,9 +10,8 @@ import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
-from app.migrate import migrate
-from app.schema import SchemaError, check_schema, head
-from app.tables import whole
+from app.schema import SchemaError, all_tables, check_schema, head_revision
+from app.schema_upgrade import upgrade_schema
 from core.database import Database
 from core.settings import Settings, load_settings
 
@@ -31,12 +30,12 @@ def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
 
 
 def test_migrations_and_tables_build_the_same_database(settings: Settings) -> None:
-    migrate(settings)
+    upgrade_schema(settings)
 
     database = Database(settings.sql_url)
     with database.unscoped() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
-        differences = compare_metadata(context, whole())
+        differences = compare_metadata(context, all_tables())
     database.close()
 
     assert differences == []
@@ -44,15 +43,15 @@ def test_migrations_and_tables_build_the_same_database(settings: Settings) -> No
 
 def test_migrating_twice_and_at_once_changes_nothing(settings: Settings) -> None:
     with ThreadPoolExecutor(4) as pool:
-        reached = list(pool.map(lambda _n: migrate(settings), range(4)))
+        reached = list(pool.map(lambda _n: upgrade_schema(settings), range(4)))
 
-    assert reached == [head()] * 4
-    assert migrate(settings) == head()
+    assert reached == [head_revision()] * 4
+    assert upgrade_schema(settings) == head_revision()
 
 
 @pytest.mark.parametrize(("at", "says"), [("9999", "install the newer release"), ("0000", "loopwright migrate")])
 def test_wrong_schema_is_refused_with_the_command_that_helps(settings: Settings, at: str, says: str) -> None:
-    migrate(settings)
+    upgrade_schema(settings)
     database = Database(settings.sql_url)
     with database.unscoped() as connection:
         connection.execute(sa.text("update alembic_version set version_num = :at"), {"at": at})
@@ -63,7 +62,7 @@ def test_wrong_schema_is_refused_with_the_command_that_helps(settings: Settings,
 
 
 def test_database_that_only_says_it_is_of_this_schema_is_refused(settings: Settings) -> None:
-    migrate(settings)
+    upgrade_schema(settings)
     database = Database(settings.sql_url)
     check_schema(database)
     with database.unscoped() as connection:

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import httpx
 
-from app.serving.ask import Ask
-from app.serving.gunicorn_server import run_wsgi
-from app.supervise.ports import free_ports
+from app.processes.gunicorn_server import run_wsgi
+from app.processes.process import ProcessOptions
+from app.supervision.ports import free_ports
 from core.settings import load_settings
 from standins.model.config import ModelConfig
 from standins.model.server import create_app
@@ -51,7 +51,9 @@ def model_process(folder: Path, key: str) -> Iterator[str]:
 def main() -> None:
     folder, port, key = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
     config = ModelConfig(folder, key=key, faults=True)
-    run_wsgi(Ask(load_settings(home=folder), "127.0.0.1", port, supervised=True), 32, lambda: create_app(config))
+    run_wsgi(
+        ProcessOptions(load_settings(home=folder), "127.0.0.1", port, supervised=True), 32, lambda: create_app(config)
+    )
 
 
 if __name__ == "__main__":

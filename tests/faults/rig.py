@@ -17,7 +17,7 @@ from typing import IO, Any
 import httpx
 import sqlalchemy as sa
 
-from app.supervise.ports import free_ports
+from app.supervision.ports import free_ports
 from core.process.crash import FROM_FILE
 from tests.generation.world import Studio
 from tests.studio.running import KEY as JOBS_KEY

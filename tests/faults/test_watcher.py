@@ -10,8 +10,8 @@ from pathlib import Path
 import inngest
 import pytest
 
-from app.supervise.ports import free_ports
-from app.worker.application import create_app
+from app.processes.worker_app import create_worker_app
+from app.supervision.ports import free_ports
 from core import leases
 from core.clock import SystemClock
 from core.database import Database
@@ -69,7 +69,7 @@ def _serve_watch(stack: ExitStack, engine: RunningEngine, watched: Store) -> Non
     port = free_ports(1)[0]
     own = Engine.at(engine.url, engine.signing_key, engine.event_key)
     functions = [watch(client, watched.database, PAUSE, PAUSE, ())]
-    worker, registration = create_app(client, functions, own, f"http://127.0.0.1:{port}", SystemClock())
+    worker, registration = create_worker_app(client, functions, own, f"http://127.0.0.1:{port}", SystemClock())
     stack.enter_context(serving(worker, port))
     stack.callback(registration.stop)
     registration.start()

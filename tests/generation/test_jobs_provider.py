@@ -15,7 +15,7 @@ import flask
 import pytest
 from pydantic import SecretStr
 
-from app.supervise.ports import free_ports
+from app.supervision.ports import free_ports
 from core.errors import LoopwrightError, RefusedError, UnavailableError, UnclearError
 from generation.providers.jobs import JobsProvider
 from generation.providers.port import JobInput, JobLostError, JobOutput, JobRequest, JobState, NotAcceptedError

@@ -17,7 +17,7 @@ import pytest
 from PIL import Image
 from pydantic import SecretStr
 
-from app.supervise.ports import free_ports
+from app.supervision.ports import free_ports
 from core.errors import UnclearError
 from generation.orders.states import OrderState
 from generation.providers.openai import MAX_ANSWER_BYTES, OpenAIProvider

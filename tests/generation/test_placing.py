@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from pydantic import SecretStr
 
 import workspace.objects
-from app.supervise.ports import free_ports
+from app.supervision.ports import free_ports
 from core.errors import ConflictError, InvalidError, LostError, NotFoundError, RefusedError, UnavailableError
 from core.tables import persons, roles
 from core.tools import ToolResult

@@ -13,7 +13,7 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from app.supervise.ports import free_ports
+from app.supervision.ports import free_ports
 from core.errors import BusyError, LostError, UnavailableError, UnclearError
 from generation.orders.end import cancel_order
 from generation.orders.lease import acquire_order_lease, hold_order_lease

@@ -11,8 +11,8 @@ import flask
 import inngest
 import pytest
 
-from app.supervise.ports import free_ports
-from app.worker.application import create_app
+from app.processes.worker_app import create_worker_app
+from app.supervision.ports import free_ports
 from core.clock import SystemClock
 from core.database import Database
 from core.errors import LoopwrightError
@@ -71,7 +71,7 @@ def _live(any_engine: RunningEngine, tmp_path: Path, poll_seconds: float) -> Ite
         world = world_of(store, tmp_path / "home", provider, poll_seconds=poll_seconds)
         stack.enter_context(serving(_callback_door(world), web_port))
         engine = Engine.at(any_engine.url, any_engine.signing_key, any_engine.event_key)
-        worker, registration = create_app(
+        worker, registration = create_worker_app(
             client,
             [generate(client, world.parts)],
             engine,

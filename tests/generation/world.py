@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from pydantic import SecretStr
 
 import workspace.objects
-from app.supervise.ports import free_ports
+from app.supervision.ports import free_ports
 from core.clock import SystemClock
 from core.database import Database, Scope
 from core.llm.port import Decision, ProposedCall, TokenUsage

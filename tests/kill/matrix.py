@@ -17,7 +17,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.supervise.state_file import ProcessState
+from app.supervision.home_state import ProcessState
 from tests.support import story
 from tests.support.product import Product
 from tests.support.told import TOLD

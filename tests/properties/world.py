@@ -10,8 +10,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from app.compose import Parts
-from app.engine_client import make_client
+from app.clients import make_inngest_client
+from app.compose import AppDependencies
 from core.database import Scope
 from core.errors import BusyError, LoopwrightError, LostError, ModelError, UnavailableError
 from core.events import GenerationNews, GenerationOrdered, MessageReceived, TurnRequested
@@ -87,10 +87,10 @@ class World:
         self._read_at = 0
         self._fill()
         settings = Settings(home=folder, inngest_dev="1")
-        self.parts = Parts(
+        self.parts = AppDependencies(
             settings=settings,
             clock=self.store.clock,
-            inngest=make_client(settings),
+            inngest=make_inngest_client(settings),
             database=self.database,
             assets=Assets(f"file://{folder / 'assets'}"),
             model=ScriptedModel(),

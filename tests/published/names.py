@@ -21,10 +21,10 @@ from pydantic import BaseModel
 
 import skills.kit
 from app.cli.root import main as command_group
-from app.compose import Parts, compose
-from app.migrate import migrate
-from app.serving.table import PROCESSES
-from app.tables import whole
+from app.compose import AppDependencies, compose_dependencies
+from app.processes.process import PROCESSES
+from app.schema import all_tables
+from app.schema_upgrade import upgrade_schema
 from app.web.application import create_app
 from core import events
 from core.settings import Settings, load_settings, variable_of
@@ -56,14 +56,14 @@ def published_names() -> dict[str, Any]:
     """Return everything that is published, as JSON."""
     with tempfile.TemporaryDirectory() as home:
         settings = load_settings(home=Path(home), **_ELSEWHERE)
-        migrate(settings)
-        parts = compose(settings)
+        upgrade_schema(settings)
+        parts = compose_dependencies(settings)
         return {
             "functions": _functions(parts),
             "tools": _tools(parts),
             "paths": _paths(parts),
             "events": _events(),
-            "tables": _tables(whole()),
+            "tables": _tables(all_tables()),
             "engine tables": _tables(engine_tables),
             "settings": {variable_of(name): repr(field.default) for name, field in Settings.model_fields.items()},
             "commands": _command(command_group, click.Context(command_group)),
@@ -73,7 +73,7 @@ def published_names() -> dict[str, Any]:
         }
 
 
-def _functions(parts: Parts) -> dict[str, Any]:
+def _functions(parts: AppDependencies) -> dict[str, Any]:
     """What the engine is told of each function, less the address."""
     found = {}
     for function in all_functions(parts.inngest, parts):
@@ -82,7 +82,7 @@ def _functions(parts: Parts) -> dict[str, Any]:
     return found
 
 
-def _tools(parts: Parts) -> dict[str, Any]:
+def _tools(parts: AppDependencies) -> dict[str, Any]:
     tools = (*parts.runtime.worker_tools, *parts.runtime.main_tools)
     return {
         tool.name: {
@@ -94,7 +94,7 @@ def _tools(parts: Parts) -> dict[str, Any]:
     }
 
 
-def _paths(parts: Parts) -> list[str]:
+def _paths(parts: AppDependencies) -> list[str]:
     rules = create_app(parts).url_map.iter_rules()
     return sorted(f"{method} {rule.rule}" for rule in rules for method in (rule.methods or set()) - {"HEAD", "OPTIONS"})
 

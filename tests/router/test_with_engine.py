@@ -11,8 +11,8 @@ from pathlib import Path
 import inngest
 import pytest
 
-from app.supervise.ports import free_ports
-from app.worker.application import create_app
+from app.processes.worker_app import create_worker_app
+from app.supervision.ports import free_ports
 from core.clock import SystemClock
 from core.database import Database
 from core.errors import LoopwrightError
@@ -99,7 +99,7 @@ def live(any_engine: RunningEngine, tmp_path: Path) -> Iterator[Live]:
         port = free_ports(1)[0]
         engine = Engine.at(any_engine.url, any_engine.signing_key, any_engine.event_key)
         functions = [route_message(client, parts_of(world))]
-        worker, registration = create_app(
+        worker, registration = create_worker_app(
             client, functions, engine, f"http://127.0.0.1:{port}", SystemClock(), pause=0.3
         )
         stack.enter_context(serving(worker, port))

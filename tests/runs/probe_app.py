@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 import inngest
 
-from app.supervise.ports import free_ports
-from app.worker.application import create_app
+from app.processes.worker_app import create_worker_app
+from app.supervision.ports import free_ports
 from core.clock import SystemClock
 from core.orchestrator.engine import Engine
 from core.orchestrator.registration import Registration
@@ -71,7 +71,7 @@ def probe_app(
 
     engine = Engine.at(running.url, running.signing_key, running.event_key)
     port = free_ports(1)[0]
-    app, registration = create_app(
+    app, registration = create_worker_app(
         client, [three, bad, held], engine, f"http://127.0.0.1:{port}", SystemClock(), pause=0.3
     )
     with serving(app, port) as url:

@@ -12,7 +12,7 @@ import httpx
 import inngest
 import pytest
 
-from app.worker.application import create_app
+from app.processes.worker_app import create_worker_app
 from core.clock import StoppedClock
 from core.orchestrator.engine import Engine
 from core.orchestrator.signature import SIGNATURE_HEADER, canonical_body, sign_body
@@ -41,7 +41,7 @@ def worker(signing_key: str | None, fallback: str | None = None) -> Iterator[htt
     engine = Engine.at("http://127.0.0.1:1", signing_key)
     if signing_key and fallback:
         engine = replace(engine, signing_keys=(signing_key, fallback))
-    app, _ = create_app(client, [echo], engine, "http://127.0.0.1:9", StoppedClock(NOW))
+    app, _ = create_worker_app(client, [echo], engine, "http://127.0.0.1:9", StoppedClock(NOW))
     with serving(app) as url, httpx.Client(base_url=url) as http:
         yield http
 

@@ -9,7 +9,7 @@ from decimal import Decimal
 from functools import partial
 from pathlib import Path
 
-from app.supervise.ports import free_ports
+from app.supervision.ports import free_ports
 from core.database import Database
 from core.identity import HOME_WORKSPACE
 from core.llm.scripted_model import ScriptedModel

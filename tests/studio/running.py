@@ -13,7 +13,7 @@ from typing import Any
 
 import httpx
 
-from app.supervise.ports import free_ports
+from app.supervision.ports import free_ports
 from tests.support.waiting import until
 
 ROOT = Path(__file__).parents[2]

@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 
 from app.bootstrap import PERSON_ID, WORKSPACE_ID
-from app.tables import whole
+from app.schema import all_tables
 from core.clock import Clock, StoppedClock
 from core.database import Database
 from core.events import Bell
@@ -107,11 +107,11 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
 @cache
 def _lay_tables(url: str) -> None:
     engine = sa.create_engine(url)
-    whole().create_all(engine)
+    all_tables().create_all(engine)
     engine.dispose()
 
 
 def _empty(database: Database) -> None:
     with database.unscoped() as connection:
-        for table in reversed(whole().sorted_tables):
+        for table in reversed(all_tables().sorted_tables):
             connection.execute(sa.delete(table))

@@ -6,7 +6,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from app.tables import whole
+from app.schema import all_tables
 from core.database import Database
 
 
@@ -21,6 +21,6 @@ def _file() -> bytes:
         path = Path(folder) / "empty.sqlite"
         database = Database(f"sqlite:///{path}")
         with database.unscoped() as connection:
-            whole().create_all(connection)
+            all_tables().create_all(connection)
         database.close()
         return path.read_bytes()

@@ -17,7 +17,7 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-from app.supervise.ports import free_ports
+from app.supervision.ports import free_ports
 from core.orchestrator.engine import Engine
 from sidecar.protocol.registration import register_app
 from tests.support.environment import without_settings

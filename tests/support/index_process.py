@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from app.supervise.ports import free_ports
+from app.supervision.ports import free_ports
 from core.search.chroma import ChromaIndex
 from tests.support.environment import without_settings
 from tests.support.waiting import until

@@ -8,8 +8,8 @@ from typing import Any
 
 import inngest
 
-from app.supervise.ports import free_ports
-from app.worker.application import create_app
+from app.processes.worker_app import create_worker_app
+from app.supervision.ports import free_ports
 from core.clock import Clock
 from core.errors import LoopwrightError
 from core.orchestrator.engine import Engine
@@ -23,7 +23,7 @@ def served(
     client: inngest.Inngest, functions: Sequence[inngest.Function[Any]], engine: Engine, clock: Clock
 ) -> Iterator[None]:
     port = free_ports(1)[0]
-    app, registration = create_app(client, functions, engine, f"http://127.0.0.1:{port}", clock, pause=0.3)
+    app, registration = create_worker_app(client, functions, engine, f"http://127.0.0.1:{port}", clock, pause=0.3)
     with serving(app, port):
         registration.start()
         try:

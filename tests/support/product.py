@@ -14,7 +14,7 @@ from typing import IO, Any, TypeVar
 import httpx
 import pytest
 
-from app.supervise.state_file import ProcessRow, ProcessState, read_rows
+from app.supervision.home_state import ProcessRow, ProcessState, read_rows
 from tests.support.engines import ENGINE_KEYS, named, retire_apps
 from tests.support.environment import without_settings
 from tests.support.template import COMMAND, Copy, Ended, loaded_product

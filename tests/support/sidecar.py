@@ -15,9 +15,9 @@ from typing import Any
 import httpx
 
 from app.bootstrap import PERSON_ID, ensure_home
-from app.migrate import migrate
-from app.supervise.ports import free_ports
-from app.web.presenters.skill import skill_shape
+from app.schema_upgrade import upgrade_schema
+from app.supervision.ports import free_ports
+from app.web.presenters.skills.skill import skill_shape
 from core.clock import SystemClock
 from core.database import Database, Scope
 from core.identity import HOME_WORKSPACE
@@ -107,7 +107,7 @@ class RunningSidecar:
     def prepare(self) -> None:
         """What `loopwright up` makes of a home before it starts the sidecar."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        migrate(self.settings)
+        upgrade_schema(self.settings)
         ensure_home(self.settings)
 
     def is_ready(self) -> bool:

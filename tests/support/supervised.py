@@ -9,10 +9,9 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from app.supervise.home_lock import HomeLock
-from app.supervise.restart import RestartPolicy
-from app.supervise.spec import ForkSpec, ProcessSpec
-from app.supervise.supervisor import Patience, Supervisor
+from app.supervision.home_state import HomeLock
+from app.supervision.process_spec import ForkSpec, ProcessSpec
+from app.supervision.supervisor import Patience, RestartPolicy, Supervisor
 from tests.support import ticker
 
 

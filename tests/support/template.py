@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from app.serving.table import module_of
+from app.processes.process import module_of
 from tests.support.environment import without_settings
 
 COMMAND = (sys.executable, "-P", "-m", "app.cli")

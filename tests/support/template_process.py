@@ -12,7 +12,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from app.supervise.forked import Forked, can_fork
+from app.supervision.fork import ProcessFork, can_fork
 
 _MOST_BYTES = 1_000_000
 
@@ -31,7 +31,7 @@ def main() -> None:
 
 def _serve(tests: socket.socket, module: str) -> None:
     """Until the tests have ended, however they did; what still runs then is nobody's."""
-    copies: dict[int, Forked] = {}
+    copies: dict[int, ProcessFork] = {}
     while True:
         told, files, _, _ = socket.recv_fds(tests, _MOST_BYTES, 1)
         if not told:
@@ -49,9 +49,9 @@ def _serve(tests: socket.socket, module: str) -> None:
         tests.send(json.dumps(answer).encode())
 
 
-def _copy(module: str, told: dict[str, Any], output: int) -> Forked:
+def _copy(module: str, told: dict[str, Any], output: int) -> ProcessFork:
     try:
-        return Forked(partial(_run, module, told["arguments"], told["errors"]), told["env"], 0, output, os.setsid)
+        return ProcessFork(partial(_run, module, told["arguments"], told["errors"]), told["env"], 0, output, os.setsid)
     finally:
         os.close(output)
 

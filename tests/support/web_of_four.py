@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.compose import compose
+from app.compose import compose_dependencies
 from app.web import create_app
 from core.settings import load_settings
 
@@ -13,4 +13,4 @@ if TYPE_CHECKING:
 
 
 def make() -> Flask:
-    return create_app(compose(load_settings()))
+    return create_app(compose_dependencies(load_settings()))

@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from app.bootstrap import ensure_home
-from app.supervise.ports import free_ports
+from app.supervision.ports import free_ports
 from core.orchestrator.engine import bearer_of_key
 from core.settings import load_settings
 from runtime.turns import lease
@@ -41,7 +41,7 @@ WORKERS = 4
 
 
 def test_b15_importing_the_web_starts_no_thread() -> None:
-    counted = "import threading, app.web, app.serving.web, app.worker.process; print(threading.active_count())"
+    counted = "import threading, app.web, app.processes.web, app.processes.worker; print(threading.active_count())"
     done = subprocess.run([sys.executable, "-c", counted], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.split() == ["1"]
 

@@ -12,9 +12,9 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-from app.backup.write import write_backup
+from app.backup.archive import write_backup
 from app.bootstrap import ensure_home
-from app.migrate import migrate
+from app.schema_upgrade import upgrade_schema
 from core.database import Database
 from core.settings import load_settings
 from runtime import inbox, messages
@@ -70,7 +70,7 @@ def test_b53_every_write_that_was_reported_is_stored_and_none_meets_a_lock(tmp_p
     home = tmp_path / "home"
     settings = load_settings(home=home)
     home.mkdir(exist_ok=True)
-    revision = migrate(settings)
+    revision = upgrade_schema(settings)
     ensure_home(settings)
     store = Store(settings.sql_url)
     task_id = new_task(store).id

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from app.supervise.state_file import ProcessState
+from app.supervision.home_state import ProcessState
 from core.database import Database
 from core.search import collections
 from core.search.chroma import ChromaIndex

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from app.supervise.ports import is_free
-from app.supervise.state_file import ProcessState, read_rows
+from app.supervision.home_state import ProcessState, read_rows
+from app.supervision.ports import is_free
 from tests.support.product import Product
 from tests.support.template import COMMAND
 from tests.support.waiting import until

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from app.supervise.home_lock import HomeLock
-from app.supervise.ports import free_ports
+from app.supervision.home_state import HomeLock
+from app.supervision.ports import free_ports
 from tests.support.environment import without_settings
 from tests.support.template import loaded_product
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from app.readme import README, filled
+from app.cli.readme import README, fill_tables
 from app.web.pages.view import NAVIGATION
 
 FIRST_SCREEN = 38
@@ -13,7 +13,7 @@ FIRST_SCREEN = 38
 def test_tables_are_those_of_the_commands_and_settings() -> None:
     text = README.read_text()
 
-    assert filled(text) == text, "write it anew with: python -m app.readme"
+    assert fill_tables(text) == text, "write it anew with: python -m app.cli.readme"
 
 
 def test_every_file_it_names_is_there() -> None:

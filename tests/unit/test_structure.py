@@ -67,9 +67,9 @@ def test_only_identity_leases_migrations_restores_and_callbacks_leave_the_scope(
 
     # A callback names a provider's job and no workspace: one select finds the order's. A restore is of all of them.
     assert callers == {
-        "app/backup/change_numbers.py",
+        "app/backup/archive.py",
         "app/bootstrap.py",
-        "app/migrate.py",
+        "app/schema_upgrade.py",
         "app/schema.py",
         "core/identity.py",
         "core/leases.py",
@@ -88,7 +88,7 @@ def test_only_the_database_layer_opens_connections() -> None:
     [
         ("openai", {"core/llm/openai_model.py", "generation/providers/openai.py"}),
         ("chromadb", set()),
-        ("chromadb_rust_bindings", {"app/serving/index.py"}),
+        ("chromadb_rust_bindings", {"app/processes/index.py"}),
     ],
 )
 def test_heavy_packages_are_imported_in_their_adapter_only(package: str, adapters: set[str]) -> None:

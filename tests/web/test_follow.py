@@ -7,8 +7,8 @@ from typing import Any
 
 import httpx
 
-from app.cli.api import Api
-from app.cli.follow import Progress
+from app.cli.client.api import Api
+from app.cli.client.progress import MessageProgress
 from runtime import cards, control, inbox, messages, tasks
 from runtime.tables import routes
 from tests.web.site.pictures import poster
@@ -21,7 +21,7 @@ def test_made_is_only_what_the_task_made_since_the_message_with_its_version(site
     # Given a task with two posters, half of its plan done, and an open card, that is spoken to
     made = prepare(site)
     message_id = _told(site, made.task_id)
-    progress = Progress(Api(site.url, site.token), message_id)
+    progress = MessageProgress(Api(site.url, site.token), message_id)
 
     # When nothing has come of it yet, then nothing is said to be made or done, and it goes on
     assert progress.fresh() == [f"→ task {made.task_id}"]
@@ -42,7 +42,7 @@ def test_work_that_stands_still_before_the_message_is_read_ends_it(site: Site) -
     # Given a task with cards that was blocked since the model is down, and a message that waits for it
     made = prepare(site)
     message_id = _told(site, made.task_id)
-    progress = Progress(Api(site.url, site.token), message_id)
+    progress = MessageProgress(Api(site.url, site.token), message_id)
     assert (len(progress.fresh()), progress.ended) == (1, False)
     with site.writing() as scope:
         tasks.set_fields(scope, made.task_id, status="blocked", reason="the model is away")
@@ -70,7 +70,7 @@ def test_a_task_that_is_stopped_before_the_message_is_read_ends_it(site: Site) -
         control.stop(scope, made.task_id)
     assert site.get(f"/api/v1/messages/{message_id}")["state"] == "superseded"
 
-    progress = Progress(Api(site.url, site.token), message_id)
+    progress = MessageProgress(Api(site.url, site.token), message_id)
 
     assert progress.fresh()[1:] == ["the message is superseded", f"{made.task_id} is stopped"]
     assert progress.ended
@@ -98,7 +98,7 @@ def test_other_tasks_cards_are_not_shown(site: Site) -> None:
         ]
 
     # When it is looked at, then it has ended with that one
-    progress = Progress(Api(site.url, site.token), message_id)
+    progress = MessageProgress(Api(site.url, site.token), message_id)
     said = "\n".join(progress.fresh())
     assert progress.ended
     assert ids[1] in said
@@ -124,7 +124,7 @@ def test_what_ends_while_it_is_looked_at_is_told_whole_at_the_next_look(site: Si
             )
 
     after = _After(f"/api/v1/tasks/{made.task_id}", comes)
-    progress = Progress(Api(site.url, site.token, after), message_id)
+    progress = MessageProgress(Api(site.url, site.token, after), message_id)
 
     # When it is looked at, then it has not ended without what was made
     first = progress.fresh()

@@ -8,12 +8,12 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from app.web.presenters.schedule import next_of
+from app.web.presenters.skills.skill import next_run_times
 
 
 def shown(after: str, *crons: str) -> list[str]:
     triggers = [{"event": "a/b"}, *({"cron": cron} for cron in crons)]
-    return [f"{at:%m-%d %H:%M}" for at in next_of(triggers, datetime.fromisoformat(after))]
+    return [f"{at:%m-%d %H:%M}" for at in next_run_times(triggers, datetime.fromisoformat(after))]
 
 
 @pytest.mark.parametrize(
@@ -45,9 +45,10 @@ def test_of_several_schedules_the_soonest_times_are_shown_and_each_once() -> Non
 def test_through_the_nights_of_a_year_no_half_hour_and_no_date_is_missing(zone: str) -> None:
     for month in (3, 4, 10, 11):
         since = datetime(2026, month, 1, tzinfo=ZoneInfo(zone)).astimezone(UTC)
-        halves = next_of([{"cron": f"TZ={zone} */30 * * * *"}], since, 30 * 48)
+        halves = next_run_times([{"cron": f"TZ={zone} */30 * * * *"}], since, 30 * 48)
         assert {later - sooner for sooner, later in pairwise(halves)} == {timedelta(minutes=30)}
         nights = [
-            at.astimezone(ZoneInfo(zone)).date() for at in next_of([{"cron": f"TZ={zone} 30 2 * * *"}], since, 28)
+            at.astimezone(ZoneInfo(zone)).date()
+            for at in next_run_times([{"cron": f"TZ={zone} 30 2 * * *"}], since, 28)
         ]
         assert len(set(nights)) == (nights[-1] - nights[0]).days + 1 == 28

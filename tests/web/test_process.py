@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from app.bootstrap import ensure_home
-from app.migrate import migrate
+from app.schema_upgrade import upgrade_schema
 from core.settings import Settings
 from tests.support.waiting import until
 
@@ -38,7 +38,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """One process for the module; its last test ends it."""
     home, log = tmp_path_factory.mktemp("process") / "home", tmp_path_factory.mktemp("log") / "web.log"
     settings = Settings(home=home)
-    migrate(settings)
+    upgrade_schema(settings)
     token = ensure_home(settings).token
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.backup.change_numbers import leave_a_gap
-from app.backup.restore import restore_backup
-from app.backup.write import write_backup
+from app.backup.archive import restore_backup, skip_change_numbers, write_backup
 from app.web.stream.hub import Hub
 from app.web.stream.reader import Reader
 from core.clock import SystemClock
@@ -147,7 +145,7 @@ def test_a_place_from_before_a_restore_leads_to_a_reset(
     # When the backup is restored, and other things happen, fewer or more than those
     back.mkdir()
     restore_backup(back, url_of(back), "0001", tmp_path / "backup", SystemClock().now())
-    leave_a_gap(url_of(back))
+    skip_change_numbers(url_of(back))
     with served(make_parts(back), fresh_home[1]) as again:
         change(again, since, "other")
         with streaming(again, line.last_id) as returned:

@@ -1,15 +1,14 @@
-"""What the workspace may spend."""
+"""The budget: what the workspace may spend."""
 
 from __future__ import annotations
 
 from typing_extensions import TypedDict
 
-from app.web.amounts import Sum
-from app.web.bodies import Body
-from app.web.endpoints import Door
-from app.web.parts import WebParts
+from app.web.http.authorization import require_person
+from app.web.http.dependencies import WebDependencies
+from app.web.http.endpoints import Endpoints
+from app.web.http.inputs import AmountInput, Body
 from app.web.presenters.values import Amount, plain_amount
-from app.web.speaking import only_a_person
 from core.database import Scope
 from core.identity import Speaker
 from runtime import credits
@@ -19,9 +18,9 @@ from runtime.tables import budgets
 class PutBudget(Body):
     """What is left out stays as it is."""
 
-    balance: Sum | None = None
-    free_per_operation: Sum | None = None
-    free_per_day: Sum | None = None
+    balance: AmountInput | None = None
+    free_per_operation: AmountInput | None = None
+    free_per_day: AmountInput | None = None
 
 
 class BudgetShape(TypedDict):
@@ -33,8 +32,8 @@ class BudgetShape(TypedDict):
     reserved: Amount
 
 
-def budget_api(parts: WebParts) -> Door:
-    door = Door(parts, "budget_api")
+def budget_api(parts: WebDependencies) -> Endpoints:
+    door = Endpoints(parts, "budget_api")
 
     @door.reads("/api/v1/budget", "Balance, free allowances, today's spending")
     def get_budget(scope: Scope, speaker: Speaker) -> BudgetShape:
@@ -42,7 +41,7 @@ def budget_api(parts: WebParts) -> Door:
 
     @door.acts("/api/v1/budget", "Set parts of the budget", body=PutBudget, method="PUT", scope="admin")
     def put_budget(scope: Scope, speaker: Speaker, body: PutBudget) -> BudgetShape:
-        only_a_person(speaker, "say what may be spent")
+        require_person(speaker, "say what may be spent")
         now = credits.lock(scope)
         if body.balance is not None and body.balance != now.balance:
             credits.grant(scope, body.balance - now.balance, f"api:{scope.ids.new('cause')}")

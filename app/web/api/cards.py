@@ -5,10 +5,10 @@ from __future__ import annotations
 from flask import request
 from pydantic import Field
 
-from app.web import paging
-from app.web.bodies import Body
-from app.web.endpoints import Door
-from app.web.parts import WebParts
+from app.web.http import paging
+from app.web.http.dependencies import WebDependencies
+from app.web.http.endpoints import Endpoints
+from app.web.http.inputs import Body
 from app.web.presenters.card import CardShape, card_by_id, card_shape
 from core.database import Scope
 from core.errors import InvalidError
@@ -23,23 +23,23 @@ class AnswerCard(Body):
     text: str | None = Field(default=None, max_length=20_000)
 
 
-def cards_api(parts: WebParts) -> Door:
-    door = Door(parts, "cards_api")
+def cards_api(parts: WebDependencies) -> Endpoints:
+    door = Endpoints(parts, "cards_api")
 
     @door.reads(
         "/api/v1/cards",
         "Cards, oldest first; `state=open` for those that wait",
-        query={"state": "only those that stand so", "task_id": "only those of a task", **paging.LISTED},
+        query={"state": "only those that stand so", "task_id": "only those of a task", **paging.PAGING_QUERY},
     )
-    def list_cards(scope: Scope, speaker: Speaker) -> paging.Listed[CardShape]:
+    def list_cards(scope: Scope, speaker: Speaker) -> paging.ListPage[CardShape]:
         size = paging.page_size()
         state = request.args.get("state")
         if state is not None and state not in STATES:
             raise InvalidError(f"state is one of {', '.join(STATES)}, not {state!r}")
         found = cards.listing(
-            scope, state=state, task_id=request.args.get("task_id"), limit=size + 1, after=paging.place()
+            scope, state=state, task_id=request.args.get("task_id"), limit=size + 1, after=paging.requested_place()
         )
-        return paging.page(found, size, card_shape, lambda card: (card.created_at, card.id))
+        return paging.cut_page(found, size, card_shape, lambda card: (card.created_at, card.id))
 
     @door.reads("/api/v1/cards/<card_id>", "A card")
     def get_card(scope: Scope, speaker: Speaker, card_id: str) -> CardShape:

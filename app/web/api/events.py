@@ -1,19 +1,19 @@
-"""The event stream."""
+"""The event stream as an endpoint."""
 
 from __future__ import annotations
 
 from flask import Response, request
 
-from app.web.endpoints import Door
-from app.web.parts import WebParts
+from app.web.http.dependencies import WebDependencies
+from app.web.http.endpoints import Endpoints
 from app.web.stream.hub import Hub
 from app.web.stream.reader import Reader
 from core.errors import InvalidError
 from core.identity import Speaker, speaker_of_key
 
 
-def events_api(parts: WebParts, hub: Hub) -> Door:
-    door = Door(parts, "events_api")
+def events_api(parts: WebDependencies, hub: Hub) -> Endpoints:
+    door = Endpoints(parts, "events_api")
 
     def get_events(speaker: Speaker) -> Response:
         def may_go_on() -> bool:

@@ -1,18 +1,24 @@
-"""Orders for things made elsewhere."""
+"""Generations: show and cancel an order; and the routes for providers, which a signature opens."""
 
 from __future__ import annotations
 
-from app.web.bodies import Body
-from app.web.endpoints import Door
-from app.web.parts import WebParts
+from flask import Blueprint, Response, jsonify, request
+from typing_extensions import TypedDict
+
+from app.asset_addresses import AssetAddresses
+from app.web.http.dependencies import WebDependencies
+from app.web.http.endpoints import Endpoints
+from app.web.http.inputs import Body
 from app.web.presenters.generation import GenerationShape, generation_by_id
 from core.database import Scope
+from core.errors import RefusedError
 from core.identity import Speaker
+from generation.execution.callbacks import record_callback
 from generation.orders import end as order_end
 
 
-def generations_api(parts: WebParts) -> Door:
-    door = Door(parts, "generations_api")
+def generations_api(parts: WebDependencies) -> Endpoints:
+    door = Endpoints(parts, "generations_api")
 
     @door.reads("/api/v1/generations/<order_id>", "An order, its progress and what came of it")
     def get_generation(scope: Scope, speaker: Speaker, order_id: str) -> GenerationShape:
@@ -24,3 +30,33 @@ def generations_api(parts: WebParts) -> Door:
         return generation_by_id(scope, order_id)
 
     return door
+
+
+class TakenNews(TypedDict):
+    """The generation that the news was of, as it stands now."""
+
+    id: str
+    state: str
+
+
+def signed_routes(parts: WebDependencies, addresses: AssetAddresses) -> Blueprint:
+    blueprint = Blueprint("open_doors", __name__)
+
+    @blueprint.post("/api/v1/generations/callbacks/<provider>")
+    def callback(provider: str) -> Response:
+        order = record_callback(parts, provider, dict(request.headers), request.get_data(cache=False))
+        return jsonify(TakenNews(id=order.id, state=order.state))
+
+    @blueprint.get("/api/v1/assets/<sha256>")
+    def asset(sha256: str) -> Response:
+        expiry, signature = request.args.get("exp", ""), request.args.get("sig", "")
+        if not signature or not expiry.isascii() or not expiry.isdigit():
+            raise RefusedError("an address of bytes needs `exp` and `sig`")
+        addresses.check(sha256, expiry, signature, parts.clock.now())
+        answer = Response(parts.assets.chunks(sha256), content_type="application/octet-stream")
+        answer.headers["Content-Disposition"] = "attachment"
+        answer.headers["X-Content-Type-Options"] = "nosniff"
+        answer.headers["Cache-Control"] = "private, no-store"
+        return answer
+
+    return blueprint

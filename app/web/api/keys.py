@@ -1,4 +1,4 @@
-"""Keys of the workspace; for its owners."""
+"""Keys of the workspace, for its owners."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Literal
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from app.web import paging
-from app.web.bodies import Body
-from app.web.endpoints import Door
-from app.web.parts import WebParts
+from app.web.http import paging
+from app.web.http.authorization import require_person
+from app.web.http.dependencies import WebDependencies
+from app.web.http.endpoints import Endpoints
+from app.web.http.inputs import Body
 from app.web.presenters.values import Moment, moment
-from app.web.speaking import only_a_person
 from core import identity
 from core.database import Scope
 from core.identity import Key, Speaker
@@ -40,11 +40,11 @@ class NewKeyShape(KeyShape):
     key: str | None
 
 
-def keys_api(parts: WebParts) -> Door:
-    door = Door(parts, "keys_api")
+def keys_api(parts: WebDependencies) -> Endpoints:
+    door = Endpoints(parts, "keys_api")
 
     @door.reads("/api/v1/keys", "Keys, without their secrets", scope="admin")
-    def list_keys(scope: Scope, speaker: Speaker) -> paging.Listed[KeyShape]:
+    def list_keys(scope: Scope, speaker: Speaker) -> paging.ListPage[KeyShape]:
         return {"items": [key_shape(key) for key in identity.list_keys(scope)], "next": None}
 
     @door.acts(
@@ -56,7 +56,7 @@ def keys_api(parts: WebParts) -> Door:
         told_once="key",
     )
     def post_key(scope: Scope, speaker: Speaker, body: NewKey) -> NewKeyShape:
-        _grantable(speaker, body)
+        _check_grant(speaker, body)
         raw = identity.new_raw_key()
         made = identity.create_key(
             scope,
@@ -71,17 +71,17 @@ def keys_api(parts: WebParts) -> Door:
     @door.acts("/api/v1/keys/<key_id>", "Revoke a key for good", method="DELETE", scope="admin")
     def delete_key(scope: Scope, speaker: Speaker, body: Body, key_id: str) -> KeyShape:
         if key_id != speaker.key_id:
-            only_a_person(speaker, "take another's key away")
+            require_person(speaker, "take another's key away")
         return key_shape(identity.revoke_key(scope, key_id))
 
     return door
 
 
-def _grantable(speaker: Speaker, body: NewKey) -> None:
+def _check_grant(speaker: Speaker, body: NewKey) -> None:
     """A program hands on no more than it has, and never a person's voice."""
     beyond = sorted(set(body.scopes) - speaker.scopes)
     if body.speaks_as == "person" or beyond:
-        only_a_person(speaker, f"make a key with {', '.join(beyond)}" if beyond else "make a person's key")
+        require_person(speaker, f"make a key with {', '.join(beyond)}" if beyond else "make a person's key")
 
 
 def key_shape(key: Key) -> KeyShape:

@@ -1,4 +1,4 @@
-"""The memory: what is remembered and why, correcting it, and forgetting with a receipt."""
+"""The memory: show facts and their evidence, correct and forget them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from flask import Response, jsonify, request
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from app.web import paging
-from app.web.bodies import Body
-from app.web.endpoints import Door
-from app.web.parts import WebParts
+from app.web.http import paging
+from app.web.http.authorization import require_person
+from app.web.http.dependencies import WebDependencies
+from app.web.http.endpoints import Endpoints
+from app.web.http.inputs import Body
 from app.web.presenters.fact import FactShape, ReceiptShape, fact_by_id, fact_shapes, receipt_shape
-from app.web.speaking import only_a_person
 from core.database import Scope
 from core.errors import InvalidError, NotFoundError
 from core.identity import Speaker
@@ -31,7 +31,7 @@ class Correction(Body):
     text: str = Field(min_length=1, max_length=2000)
 
 
-class Prepared(Body):
+class PreparedCorrection(Body):
     """The new words with their vector."""
 
     text: str
@@ -48,8 +48,8 @@ class Rebuilt(TypedDict):
     state: str
 
 
-def memory_api(parts: WebParts) -> Door:
-    door = Door(parts, "memory_api")
+def memory_api(parts: WebDependencies) -> Endpoints:
+    door = Endpoints(parts, "memory_api")
     _register_list(door)
     _register_commands(door)
 
@@ -67,52 +67,54 @@ def memory_api(parts: WebParts) -> Door:
     return door
 
 
-def found_facts(parts: WebParts, speaker: Speaker, query: str) -> list[Fact]:
+def search_facts(parts: WebDependencies, speaker: Speaker, query: str) -> list[Fact]:
     """What fits a person's question, best first; their own and what holds for the workspace."""
     where = scopes.visible_scopes(speaker.person_id)
     found = recall(parts.search, speaker.workspace_id, where, query[:2000], limit=MOST)
     return [fact for fact, _score in found.items]
 
 
-def _register_list(door: Door) -> None:
+def _register_list(door: Endpoints) -> None:
     def list_facts(speaker: Speaker) -> Response:
         query = request.args.get("q", "").strip()
-        size, place, at = paging.page_size(), paging.place(), _time()
+        size, place, at = paging.page_size(), paging.requested_place(), _requested_time()
         # Recall asks the model and the index: not inside a transaction.
-        found = found_facts(door.parts, speaker, query) if query else []
+        found = search_facts(door.parts, speaker, query) if query else []
         with door.parts.database.reading(speaker.workspace_id) as scope:
             if query:
-                return _told(paging.Listed(items=fact_shapes(scope, found), next=None))
+                return _uncached_json(paging.ListPage(items=fact_shapes(scope, found), next=None))
             where = scopes.visible_scopes(speaker.person_id)
             rows = facts.list_facts(scope, where, at=at, after=place, limit=size + 1)
             shapes = {shape["id"]: shape for shape in fact_shapes(scope, rows[:size])}
-            return _told(paging.page(rows, size, lambda row: shapes[row.id], lambda row: (row.updated_at, row.id)))
+            return _uncached_json(
+                paging.cut_page(rows, size, lambda row: shapes[row.id], lambda row: (row.updated_at, row.id))
+            )
 
     door.serves(
         "GET",
         "/api/v1/memory",
         "Facts, newest first; `q=` what fits, `at=` what held at a time",
         scope="read",
-        answers=paging.Listed[FactShape],
-        query={"q": "words or a question", "at": "what held at this time", **paging.LISTED},
+        answers=paging.ListPage[FactShape],
+        query={"q": "words or a question", "at": "what held at this time", **paging.PAGING_QUERY},
     )(list_facts, "list_facts")
 
 
-def _register_commands(door: Door) -> None:
+def _register_commands(door: Endpoints) -> None:
     path = "/api/v1/memory/<fact_id>"
 
     @door.acts(f"{path}/forget", "Ask on a card whether it is forgotten; nothing is before it is confirmed", status=202)
     def forget_fact(scope: Scope, speaker: Speaker, body: object, fact_id: str) -> AskedOn:
         return {"card_id": forgetting.ask_to_forget_once(scope, fact_id, speaker.person_id).id}
 
-    def prepare(speaker: Speaker, body: Correction, fact_id: str) -> Prepared:
-        only_a_person(speaker, "say what a person means")
+    def prepare(speaker: Speaker, body: Correction, fact_id: str) -> PreparedCorrection:
+        require_person(speaker, "say what a person means")
         text = clean_fact_text(body.text)
         [vector] = door.parts.search.embedder.embed([text])
-        return Prepared(text=text, vector=vector)
+        return PreparedCorrection(text=text, vector=vector)
 
     @door.acts(f"{path}/correct", "Let it say something else from now on", body=Correction, prepare=prepare)
-    def correct_fact(scope: Scope, speaker: Speaker, body: Prepared, fact_id: str) -> FactShape:
+    def correct_fact(scope: Scope, speaker: Speaker, body: PreparedCorrection, fact_id: str) -> FactShape:
         cause = scope.ids.new("correction")
         correcting.correct_fact(scope, fact_id, body.text, body.vector, speaker.person_id, cause)
         return fact_by_id(scope, fact_id, speaker.person_id)
@@ -125,7 +127,7 @@ def _register_commands(door: Door) -> None:
         return {"state": body}
 
 
-def _time() -> datetime | None:
+def _requested_time() -> datetime | None:
     raw = request.args.get("at")
     if not raw:
         return None
@@ -136,7 +138,7 @@ def _time() -> datetime | None:
         raise InvalidError("at is a time such as 2026-03-01T12:00:00Z") from None
 
 
-def _told(value: paging.Listed[FactShape]) -> Response:
+def _uncached_json(value: paging.ListPage[FactShape]) -> Response:
     answer = jsonify(value)
     answer.headers["Cache-Control"] = "no-store"
     return answer

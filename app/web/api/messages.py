@@ -5,13 +5,13 @@ from __future__ import annotations
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from app.web import paging
-from app.web.bodies import Body
-from app.web.endpoints import Door
-from app.web.parts import WebParts
+from app.web.http import paging
+from app.web.http.authorization import require_own_message
+from app.web.http.dependencies import WebDependencies
+from app.web.http.endpoints import Endpoints
+from app.web.http.inputs import Body
 from app.web.presenters.message import MessageShape, message_by_id
 from app.web.presenters.thread import ThreadEnd, ThreadPage, newest_of_thread, thread_after
-from app.web.speaking import own_words
 from core.database import Scope
 from core.errors import ConflictError
 from core.identity import Speaker
@@ -51,8 +51,8 @@ class Taken(TypedDict):
     state: str
 
 
-def messages_api(parts: WebParts) -> Door:
-    door = Door(parts, "messages_api")
+def messages_api(parts: WebDependencies) -> Endpoints:
+    door = Endpoints(parts, "messages_api")
     works = RoutableWorks()
 
     @door.acts(
@@ -80,13 +80,13 @@ def messages_api(parts: WebParts) -> Door:
 
     @door.acts("/api/v1/messages/<message_id>/withdraw", "Take back a message that no step has read")
     def withdraw(scope: Scope, speaker: Speaker, body: Body, message_id: str) -> MessageShape:
-        own_words(speaker, messages.get(scope, message_id))
+        require_own_message(speaker, messages.get(scope, message_id))
         taking_back.withdraw(scope, message_id)
         return message_by_id(scope, message_id)
 
     @door.acts("/api/v1/messages/<message_id>/replace", "Put other words in its place", body=ReplaceMessage)
     def replace(scope: Scope, speaker: Speaker, body: ReplaceMessage, message_id: str) -> MessageShape:
-        own_words(speaker, messages.get(scope, message_id))
+        require_own_message(speaker, messages.get(scope, message_id))
         fresh = taking_back.replace(
             scope, message_id, body.text, person_id=speaker.person_id, speaks_as=speaker.speaks_as
         )
@@ -94,7 +94,7 @@ def messages_api(parts: WebParts) -> Door:
 
     @door.acts("/api/v1/messages/<message_id>/reroute", "Send it to another task, or to a new one", body=Reroute)
     def reroute(scope: Scope, speaker: Speaker, body: Reroute, message_id: str) -> MessageShape:
-        own_words(speaker, messages.get(scope, message_id))
+        require_own_message(speaker, messages.get(scope, message_id))
         reroute_message(scope, works, message_id, body.task_id)
         return message_by_id(scope, message_id)
 
@@ -105,14 +105,14 @@ def messages_api(parts: WebParts) -> Door:
             "newest": "1: the end of the thread instead of its beginning",
             "before": "the end before this place",
             "after": "what came after this place",
-            **paging.LISTED,
+            **paging.PAGING_QUERY,
         },
     )
     def get_thread(scope: Scope, speaker: Speaker) -> ThreadPage | ThreadEnd:
         size = paging.page_size()
         if paging.wants_newest():
-            return newest_of_thread(scope, speaker.person_id, paging.place("before"), size)
-        after = paging.place("after") or paging.place()
+            return newest_of_thread(scope, speaker.person_id, paging.requested_place("before"), size)
+        after = paging.requested_place("after") or paging.requested_place()
         return thread_after(scope, speaker.person_id, after, size)
 
     return door

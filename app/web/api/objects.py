@@ -7,14 +7,13 @@ from typing import Literal
 from flask import Response, request
 from pydantic import Field
 
-from app.web import paging
-from app.web.bodies import UPLOAD_LIMIT, Body, json_body
-from app.web.content import content
-from app.web.endpoints import Door
-from app.web.parts import WebParts
-from app.web.presenters.object import ObjectShape, ObjectVersion, object_by_id, object_shape, version_shape
-from app.web.problems import UnreadableError
-from app.web.versions import asked_version, required_base
+from app.web.http import paging
+from app.web.http.content import content_response
+from app.web.http.dependencies import WebDependencies
+from app.web.http.endpoints import Endpoints
+from app.web.http.inputs import UPLOAD_LIMIT, Body, read_json_body, requested_version, required_base_version
+from app.web.http.problems import UnreadableError
+from app.web.presenters.object import ObjectShape, ObjectVersion, object_by_id, object_shape, object_version_shape
 from core.database import Scope
 from core.errors import ConflictError, InvalidError
 from core.identity import Speaker
@@ -72,15 +71,15 @@ class EditedShape(ObjectShape):
 _VERSION = {"version": "the number of an earlier version; the current one without it"}
 
 
-def objects_api(parts: WebParts) -> Door:
-    door = Door(parts, "objects_api")
+def objects_api(parts: WebDependencies) -> Endpoints:
+    door = Endpoints(parts, "objects_api")
     _register_reads(door)
     _register_creation(door)
     _register_changes(door)
     return door
 
 
-def _register_reads(door: Door) -> None:
+def _register_reads(door: Endpoints) -> None:
     parts = door.parts
 
     @door.reads(
@@ -90,13 +89,13 @@ def _register_reads(door: Door) -> None:
             "q": "words of the title",
             "kind": f"one of {', '.join(objects.KINDS)}",
             "task_id": "only those of a task",
-            **paging.LISTED,
+            **paging.PAGING_QUERY,
         },
     )
-    def list_objects(scope: Scope, speaker: Speaker) -> paging.Listed[ObjectShape]:
+    def list_objects(scope: Scope, speaker: Speaker) -> paging.ListPage[ObjectShape]:
         found = objects.list_objects(
             scope,
-            kind=_kind(),
+            kind=_requested_kind(),
             query=request.args.get("q"),
             task_id=request.args.get("task_id"),
             cursor=request.args.get("cursor"),
@@ -106,17 +105,17 @@ def _register_reads(door: Door) -> None:
 
     @door.reads("/api/v1/objects/<object_id>", "A work; `version=` for an earlier one", query=_VERSION)
     def get_object(scope: Scope, speaker: Speaker, object_id: str) -> ObjectShape:
-        return object_by_id(scope, object_id, asked_version())
+        return object_by_id(scope, object_id, requested_version())
 
     @door.reads("/api/v1/objects/<object_id>/history", "Its versions, newest first")
-    def get_history(scope: Scope, speaker: Speaker, object_id: str) -> paging.Listed[ObjectVersion]:
-        return {"items": [version_shape(one) for one in objects.list_versions(scope, object_id)], "next": None}
+    def get_history(scope: Scope, speaker: Speaker, object_id: str) -> paging.ListPage[ObjectVersion]:
+        return {"items": [object_version_shape(one) for one in objects.list_versions(scope, object_id)], "next": None}
 
     def get_content(speaker: Speaker, object_id: str) -> Response:
         with parts.database.reading(speaker.workspace_id) as scope:
-            work = objects.get_object(scope, object_id, asked_version())
+            work = objects.get_object(scope, object_id, requested_version())
         lasting = "version" in request.args
-        return content(parts.assets, work.sha256, work.size, work.media_type, work.title, lasting=lasting)
+        return content_response(parts.assets, work.sha256, work.size, work.media_type, work.title, lasting=lasting)
 
     path = "/api/v1/objects/<object_id>/content"
     door.serves("GET", path, "Its bytes; takes Range", scope="read", query=_VERSION, media="*/*")(
@@ -124,13 +123,13 @@ def _register_reads(door: Door) -> None:
     )
 
 
-def _register_creation(door: Door) -> None:
+def _register_creation(door: Endpoints) -> None:
     parts = door.parts
 
     def store_upload() -> Body:
         if request.mimetype == "multipart/form-data":
-            return _upload(parts)
-        sent = json_body(NewDocument)
+            return _store_upload(parts)
+        sent = read_json_body(NewDocument)
         structured.check_structured(sent.kind, sent.content)
         kept_as = structured.JSON if structured.is_structured(sent.kind) else documents.MARKDOWN
         return _stored(sent.kind, sent.title, documents.store_text(parts.assets, sent.content, kept_as))
@@ -145,15 +144,15 @@ def _register_creation(door: Door) -> None:
         takes_file=True,
     )
     def post_object(scope: Scope, speaker: Speaker, body: Stored) -> ObjectShape:
-        made = objects.create_object(scope, **body.model_dump(), created_by=_maker(speaker), cause=_cause(scope))
+        made = objects.create_object(scope, **body.model_dump(), created_by=_creator_of(speaker), cause=_cause(scope))
         return object_shape(made)
 
 
-def _register_changes(door: Door) -> None:
+def _register_changes(door: Endpoints) -> None:
     parts = door.parts
 
     def store_content(speaker: Speaker, body: NewContent, object_id: str) -> tuple[NewContent, Asset]:
-        required_base()
+        required_base_version()
         return body, documents.store_text(parts.assets, body.content)
 
     @door.acts(
@@ -167,7 +166,7 @@ def _register_changes(door: Door) -> None:
     def put_object(scope: Scope, speaker: Speaker, body: tuple[NewContent, Asset], object_id: str) -> ObjectShape:
         sent, asset = body
         structured.check_structured(objects.get_object(scope, object_id).kind, sent.content)
-        return _write(scope, speaker, object_id, required_base(), asset, sent.title)
+        return _write_version(scope, speaker, object_id, required_base_version(), asset, sent.title)
 
     def prepare_edits(speaker: Speaker, body: Edits, object_id: str) -> PreparedEdit:
         access = WorkspaceAccess(parts.database, speaker.workspace_id)
@@ -181,7 +180,7 @@ def _register_changes(door: Door) -> None:
         prepare=prepare_edits,
     )
     def post_edits(scope: Scope, speaker: Speaker, body: PreparedEdit, object_id: str) -> EditedShape:
-        edited = documents.put_edit(scope, body, created_by=_maker(speaker), cause=_cause(scope))
+        edited = documents.put_edit(scope, body, created_by=_creator_of(speaker), cause=_cause(scope))
         return {
             **object_shape(edited.object),
             "counts": list(edited.counts),
@@ -190,7 +189,9 @@ def _register_changes(door: Door) -> None:
         }
 
 
-def _write(scope: Scope, speaker: Speaker, object_id: str, base: int, asset: Asset, title: str | None) -> ObjectShape:
+def _write_version(
+    scope: Scope, speaker: Speaker, object_id: str, base: int, asset: Asset, title: str | None
+) -> ObjectShape:
     current = objects.get_object(scope, object_id)
     if not is_text(current.media_type):
         raise InvalidError(f"{current.title!r} is no text: a {current.kind} gets its versions from a generation")
@@ -203,16 +204,16 @@ def _write(scope: Scope, speaker: Speaker, object_id: str, base: int, asset: Ass
             media_type=current.media_type,
             size=asset.size,
             sha256=asset.sha256,
-            created_by=_maker(speaker),
+            created_by=_creator_of(speaker),
             cause=_cause(scope),
         )
     except ConflictError as error:
-        since = [version_shape(one) for one in objects.list_versions(scope, object_id) if one.version > base]
+        since = [object_version_shape(one) for one in objects.list_versions(scope, object_id) if one.version > base]
         raise ConflictError(str(error), **{**error.facts(), "conflicts": since}) from None
     return object_shape(written)
 
 
-def _upload(parts: WebParts) -> Stored:
+def _store_upload(parts: WebDependencies) -> Stored:
     file = request.files.get("file")
     if file is None:
         raise UnreadableError("send the bytes as a multipart part named `file`")
@@ -227,7 +228,7 @@ def _stored(kind: str, title: str, asset: Asset) -> Stored:
     return Stored(kind=kind, title=title, media_type=asset.media_type, size=asset.size, sha256=asset.sha256)
 
 
-def _maker(speaker: Speaker) -> str:
+def _creator_of(speaker: Speaker) -> str:
     return f"{speaker.speaks_as}:{speaker.person_id}"
 
 
@@ -236,7 +237,7 @@ def _cause(scope: Scope) -> str:
     return f"api:{scope.ids.new('cause')}"
 
 
-def _kind() -> str | None:
+def _requested_kind() -> str | None:
     kind = request.args.get("kind")
     if kind is not None and kind not in objects.KINDS:
         raise InvalidError(f"kind is one of {', '.join(objects.KINDS)}, not {kind!r}")

@@ -1,27 +1,77 @@
-"""The history of function runs, from whichever engine is attached."""
+"""Function runs from the attached engine, and the workspace that each belongs to."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from flask import Response, jsonify, request
 
-from app.web import paging
-from app.web.endpoints import Door
-from app.web.parts import WebParts
-from app.web.run_owner import RunOwners
-from core.errors import InvalidError
-from core.identity import Speaker
+from app.web.http import paging
+from app.web.http.dependencies import WebDependencies
+from app.web.http.endpoints import Endpoints
+from core.errors import InvalidError, NotFoundError
+from core.identity import HOME_WORKSPACE, Speaker
 from core.orchestrator.run_history import RunDetail, RunPage
+
+_SKILL_APPS = "skill-"
+_FAILED_EVENT = "inngest/function.failed"
+_REMEMBERED = 10_000
+
+
+class RunOwners:
+    """Asks the engine only where there are several workspaces, and once a run: whose it is never changes."""
+
+    def __init__(self, parts: WebDependencies) -> None:
+        self._parts = parts
+        self._known: dict[str, str] = {}
+
+    def only(self, speaker: Speaker, runs: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        """Those of the speaker's workspace, in their order."""
+        if self._parts.database.workspace_ids() == [speaker.workspace_id]:
+            return list(runs)
+        return [run for run in runs if self._owner(run) == speaker.workspace_id]
+
+    def get(self, speaker: Speaker, run_id: str) -> Mapping[str, Any]:
+        """One run with its steps; raises NotFoundError for another workspace's as for none."""
+        run = self._parts.runs.get(run_id)
+        if workspace_of_run(run["app"], run["event"]) != speaker.workspace_id:
+            raise NotFoundError(f"there is no run {run_id!r}")
+        return run
+
+    def _owner(self, run: Mapping[str, Any]) -> str:
+        run_id = str(run["id"])
+        if run_id not in self._known:
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            self._known[run_id] = workspace_of_run(run["app"], self._parts.runs.event(run_id))
+        return self._known[run_id]
+
+
+def workspace_of_run(app: str, event: Any) -> str:
+    """The home's own workspace has its skills and all that runs for nobody by name, such as a schedule."""
+    if app.startswith(_SKILL_APPS):
+        return HOME_WORKSPACE
+    first = event[0] if isinstance(event, list) and event else event
+    data = _as_mapping(_as_mapping(first).get("data"))
+    if _as_mapping(first).get("name") == _FAILED_EVENT:
+        data = _as_mapping(_as_mapping(data.get("event")).get("data"))
+    named = data.get("workspace_id")
+    return named if isinstance(named, str) and named else HOME_WORKSPACE
+
+
+def _as_mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
 
 STATUSES = ("queued", "running", "completed", "failed", "cancelled")
 # As many as engines give at once.
-MOST = 100
+MOST_RUNS = 100
 
 
-def runs_api(parts: WebParts, owners: RunOwners) -> Door:
-    door = Door(parts, "runs_api")
+def runs_api(parts: WebDependencies, owners: RunOwners) -> Endpoints:
+    door = Endpoints(parts, "runs_api")
 
     def list_runs(speaker: Speaker) -> Response:
         return jsonify(runs_page(parts, owners, speaker))
@@ -39,7 +89,7 @@ def runs_api(parts: WebParts, owners: RunOwners) -> Door:
             "function": "`<fn_id>` or `<app>/<fn_id>`",
             "status": f"one of {', '.join(STATUSES)}",
             "since": "only runs that began at this time or later, as 2026-01-31T08:00:00Z",
-            **paging.LISTED,
+            **paging.PAGING_QUERY,
         },
     )(list_runs, "list_runs")
     door.serves("GET", "/api/v1/runs/<run_id>", "A run with its event and steps", scope="read", answers=RunDetail)(
@@ -48,22 +98,22 @@ def runs_api(parts: WebParts, owners: RunOwners) -> Door:
     return door
 
 
-def runs_page(parts: WebParts, owners: RunOwners, speaker: Speaker) -> dict[str, Any]:
+def runs_page(parts: WebDependencies, owners: RunOwners, speaker: Speaker) -> dict[str, Any]:
     """`{items, next}` for this request's query.
 
     With a filter, or where there are several workspaces, a page may hold fewer than were asked for, even none, while
     `next` goes on.
     """
-    page = listed(parts, cursor=request.args.get("cursor") or None, limit=min(paging.page_size(), MOST))
+    page = fetch_runs(parts, cursor=request.args.get("cursor") or None, limit=min(paging.page_size(), MOST_RUNS))
     return page | {"items": owners.only(speaker, page["items"])}
 
 
-def listed(parts: WebParts, *, cursor: str | None, limit: int) -> dict[str, Any]:
+def fetch_runs(parts: WebDependencies, *, cursor: str | None, limit: int) -> dict[str, Any]:
     """A page of the runs that this request's `function`, `status` and `since` ask for, from `cursor` on."""
     status = request.args.get("status") or None
     if status is not None and status not in STATUSES:
         raise InvalidError(f"status is one of {', '.join(STATUSES)}, not {status[:40]!r}")
-    since = _since()
+    since = _requested_since()
     try:
         return dict(
             parts.runs.list(
@@ -77,7 +127,7 @@ def listed(parts: WebParts, *, cursor: str | None, limit: int) -> dict[str, Any]
         raise InvalidError("cursor is none of the engine's: leave it out to begin at the start") from None
 
 
-def _since() -> str | None:
+def _requested_since() -> str | None:
     raw = request.args.get("since")
     if not raw:
         return None

@@ -1,4 +1,4 @@
-"""Skills: what serves, from which file, how it did, and what a person may do to it."""
+"""Skills: what serves, from which file and how it did, what a person may do to it, and its reviews and outcomes."""
 
 from __future__ import annotations
 
@@ -8,21 +8,24 @@ from flask import request
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from app.web import paging
 from app.web.api.messages import Taken
-from app.web.bodies import Body
-from app.web.endpoints import Door
-from app.web.parts import WebParts
-from app.web.presenters.skill import SkillShape, SkillVersion, skill_shape, version_shape
-from app.web.presenters.skill_account import SkillAccount, compared, skill_account, wish
-from app.web.speaking import only_a_person
+from app.web.http import paging
+from app.web.http.authorization import require_person
+from app.web.http.dependencies import WebDependencies
+from app.web.http.endpoints import Endpoints
+from app.web.http.inputs import Body
+from app.web.presenters.skills.account import SkillAccount, repair_request, skill_account, version_to_compare
+from app.web.presenters.skills.review import ReviewShape, review_shape
+from app.web.presenters.skills.skill import SkillShape, SkillVersion, skill_shape, skill_version_shape
 from core.database import Scope
-from core.errors import ConflictError, InvalidError
+from core.errors import ConflictError, InvalidError, NotFoundError
 from core.identity import Speaker
 from core.orchestrator.engine import Engine
 from runtime import messages
-from skills import book, control, versions
+from skills import book, control, outcomes, runs, versions
 from skills.invoking import chosen, event_name
+from skills.review import rows
+from skills.review.meaning import meaning
 
 
 class Rollback(Body):
@@ -31,14 +34,14 @@ class Rollback(Body):
     version: int | None = Field(None, ge=1)
 
 
-class Wish(Body):
+class AskSkillChange(Body):
     """`text` says what should change; left out, the agent is asked to repair what is wrong with it."""
 
     text: str = Field("", max_length=20_000)
     client_id: str | None = Field(None, min_length=1, max_length=200)
 
 
-class Invoke(Body):
+class InvokeFunction(Body):
     """`data` becomes the event's data; `function` is needed where the skill has several."""
 
     data: dict[str, Any] = Field(default_factory=dict)
@@ -57,11 +60,11 @@ class Invoked(TypedDict):
     event_id: str
 
 
-def skills_api(parts: WebParts) -> Door:
-    door = Door(parts, "skills_api")
+def skills_api(parts: WebDependencies) -> Endpoints:
+    door = Endpoints(parts, "skills_api")
 
     @door.reads("/api/v1/skills", "Skills: what serves, from which file, with which problems")
-    def list_skills(scope: Scope, speaker: Speaker) -> paging.Listed[SkillShape]:
+    def list_skills(scope: Scope, speaker: Speaker) -> paging.ListPage[SkillShape]:
         return {"items": [skill_shape(scope, skill) for skill in book.listing(scope)], "next": None}
 
     @door.reads("/api/v1/skills/<skill_id>", "A skill with its versions, permissions, runs and days")
@@ -69,9 +72,9 @@ def skills_api(parts: WebParts) -> Door:
         return skill_account(scope, book.get(scope, skill_id))
 
     @door.reads("/api/v1/skills/<skill_id>/versions", "Its versions, newest first: who wrote each, and why")
-    def list_versions(scope: Scope, speaker: Speaker, skill_id: str) -> paging.Listed[SkillVersion]:
+    def list_versions(scope: Scope, speaker: Speaker, skill_id: str) -> paging.ListPage[SkillVersion]:
         book.get(scope, skill_id)
-        return {"items": [version_shape(scope, one) for one in versions.listing(scope, skill_id)], "next": None}
+        return {"items": [skill_version_shape(scope, one) for one in versions.listing(scope, skill_id)], "next": None}
 
     @door.reads(
         "/api/v1/skills/<skill_id>/versions/<number>",
@@ -79,27 +82,27 @@ def skills_api(parts: WebParts) -> Door:
         query={"against": "the number of the version that `diff` compares it with, else what it was made of"},
     )
     def get_version(scope: Scope, speaker: Speaker, skill_id: str, number: str) -> SkillVersionInFull:
-        version = versions.by_number(scope, skill_id, _number(number))
+        version = versions.by_number(scope, skill_id, _version_number(number))
         against = request.args.get("against")
-        before = compared(scope, version, None if against is None else _number(against))
+        before = version_to_compare(scope, version, None if against is None else _version_number(against))
         return {
-            **version_shape(scope, version),
+            **skill_version_shape(scope, version),
             "source": version.source,
             "against": before.number if before is not None else None,
             "diff": versions.diff(before, version),
         }
 
-    _commands(door)
-    _invoke(door, Engine.of(parts.settings))
+    _register_skill_commands(door)
+    _register_invoke(door, Engine.of(parts.settings))
     return door
 
 
-def _commands(door: Door) -> None:
+def _register_skill_commands(door: Endpoints) -> None:
     path = "/api/v1/skills/<skill_id>"
 
     @door.acts(f"{path}/enable", "Let it serve; what it asks for is asked on a card first")
     def enable_skill(scope: Scope, speaker: Speaker, body: object, skill_id: str) -> SkillShape:
-        return skill_shape(scope, control.enable(scope, skill_id, _person(speaker)))
+        return skill_shape(scope, control.enable(scope, skill_id, _person_of(speaker)))
 
     @door.acts(f"{path}/disable", "No new runs; those that began go on")
     def disable_skill(scope: Scope, speaker: Speaker, body: object, skill_id: str) -> SkillShape:
@@ -107,12 +110,12 @@ def _commands(door: Door) -> None:
 
     @door.acts(f"{path}/rollback", "Serve an earlier version again", body=Rollback)
     def rollback_skill(scope: Scope, speaker: Speaker, body: Rollback, skill_id: str) -> SkillShape:
-        return skill_shape(scope, control.rollback(scope, skill_id, _person(speaker), body.version))
+        return skill_shape(scope, control.rollback(scope, skill_id, _person_of(speaker), body.version))
 
-    @door.acts(f"{path}/ask", "Ask the agent to change or repair it", body=Wish, status=202)
-    def ask_agent(scope: Scope, speaker: Speaker, body: Wish, skill_id: str) -> Taken:
+    @door.acts(f"{path}/ask", "Ask the agent to change or repair it", body=AskSkillChange, status=202)
+    def ask_agent(scope: Scope, speaker: Speaker, body: AskSkillChange, skill_id: str) -> Taken:
         skill = book.get(scope, skill_id)
-        text = body.text.strip() or wish(scope, skill)
+        text = body.text.strip() or repair_request(scope, skill)
         if not text:
             raise InvalidError(f"nothing is wrong with {skill_id}: say what should change")
         message = messages.receive(
@@ -127,11 +130,11 @@ def _commands(door: Door) -> None:
 
     @door.acts(path, "Take it away for good, with its file", method="DELETE")
     def delete_skill(scope: Scope, speaker: Speaker, body: object, skill_id: str) -> SkillShape:
-        return skill_shape(scope, control.delete(scope, skill_id, _person(speaker)))
+        return skill_shape(scope, control.delete(scope, skill_id, _person_of(speaker)))
 
 
-def _invoke(door: Door, engine: Engine) -> None:
-    def send(speaker: Speaker, body: Invoke, skill_id: str) -> str:
+def _register_invoke(door: Endpoints, engine: Engine) -> None:
+    def send(speaker: Speaker, body: InvokeFunction, skill_id: str) -> str:
         with door.parts.database.reading(speaker.workspace_id) as scope:
             skill = book.get(scope, skill_id)
             if not skill.serves or skill.version_id is None:
@@ -144,7 +147,7 @@ def _invoke(door: Door, engine: Engine) -> None:
     @door.acts(
         "/api/v1/skills/<skill_id>/invoke",
         "Begin a run of it now, whatever its triggers",
-        body=Invoke,
+        body=InvokeFunction,
         prepare=send,
         status=202,
     )
@@ -152,13 +155,77 @@ def _invoke(door: Door, engine: Engine) -> None:
         return {"event_id": sent}
 
 
-def _person(speaker: Speaker) -> str:
+def _person_of(speaker: Speaker) -> str:
     """What widens or ends a skill is a person's word; a program's key may only turn one off."""
-    only_a_person(speaker, "do this to a skill")
+    require_person(speaker, "do this to a skill")
     return speaker.person_id
 
 
-def _number(raw: str) -> int:
+def _version_number(raw: str) -> int:
     if not (raw.isascii() and raw.isdigit() and len(raw) < 9):
         raise InvalidError("a version is named by its number")
     return int(raw)
+
+
+TOLD_KIND = "told"
+"""The kind of an outcome that somebody told by themselves, without being asked on a card."""
+
+
+class TellOutcome(Body):
+    """`value` says what came of it, such as `real`, `false alarm` or `missed`; `run_id` names the run that alarmed,
+    and is left out for what no run saw.
+    """
+
+    value: str = Field(min_length=1, max_length=outcomes.LONGEST_VALUE)
+    run_id: str | None = Field(None, min_length=1, max_length=64)
+    text: str = Field("", max_length=2000)
+
+
+class AskedReview(TypedDict):
+    review_id: str
+    state: str
+
+
+class ToldOutcome(TypedDict):
+    skill_id: str
+    run_id: str | None
+    value: str
+
+
+def skill_reviews_api(parts: WebDependencies) -> Endpoints:
+    door = Endpoints(parts, "skill_reviews_api")
+
+    @door.reads("/api/v1/skills/<skill_id>/reviews", "Its reviews, newest first: what was found and proposed")
+    def list_reviews(scope: Scope, speaker: Speaker, skill_id: str) -> paging.ListPage[ReviewShape]:
+        book.get(scope, skill_id)
+        return {"items": [review_shape(one) for one in rows.of_skill(scope, skill_id)], "next": None}
+
+    @door.acts("/api/v1/skills/<skill_id>/review", "Review it now instead of on Friday", status=202)
+    def review_skill(scope: Scope, speaker: Speaker, body: object, skill_id: str) -> AskedReview:
+        asked = rows.request(scope, skill_id, f"asked:{scope.ids.new('review')}")
+        return {"review_id": asked.id, "state": asked.state}
+
+    @door.acts(
+        "/api/v1/skills/<skill_id>/outcomes", "Tell what came of an alarm, or of one that never came", body=TellOutcome
+    )
+    def tell_outcome(scope: Scope, speaker: Speaker, body: TellOutcome, skill_id: str) -> ToldOutcome:
+        book.get(scope, skill_id)
+        if meaning(body.value) == "other":
+            raise InvalidError("say `real`, `false alarm`, `too late` or `missed`, or words with one of these in them")
+        if body.run_id is not None:
+            run = runs.find(scope, body.run_id)
+            if run is None or run.skill_id != skill_id:
+                raise NotFoundError(f"{skill_id} has no run {body.run_id}")
+        outcomes.record(
+            scope,
+            skill_id=skill_id,
+            run_id=body.run_id,
+            kind=TOLD_KIND,
+            value=body.value,
+            by=speaker.person_id,
+            cause=f"told:{scope.ids.new('outcome')}",
+            facts={"text": body.text},
+        )
+        return {"skill_id": skill_id, "run_id": body.run_id, "value": body.value}
+
+    return door

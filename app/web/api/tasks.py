@@ -11,14 +11,13 @@ from typing import Annotated, Literal
 from flask import request
 from pydantic import AwareDatetime, Field
 
-from app.web import paging
-from app.web.amounts import Sum
-from app.web.bodies import Body
-from app.web.endpoints import Door
-from app.web.parts import WebParts
+from app.web.http import paging
+from app.web.http.authorization import require_person
+from app.web.http.dependencies import WebDependencies
+from app.web.http.endpoints import Endpoints
+from app.web.http.inputs import AmountInput, Body
 from app.web.presenters.task import TaskHead, TaskShape, task_by_id, task_head
 from app.web.presenters.turn import TurnShape, turn_by_id
-from app.web.speaking import only_a_person
 from core.database import Scope
 from core.errors import InvalidError
 from core.identity import Speaker
@@ -37,7 +36,7 @@ COMMANDS: dict[str, tuple[str, Callable[[Scope, str], Task]]] = {
 class PlanBudget(Body):
     """What may be spent without asking again: `amount` in the workspace's currency, within the other limits named."""
 
-    amount: Sum
+    amount: AmountInput
     currency: str | None = None
     kinds: list[Literal["image", "video", "audio", "model3d"]] = Field(default_factory=list)
     count: Annotated[int, Field(ge=0, le=10_000)] | None = None
@@ -54,21 +53,23 @@ class PatchTask(Body):
     """What is left out stays as it is; a budget of null takes the limit away, a bare amount keeps its other limits."""
 
     autonomy: Literal["step", "checkpoint", "plan"] | None = None
-    budget: PlanBudget | Sum | None = None
+    budget: PlanBudget | AmountInput | None = None
 
 
-def tasks_api(parts: WebParts) -> Door:
-    door = Door(parts, "tasks_api")
+def tasks_api(parts: WebDependencies) -> Endpoints:
+    door = Endpoints(parts, "tasks_api")
 
     @door.reads(
         "/api/v1/tasks",
         "Tasks, the last active first; `status=` takes a comma list",
-        query={"status": "only those that stand at one of these, with commas between", **paging.LISTED},
+        query={"status": "only those that stand at one of these, with commas between", **paging.PAGING_QUERY},
     )
-    def list_tasks(scope: Scope, speaker: Speaker) -> paging.Listed[TaskHead]:
+    def list_tasks(scope: Scope, speaker: Speaker) -> paging.ListPage[TaskHead]:
         size = paging.page_size()
-        found = tasks.listing(scope, _statuses(), size + 1, paging.place())
-        return paging.page(found, size, lambda task: task_head(scope, task), lambda task: (task.updated_at, task.id))
+        found = tasks.listing(scope, _requested_statuses(), size + 1, paging.requested_place())
+        return paging.cut_page(
+            found, size, lambda task: task_head(scope, task), lambda task: (task.updated_at, task.id)
+        )
 
     @door.reads("/api/v1/tasks/<task_id>", "A task with its checklist, works, open cards and turns")
     def get_task(scope: Scope, speaker: Speaker, task_id: str) -> TaskShape:
@@ -76,12 +77,12 @@ def tasks_api(parts: WebParts) -> Door:
 
     @door.acts("/api/v1/tasks/<task_id>", "Set autonomy or plan budget", body=PatchTask, method="PATCH")
     def patch_task(scope: Scope, speaker: Speaker, body: PatchTask, task_id: str) -> TaskShape:
-        only_a_person(speaker, "say what a task may do or spend")
+        require_person(speaker, "say what a task may do or spend")
         task = tasks.get(scope, task_id)
         if body.autonomy is not None:
             control.set_autonomy(scope, task_id, body.autonomy)
         if "budget" in body.model_fields_set:
-            control.set_plan(scope, task_id, _plan(scope, task, body.budget))
+            control.set_plan(scope, task_id, _requested_plan(scope, task, body.budget))
         return task_by_id(scope, task_id)
 
     @door.acts("/api/v1/tasks/<task_id>/stop", "Stop a task for good", body=StopTask)
@@ -99,7 +100,7 @@ def tasks_api(parts: WebParts) -> Door:
     return door
 
 
-def _plan(scope: Scope, task: Task, asked: PlanBudget | Decimal | None) -> Plan | None:
+def _requested_plan(scope: Scope, task: Task, asked: PlanBudget | Decimal | None) -> Plan | None:
     if asked is None:
         return None
     if isinstance(asked, Decimal):
@@ -111,7 +112,7 @@ def _plan(scope: Scope, task: Task, asked: PlanBudget | Decimal | None) -> Plan 
     return Plan(asked.amount, tuple(asked.kinds), asked.count, ends)
 
 
-def _register_command(door: Door, name: str, summary: str, command: Callable[[Scope, str], Task]) -> None:
+def _register_command(door: Endpoints, name: str, summary: str, command: Callable[[Scope, str], Task]) -> None:
     def act(scope: Scope, speaker: Speaker, body: Body, task_id: str) -> TaskShape:
         command(scope, task_id)
         return task_by_id(scope, task_id)
@@ -120,7 +121,7 @@ def _register_command(door: Door, name: str, summary: str, command: Callable[[Sc
     door.acts(f"/api/v1/tasks/<task_id>/{name}", summary)(act)
 
 
-def _statuses() -> tuple[str, ...]:
+def _requested_statuses() -> tuple[str, ...]:
     wanted = tuple(part for part in request.args.get("status", "").split(",") if part)
     unknown = [part for part in wanted if part not in STATUSES]
     if unknown:

@@ -1,1 +1,1 @@
-"""The pages: server-rendered, kept fresh by small scripts."""
+"""The pages: rendered on the server, kept fresh by small scripts."""

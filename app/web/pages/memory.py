@@ -1,4 +1,4 @@
-"""What is remembered: each fact with its source and versions, to be corrected or forgotten."""
+"""The page of the memory: each fact with its source and versions, to be corrected or forgotten."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 from flask import Response, request
 
-from app.web import paging
-from app.web.api.memory import found_facts
-from app.web.endpoints import Door
-from app.web.pages.view import shown
-from app.web.parts import WebParts
+from app.web.api.memory import search_facts
+from app.web.http import paging
+from app.web.http.dependencies import WebDependencies
+from app.web.http.endpoints import Endpoints
+from app.web.pages.view import render_page
 from app.web.presenters.card import CardShape, card_shape
 from app.web.presenters.fact import FactEvidence, fact_shapes
 from core.database import Scope
@@ -23,50 +23,50 @@ from runtime import cards, messages
 _QUOTED = 300
 
 
-def memory_page(parts: WebParts) -> Door:
-    door = Door(parts, "memory_page")
+def memory_page(parts: WebDependencies) -> Endpoints:
+    door = Endpoints(parts, "memory_page")
 
     def show(speaker: Speaker) -> Response:
         query = request.args.get("q", "").strip()
-        place = paging.place()
-        found = found_facts(parts, speaker, query) if query else None
+        place = paging.requested_place()
+        found = search_facts(parts, speaker, query) if query else None
 
         def fill(scope: Scope, _speaker: Speaker) -> dict[str, Any]:
             rows = (
                 found
                 if found is not None
                 else facts.list_facts(
-                    scope, scopes.visible_scopes(speaker.person_id), after=place, limit=paging.PAGE + 1
+                    scope, scopes.visible_scopes(speaker.person_id), after=place, limit=paging.DEFAULT_PAGE + 1
                 )
             )
-            kept = rows[: paging.PAGE]
-            more = len(rows) > paging.PAGE
+            kept = rows[: paging.DEFAULT_PAGE]
+            more = len(rows) > paging.DEFAULT_PAGE
             return {
-                "facts": _shown(scope, kept),
-                "next": paging.cursor(kept[-1].updated_at, kept[-1].id) if more else None,
+                "facts": _facts_with_words(scope, kept),
+                "next": paging.encode_cursor(kept[-1].updated_at, kept[-1].id) if more else None,
                 "query": query,
-                "cards": _cards(scope, speaker.person_id),
+                "cards": _memory_cards(scope, speaker.person_id),
             }
 
-        return shown(parts, speaker, "memory.html", fill)
+        return render_page(parts, speaker, "memory.html", fill)
 
     door.serves("GET", "/memory", "A page", scope="read")(show, "memory")
     return door
 
 
-def _shown(scope: Scope, found: Sequence[Fact]) -> list[dict[str, Any]]:
+def _facts_with_words(scope: Scope, found: Sequence[Fact]) -> list[dict[str, Any]]:
     """Each fact with the words it comes from."""
     shapes = fact_shapes(scope, found)
     ids = {proof["message_id"] for shape in shapes for proof in shape["evidence"] if "message_id" in proof}
     said = {message.id: message.text[:_QUOTED] for message in messages.by_ids(scope, sorted(ids))} if ids else {}
-    return [{**shape, "evidence": [_quoted(proof, said) for proof in shape["evidence"]]} for shape in shapes]
+    return [{**shape, "evidence": [_with_words(proof, said) for proof in shape["evidence"]]} for shape in shapes]
 
 
-def _quoted(proof: FactEvidence, said: Mapping[str, str]) -> dict[str, Any]:
+def _with_words(proof: FactEvidence, said: Mapping[str, str]) -> dict[str, Any]:
     return {**proof, "words": said.get(proof.get("message_id", ""))}
 
 
-def _cards(scope: Scope, person_id: str) -> list[CardShape]:
+def _memory_cards(scope: Scope, person_id: str) -> list[CardShape]:
     """The open questions about what is remembered, as far as this person may see what they are about."""
     asked = [
         card

@@ -1,4 +1,4 @@
-"""The shared workspace: all works, and one with its versions."""
+"""The pages of the shared workspace: all works, and one with its versions."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 from flask import request
 
-from app.web.endpoints import Door
-from app.web.pages.view import page
-from app.web.parts import WebParts
-from app.web.presenters.object import object_shape, version_shape
-from app.web.versions import asked_version
+from app.web.http.dependencies import WebDependencies
+from app.web.http.endpoints import Endpoints
+from app.web.http.inputs import requested_version
+from app.web.pages.view import add_page
+from app.web.presenters.object import object_shape, object_version_shape
 from core.database import Scope
 from core.identity import Speaker
 from workspace import objects
@@ -20,23 +20,23 @@ from workspace.media_types import is_text
 LONGEST_SHOWN = 400_000
 
 
-def objects_pages(parts: WebParts) -> Door:
-    door = Door(parts, "objects_pages")
+def objects_pages(parts: WebDependencies) -> Endpoints:
+    door = Endpoints(parts, "objects_pages")
 
     def one(scope: Scope, speaker: Speaker, object_id: str) -> dict[str, Any]:
-        work = objects.get_object(scope, object_id, asked_version())
+        work = objects.get_object(scope, object_id, requested_version())
         return {
             "work": object_shape(work),
-            "versions": [version_shape(version) for version in objects.list_versions(scope, object_id)],
-            "text": _text(parts, work) if is_text(work.media_type) and work.size <= LONGEST_SHOWN else None,
+            "versions": [object_version_shape(version) for version in objects.list_versions(scope, object_id)],
+            "text": _text_of(parts, work) if is_text(work.media_type) and work.size <= LONGEST_SHOWN else None,
         }
 
-    page(door, "/objects", "objects.html", _all)
-    page(door, "/objects/<object_id>", "object.html", one)
+    add_page(door, "/objects", "objects.html", _list_objects)
+    add_page(door, "/objects/<object_id>", "object.html", one)
     return door
 
 
-def _all(scope: Scope, speaker: Speaker) -> dict[str, Any]:
+def _list_objects(scope: Scope, speaker: Speaker) -> dict[str, Any]:
     kind = request.args.get("kind")
     query = request.args.get("q", "")
     found = objects.list_objects(
@@ -54,6 +54,6 @@ def _all(scope: Scope, speaker: Speaker) -> dict[str, Any]:
     }
 
 
-def _text(parts: WebParts, work: objects.Object) -> str:
+def _text_of(parts: WebDependencies, work: objects.Object) -> str:
     with closing(parts.assets.open(work.sha256)) as stream:
         return stream.read(LONGEST_SHOWN).decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""The history of function runs."""
+"""The pages of function runs: the history, and one run."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from typing import Any
 
 from flask import request
 
-from app.web import paging
-from app.web.api.runs import STATUSES, listed
-from app.web.endpoints import Door
-from app.web.pages.view import page
-from app.web.parts import WebParts
-from app.web.run_owner import RunOwners
+from app.web.api.runs import STATUSES, RunOwners, fetch_runs
+from app.web.http import paging
+from app.web.http.dependencies import WebDependencies
+from app.web.http.endpoints import Endpoints
+from app.web.pages.view import add_page
 from core.database import Scope
 from core.errors import UnavailableError
 from core.identity import Speaker
@@ -20,13 +19,13 @@ from core.identity import Speaker
 MOST_READ = 10
 
 
-def runs_pages(parts: WebParts, owners: RunOwners) -> Door:
-    door = Door(parts, "runs_pages")
+def runs_pages(parts: WebDependencies, owners: RunOwners) -> Endpoints:
+    door = Endpoints(parts, "runs_pages")
 
     def every(speaker: Speaker) -> dict[str, Any]:
         shown = {name: request.args.get(name, "") for name in ("status", "function", "since", "limit")}
         try:
-            runs, following = _a_page(parts, owners, speaker)
+            runs, following = _collect_runs(parts, owners, speaker)
         except UnavailableError as error:
             return {"runs": [], "next": None, "away": str(error), "statuses": STATUSES, **shown}
         return {"runs": runs, "next": following, "away": None, "statuses": STATUSES, **shown}
@@ -34,8 +33,8 @@ def runs_pages(parts: WebParts, owners: RunOwners) -> Door:
     def one(speaker: Speaker, run_id: str) -> dict[str, Any]:
         return {"run": owners.get(speaker, run_id)}
 
-    page(door, "/runs", "runs.html", _no_rows, beyond=every)
-    page(door, "/runs/<run_id>", "run.html", _no_rows, beyond=one)
+    add_page(door, "/runs", "runs.html", _no_rows, beyond=every)
+    add_page(door, "/runs/<run_id>", "run.html", _no_rows, beyond=one)
     return door
 
 
@@ -44,12 +43,12 @@ def _no_rows(scope: Scope, speaker: Speaker, **arguments: str) -> dict[str, Any]
     return {}
 
 
-def _a_page(parts: WebParts, owners: RunOwners, speaker: Speaker) -> tuple[list[Any], str | None]:
+def _collect_runs(parts: WebDependencies, owners: RunOwners, speaker: Speaker) -> tuple[list[Any], str | None]:
     """Runs that fit, and where the earlier ones begin. An engine's filtered page may be empty, so several are read."""
     found: list[Any] = []
     cursor, size = request.args.get("cursor") or None, paging.page_size()
     for _ in range(MOST_READ):
-        answer = listed(parts, cursor=cursor, limit=size)
+        answer = fetch_runs(parts, cursor=cursor, limit=size)
         found += owners.only(speaker, answer["items"])
         cursor = answer["next"]
         if cursor is None or len(found) >= size:

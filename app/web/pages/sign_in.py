@@ -1,27 +1,27 @@
-"""Exchanging a key for a session: by the printed address, or by a form."""
+"""Sign in and out: a key is exchanged for a session, by the printed address or by a form."""
 
 from __future__ import annotations
 
 from flask import Blueprint, Response, redirect, render_template, request, session
 from werkzeug.wrappers import Response as AnyResponse
 
-from app.web.auth import sign_in
-from app.web.endpoints import Door
-from app.web.parts import WebParts
+from app.web.http.authorization import start_session
+from app.web.http.dependencies import WebDependencies
+from app.web.http.endpoints import Endpoints
 from core.errors import RefusedError
 from core.identity import Speaker
 
 
-def exchange(parts: WebParts, raw: str) -> AnyResponse:
+def exchange_key(parts: WebDependencies, raw: str) -> AnyResponse:
     """A session for a key, and a clean address to go on with."""
-    sign_in(parts.database, raw)
+    start_session(parts.database, raw)
     answer = redirect("/", 303)
     answer.headers["Cache-Control"] = "no-store"
     answer.headers["Referrer-Policy"] = "no-referrer"
     return answer
 
 
-def sign_in_pages(parts: WebParts) -> Blueprint:
+def sign_in_pages(parts: WebDependencies) -> Blueprint:
     blueprint = Blueprint("sign_in", __name__)
 
     @blueprint.get("/sign-in")
@@ -33,14 +33,14 @@ def sign_in_pages(parts: WebParts) -> Blueprint:
         # A form elsewhere must not sign somebody in under a key of its own.
         if request.headers.get("Sec-Fetch-Site", "same-origin") not in {"same-origin", "none"}:
             raise RefusedError("sign in on this page itself")
-        return exchange(parts, request.form.get("token", "").strip())
+        return exchange_key(parts, request.form.get("token", "").strip())
 
     return blueprint
 
 
-def sign_out(parts: WebParts) -> Door:
+def sign_out_route(parts: WebDependencies) -> Endpoints:
     """Only for who is signed in: a page elsewhere must not be able to sign somebody out."""
-    door = Door(parts, "sign_out")
+    door = Endpoints(parts, "sign_out")
 
     def leave(speaker: Speaker) -> AnyResponse:
         session.clear()
@@ -50,7 +50,7 @@ def sign_out(parts: WebParts) -> Door:
     return door
 
 
-def refused_page(status: int, detail: str) -> Response:
+def problem_page(status: int, detail: str) -> Response:
     """What a browser sees instead of a problem document."""
     if status == 401:
         return Response(render_template("sign_in.html", failed="token" in request.args or bool(request.form)), 401)

@@ -1,4 +1,4 @@
-"""A skill's runs day by day as a chart: where each bar stands and how high it is."""
+"""A chart of a skill's runs day by day: the place and height of each bar."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _GAP = 6
 
 
 @dataclass(frozen=True)
-class Bar:
+class ChartBar:
     """One day's column; the parts stand upon each other from the bottom, in units of the chart."""
 
     day: str
@@ -25,8 +25,8 @@ class Bar:
 
 
 @dataclass(frozen=True)
-class Chart:
-    bars: tuple[Bar, ...]
+class RunsChart:
+    bars: tuple[ChartBar, ...]
     width: int
     height: int
     words: str
@@ -36,18 +36,18 @@ class Chart:
         return not any(bar.completed or bar.failed or bar.other for bar in self.bars)
 
 
-def chart(days: Sequence[Day]) -> Chart:
+def draw_runs_chart(days: Sequence[Day]) -> RunsChart:
     """Days as columns, the fullest as high as the chart."""
     most = max((day.runs for day in days), default=0) or 1
     pitch = WIDTH / max(1, len(days))
     bars = tuple(
-        Bar(
+        ChartBar(
             day=day.date.isoformat(),
             x=round(n * pitch + _GAP / 2, 1),
             width=round(pitch - _GAP, 1),
-            completed=_high(day.completed, most),
-            failed=_high(day.failed, most),
-            other=_high(day.other, most),
+            completed=_bar_height(day.completed, most),
+            failed=_bar_height(day.failed, most),
+            other=_bar_height(day.other, most),
             words=f"{day.date.isoformat()}: {day.completed} completed, {day.failed} failed, {day.other} other",
         )
         for n, day in enumerate(days)
@@ -55,8 +55,8 @@ def chart(days: Sequence[Day]) -> Chart:
     completed, failed = sum(day.completed for day in days), sum(day.failed for day in days)
     judged = completed + failed
     rate = f"{round(100 * completed / judged)} % of {judged} went well" if judged else "no run ended"
-    return Chart(bars, WIDTH, HEIGHT, f"Runs of the last {len(days)} days: {rate}")
+    return RunsChart(bars, WIDTH, HEIGHT, f"Runs of the last {len(days)} days: {rate}")
 
 
-def _high(count: int, most: int) -> float:
+def _bar_height(count: int, most: int) -> float:
     return round(HEIGHT * count / most, 1)

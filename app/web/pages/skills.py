@@ -1,4 +1,4 @@
-"""Skills: what serves, and one with its source, versions, permissions, schedule and runs."""
+"""The pages of skills: all of them, and one with its source, versions, permissions, schedule and runs."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Any
 
 from flask import request
 
-from app.web.endpoints import Door
-from app.web.pages.skill_chart import chart
-from app.web.pages.view import page
-from app.web.parts import WebParts
+from app.web.http.dependencies import WebDependencies
+from app.web.http.endpoints import Endpoints
+from app.web.pages.skill_chart import draw_runs_chart
+from app.web.pages.view import add_page
 from app.web.presenters.card import card_shape
-from app.web.presenters.skill import run_shapes, skill_shape, version_shape
-from app.web.presenters.skill_account import compared, wants, wish
-from app.web.presenters.skill_review import review_shape
+from app.web.presenters.skills.account import repair_request, version_to_compare, wanted_permissions
+from app.web.presenters.skills.review import review_shape
+from app.web.presenters.skills.skill import run_shapes, skill_shape, skill_version_shape
 from app.web.presenters.values import moment
 from core.database import Scope
 from core.identity import Speaker
@@ -26,14 +26,14 @@ from skills.versions import Version
 _RUNS, _REFUSALS, _REVIEWS = 8, 10, 4
 
 
-def skills_pages(parts: WebParts) -> Door:
-    door = Door(parts, "skills_pages")
-    page(door, "/skills", "skills.html", _every)
-    page(door, "/skills/<skill_id>", "skill.html", _one)
+def skills_pages(parts: WebDependencies) -> Endpoints:
+    door = Endpoints(parts, "skills_pages")
+    add_page(door, "/skills", "skills.html", _list_skills)
+    add_page(door, "/skills/<skill_id>", "skill.html", _show_skill)
     return door
 
 
-def _every(scope: Scope, speaker: Speaker) -> dict[str, Any]:
+def _list_skills(scope: Scope, speaker: Speaker) -> dict[str, Any]:
     found = book.listing(scope)
     return {
         "skills": [skill_shape(scope, skill) for skill in found if skill.status != "retired"],
@@ -41,17 +41,17 @@ def _every(scope: Scope, speaker: Speaker) -> dict[str, Any]:
     }
 
 
-def _one(scope: Scope, speaker: Speaker, skill_id: str) -> dict[str, Any]:
+def _show_skill(scope: Scope, speaker: Speaker, skill_id: str) -> dict[str, Any]:
     skill = book.get(scope, skill_id)
     every = versions.listing(scope, skill_id)
-    looked_at = _looked_at(skill, every)
+    looked_at = _version_to_show(skill, every)
     return {
         "skill": skill_shape(scope, skill),
-        "versions": [version_shape(scope, one) for one in every],
+        "versions": [skill_version_shape(scope, one) for one in every],
         "looked_at": None if looked_at is None else _with_source(scope, looked_at),
-        "wants": wants(scope, looked_at),
-        "wish": wish(scope, skill),
-        "chart": chart(daily.days(scope, skill_id, credits.zone(scope))),
+        "wants": wanted_permissions(scope, looked_at),
+        "wish": repair_request(scope, skill),
+        "chart": draw_runs_chart(daily.days(scope, skill_id, credits.zone(scope))),
         "runs": run_shapes(scope, skill_id, _RUNS),
         "refused": [
             {"what": one.what, "detail": one.detail, "at": moment(one.at)}
@@ -62,9 +62,9 @@ def _one(scope: Scope, speaker: Speaker, skill_id: str) -> dict[str, Any]:
     }
 
 
-def _looked_at(skill: Skill, every: list[Version]) -> Version | None:
+def _version_to_show(skill: Skill, every: list[Version]) -> Version | None:
     """The version that the address names, else the one on its way, else the one that serves."""
-    asked = _number("version")
+    asked = _requested_number("version")
     for version in every:
         if version.number == asked:
             return version
@@ -73,22 +73,24 @@ def _looked_at(skill: Skill, every: list[Version]) -> Version | None:
 
 
 def _with_source(scope: Scope, version: Version) -> dict[str, Any]:
-    before = compared(scope, version, _number("against"))
+    before = version_to_compare(scope, version, _requested_number("against"))
     return {
-        **version_shape(scope, version),
+        **skill_version_shape(scope, version),
         "source": version.source,
         "against": before.number if before is not None else None,
-        "diff": [_line(line) for line in versions.diff(before, version).splitlines()] if before is not None else [],
+        "diff": [_diff_line(line) for line in versions.diff(before, version).splitlines()]
+        if before is not None
+        else [],
     }
 
 
-def _number(name: str) -> int | None:
+def _requested_number(name: str) -> int | None:
     """A version's number in the address; None where there is none."""
     asked = request.args.get(name, "")
     return int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 9 else None
 
 
-def _line(line: str) -> tuple[str, str]:
+def _diff_line(line: str) -> tuple[str, str]:
     """A line of a diff with its kind, for its colour."""
     if line.startswith(("+++", "---", "@@")):
         return ("about", line)

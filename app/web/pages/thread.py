@@ -1,45 +1,70 @@
-"""The main thread, which is also where the printed address leads."""
+"""The page of the main thread, the tasks that a message can be moved to, and the whole text of a long message."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from flask import request
-from werkzeug.wrappers import Response
+from flask import Response, request
+from werkzeug.wrappers import Response as AnyResponse
 
-from app.web import paging
-from app.web.endpoints import Door
-from app.web.pages.places import places
-from app.web.pages.sign_in import exchange
-from app.web.pages.view import shown
-from app.web.parts import WebParts
+from app.web.http import paging
+from app.web.http.dependencies import WebDependencies
+from app.web.http.endpoints import Endpoints
+from app.web.pages.sign_in import exchange_key
+from app.web.pages.view import render_page
 from app.web.presenters.object import object_shape
 from app.web.presenters.thread import newest_of_thread
 from core.database import Scope
 from core.identity import Speaker
+from router.facts import LIVING_STATUSES
+from runtime import messages, tasks
+from runtime.tasks import Task
 from workspace import objects
 
+MOST_TARGETS = 50
 
-def thread_page(parts: WebParts) -> Door:
-    door = Door(parts, "thread_page")
+
+def move_targets(scope: Scope) -> list[Task]:
+    """The last active first."""
+    return tasks.listing(scope, LIVING_STATUSES, limit=MOST_TARGETS)
+
+
+def thread_page(parts: WebDependencies) -> Endpoints:
+    door = Endpoints(parts, "thread_page")
 
     def fill(scope: Scope, speaker: Speaker) -> dict[str, Any]:
-        thread = newest_of_thread(scope, speaker.person_id, paging.place("before"), paging.page_size())
+        thread = newest_of_thread(scope, speaker.person_id, paging.requested_place("before"), paging.page_size())
         attached = {one for item in thread["items"] if item["type"] == "message" for one in item["attachments"]}
         works = objects.objects_by_ids(scope, attached)
         return {
             "items": thread["items"],
             "older": thread["before"],
             "is_older": "before" in request.args,
-            "places": places(scope),
+            "places": move_targets(scope),
             "works": {work_id: object_shape(work) for work_id, work in works.items()},
         }
 
-    guarded = door.guard("read", lambda speaker: shown(parts, speaker, "thread.html", fill))
+    guarded = door.guard("read", lambda speaker: render_page(parts, speaker, "thread.html", fill))
 
-    def home() -> Response:
+    def home() -> AnyResponse:
         token = request.args.get("token")
-        return guarded() if token is None else exchange(parts, token)
+        return guarded() if token is None else exchange_key(parts, token)
 
     door.blueprint.add_url_rule("/", "thread", home, methods=["GET"])
+    return door
+
+
+def whole_text_route(parts: WebDependencies) -> Endpoints:
+    door = Endpoints(parts, "whole_text")
+
+    def show(speaker: Speaker, message_id: str) -> Response:
+        with parts.database.reading(speaker.workspace_id) as scope:
+            text = messages.get(scope, message_id).text
+        answer = Response(text, content_type="text/plain; charset=utf-8")
+        answer.headers["Cache-Control"] = "no-store"
+        return answer
+
+    door.serves("GET", "/messages/<message_id>/text", "A message as it was written", scope="read", media="text/plain")(
+        show, "whole_text"
+    )
     return door

@@ -1,4 +1,4 @@
-"""What every page has: who looks, where the stream goes on, and the marks of offline stand-ins."""
+"""Render a page: who looks at it, where its stream goes on, and which parts of the product are stand-ins."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 from flask import Flask, Response, make_response, render_template
 
-from app.web.auth import csrf_token
-from app.web.endpoints import Door
-from app.web.markdown import markdown
-from app.web.pages import wording
-from app.web.parts import WebParts
+from app.web.http.authorization import csrf_token
+from app.web.http.dependencies import WebDependencies
+from app.web.http.endpoints import Endpoints
+from app.web.pages import text_filters
+from app.web.pages.text_filters import render_markdown
 from app.web.stream.frames import newest_seq
 from core.identity import Speaker
 from core.settings import Settings
@@ -29,7 +29,7 @@ NAVIGATION = (
 )
 
 
-def page(door: Door, path: str, template: str, fill: Fill, *, beyond: Beyond | None = None) -> None:
+def add_page(door: Endpoints, path: str, template: str, fill: Fill, *, beyond: Beyond | None = None) -> None:
     """A page at `path`; `fill(scope, speaker, **arguments)` answers what its template shows.
 
     What somebody else has to say is in `beyond(speaker, **arguments)`: after the rows are read, so that no transaction
@@ -37,13 +37,13 @@ def page(door: Door, path: str, template: str, fill: Fill, *, beyond: Beyond | N
     """
 
     def show(speaker: Speaker, **arguments: str) -> Response:
-        return shown(door.parts, speaker, template, fill, beyond, **arguments)
+        return render_page(door.parts, speaker, template, fill, beyond, **arguments)
 
     door.serves("GET", path, "A page", scope="read")(show, template.partition(".")[0])
 
 
-def shown(
-    parts: WebParts, speaker: Speaker, template: str, fill: Fill, beyond: Beyond | None = None, **arguments: str
+def render_page(
+    parts: WebDependencies, speaker: Speaker, template: str, fill: Fill, beyond: Beyond | None = None, **arguments: str
 ) -> Response:
     """The page, and the number of the change after which its stream goes on."""
     with parts.database.reading(speaker.workspace_id) as scope:
@@ -58,7 +58,7 @@ def shown(
             seq=seq,
             csrf=csrf_token(),
             speaker=speaker,
-            standins=standins(parts.settings),
+            standins=active_standins(parts.settings),
             **filled,
         )
     )
@@ -66,16 +66,16 @@ def shown(
     return answer
 
 
-def standins(settings: Settings) -> list[str]:
+def active_standins(settings: Settings) -> list[str]:
     """Which parts of the product are offline stand-ins just now."""
     model = ["model"] if settings.offline_model else []
     return [*model, *(["studio"] if "studio" in settings.generators else [])]
 
 
 def prepare_templates(app: Flask) -> None:
-    app.jinja_env.filters["markdown"] = markdown
-    for name in wording.__all__:
-        app.jinja_env.filters[name] = getattr(wording, name)
+    app.jinja_env.filters["markdown"] = render_markdown
+    for name in text_filters.__all__:
+        app.jinja_env.filters[name] = getattr(text_filters, name)
     app.jinja_env.globals["navigation"] = NAVIGATION
     app.jinja_env.trim_blocks = True
     app.jinja_env.lstrip_blocks = True

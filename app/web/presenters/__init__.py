@@ -1,1 +1,1 @@
-"""What leaves the API: rows as the JSON of the published shapes."""
+"""Rows as the API and the pages show them: typed shapes in JSON."""

@@ -6,7 +6,7 @@ from typing import Any, NotRequired, cast
 
 from typing_extensions import TypedDict
 
-from app.web.presenters.values import Amount, Moment, given, moment
+from app.web.presenters.values import Amount, Moment, moment, without_nulls
 from core.database import Scope
 from runtime import cards
 from runtime.cards import Card
@@ -82,5 +82,5 @@ def card_shape(card: Card) -> CardShape:
         "options": [cast(CardOption, dict(option)) for option in card.options],
         "state": card.state,
         "created_at": moment(card.created_at),
-        **given(links),
+        **without_nulls(links),
     }

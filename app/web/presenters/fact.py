@@ -1,4 +1,4 @@
-"""A fact of the memory: what it says, how far it reaches, when it holds, and what it rests on."""
+"""A fact of the memory: its text, scope, validity, versions and evidence, and the receipt of a forget."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
 
-from app.web.presenters.values import Moment, given, moment
+from app.web.presenters.values import Moment, moment, without_nulls
 from core.database import Scope
 from memory import facts, scopes
 from memory.facts import Evidence, Fact, RememberedVersion
@@ -108,7 +108,7 @@ def _shape(fact: Fact, versions: Sequence[RememberedVersion], proofs: Sequence[E
         "evidence": [_proof(one) for one in proofs],
         "created_at": moment(fact.created_at),
         "updated_at": moment(fact.updated_at),
-        **given(Forgotten(forgotten_at=moment(fact.forgotten_at))),
+        **without_nulls(Forgotten(forgotten_at=moment(fact.forgotten_at))),
     }
 
 
@@ -120,7 +120,7 @@ def _version(fact: Fact, version: RememberedVersion) -> FactVersion:
         "validity": {"from": moment(version.valid_from), "to": moment(version.valid_to)},
         "created_at": moment(version.created_at),
         "superseded_at": moment(version.superseded_at),
-        **given(Cleared(cleared_at=moment(version.cleared_at))),
+        **without_nulls(Cleared(cleared_at=moment(version.cleared_at))),
     }
 
 

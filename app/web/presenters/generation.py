@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 from typing_extensions import TypedDict
 
-from app.web.presenters.values import Moment, Money, moment, money
+from app.web.presenters.values import Moment, MoneyShape, moment, money_shape
 from core.database import Scope
 from core.errors import NotFoundError
 from generation.orders.order import order_of
@@ -21,9 +21,9 @@ Contested = TypedDict(
     "Contested",
     {
         "reason": str,
-        "quoted": Money | None,
+        "quoted": MoneyShape | None,
         "billed": str | None,
-        "charged": Money | None,
+        "charged": MoneyShape | None,
         "with": str,
         "text": str,
     },
@@ -43,9 +43,9 @@ class GenerationShape(TypedDict):
     model: str
     state: str
     progress: float
-    quote: Money | None
-    most: Money | None
-    charge: Money | None
+    quote: MoneyShape | None
+    most: MoneyShape | None
+    charge: MoneyShape | None
     claim: str | None
     contested: Contested | None
     upstream_id: str | None
@@ -77,9 +77,9 @@ def _contested(row: sa.Row[Any]) -> Contested | None:
         return None
     return {
         "reason": row.contested,
-        "quoted": money(row.quote, row.currency),
+        "quoted": money_shape(row.quote, row.currency),
         "billed": row.claim,
-        "charged": money(row.charge or Decimal(0), row.currency),
+        "charged": money_shape(row.charge or Decimal(0), row.currency),
         "with": row.provider,
         "text": order_of(row).contested_in_words,
     }
@@ -97,9 +97,9 @@ def _shape(row: sa.Row[Any]) -> GenerationShape:
         "model": row.model,
         "state": row.state,
         "progress": row.progress,
-        "quote": money(row.quote, row.currency),
-        "most": money(row.most, row.currency),
-        "charge": money(row.charge, row.currency),
+        "quote": money_shape(row.quote, row.currency),
+        "most": money_shape(row.most, row.currency),
+        "charge": money_shape(row.charge, row.currency),
         "claim": row.claim,
         "contested": _contested(row),
         "upstream_id": row.upstream_id,

@@ -16,7 +16,7 @@ from runtime.messages import Message
 from runtime.tables import calls, cards, inbox, routes, steps, turns
 from runtime.tables import messages as message_rows
 
-Reader = tuple[str, int]
+ReadingStep = tuple[str, int]
 """A turn and the number of its step."""
 
 
@@ -126,7 +126,7 @@ def messages_in_full(scope: Scope, some: Sequence[Message]) -> list[MessageShape
     ]
 
 
-def _reader_shape(reader: Reader | None) -> ConsumedBy | None:
+def _reader_shape(reader: ReadingStep | None) -> ConsumedBy | None:
     return None if reader is None else {"turn_id": reader[0], "step": reader[1]}
 
 
@@ -162,28 +162,28 @@ def _parts(scope: Scope, ids: Sequence[str]) -> Mapping[str, list[str]]:
     return found
 
 
-def _readers(scope: Scope, some: Sequence[Message]) -> dict[str, Reader]:
+def _readers(scope: Scope, some: Sequence[Message]) -> dict[str, ReadingStep]:
     in_inbox = scope.select(inbox.c.ref_id, inbox.c.turn_id, inbox.c.step).where(
         inbox.c.kind == "message", inbox.c.ref_id.in_([message.id for message in some]), inbox.c.state == "consumed"
     )
     # Main has no inbox: its turn is made for one message, which its first step reads.
     asked = [message.id for message in some if message.state in {"consumed", "answered"}]
     in_main = scope.select(turns.c.message_id, turns.c.id).where(turns.c.message_id.in_(asked))
-    found: dict[str, Reader] = {row.message_id: (row.id, 1) for row in scope.rows(in_main)}
+    found: dict[str, ReadingStep] = {row.message_id: (row.id, 1) for row in scope.rows(in_main)}
     return found | {row.ref_id: (row.turn_id, row.step) for row in scope.rows(in_inbox)}
 
 
-def _calls(scope: Scope, readers: Sequence[Reader]) -> Mapping[Reader, list[str]]:
+def _calls(scope: Scope, readers: Sequence[ReadingStep]) -> Mapping[ReadingStep, list[str]]:
     query = scope.select(calls.c.id, calls.c.turn_id, calls.c.step).where(
         calls.c.turn_id.in_({turn_id for turn_id, _ in readers})
     )
-    found: dict[Reader, list[str]] = defaultdict(list)
+    found: dict[ReadingStep, list[str]] = defaultdict(list)
     for row in scope.rows(query.order_by(calls.c.step, calls.c.seq)):
         found[row.turn_id, row.step].append(row.id)
     return found
 
 
-def _read_at(scope: Scope, readers: Sequence[Reader]) -> Mapping[Reader, datetime]:
+def _read_at(scope: Scope, readers: Sequence[ReadingStep]) -> Mapping[ReadingStep, datetime]:
     query = scope.select(steps.c.turn_id, steps.c.n, steps.c.created_at).where(
         steps.c.turn_id.in_({turn_id for turn_id, _ in readers}), steps.c.n.in_({step for _, step in readers})
     )

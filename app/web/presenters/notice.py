@@ -7,7 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 from typing_extensions import TypedDict
 
-from app.web.presenters.values import Moment, given, moment
+from app.web.presenters.values import Moment, moment, without_nulls
 from core.database import Scope
 from core.errors import NotFoundError
 from runtime.tables import notices
@@ -38,5 +38,5 @@ def notice_shape(row: sa.Row[Any]) -> NoticeShape:
         "audience": row.audience,
         "text": row.text,
         "created_at": moment(row.created_at),
-        **given(NoticeTask(task_id=row.task_id)),
+        **without_nulls(NoticeTask(task_id=row.task_id)),
     }

@@ -69,7 +69,7 @@ def object_shape(work: Object) -> ObjectShape:
     }
 
 
-def version_shape(version: WorkVersion) -> ObjectVersion:
+def object_version_shape(version: WorkVersion) -> ObjectVersion:
     return {
         "version": version.version,
         "base_version": version.base_version,

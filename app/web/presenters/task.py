@@ -12,7 +12,7 @@ from app.web.presenters.card import CardShape, card_shape
 from app.web.presenters.generation import GenerationShape, generations_of_task
 from app.web.presenters.object import ObjectShape, object_shape
 from app.web.presenters.turn import TurnHead, turn_head
-from app.web.presenters.values import Amount, Moment, given, moment, plain_amount
+from app.web.presenters.values import Amount, Moment, moment, plain_amount, without_nulls
 from core.database import Scope
 from generation.orders.states import OPEN_ORDER_STATES
 from generation.tables import orders
@@ -46,7 +46,7 @@ class PlanShape(PlanLimits):
     currency: str
 
 
-class Evidence(TypedDict):
+class StepEvidenceShape(TypedDict):
     kind: str
     id: str
 
@@ -58,12 +58,12 @@ class ChecklistStepShape(TypedDict):
     status: str
     stale: bool
     depends_on: list[int]
-    evidence: list[Evidence]
+    evidence: list[StepEvidenceShape]
     checkpoint: bool
     mandatory: bool
 
 
-class InboxItem(TypedDict):
+class InboxItemShape(TypedDict):
     """What no step has read yet; `ref_id` is an id of its `kind`."""
 
     kind: str
@@ -94,7 +94,7 @@ class TaskHead(Parent):
 
 class TaskShape(TaskHead):
     checklist: list[ChecklistStepShape]
-    inbox: list[InboxItem]
+    inbox: list[InboxItemShape]
     turns: list[TurnHead]
     objects: list[ObjectShape]
     open_cards: list[CardShape]
@@ -106,13 +106,13 @@ def task_by_id(scope: Scope, task_id: str) -> TaskShape:
     task = tasks.get(scope, task_id)
     return {
         **task_head(scope, task),
-        "checklist": [step_shape(step) for step in checklist.of_task(scope, task_id)],
+        "checklist": [checklist_step_shape(step) for step in checklist.of_task(scope, task_id)],
         "inbox": [
             {"kind": item.kind, "ref_id": item.ref_id, "state": item.state, "created_at": moment(item.created_at)}
             for item in inbox.unread(scope, task_id)
         ],
         "turns": [turn_head(turn) for turn in rows.of_task(scope, task_id)],
-        "objects": [object_shape(work) for work in objects_of(scope, task_id)],
+        "objects": [object_shape(work) for work in objects_of_task(scope, task_id)],
         "open_cards": [card_shape(card) for card in cards.open_cards(scope, task_id)],
         "generations": generations_of_task(scope, task_id),
     }
@@ -133,11 +133,11 @@ def task_head(scope: Scope, task: Task) -> TaskHead:
         "asked_by": task.asked_by,
         "created_at": moment(task.created_at),
         "updated_at": moment(task.updated_at),
-        **given(Parent(parent_id=task.parent_id)),
+        **without_nulls(Parent(parent_id=task.parent_id)),
     }
 
 
-def step_shape(step: ChecklistStep) -> ChecklistStepShape:
+def checklist_step_shape(step: ChecklistStep) -> ChecklistStepShape:
     return {
         "n": step.n,
         "title": step.title,
@@ -145,13 +145,13 @@ def step_shape(step: ChecklistStep) -> ChecklistStepShape:
         "status": step.status,
         "stale": step.stale,
         "depends_on": list(step.depends_on),
-        "evidence": [cast(Evidence, dict(one)) for one in step.evidence],
+        "evidence": [cast(StepEvidenceShape, dict(one)) for one in step.evidence],
         "checkpoint": step.checkpoint,
         "mandatory": step.mandatory,
     }
 
 
-def objects_of(scope: Scope, task_id: str) -> list[objects.Object]:
+def objects_of_task(scope: Scope, task_id: str) -> list[objects.Object]:
     """The works a task has to do with, oldest first."""
     return list(reversed(objects.list_objects(scope, task_id=task_id, limit=200).items))
 
@@ -181,7 +181,7 @@ def _last_deadline(scope: Scope, order_ids: Sequence[str]) -> datetime | None:
 
 def _plan_shape(scope: Scope, plan: Plan) -> PlanShape:
     limits: PlanLimits = {"kinds": list(plan.kinds) or None, "count": plan.count, "expires_at": moment(plan.expires_at)}
-    return {"amount": plain_amount(plan.amount), "currency": _currency(scope), **given(limits)}
+    return {"amount": plain_amount(plan.amount), "currency": _currency(scope), **without_nulls(limits)}
 
 
 def _currency(scope: Scope) -> str:

@@ -10,14 +10,14 @@ from typing import Any, Literal, cast
 import sqlalchemy as sa
 from typing_extensions import TypedDict
 
-from app.web.paging import Place, cursor
+from app.web.http.paging import PagePlace, encode_cursor
 from app.web.presenters.card import CardShape, card_by_id, card_shape
 from app.web.presenters.generation import GenerationShape, generations_of_task
-from app.web.presenters.last_word import last_words
+from app.web.presenters.last_message import last_messages
 from app.web.presenters.message import MessageHead, MessageShape, message_head, messages_in_full
 from app.web.presenters.notice import NoticeShape, notice_by_id
 from app.web.presenters.object import ObjectShape, object_shape
-from app.web.presenters.task import TaskHead, objects_of, task_head
+from app.web.presenters.task import TaskHead, objects_of_task, task_head
 from core.database import Scope
 from runtime import cards, checklist, messages, tasks
 from runtime.messages import Message
@@ -28,7 +28,7 @@ from runtime.tables import tasks as task_rows
 from runtime.tasks import Task
 
 
-class Progress(TypedDict):
+class ChecklistProgress(TypedDict):
     """Steps of the checklist."""
 
     done: int
@@ -38,7 +38,7 @@ class Progress(TypedDict):
 class TaskInThread(TaskHead):
     """How far a task is, what it made last, what it asks, what it still says."""
 
-    progress: Progress
+    progress: ChecklistProgress
     objects: list[ObjectShape]
     open_cards: list[CardShape]
     generations: list[GenerationShape]
@@ -85,35 +85,35 @@ class _Entry:
     type: str
 
 
-def thread_after(scope: Scope, person_id: str, after: Place | None, size: int) -> ThreadPage:
+def thread_after(scope: Scope, person_id: str, after: PagePlace | None, size: int) -> ThreadPage:
     """`{items, next}` from `after` on, oldest first."""
     entries = _entries(scope, person_id, after, size + 1, newest_first=False)
     shown = entries[:size]
-    following = cursor(shown[-1].at, shown[-1].id) if len(entries) > size else None
+    following = encode_cursor(shown[-1].at, shown[-1].id) if len(entries) > size else None
     return {"items": _items(scope, shown), "next": following}
 
 
-def newest_of_thread(scope: Scope, person_id: str, before: Place | None, size: int) -> ThreadEnd:
+def newest_of_thread(scope: Scope, person_id: str, before: PagePlace | None, size: int) -> ThreadEnd:
     """`{items, before}`: the newest entries, oldest first; `before` is where the older ones begin, or null."""
     entries = _entries(scope, person_id, before, size + 1, newest_first=True)
     shown = entries[:size]
-    older = cursor(shown[-1].at, shown[-1].id) if len(entries) > size else None
+    older = encode_cursor(shown[-1].at, shown[-1].id) if len(entries) > size else None
     return {"items": _items(scope, shown[::-1]), "before": older}
 
 
-def _tasks(scope: Scope, task_ids: Sequence[str]) -> dict[str, TaskInThread]:
+def _tasks_in_thread(scope: Scope, task_ids: Sequence[str]) -> dict[str, TaskInThread]:
     """Tasks as the main thread shows them: how far each is, what it made last, what it asks, what it still says."""
     shown = [tasks.get(scope, task_id) for task_id in task_ids]
-    said = last_words(scope, shown)
-    return {task.id: _task(scope, task, said.get(task.id)) for task in shown}
+    said = last_messages(scope, shown)
+    return {task.id: _task_in_thread(scope, task, said.get(task.id)) for task in shown}
 
 
-def _task(scope: Scope, task: Task, said: Message | None) -> TaskInThread:
+def _task_in_thread(scope: Scope, task: Task, said: Message | None) -> TaskInThread:
     steps = checklist.of_task(scope, task.id)
     return {
         **task_head(scope, task),
         "progress": {"done": sum(step.status == "done" for step in steps), "total": len(steps)},
-        "objects": [object_shape(work) for work in objects_of(scope, task.id)][-12:],
+        "objects": [object_shape(work) for work in objects_of_task(scope, task.id)][-12:],
         "open_cards": [card_shape(card) for card in cards.open_cards(scope, task.id)],
         "generations": generations_of_task(scope, task.id, unfinished=True),
         "last_message": message_head(said) if said else None,
@@ -123,14 +123,14 @@ def _task(scope: Scope, task: Task, said: Message | None) -> TaskInThread:
 def _items(scope: Scope, entries: Sequence[_Entry]) -> list[Entry]:
     said = messages.by_ids(scope, [entry.id for entry in entries if entry.type == "message"])
     shown: dict[str, Any] = {message["id"]: message for message in messages_in_full(scope, said)}
-    shown |= _tasks(scope, [entry.id for entry in entries if entry.type == "task"])
+    shown |= _tasks_in_thread(scope, [entry.id for entry in entries if entry.type == "task"])
     for entry in entries:
-        if entry.type in _SHOWN:
-            shown[entry.id] = _SHOWN[entry.type](scope, entry.id)
+        if entry.type in _SHAPES:
+            shown[entry.id] = _SHAPES[entry.type](scope, entry.id)
     return [cast(Entry, {"type": entry.type, **shown[entry.id]}) for entry in entries]
 
 
-_SHOWN: Mapping[str, Callable[[Scope, str], CardShape | NoticeShape]] = {"card": card_by_id, "notice": notice_by_id}
+_SHAPES: Mapping[str, Callable[[Scope, str], CardShape | NoticeShape]] = {"card": card_by_id, "notice": notice_by_id}
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ class _Source:
     at: sa.ColumnElement[datetime]
 
 
-def _entries(scope: Scope, person_id: str, place: Place | None, limit: int, *, newest_first: bool) -> list[_Entry]:
+def _entries(scope: Scope, person_id: str, place: PagePlace | None, limit: int, *, newest_first: bool) -> list[_Entry]:
     # Read from its end, the thread shows a task where it was last spoken to; read on, everything where it began.
     task_at = _last_spoken_to() if newest_first else task_rows.c.created_at
     sources = (
@@ -183,7 +183,7 @@ def _in_main(person_id: str) -> sa.ColumnElement[bool]:
     )
 
 
-def _slice(scope: Scope, source: _Source, place: Place | None, limit: int, *, newest_first: bool) -> sa.Select[Any]:
+def _slice(scope: Scope, source: _Source, place: PagePlace | None, limit: int, *, newest_first: bool) -> sa.Select[Any]:
     at, row_id = source.at, source.table.c.id
     query = scope.select(at.label("at"), row_id).where(source.belongs)
     if place is not None:

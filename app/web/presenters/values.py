@@ -1,4 +1,4 @@
-"""Values as JSON says them: times with a zone, amounts as decimal strings."""
+"""Values in JSON: times with a zone, amounts as decimal strings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 
 from core.amounts import plain_amount
 
-__all__ = ["Amount", "Moment", "Money", "given", "moment", "money", "plain_amount"]
+__all__ = ["Amount", "Moment", "MoneyShape", "moment", "money_shape", "plain_amount", "without_nulls"]
 
 Moment = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 """A time, RFC 3339 with a zone."""
@@ -20,7 +20,7 @@ Amount = Annotated[str, Field(json_schema_extra={"pattern": r"^-?[0-9]+(\.[0-9]+
 Members = TypeVar("Members")
 
 
-class Money(TypedDict):
+class MoneyShape(TypedDict):
     amount: Amount
     currency: str
 
@@ -33,11 +33,11 @@ def moment(at: datetime | None) -> Moment | None:
     return None if at is None else at.isoformat().replace("+00:00", "Z")
 
 
-def money(amount: Decimal | None, currency: str) -> Money | None:
+def money_shape(amount: Decimal | None, currency: str) -> MoneyShape | None:
     return None if amount is None else {"amount": plain_amount(amount), "currency": currency}
 
 
-def given(members: Members) -> Members:
+def without_nulls(members: Members) -> Members:
     """Only what is there: optional members of a shape are left out, not null."""
     there = cast("dict[str, object]", members)
     return cast(Members, {name: value for name, value in there.items() if value is not None})

@@ -46,7 +46,7 @@ def frames_after(scope: Scope, seq: int, limit: int) -> list[Frame]:
     for row in scope.rows(query.order_by(changes.c.seq).limit(limit)):
         thing = (row.kind, row.id)
         if thing not in shown:
-            shown[thing] = _bytes(scope, row.kind, row.id)
+            shown[thing] = _thing_bytes(scope, row.kind, row.id)
         frames.append(
             Frame(row.seq, b"id: %d\nevent: %b.changed\ndata: %b\n\n" % (row.seq, row.kind.encode(), shown[thing]))
         )
@@ -74,13 +74,13 @@ def oldest_seq(scope: Scope) -> int | None:
     return None if seq is None else int(seq)
 
 
-def _bytes(scope: Scope, kind: str, thing_id: str) -> bytes:
-    data = json.dumps(_data(scope, kind, thing_id), ensure_ascii=False).encode()
+def _thing_bytes(scope: Scope, kind: str, thing_id: str) -> bytes:
+    data = json.dumps(_thing_data(scope, kind, thing_id), ensure_ascii=False).encode()
     # Every stream gets it at every change, and a window of them is kept for slow readers: whoever wants it can ask.
     return data if len(data) <= LARGEST else json.dumps({"id": thing_id}).encode()
 
 
-def _data(scope: Scope, kind: str, thing_id: str) -> Mapping[str, Any]:
+def _thing_data(scope: Scope, kind: str, thing_id: str) -> Mapping[str, Any]:
     show = _SMALL.get(kind)
     if show is None:
         return {"id": thing_id}

@@ -1,15 +1,46 @@
-"""All open streams of this process: one thread looks for changes, and only while somebody listens."""
+"""The hub of all open streams of this process. One thread reads the changes, and only while somebody listens."""
 
 from __future__ import annotations
 
 import logging
 import threading
+from collections import deque
 from collections.abc import Sequence
 
-from app.web.problems import TooManyError
-from app.web.stream.feed import Feed
+from app.web.http.problems import TooManyError
 from app.web.stream.frames import Frame, frames_after, newest_seq
 from core.database import Database
+
+WINDOW = 512
+
+
+class Feed:
+    """A window of consecutive frames. Its owner guards it with a lock: nothing here waits."""
+
+    def __init__(self, seq: int) -> None:
+        self._frames: deque[Frame] = deque(maxlen=WINDOW)
+        self._before = seq
+        self.readers = 0
+
+    @property
+    def last(self) -> int:
+        """The number of the newest change that is known here."""
+        return self._frames[-1].seq if self._frames else self._before
+
+    def extend(self, frames: Sequence[Frame]) -> None:
+        for frame in frames:
+            if len(self._frames) == WINDOW:
+                self._before = self._frames[0].seq
+            self._frames.append(frame)
+
+    def covers(self, seq: int) -> bool:
+        """Whether everything after `seq` is still in the window."""
+        return seq >= self._before
+
+    def after(self, seq: int) -> list[Frame]:
+        """What follows `seq`; only where the window covers it."""
+        return [frame for frame in self._frames if frame.seq > seq]
+
 
 log = logging.getLogger("loopwright.web")
 

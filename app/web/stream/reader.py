@@ -1,4 +1,4 @@
-"""One reader's stream: what it missed, then what comes, each change once and in order."""
+"""The stream of one reader: what it missed, then what comes, each change once and in order."""
 
 from __future__ import annotations
 

@@ -15,9 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from app.backup.manifest import BackupError, is_ours
-from app.backup.restore import restore_backup
-from app.backup.write import write_backup
+from app.backup.archive import restore_backup, write_backup
+from app.backup.manifest import BackupError, belongs_in_backup
 
 NOW = datetime(2030, 5, 1, 12, tzinfo=UTC)
 SCHEMA = "0001"
@@ -223,4 +222,4 @@ def test_a_cut_file_changes_nothing(home: Path, backup: Path, kept: int) -> None
     ],
 )
 def test_only_a_homes_own_places_are_in_a_backup(name: str, ours: bool) -> None:
-    assert is_ours(name) is ours
+    assert belongs_in_backup(name) is ours

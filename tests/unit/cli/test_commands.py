@@ -9,10 +9,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from app.cli import main
-from app.cli.show import local, paragraphs, plain, table
-from app.supervise.home_lock import HomeLock
-from app.supervise.ports import free_ports
-from app.supervise.state_file import ProcessRow, ProcessState, write_rows
+from app.cli.output import local_time, plain_line, plain_paragraphs, print_table
+from app.supervision.home_state import HomeLock, ProcessRow, ProcessState, write_rows
+from app.supervision.ports import free_ports
 
 CLIENTS = [
     ("say", "hello"),
@@ -132,14 +131,14 @@ def test_times_are_those_of_the_clock_on_the_wall(
     monkeypatch.setenv("TZ", "Europe/Paris")
     time.tzset()
     try:
-        table([{"id": "r1", "started_at": "2026-07-01T22:30:05.123456Z"}], ("id", "started_at"))
-        assert local("2026-01-01T00:00:00Z") == "2026-01-01 01:00:00"
+        print_table([{"id": "r1", "started_at": "2026-07-01T22:30:05.123456Z"}], ("id", "started_at"))
+        assert local_time("2026-01-01T00:00:00Z") == "2026-01-01 01:00:00"
     finally:
         monkeypatch.undo()
         time.tzset()
 
     assert capsys.readouterr().out.splitlines()[1] == "r1  2026-07-02 00:30:05"
-    assert local("at 2026-01-01T00:00:00Z") == "at 2026-01-01T00:00:00Z"
+    assert local_time("at 2026-01-01T00:00:00Z") == "at 2026-01-01T00:00:00Z"
 
 
 def test_stop_says_what_it_does_not_stop() -> None:
@@ -149,6 +148,6 @@ def test_stop_says_what_it_does_not_stop() -> None:
 
 
 def test_what_strangers_wrote_does_not_steer_the_terminal() -> None:
-    assert plain("a\x1b[2Jb\nc\t d") == "a\ufffd[2Jb c d"
-    assert paragraphs("one\x07\ntwo") == "one\ufffd\ntwo"
-    assert plain(None) == ""
+    assert plain_line("a\x1b[2Jb\nc\t d") == "a\ufffd[2Jb c d"
+    assert plain_paragraphs("one\x07\ntwo") == "one\ufffd\ntwo"
+    assert plain_line(None) == ""

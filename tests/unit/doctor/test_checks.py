@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app.doctor.checks import judge_checks, look_at_checks
 from app.doctor.finding import Verdict
+from app.doctor.skills import judge_checks, look_at_checks
 
 
 def test_an_installation_brings_them() -> None:

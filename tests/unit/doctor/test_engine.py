@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from app.doctor.engine import judge_kind, look_at_engine
 from app.doctor.finding import Verdict
-from app.supervise.ports import free_ports
+from app.doctor.services import judge_kind, look_at_engine
+from app.supervision.ports import free_ports
 from core.settings import load_settings
 
 URL = "http://127.0.0.1:8288"

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from app.doctor.finding import Verdict
-from app.doctor.jail import judge_isolation, look_at_jail
+from app.doctor.skills import judge_isolation, look_at_jail
 from sidecar.jail.isolation import Isolation, Level
 
 BEST = Isolation(Level.BUBBLEWRAP, own_user=True, own_network=True, counts_processes=True)

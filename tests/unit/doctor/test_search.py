@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from app.doctor.finding import Verdict
-from app.doctor.search import judge_search, look_at_search
-from app.supervise.ports import free_ports
+from app.doctor.services import judge_search, look_at_search
+from app.supervision.ports import free_ports
 from core.search.embedders import HashedPieces, best_embedder
 from core.settings import load_settings
 

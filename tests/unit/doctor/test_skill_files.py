@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.doctor.finding import Verdict
-from app.doctor.skill_files import look_at_skill_files
+from app.doctor.skills import look_at_skill_files
 from core.settings import load_settings
 from skills.places import agent_folder
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from app.doctor.finding import Verdict
-from app.doctor.watching import judge_watching, look_at_watching
+from app.doctor.skills import judge_watching, look_at_watching
 
 
 def test_a_folder_is_watched_and_not_only_looked_at(tmp_path: Path) -> None:

@@ -8,42 +8,42 @@ import pytest
 from click.testing import CliRunner
 
 from app.cli import main
-from app.serving.ask import Ask
-from app.serving.engine import config_of
+from app.processes.engine import engine_config
+from app.processes.process import ProcessOptions
 from core.settings import load_settings
 
 
-def ask(host: str = "127.0.0.1", **settings: object) -> Ask:
-    return Ask(load_settings(**settings), host, 8288)
+def ask(host: str = "127.0.0.1", **settings: object) -> ProcessOptions:
+    return ProcessOptions(load_settings(**settings), host, 8288)
 
 
 def test_without_keys_it_is_keyless() -> None:
-    config = config_of(ask())
+    config = engine_config(ask())
 
     assert config.signing_keys == ()
     assert config.event_keys == ()
 
 
 def test_with_inngests_key_variables_it_is_keyed() -> None:
-    config = config_of(ask(inngest_signing_key="signkey-prod-ab12", inngest_event_key="event"))
+    config = engine_config(ask(inngest_signing_key="signkey-prod-ab12", inngest_event_key="event"))
 
     assert config.signing_keys == ("signkey-prod-ab12",)
     assert config.event_keys == ("event",)
 
 
 def test_its_sqlite_file_is_its_own(tmp_path: Path) -> None:
-    assert config_of(ask(home=tmp_path)).database_url == f"sqlite:///{tmp_path / 'engine.sqlite'}"
+    assert engine_config(ask(home=tmp_path)).database_url == f"sqlite:///{tmp_path / 'engine.sqlite'}"
 
 
 def test_on_postgresql_it_shares_the_server() -> None:
-    config = config_of(ask(database_url="postgresql://me@db.example/loopwright"))
+    config = engine_config(ask(database_url="postgresql://me@db.example/loopwright"))
 
     assert config.database_url == "postgresql+psycopg2://me@db.example/loopwright"
 
 
 def test_a_retry_pause_of_nought_leaves_inngests_schedule() -> None:
-    assert config_of(ask()).retry_interval is None
-    assert config_of(ask(retry_seconds=2)).retry_interval == 2
+    assert engine_config(ask()).retry_interval is None
+    assert engine_config(ask(retry_seconds=2)).retry_interval == 2
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from tests.support.waiting import until
 
 PROGRAM = """
 from pathlib import Path
-from app.serving.ask import Ask
-from app.serving.gunicorn_server import run_wsgi
+from app.processes.process import Ask
+from app.processes.gunicorn_server import run_wsgi
 from core.settings import load_settings
 
 def build():

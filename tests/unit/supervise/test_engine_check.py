@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from app.supervise.engine_check import engine_problems
+from app.preflight import engine_problems
 from core.settings import load_settings
 from tests.support.engines import EVENT_KEY, SIGNING_KEY, RunningEngine, embedded, running
 

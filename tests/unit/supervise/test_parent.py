@@ -7,7 +7,7 @@ import sys
 
 PROGRAM = """
 import time
-from app.supervise.parent import die_with_stdin
+from app.processes.process import die_with_stdin
 die_with_stdin()
 print("up", flush=True)
 time.sleep(60)

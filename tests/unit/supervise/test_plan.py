@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from app.supervise.plan import Keys, plan, process_names
-from app.supervise.spec import ProcessSpec
+from app.supervision.plan import HomeKeys, plan_processes, process_names
+from app.supervision.process_spec import ProcessSpec
 from core.settings import Settings, load_settings
 
-KEYS = Keys(event="event-key", signing="signkey-prod-1234", jobs="jobs-key")
+KEYS = HomeKeys(event="event-key", signing="signkey-prod-1234", jobs="jobs-key")
 ELSEWHERE = "http://127.0.0.1:8288"
 
 
@@ -18,7 +18,10 @@ def settings(**values: object) -> Settings:
 
 def planned(chosen: Settings, engine: str = "embedded") -> dict[str, ProcessSpec]:
     names = process_names(chosen, engine)
-    return {spec.name: spec for spec in plan(chosen, KEYS, dict(zip(names, range(9000, 9100), strict=False)), engine)}
+    return {
+        spec.name: spec
+        for spec in plan_processes(chosen, KEYS, dict(zip(names, range(9000, 9100), strict=False)), engine)
+    }
 
 
 @pytest.mark.parametrize(

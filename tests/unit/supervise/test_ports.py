@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.supervise.ports import choose_ports, free_ports, port_problems
+from app.supervision.ports import choose_ports, free_ports, port_problems
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.supervise.preflight import setting_problems
+from app.preflight import setting_problems
 from core.settings import load_settings
 
 

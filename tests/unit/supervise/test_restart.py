@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.supervise.restart import RestartPolicy
+from app.supervision.supervisor import RestartPolicy
 
 POLICY = RestartPolicy(first=0.2, factor=2, longest=15, healthy_after=10)
 

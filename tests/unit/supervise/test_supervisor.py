@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from app.supervise.home_lock import is_in_use
-from app.supervise.ports import free_ports, is_free
-from app.supervise.state_file import ProcessRow, ProcessState, read_rows
+from app.supervision.home_state import ProcessRow, ProcessState, is_home_in_use, read_rows
+from app.supervision.ports import free_ports, is_free
 from tests.support import supervised
 from tests.support.template import template_of
 from tests.support.waiting import until
@@ -152,7 +151,7 @@ def test_children_die_with_a_supervisor_that_is_killed(pair: Running, ports: lis
 
     until("the end of all children", lambda: all(gone(pid) for pid in pids))
     assert all(is_free(port) for port in ports)
-    assert not is_in_use(pair.home)
+    assert not is_home_in_use(pair.home)
     assert read_rows(pair.home) is None
 
 

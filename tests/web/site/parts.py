@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from app.bootstrap import ensure_home
-from app.tables import whole
+from app.schema import all_tables
 from core.clock import Clock, SystemClock
 from core.database import Database
 from core.errors import InvalidError, NotFoundError
@@ -79,7 +79,7 @@ def make_home(home: Path, database_url: str = "") -> str:
     settings = Settings(home=home, database_url=database_url)
     home.mkdir(parents=True, exist_ok=True)
     engine = sa.create_engine(settings.sql_url)
-    whole().create_all(engine)
+    all_tables().create_all(engine)
     engine.dispose()
     return ensure_home(settings).token
 

@@ -1,0 +1,72 @@
+"""Copies of whole databases: PostgreSQL through its own tools, SQLite while it is in use."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+from contextlib import closing
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from app.backup.manifest import BackupError
+
+
+def dump_postgres(url: str, target: Path) -> None:
+    """Write the database into a file, as of one moment."""
+    _run_postgres_tool("pg_dump", url, "--format=custom", "--no-owner", "--no-privileges", f"--file={target}")
+
+
+def load_postgres(url: str, source: Path) -> None:
+    """Replace the database by what the file holds: all of it, or nothing."""
+    _run_postgres_tool(
+        "pg_restore",
+        url,
+        *("--clean", "--if-exists", "--no-owner", "--no-privileges", "--single-transaction", "--exit-on-error"),
+        str(source),
+    )
+
+
+def _run_postgres_tool(tool: str, url: str, *words: str) -> None:
+    program = shutil.which(tool)
+    if program is None:
+        raise BackupError(
+            f"{tool} is not on PATH: install PostgreSQL's client programs, of the server's version or newer"
+        )
+    address = sa.make_url(url)
+    # The password goes by the environment: a command line can be read by everybody on the machine.
+    bare = address.set(drivername="postgresql", password=None).render_as_string(hide_password=False)
+    env = {**os.environ, **({"PGPASSWORD": str(address.password)} if address.password else {})}
+    done = subprocess.run(
+        [program, f"--dbname={bare}", *words],
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+    if done.returncode:
+        raise BackupError(f"{tool} failed: {done.stderr.strip() or done.returncode}")
+
+
+def copy_sqlite(source: Path, target: Path) -> None:
+    """A copy as of one moment; whoever writes meanwhile is neither held up nor torn."""
+    with (
+        closing(sqlite3.connect(f"file:{source}?mode=ro", uri=True)) as reading,
+        closing(sqlite3.connect(target)) as writing,
+    ):
+        reading.backup(writing)
+        # One file, without the journal files that a copy would leave beside it.
+        writing.execute("PRAGMA journal_mode=DELETE")
+
+
+def find_sqlite_damage(database: Path) -> str | None:
+    """What SQLite finds wrong with it; None when nothing."""
+    try:
+        with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
+            found = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
+    except sqlite3.DatabaseError as error:
+        return str(error)
+    return None if found == "ok" else found

@@ -1,0 +1,1 @@
+"""`loopwright skills` and `loopwright secrets`."""

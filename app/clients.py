@@ -1,0 +1,116 @@
+"""Clients of what the settings name: the engine with our database, the model, search, and generation providers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib.metadata import entry_points
+from urllib.parse import urlsplit
+
+import inngest
+
+from app.asset_addresses import AssetAddresses
+from app.schema import check_schema
+from app.session_secret import session_secret
+from core.database import Database
+from core.events import APP_ID
+from core.llm.openai_model import OpenAIModel
+from core.llm.port import Model
+from core.orchestrator.bells import InngestBells
+from core.orchestrator.engine import Engine
+from core.orchestrator.remote_clock import clock_from_settings
+from core.search.chroma import ChromaIndex
+from core.search.dependencies import SearchDependencies
+from core.search.embedders import best_embedder
+from core.search.index import NoIndex
+from core.settings import Settings, SettingsError
+from generation.providers.jobs import InputAddress, JobsProvider
+from generation.providers.port import Provider
+
+
+def make_inngest_client(settings: Settings) -> inngest.Inngest:
+    """The SDK's client for the attached engine: production mode where there is a signing key, else dev."""
+    engine = Engine.of(settings)
+    return inngest.Inngest(
+        app_id=APP_ID,
+        api_base_url=engine.api_url,
+        event_api_base_url=engine.events_url,
+        event_key=engine.event_key,
+        signing_key=engine.signing_keys[0] if engine.keyed else None,
+        is_production=engine.keyed,
+    )
+
+
+def open_database(settings: Settings, client: inngest.Inngest) -> Database:
+    """The database by the attached engine's clock. Raises SchemaError when it is not this release's."""
+    database = Database(settings.sql_url, clock=clock_from_settings(settings), bells=InngestBells(client))
+    check_schema(database)
+    return database
+
+
+STANDIN_KEY = "offline"
+STANDIN_MODEL = "standin-1"
+_UNNAMED_MODEL = "default"
+"""What a server of one model is asked for, where its address is given and no name."""
+
+
+def make_model(settings: Settings) -> Model:
+    """Opens nothing: the client behind it is loaded at the first question."""
+    return OpenAIModel(
+        model=model_name(settings),
+        api_key=settings.openai_api_key.get_secret_value() or STANDIN_KEY,
+        base_url=settings.openai_base_url,
+        fallback_model=settings.fallback_model,
+        timeout_seconds=settings.model_timeout_seconds,
+    )
+
+
+def model_name(settings: Settings) -> str:
+    """The name that is sent with each question."""
+    return settings.model or (STANDIN_MODEL if settings.offline_model else _UNNAMED_MODEL)
+
+
+def make_search(settings: Settings, database: Database) -> SearchDependencies:
+    """Opens nothing: model and index are asked at their first use. Without an address the rows are looked through."""
+    index = ChromaIndex(settings.vector_url) if settings.vector_url else NoIndex()
+    return SearchDependencies(database, best_embedder(), index)
+
+
+GENERATOR_ENTRY_POINTS = "loopwright.generators"
+OPENAI_URL = "https://api.openai.com/v1"
+
+
+def make_providers(settings: Settings) -> Mapping[str, Provider]:
+    """One provider for each name in LOOPWRIGHT_GENERATORS, in that order; raises SettingsError for an unknown one."""
+    return {name: _make_provider(name, settings) for name in settings.generators}
+
+
+def _make_provider(name: str, settings: Settings) -> Provider:
+    if name in ("studio", "jobs"):
+        return _make_jobs_provider(name, settings)
+    if name == "openai":
+        # Imported where it is chosen: the client takes longer to import than the rest of the product to start.
+        from generation.providers.openai import OpenAIProvider  # noqa: PLC0415
+
+        return OpenAIProvider(settings.openai_api_key, base_url=settings.openai_base_url or OPENAI_URL)
+    for found in entry_points(group=GENERATOR_ENTRY_POINTS, name=name):
+        make: Callable[[Settings], Provider] = found.load()
+        return make(settings)
+    raise SettingsError([f"LOOPWRIGHT_GENERATORS: {name!r} is not studio, openai, jobs or an installed generator"])
+
+
+def _make_jobs_provider(name: str, settings: Settings) -> Provider:
+    if not settings.jobs_url:
+        raise SettingsError([f"LOOPWRIGHT_JOBS_URL: the generator {name!r} needs its address"])
+    web_url = settings.web_url.rstrip("/")
+    callback = f"{web_url}/api/v1/generations/callbacks/{name}" if web_url else ""
+    return JobsProvider(
+        name, settings.jobs_url, settings.jobs_key, callback_url=callback, address=_signed_addresses(settings)
+    )
+
+
+def _signed_addresses(settings: Settings) -> InputAddress | None:
+    """Inputs by address where our web process faces the network; to a neighbour on this machine the bytes go along."""
+    if urlsplit(settings.web_url).hostname in (None, "localhost", "127.0.0.1", "::1"):
+        return None
+    addresses = AssetAddresses(session_secret(settings.home))
+    return lambda sha256, until: addresses.address(settings.web_url.rstrip("/"), sha256, until)

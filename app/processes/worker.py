@@ -1,0 +1,55 @@
+"""The worker: the process that serves the agent's functions to the engine."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from typing import TYPE_CHECKING
+
+from app.compose import compose_dependencies
+from app.processes.gunicorn_server import run_wsgi
+from app.processes.process import ProcessOptions
+from app.processes.readiness import refuse_unready
+from app.processes.worker_app import create_worker_app
+from core.llm.port import Model
+from core.orchestrator.engine import Engine
+from core.settings import Settings, SettingsError
+from functions.registry import all_functions
+from router.language import language_of
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIApplication
+
+
+def warm_up(model: Model) -> None:
+    """Load the model's client and the language table in a thread of their own; both are slow to import."""
+    threading.Thread(target=_load_slow_parts, args=(model,), name="warming", daemon=True).start()
+
+
+def _load_slow_parts(model: Model) -> None:
+    model.get_ready()
+    language_of("What shall we make?")
+    # What is loaded now stays: the collector need not look through it again and again while a step waits.
+    gc.collect()
+    gc.freeze()
+
+
+def build_worker(settings: Settings, own_url: str = "") -> WSGIApplication:
+    """Build the application and start its registration; called once the process has forked.
+
+    `own_url` is where it listens, for a setup in which the engine reaches it there.
+    """
+    url = (settings.worker_url or own_url).rstrip("/")
+    if not url:
+        raise SettingsError(["LOOPWRIGHT_WORKER_URL: the worker needs the address under which the engine reaches it"])
+    parts = compose_dependencies(settings)
+    functions = all_functions(parts.inngest, parts)
+    app, registration = create_worker_app(parts.inngest, functions, Engine.of(settings), url, parts.clock)
+    registration.start()
+    warm_up(parts.model)
+    return app
+
+
+def run(ask: ProcessOptions) -> None:
+    refuse_unready(ask, speaks_to_providers=True)
+    run_wsgi(ask, 32, lambda: build_worker(ask.settings, ask.url))

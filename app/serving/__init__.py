@@ -1,1 +1,0 @@
-"""The processes of a product, one file each."""

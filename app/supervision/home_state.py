@@ -1,0 +1,103 @@
+"""The state of a running product in its home: its supervisor's lock, and the list of its processes."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
+from types import TracebackType
+
+_LOCK_FILE = "up.lock"
+
+
+class HomeInUseError(RuntimeError):
+    """Another `loopwright up` uses this home."""
+
+    def __init__(self, home: Path) -> None:
+        super().__init__(f"{home} is in use by another `loopwright up`; stop that one, or choose another --home")
+
+
+class HomeLock:
+    """Held from `with` to its end, and let go by the system when its holder dies, however it dies."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+        self._handle = -1
+
+    def __enter__(self) -> HomeLock:
+        self._handle = os.open(self._home / _LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(self._handle)
+            raise HomeInUseError(self._home) from None
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        os.close(self._handle)
+
+
+def is_home_in_use(home: Path) -> bool:
+    """Does a living supervisor use this home?"""
+    try:
+        handle = os.open(home / _LOCK_FILE, os.O_RDONLY)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    try:
+        # A shared lock: two that only look do not get in each other's way.
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(handle)
+    return False
+
+
+_PROCESSES_FILE = "processes.json"
+
+
+class ProcessState(StrEnum):
+    STARTING = "starting"
+    RUNNING = "running"
+    RESTARTING = "restarting"
+    STOPPING = "stopping"
+    STOPPED = "stopped"
+
+
+@dataclass(frozen=True)
+class ProcessRow:
+    """One process as `ps` shows it; `pid` is None while there is none."""
+
+    name: str
+    pid: int | None
+    port: int
+    state: ProcessState
+
+
+def write_rows(home: Path, rows: Sequence[ProcessRow]) -> None:
+    """Replace the file at once: a reader sees the old rows or the new ones."""
+    target = home / _PROCESSES_FILE
+    fresh = target.with_name(f"{_PROCESSES_FILE}.new")
+    fresh.write_text(json.dumps({"items": [asdict(row) for row in rows]}, indent=1) + "\n")
+    os.replace(fresh, target)
+
+
+def read_rows(home: Path) -> list[ProcessRow] | None:
+    """The rows of the product that runs in this home; None when none does, whatever a killed one left behind."""
+    if not is_home_in_use(home):
+        return None
+    try:
+        items = json.loads((home / _PROCESSES_FILE).read_text())["items"]
+    except FileNotFoundError:
+        return None
+    return [ProcessRow(item["name"], item["pid"], item["port"], ProcessState(item["state"])) for item in items]
+
+
+def remove_rows(home: Path) -> None:
+    (home / _PROCESSES_FILE).unlink(missing_ok=True)

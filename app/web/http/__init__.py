@@ -1,0 +1,1 @@
+"""What every route of the web process shares: authorization, input, idempotency, paging and problems."""

@@ -1,0 +1,58 @@
+"""The dependencies of the web process, as the composition root hands them in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from core.clock import Clock
+from core.database import Database
+from core.search.dependencies import SearchDependencies
+from core.settings import Settings
+from generation.providers.port import Provider
+from runtime.cards import AnswerHandler
+from workspace.assets import Assets
+
+
+class RunSource(Protocol):
+    """Function runs of the attached engine, in the shapes of `/api/v1/runs`; raises UnavailableError."""
+
+    def list(
+        self,
+        function: str | None = None,
+        status: str | None = None,
+        since: str | None = None,
+        cursor: str | None = None,
+        limit: int = 50,
+    ) -> Mapping[str, Any]:
+        """`{items, next}`, newest first; with a filter, fewer than `limit` while `next` goes on."""
+        ...
+
+    def get(self, run_id: str) -> Mapping[str, Any]:
+        """One run with its steps; raises NotFoundError."""
+        ...
+
+    def event(self, run_id: str) -> Any:
+        """The event that began a run; None where the engine does not know it."""
+        ...
+
+
+class WebDependencies(Protocol):
+    """The parts of the product that this process uses."""
+
+    @property
+    def settings(self) -> Settings: ...
+    @property
+    def database(self) -> Database: ...
+    @property
+    def clock(self) -> Clock: ...
+    @property
+    def assets(self) -> Assets: ...
+    @property
+    def providers(self) -> Mapping[str, Provider]: ...
+    @property
+    def handlers(self) -> Mapping[str, AnswerHandler]: ...
+    @property
+    def search(self) -> SearchDependencies: ...
+    @property
+    def runs(self) -> RunSource: ...

@@ -1,0 +1,90 @@
+"""The last message of a task, for as long as it is still true."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from core.database import Scope
+from generation.orders.states import OPEN_ORDER_STATES
+from generation.tables import orders
+from runtime import messages, tasks
+from runtime.messages import Message
+from runtime.tables import cards
+from runtime.tables import messages as message_rows
+from runtime.tables import tasks as task_rows
+from runtime.tasks import Task
+
+
+@dataclass
+class _Settled:
+    """What has come of the cards and the orders of a task."""
+
+    open_cards: bool = False
+    closed_cards: list[sa.Row[Any]] = field(default_factory=list)
+    being_made: bool = False
+    made_at: list[datetime] = field(default_factory=list)
+
+
+def last_messages(scope: Scope, some: Sequence[Task]) -> dict[str, Message]:
+    """The newest words of each task, by its id; none once what they speak of is settled: a card, an order, the task."""
+    said = {word.task_id: word for word in messages.by_ids(scope, _newest_ids(scope, [task.id for task in some]))}
+    speaking = [task for task in some if task.id in said]
+    settled = _settled(scope, [task.id for task in speaking])
+    return {task.id: said[task.id] for task in speaking if not _is_outdated(settled[task.id], task, said[task.id])}
+
+
+def _newest_ids(scope: Scope, task_ids: Sequence[str]) -> list[str]:
+    newest = (
+        sa.select(message_rows.c.id)
+        .where(
+            message_rows.c.workspace_id == task_rows.c.workspace_id,
+            message_rows.c.task_id == task_rows.c.id,
+            message_rows.c.author == "agent",
+        )
+        .order_by(message_rows.c.created_at.desc(), message_rows.c.id.desc())
+        .limit(1)
+        .correlate(task_rows)
+        .scalar_subquery()
+    )
+    query = scope.select(task_rows.c.id, newest.label("said")).where(task_rows.c.id.in_(task_ids))
+    return [row.said for row in scope.rows(query) if row.said is not None]
+
+
+def _settled(scope: Scope, task_ids: Sequence[str]) -> dict[str, _Settled]:
+    found = {task_id: _Settled() for task_id in task_ids}
+    closed = scope.select(
+        cards.c.task_id, cards.c.turn_id, cards.c.state, sa.func.max(cards.c.answered_at).label("answered_at")
+    ).where(cards.c.task_id.in_(task_ids))
+    for row in scope.rows(closed.group_by(cards.c.task_id, cards.c.turn_id, cards.c.state)):
+        if row.state == "open":
+            found[row.task_id].open_cards = True
+        else:
+            found[row.task_id].closed_cards.append(row)
+    made = scope.select(orders.c.task_id, orders.c.state, sa.func.max(orders.c.ended_at).label("ended_at"))
+    for row in scope.rows(made.where(orders.c.task_id.in_(task_ids)).group_by(orders.c.task_id, orders.c.state)):
+        if row.state in OPEN_ORDER_STATES:
+            found[row.task_id].being_made = True
+        if row.ended_at is not None:
+            found[row.task_id].made_at.append(row.ended_at)
+    return found
+
+
+def _is_outdated(settled: _Settled, task: Task, said: Message) -> bool:
+    if not settled.open_cards and any(_closed_since(card, task, said) for card in settled.closed_cards):
+        return True
+    made_since = any(at > said.created_at for at in settled.made_at)
+    if task.status in tasks.ENDED:
+        return settled.being_made or made_since
+    return not settled.being_made and made_since
+
+
+def _closed_since(card: sa.Row[Any], task: Task, said: Message) -> bool:
+    # What closes a card without an answer leaves no time: then it is one of the same turn, or closed with the task.
+    of_its_turn = said.turn_id is not None and card.turn_id == said.turn_id
+    with_the_task = card.state == "void" and task.status in tasks.ENDED
+    return of_its_turn or with_the_task or (card.answered_at is not None and card.answered_at > said.created_at)

@@ -1,0 +1,1 @@
+"""Skills as the API and the pages show them."""

@@ -1,0 +1,97 @@
+"""The full account of one skill: permissions, versions, runs by day, and what the agent may be asked to repair."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from typing_extensions import TypedDict
+
+from app.web.presenters.skills.skill import SkillShape, SkillVersion, skill_shape, skill_version_shape
+from core.database import Scope
+from runtime import credits
+from skills import daily, grants, runs, versions
+from skills.book import Skill
+from skills.daily import Day
+from skills.versions import Version
+
+VERSIONS_SHOWN = 100
+
+
+class Want(TypedDict):
+    """What a skill may do, in words, and whether a person granted it."""
+
+    words: str
+    granted: bool
+
+
+class DayShape(TypedDict):
+    """How many runs ended so on one date."""
+
+    date: str
+    completed: int
+    failed: int
+    other: int
+
+
+class SkillAccount(SkillShape):
+    """`timezone` is the workspace's, and `days` are its dates; `wish` is what the agent may be asked to repair."""
+
+    wants: list[Want]
+    versions: list[SkillVersion]
+    timezone: str
+    days: list[DayShape]
+    success_rate: float | None
+    wish: str | None
+
+
+def skill_account(scope: Scope, skill: Skill) -> SkillAccount:
+    """`timezone` is the workspace's, and `days` are its dates; `wish` is what the agent may be asked to repair."""
+    shown = skill.version_id or skill.candidate_id
+    counted = daily.days(scope, skill.id, credits.zone(scope))
+    return {
+        **skill_shape(scope, skill),
+        "wants": wanted_permissions(scope, versions.get(scope, shown) if shown is not None else None),
+        "versions": [skill_version_shape(scope, one) for one in versions.listing(scope, skill.id, VERSIONS_SHOWN)],
+        "timezone": credits.zone(scope).key,
+        "days": [
+            {"date": day.date.isoformat(), "completed": day.completed, "failed": day.failed, "other": day.other}
+            for day in counted
+        ],
+        "success_rate": rate_of_success(counted),
+        "wish": repair_request(scope, skill),
+    }
+
+
+def wanted_permissions(scope: Scope, version: Version | None) -> list[Want]:
+    """What a version may do, in words, and whether a person granted it."""
+    if version is None:
+        return []
+    asked = grants.wanted(version.manifest, version.functions)
+    missing = set(grants.missing(scope, version.skill_id, asked))
+    return [{"words": grants.says(one), "granted": one not in missing} for one in asked]
+
+
+def rate_of_success(days: Sequence[Day]) -> float | None:
+    """The share of completed runs among those that completed or failed; None where there is none."""
+    completed, failed = sum(day.completed for day in days), sum(day.failed for day in days)
+    return round(completed / (completed + failed), 4) if completed + failed else None
+
+
+def repair_request(scope: Scope, skill: Skill) -> str | None:
+    """What the agent may be asked by one press: to repair what is wrong with the last save or the last run."""
+    if skill.problems:
+        return f"The skill {skill.id} has a problem: {skill.problems[0].reason}. Please fix it."
+    newest = next(iter(runs.of_skill(scope, skill.id, 1)), None)
+    if newest is not None and newest.status == "failed":
+        return f"The last run of the skill {skill.id} failed ({newest.run_id}). Please find out why and fix it."
+    return None
+
+
+def version_to_compare(scope: Scope, version: Version, against: int | None) -> Version | None:
+    """The version that another one is compared with: the one with this number, else what it was made of.
+
+    Raises NotFoundError.
+    """
+    if against is not None:
+        return versions.by_number(scope, version.skill_id, against)
+    return versions.get(scope, version.parent_id) if version.parent_id is not None else None

@@ -1,0 +1,215 @@
+"""A skill and its versions: what serves, what is on its way, what is wrong, when it runs next and how it did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from itertools import islice
+from typing import Any, cast
+
+from typing_extensions import TypedDict
+
+from app.web.presenters.skills.trial import TrialShape, trial_shapes
+from app.web.presenters.values import Moment, moment, without_nulls
+from core.database import Scope
+from engine.formats.clock import to_datetime, to_ms
+from engine.formats.cron import parse_cron
+from skills import grants, runs, versions
+from skills.book import Skill
+from skills.runs import SkillRun
+from skills.versions import Version
+
+_TIMES_SHOWN = 3
+
+
+def next_run_times(triggers: Iterable[Mapping[str, Any]], after: datetime, count: int = _TIMES_SHOWN) -> list[datetime]:
+    """The next times of all schedules among these triggers, soonest first, in UTC; none of one that cannot be read.
+
+    They are reckoned by the embedded engine's own rule, also on the nights when clocks change. A server that reckons
+    otherwise on such a night is held to one run a date by the start guard.
+    """
+    times = {
+        at for trigger in triggers if "cron" in trigger for at in _next_of_cron(str(trigger["cron"]), after, count)
+    }
+    return sorted(times)[:count]
+
+
+def _next_of_cron(text: str, after: datetime, count: int) -> list[datetime]:
+    try:
+        cron = parse_cron(text)
+    except ValueError:
+        return []
+    return [to_datetime(tick) for tick in islice(cron.all_after(to_ms(after)), count)]
+
+
+RUNS_SHOWN = 5
+_ON_ITS_WAY = {"dry_run", "shadow", "canary"}
+
+
+class ProblemShape(TypedDict):
+    """`line` is counted from one, or null where no line can be named."""
+
+    line: int | None
+    reason: str
+    fix: str
+
+
+class SkillFunction(TypedDict):
+    id: str
+    app: str
+    name: str | None
+    triggers: list[dict[str, Any]]
+
+
+class SkillRunShape(TypedDict):
+    """`version` is the number of the version that it began on, and goes on with to its end."""
+
+    id: str
+    version: int | None
+    function: str
+    status: str
+    stage: str
+    attempts: int
+    started_at: Moment
+    ended_at: Moment | None
+
+
+class SkillCandidateShape(TypedDict):
+    version: int
+    stage: str
+
+
+class OnItsWay(TypedDict, total=False):
+    candidate: SkillCandidateShape | None
+
+
+class SkillShape(OnItsWay):
+    """`version` and `hash` are of the version that serves, or served last; `candidate` is there while one is tried."""
+
+    id: str
+    title: str | None
+    purpose: str | None
+    origin: str
+    status: str
+    version: int | None
+    hash: str | None
+    source: str | None
+    problems: list[ProblemShape]
+    functions: list[SkillFunction]
+    triggers: list[dict[str, Any]]
+    permissions: dict[str, Any] | None
+    granted: list[str]
+    next_runs: list[Moment]
+    runs: list[SkillRunShape]
+    updated_at: Moment
+
+
+class BroughtBack(TypedDict):
+    author: str
+    reason: str
+
+
+class SkillVersion(TypedDict):
+    """`brought_back` tells who saved the text of this older version again, and why."""
+
+    version: int
+    hash: str
+    author: str
+    author_ref: str | None
+    reason: str
+    brought_back: BroughtBack | None
+    stage: str
+    trials: list[TrialShape]
+    created_at: Moment
+    active_at: Moment | None
+
+
+def skill_shape(scope: Scope, skill: Skill) -> SkillShape:
+    """`version`, `hash`, functions and permissions are of the version that serves, or served last."""
+    serving = versions.get(scope, skill.version_id) if skill.version_id is not None else None
+    candidate = versions.get(scope, skill.candidate_id) if skill.candidate_id is not None else None
+    shown = serving or candidate
+    functions = _function_shapes(shown) if shown is not None else []
+    triggers = [trigger for function in functions for trigger in function["triggers"]]
+    due = next_run_times(triggers, scope.now) if skill.serves else []
+    return {
+        "id": skill.id,
+        "title": shown.manifest.title if shown is not None else None,
+        "purpose": shown.manifest.purpose if shown is not None else None,
+        "origin": skill.origin,
+        "status": skill.status,
+        "version": serving.number if serving is not None else None,
+        "hash": serving.sha if serving is not None else None,
+        "source": skill.path,
+        **without_nulls(OnItsWay(candidate=_candidate_shape(candidate))),
+        "problems": [cast(ProblemShape, asdict(problem)) for problem in skill.problems],
+        "functions": functions,
+        "triggers": triggers,
+        "permissions": shown.manifest.permissions.model_dump(mode="json") if shown is not None else None,
+        "granted": sorted(grants.granted(scope, skill.id)),
+        "next_runs": [moment(at) for at in due],
+        "runs": run_shapes(scope, skill.id, RUNS_SHOWN),
+        "updated_at": moment(skill.updated_at),
+    }
+
+
+def skill_version_shape(scope: Scope, version: Version) -> SkillVersion:
+    """One version without its source."""
+    return {
+        "version": version.number,
+        "hash": version.sha,
+        "author": version.author,
+        "author_ref": version.author_ref,
+        "reason": version.reason,
+        "brought_back": _brought_back(version),
+        "stage": version.stage,
+        "trials": trial_shapes(scope, version),
+        "created_at": moment(version.created_at),
+        "active_at": moment(version.active_at),
+    }
+
+
+def run_shapes(scope: Scope, stem: str, most: int) -> list[SkillRunShape]:
+    """Its newest runs."""
+    numbers = versions.numbers(scope, stem)
+    return [_run_shape(run, numbers.get(run.version_id)) for run in runs.of_skill(scope, stem, most)]
+
+
+def _run_shape(run: SkillRun, version: int | None) -> SkillRunShape:
+    return {
+        "id": run.run_id,
+        "version": version,
+        "function": run.function_id,
+        "status": run.status,
+        "stage": run.stage,
+        "attempts": run.attempts,
+        "started_at": moment(run.began_at),
+        "ended_at": moment(run.ended_at),
+    }
+
+
+def _brought_back(version: Version) -> BroughtBack | None:
+    brought = version.stage_facts.get("brought")
+    return None if brought is None else {"author": brought["author"], "reason": brought["reason"]}
+
+
+def _candidate_shape(version: Version | None) -> SkillCandidateShape | None:
+    """Only one that is tried; a first version that waits for a person is told by the status."""
+    if version is None or version.stage not in _ON_ITS_WAY:
+        return None
+    return {"version": version.number, "stage": version.stage}
+
+
+def _function_shapes(version: Version) -> list[SkillFunction]:
+    ids: Sequence[str] = version.function_ids
+    return [_function_shape(version, fn_id, function) for fn_id, function in zip(ids, version.functions, strict=True)]
+
+
+def _function_shape(version: Version, fn_id: str, function: Mapping[str, Any]) -> SkillFunction:
+    return {
+        "id": fn_id,
+        "app": f"skill-{version.skill_id}",
+        "name": function.get("name"),
+        "triggers": list(function.get("triggers", [])),
+    }

@@ -1,1 +1,0 @@
-"""The worker: the process that serves the agent's functions to the engine."""
