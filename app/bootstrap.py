@@ -13,7 +13,7 @@ from core.database import Database, Scope
 from core.identity import HOME_WORKSPACE, SCOPES, create_key, find_key, is_known_key
 from core.settings import Settings
 from core.tables import persons, roles, workspaces
-from runtime import credits
+from runtime.limits import credits
 from runtime.tables import budgets
 
 WORKSPACE_ID = HOME_WORKSPACE
@@ -98,4 +98,4 @@ def _make_workspace(database: Database, settings: Settings) -> None:
             free_per_operation=settings.free_per_operation,
             free_per_day=settings.free_per_day,
         )
-        credits.grant(scope, settings.opening_balance, "opening")
+        credits.grant_credit(scope, settings.opening_balance, "opening")

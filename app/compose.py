@@ -20,7 +20,7 @@ from core.search.dependencies import SearchDependencies
 from core.settings import Settings
 from core.tools import Tool
 from functions.routable_works import RoutableWorks
-from functions.watch import Pass
+from functions.watch import WatchPass
 from generation.approval.answers import limit_handler, quote_handler
 from generation.approval.place import PlacementDependencies
 from generation.execution import recovery as order_recovery
@@ -34,13 +34,13 @@ from memory import watching as memory_watching
 from memory.dependencies import MemoryDependencies
 from memory.tools import memory_tools
 from router.clarification import clarify_handler
-from runtime import answers, pruning
-from runtime.cards import AnswerHandler
-from runtime.parts import RuntimeParts
-from runtime.tools.asking import AskUser
-from runtime.tools.ending import Finish
-from runtime.tools.looking import CheckCall, ListTasks, ReadBack, ReadTask
-from runtime.tools.planning import CreateChecklist, SetBrief, UpdateChecklist
+from runtime import retention
+from runtime.cards.cards import AnswerHandler
+from runtime.commands import card_answers
+from runtime.dependencies import RuntimeDependencies
+from runtime.tools.lookup import CheckCall, ListTasks, ReadBack, ReadTask
+from runtime.tools.plan import CreateChecklist, Finish, SetBrief, UpdateChecklist
+from runtime.tools.question import AskUser
 from skills import authors, grants
 from skills import effects as skill_effects
 from skills import outcomes as skill_outcomes
@@ -80,7 +80,7 @@ class AppDependencies:
     def handlers(self) -> Mapping[str, AnswerHandler]:
         """What an answered card does, by its kind."""
         return {
-            **answers.HANDLERS,
+            **card_answers.RUNTIME_CARD_HANDLERS,
             **skill_outcomes.HANDLERS,
             "quote": quote_handler(version_of),
             "limit": on_limit_answered(limit_handler(version_of)),
@@ -91,9 +91,9 @@ class AppDependencies:
         }
 
     @cached_property
-    def runtime(self) -> RuntimeParts:
+    def runtime(self) -> RuntimeDependencies:
         lease = timedelta(seconds=self.settings.lease_seconds)
-        return RuntimeParts(
+        return RuntimeDependencies(
             database=self.database,
             model=self.model,
             worker_tools=self._worker_tools(),
@@ -124,14 +124,14 @@ class AppDependencies:
         return make_search(self.settings, self.database)
 
     @cached_property
-    def watch_passes(self) -> tuple[Pass, ...]:
+    def watch_passes(self) -> tuple[WatchPass, ...]:
         """The rooms' own parts of the watch."""
         first_pause, patience = self.settings.poll_seconds, timedelta(seconds=self.settings.lease_seconds)
         kept = timedelta(days=self.settings.retention_days)
         return (
             lambda workspace_id: order_recovery.recover_orders(self.database, workspace_id, first_pause, patience),
             lambda workspace_id: review_watching.pass_over(self.database, workspace_id, patience),
-            lambda workspace_id: pruning.pass_over(self.database, workspace_id, kept),
+            lambda workspace_id: retention.prune_workspace(self.database, workspace_id, kept),
             lambda workspace_id: skill_pruning.pass_over(self.database, workspace_id, kept),
             lambda workspace_id: index_sync.mend_index(self.search, workspace_id),
             lambda workspace_id: memory_watching.watch_memory(self.database, workspace_id, patience),

@@ -1,27 +1,26 @@
-"""Main's answer to one message, as a durable function."""
+"""Durable function that answers one message in Main."""
 
 from __future__ import annotations
 
 import inngest
 
 from core.events import MainRequested
-from functions.shell import heard
-from functions.turn_failed import turn_failed
-from functions.turn_loop import work
-from runtime.parts import RuntimeParts
+from functions.shell import parse_event
+from functions.turn_loop import make_failure_hook, work_on_turn
+from runtime.dependencies import RuntimeDependencies
 
 
-def answer_in_main(client: inngest.Inngest, parts: RuntimeParts) -> inngest.Function[str]:
+def answer_in_main(client: inngest.Inngest, parts: RuntimeDependencies) -> inngest.Function[str]:
     """Trigger `message/main.requested`. Steps as `run-turn`'s, with Main's tools, which look, or ask on a card."""
 
     @client.create_function(
         fn_id="answer-in-main",
         trigger=inngest.TriggerEvent(event=MainRequested.name),
         retries=20,
-        on_failure=turn_failed(parts, MainRequested),
+        on_failure=make_failure_hook(parts, MainRequested),
     )
     def handler(ctx: inngest.ContextSync) -> str:
-        asked = heard(MainRequested, ctx.event)
-        return work(ctx, parts, asked.workspace_id, asked.turn_id)
+        asked = parse_event(MainRequested, ctx.event)
+        return work_on_turn(ctx, parts, asked.workspace_id, asked.turn_id)
 
     return handler

@@ -1,4 +1,4 @@
-"""Forgetting, as a durable function."""
+"""Durable function that forgets what a person confirmed on a card."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import partial
 import inngest
 
 from core.events import ForgetRequested
-from functions.shell import heard, stepped
+from functions.shell import as_step, parse_event
 from memory import cascade, receipts
 from memory.dependencies import MemoryDependencies
 
@@ -23,15 +23,15 @@ def forget(client: inngest.Inngest, parts: MemoryDependencies) -> inngest.Functi
 
     @client.create_function(fn_id="forget", trigger=inngest.TriggerEvent(event=ForgetRequested.name), retries=8)
     def handler(ctx: inngest.ContextSync) -> str:
-        asked = heard(ForgetRequested, ctx.event)
+        asked = parse_event(ForgetRequested, ctx.event)
         where, card_id = asked.workspace_id, asked.card_id
-        state = str(ctx.step.run("clear", stepped(partial(cascade.clear_forgotten, parts, where, card_id))))
+        state = str(ctx.step.run("clear", as_step(partial(cascade.clear_forgotten, parts, where, card_id))))
         for n in range(1, _LOOKS + 1):
             if state != "cleared":
                 break
             if n > 1:
                 ctx.step.sleep(f"pause-{n}", timedelta(seconds=n))
-            state = str(ctx.step.run(f"check-{n}", stepped(partial(receipts.check_forgotten, parts, where, card_id))))
+            state = str(ctx.step.run(f"check-{n}", as_step(partial(receipts.check_forgotten, parts, where, card_id))))
         return state
 
     return handler

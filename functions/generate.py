@@ -1,4 +1,4 @@
-"""An order, from its submission to its settlement, as a durable function."""
+"""Durable function that follows an order from its submission to its settlement."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import inngest
 
 from core.errors import NotFoundError
 from core.events import GenerationNews, GenerationOrdered
-from functions.shell import LOST, heard, stepped
+from functions.shell import LOST, as_step, parse_event
 from generation.dependencies import GenerationDependencies
 from generation.execution.poll import poll_order
 from generation.execution.recovery import ring_for_next_run, ring_if_news
 from generation.execution.settlement import settle_order
 from workspace.works import file_output
 
-ROUNDS = 200
+ROUNDS_OF_RUN = 200
 """How often one run waits; then it rings for the order's next run, long before the engine's limit of steps."""
 
 
@@ -26,20 +26,20 @@ def generate(client: inngest.Inngest, parts: GenerationDependencies) -> inngest.
 
     @client.create_function(fn_id="generate", trigger=inngest.TriggerEvent(event=GenerationOrdered.name), retries=20)
     def handler(ctx: inngest.ContextSync) -> str:
-        asked = heard(GenerationOrdered, ctx.event)
+        asked = parse_event(GenerationOrdered, ctx.event)
         where = (asked.workspace_id, asked.order_id)
-        found: Any = ctx.step.run("submit", stepped(partial(_submit, parts, *where)))
-        for n in range(1, ROUNDS + 1):
+        found: Any = ctx.step.run("submit", as_step(partial(_submit, parts, *where)))
+        for n in range(1, ROUNDS_OF_RUN + 1):
             if found == LOST or found["next"] != "wait":
                 break
             _wait(ctx, parts, where, n, found)
-            found = ctx.step.run(f"poll-{n}", stepped(partial(_poll, parts, *where)))
+            found = ctx.step.run(f"poll-{n}", as_step(partial(_poll, parts, *where)))
         if found == LOST:
             return LOST
         if found["next"] == "settle":
-            found = ctx.step.run("settle", stepped(partial(_settle, parts, *where)))
+            found = ctx.step.run("settle", as_step(partial(_settle, parts, *where)))
         elif found["next"] == "wait":
-            ctx.step.run("again", stepped(partial(ring_for_next_run, parts.database, *where)))
+            ctx.step.run("again", as_step(partial(ring_for_next_run, parts.database, *where)))
         return LOST if found == LOST else str(found["state"])
 
     return handler
@@ -58,7 +58,7 @@ def _wait(
                 if_exp="event.data.order_id == async.data.order_id",
                 timeout=timedelta(seconds=found["pause"]),
             ),
-            lambda: ctx.step.run(f"look-{n}", stepped(look)),
+            lambda: ctx.step.run(f"look-{n}", as_step(look)),
         )
     )
 

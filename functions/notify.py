@@ -1,4 +1,4 @@
-"""Sending a notice out of the house."""
+"""Durable function that sends a notice to its channel's webhook."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from core.database import Database
 from core.errors import NotFoundError, UnavailableError
 from core.events import NoticeRequested
 from core.process import crash
-from functions.shell import heard, stepped
+from functions.shell import as_step, parse_event
 from runtime import notices
 from runtime.notices import Notice
 
@@ -26,17 +26,17 @@ def notify(client: inngest.Inngest, database: Database, webhook_of: Callable[[st
 
     @client.create_function(fn_id="notify", trigger=inngest.TriggerEvent(event=NoticeRequested.name), retries=8)
     def handler(ctx: inngest.ContextSync) -> str:
-        asked = heard(NoticeRequested, ctx.event)
-        return str(ctx.step.run("send", stepped(lambda: send(database, webhook_of, asked))))
+        asked = parse_event(NoticeRequested, ctx.event)
+        return str(ctx.step.run("send", as_step(lambda: send_notice(database, webhook_of, asked))))
 
     return handler
 
 
-def send(database: Database, webhook_of: Callable[[str], str], asked: NoticeRequested) -> str:
+def send_notice(database: Database, webhook_of: Callable[[str], str], asked: NoticeRequested) -> str:
     """Post a notice and note that it was sent; a post whose note was lost is made again under the same key."""
     try:
         with database.reading(asked.workspace_id) as scope:
-            notice = notices.get(scope, asked.notice_id)
+            notice = notices.get_notice(scope, asked.notice_id)
     except NotFoundError as error:
         return str(error)
     if notice.sent_at is not None:
@@ -45,7 +45,7 @@ def send(database: Database, webhook_of: Callable[[str], str], asked: NoticeRequ
     if webhook:
         _post(webhook, notice)
     with database.transaction(asked.workspace_id, "notice.sent") as scope:
-        notices.mark_sent(scope, notice.id)
+        notices.mark_notice_sent(scope, notice.id)
     return "sent" if webhook else "shown"
 
 

@@ -1,4 +1,4 @@
-"""What follows when a run of whichever function fails for good, as a durable function."""
+"""Durable function that follows up on any function's run that failed for good."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import partial
 import inngest
 
 from core.events import RunFailed
-from functions.shell import stepped, told_by_engine
+from functions.shell import as_step, parse_engine_event
 from skills.review import failures
 from skills.review.failures import Failed
 from skills.review.parts import ReviewParts
@@ -22,10 +22,10 @@ def on_run_failed(client: inngest.Inngest, parts: ReviewParts) -> inngest.Functi
 
     @client.create_function(fn_id="on-run-failed", trigger=inngest.TriggerEvent(event=RunFailed.name), retries=8)
     def handler(ctx: inngest.ContextSync) -> str:
-        told = told_by_engine(RunFailed, ctx.event)
+        told = parse_engine_event(RunFailed, ctx.event)
         if told.function_id == deaf:
             return "the notices themselves fail"
         failed = Failed(told.function_id, told.run_id, told.error, told.event)
-        return str(ctx.step.run("tell", stepped(partial(failures.tell, parts, failed, client.app_id))))
+        return str(ctx.step.run("tell", as_step(partial(failures.tell, parts, failed, client.app_id))))
 
     return handler

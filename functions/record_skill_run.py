@@ -1,4 +1,4 @@
-"""The ledger of skills' runs, as a durable function."""
+"""Durable function that records the ends of skills' runs in their ledger."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import inngest
 
 from core.database import Database
 from core.events import RunFinished
-from functions.shell import stepped, told_by_engine
+from functions.shell import as_step, parse_engine_event
 from skills import ledger
 from skills.ledger import APP, End
 
@@ -25,7 +25,7 @@ def record_skill_run(client: inngest.Inngest, database: Database, failures: int)
         retries=8,
     )
     def handler(ctx: inngest.ContextSync) -> str:
-        told = told_by_engine(RunFinished, ctx.event)
+        told = parse_engine_event(RunFinished, ctx.event)
         end = End(
             function=told.function_id,
             run_id=told.run_id,
@@ -35,6 +35,6 @@ def record_skill_run(client: inngest.Inngest, database: Database, failures: int)
             error=told.error if told.status == "failed" else None,
             event=told.event,
         )
-        return stepped(partial(ledger.record, database, end, failures))()
+        return as_step(partial(ledger.record, database, end, failures))()
 
     return handler

@@ -1,4 +1,4 @@
-"""The one list of the agent's functions."""
+"""Registry of the agent's durable functions."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from functions.review_skills import review_skills
 from functions.route_message import route_message
 from functions.run_turn import run_turn
 from functions.sync_index import sync_index
-from functions.watch import Pass, watch
+from functions.watch import WatchPass, watch
 from memory.dependencies import MemoryDependencies
-from runtime.parts import RuntimeParts
+from runtime.dependencies import RuntimeDependencies
 from skills.review.parts import ReviewParts
 
 
-class Parts(Protocol):
+class FunctionDependencies(Protocol):
     """What the composition root hands in, as far as the functions use it."""
 
     @property
@@ -34,7 +34,7 @@ class Parts(Protocol):
     @property
     def settings(self) -> Settings: ...
     @property
-    def runtime(self) -> RuntimeParts: ...
+    def runtime(self) -> RuntimeDependencies: ...
     @property
     def review(self) -> ReviewParts: ...
     @property
@@ -42,10 +42,10 @@ class Parts(Protocol):
     @property
     def memory(self) -> MemoryDependencies: ...
     @property
-    def watch_passes(self) -> tuple[Pass, ...]: ...
+    def watch_passes(self) -> tuple[WatchPass, ...]: ...
 
 
-def all_functions(client: inngest.Inngest, parts: Any) -> list[inngest.Function[Any]]:
+def make_functions(client: inngest.Inngest, parts: Any) -> list[inngest.Function[Any]]:
     return [
         route_message(client, parts),
         answer_in_main(client, parts.runtime),

@@ -1,4 +1,4 @@
-"""Remembering, as a durable function."""
+"""Durable function that remembers what people said."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import partial
 import inngest
 
 from core.events import MessageAnswered, TurnFinished
-from functions.shell import heard, stepped
+from functions.shell import as_step, parse_event
 from memory import keeping, looking
 from memory.dependencies import MemoryDependencies
 
@@ -33,11 +33,11 @@ def remember(client: inngest.Inngest, parts: MemoryDependencies) -> inngest.Func
     def handler(ctx: inngest.ContextSync) -> str:
         rung: type[TurnFinished | MessageAnswered]
         rung = MessageAnswered if ctx.event.name == MessageAnswered.name else TurnFinished
-        where = heard(rung, ctx.event).workspace_id
+        where = parse_event(rung, ctx.event).workspace_id
         kept = 0
         for n in range(1, _MOST_ROUNDS + 1):
             try:
-                found = ctx.step.run(f"look-{n}", stepped(partial(looking.read_due_messages, parts, where, ctx.run_id)))
+                found = ctx.step.run(f"look-{n}", as_step(partial(looking.read_due_messages, parts, where, ctx.run_id)))
             except inngest.StepError as error:
                 return f"left for later: {error}"
             waiting = found if isinstance(found, list) else []
@@ -53,7 +53,7 @@ def remember(client: inngest.Inngest, parts: MemoryDependencies) -> inngest.Func
 
 def _keep(ctx: inngest.ContextSync, parts: MemoryDependencies, where: str, name: str, candidate_id: str) -> str:
     try:
-        return str(ctx.step.run(name, stepped(partial(keeping.judge_candidate, parts, where, candidate_id))))
+        return str(ctx.step.run(name, as_step(partial(keeping.judge_candidate, parts, where, candidate_id))))
     except inngest.StepError:
         # Its siblings are judged all the same.
         return _FAILED

@@ -1,4 +1,4 @@
-"""The weekly review of skills, as a durable function."""
+"""Durable function that reviews skills every week."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import inngest
 
 from core.events import SkillReviewRequested
 from core.identity import HOME_WORKSPACE
-from functions.shell import heard, stepped
+from functions.shell import as_step, parse_event
 from skills.review import acting, beginning, gathering, judging
 from skills.review.parts import ReviewParts
 
@@ -17,7 +17,7 @@ WEEKLY = "0 10 * * 5"
 """Fridays at ten, in the zone of the workspace."""
 AT_ONCE = 4
 """Steps of reviews at one moment: each may ask the model."""
-Half = Callable[[ReviewParts, str, str], str]
+ReviewStep = Callable[[ReviewParts, str, str], str]
 
 
 def review_skills(client: inngest.Inngest, parts: ReviewParts, timezone: str) -> inngest.Function[list[str]]:
@@ -37,28 +37,28 @@ def review_skills(client: inngest.Inngest, parts: ReviewParts, timezone: str) ->
         concurrency=[inngest.Concurrency(limit=AT_ONCE)],
     )
     def handler(ctx: inngest.ContextSync) -> list[str]:
-        where, skill_id = _asked(ctx.event)
-        begun = ctx.step.run("begin", stepped(partial(beginning.begin, parts.database, where, ctx.run_id, skill_id)))
+        where, skill_id = _parse_request(ctx.event)
+        begun = ctx.step.run("begin", as_step(partial(beginning.begin, parts.database, where, ctx.run_id, skill_id)))
         reviews = [str(one) for one in begun] if isinstance(begun, list) else []
         return [_review(ctx, parts, where, n, review_id) for n, review_id in enumerate(reviews, start=1)]
 
     return handler
 
 
-def _asked(event: inngest.Event) -> tuple[str, str]:
+def _parse_request(event: inngest.Event) -> tuple[str, str]:
     """Workspace and skill; the schedule, and a bell that names none, mean every skill of the home."""
     if event.name != SkillReviewRequested.name:
         return HOME_WORKSPACE, ""
-    asked = heard(SkillReviewRequested, event)
+    asked = parse_event(SkillReviewRequested, event)
     return asked.workspace_id or HOME_WORKSPACE, asked.skill_id
 
 
 def _review(ctx: inngest.ContextSync, parts: ReviewParts, where: str, n: int, review_id: str) -> str:
-    halves: tuple[tuple[str, Half], ...] = (("gather", gathering.gather_facts), ("judge", judging.judge))
+    halves: tuple[tuple[str, ReviewStep], ...] = (("gather", gathering.gather_facts), ("judge", judging.judge))
     try:
         for name, half in halves:
-            ctx.step.run(f"{name}-{n}", stepped(partial(half, parts, where, review_id)))
-        return str(ctx.step.run(f"act-{n}", stepped(partial(acting.act, parts, where, review_id))))
+            ctx.step.run(f"{name}-{n}", as_step(partial(half, parts, where, review_id)))
+        return str(ctx.step.run(f"act-{n}", as_step(partial(acting.act, parts, where, review_id))))
     except inngest.StepError:
         # The review stands where it stood; the watch rings for it again.
         return "failed"

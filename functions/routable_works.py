@@ -1,4 +1,4 @@
-"""The shared workspace as the router sees it."""
+"""Works of the shared workspace as the router needs them."""
 
 from __future__ import annotations
 

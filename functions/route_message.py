@@ -1,4 +1,4 @@
-"""Routing, as a durable function."""
+"""Durable function that routes a message."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ import inngest
 from core.database import Database
 from core.events import MessageReceived
 from functions.routable_works import RoutableWorks
-from functions.shell import heard, stepped
+from functions.shell import as_step, parse_event
 from router import dispatch, judgement
 from router.dependencies import RouterDependencies
-from runtime.parts import RuntimeParts
+from runtime.dependencies import RuntimeDependencies
 
 
-class Parts(Protocol):
+class RoutingDependencies(Protocol):
     """What the composition root hands in, as far as routing uses it."""
 
     @property
     def database(self) -> Database: ...
     @property
-    def runtime(self) -> RuntimeParts: ...
+    def runtime(self) -> RuntimeDependencies: ...
 
 
-def route_message(client: inngest.Inngest, parts: Parts) -> inngest.Function[str]:
+def route_message(client: inngest.Inngest, parts: RoutingDependencies) -> inngest.Function[str]:
     """Trigger `message/received`. Steps: `pick`, `verdict` (where the model has to judge), `deliver`."""
     router = RouterDependencies(parts.database, parts.runtime.model, RoutableWorks(), parts.runtime.lease)
 
@@ -38,14 +38,14 @@ def route_message(client: inngest.Inngest, parts: Parts) -> inngest.Function[str
         concurrency=[inngest.Concurrency(key="event.data.workspace_id", limit=1)],
     )
     def handler(ctx: inngest.ContextSync) -> str:
-        rung = heard(MessageReceived, ctx.event)
+        rung = parse_event(MessageReceived, ctx.event)
         where = rung.workspace_id
-        picked = ctx.step.run("pick", stepped(partial(judgement.pick_message, router, where, rung.message_id)))
+        picked = ctx.step.run("pick", as_step(partial(judgement.pick_message, router, where, rung.message_id)))
         if not isinstance(picked, Mapping):
             return "nothing waits"
         message_id = str(picked["message_id"])
         if not picked["decided"]:
-            ctx.step.run("verdict", stepped(partial(judgement.judge_message, router, where, message_id, ctx.attempt)))
-        return str(ctx.step.run("deliver", stepped(partial(dispatch.dispatch_message, router, where, message_id))))
+            ctx.step.run("verdict", as_step(partial(judgement.judge_message, router, where, message_id, ctx.attempt)))
+        return str(ctx.step.run("deliver", as_step(partial(dispatch.dispatch_message, router, where, message_id))))
 
     return handler

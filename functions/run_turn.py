@@ -1,27 +1,26 @@
-"""A task's turn, as a durable function."""
+"""Durable function that works on a task's turn."""
 
 from __future__ import annotations
 
 import inngest
 
 from core.events import TurnRequested
-from functions.shell import heard
-from functions.turn_failed import turn_failed
-from functions.turn_loop import work
-from runtime.parts import RuntimeParts
+from functions.shell import parse_event
+from functions.turn_loop import make_failure_hook, work_on_turn
+from runtime.dependencies import RuntimeDependencies
 
 
-def run_turn(client: inngest.Inngest, parts: RuntimeParts) -> inngest.Function[str]:
+def run_turn(client: inngest.Inngest, parts: RuntimeDependencies) -> inngest.Function[str]:
     """Trigger `turn/requested`. Steps: `open`, `decide-<n>`, `call-<n>-<seq>`, `close`."""
 
     @client.create_function(
         fn_id="run-turn",
         trigger=inngest.TriggerEvent(event=TurnRequested.name),
         retries=20,
-        on_failure=turn_failed(parts, TurnRequested),
+        on_failure=make_failure_hook(parts, TurnRequested),
     )
     def handler(ctx: inngest.ContextSync) -> str:
-        asked = heard(TurnRequested, ctx.event)
-        return work(ctx, parts, asked.workspace_id, asked.turn_id)
+        asked = parse_event(TurnRequested, ctx.event)
+        return work_on_turn(ctx, parts, asked.workspace_id, asked.turn_id)
 
     return handler

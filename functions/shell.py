@@ -1,4 +1,4 @@
-"""The one place where our errors become the engine's: try again later, try again, or never."""
+"""Shell around the functions: parse their events, and translate our errors into the engine's, here only."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pydantic import ValidationError
 from core.errors import BusyError, LoopwrightError, LostError
 from core.events import AgentEvent, RunFailed, RunFinished
 
-Result = TypeVar("Result")
-Heard = TypeVar("Heard", bound=AgentEvent)
-Told = TypeVar("Told", RunFailed, RunFinished)
+StepResult = TypeVar("Result")
+ParsedEvent = TypeVar("Heard", bound=AgentEvent)
+RunEndEvent = TypeVar("Told", RunFailed, RunFinished)
 LOST = "lost"
 """What a step answers when its execution no longer holds the work: the function ends and says nothing."""
 
 
-def heard(kind: type[Heard], event: inngest.Event) -> Heard:
+def parse_event(kind: type[ParsedEvent], event: inngest.Event) -> ParsedEvent:
     """The event a run was started by; one that lacks its fields is forged or foreign, and trying again is no use."""
     try:
         return kind.of(event)
@@ -28,7 +28,7 @@ def heard(kind: type[Heard], event: inngest.Event) -> Heard:
         ) from None
 
 
-def told_by_engine(kind: type[Told], event: inngest.Event) -> Told:
+def parse_engine_event(kind: type[RunEndEvent], event: inngest.Event) -> RunEndEvent:
     """What the engine itself says of a run; never what somebody gives who has the function invoked."""
     if event.name != kind.name:
         raise inngest.NonRetriableError(f"{event.name} is not the engine's word on a run")
@@ -38,10 +38,10 @@ def told_by_engine(kind: type[Told], event: inngest.Event) -> Told:
         raise inngest.NonRetriableError(f"{event.name} does not say which run of which function it is of") from None
 
 
-def stepped(act: Callable[[], Result]) -> Callable[[], Result | str]:
+def as_step(act: Callable[[], StepResult]) -> Callable[[], StepResult | str]:
     """Wrap the body of a step. A lost hold is an answer, a living lease a retry after its end."""
 
-    def body() -> Result | str:
+    def body() -> StepResult | str:
         try:
             return act()
         except LostError:

@@ -1,4 +1,4 @@
-"""The index follows what was put and removed."""
+"""Durable function that brings the search index up to date with its entries."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import inngest
 from core.events import SearchChanged
 from core.search.dependencies import SearchDependencies
 from core.search.index_sync import sync_pending_index
-from functions.shell import heard, stepped
+from functions.shell import as_step, parse_event
 
 _QUIET, _LONGEST = timedelta(seconds=1), timedelta(seconds=10)
 _RETRIES = 3
@@ -29,7 +29,7 @@ def sync_index(client: inngest.Inngest, search: SearchDependencies) -> inngest.F
         retries=_RETRIES,
     )
     def handler(ctx: inngest.ContextSync) -> str:
-        asked = heard(SearchChanged, ctx.event)
-        return str(ctx.step.run("follow", stepped(lambda: sync_pending_index(search, asked.workspace_id))))
+        asked = parse_event(SearchChanged, ctx.event)
+        return str(ctx.step.run("follow", as_step(lambda: sync_pending_index(search, asked.workspace_id))))
 
     return handler

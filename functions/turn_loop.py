@@ -1,19 +1,20 @@
-"""The body of a turn's run, the same for a task and for Main: open, decide, call, close."""
+"""Run of a turn, the same for a task and for Main: open, decide, call, close, and the hook for a run that failed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 import inngest
 
 from core.errors import ModelError, NotFoundError
-from functions.shell import stepped
-from runtime import calling, closing, deciding, entering
-from runtime.parts import RuntimeParts
+from core.events import MainRequested, TurnRequested
+from functions.shell import as_step, parse_event
+from runtime.dependencies import RuntimeDependencies
+from runtime.loop import decision, entry, tool_call, turn_end
 
-MOST_DECISIONS = 20
+MOST_DECISIONS_OF_RUN = 20
 """Decisions of one run; a longer turn goes on in the next run.
 
 Each call of a run brings the results of all its steps so far, to be checked and read anew: after some twenty decisions
@@ -21,55 +22,85 @@ that costs more than another run does.
 """
 
 
-def work(ctx: inngest.ContextSync, parts: RuntimeParts, workspace_id: str, turn_id: str) -> str:
+def work_on_turn(ctx: inngest.ContextSync, parts: RuntimeDependencies, workspace_id: str, turn_id: str) -> str:
     """Drive a turn from its rows; answers how this run left it.
 
     Steps: `open`, `decide-<n>`, `call-<n>-<seq>`, then `close`, or `part` where another run goes on.
     """
     run_id = ctx.run_id
-    first = ctx.step.run("open", stepped(partial(_open, parts, workspace_id, turn_id, run_id)))
+    first = ctx.step.run("open", as_step(partial(_open_step, parts, workspace_id, turn_id, run_id)))
     if not isinstance(first, int):
         return str(first)
-    for n in range(first, first + MOST_DECISIONS):
-        decided = ctx.step.run(f"decide-{n}", stepped(partial(_decide, parts, workspace_id, turn_id, run_id, n)))
+    for n in range(first, first + MOST_DECISIONS_OF_RUN):
+        decided = ctx.step.run(f"decide-{n}", as_step(partial(_decide_step, parts, workspace_id, turn_id, run_id, n)))
         if not isinstance(decided, Mapping):
             return str(decided)
         if "unusable" in decided:
-            failed = ctx.step.run("fail", stepped(partial(_fail, parts, workspace_id, turn_id, run_id, decided)))
+            failed = ctx.step.run("fail", as_step(partial(_fail_step, parts, workspace_id, turn_id, run_id, decided)))
             return str(failed)
         ends = decided["calls"] == 0
         for seq in range(decided["calls"]):
             called = ctx.step.run(
-                f"call-{n}-{seq}", stepped(partial(_call, parts, workspace_id, turn_id, run_id, n, seq))
+                f"call-{n}-{seq}", as_step(partial(_call_step, parts, workspace_id, turn_id, run_id, n, seq))
             )
             if not isinstance(called, Mapping):
                 return str(called)
             ends = ends or bool(called["ends"])
         if ends:
-            return str(ctx.step.run("close", stepped(partial(closing.close, parts, workspace_id, turn_id, run_id))))
-    return str(ctx.step.run("part", stepped(partial(entering.hand_over, parts, workspace_id, turn_id, run_id))))
+            return str(
+                ctx.step.run("close", as_step(partial(turn_end.close_turn, parts, workspace_id, turn_id, run_id)))
+            )
+    return str(ctx.step.run("part", as_step(partial(entry.hand_over_turn, parts, workspace_id, turn_id, run_id))))
 
 
-def _open(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str) -> int | str:
+def _open_step(parts: RuntimeDependencies, workspace_id: str, turn_id: str, run_id: str) -> int | str:
     try:
-        return entering.open_turn(parts, workspace_id, turn_id, run_id)
+        return entry.open_turn(parts, workspace_id, turn_id, run_id)
     except NotFoundError as error:
         # A bell without its rows: nothing happens.
         return str(error)
 
 
-def _decide(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str, n: int) -> dict[str, Any]:
+def _decide_step(parts: RuntimeDependencies, workspace_id: str, turn_id: str, run_id: str, n: int) -> dict[str, Any]:
     try:
-        return {"calls": deciding.decide(parts, workspace_id, turn_id, run_id, n).calls}
+        return {"calls": decision.decide_step(parts, workspace_id, turn_id, run_id, n).calls}
     except ModelError as error:
         return {"unusable": str(error)}
 
 
-def _call(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str, n: int, seq: int) -> dict[str, Any]:
-    called = calling.run_call(parts, workspace_id, turn_id, run_id, n, seq)
+def _call_step(
+    parts: RuntimeDependencies, workspace_id: str, turn_id: str, run_id: str, n: int, seq: int
+) -> dict[str, Any]:
+    called = tool_call.run_call(parts, workspace_id, turn_id, run_id, n, seq)
     return {"status": called.status, "ends": called.ends}
 
 
-def _fail(parts: RuntimeParts, workspace_id: str, turn_id: str, run_id: str, decided: Mapping[str, Any]) -> str:
-    closing.fail(parts, workspace_id, turn_id, run_id, str(decided["unusable"]))
+def _fail_step(
+    parts: RuntimeDependencies, workspace_id: str, turn_id: str, run_id: str, decided: Mapping[str, Any]
+) -> str:
+    turn_end.fail_turn(parts, workspace_id, turn_id, run_id, str(decided["unusable"]))
     return "failed"
+
+
+def make_failure_hook(
+    parts: RuntimeDependencies, kind: type[TurnRequested] | type[MainRequested]
+) -> Callable[[inngest.ContextSync], None]:
+    """The failure hook. It says nothing while a lease lives (the watch rings when that one is dead), nor when another
+    run has taken the failed one's place.
+    """
+
+    def hook(ctx: inngest.ContextSync) -> None:
+        original = ctx.event.data.get("event")
+        data = original.get("data") if isinstance(original, Mapping) else None
+        asked = parse_event(kind, inngest.Event(name=kind.name, data=data if isinstance(data, Mapping) else {}))
+        run_id, reason = str(ctx.event.data.get("run_id")), _reason_of(ctx.event.data.get("error"))
+        ctx.step.run(
+            "fail", as_step(lambda: turn_end.fail_turn(parts, asked.workspace_id, asked.turn_id, run_id, reason))
+        )
+
+    return hook
+
+
+def _reason_of(error: Any) -> str:
+    said = error.get("message") if isinstance(error, Mapping) else None
+    return str(said or "the work failed more often than it may be tried")[:500]

@@ -1,4 +1,4 @@
-"""The watch: whatever lost its bell is rung for again."""
+"""Durable function of the watch: ring again for what lost its bell."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from core import leases
 from core.database import Database
 from core.events import WatchRequested
 from core.process.heartbeat import keep_beating
-from runtime import watching
+from runtime import recovery
 
 log = logging.getLogger(__name__)
-Pass = Callable[[str], int]
+WatchPass = Callable[[str], int]
 """One more room's pass over a workspace, by its id; answers how many things were rung for."""
 _LEASE = "watch"
 _CRON_SECONDS = 60
@@ -29,7 +29,7 @@ _LONGEST = timedelta(minutes=5)
 
 
 def watch(
-    client: inngest.Inngest, database: Database, pause: timedelta, patience: timedelta, others: Sequence[Pass]
+    client: inngest.Inngest, database: Database, pause: timedelta, patience: timedelta, others: Sequence[WatchPass]
 ) -> inngest.Function[str]:
     """Triggers: every minute, and `watch/requested`. Steps: `pass-<n>`, `pause-<n>`, `leave`.
 
@@ -40,7 +40,7 @@ def watch(
     passes = max(1, min(_CRON_SECONDS, int(_CRON_SECONDS / pause.total_seconds())))
     # Two pauses and some: a watcher that died is followed soon, one that only waits keeps its place.
     length = pause * 2 + timedelta(seconds=5)
-    looks = (lambda workspace_id: watching.pass_over(database, workspace_id, pause, patience), *others)
+    looks = (lambda workspace_id: recovery.recover_workspace(database, workspace_id, pause, patience), *others)
 
     @client.create_function(
         fn_id="watch",
@@ -49,7 +49,7 @@ def watch(
     )
     def handler(ctx: inngest.ContextSync) -> str:
         for n in range(1, passes + 1):
-            ctx.step.run(f"pass-{n}", lambda: pass_once(database, ctx.run_id, length, looks))
+            ctx.step.run(f"pass-{n}", lambda: run_pass(database, ctx.run_id, length, looks))
             if n < passes:
                 ctx.step.sleep(f"pause-{n}", pause)
         ctx.step.run("leave", lambda: _leave(database, ctx.run_id))
@@ -58,15 +58,15 @@ def watch(
     return handler
 
 
-def pass_once(
-    database: Database, run_id: str, length: timedelta, looks: Sequence[Pass], longest: timedelta = _LONGEST
+def run_pass(
+    database: Database, run_id: str, length: timedelta, looks: Sequence[WatchPass], longest: timedelta = _LONGEST
 ) -> bool:
     """Look at every workspace once while this run holds the watch's lease, which is renewed as long as that takes, but
     no more once one look takes the `longest`.
 
     False when another run holds it, or takes it meanwhile, and when the database is away: the next pass begins afresh.
     """
-    place = _Place(database, run_id, length, longest)
+    place = _WatchLease(database, run_id, length, longest)
     try:
         if not leases.acquire_lease(database, _LEASE, run_id, length):
             return False
@@ -75,14 +75,14 @@ def pass_once(
                 if place.lost.is_set():
                     return False
                 place.goes_on()
-                _look(look, workspace_id)
+                _run_look(look, workspace_id)
     except sa.exc.SQLAlchemyError:
         log.exception("watch: a pass failed at the database; the next one begins afresh")
         return False
     return True
 
 
-class _Place:
+class _WatchLease:
     """The watcher's lease during a pass."""
 
     def __init__(self, database: Database, run_id: str, length: timedelta, longest: timedelta) -> None:
@@ -115,7 +115,7 @@ def _leave(database: Database, run_id: str) -> None:
         log.exception("watch: the lease was not given back; the next run takes it when it is dead")
 
 
-def _look(look: Pass, workspace_id: str) -> None:
+def _run_look(look: WatchPass, workspace_id: str) -> None:
     try:
         look(workspace_id)
     except Exception:  # one workspace's trouble, or one room's, must not keep the watch from the others

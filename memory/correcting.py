@@ -11,8 +11,8 @@ from memory import facts, scopes, suppressions, writing
 from memory.facts import Fact
 from memory.fingerprint import fingerprint
 from memory.writing import FactSource, FactStatement
-from runtime import cards
-from runtime.cards import AnswerHandler, Card
+from runtime.cards import cards
+from runtime.cards.cards import AnswerHandler, Card
 
 CORRECT_ACT = "correct_fact"
 CORRECTED, KEEP = "corrected", "keep"

@@ -13,8 +13,8 @@ from memory.affected import affected_by
 from memory.facts import ROOM, Fact
 from memory.tables import facts as fact_rows
 from memory.tables import forgets
-from runtime import cards
-from runtime.cards import AnswerHandler, Card
+from runtime.cards import cards
+from runtime.cards.cards import AnswerHandler, Card
 
 FORGET_ACT = "forget"
 MOST_AT_ONCE = 20
@@ -54,7 +54,7 @@ def ask_to_forget(
 def ask_to_forget_once(scope: Scope, fact_id: str, person_id: str) -> Card:
     """The open card that asks whether this fact, and only it, is forgotten: the one that is there, or a new one."""
     fact = _known(scope, fact_id, person_id)
-    for card in cards.every_open_of_kind(scope, "irreversible"):
+    for card in cards.list_all_open_cards_of_kind(scope, "irreversible"):
         if card.subject.get("act") == FORGET_ACT and card.subject["facts"] == {fact.id: fact.current.n}:
             return card
     return ask_to_forget(scope, [fact_id], person_id, cause=scope.ids.new("forget"))

@@ -31,8 +31,8 @@ from memory.fingerprint import fingerprint
 from memory.suppressions import is_suppressed
 from memory.verdict import CandidateSaid, began_to_hold
 from memory.writing import FactSource, FactStatement
-from runtime import messages
-from runtime.messages import Message
+from runtime.inbox import messages
+from runtime.inbox.messages import Message
 
 _PENDING = "pending"
 
@@ -92,7 +92,7 @@ def _judge(scope: Scope, row: sa.Row[Any], said: CandidateSaid, vector: Vector) 
 
 def _read_candidate(scope: Scope, row: sa.Row[Any], said: CandidateSaid, vector: Vector) -> _ReadCandidate:
     """Raises NotFoundError when the fact it speaks of is forgotten, InvalidError when it has no place."""
-    support = messages.by_ids(scope, readings.eligible_messages(scope, row.evidence))
+    support = messages.list_messages_by_ids(scope, readings.eligible_messages(scope, row.evidence))
     about = writing.lock_fact(scope, row.about) if row.about is not None else None
     within = about.scope if about is not None else _within(said, row.person_id, support)
     same = facts.fact_of_words(scope, within, fingerprint(scope.workspace_id, within, said.text))

@@ -13,7 +13,7 @@ from memory import candidates, readings, scopes, verdict
 from memory.dependencies import MemoryDependencies
 from memory.facts import Fact
 from memory.recall import recall
-from runtime.messages import Message
+from runtime.inbox.messages import Message
 
 log = logging.getLogger(__name__)
 _LEASE = timedelta(seconds=60)

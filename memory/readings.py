@@ -10,8 +10,8 @@ import sqlalchemy as sa
 from core.database import Scope
 from core.events import Bell, MessageAnswered, TurnFinished
 from memory.tables import readings
-from runtime import messages
-from runtime.messages import Message
+from runtime.inbox import messages
+from runtime.inbox.messages import Message
 from runtime.turns.rows import Turn
 
 MOST_AT_ONCE = 20
@@ -23,7 +23,11 @@ def note_read(scope: Scope, turn: Turn, message_ids: Sequence[str]) -> None:
 
     Part of the transaction that closes the turn; a turn that read no word of a person costs nothing.
     """
-    said = [message for message in messages.by_ids(scope, message_ids) if _is_evidence(message)] if message_ids else []
+    said = (
+        [message for message in messages.list_messages_by_ids(scope, message_ids) if _is_evidence(message)]
+        if message_ids
+        else []
+    )
     if not sum(_due(scope, message) for message in said):
         return
     if turn.task_id is not None:
@@ -50,7 +54,7 @@ def due_messages(scope: Scope) -> list[Message]:
     query = scope.select(readings.c.message_id, readings.c.person_id).where(readings.c.state == "due")
     rows = scope.rows(query.order_by(readings.c.attempts, readings.c.due_at, readings.c.message_id).limit(MOST_AT_ONCE))
     mine = [row.message_id for row in rows if row.person_id == rows[0].person_id]
-    return messages.by_ids(scope, mine) if mine else []
+    return messages.list_messages_by_ids(scope, mine) if mine else []
 
 
 def mark_read(scope: Scope, message_ids: Sequence[str]) -> bool:
@@ -72,7 +76,7 @@ def mark_failed(scope: Scope, message_ids: Sequence[str]) -> None:
 
 def revoke_messages(scope: Scope, message_ids: Sequence[str]) -> int:
     """No word of these messages becomes memory again; answers for how many that is new. The messages stay."""
-    found = messages.by_ids(scope, message_ids)
+    found = messages.list_messages_by_ids(scope, message_ids)
     known = {row.message_id for row in scope.rows(_among(scope, message_ids))}
     for message in found:
         if message.id not in known:

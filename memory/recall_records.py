@@ -18,7 +18,7 @@ def note_recalled(scope: Scope, call: CallContext, told: Sequence[Fact]) -> None
     for fact in told:
         scope.insert_new(recalls, call_id=call.call_id, fact_id=fact.id, n=fact.current.n, created_at=scope.now)
     turn_id, n, _seq = call.call_id.rsplit(":", 2)
-    ledger.note_facts(scope, turn_id, int(n), [fact.id for fact in told])
+    ledger.record_facts(scope, turn_id, int(n), [fact.id for fact in told])
 
 
 def clear_recalled(scope: Scope, fact_ids: Sequence[str]) -> int:

@@ -17,7 +17,7 @@ from memory import scopes
 from memory.deciding import FactStanding, Relation
 from memory.fact_text import LONGEST_FACT, clean_fact_text
 from memory.facts import Fact
-from runtime.messages import Message
+from runtime.inbox.messages import Message
 
 NAME = "memory_candidates"
 MOST_CANDIDATES = 20

@@ -9,7 +9,7 @@ from functools import partial
 from core.database import Database, Scope
 from memory import candidates, readings, receipts
 from memory.receipts import Receipt
-from runtime.watching import repair
+from runtime.recovery import run_repair
 
 _PATIENCE = 6
 """A message that is due waits so many pauses: what remembers is debounced, and is in no hurry."""
@@ -25,7 +25,7 @@ def watch_memory(database: Database, workspace_id: str, pause: timedelta) -> int
         found: list[Callable[[Scope], object]] = [_forget(one) for one in undone if _is_quiet(scope, one, pause)]
         if due:
             found += [partial(_read, due), _give_up]
-    return sum(repair(database, workspace_id, act) for act in found)
+    return sum(run_repair(database, workspace_id, act) for act in found)
 
 
 def _read(message_ids: list[str], scope: Scope) -> None:

@@ -13,12 +13,14 @@ from router.dependencies import RouteWorks
 from router.facts import LIVING_STATUSES, RoutingFacts
 from router.language import router_sentence, shorten_line
 from router.option_match import option_described_by, option_named_by
-from runtime import cards, messages, tasks
-from runtime.cards import AnswerHandler, Card
-from runtime.messages import Message, set_state
+from runtime.cards import cards
+from runtime.cards.cards import AnswerHandler, Card
+from runtime.inbox import messages
+from runtime.inbox.messages import Message, set_message_state
 from runtime.tables import cards as card_rows
 from runtime.tables import messages as message_rows
-from runtime.tasks import Task
+from runtime.tasks import tasks
+from runtime.tasks.tasks import Task
 
 NEW_TASK = "new"
 
@@ -43,7 +45,7 @@ def open_clarify_card(scope: Scope, message: Message, decided: RouteDecision) ->
 
 def _living(scope: Scope, task_id: str) -> Task | None:
     try:
-        task = tasks.get(scope, task_id)
+        task = tasks.get_task(scope, task_id)
     except NotFoundError:
         return None
     return task if task.status in LIVING_STATUSES else None
@@ -54,7 +56,7 @@ def clarify_handler(works: RouteWorks) -> AnswerHandler:
 
     def handle(scope: Scope, card: Card) -> None:
         if card.message_id is None or card.task_id is not None:
-            cards.deliver_answer(scope, card)
+            cards.deliver_card_answer(scope, card)
         else:
             _route_answered_message(scope, works, card)
 
@@ -62,7 +64,7 @@ def clarify_handler(works: RouteWorks) -> AnswerHandler:
 
 
 def _route_answered_message(scope: Scope, works: RouteWorks, card: Card) -> None:
-    message = messages.get(scope, str(card.message_id))
+    message = messages.get_message(scope, str(card.message_id))
     decided = decision.find_decision(scope, message.id)
     if message.state != "routed" or decided is None:
         # It was taken back after the question: the choice is recorded and moves nothing.
@@ -75,7 +77,7 @@ def _route_answered_message(scope: Scope, works: RouteWorks, card: Card) -> None
     if wrong is not None:
         raise ConflictError(router_sentence(message.language, *wrong), state=wrong[0])
     decision.revise_decision(scope, message.id, "existing", task_id, "the person chose it on the card")
-    deliver_to_task(scope, works, message, decided, tasks.get(scope, task_id))
+    deliver_to_task(scope, works, message, decided, tasks.get_task(scope, task_id))
 
 
 _REASON = "it answers the question on the card"
@@ -90,7 +92,7 @@ def find_question(scope: Scope, message: Message) -> Card | None:
     if message.to_card_id is not None:
         return _named_card(scope, message.to_card_id)
     if message.to_task_id is not None:
-        waiting = [card for card in cards.every_open(scope, message.to_task_id) if card.kind == "clarify"]
+        waiting = [card for card in cards.list_all_open_cards(scope, message.to_task_id) if card.kind == "clarify"]
         return waiting[0] if len(waiting) == 1 else None
     if message.to_object_id is not None:
         return None
@@ -104,7 +106,7 @@ def decide_reply(scope: Scope, card: Card, message: Message) -> RouteDecision | 
         return RouteDecision("explicit", "existing", card.task_id, (_REASON,))
     if card.state != "open":
         # Whatever was chosen then; a message that was taken back leaves the reply to judgement, as any other.
-        asked = messages.get(scope, str(card.message_id)).task_id
+        asked = messages.get_message(scope, str(card.message_id)).task_id
         return None if asked is None else RouteDecision("explicit", "existing", asked, ("it follows up on the card",))
     option = option_described_by(card.options, message.text)
     if option is None:
@@ -123,7 +125,7 @@ def link_reply(scope: Scope, message: Message, card: Card) -> None:
 
 def gather_reply_facts(scope: Scope, card: Card, message: Message, works: RouteWorks) -> RoutingFacts:
     """The facts for a reply that has to be judged: what was asked about and the reply as one, and the card's tasks."""
-    first = messages.get(scope, str(card.message_id))
+    first = messages.get_message(scope, str(card.message_id))
     both = replace(message, text=f"{first.text}\n\n{message.text}", attachments=first.attachments)
     return facts.gather_facts_of_tasks(scope, both, works, [str(one) for one in card.subject["task_ids"]])
 
@@ -142,7 +144,7 @@ def answer_question(scope: Scope, works: RouteWorks, message: Message, verdict: 
     if card.task_id is not None:
         # The words reach the task as a message; the card is only closed by them.
         option = option_described_by(card.options, message.text)
-        cards.answer_in_words(scope, card, option, message.text, message.person_id, speaks_as=message.asked_by)
+        cards.answer_card_in_words(scope, card, option, message.text, message.person_id, speaks_as=message.asked_by)
         return False
     if card.state != "open":
         return False
@@ -160,20 +162,22 @@ def _answer(scope: Scope, works: RouteWorks, message: Message, card: Card, verdi
         explain_no_delivery(scope, message, *wrong)
         return
     handlers = {"clarify": clarify_handler(works)}
-    cards.answer(scope, card.id, str(option), message.text, message.person_id, handlers, speaks_as=message.asked_by)
-    task_id = messages.get(scope, str(card.message_id)).task_id
+    cards.answer_card(
+        scope, card.id, str(option), message.text, message.person_id, handlers, speaks_as=message.asked_by
+    )
+    task_id = messages.get_message(scope, str(card.message_id)).task_id
     if task_id is None:
-        set_state(scope, message.id, "answered", was=("routed",))
+        set_message_state(scope, message.id, "answered", was=("routed",))
     elif option_described_by(card.options, message.text) == option:
         # The words name the option and say nothing more.
-        set_state(scope, message.id, "answered", was=("routed",), task_id=task_id)
+        set_message_state(scope, message.id, "answered", was=("routed",), task_id=task_id)
     else:
-        deliver_to_task(scope, works, message, verdict, tasks.get(scope, task_id))
+        deliver_to_task(scope, works, message, verdict, tasks.get_task(scope, task_id))
 
 
 def _named_card(scope: Scope, card_id: str) -> Card | None:
     try:
-        card = cards.get(scope, card_id)
+        card = cards.get_card(scope, card_id)
     except NotFoundError:
         return None
     asks = card.kind == "clarify" and (card.task_id is not None or card.message_id is not None)
@@ -189,4 +193,4 @@ def _about_messages_of(scope: Scope, person_id: str) -> list[Card]:
         message_rows.c.workspace_id == scope.workspace_id,
         message_rows.c.person_id == person_id,
     )
-    return [cards.get(scope, row.id) for row in scope.rows(query.limit(2))]
+    return [cards.get_card(scope, row.id) for row in scope.rows(query.limit(2))]

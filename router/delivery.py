@@ -9,18 +9,19 @@ from router.decision import RouteDecision
 from router.dependencies import RouteWorks
 from router.facts import LIVING_STATUSES
 from router.language import SentenceName, router_sentence
-from runtime import inbox, messages, tasks
-from runtime.messages import Message, set_state
+from runtime.inbox import inbox, messages
+from runtime.inbox.messages import Message, set_message_state
+from runtime.inbox.turn_queue import wake_task
 from runtime.tables import messages as message_rows
-from runtime.tasks import Task
-from runtime.wake import wake
+from runtime.tasks import tasks
+from runtime.tasks.tasks import Task
 
 
 def deliver_to_new_task(
     scope: Scope, works: RouteWorks, message: Message, decided: RouteDecision, kind: str, cause: str | None = None
 ) -> Task:
     """Make the message's own task; its goal is the person's words. `cause` differs from the first when it was moved."""
-    task = tasks.create(
+    task = tasks.create_task(
         scope,
         kind=kind,
         goal=message.text[: tasks.LONGEST_GOAL] or "(see the attached works)",
@@ -41,7 +42,7 @@ def deliver_to_task(
 ) -> None:
     """Put the message into the inbox of a task that was there before; the task follows the person's language."""
     if message.language and message.language != task.language:
-        tasks.set_fields(scope, task.id, language=message.language)
+        tasks.set_task_fields(scope, task.id, language=message.language)
     _hand_over(scope, works, message, decided, task, cause)
 
 
@@ -50,7 +51,7 @@ def find_obstacle(scope: Scope, task_id: str | None) -> tuple[SentenceName, str]
     if task_id is None:
         return "deleted", ""
     try:
-        task = tasks.lock(scope, task_id)
+        task = tasks.lock_task(scope, task_id)
     except NotFoundError:
         return "unknown", ""
     if task.status in LIVING_STATUSES:
@@ -64,14 +65,14 @@ def _hand_over(
     for work in works.by_ids(scope, [*decided.object_ids, *message.attachments]):
         works.link(scope, work.id, task.id)
     scope.change(scope.update(message_rows).where(message_rows.c.id == message.id).values(task_id=task.id))
-    set_state(scope, message.id, "delivered", was=("routed",))
-    inbox.put(scope, task.id, "message", message.id)
-    wake(scope, task.id, cause or f"message:{message.id}")
+    set_message_state(scope, message.id, "delivered", was=("routed",))
+    inbox.store_input(scope, task.id, "message", message.id)
+    wake_task(scope, task.id, cause or f"message:{message.id}")
 
 
 def explain_no_delivery(scope: Scope, message: Message, name: SentenceName, goal: str = "") -> None:
     """Answer a message that reaches no task with the sentence of this name."""
-    messages.say(
+    messages.store_agent_message(
         scope,
         person_id=message.person_id,
         text=router_sentence(message.language, name, goal),
@@ -80,4 +81,4 @@ def explain_no_delivery(scope: Scope, message: Message, name: SentenceName, goal
         cause=f"route:{message.id}",
         language=message.language,
     )
-    set_state(scope, message.id, "answered", was=("routed",))
+    set_message_state(scope, message.id, "answered", was=("routed",))

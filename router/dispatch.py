@@ -11,32 +11,35 @@ from router.clarification import open_clarify_card
 from router.decision import RouteDecision
 from router.delivery import deliver_to_new_task, deliver_to_task, explain_no_delivery, find_obstacle
 from router.dependencies import RouterDependencies, RouteWorks
-from runtime import messages, tasks
-from runtime.messages import Message, set_state
-from runtime.wake import queue_main
+from runtime.inbox import messages
+from runtime.inbox.messages import Message, set_message_state
+from runtime.inbox.turn_queue import queue_main_turn
+from runtime.tasks import tasks
 
 
 def dispatch_message(parts: RouterDependencies, workspace_id: str, message_id: str) -> str:
     """Act on the stored decision; answers what became of the message. Rings for the person's next message."""
     with parts.database.transaction(workspace_id, "route.delivered") as scope:
-        message, decided = messages.get(scope, message_id), decision.find_decision(scope, message_id)
+        message, decided = messages.get_message(scope, message_id), decision.find_decision(scope, message_id)
         # Without a decision it was taken back while the model was asked.
-        if decided is not None and set_state(scope, message_id, "routed", was=("received",), routed_at=scope.now):
-            routed = messages.get(scope, message_id)
+        if decided is not None and set_message_state(
+            scope, message_id, "routed", was=("received",), routed_at=scope.now
+        ):
+            routed = messages.get_message(scope, message_id)
             if not clarification.answer_question(scope, parts.works, routed, decided):
                 act_on_decision(scope, parts.works, routed, decided)
-        following = messages.oldest_unrouted(scope, message.person_id)
+        following = messages.find_oldest_unrouted(scope, message.person_id)
         if following is not None:
             event = MessageReceived(workspace_id=workspace_id, message_id=following.id)
             scope.ring(Bell(event, id=f"{following.id}:after-{message_id}"))
-        return messages.get(scope, message_id).state
+        return messages.get_message(scope, message_id).state
 
 
 def act_on_decision(scope: Scope, works: RouteWorks, message: Message, decided: RouteDecision) -> None:
     """The effects of a decision on a message that has just been routed."""
     match decided.outcome:
         case "main":
-            queue_main(scope, message)
+            queue_main_turn(scope, message)
         case "ask":
             open_clarify_card(scope, message, decided)
         case "existing":
@@ -52,7 +55,7 @@ def act_on_decision(scope: Scope, works: RouteWorks, message: Message, decided: 
 def _to_existing(scope: Scope, works: RouteWorks, message: Message, decided: RouteDecision) -> None:
     wrong = find_obstacle(scope, decided.task_id)
     if wrong is None and decided.task_id is not None:
-        deliver_to_task(scope, works, message, decided, tasks.get(scope, decided.task_id))
+        deliver_to_task(scope, works, message, decided, tasks.get_task(scope, decided.task_id))
         return
     name, goal = wrong or ("unknown", "")
     explain_no_delivery(scope, message, name, goal)

@@ -11,16 +11,17 @@ import sqlalchemy as sa
 from core.database import Scope
 from router.dependencies import RouteWork, RouteWorks
 from router.words import find_keywords, word_overlap
-from runtime import messages, tasks
-from runtime.messages import Message
+from runtime.inbox import messages
+from runtime.inbox.messages import Message
 from runtime.tables import tasks as task_rows
-from runtime.tasks import Task
+from runtime.tasks import tasks
+from runtime.tasks.tasks import Task
 
 MOST_RECENT_TASKS = 20
 MOST_OLDER_TASKS = 5
 MOST_THREAD_MESSAGES = 12
 MOST_WORKS = 12
-LIVING_STATUSES = (*tasks.OPEN, "done")
+LIVING_STATUSES = (*tasks.OPEN_TASK_STATUSES, "done")
 _SEARCH_WORDS = 6
 _SEARCH_ROWS = 200
 
@@ -55,12 +56,12 @@ class RoutingFacts:
 
 def gather_facts(scope: Scope, message: Message, works: RouteWorks) -> RoutingFacts:
     """The facts for one message."""
-    recent = tasks.listing(scope, LIVING_STATUSES, limit=MOST_RECENT_TASKS)
+    recent = tasks.list_tasks(scope, LIVING_STATUSES, limit=MOST_RECENT_TASKS)
     older = _older(scope, message.text, {task.id for task in recent})
     known = works.of_tasks(scope, [task.id for task in (*recent, *older)])
     said = [
         one
-        for one in messages.of_main(scope, message.person_id, limit=MOST_THREAD_MESSAGES + 1)
+        for one in messages.list_main_messages(scope, message.person_id, limit=MOST_THREAD_MESSAGES + 1)
         if one.id != message.id and one.created_at <= message.created_at
     ]
     about = [*message.attachments, *([message.to_object_id] if message.to_object_id else [])]
@@ -76,7 +77,7 @@ def gather_facts(scope: Scope, message: Message, works: RouteWorks) -> RoutingFa
 def gather_facts_of_tasks(scope: Scope, message: Message, works: RouteWorks, task_ids: Sequence[str]) -> RoutingFacts:
     """The facts for one message that can only belong to these tasks, or to none that is there."""
     known = works.of_tasks(scope, task_ids)
-    offered = tuple(_fact(tasks.get(scope, task_id), known) for task_id in task_ids)
+    offered = tuple(_fact(tasks.get_task(scope, task_id), known) for task_id in task_ids)
     return replace(gather_facts(scope, message, works), recent=offered, older=())
 
 
@@ -115,7 +116,7 @@ def _older(scope: Scope, text: str, but: set[str]) -> list[Task]:
     query = scope.select(task_rows.c.id, *searched).where(sa.or_(*fits), task_rows.c.id.not_in(but))
     rows = scope.rows(query.order_by(task_rows.c.updated_at.desc()).limit(_SEARCH_ROWS))
     ranked = sorted(rows, key=lambda row: -word_overlap(text, f"{row.goal} {row.brief}"))
-    return [tasks.get(scope, row.id) for row in ranked[:MOST_OLDER_TASKS]]
+    return [tasks.get_task(scope, row.id) for row in ranked[:MOST_OLDER_TASKS]]
 
 
 def _fact(task: Task, known: Mapping[str, Sequence[RouteWork]]) -> TaskFact:

@@ -28,9 +28,11 @@ from router.verdict import (
     find_likely_duplicates,
     settle_duplicate,
 )
-from runtime import cards, messages, tasks
-from runtime.messages import Message
+from runtime.cards import cards
+from runtime.inbox import messages
+from runtime.inbox.messages import Message
 from runtime.tables import messages as message_rows
+from runtime.tasks import tasks
 
 ATTEMPTS_BEFORE_ASKING = 3
 """From this attempt on (the first is 0) a message that cannot be judged becomes a question to its person."""
@@ -58,11 +60,11 @@ def pick_message(parts: RouterDependencies, workspace_id: str, message_id: str) 
     """
     with parts.database.reading(workspace_id) as scope:
         try:
-            rung = messages.get(scope, message_id)
+            rung = messages.get_message(scope, message_id)
         except NotFoundError:
             # A bell without its row: nothing happens.
             return None
-        message = messages.oldest_unrouted(scope, rung.person_id)
+        message = messages.find_oldest_unrouted(scope, rung.person_id)
         if message is None:
             return None
         if decision.find_decision(scope, message.id) is not None:
@@ -105,8 +107,8 @@ def judge_message(parts: RouterDependencies, workspace_id: str, message_id: str,
 def _left_to_the_person(parts: RouterDependencies, workspace_id: str, message_id: str, reason: str) -> str:
     """Store a question about the tasks of late; it looks up nothing by the message's words."""
     with parts.database.transaction(workspace_id, "route.recorded") as scope:
-        message = messages.get(scope, message_id)
-        recent = tasks.listing(scope, LIVING_STATUSES, limit=MOST_CANDIDATES)
+        message = messages.get_message(scope, message_id)
+        recent = tasks.list_tasks(scope, LIVING_STATUSES, limit=MOST_CANDIDATES)
         candidates = tuple(RouteCandidate(task.id, 0.0) for task in recent)
         decided = RouteDecision("semantic", "ask", None, (reason,), candidates)
         decision.record_decision(scope, message_id, decided, message.language or DEFAULT_LANGUAGE)
@@ -115,7 +117,7 @@ def _left_to_the_person(parts: RouterDependencies, workspace_id: str, message_id
 
 def _judge(parts: RouterDependencies, workspace_id: str, message_id: str) -> str:
     with parts.database.reading(workspace_id) as scope:
-        decided, message = decision.find_decision(scope, message_id), messages.get(scope, message_id)
+        decided, message = decision.find_decision(scope, message_id), messages.get_message(scope, message_id)
         if decided is not None:
             return decided.outcome
         if message.state != "received":
@@ -152,7 +154,7 @@ def _without_duplicate(
 ) -> RouteDecision:
     goal = known.message.text
     with parts.database.reading(workspace_id) as scope:
-        active = tasks.listing(scope, tasks.OPEN, limit=MOST_TASKS_COMPARED)
+        active = tasks.list_tasks(scope, tasks.OPEN_TASK_STATUSES, limit=MOST_TASKS_COMPARED)
     candidates = find_likely_duplicates(goal, active)
     if not candidates:
         return decided
@@ -172,7 +174,7 @@ def _target(scope: Scope, message: Message, works: RouteWorks) -> RouteTarget:
     card_task_id = None
     if message.to_card_id is not None:
         try:
-            card_task_id = cards.get(scope, message.to_card_id).task_id
+            card_task_id = cards.get_card(scope, message.to_card_id).task_id
         except NotFoundError:
             card_task_id = None
     return RouteTarget(
@@ -189,7 +191,7 @@ def _tasks_of_object(scope: Scope, object_id: str | None, works: RouteWorks) -> 
     linked = works.tasks_of(scope, object_id)
     if linked is None:
         return None
-    found = [tasks.get(scope, task_id) for task_id in linked]
+    found = [tasks.get_task(scope, task_id) for task_id in linked]
     return [
         TaskOfObject(task.id, task.status in LIVING_STATUSES)
         for task in sorted(found, key=lambda task: task.created_at)
@@ -202,7 +204,7 @@ def _fallback_language(scope: Scope, message: Message) -> str:
         return message.language
     if message.to_task_id is not None:
         try:
-            return tasks.get(scope, message.to_task_id).language
+            return tasks.get_task(scope, message.to_task_id).language
         except NotFoundError:
             pass
     before = scope.first(

@@ -10,10 +10,12 @@ from router.decision import RouteDecision
 from router.delivery import deliver_to_new_task, deliver_to_task, find_obstacle
 from router.dependencies import RouteWorks
 from router.language import router_sentence
-from runtime import control, messages, readers, tasks
-from runtime.messages import Message, set_state
+from runtime.commands import control
+from runtime.inbox import messages, read_state
+from runtime.inbox.messages import Message, set_message_state
 from runtime.tables import cards, inbox, turns
 from runtime.tables import tasks as tasks_table
+from runtime.tasks import tasks
 from runtime.turns import ledger
 
 _REASON = "the person moved it here"
@@ -25,7 +27,7 @@ def reroute_message(scope: Scope, works: RouteWorks, message_id: str, target: st
     Raises ConflictError once a step has read it, with that step and its calls; for a target that cannot take it, with
     the target's state.
     """
-    message = messages.get(scope, message_id)
+    message = messages.get_message(scope, message_id)
     if message.author != "user":
         raise InvalidError("only a person's own message can be moved")
     if target != NEW_TASK and target == message.task_id:
@@ -34,7 +36,7 @@ def reroute_message(scope: Scope, works: RouteWorks, message_id: str, target: st
     if target != NEW_TASK:
         _check_target(scope, message, target)
     _take_from(scope, message)
-    decided, free = _decision(scope, message), messages.get(scope, message_id)
+    decided, free = _decision(scope, message), messages.get_message(scope, message_id)
     # The same message may be moved again, so its own id has been the cause of a turn already.
     cause = f"{message_id}:{scope.ids.new('moved')}"
     if target == NEW_TASK:
@@ -42,9 +44,9 @@ def reroute_message(scope: Scope, works: RouteWorks, message_id: str, target: st
         decision.revise_decision(scope, message_id, "new", made.id, _REASON)
     else:
         decision.revise_decision(scope, message_id, "existing", target, _REASON)
-        deliver_to_task(scope, works, free, decided, tasks.get(scope, target), cause)
+        deliver_to_task(scope, works, free, decided, tasks.get_task(scope, target), cause)
     _leave_empty_task(scope, message)
-    return messages.get(scope, message_id)
+    return messages.get_message(scope, message_id)
 
 
 def _lock(scope: Scope, message: Message, target: str) -> None:
@@ -72,17 +74,17 @@ def _take_from(scope: Scope, message: Message) -> None:
     """Make the message `routed`, belonging nowhere; raises ConflictError when something has read it."""
     match message.state:
         case "received":
-            moved = set_state(scope, message.id, "routed", was=("received",), routed_at=scope.now)
+            moved = set_message_state(scope, message.id, "routed", was=("received",), routed_at=scope.now)
         case "routed":
             _close_question(scope, message)
             moved = True
         case "delivered" | "superseded":
             taken = _from_inbox(scope, message) if message.task_id else _from_main(scope, message)
-            moved = taken and set_state(scope, message.id, "routed", was=("delivered", "superseded"))
+            moved = taken and set_message_state(scope, message.id, "routed", was=("delivered", "superseded"))
         case _:
             moved = False
     if not moved:
-        raise _already_read(scope, messages.get(scope, message.id))
+        raise _already_read(scope, messages.get_message(scope, message.id))
 
 
 def _close_question(scope: Scope, message: Message) -> None:
@@ -121,11 +123,11 @@ def _leave_empty_task(scope: Scope, message: Message) -> None:
     """A task that was made for this message alone, and has read nothing, is put away."""
     if message.task_id is None:
         return
-    left = tasks.get(scope, message.task_id)
+    left = tasks.get_task(scope, message.task_id)
     used = ("delivered", "claimed", "consumed")
     others = scope.first(scope.select(inbox.c.id).where(inbox.c.task_id == left.id, inbox.c.state.in_(used)))
     if left.cause == message.id and others is None:
-        control.archive(scope, left.id)
+        control.archive_task(scope, left.id)
 
 
 def _decision(scope: Scope, message: Message) -> RouteDecision:
@@ -137,7 +139,7 @@ def _decision(scope: Scope, message: Message) -> RouteDecision:
 
 
 def _already_read(scope: Scope, message: Message) -> ConflictError:
-    reader = readers.reader_of(scope, message)
-    made = ledger.calls_of(scope, [reader[0]]) if reader else []
+    reader = read_state.find_reader(scope, message)
+    made = ledger.list_calls(scope, [reader[0]]) if reader else []
     done = [call.id for call in made if reader and call.step == reader[1] and call.status != "proposed"]
-    return readers.already_read(message, reader, calls=done)
+    return read_state.make_read_conflict(message, reader, calls=done)

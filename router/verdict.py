@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from router.decision import RouteCandidate, RouteDecision, RouteOutcome
 from router.facts import RoutingFacts, likely_tasks
 from router.words import find_keywords, word_overlap
-from runtime.tasks import Task
+from runtime.tasks.tasks import Task
 
 MOST_CANDIDATES = 5
 _MOST_REASONS = 5

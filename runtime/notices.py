@@ -1,4 +1,4 @@
-"""Notices: what people or ops are told without being asked anything."""
+"""Notices: what people or ops are told without a question."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _notice(row: sa.Row[Any]) -> Notice:
     return Notice(**fields)
 
 
-def tell(
+def store_notice(
     scope: Scope,
     audience: Literal["person", "ops"],
     text: str,
@@ -62,25 +62,25 @@ def tell(
         scope.ring(Bell(NoticeRequested(workspace_id=scope.workspace_id, notice_id=notice_id), id=notice_id))
 
 
-def get(scope: Scope, notice_id: str) -> Notice:
+def get_notice(scope: Scope, notice_id: str) -> Notice:
     row = scope.first(scope.select(notices).where(notices.c.id == notice_id))
     if row is None:
         raise NotFoundError(f"no notice {notice_id} in this workspace")
     return _notice(row)
 
 
-def latest(scope: Scope, limit: int = 50) -> list[Notice]:
+def list_newest_notices(scope: Scope, limit: int = 50) -> list[Notice]:
     """The newest notices, oldest first."""
     rows = scope.rows(scope.select(notices).order_by(notices.c.created_at.desc(), notices.c.id.desc()).limit(limit))
     return [_notice(row) for row in reversed(rows)]
 
 
-def unsent_since(scope: Scope, before: datetime) -> list[Notice]:
+def list_unsent_notices(scope: Scope, before: datetime) -> list[Notice]:
     query = scope.select(notices).where(notices.c.sent_at.is_(None), notices.c.created_at < before)
     return [_notice(row) for row in scope.rows(query.order_by(notices.c.created_at).limit(50))]
 
 
-def mark_sent(scope: Scope, notice_id: str) -> None:
+def mark_notice_sent(scope: Scope, notice_id: str) -> None:
     sent = scope.change(
         scope.update(notices)
         .where(notices.c.id == notice_id, notices.c.sent_at.is_(None))

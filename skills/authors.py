@@ -8,7 +8,9 @@ from typing import Any
 
 from core.database import Scope
 from core.errors import NotFoundError
-from runtime import cards, inbox, tasks, waits
+from runtime.cards import cards
+from runtime.inbox import inbox
+from runtime.tasks import tasks, waits
 from runtime.turns import ledger, rows
 from skills import book, versions
 from skills.versions import Version
@@ -21,7 +23,7 @@ _TRIED = frozenset(("dry_run", "shadow"))
 def lock_task(scope: Scope, version: Version) -> str | None:
     """The task whose call wrote the version, locked; None when a person wrote it, or the task has ended."""
     task_id = _task_of(scope, version)
-    if task_id is None or tasks.lock_with_turn(scope, task_id).status in tasks.ENDED:
+    if task_id is None or tasks.lock_task_with_turn(scope, task_id).status in tasks.ENDED_TASK_STATUSES:
         return None
     return task_id
 
@@ -30,7 +32,7 @@ def lock(scope: Scope, version: Version) -> None:
     """Nobody answers its card until the transaction ends; its task is locked before, as by an answer."""
     lock_task(scope, version)
     if version.stage_facts.get("card_id"):
-        cards.lock(scope, str(version.stage_facts["card_id"]))
+        cards.lock_card(scope, str(version.stage_facts["card_id"]))
 
 
 def tell_refused(scope: Scope, version: Version) -> None:
@@ -38,7 +40,7 @@ def tell_refused(scope: Scope, version: Version) -> None:
     a run that failed is told by `on-run-failed`. Call it after `lock`."""
     late = version.stage in _TRIED or version.stage_facts.get("card_id")
     if late and (task_id := lock_task(scope, version)) is not None:
-        inbox.deliver(scope, task_id, INPUT, version.id)
+        inbox.deliver_input(scope, task_id, INPUT, version.id)
 
 
 def refused_input(scope: Scope, version_id: str) -> Mapping[str, Any]:
@@ -52,15 +54,15 @@ def refused_input(scope: Scope, version_id: str) -> Mapping[str, Any]:
 
 def ask_no_more(scope: Scope, card_id: str) -> None:
     """Something newer came: a task that waits for the answer is told that there will be none."""
-    if not cards.supersede(scope, card_id):
+    if not cards.supersede_card(scope, card_id):
         return
-    card = cards.get(scope, card_id)
-    if card.task_id is None or rows.open_turn_of(scope, card.task_id) is not None:
+    card = cards.get_card(scope, card_id)
+    if card.task_id is None or rows.find_open_turn(scope, card.task_id) is not None:
         # A turn that is open asks at its end what there is to wait for.
         return
-    wait = waits.current(scope, card.task_id)
+    wait = waits.find_wait(scope, card.task_id)
     if wait is not None and card_id in wait.refs:
-        cards.deliver_answer(scope, card)
+        cards.deliver_card_answer(scope, card)
 
 
 def _task_of(scope: Scope, version: Version) -> str | None:
@@ -68,6 +70,6 @@ def _task_of(scope: Scope, version: Version) -> str | None:
     if author != "agent" or reference is None:
         return None
     try:
-        return rows.get(scope, ledger.get_call(scope, reference).turn_id).task_id
+        return rows.get_turn(scope, ledger.get_call(scope, reference).turn_id).task_id
     except NotFoundError:
         return None

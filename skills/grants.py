@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from core.database import Scope
-from runtime.cards import Card, deliver_answer, open_card
+from runtime.cards.cards import Card, deliver_card_answer, open_card
 from skills import book, versions
 from skills.book import Skill
 from skills.manifest import Manifest
@@ -92,7 +92,7 @@ def answer_permission(scope: Scope, card: Card) -> None:
     """
     if "version_id" in card.subject:
         _act(scope, card)
-    deliver_answer(scope, card)
+    deliver_card_answer(scope, card)
 
 
 def forget(scope: Scope, stem: str) -> None:

@@ -13,8 +13,9 @@ from core.amounts import format_amount
 from core.database import Scope
 from core.errors import ConflictError, RefusedError
 from core.tables import roles
-from runtime import cards, credits
-from runtime.cards import AnswerHandler, Card
+from runtime.cards import cards
+from runtime.cards.cards import AnswerHandler, Card
+from runtime.limits import credits
 from runtime.tables import cards as card_rows
 
 ACT = "raise what a skill may spend on the model"
@@ -103,7 +104,7 @@ def ask(
 
 def is_met(scope: Scope, stem: str) -> bool:
     """Whether a limit of the skill is reached today, and people have not answered yet or said no."""
-    day = credits.today(scope)
+    day = credits.read_local_date(scope)
     last = f"{_cause(stem, day)}:{sum(1 for _ in _raised(scope, stem, day))}"
     card = scope.first(scope.select(card_rows.c.state, card_rows.c.answer_option).where(card_rows.c.cause == last))
     return card is not None and (card.state == "open" or card.answer_option == "stop")
@@ -127,7 +128,7 @@ def on_limit_answered(others: AnswerHandler) -> AnswerHandler:
 
 def _raise(scope: Scope, card: Card) -> None:
     role = scope.scalar(scope.select(roles.c.role).where(roles.c.person_id == card.answered_by))
-    if credits.today(scope).isoformat() != card.subject["day"]:
+    if credits.read_local_date(scope).isoformat() != card.subject["day"]:
         raise ConflictError("that day is over, and its limit with it", state="expired")
     if card.subject["limit"] != "balance":
         if role not in ("owner", "member"):
@@ -135,7 +136,7 @@ def _raise(scope: Scope, card: Card) -> None:
         return
     if role != "owner":
         raise RefusedError("only an owner of the workspace adds credit; answer again when that is done")
-    credits.grant(scope, Decimal(str(card.subject["more"])), f"{card.id}:raise")
+    credits.grant_credit(scope, Decimal(str(card.subject["more"])), f"{card.id}:raise")
 
 
 def _raised(scope: Scope, stem: str, day: date) -> Iterator[Card]:
@@ -149,7 +150,7 @@ def _raised(scope: Scope, stem: str, day: date) -> Iterator[Card]:
         card_id = scope.scalar(found)
         if card_id is None:
             return
-        yield cards.get(scope, card_id)
+        yield cards.get_card(scope, card_id)
         n += 1
 
 
@@ -158,4 +159,4 @@ def _cause(stem: str, day: date) -> str:
 
 
 def _end_of(day: date, scope: Scope) -> datetime:
-    return datetime.combine(day + timedelta(days=1), time(), credits.zone(scope)).astimezone(scope.now.tzinfo)
+    return datetime.combine(day + timedelta(days=1), time(), credits.read_time_zone(scope)).astimezone(scope.now.tzinfo)

@@ -11,8 +11,8 @@ import sqlalchemy as sa
 
 from core.database import Scope
 from core.errors import InvalidError
-from runtime import cards
-from runtime.cards import AnswerHandler, Card
+from runtime.cards import cards
+from runtime.cards.cards import AnswerHandler, Card
 from skills.tables import skill_outcomes
 
 ANSWER = "answer"
@@ -102,7 +102,7 @@ def ask_people(
 def answer_choice(scope: Scope, card: Card) -> None:
     """The handler of `choice` cards: a skill's question becomes a fact, any other goes to its task."""
     if card.task_id is not None or "skill_id" not in card.subject:
-        cards.deliver_answer(scope, card)
+        cards.deliver_card_answer(scope, card)
         return
     record(
         scope,

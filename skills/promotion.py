@@ -9,7 +9,8 @@ from typing import Any
 
 from core.database import Scope
 from core.events import Bell, SkillQuarantined
-from runtime import cards, notices
+from runtime import notices
+from runtime.cards import cards
 from skills import authors, book, former, grants, lifecycle, runs, versions
 from skills.book import Skill
 from skills.lifecycle import Facts, Trial
@@ -183,7 +184,7 @@ def _quarantined(
     versions.stage(scope, version.id, "quarantined", failed_in_a_row=in_a_row, last_run=run_id)
     told = f"{skill.id}: version {version.number} failed {in_a_row} times in a row and is quarantined; "
     told += f"version {previous.number} serves again" if previous is not None else "nothing serves in its place"
-    notices.tell(scope, "ops", told, f"skill-quarantined:{version.id}:{run_id}")
+    notices.store_notice(scope, "ops", told, f"skill-quarantined:{version.id}:{run_id}")
     event = SkillQuarantined(workspace_id=scope.workspace_id, skill_id=skill.id, version_id=version.id)
     scope.ring(Bell(event, id=f"skill-quarantined:{version.id}:{run_id}"))
     problem = Problem(None, told.partition(": ")[2], "read its last runs, correct the file and save it")
@@ -208,7 +209,7 @@ def _tell_of_change(scope: Scope, skill: Skill, version: Version, before: Versio
             return
     told = f"{skill.id}: {why}; `loopwright skills rollback {skill.id}` goes back to that"
     since = before.active_at.isoformat() if before.active_at is not None else ""
-    notices.tell(scope, "ops", told, f"skill-changed:{version.id}:{before.id}:{since}")
+    notices.store_notice(scope, "ops", told, f"skill-changed:{version.id}:{before.id}:{since}")
 
 
 def drop_candidate(scope: Scope, skill: Skill) -> None:
@@ -223,7 +224,7 @@ def drop_candidate(scope: Scope, skill: Skill) -> None:
 def _unanswerable(scope: Scope, version: Version) -> bool:
     """Whether the card that asks for it can be answered no more: its task was stopped."""
     card_id = version.stage_facts.get("card_id")
-    return version.stage == "waiting" and card_id is not None and cards.get(scope, str(card_id)).state != "open"
+    return version.stage == "waiting" and card_id is not None and cards.get_card(scope, str(card_id)).state != "open"
 
 
 def _supersede(scope: Scope, version_id: str) -> None:

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from core.database import Scope
 from core.errors import RefusedError
-from runtime import credits
+from runtime.limits import credits
 from skills import limits
 from skills.limits import Limit, Reached
 
@@ -23,10 +23,10 @@ def reserve(scope: Scope, *, key: str, stem: str, amount: Decimal, budget: Decim
     never settled counts until the watch gives it back.
     """
     # Money is set aside one after the other.
-    now = credits.lock(scope)
+    now = credits.lock_budget(scope)
     if now.currency != CURRENCY:
         raise RefusedError(f"the model costs {CURRENCY} and the budget is in {now.currency}; nothing converts them")
-    day = credits.today(scope)
+    day = credits.read_local_date(scope)
     spent, allowed = spent_on(scope, stem, day), limits.allowed(scope, stem, day, budget)
     limit: Limit | None = None
     if spent + amount > allowed.most:
@@ -36,7 +36,7 @@ def reserve(scope: Scope, *, key: str, stem: str, amount: Decimal, budget: Decim
     elif amount > now.available:
         limit = "balance"
     if limit is None:
-        credits.reserve(scope, key, amount, task_id=None, card_id=allowed.card_id, skill_id=stem)
+        credits.reserve_credit(scope, key, amount, task_id=None, card_id=allowed.card_id, skill_id=stem)
         return None
     return limits.ask(
         scope,
@@ -53,14 +53,14 @@ def reserve(scope: Scope, *, key: str, stem: str, amount: Decimal, budget: Decim
 
 def settle(scope: Scope, key: str, amount: Decimal) -> bool:
     """It did cost this much; False when it was settled before."""
-    return credits.settle(scope, key, amount)
+    return credits.settle_reservation(scope, key, amount)
 
 
 def release(scope: Scope, key: str) -> bool:
     """It cost nothing; False when it was settled or released before."""
-    return credits.release(scope, key)
+    return credits.release_reservation(scope, key)
 
 
 def spent_on(scope: Scope, stem: str, day: date) -> Decimal:
     """What was spent or is held on a day."""
-    return credits.skill_used(scope, stem, day)
+    return credits.read_skill_spending(scope, stem, day)

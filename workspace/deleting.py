@@ -7,8 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from core.database import Scope
 from core.errors import ConflictError
 from core.tools import CallContext, Effect, ToolResult
-from runtime import cards
-from runtime.cards import Card
+from runtime.cards import cards
+from runtime.cards.cards import Card
 from workspace import objects
 
 ACT = "delete_object"
@@ -62,7 +62,7 @@ def on_delete_answered(scope: Scope, card: Card) -> None:
                 "keep it, or ask for the deletion again",
                 current_version=current.version,
             )
-    cards.deliver_answer(scope, card)
+    cards.deliver_card_answer(scope, card)
 
 
 def _versions(count: int) -> str:

@@ -14,7 +14,7 @@ from app.processes.worker_app import create_worker_app
 from core.llm.port import Model
 from core.orchestrator.engine import Engine
 from core.settings import Settings, SettingsError
-from functions.registry import all_functions
+from functions.registry import make_functions
 from router.language import language_of
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def build_worker(settings: Settings, own_url: str = "") -> WSGIApplication:
     if not url:
         raise SettingsError(["LOOPWRIGHT_WORKER_URL: the worker needs the address under which the engine reaches it"])
     parts = compose_dependencies(settings)
-    functions = all_functions(parts.inngest, parts)
+    functions = make_functions(parts.inngest, parts)
     app, registration = create_worker_app(parts.inngest, functions, Engine.of(settings), url, parts.clock)
     registration.start()
     warm_up(parts.model)

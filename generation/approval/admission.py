@@ -12,7 +12,7 @@ from generation.orders.draft import OrderDraft
 from generation.orders.order import Order, find_order_by_key, get_order
 from generation.orders.states import OrderState
 from generation.tables import orders
-from runtime import credits
+from runtime.limits import credits
 
 UNSENT_DEADLINE = timedelta(days=1)
 """A placeholder until the order is sent: the time it may take is counted from then."""
@@ -66,7 +66,7 @@ def admit_order(
     )
     if not added:
         return get_admitted_order(scope, draft.call_id, draft.digest)
-    credits.reserve(scope, order_id, draft.quote, task_id=task_id, card_id=card_id)
+    credits.reserve_credit(scope, order_id, draft.quote, task_id=task_id, card_id=card_id)
     scope.changed("generation", order_id)
     scope.ring(Bell(GenerationOrdered(workspace_id=scope.workspace_id, order_id=order_id), id=order_id))
     return get_order(scope, order_id)

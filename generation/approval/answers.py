@@ -14,8 +14,11 @@ from generation.approval.admission import admit_order
 from generation.approval.card import open_money_card
 from generation.orders.draft import OrderDraft
 from generation.orders.order import list_open_order_ids
-from runtime import cards, control, credits, tasks, waits
-from runtime.cards import AnswerHandler, Card
+from runtime.cards import cards
+from runtime.cards.cards import AnswerHandler, Card
+from runtime.commands import control
+from runtime.limits import credits
+from runtime.tasks import tasks, waits
 
 VersionOf = Callable[[Scope, str], int | None]
 """The version at which a work stands; None when it is gone."""
@@ -31,11 +34,11 @@ def quote_handler(version_of: VersionOf) -> AnswerHandler:
 
     def approve(scope: Scope, card: Card) -> None:
         if card.answer_option != "approve" or not card.subject.get("orders"):
-            cards.deliver_answer(scope, card)
+            cards.deliver_card_answer(scope, card)
             return
         drafts = _authorised_drafts(scope, card)
         if _have_works_moved(scope, drafts, version_of):
-            cards.outdate(scope, card)
+            cards.revoke_answer(scope, card)
             return
         budget = _lock_budget(scope, card)
         if quotes.total_price(drafts) > budget.available:
@@ -56,9 +59,9 @@ def limit_handler(version_of: VersionOf) -> AnswerHandler:
 
     def answer(scope: Scope, card: Card) -> None:
         if card.answer_option == "stop" and card.task_id is not None:
-            control.stop(scope, card.task_id)
+            control.stop_task(scope, card.task_id)
         elif card.answer_option != "raise" or not card.subject.get("orders"):
-            cards.deliver_answer(scope, card)
+            cards.deliver_card_answer(scope, card)
         else:
             _raise_limit(scope, card, version_of)
 
@@ -68,7 +71,7 @@ def limit_handler(version_of: VersionOf) -> AnswerHandler:
 def _raise_limit(scope: Scope, card: Card, version_of: VersionOf) -> None:
     drafts = _authorised_drafts(scope, card)
     if _have_works_moved(scope, drafts, version_of):
-        cards.outdate(scope, card)
+        cards.revoke_answer(scope, card)
         return
     budget = _lock_budget(scope, card)
     missing = quotes.total_price(drafts) - budget.available
@@ -90,7 +93,7 @@ def _add_credit(scope: Scope, card: Card, missing: Decimal, budget: credits.Budg
             f"{format_amount(missing, budget.currency)} are missing, and only an owner of the workspace adds credit; "
             "answer again when that is done"
         )
-    credits.grant(scope, missing, f"{card.id}:raise")
+    credits.grant_credit(scope, missing, f"{card.id}:raise")
 
 
 def _answering_role(scope: Scope, card: Card) -> str | None:
@@ -100,14 +103,14 @@ def _answering_role(scope: Scope, card: Card) -> str | None:
 
 def _lock_budget(scope: Scope, card: Card) -> credits.Budget:
     if card.task_id is not None:
-        tasks.lock(scope, card.task_id)
-    return credits.lock(scope)
+        tasks.lock_task(scope, card.task_id)
+    return credits.lock_budget(scope)
 
 
 def _authorised_drafts(scope: Scope, card: Card) -> list[OrderDraft]:
     if _answering_role(scope, card) not in ("owner", "member"):
         raise RefusedError("only an owner or a member of the workspace may approve spending")
-    if credits.authorised_by(scope, card.id):
+    if credits.list_reservations_of_card(scope, card.id):
         raise ConflictError(f"card {card.id} has been used; it authorises its orders once")
     return quotes.read_card_drafts(card)
 
@@ -122,15 +125,15 @@ def _wait_for_orders(scope: Scope, card: Card) -> None:
     """A task that waited for the card waits for its orders now; no inference is needed to learn of the yes."""
     if card.task_id is None:
         return
-    wait = waits.current(scope, card.task_id)
+    wait = waits.find_wait(scope, card.task_id)
     if wait is None or card.id not in wait.refs:
         return
-    still_asked = {one.id for one in cards.every_open(scope, card.task_id)}
+    still_asked = {one.id for one in cards.list_all_open_cards(scope, card.task_id)}
     left = [ref for ref in wait.refs if ref in still_asked]
     if left:
-        waits.begin(scope, card.task_id, wait.turn_id, "card", left)
+        waits.begin_wait(scope, card.task_id, wait.turn_id, "card", left)
     else:
-        waits.begin(scope, card.task_id, wait.turn_id, "generation", list_open_order_ids(scope, card.task_id))
+        waits.begin_wait(scope, card.task_id, wait.turn_id, "generation", list_open_order_ids(scope, card.task_id))
 
 
 def _ask_for_credit(scope: Scope, card: Card, drafts: list[OrderDraft], budget: credits.Budget) -> None:
@@ -144,7 +147,7 @@ def _ask_for_credit(scope: Scope, card: Card, drafts: list[OrderDraft], budget: 
         task_id=card.task_id,
         turn_id=str(card.subject["turn_id"]),
     )
-    wait = None if card.task_id is None else waits.current(scope, card.task_id)
+    wait = None if card.task_id is None else waits.find_wait(scope, card.task_id)
     if card.task_id is not None and wait is not None and card.id in wait.refs:
         refs = [limit.id if ref == card.id else ref for ref in wait.refs]
-        waits.begin(scope, card.task_id, wait.turn_id, "card", refs)
+        waits.begin_wait(scope, card.task_id, wait.turn_id, "card", refs)

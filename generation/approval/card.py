@@ -15,10 +15,12 @@ from core.errors import ConflictError
 from core.tools import CallContext, Effect
 from generation.approval import quotes
 from generation.orders.draft import OrderDraft
-from runtime import cards, guard, tasks
-from runtime.cards import Card, open_card
-from runtime.guard import Allowed, NeedsQuote
+from runtime.cards import cards
+from runtime.cards.cards import Card, open_card
+from runtime.limits import guard
+from runtime.limits.guard import CallAllowed, NeedsQuote
 from runtime.tables import cards as cards_table
+from runtime.tasks import tasks
 
 MoneyCardKind = Literal["quote", "limit"]
 
@@ -57,7 +59,7 @@ def supersede_older_cards(scope: Scope, card: Card) -> None:
     """
     if card.task_id is None or card.state != "open":
         return
-    tasks.lock(scope, card.task_id)
+    tasks.lock_task(scope, card.task_id)
     mine = decision_of_card(card)
     asking = scope.select(cards_table.c.id).where(
         cards_table.c.task_id == card.task_id,
@@ -66,9 +68,9 @@ def supersede_older_cards(scope: Scope, card: Card) -> None:
         cards_table.c.id != card.id,
     )
     for row in scope.rows(asking.order_by(cards_table.c.created_at, cards_table.c.id)):
-        older = cards.get(scope, row.id)
-        if decision_of_card(older) != mine and cards.supersede(scope, older.id):
-            cards.deliver_answer(scope, older)
+        older = cards.get_card(scope, row.id)
+        if decision_of_card(older) != mine and cards.supersede_card(scope, older.id):
+            cards.deliver_card_answer(scope, older)
 
 
 def decision_of_card(card: Card) -> str:
@@ -82,7 +84,7 @@ def find_call_card(scope: Scope, call_id: str, digest: str) -> Card | None:
     decision = call_id.rsplit(":", 1)[0]
     causes = [_card_cause(kind, of) for of in (call_id, decision) for kind in ("quote", "limit")]
     rows = scope.rows(scope.select(cards_table.c.id).where(cards_table.c.cause.in_(causes)))
-    found = [cards.get(scope, row.id) for row in rows]
+    found = [cards.get_card(scope, row.id) for row in rows]
     return next((card for card in found if quotes.covers_call(card.subject, call_id, digest)), None)
 
 
@@ -109,13 +111,13 @@ def _drafts_above_limit(
 ) -> list[OrderDraft]:
     """Those that would meet a limit, counting the ones between them that would not."""
     above = []
-    facts = guard.gather_facts(
+    facts = guard.gather_call_facts(
         scope, effect=Effect.PAID, person_id=call.person_id, asked_by=call.asked_by, task_id=call.task_id
     )
     for other in others:
         facts = replace(facts, amount=other.quote, currency=other.currency, kind=other.kind)
-        match guard.decide(facts):
-            case Allowed():
+        match guard.judge_call(facts):
+            case CallAllowed():
                 facts = facts.after(other.quote)
             case NeedsQuote(limit=limit) if (limit == "balance") == (kind == "limit"):
                 above.append(other)

@@ -16,10 +16,11 @@ from generation.orders.draft import OrderDraft, draft_order, read_sources
 from generation.orders.order import Order, find_order_by_key
 from generation.orders.request import OrderRequest, parse_recorded_request
 from generation.providers.capabilities import Capabilities
-from runtime import credits, guard, tasks
-from runtime.cards import Card
-from runtime.guard import Allowed, Facts, NeedsConfirmation, NeedsQuote, Refused, Verdict
-from runtime.turns.ledger import calls_of_step
+from runtime.cards.cards import Card
+from runtime.limits import credits, guard
+from runtime.limits.guard import CallAllowed, CallFacts, CallRefused, GuardVerdict, NeedsConfirmation, NeedsQuote
+from runtime.tasks import tasks
+from runtime.turns.ledger import list_calls_of_step
 
 
 @dataclass(frozen=True)
@@ -44,16 +45,16 @@ def place_order(desk: PlacementDependencies, call: CallContext, wish: OrderReque
     mine = draft_call(desk, call, call.call_id, wish)
     with call.transaction("order.admitted") as scope:
         facts = _lock_and_gather_facts(scope, call, mine)
-        verdict = guard.decide(facts)
+        verdict = guard.judge_call(facts)
         if not isinstance(verdict, NeedsQuote):
             return _find_placed(scope, call.call_id, wish) or _admit_allowed(scope, call, mine, verdict, facts)
     others = [] if verdict.limit == "program" else _draft_later_calls(desk, call)
     with call.transaction("order.admitted") as scope:
         if call.task_id is not None:
             # A card may close others and tell the task: its row goes before the budget's, here as in an approval.
-            tasks.lock(scope, call.task_id)
+            tasks.lock_task(scope, call.task_id)
         facts = _lock_and_gather_facts(scope, call, mine)
-        verdict = guard.decide(facts)
+        verdict = guard.judge_call(facts)
         if isinstance(verdict, NeedsQuote):
             return _find_placed(scope, call.call_id, wish) or card.ask_before_spending(
                 scope, call, mine, others, verdict
@@ -73,13 +74,13 @@ def _find_placed(scope: Scope, call_id: str, wish: OrderRequest) -> Order | Card
     return card.find_call_card(scope, call_id, wish.digest())
 
 
-def _lock_and_gather_facts(scope: Scope, call: CallContext, mine: OrderDraft) -> Facts:
-    credits.lock(scope)
+def _lock_and_gather_facts(scope: Scope, call: CallContext, mine: OrderDraft) -> CallFacts:
+    credits.lock_budget(scope)
     return gather_order_facts(scope, call, mine)
 
 
-def gather_order_facts(scope: Scope, call: CallContext, mine: OrderDraft) -> Facts:
-    return guard.gather_facts(
+def gather_order_facts(scope: Scope, call: CallContext, mine: OrderDraft) -> CallFacts:
+    return guard.gather_call_facts(
         scope,
         effect=Effect.PAID,
         person_id=call.person_id,
@@ -91,11 +92,11 @@ def gather_order_facts(scope: Scope, call: CallContext, mine: OrderDraft) -> Fac
     )
 
 
-def _admit_allowed(scope: Scope, call: CallContext, mine: OrderDraft, verdict: Verdict, facts: Facts) -> Order:
+def _admit_allowed(scope: Scope, call: CallContext, mine: OrderDraft, verdict: GuardVerdict, facts: CallFacts) -> Order:
     match verdict:
-        case Allowed():
+        case CallAllowed():
             return admit_order(scope, mine, task_id=call.task_id, turn_id=call.turn_id, unasked=_unasked_limit(facts))
-        case Refused():
+        case CallRefused():
             raise RefusedError(verdict.reason)
         case NeedsQuote() | NeedsConfirmation():
             raise RefusedError("a person must approve this first")
@@ -103,7 +104,7 @@ def _admit_allowed(scope: Scope, call: CallContext, mine: OrderDraft, verdict: V
             assert_never(verdict)
 
 
-def _unasked_limit(facts: Facts) -> Decimal:
+def _unasked_limit(facts: CallFacts) -> Decimal:
     """The most that one order may come to of which no card spoke: what its plan has left, else the free allowance."""
     if facts.plan is not None:
         return facts.plan.amount - facts.plan_spent
@@ -114,7 +115,7 @@ def _draft_later_calls(desk: PlacementDependencies, call: CallContext) -> list[O
     """The paid calls of the same decision that come after this one and can be drafted, in their order."""
     turn_id, step, seq = call.call_id.rsplit(":", 2)
     with call.reading() as scope:
-        rows = [row for row in calls_of_step(scope, turn_id, int(step)) if row.seq > int(seq)]
+        rows = [row for row in list_calls_of_step(scope, turn_id, int(step)) if row.seq > int(seq)]
     found = []
     for row in rows:
         wish = parse_recorded_request(row.tool, row.arguments) if row.status in ("proposed", "started") else None

@@ -11,7 +11,7 @@ from core.amounts import format_amount
 from core.errors import RefusedError
 from generation.orders.draft import OrderDraft
 from generation.orders.request import digest_of
-from runtime.cards import Card
+from runtime.cards.cards import Card
 
 QUOTE_LIFETIME = timedelta(days=7)
 """How long a price stands on a card; then the card expires, and the task may ask for a fresh one."""

@@ -13,9 +13,9 @@ from generation.execution.progress import compute_pause
 from generation.orders.order import Order, get_order, order_of
 from generation.orders.states import OPEN_ORDER_STATES, OrderState
 from generation.tables import orders
-from runtime import credits
+from runtime.limits import credits
+from runtime.recovery import run_repair
 from runtime.tables import reservations
-from runtime.watching import repair
 
 LONGEST_QUIET = timedelta(minutes=10)
 LONGEST_QUESTION = timedelta(minutes=15)
@@ -35,11 +35,11 @@ def recover_orders(database: Database, workspace_id: str, first_pause: float, pa
             _orders_to_ask_about(scope),
             find_dead_reservations(scope),
         )
-    rung = sum(repair(database, workspace_id, partial(_ring_order, order)) for order in quiet)
+    rung = sum(run_repair(database, workspace_id, partial(_ring_order, order)) for order in quiet)
     for order in unresolved:
-        repair(database, workspace_id, partial(_ring_order, order))
+        run_repair(database, workspace_id, partial(_ring_order, order))
     for order_id in dead:
-        repair(database, workspace_id, partial(_free_reservation, order_id))
+        run_repair(database, workspace_id, partial(_free_reservation, order_id))
     return rung
 
 
@@ -95,9 +95,9 @@ def find_dead_reservations(scope: Scope, order_id: str | None = None) -> list[st
 
 def _free_reservation(order_id: str, scope: Scope) -> bool:
     # Asked again here: the order may have come back to life since the pass looked.
-    if not find_dead_reservations(scope, order_id) or not credits.release(scope, order_id):
+    if not find_dead_reservations(scope, order_id) or not credits.release_reservation(scope, order_id):
         return False
-    freed = credits.get(scope, order_id)
+    freed = credits.find_reservation(scope, order_id)
     if freed is not None and freed.skill_id is None:
         # What a skill asked the model is no order, so there is nothing to look at under its name.
         scope.changed("generation", order_id)

@@ -17,7 +17,10 @@ from generation.orders.lease import OrderLease
 from generation.orders.order import Order, get_order, list_open_order_ids
 from generation.orders.states import OrderState, may_become
 from generation.tables import orders
-from runtime import credits, notices, outcomes, tasks
+from runtime import notices
+from runtime.limits import credits
+from runtime.loop import order_outcome
+from runtime.tasks import tasks
 
 LOG = logging.getLogger(__name__)
 
@@ -47,7 +50,7 @@ def finish_order(
     if order.task_id is not None:
         # The task's row, then the budget's, here as in an approval. And of two orders that end at once, the second
         # one to get here sees that the first has ended.
-        tasks.lock(scope, order.task_id)
+        tasks.lock_task(scope, order.task_id)
     billed = compute_bill(state, claim, order.agreed)
     if order.charge is not None:
         # Its end was corrected: what was charged then is the one charge that it has.
@@ -74,22 +77,24 @@ def finish_order(
         return False
     _pay(scope, order_id, state, billed.charge, overdue=order.deadline <= scope.now)
     if claim is not None and billed.contested is not None:
-        credits.contest(scope, order_id, describe_claim(claim))
+        credits.note_contested_bill(scope, order_id, describe_claim(claim))
         words = describe_contest(order.title, order.provider, claim, order.agreed, billed)
-        notices.tell(scope, "person", words, f"contested:{order_id}", order.task_id)
+        notices.store_notice(scope, "person", words, f"contested:{order_id}", order.task_id)
     scope.changed("generation", order_id)
     if tell and order.open and order.task_id is not None:
         still_open = list_open_order_ids(scope, order.task_id)
-        outcomes.arrived(scope, order.task_id, order_id, still_open, succeeded=state is OrderState.SUCCEEDED)
+        order_outcome.record_order_outcome(
+            scope, order.task_id, order_id, still_open, succeeded=state is OrderState.SUCCEEDED
+        )
     LOG.info("order ended", extra={"order_id": order_id, "state": state.value})
     return True
 
 
 def _pay(scope: Scope, order_id: str, state: OrderState, cost: Decimal | None, *, overdue: bool) -> None:
     if cost is not None and state is not OrderState.UNRESOLVED:
-        credits.settle(scope, order_id, cost)
+        credits.settle_reservation(scope, order_id, cost)
     elif state is not OrderState.UNRESOLVED or overdue:
-        credits.release(scope, order_id)
+        credits.release_reservation(scope, order_id)
 
 
 def cancel_order(scope: Scope, order_id: str) -> Order:

@@ -14,7 +14,7 @@ from generation.orders.end import cancel_order
 from generation.orders.order import Order, get_order
 from generation.orders.request import PAID_TOOLS, build_order_request
 from generation.providers.capabilities import Capabilities, ListedOffer, choose_seconds
-from runtime.cards import Card
+from runtime.cards.cards import Card
 
 _DESCRIPTIONS = {
     "generate_image": "Order one picture. It is made elsewhere and arrives later as an outcome. "

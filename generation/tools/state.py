@@ -9,7 +9,7 @@ from core.database import Scope
 from core.errors import NotFoundError
 from generation.orders.order import Order, get_order, list_call_orders, list_recent_orders
 from generation.orders.states import OrderState
-from runtime import credits
+from runtime.limits import credits
 
 SHOWN_ORDERS = 50
 
@@ -29,7 +29,7 @@ def orders_state(scope: Scope, task_id: str | None) -> Mapping[str, Any]:
 def budget_state(scope: Scope, task_id: str | None) -> Mapping[str, Any]:
     """`budget`: amounts as decimal strings."""
     del task_id
-    budget = credits.budget(scope)
+    budget = credits.read_budget(scope)
     return {
         "budget": {
             "balance": str(budget.balance),

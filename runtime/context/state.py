@@ -1,4 +1,4 @@
-"""The dynamic tail: what is true now, rendered fresh from the rows at every step."""
+"""State that a request ends with: what is true now, rendered fresh from the rows at every step."""
 
 from __future__ import annotations
 
@@ -6,22 +6,23 @@ from collections.abc import Sequence
 from typing import Any
 
 from core.database import Scope
-from runtime import cards, checklist, tasks, waits
-from runtime.context import shortening
-from runtime.sources import StateSource
-from runtime.tasks import Task
+from runtime.cards import cards
+from runtime.context import size
+from runtime.ports import StateSource
+from runtime.tasks import checklist, tasks, waits
+from runtime.tasks.tasks import Task
 
-LONGEST_GOAL = 4_000
-LISTED_GOAL = 300
+LONGEST_SHOWN_GOAL = 4_000
+LONGEST_LISTED_GOAL = 300
 
 
-def of_task(scope: Scope, task: Task, sources: Sequence[StateSource]) -> dict[str, Any]:
+def task_state(scope: Scope, task: Task, sources: Sequence[StateSource]) -> dict[str, Any]:
     state: dict[str, Any] = {
         "thread": "task",
         "task": {
             "id": task.id,
             "kind": task.kind,
-            "goal": shortening.words(task.goal, task.id, LONGEST_GOAL),
+            "goal": size.shorten_text(task.goal, task.id, LONGEST_SHOWN_GOAL),
             "language": task.language,
         },
         "language": task.language,
@@ -38,11 +39,11 @@ def of_task(scope: Scope, task: Task, sources: Sequence[StateSource]) -> dict[st
                 "mandatory": step.mandatory,
                 "depends_on": list(step.depends_on),
             }
-            for step in checklist.of_task(scope, task.id)
+            for step in checklist.list_checklist(scope, task.id)
         ],
-        "waiting_on": _waiting(scope, task.id),
+        "waiting_on": _wait_state(scope, task.id),
         "open_cards": [
-            {"id": card.id, "kind": card.kind, "title": card.title} for card in cards.open_cards(scope, task.id)
+            {"id": card.id, "kind": card.kind, "title": card.title} for card in cards.list_open_cards(scope, task.id)
         ],
     }
     for source in sources:
@@ -50,7 +51,7 @@ def of_task(scope: Scope, task: Task, sources: Sequence[StateSource]) -> dict[st
     return state
 
 
-def of_main(scope: Scope, language: str, sources: Sequence[StateSource]) -> dict[str, Any]:
+def main_state(scope: Scope, language: str, sources: Sequence[StateSource]) -> dict[str, Any]:
     state: dict[str, Any] = {
         "thread": "main",
         "task": None,
@@ -59,19 +60,21 @@ def of_main(scope: Scope, language: str, sources: Sequence[StateSource]) -> dict
             {
                 "id": task.id,
                 "kind": task.kind,
-                "goal": task.goal[:LISTED_GOAL],
+                "goal": task.goal[:LONGEST_LISTED_GOAL],
                 "status": task.status,
                 "updated_at": task.updated_at.isoformat(),
             }
-            for task in tasks.listing(scope, limit=20)
+            for task in tasks.list_tasks(scope, limit=20)
         ],
-        "open_cards": [{"id": card.id, "kind": card.kind, "title": card.title} for card in cards.open_cards(scope)],
+        "open_cards": [
+            {"id": card.id, "kind": card.kind, "title": card.title} for card in cards.list_open_cards(scope)
+        ],
     }
     for source in sources:
         state.update(source(scope, None))
     return state
 
 
-def _waiting(scope: Scope, task_id: str) -> dict[str, Any] | None:
-    wait = waits.current(scope, task_id)
+def _wait_state(scope: Scope, task_id: str) -> dict[str, Any] | None:
+    wait = waits.find_wait(scope, task_id)
     return None if wait is None else {"type": wait.kind, "refs": wait.refs, "since": wait.created_at.isoformat()}

@@ -1,9 +1,9 @@
-"""The right to act for a turn.
+"""The lease on a turn: the right to act for it.
 
-A run is let into a queued turn once (`enter`). Each execution of a step then claims the lease under a token of its
-own (`claimed`), renews it while it works (`kept`), and frees it in the commit of its record. Whoever meets a dead
-lease takes over with the next epoch, in one update, once; a writer whose epoch or token no longer stands changes
-nothing.
+A run enters a queued turn once (`enter_turn`). Each execution of a step then takes the lease under its own token
+(`acquire_lease`), renews it while it works (`renew_while`), and frees it in the commit of its record. An execution that
+meets a dead lease takes over with the next epoch, in one update, once. A writer whose epoch or token is no longer the
+stored one changes nothing.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from core import statements
 from core.database import Database, Scope
 from core.errors import BusyError, LostError
 from core.process.heartbeat import keep_beating
-from runtime import tasks
 from runtime.tables import turns
-from runtime.turns.rows import Turn, get, turn_of
+from runtime.tasks import tasks
+from runtime.turns.rows import Turn, get_turn, turn_from_row
 
 _HELD = (
     statements.update(turns)
@@ -80,13 +80,13 @@ class TurnFence:
             raise LostError(f"turn {self.turn_id} is no longer held at epoch {self.epoch}")
 
 
-def enter(scope: Scope, turn_id: str, run_id: str, patience: timedelta) -> bool:
+def enter_turn(scope: Scope, turn_id: str, run_id: str, patience: timedelta) -> bool:
     """Let one run into a turn; a bell that comes twice, late or forged finds the door shut.
 
     A later bell's run may take the place of one that was lost: only when nobody holds the lease and nothing has
     been touched for `patience`. It raises the epoch, so that the replaced run's steps stop.
     """
-    turn = get(scope, turn_id)
+    turn = get_turn(scope, turn_id)
     if turn.status == "queued":
         return _enter_queued(scope, turn, run_id)
     if turn.status != "running":
@@ -122,7 +122,7 @@ def _enter_queued(scope: Scope, turn: Turn, run_id: str) -> bool:
     )
     if not entered:
         return False
-    status = "active" if turn.task_id is None else tasks.lock(scope, turn.task_id).status
+    status = "active" if turn.task_id is None else tasks.lock_task(scope, turn.task_id).status
     scope.changed("turn", turn.id)
     mine = scope.update(turns).where(turns.c.id == turn.id)
     if status in ("stopped", "archived"):
@@ -144,7 +144,7 @@ def _enter_handed_over(scope: Scope, turn: Turn, run_id: str) -> bool:
     )
 
 
-def claim(scope: Scope, turn_id: str, run_id: str, lease: timedelta) -> tuple[TurnFence, Turn]:
+def take_lease(scope: Scope, turn_id: str, run_id: str, lease: timedelta) -> tuple[TurnFence, Turn]:
     """Claim the lease for one execution of a step of `run_id`; answers it with the turn as it stands then.
 
     Raises LostError when the turn has ended or another run has taken its place, BusyError while another execution
@@ -153,14 +153,14 @@ def claim(scope: Scope, turn_id: str, run_id: str, lease: timedelta) -> tuple[Tu
     token = scope.ids.new("lease")
     row = scope.first(_CLAIM_FREE, turn=turn_id, run=run_id, token=token, until=scope.now + lease, now=scope.now)
     if row is not None:
-        turn = turn_of(row)
+        turn = turn_from_row(row)
         return TurnFence(turn_id, turn.epoch, token), turn
     return _take_over(scope, turn_id, run_id, token, lease)
 
 
 def _take_over(scope: Scope, turn_id: str, run_id: str, token: str, lease: timedelta) -> tuple[TurnFence, Turn]:
     """Claim what somebody has held: only once that lease is dead, and with the next epoch."""
-    turn = get(scope, turn_id)
+    turn = get_turn(scope, turn_id)
     if turn.status != "running" or turn.run_id != run_id:
         raise LostError(f"turn {turn_id} is {turn.status} and held by run {turn.run_id or 'none'}, not by {run_id}")
     if turn.lease_until is not None and turn.lease_until > scope.now:
@@ -183,7 +183,7 @@ def _take_over(scope: Scope, turn_id: str, run_id: str, token: str, lease: timed
         raise _busy(turn, lease)
     if epoch != turn.epoch:
         scope.changed("turn", turn_id)
-    return TurnFence(turn_id, epoch, token), get(scope, turn_id)
+    return TurnFence(turn_id, epoch, token), get_turn(scope, turn_id)
 
 
 def _busy(turn: Turn, wait: timedelta) -> BusyError:
@@ -191,7 +191,7 @@ def _busy(turn: Turn, wait: timedelta) -> BusyError:
 
 
 @contextmanager
-def claimed(
+def acquire_lease(
     database: Database, workspace_id: str, turn_id: str, run_id: str, lease: timedelta, name: str
 ) -> Iterator[tuple[Scope, TurnFence, Turn]]:
     """The first transaction of a step: the lease is claimed in it, and its row is the first one taken.
@@ -199,11 +199,11 @@ def claimed(
     Raises as `claim` does. Whoever leaves it without `release` goes on inside `kept`.
     """
     with database.transaction(workspace_id, name) as scope:
-        yield scope, *claim(scope, turn_id, run_id, lease)
+        yield scope, *take_lease(scope, turn_id, run_id, lease)
 
 
 @contextmanager
-def kept(database: Database, workspace_id: str, fence: TurnFence, lease: timedelta) -> Iterator[None]:
+def renew_while(database: Database, workspace_id: str, fence: TurnFence, lease: timedelta) -> Iterator[None]:
     """Keep a claimed lease alive during a block; the block's last transaction releases it."""
     try:
         with keep_beating(
@@ -211,20 +211,22 @@ def kept(database: Database, workspace_id: str, fence: TurnFence, lease: timedel
         ):
             yield
     except BaseException:
-        _let_go(database, workspace_id, fence)
+        _free_lease(database, workspace_id, fence)
         raise
 
 
 @contextmanager
-def hold(database: Database, workspace_id: str, turn_id: str, run_id: str, lease: timedelta) -> Iterator[TurnFence]:
+def hold_lease(
+    database: Database, workspace_id: str, turn_id: str, run_id: str, lease: timedelta
+) -> Iterator[TurnFence]:
     """Claim the lease in a transaction of its own and keep it alive during a block."""
-    with claimed(database, workspace_id, turn_id, run_id, lease, "turn.claimed") as (_, fence, _turn):
+    with acquire_lease(database, workspace_id, turn_id, run_id, lease, "turn.claimed") as (_, fence, _turn):
         pass
-    with kept(database, workspace_id, fence, lease):
+    with renew_while(database, workspace_id, fence, lease):
         yield fence
 
 
-def _let_go(database: Database, workspace_id: str, fence: TurnFence) -> None:
+def _free_lease(database: Database, workspace_id: str, fence: TurnFence) -> None:
     """Free the lease of a step that failed, so that its retry need not wait for it to die."""
     try:
         with database.transaction(workspace_id, "turn.let_go") as scope:

@@ -18,9 +18,9 @@ from core.llm.port import Decision
 from core.tools import Effect, ToolResult
 from runtime.tables import calls, inbox, originals, steps, turns
 from runtime.turns.lease import TurnFence
-from runtime.turns.repeats import Failure, Made, wish_of
+from runtime.turns.repeats import EarlierCall, FailedCall, digest_wish
 
-FINISHED = ("done", "failed", "cancelled", "outcome_unknown")
+FINISHED_CALL_STATUSES = ("done", "failed", "cancelled", "outcome_unknown")
 """What a call's status ends with."""
 LARGEST_RESULT = 16_000
 """Characters of a result that stand in the history; what is larger is stored once and read back by pages."""
@@ -66,7 +66,7 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Growth:
+class TurnGrowth:
     """Steps and calls in their order, and whether any of these steps has read an input."""
 
     taken: tuple[Step, ...]
@@ -74,7 +74,7 @@ class Growth:
     has_read: bool
 
 
-def _step(row: sa.Row[Any]) -> Step:
+def _step_from_row(row: sa.Row[Any]) -> Step:
     found = dict(row._mapping)
     found.pop("workspace_id")
     return _step_from(found)
@@ -87,7 +87,7 @@ def _step_from(found: dict[str, Any]) -> Step:
 _CALL_FIELDS = tuple(field.name for field in fields(Call))
 
 
-def call_of(row: sa.Row[Any]) -> Call:
+def call_from_row(row: sa.Row[Any]) -> Call:
     """The call of a row that has all columns of its table, and perhaps more."""
     found = row._mapping
     return Call(**{name: found[name] for name in _CALL_FIELDS})
@@ -176,34 +176,34 @@ _FAILED = (
 )
 
 
-def step(scope: Scope, turn_id: str, n: int) -> Step | None:
+def find_step(scope: Scope, turn_id: str, n: int) -> Step | None:
     row = scope.first(_ONE_STEP, turn=turn_id, of_step=n)
-    return None if row is None else _step(row)
+    return None if row is None else _step_from_row(row)
 
 
-def steps_of(scope: Scope, turn_ids: Sequence[str]) -> list[Step]:
+def list_steps(scope: Scope, turn_ids: Sequence[str]) -> list[Step]:
     """The steps of these turns; those of one turn in their order."""
-    return [_step(row) for row in scope.rows(_STEPS_OF, of_turns=list(turn_ids))]
+    return [_step_from_row(row) for row in scope.rows(_STEPS_OF, of_turns=list(turn_ids))]
 
 
 def count_steps_of_task(scope: Scope, task_id: str) -> int:
     return int(scope.scalar(_COUNT, task=task_id) or 0)
 
 
-def newest_steps_of_task(scope: Scope, task_id: str, limit: int) -> list[Step]:
+def list_newest_steps_of_task(scope: Scope, task_id: str, limit: int) -> list[Step]:
     """The last steps of a task over all its turns, oldest first."""
-    return [_step(row) for row in reversed(scope.rows(_NEWEST, task=task_id, most=limit))]
+    return [_step_from_row(row) for row in reversed(scope.rows(_NEWEST, task=task_id, most=limit))]
 
 
-def calls_of(scope: Scope, turn_ids: Sequence[str]) -> list[Call]:
-    return [call_of(row) for row in scope.rows(_CALLS_OF, of_turns=list(turn_ids))]
+def list_calls(scope: Scope, turn_ids: Sequence[str]) -> list[Call]:
+    return [call_from_row(row) for row in scope.rows(_CALLS_OF, of_turns=list(turn_ids))]
 
 
-def calls_of_step(scope: Scope, turn_id: str, n: int) -> list[Call]:
-    return [call_of(row) for row in scope.rows(_CALLS_OF_STEP, turn=turn_id, of_step=n)]
+def list_calls_of_step(scope: Scope, turn_id: str, n: int) -> list[Call]:
+    return [call_from_row(row) for row in scope.rows(_CALLS_OF_STEP, turn=turn_id, of_step=n)]
 
 
-def growth(scope: Scope, turn_id: str, n: int) -> Growth:
+def read_growth(scope: Scope, turn_id: str, n: int) -> TurnGrowth:
     """What a turn has done after step `n`."""
     taken: list[Step] = []
     made: list[Call] = []
@@ -215,25 +215,25 @@ def growth(scope: Scope, turn_id: str, n: int) -> Growth:
             has_read = has_read or found["has_read"]
         if found["call_id"] is not None:
             made.append(Call(**{column.name: found[f"call_{column.name}"] for column in _CALL_COLUMNS}))
-    return Growth(tuple(taken), tuple(made), has_read)
+    return TurnGrowth(tuple(taken), tuple(made), has_read)
 
 
 def get_call(scope: Scope, call_id: str) -> Call:
     row = scope.first(_CALL, call=call_id)
     if row is None:
         raise NotFoundError(f"no call {call_id} in this workspace")
-    return call_of(row)
+    return call_from_row(row)
 
 
-def made_like(scope: Scope, call: Call) -> list[Made]:
+def list_same_calls(scope: Scope, call: Call) -> list[EarlierCall]:
     """The calls of earlier steps of the turn that asked for the same and succeeded."""
     rows = scope.rows(_LIKE, turn=call.turn_id, wished=call.wish, of_step=call.step)
-    return [Made(row.step, row.result) for row in rows]
+    return [EarlierCall(row.step, row.result) for row in rows]
 
 
-def failures(scope: Scope, turn_id: str) -> list[Failure]:
+def list_failed_calls(scope: Scope, turn_id: str) -> list[FailedCall]:
     """The calls of a turn that have failed, in their order."""
-    return [Failure(row.step, row.tool, row.wish, row.result) for row in scope.rows(_FAILED, turn=turn_id)]
+    return [FailedCall(row.step, row.tool, row.wish, row.result) for row in scope.rows(_FAILED, turn=turn_id)]
 
 
 def record_decision(
@@ -271,7 +271,7 @@ def record_decision(
                 "tool": proposed.name[:80],
                 "effect": effects.get(proposed.name, Effect.READ).value,
                 "arguments": proposed.arguments,
-                "wish": wish_of(proposed.name[:80], proposed.arguments),
+                "wish": digest_wish(proposed.name[:80], proposed.arguments),
                 "status": "proposed",
                 "epoch": fence.epoch,
             }
@@ -304,7 +304,7 @@ def record_result(scope: Scope, fence: TurnFence, call: Call, status: str, resul
     scope.changed("turn", fence.turn_id)
 
 
-def record_late(scope: Scope, fence: TurnFence, call: Call, status: str, result: ToolResult) -> bool:
+def record_late_result(scope: Scope, fence: TurnFence, call: Call, status: str, result: ToolResult) -> bool:
     """Keep for the record what a call brought after its turn was stopped; nobody acts on it.
 
     Only in the place of an unknown outcome, and of a call that nobody has taken over.
@@ -325,7 +325,7 @@ def _write_result(
     content: Mapping[str, Any] = result.content
     reference = None
     if len(text) > LARGEST_RESULT:
-        reference = keep_original(scope, call.id, text)
+        reference = store_original(scope, call.id, text)
         content = {"stored_as": reference, "characters": len(text), "beginning": text[:2000]}
     scope.change(
         statement,
@@ -339,7 +339,7 @@ def _write_result(
     )
 
 
-def keep_original(scope: Scope, cause: str, text: str) -> str:
+def store_original(scope: Scope, cause: str, text: str) -> str:
     """Store a long text once per cause; answers its id, which `read_back` takes."""
     original_id = scope.ids.new("orig")
     if scope.insert_new(originals, id=original_id, cause=cause, text=text, created_at=scope.now):
@@ -347,7 +347,7 @@ def keep_original(scope: Scope, cause: str, text: str) -> str:
     return str(scope.scalar(scope.select(originals.c.id).where(originals.c.cause == cause)))
 
 
-def note_facts(scope: Scope, turn_id: str, n: int, fact_ids: Sequence[str]) -> None:
+def record_facts(scope: Scope, turn_id: str, n: int, fact_ids: Sequence[str]) -> None:
     """A step relies on these facts of the memory from now on."""
     mine = scope.select(steps.c.facts).where(steps.c.turn_id == turn_id, steps.c.n == n)
     row = scope.first(mine)

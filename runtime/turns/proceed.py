@@ -1,4 +1,4 @@
-"""May the task go on by itself? A pure function over stored facts; the model's words are not among them."""
+"""Choose a task's next move after a turn: a pure function over stored facts, without the model's words."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ChecklistFact:
 
 
 @dataclass(frozen=True)
-class Facts:
+class TurnFacts:
     """What is true when a stretch of work ends. `open_orders` are awaited jobs; `progressed` means new results.
 
     `alone` counts the turns in a row, this one included, that had nothing to read from anybody.
@@ -43,89 +43,89 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class End:
+class EndTask:
     """The work is complete."""
 
 
 @dataclass(frozen=True)
-class Stop:
+class NoFurtherTurn:
     """No further turn until a person acts."""
 
     reason: str
 
 
 @dataclass(frozen=True)
-class Wait:
+class WaitForOrders:
     """Suspend until the orders are final."""
 
     orders: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Gate:
+class AskPerson:
     """A person must answer; `ask_checkpoint` names the step whose checkpoint nobody has asked about yet."""
 
     ask_checkpoint: int | None
 
 
 @dataclass(frozen=True)
-class Next:
+class NextTurn:
     """Queue the next turn."""
 
 
 @dataclass(frozen=True)
-class NoProgress:
+class ReportNoProgress:
     """Turns went by without a result, or too many without a word from outside; a person is told instead."""
 
     turns: int
 
 
 @dataclass(frozen=True)
-class Refusal:
+class ReportRefusal:
     """The model declines the work itself; asking it again is no use, and `done` would be no truth."""
 
 
-Proceed = End | Stop | Wait | Gate | Next | NoProgress | Refusal
+NextMove = EndTask | NoFurtherTurn | WaitForOrders | AskPerson | NextTurn | ReportNoProgress | ReportRefusal
 
 
-def proceed(facts: Facts) -> Proceed:
+def choose_next_move(facts: TurnFacts) -> NextMove:
     """Figure 9, in its order. Unread input comes before the question of progress; a pause comes before it."""
     if facts.task_status in ("stopped", "archived", "paused", "blocked"):
-        return Stop(f"the task is {facts.task_status}")
+        return NoFurtherTurn(f"the task is {facts.task_status}")
     if facts.unread:
-        return Next()
+        return NextTurn()
     if facts.open_orders:
-        return Wait(facts.open_orders)
+        return WaitForOrders(facts.open_orders)
     gate = _gate(facts)
     if gate is not None:
         return gate
     if facts.refused:
-        return Refusal()
+        return ReportRefusal()
     if facts.finished or facts.kind == "light" or _complete(facts):
-        return End()
+        return EndTask()
     return _next(facts)
 
 
-def _gate(facts: Facts) -> Gate | None:
+def _gate(facts: TurnFacts) -> AskPerson | None:
     if facts.open_cards:
-        return Gate(None)
+        return AskPerson(None)
     waiting_checkpoint = _checkpoint(facts)
-    return None if waiting_checkpoint is None else Gate(waiting_checkpoint)
+    return None if waiting_checkpoint is None else AskPerson(waiting_checkpoint)
 
 
-def _next(facts: Facts) -> Next | NoProgress:
+def _next(facts: TurnFacts) -> NextTurn | ReportNoProgress:
     if not facts.progressed and facts.idle_rounds + 1 >= facts.most_idle_rounds:
-        return NoProgress(facts.idle_rounds + 1)
+        return ReportNoProgress(facts.idle_rounds + 1)
     if facts.alone >= facts.most_alone:
-        return NoProgress(facts.alone)
-    return Next()
+        return ReportNoProgress(facts.alone)
+    return NextTurn()
 
 
-def _complete(facts: Facts) -> bool:
+def _complete(facts: TurnFacts) -> bool:
     return all(step.status in ("done", "skipped") for step in facts.checklist)
 
 
-def _checkpoint(facts: Facts) -> int | None:
+def _checkpoint(facts: TurnFacts) -> int | None:
     for step in facts.checklist:
         if step.status == "done" and not step.approved and _asks(facts.autonomy, step):
             return step.n

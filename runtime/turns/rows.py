@@ -1,4 +1,4 @@
-"""Turns as they are stored: one stretch of work by a task, or Main's answer to one message."""
+"""Rows of turns: one stretch of work by a task, or Main's answer to one message."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from core.database import Scope
 from core.errors import NotFoundError
 from runtime.tables import turns
 
-OPEN = ("queued", "running")
+OPEN_TURN_STATUSES = ("queued", "running")
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Turn:
     ended_at: datetime | None
 
 
-def turn_of(row: sa.Row[Any]) -> Turn:
+def turn_from_row(row: sa.Row[Any]) -> Turn:
     fields = dict(row._mapping)
     fields.pop("workspace_id")
     return Turn(**fields)
@@ -47,25 +47,25 @@ def turn_of(row: sa.Row[Any]) -> Turn:
 _GET = statements.select(turns).where(turns.c.id == sa.bindparam("turn"))
 
 
-def get(scope: Scope, turn_id: str) -> Turn:
+def get_turn(scope: Scope, turn_id: str) -> Turn:
     row = scope.first(_GET, turn=turn_id)
     if row is None:
         raise NotFoundError(f"no turn {turn_id} in this workspace")
-    return turn_of(row)
+    return turn_from_row(row)
 
 
-def of_task(scope: Scope, task_id: str, limit: int = 200) -> list[Turn]:
+def list_turns_of_task(scope: Scope, task_id: str, limit: int = 200) -> list[Turn]:
     """The newest turns of a task, oldest first."""
     query = scope.select(turns).where(turns.c.task_id == task_id)
     rows = scope.rows(query.order_by(turns.c.created_at.desc(), turns.c.id.desc()).limit(limit))
-    return [turn_of(row) for row in reversed(rows)]
+    return [turn_from_row(row) for row in reversed(rows)]
 
 
-def of_message(scope: Scope, message_id: str) -> Turn | None:
+def find_turn_of_message(scope: Scope, message_id: str) -> Turn | None:
     row = scope.first(scope.select(turns).where(turns.c.message_id == message_id))
-    return None if row is None else turn_of(row)
+    return None if row is None else turn_from_row(row)
 
 
-def open_turn_of(scope: Scope, task_id: str) -> Turn | None:
-    row = scope.first(scope.select(turns).where(turns.c.task_id == task_id, turns.c.status.in_(OPEN)))
-    return None if row is None else turn_of(row)
+def find_open_turn(scope: Scope, task_id: str) -> Turn | None:
+    row = scope.first(scope.select(turns).where(turns.c.task_id == task_id, turns.c.status.in_(OPEN_TURN_STATUSES)))
+    return None if row is None else turn_from_row(row)

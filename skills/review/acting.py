@@ -8,7 +8,8 @@ from typing import Any
 
 from core.database import Scope
 from core.errors import NotFoundError
-from runtime import notices, tasks
+from runtime import notices
+from runtime.tasks import tasks
 from skills import book, versions
 from skills.review import changes, rows
 from skills.review.comparison import Comparison, prediction_of
@@ -58,7 +59,7 @@ def act(parts: ReviewParts, workspace_id: str, review_id: str) -> str:
             values["verdict"] = {**verdict, "reason": obstacle}
         if told:
             text = f"Review of {review.skill_id}: {' '.join(told)}"
-            notices.tell(scope, "ops", text, f"review:{review.id}", values.get("task_id"))
+            notices.store_notice(scope, "ops", text, f"review:{review.id}", values.get("task_id"))
         rows.move(scope, review_id, "done", was="judged", **values)
         return "proposed" if proposal is not None and obstacle is None else "kept"
 
@@ -82,7 +83,7 @@ def _obstacle(scope: Scope, review: Review) -> str | None:
 
 def _is_open(scope: Scope, task_id: str) -> bool:
     try:
-        return tasks.get(scope, task_id).status in tasks.OPEN
+        return tasks.get_task(scope, task_id).status in tasks.OPEN_TASK_STATUSES
     except NotFoundError:
         return False
 

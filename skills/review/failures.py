@@ -10,8 +10,10 @@ from typing import Any
 
 from core.database import Database, Scope
 from core.identity import HOME_WORKSPACE
-from runtime import credits, notices, tasks
+from runtime import notices
+from runtime.limits import credits
 from runtime.tables import tasks as task_rows
+from runtime.tasks import tasks
 from skills import book, runs, versions
 from skills.book import Skill
 from skills.ledger import APP
@@ -60,7 +62,7 @@ def tell(parts: ReviewParts, failed: Failed, app_id: str) -> str:
             text += " The agent is asked to repair it."
         elif verdict is not None:
             text += f" No repair is asked of the agent: {verdict}."
-        notices.tell(scope, "ops", text, f"run-failed:{failed.run_id}", task_id)
+        notices.store_notice(scope, "ops", text, f"run-failed:{failed.run_id}", task_id)
         return "told" if skill is None else verdict or "repair"
 
 
@@ -104,7 +106,7 @@ def _why_not(scope: Scope, parts: ReviewParts, skill: Skill, version: Version | 
             retired=skill.status == "retired",
             was_current=version.id == newest.id,
             newest_is_repair=by_repair and newest.created_at > scope.now - WITHIN,
-            repair_at_work=any(status in tasks.OPEN for _, status in asked),
+            repair_at_work=any(status in tasks.OPEN_TASK_STATUSES for _, status in asked),
             today=sum(cause.startswith(_today(scope, skill.id)) for cause, _ in asked),
             per_day=parts.repairs_per_day,
         )
@@ -121,7 +123,7 @@ def _repairs(scope: Scope, stem: str) -> list[tuple[str, str]]:
 
 
 def _today(scope: Scope, stem: str) -> str:
-    return f"{REPAIR}{stem}:{credits.today(scope).isoformat()}:"
+    return f"{REPAIR}{stem}:{credits.read_local_date(scope).isoformat()}:"
 
 
 def _ask_for_repair(scope: Scope, failed: Failed, skill: Skill, version: Version, run: SkillRun | None) -> str:

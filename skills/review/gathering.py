@@ -10,7 +10,7 @@ from typing import Any
 from core.database import Scope
 from core.errors import LoopwrightError, NotFoundError
 from core.orchestrator.run_history import EngineRun
-from runtime import tasks
+from runtime.tasks import tasks
 from skills import book, runs, versions
 from skills.review import alarms, changes, rows
 from skills.review.comparison import Comparison, compare, prediction_of
@@ -119,7 +119,7 @@ def _given_up(parts: ReviewParts, workspace_id: str, before: Review) -> bool:
     assert before.task_id is not None
     with parts.database.reading(workspace_id) as scope:
         try:
-            return tasks.get(scope, before.task_id).status in tasks.ENDED
+            return tasks.get_task(scope, before.task_id).status in tasks.ENDED_TASK_STATUSES
         except NotFoundError:
             return True
 

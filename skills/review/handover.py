@@ -9,11 +9,12 @@ from typing import Any
 from core.database import Scope
 from core.errors import NotFoundError
 from core.tables import roles
-from runtime import inbox, messages, tasks
-from runtime.messages import set_state
+from runtime.inbox import inbox, messages
+from runtime.inbox.messages import set_message_state
 from runtime.tables import calls, turns
 from runtime.tables import tasks as task_rows
-from runtime.tasks import Task
+from runtime.tasks import tasks
+from runtime.tasks.tasks import Task
 from skills.versions import Version
 
 LANGUAGE = "en"
@@ -27,7 +28,7 @@ def hand_over(scope: Scope, *, goal: str, order: str, data: Mapping[str, Any], v
     """
     known = scope.first(scope.select(task_rows.c.id).where(task_rows.c.cause == cause))
     before = task_behind(scope, version)
-    task = tasks.create(
+    task = tasks.create_task(
         scope,
         kind="persistent",
         goal=goal,
@@ -37,7 +38,7 @@ def hand_over(scope: Scope, *, goal: str, order: str, data: Mapping[str, Any], v
         cause=cause,
     )
     if known is None:
-        message = messages.receive(
+        message = messages.receive_message(
             scope,
             person_id=task.person_id,
             asked_by="agent",
@@ -47,8 +48,8 @@ def hand_over(scope: Scope, *, goal: str, order: str, data: Mapping[str, Any], v
             to_task_id=task.id,
             language=task.language,
         )
-        set_state(scope, message.id, "delivered", was=("received",), task_id=task.id, routed_at=scope.now)
-        inbox.deliver(scope, task.id, "message", message.id)
+        set_message_state(scope, message.id, "delivered", was=("received",), task_id=task.id, routed_at=scope.now)
+        inbox.deliver_input(scope, task.id, "message", message.id)
     return task
 
 
@@ -70,7 +71,7 @@ def task_behind(scope: Scope, version: Version) -> Task | None:
     )
     task_id = str(row.task_id) if row is not None else reference
     try:
-        return tasks.get(scope, task_id)
+        return tasks.get_task(scope, task_id)
     except NotFoundError:
         return None
 

@@ -41,7 +41,7 @@ def _repair(database: Database, workspace_id: str, review: Review, patience: tim
 def _give_up(scope: Scope, review: Review) -> None:
     reason = "the review was taken up for a day and did not come to an end"
     if rows.move(scope, review.id, "done", was=review.state, verdict={**(review.verdict or {}), "reason": reason}):
-        notices.tell(scope, "ops", f"Review of {review.skill_id}: {reason}.", f"review:{review.id}")
+        notices.store_notice(scope, "ops", f"Review of {review.skill_id}: {reason}.", f"review:{review.id}")
 
 
 def _bucket(now: datetime, since: datetime, patience: timedelta) -> int:

@@ -9,8 +9,8 @@ from pathlib import Path
 from core.database import Scope
 from core.errors import ConflictError, InvalidError, RefusedError
 from core.tools import CallContext
-from runtime import cards
-from runtime.cards import Card
+from runtime.cards import cards
+from runtime.cards.cards import Card
 from skills import book
 from skills.tools.desk import sha_of
 from skills.versions import Version
@@ -59,9 +59,9 @@ def ask(scope: Scope, call: CallContext, path: Path, base: Version, source: str,
     _still_holds(path, base)
     if book.get(scope, base.skill_id).version_id != base.id:
         raise ConflictError(f"version {base.number} does not serve: only what serves is changed")
-    for card in cards.every_open(scope, call.task_id) if call.task_id is not None else ():
+    for card in cards.list_all_open_cards(scope, call.task_id) if call.task_id is not None else ():
         if card.subject.get("act") == ACT and card.subject["skill_id"] == base.skill_id and card.cause != call.call_id:
-            cards.supersede(scope, card.id)
+            cards.supersede_card(scope, card.id)
     # In one line, so that no text of it looks like the change.
     why = one_line(reason)
     return cards.open_card(
@@ -79,7 +79,7 @@ def ask(scope: Scope, call: CallContext, path: Path, base: Version, source: str,
 
 def accepted(scope: Scope, call: CallContext, card_id: str, stem: str) -> Accepted:
     """Raises RefusedError for a card that is another's or was refused, ConflictError for one that is not answered."""
-    card = cards.get(scope, card_id)
+    card = cards.get_card(scope, card_id)
     if card.subject.get("act") != ACT or card.subject["skill_id"] != stem or card.task_id != call.task_id:
         raise RefusedError(f"this card asks for no change of {stem} by this task")
     if card.state != "answered":

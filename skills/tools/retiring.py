@@ -7,8 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from core.database import Scope
 from core.errors import ConflictError, RefusedError
 from core.tools import CallContext, Effect, ToolResult
-from runtime import cards
-from runtime.cards import AnswerHandler, Card
+from runtime.cards import cards
+from runtime.cards.cards import AnswerHandler, Card
 from skills import book, control, promotion, runs, versions
 from skills.book import Skill
 from skills.visible import one_line

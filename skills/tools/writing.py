@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from core.database import Scope
 from core.errors import ConflictError, InvalidError
 from core.tools import CallContext, Effect, ToolResult
-from runtime.turns.ledger import keep_original
+from runtime.turns.ledger import store_original
 from skills import book, drafts, fate, versions
 from skills.checks import check_source
 from skills.fate import Fate
@@ -265,7 +265,7 @@ def _kept(call: CallContext, source: str) -> dict[str, Any]:
     if len(source) <= _SEEN_WHOLE:
         return {}
     with call.transaction("skill.kept") as scope:
-        return {"source_is_kept": keep_original(scope, call.call_id, source)}
+        return {"source_is_kept": store_original(scope, call.call_id, source)}
 
 
 def _card(facts: Mapping[str, Any]) -> dict[str, Any]:

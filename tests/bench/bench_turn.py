@@ -21,7 +21,7 @@ import sqlalchemy as sa
 
 from app.schema import all_tables
 from core.llm.scripted_model import ScriptedModel, says
-from runtime import calling, closing, deciding, entering
+from runtime.loop import decision, entry, tool_call, turn_end
 from tests.runtime.driving import Note, new_task, newest_turn, parts, tell
 from tests.support.databases import Store
 
@@ -65,11 +65,11 @@ def measure(store: Store) -> list[dict[str, float | str]]:
         turn_id = newest_turn(store, task_id).id
         made, run_id, ws = parts(store, ScriptedModel(says("", _NOTE), says("Noted.")), Note()), f"run-{n}", "ws_local"
         acts: dict[str, Callable[[], object]] = {
-            "open": lambda: entering.open_turn(made, ws, turn_id, run_id),  # noqa: B023 - called before the next round
-            "decide": lambda: deciding.decide(made, ws, turn_id, run_id, 1),  # noqa: B023
-            "call": lambda: calling.run_call(made, ws, turn_id, run_id, 1, 0),  # noqa: B023
-            "decide again": lambda: deciding.decide(made, ws, turn_id, run_id, 2),  # noqa: B023
-            "close": lambda: closing.close(made, ws, turn_id, run_id),  # noqa: B023
+            "open": lambda: entry.open_turn(made, ws, turn_id, run_id),  # noqa: B023 - called before the next round
+            "decide": lambda: decision.decide_step(made, ws, turn_id, run_id, 1),  # noqa: B023
+            "call": lambda: tool_call.run_call(made, ws, turn_id, run_id, 1, 0),  # noqa: B023
+            "decide again": lambda: decision.decide_step(made, ws, turn_id, run_id, 2),  # noqa: B023
+            "close": lambda: turn_end.close_turn(made, ws, turn_id, run_id),  # noqa: B023
         }
         when = "first 10 turns" if n < 10 else "last 10 turns" if n >= TURNS - 10 else ""
         for name, act in acts.items():

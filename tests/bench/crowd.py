@@ -11,10 +11,10 @@ import sqlalchemy as sa
 
 from app.bootstrap import PERSON_ID, WORKSPACE_ID
 from runtime.tables import budgets, calls, entries, inbox, messages, reservations, steps, tasks, turns
-from runtime.turns.repeats import wish_of
+from runtime.turns.repeats import digest_wish
 
 _AT_ONCE = 1000
-_WISH = wish_of("list_objects", "{}")
+_WISH = digest_wish("list_objects", "{}")
 _PRICE = Decimal("0.001")
 _LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -13,8 +13,8 @@ from core import statements
 from core.database import Scope, UnscopedStatementError
 from core.events import Bell, TurnRequested
 from core.tables import changes, workspaces
+from runtime.inbox.turn_queue import wake_task
 from runtime.tables import tasks, turns
-from runtime.wake import wake
 from tests.runtime.driving import new_task
 from tests.support.databases import Store
 
@@ -74,7 +74,7 @@ def test_a_statement_built_once_narrows_every_table_it_names(store: Store) -> No
     other = _other_workspace(store)
     mine = new_task(store)
     with store.database.transaction(store.workspace_id) as scope:
-        assert wake(scope, mine.id, "cause") is not None
+        assert wake_task(scope, mine.id, "cause") is not None
     both = statements.select(tasks.c.id, turns.c.id.label("turn_id")).where(turns.c.task_id == tasks.c.id)
     joined = statements.select(tasks.c.id).select_from(tasks.join(turns, turns.c.task_id == tasks.c.id))
 

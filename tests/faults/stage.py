@@ -11,7 +11,7 @@ from pydantic import SecretStr
 
 from generation.orders.order import Order
 from generation.providers.jobs import JobsProvider
-from runtime.tasks import Task
+from runtime.tasks.tasks import Task
 from tests.faults.dying import survive
 from tests.generation.world import Studio, World, world_of
 from tests.studio.running import KEY

@@ -29,7 +29,7 @@ def test_26_database_that_is_away_at_the_commit_leaves_nothing_done(store: Store
         if len(ran) > 1:
             return
         with call.transaction() as scope:
-            ledger.keep_original(scope, "kept by nobody", "a text")
+            ledger.store_original(scope, "kept by nobody", "a text")
             with server.connect() as other:
                 end = (
                     "select count(pg_terminate_backend(pid)) from pg_stat_activity where datname = current_database() "

@@ -18,12 +18,16 @@ from core.tables import replies
 from core.tools import CallContext
 from functions import notify
 from router import judgement
-from runtime import calling, cards, closing, control, entering, notices, pruning, tasks, watching
-from runtime import deciding as steps
+from runtime import notices, recovery, retention
+from runtime.cards import cards
+from runtime.commands import control
+from runtime.loop import decision as steps
+from runtime.loop import entry, tool_call, turn_end
 from runtime.tables import inbox, originals
-from runtime.tools.looking import PAGE
+from runtime.tasks import tasks
+from runtime.tools.lookup import PAGE
 from runtime.turns import ledger
-from runtime.turns.lease import hold
+from runtime.turns.lease import hold_lease
 from tests.faults.stage import Stage, commit
 from tests.router.world import scripted, verdict
 from tests.runtime import driving
@@ -67,14 +71,14 @@ def test_notice_is_posted_under_one_key_and_noted_once(stage: Stage) -> None:
         return "ok"
 
     with stage.store.database.transaction(stage.store.workspace_id) as scope:
-        notices.tell(scope, "ops", "The disk is full.", "cause")
-        (notice,) = notices.latest(scope)
+        notices.store_notice(scope, "ops", "The disk is full.", "cause")
+        (notice,) = notices.list_newest_notices(scope)
     asked = NoticeRequested(workspace_id=stage.store.workspace_id, notice_id=notice.id)
     with serving(app) as url:
-        stage.die(DEATHS["notice"], lambda: notify.send(stage.store.database, lambda _channel: url, asked))
+        stage.die(DEATHS["notice"], lambda: notify.send_notice(stage.store.database, lambda _channel: url, asked))
 
     with stage.store.database.reading(stage.store.workspace_id) as scope:
-        sent = notices.get(scope, notice.id)
+        sent = notices.get_notice(scope, notice.id)
     # Not before its post; again after a death between post and note, each time as the same one.
     assert heard == [notice.id] * 3
     assert (sent.sent_at is not None, sent.attempts) == (True, 1)
@@ -86,9 +90,9 @@ def test_long_turn_is_handed_over_once(stage: Stage) -> None:
     tell(store, task.id, "go")
     turn_id = newest_turn(store, task.id).id
     made = parts(store, ScriptedModel(says("done")))
-    entering.open_turn(made, ws, turn_id, "run-1")
+    entry.open_turn(made, ws, turn_id, "run-1")
 
-    stage.die(DEATHS["handed_over"], lambda: entering.hand_over(made, ws, turn_id, "run-1"))
+    stage.die(DEATHS["handed_over"], lambda: entry.hand_over_turn(made, ws, turn_id, "run-1"))
 
     assert driving.run(made, store, turn_id, "run-2") == "completed"
 
@@ -99,13 +103,13 @@ def test_22_turn_that_is_given_up_asks_the_person_once(stage: Stage) -> None:
     tell(store, task.id, "go")
     turn_id = newest_turn(store, task.id).id
     made = parts(store, ScriptedModel())
-    entering.open_turn(made, ws, turn_id, "run-1")
+    entry.open_turn(made, ws, turn_id, "run-1")
 
-    stage.die(DEATHS["failed"], lambda: closing.fail(made, ws, turn_id, "run-1", "nothing works"))
+    stage.die(DEATHS["failed"], lambda: turn_end.fail_turn(made, ws, turn_id, "run-1", "nothing works"))
 
     with store.database.reading(ws) as scope:
-        (card,) = cards.open_cards(scope, task.id)
-        assert (card.kind, tasks.get(scope, task.id).status) == ("blocked", "blocked")
+        (card,) = cards.list_open_cards(scope, task.id)
+        assert (card.kind, tasks.get_task(scope, task.id).status) == ("blocked", "blocked")
         assert [row.state for row in scope.rows(scope.select(inbox))] == ["delivered"]
 
 
@@ -120,19 +124,19 @@ def test_14_call_that_began_nothing_is_run_again_though_it_is_not_repeatable(sta
         raise UnavailableError("nobody there")
 
     made = parts(store, ScriptedModel(says("", ("note", "{}"), ("note", '{"text": "2"}'))), Note(during=away))
-    entering.open_turn(made, ws, turn_id, "run-1")
-    steps.decide(made, ws, turn_id, "run-1", 1)
+    entry.open_turn(made, ws, turn_id, "run-1")
+    steps.decide_step(made, ws, turn_id, "run-1", 1)
 
     def both() -> None:
         failing = parts(store, ScriptedModel(), Note(repeatable=False, during=away))
         for seq in range(2):
             with suppress(UnavailableError):
-                calling.run_call(failing, ws, turn_id, "run-1", 1, seq)
+                tool_call.run_call(failing, ws, turn_id, "run-1", 1, seq)
 
     stage.die(DEATHS["nothing_begun"], both)
 
     with store.database.reading(ws) as scope:
-        first, second = ledger.calls_of(scope, [turn_id])
+        first, second = ledger.list_calls(scope, [turn_id])
     assert (first.status, second.status) == ("outcome_unknown", "proposed")
     finished = parts(store, ScriptedModel(says("done")), note := Note(repeatable=False))
     assert driving.run(finished, store, turn_id, "run-1") == "completed"
@@ -148,20 +152,20 @@ def test_20_late_result_of_a_stopped_turn_is_kept_or_stays_unknown(stage: Stage,
 
     def stop(_call: object) -> None:
         with store.database.transaction(ws) as scope:
-            control.stop(scope, task.id)
+            control.stop_task(scope, task.id)
 
     made = parts(store, ScriptedModel(says("", ("note", "{}"))), Note(during=stop))
-    entering.open_turn(made, ws, turn_id, "run-1")
-    steps.decide(made, ws, turn_id, "run-1", 1)
+    entry.open_turn(made, ws, turn_id, "run-1")
+    steps.decide_step(made, ws, turn_id, "run-1", 1)
 
     def call() -> None:
         with suppress(LostError):
-            calling.run_call(made, ws, turn_id, "run-1", 1, 0)
+            tool_call.run_call(made, ws, turn_id, "run-1", 1, 0)
 
     stage.die(DEATHS["late_result"][n : n + 1], call)
 
     with store.database.reading(ws) as scope:
-        (kept,) = ledger.calls_of(scope, [turn_id])
+        (kept,) = ledger.list_calls(scope, [turn_id])
     assert kept.status == ("outcome_unknown", "done")[n]
     assert newest_turn(store, task.id).id == turn_id
 
@@ -171,12 +175,12 @@ def test_16_request_that_failed_gives_its_messages_back(stage: Stage) -> None:
     task = new_task(store)
     asked = tell(store, task.id, "go")
     turn_id = newest_turn(store, task.id).id
-    entering.open_turn(parts(store, ScriptedModel()), ws, turn_id, "run-1")
+    entry.open_turn(parts(store, ScriptedModel()), ws, turn_id, "run-1")
 
     def ask() -> None:
         failing = parts(store, ScriptedModel(UnavailableError("the model is away")))
         with suppress(UnavailableError):
-            steps.decide(failing, ws, turn_id, "run-1", 1)
+            steps.decide_step(failing, ws, turn_id, "run-1", 1)
 
     stage.die(DEATHS["step_failed"], ask)
 
@@ -192,10 +196,10 @@ def test_18_heart_that_stops_between_two_beats_leaves_the_turn_to_the_next(stage
     task = new_task(store)
     tell(store, task.id, "go")
     turn_id = newest_turn(store, task.id).id
-    entering.open_turn(parts(store, ScriptedModel()), ws, turn_id, "run-1")
+    entry.open_turn(parts(store, ScriptedModel()), ws, turn_id, "run-1")
 
     def work() -> None:
-        with hold(store.database, ws, turn_id, "run-1", SHORT) as fence:
+        with hold_lease(store.database, ws, turn_id, "run-1", SHORT) as fence:
             time.sleep(SHORT.total_seconds())
             with store.database.transaction(ws) as scope:
                 fence.release(scope)
@@ -212,13 +216,13 @@ def test_13_question_to_a_person_is_put_once(stage: Stage) -> None:
     turn_id = newest_turn(store, task.id).id
     ask = ("ask_user", '{"kind": "choice", "title": "Which?", "options": [{"id": "a", "label": "A"}]}')
     made = parts(store, ScriptedModel(says("", ask), says("Please choose.")))
-    entering.open_turn(made, ws, turn_id, "run-1")
-    steps.decide(made, ws, turn_id, "run-1", 1)
+    entry.open_turn(made, ws, turn_id, "run-1")
+    steps.decide_step(made, ws, turn_id, "run-1", 1)
 
-    stage.die(DEATHS["asked"], lambda: calling.run_call(made, ws, turn_id, "run-1", 1, 0))
+    stage.die(DEATHS["asked"], lambda: tool_call.run_call(made, ws, turn_id, "run-1", 1, 0))
 
     with store.database.reading(ws) as scope:
-        assert len(cards.open_cards(scope, task.id)) == 1
+        assert len(cards.list_open_cards(scope, task.id)) == 1
     assert driving.run(made, store, turn_id, "run-1") == "gated"
 
 
@@ -248,7 +252,10 @@ def test_24_watcher_that_dies_in_a_repair_is_followed(stage: Stage) -> None:
                 created_at=scope.now - timedelta(minutes=1),
             )  # fmt: skip
 
-    stage.die(DEATHS["watch_of_the_runtime"], lambda: watching.pass_over(store.database, ws, timedelta(hours=1), LEASE))
+    stage.die(
+        DEATHS["watch_of_the_runtime"],
+        lambda: recovery.recover_workspace(store.database, ws, timedelta(hours=1), LEASE),
+    )
 
     assert [newest_turn(store, task.id).status for task in made] == ["queued", "queued"]
 
@@ -270,8 +277,8 @@ def test_pruning_that_died_is_done_an_hour_later(stage: Stage) -> None:
 
     def prune() -> None:
         deaths = len(list((stage.folder / "crash").iterdir()))
-        stage.store.clock.advance(2 * pruning.PAUSE * (deaths + 1))
-        pruning.pass_over(database, ws)
+        stage.store.clock.advance(2 * retention.PAUSE * (deaths + 1))
+        retention.prune_workspace(database, ws)
         with database.reading(ws) as scope:
             assert scope.rows(scope.select(replies)) == []
 
@@ -291,13 +298,13 @@ def test_17_large_result_is_stored_once_whatever_dies_while_it_is_stored(stage: 
 
     def write(call: CallContext) -> None:
         with call.transaction() as scope:
-            tasks.set_fields(scope, task.id, brief=large)
+            tasks.set_task_fields(scope, task.id, brief=large)
 
     made = parts(store, ScriptedModel(says("", ("note", json.dumps({"text": large})))), Note(during=write))
-    entering.open_turn(made, ws, turn_id, "run-1")
-    steps.decide(made, ws, turn_id, "run-1", 1)
+    entry.open_turn(made, ws, turn_id, "run-1")
+    steps.decide_step(made, ws, turn_id, "run-1", 1)
 
-    stage.die(DEATHS["large_result"], lambda: calling.run_call(made, ws, turn_id, "run-1", 1, 0))
+    stage.die(DEATHS["large_result"], lambda: tool_call.run_call(made, ws, turn_id, "run-1", 1, 0))
 
     call_id = f"{turn_id}:1:0"
     with store.database.reading(ws) as scope:
@@ -311,5 +318,5 @@ def test_17_large_result_is_stored_once_whatever_dies_while_it_is_stored(stage: 
         driving.run(parts(store, ScriptedModel(says("", *pages), says("done")), Note()), store, turn_id) == "completed"
     )
     with store.database.reading(ws) as scope:
-        read = [(one.result or {})["text"] for one in ledger.calls_of_step(scope, turn_id, 2)]
+        read = [(one.result or {})["text"] for one in ledger.list_calls_of_step(scope, turn_id, 2)]
     assert "".join(read) == kept.text

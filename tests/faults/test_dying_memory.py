@@ -11,8 +11,9 @@ from core.llm.port import ChatMessage, Verdict
 from core.llm.scripted_model import ScriptedModel, says
 from memory import cascade, keeping, looking, readings, receipts
 from memory.tools import memory_tools
-from runtime import calling, cards, entering
-from runtime import deciding as steps
+from runtime.cards import cards
+from runtime.loop import decision as steps
+from runtime.loop import entry, tool_call
 from runtime.turns import ledger
 from tests.faults.stage import Stage, commit
 from tests.memory.world import World
@@ -91,7 +92,7 @@ def test_a_recall_is_noted_with_its_step_once(stage: Stage) -> None:
     stage.die(DEATHS["recalled"], recall)
 
     with stage.store.database.reading(world.workspace_id) as scope:
-        (step,) = ledger.steps_of(scope, [turn_id])
+        (step,) = ledger.list_steps(scope, [turn_id])
     assert step.facts == (world.only().id,)
 
 
@@ -104,7 +105,7 @@ def test_a_person_is_asked_once_what_to_forget(stage: Stage) -> None:
     stage.die(DEATHS["proposed"], ask)
 
     with stage.store.database.reading(world.workspace_id) as scope:
-        (card,) = cards.open_cards(scope)
+        (card,) = cards.list_open_cards(scope)
     assert card.kind == "irreversible"
     assert world.texts() == ["Our colour is cobalt."]
 
@@ -116,6 +117,6 @@ def _asks(stage: Stage, world: World, call: tuple[str, str]) -> tuple[str, Calla
     tell(store, task.id, "go")
     turn_id = newest_turn(store, task.id).id
     made = parts(store, ScriptedModel(says("", call)), *memory_tools(world.parts.search, 2.0))
-    entering.open_turn(made, ws, turn_id, "run-1")
-    steps.decide(made, ws, turn_id, "run-1", 1)
-    return turn_id, lambda: calling.run_call(made, ws, turn_id, "run-1", 1, 0)
+    entry.open_turn(made, ws, turn_id, "run-1")
+    steps.decide_step(made, ws, turn_id, "run-1", 1)
+    return turn_id, lambda: tool_call.run_call(made, ws, turn_id, "run-1", 1, 0)

@@ -18,9 +18,11 @@ from generation.orders.end import cancel_order
 from generation.orders.order import Order
 from generation.providers.port import NOT_SUPPORTED, JobNews, JobRequest, JobState
 from generation.providers.scripted import ScriptedProvider
-from runtime import control, guard, notices
+from runtime import notices
+from runtime.commands import control
+from runtime.limits import guard
 from runtime.tables import inbox
-from runtime.tasks import Task
+from runtime.tasks.tasks import Task
 from runtime.turns.lease import TurnFence
 from tests.faults.dying import at_once
 from tests.faults.stage import Stage, commit
@@ -80,7 +82,7 @@ def test_20_order_whose_process_died_before_it_was_sent_is_not_sent_after_a_wish
         if world.get(order.id).state == "submitting":
             with world.scope() as scope:
                 if wish == "stop":
-                    control.stop(scope, task.id)
+                    control.stop_task(scope, task.id)
                 else:
                     cancel_order(scope, order.id)
             stage.store.clock.advance(timedelta(seconds=31))
@@ -122,10 +124,10 @@ def test_38_charge_above_the_quote_is_booked_once_and_the_next_act_is_asked_abou
     assert world.money("settle") == [order.quote * 2]
     assert world.get(order.id).claim == f"{order.quote * 3} USD"
     with world.scope() as scope:
-        assert len(notices.latest(scope)) == 1
+        assert len(notices.list_newest_notices(scope)) == 1
     assert "held" not in world.reservation_states()
     with world.scope() as scope:
-        facts = guard.gather_facts(
+        facts = guard.gather_call_facts(
             scope,
             effect=Effect.PAID,
             person_id=stage.store.person_id,
@@ -133,7 +135,7 @@ def test_38_charge_above_the_quote_is_booked_once_and_the_next_act_is_asked_abou
             task_id=task.id,
             amount=order.quote,
         )
-    verdict = guard.decide(facts)
+    verdict = guard.judge_call(facts)
     assert isinstance(verdict, guard.NeedsQuote)
     assert verdict.limit == "overcharge"
 

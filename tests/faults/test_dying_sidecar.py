@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import pytest
 
-from runtime import cards
+from runtime.cards import cards
 from skills import book, control, drafts, rehearsing, versions
 from tests.faults.stage import commit
 from tests.support.engines import embedded, running
@@ -125,7 +125,7 @@ def test_a_person_is_asked_once_for_what_a_skill_wants(skills: RunningSidecar) -
 
     def open_ones() -> list[cards.Card]:
         with skills.reading() as scope:
-            return [card for card in cards.open_cards(scope) if card.subject.get("skill_id") == "asks"]
+            return [card for card in cards.list_open_cards(scope) if card.subject.get("skill_id") == "asks"]
 
     assert len(survives(skills, "asks", lambda: skills.save("asks", source), open_ones)) == 1
 

@@ -16,8 +16,11 @@ import pytest
 from core.identity import HOME_WORKSPACE
 from core.llm.scripted_model import says
 from core.orchestrator.engine import Engine
-from runtime import cards, credits, notices, tasks
+from runtime import notices
+from runtime.cards import cards
+from runtime.limits import credits
 from runtime.tables import entries, messages, originals
+from runtime.tasks import tasks
 from sidecar.jail.jail import Jail
 from sidecar.jail.probe import probe_isolation
 from sidecar.pool.spawner import Spawner
@@ -88,8 +91,8 @@ def test_a_review_proposes_once(stage: Stage) -> None:
     with store.database.reading(ws) as scope:
         (done,) = rows.of_skill(scope, "watch")
         assert done.state == "done"
-        assert len([one for one in notices.latest(scope) if one.text.startswith("Review of watch")]) == 1
-        assert len(tasks.listing(scope)) == 1
+        assert len([one for one in notices.list_newest_notices(scope) if one.text.startswith("Review of watch")]) == 1
+        assert len(tasks.list_tasks(scope)) == 1
 
 
 def test_a_failed_run_is_told_once_and_repaired_once(stage: Stage) -> None:
@@ -103,7 +106,7 @@ def test_a_failed_run_is_told_once_and_repaired_once(stage: Stage) -> None:
     stage.die(DEATHS["failed_run"], lambda: failures.tell(parts(store), failed, "loopwright"))
 
     with store.database.reading(ws) as scope:
-        assert (len(notices.latest(scope)), len(tasks.listing(scope))) == (1, 1)
+        assert (len(notices.list_newest_notices(scope)), len(tasks.list_tasks(scope))) == (1, 1)
 
 
 def test_the_end_of_a_run_is_written_down_once(stage: Stage) -> None:
@@ -181,7 +184,7 @@ def test_a_change_of_a_persons_file_is_asked_for_once(stage: Stage) -> None:
     )
 
     with stage.store.database.reading(HOME_WORKSPACE) as scope:
-        (card,) = cards.open_cards(scope)
+        (card,) = cards.list_open_cards(scope)
     assert (card.kind, mine.read_text()) == ("permission", GOOD)
 
 
@@ -191,7 +194,7 @@ def test_a_person_is_asked_once_whether_a_skill_goes(stage: Stage) -> None:
     stage.die(DEATHS["retiring"], lambda: agent().call("retire_skill", name="words", reason="unused"))
 
     with stage.store.database.reading(HOME_WORKSPACE) as scope:
-        (card,) = cards.open_cards(scope)
+        (card,) = cards.list_open_cards(scope)
         assert (card.kind, book.get(scope, "words").status) == ("irreversible", "active")
 
 
@@ -256,14 +259,14 @@ def test_a_question_that_was_lost_is_held_until_it_is_given_back_and_the_next_is
     with store.database.reading(store.workspace_id) as scope:
         rows_ = scope.rows(scope.select(entries).where(entries.c.order_id.is_not(None)))
         kinds = [row.kind for row in rows_]
-        budget = credits.budget(scope)
+        budget = credits.read_budget(scope)
         # A process asked again each time its own was lost, and each question stands in the ledger.
         assert kinds.count("settle") in (1, 2)
         assert budget.balance == 100 - sum(row.amount for row in rows_ if row.kind == "settle")
         settled = {row.order_id for row in rows_ if row.kind == "settle"}
         held = sum(row.amount for row in rows_ if row.kind == "reserve" and row.order_id not in settled)
         assert budget.reserved == held > 0
-        assert spending.spent_on(scope, "watch", credits.today(scope)) == held + 100 - budget.balance
+        assert spending.spent_on(scope, "watch", credits.read_local_date(scope)) == held + 100 - budget.balance
 
 
 def test_the_agent_is_given_a_skills_work_once(stage: Stage) -> None:
@@ -277,7 +280,7 @@ def test_people_are_told_and_asked_once(stage: Stage) -> None:
     _skill_asks(stage, DEATHS["told"], lambda: notify("ops", "slow", ask=("real", "false alarm")), notify=["ops"])
 
     with stage.store.database.reading(HOME_WORKSPACE) as scope:
-        assert (len(notices.latest(scope)), len(cards.open_cards(scope))) == (1, 1)
+        assert (len(notices.list_newest_notices(scope)), len(cards.list_open_cards(scope))) == (1, 1)
         assert outcomes.of_skill(scope, "watch") == []
 
 

@@ -17,7 +17,7 @@ from core.clock import SystemClock
 from core.database import Database
 from core.orchestrator.engine import Engine
 from functions.watch import watch
-from runtime import messages
+from runtime.inbox import messages
 from tests.support.databases import Store, prepared_file
 from tests.support.engines import RunningEngine, embedded, running
 from tests.support.waiting import until
@@ -45,7 +45,7 @@ def test_22_watcher_that_died_is_followed_before_the_next_minute(watched: Store,
         minute = SystemClock().now().minute
         assert leases.acquire_lease(watched.database, "watch", "a run that died with its worker", LEASE)
         with watched.database.transaction(watched.workspace_id) as scope:
-            message = messages.receive(
+            message = messages.receive_message(
                 scope, person_id=watched.person_id, asked_by="person", channel_id=None, text="Its own bell is lost."
             )
 

@@ -14,9 +14,11 @@ from generation.orders.states import OrderState
 from generation.providers.port import JobNews, JobState
 from generation.providers.scripted import ScriptedProvider
 from generation.tools.state import outcome_input
-from runtime import control, credits, notices
-from runtime.cards import Card
-from runtime.tasks import Plan, Task
+from runtime import notices
+from runtime.cards.cards import Card
+from runtime.commands import control
+from runtime.limits import credits
+from runtime.tasks.tasks import Plan, Task
 from runtime.turns.lease import TurnFence
 from tests.generation.world import FILM_8, PICTURE, Studio, World, studio_provider, world_of
 from tests.support.databases import Store
@@ -30,12 +32,12 @@ def picture(world: World, task: Task, fence: TurnFence | None = None) -> Order:
 
 def told(world: World) -> list[str]:
     with world.scope() as scope:
-        return [notice.text for notice in notices.latest(scope)]
+        return [notice.text for notice in notices.list_newest_notices(scope)]
 
 
 def balance(world: World) -> Decimal:
     with world.scope() as scope:
-        return credits.budget(scope).balance
+        return credits.read_budget(scope).balance
 
 
 def next_act(world: World, task: Task, fence: TurnFence) -> Card | None:
@@ -163,8 +165,8 @@ def test_38_what_a_plan_allowed_never_costs_more_than_the_plan_has_left(world: W
     the_studio.fault("overcharge:50")
     task = world.task()
     with world.scope() as scope:
-        control.set_plan(scope, task.id, Plan(Decimal("1.00")))
-        credits.reserve(scope, "order_before", Decimal("0.95"), task_id=task.id)
+        control.set_task_plan(scope, task.id, Plan(Decimal("1.00")))
+        credits.reserve_credit(scope, "order_before", Decimal("0.95"), task_id=task.id)
     ended = world.follow(picture(world, task))
     assert (ended.most, ended.charge) == (Decimal("0.05"), Decimal("0.05"))
 

@@ -12,30 +12,30 @@ import sqlalchemy as sa
 
 from core.errors import InvalidError, RefusedError
 from core.tables import workspaces
-from runtime import credits
-from runtime.credits import Budget
+from runtime.limits import credits
+from runtime.limits.credits import Budget
 from runtime.tables import entries, reservations
 from tests.support.databases import Store
 
 
 def budget(store: Store) -> Budget:
     with store.database.reading(store.workspace_id) as scope:
-        return credits.budget(scope)
+        return credits.read_budget(scope)
 
 
 def reserve(store: Store, order_id: str, amount: str, card_id: str | None = None) -> bool:
     with store.database.transaction(store.workspace_id) as scope:
-        return credits.reserve(scope, order_id, Decimal(amount), task_id=None, card_id=card_id)
+        return credits.reserve_credit(scope, order_id, Decimal(amount), task_id=None, card_id=card_id)
 
 
 def settle(store: Store, order_id: str, charge: str) -> bool:
     with store.database.transaction(store.workspace_id) as scope:
-        return credits.settle(scope, order_id, Decimal(charge))
+        return credits.settle_reservation(scope, order_id, Decimal(charge))
 
 
 def release(store: Store, order_id: str) -> bool:
     with store.database.transaction(store.workspace_id) as scope:
-        return credits.release(scope, order_id)
+        return credits.release_reservation(scope, order_id)
 
 
 def test_a_reservation_is_held_then_settled_once(store: Store) -> None:
@@ -59,8 +59,8 @@ def test_the_sums_are_those_of_the_rows(store: Store) -> None:
     release(store, "order_2")
     settle(store, "order_2", "0.75")
     with store.database.transaction(store.workspace_id) as scope:
-        assert credits.grant(scope, Decimal(7), "gift")
-        assert not credits.grant(scope, Decimal(7), "gift")
+        assert credits.grant_credit(scope, Decimal(7), "gift")
+        assert not credits.grant_credit(scope, Decimal(7), "gift")
     with store.database.reading(store.workspace_id) as scope:
         booked = scope.rows(scope.select(entries))
         held = scope.rows(scope.select(reservations).where(reservations.c.state == "held"))
@@ -118,7 +118,7 @@ def test_what_a_card_authorised_uses_no_free_allowance(store: Store) -> None:
 def test_a_grant_counts_once_for_its_cause(store: Store) -> None:
     for _ in range(2):
         with store.database.transaction(store.workspace_id) as scope:
-            credits.grant(scope, Decimal("10.5"), "top-up-1")
+            credits.grant_credit(scope, Decimal("10.5"), "top-up-1")
     assert budget(store).balance == Decimal("110.5")
 
 
@@ -155,7 +155,7 @@ def test_40_the_day_begins_at_local_midnight(store: Store) -> None:
 
 def test_37_two_that_ask_for_the_last_unit_at_once_get_it_once(store: Store) -> None:
     with store.database.transaction(store.workspace_id) as scope:
-        credits.grant(scope, Decimal("-95"), "spent elsewhere")
+        credits.grant_credit(scope, Decimal("-95"), "spent elsewhere")
     start = Barrier(8)
 
     def take(n: int) -> bool:

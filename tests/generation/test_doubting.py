@@ -19,7 +19,8 @@ from generation.orders.order import Order
 from generation.orders.states import OrderState
 from generation.providers.port import JobLostError, JobNews, JobOutput, JobState
 from generation.providers.scripted import Question, ScriptedProvider
-from runtime import control, inbox
+from runtime.commands import control
+from runtime.inbox import inbox
 from tests.generation.world import World, world_of
 from tests.properties.upstream import SOUND
 from tests.support.databases import Store
@@ -104,7 +105,7 @@ def test_29_a_success_that_the_provider_confirms_comes_home_and_wakes_nobody(
     assert (scripted.money("settle"), scripted.reservation_states()) == ([Decimal("0.03")], ["settled"])
     assert len(scripted.store.bells.rung) == rung + 1
     with scripted.scope() as scope:
-        assert [item.ref_id for item in inbox.unread(scope, str(order.task_id))] == [order.id]
+        assert [item.ref_id for item in inbox.list_unread(scope, str(order.task_id))] == [order.id]
 
 
 @pytest.mark.parametrize("end", [failed, cancelled])
@@ -224,7 +225,7 @@ def test_20_a_job_that_was_sent_by_one_that_stood_still_over_a_stop_is_cancelled
     def stand_still(_request: object) -> JobNews:
         """Meanwhile the lease dies, a person stops the task and another execution sees that nothing was sent."""
         with scripted.scope() as scope:
-            control.stop(scope, task.id)
+            control.stop_task(scope, task.id)
         scripted.store.clock.advance(timedelta(seconds=31))
         provider.foresee("look_up", None)
         assert scripted.submit(order).state == OrderState.CANCELLED
@@ -250,7 +251,7 @@ def test_20_what_a_late_sender_brought_home_itself_is_booked_and_leaves_no_quest
     def stand_still(_request: object) -> JobNews:
         """Meanwhile the lease dies, a person stops the task and another execution sees that nothing was sent."""
         with scripted.scope() as scope:
-            control.stop(scope, task.id)
+            control.stop_task(scope, task.id)
         scripted.store.clock.advance(timedelta(seconds=31))
         provider.foresee("look_up", None)
         assert scripted.submit(order).state == OrderState.CANCELLED

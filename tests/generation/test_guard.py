@@ -9,13 +9,13 @@ from decimal import Decimal
 import pytest
 
 from core.tools import Effect
-from runtime.credits import Budget, Overcharge
-from runtime.guard import Allowed, Facts, NeedsConfirmation, NeedsQuote, Refused, decide
-from runtime.tasks import Plan
+from runtime.limits.credits import Budget, Overcharge
+from runtime.limits.guard import CallAllowed, CallFacts, CallRefused, NeedsConfirmation, NeedsQuote, judge_call
+from runtime.tasks.tasks import Plan
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 BUDGET = Budget("USD", Decimal(100), Decimal(0), Decimal("0.30"), Decimal("2.00"), Decimal(0))
-PAID = Facts(
+PAID = CallFacts(
     effect=Effect.PAID,
     role="member",
     asked_by="person",
@@ -33,14 +33,14 @@ PAID = Facts(
 )
 
 
-def facts(effect: Effect = Effect.PAID, **values: object) -> Facts:
+def facts(effect: Effect = Effect.PAID, **values: object) -> CallFacts:
     budget = {name: values.pop(name) for name in list(values) if hasattr(BUDGET, name)}
     return replace(PAID, effect=effect, budget=replace(BUDGET, **budget), **values)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("effect", [Effect.READ, Effect.WRITE, Effect.PAID])
 def test_what_is_within_every_limit_is_allowed(effect: Effect) -> None:
-    assert decide(facts(effect)) == Allowed()
+    assert judge_call(facts(effect)) == CallAllowed()
 
 
 @pytest.mark.parametrize(
@@ -65,9 +65,9 @@ def test_what_is_within_every_limit_is_allowed(effect: Effect) -> None:
         (facts(at_checkpoint=True, amount=Decimal(9), asked_by="program"), "autonomy"),
     ],
 )
-def test_refusals(given: Facts, rule: str) -> None:
-    verdict = decide(given)
-    assert isinstance(verdict, Refused)
+def test_refusals(given: CallFacts, rule: str) -> None:
+    verdict = judge_call(given)
+    assert isinstance(verdict, CallRefused)
     assert verdict.rule == rule
     assert verdict.reason
 
@@ -93,10 +93,10 @@ def test_refusals(given: Facts, rule: str) -> None:
         (facts(asked_by="agent"), None),
     ],
 )
-def test_36_41_above_a_limit_a_person_is_asked(given: Facts, limit: str | None) -> None:
-    verdict = decide(given)
+def test_36_41_above_a_limit_a_person_is_asked(given: CallFacts, limit: str | None) -> None:
+    verdict = judge_call(given)
     if limit is None:
-        assert verdict == Allowed()
+        assert verdict == CallAllowed()
     else:
         assert isinstance(verdict, NeedsQuote)
         assert verdict.limit == limit
@@ -114,8 +114,8 @@ def test_36_41_above_a_limit_a_person_is_asked(given: Facts, limit: str | None) 
         ),
     ],
 )
-def test_amounts_are_said_as_the_card_shows_them(given: Facts, said: str) -> None:
-    verdict = decide(given)
+def test_amounts_are_said_as_the_card_shows_them(given: CallFacts, said: str) -> None:
+    verdict = judge_call(given)
 
     assert isinstance(verdict, NeedsQuote)
     assert said in verdict.reason
@@ -125,7 +125,7 @@ def test_amounts_are_said_as_the_card_shows_them(given: Facts, said: str) -> Non
 @pytest.mark.parametrize("at_checkpoint", [False, True])
 def test_42_what_cannot_be_undone_is_always_confirmed(amount: Decimal, at_checkpoint: bool) -> None:
     given = facts(Effect.IRREVERSIBLE, amount=amount, at_checkpoint=at_checkpoint, plan=Plan(Decimal(100)))
-    assert decide(given) == NeedsConfirmation()
+    assert judge_call(given) == NeedsConfirmation()
 
 
 def test_facts_after_an_admitted_act_count_it() -> None:
@@ -150,9 +150,9 @@ LATER, BEFORE = NOW + timedelta(hours=1), NOW
     ],
 )
 def test_36_outside_the_plan_a_person_is_asked_with_the_difference(plan: Plan, used: int, reason: str | None) -> None:
-    verdict = decide(facts(plan=plan, plan_orders=used))
+    verdict = judge_call(facts(plan=plan, plan_orders=used))
     if reason is None:
-        assert verdict == Allowed()
+        assert verdict == CallAllowed()
     else:
         assert isinstance(verdict, NeedsQuote)
         assert (verdict.limit, reason in verdict.reason) == ("plan", True), verdict

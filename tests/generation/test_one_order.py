@@ -8,7 +8,8 @@ import pytest
 
 import workspace.objects
 from generation.orders.states import OrderState
-from runtime import credits, inbox
+from runtime.inbox import inbox
+from runtime.limits import credits
 from tests.generation.world import Studio, World
 
 
@@ -27,9 +28,9 @@ def test_an_order_becomes_one_work_and_one_charge(world: World, the_studio: Stud
         work = workspace.objects.get_object(scope, ended.object_ids[0])
         assert (work.kind, work.media_type, work.title) == ("image", "image/png", "Poster")
         assert task.id in work.task_ids
-        budget = credits.budget(scope)
+        budget = credits.read_budget(scope)
         assert (budget.balance, budget.reserved, budget.spent_today) == (Decimal("99.96"), Decimal(0), Decimal("0.04"))
-        assert [(item.kind, item.ref_id) for item in inbox.unread(scope, task.id)] == [("outcome", order.id)]
+        assert [(item.kind, item.ref_id) for item in inbox.list_unread(scope, task.id)] == [("outcome", order.id)]
     assert [item["idempotency_key"] for item in the_studio.bill()].count(order.key) == 1
 
 

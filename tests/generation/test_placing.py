@@ -21,9 +21,14 @@ from generation.approval.answers import quote_handler
 from generation.orders.states import OrderState
 from generation.providers.jobs import JobsProvider
 from generation.tools.state import orders_of_call
-from runtime import cards, control, credits, effects, inbox, messages, tasks, waits
+from runtime.cards import cards
+from runtime.commands import control
+from runtime.inbox import inbox, messages
+from runtime.limits import credits
 from runtime.tables import cards as cards_table
-from runtime.tasks import Plan
+from runtime.tasks import tasks, waits
+from runtime.tasks.tasks import Plan
+from runtime.tools import lookup
 from tests.generation.world import FILM_5, FILM_8, PICTURE, Studio, World, world_of
 from tests.support.databases import Store
 from workspace.state import version_of
@@ -78,7 +83,7 @@ def test_18_an_execution_that_lost_its_turn_orders_nothing(world: World) -> None
     fence = world.turn(task)
     world.decide(fence, 1, PICTURE)
     with world.scope() as scope:
-        control.stop(scope, task.id)
+        control.stop_task(scope, task.id)
     with pytest.raises(LostError):
         world.call(task, fence, 1, 0)
     assert world.orders() == []
@@ -142,8 +147,8 @@ def test_one_card_lists_every_call_of_the_decision_that_is_above_a_limit(world: 
     assert again == [order.id for order in films]
     with world.scope() as scope:
         # What a card has authorised uses up no free allowance.
-        assert credits.budget(scope).spent_today == Decimal("0.04")
-        assert inbox.unread(scope, task.id) == []
+        assert credits.read_budget(scope).spent_today == Decimal("0.04")
+        assert inbox.list_unread(scope, task.id) == []
 
 
 def test_a_call_that_meets_a_limit_later_gets_a_card_of_its_own(world: World) -> None:
@@ -159,8 +164,8 @@ def test_a_call_that_meets_a_limit_later_gets_a_card_of_its_own(world: World) ->
     assert second != first
     assert world.call(task, fence, 1, 1).content["card_id"] == second
     with world.scope() as scope:
-        assert cards.get(scope, second).subject["call_ids"] == [f"{fence.turn_id}:1:1"]
-        assert cards.get(scope, first).subject["call_ids"] == [f"{fence.turn_id}:1:0"]
+        assert cards.get_card(scope, second).subject["call_ids"] == [f"{fence.turn_id}:1:1"]
+        assert cards.get_card(scope, first).subject["call_ids"] == [f"{fence.turn_id}:1:0"]
 
 
 def test_40_a_quote_of_an_earlier_decision_authorises_nothing_once_a_newer_one_asks(world: World) -> None:
@@ -182,8 +187,8 @@ def test_40_a_quote_of_an_earlier_decision_authorises_nothing_once_a_newer_one_a
         world.answer(three, "approve")
     assert world.orders() == []
     with world.scope() as scope:
-        assert cards.get(scope, three.id).state == "superseded"
-        assert [(item.kind, item.ref_id) for item in inbox.unread(scope, task.id)] == [("answer", three.id)]
+        assert cards.get_card(scope, three.id).state == "superseded"
+        assert [(item.kind, item.ref_id) for item in inbox.list_unread(scope, task.id)] == [("answer", three.id)]
     world.answer(five, "approve")
     assert len(world.orders()) == 5
     assert len(world.cards(other)) == 1
@@ -195,12 +200,12 @@ def test_40_a_limit_card_overtakes_a_quote_and_a_quote_a_limit_card(world: World
     world.decide(fence, 1, FILM_8)
     world.call(task, fence, 1, 0)
     with world.scope() as scope:
-        credits.grant(scope, Decimal("-99.99"), "spent")
+        credits.grant_credit(scope, Decimal("-99.99"), "spent")
     world.decide(fence, 2, PICTURE)
     world.call(task, fence, 2, 0)
     assert [card.kind for card in world.cards(task)] == ["limit"]
     with world.scope() as scope:
-        credits.grant(scope, Decimal("99.99"), "earned")
+        credits.grant_credit(scope, Decimal("99.99"), "earned")
     world.decide(fence, 3, FILM_8)
     world.call(task, fence, 3, 0)
     assert [card.kind for card in world.cards(task)] == ["quote"]
@@ -217,7 +222,7 @@ def test_refusing_a_quote_orders_nothing_and_tells_the_task(world: World) -> Non
 
     assert world.orders() == []
     with world.scope() as scope:
-        assert [(item.kind, item.ref_id) for item in inbox.unread(scope, task.id)] == [("answer", card.id)]
+        assert [(item.kind, item.ref_id) for item in inbox.list_unread(scope, task.id)] == [("answer", card.id)]
     assert world.call(task, fence, 1, 0).content == {"card_id": card.id, "state": "refuse"}
 
 
@@ -282,7 +287,7 @@ def test_21_the_card_of_a_stopped_task_orders_nothing(world: World) -> None:
     world.call(task, fence, 1, 0)
     card = world.cards(task)[0]
     with world.scope() as scope:
-        control.stop(scope, task.id)
+        control.stop_task(scope, task.id)
     with pytest.raises(ConflictError):
         world.answer(card, "approve")
     assert world.orders() == []
@@ -325,11 +330,11 @@ def test_41_what_a_program_asks_for_in_a_persons_task_is_confirmed_too(world: Wo
     said = [("program", "Twenty more of these.")] + ([] if then == "nothing more" else [("person", "Thank you.")])
     with world.scope() as scope:
         for n, (who, text) in enumerate(said):
-            told = messages.receive(
+            told = messages.receive_message(
                 scope, person_id=world.store.person_id, asked_by=who, channel_id=None, text=text, to_task_id=task.id
             )
-            inbox.put(scope, task.id, "message", told.id)
-            inbox.consume(scope, inbox.claim(scope, task.id, fence.turn_id, n + 2), fence.turn_id, n + 2)
+            inbox.store_input(scope, task.id, "message", told.id)
+            inbox.consume_inbox(scope, inbox.claim_inbox(scope, task.id, fence.turn_id, n + 2), fence.turn_id, n + 2)
 
     assert "card_id" in world.call(task, fence, 1, 1).content
 
@@ -360,7 +365,7 @@ def test_nothing_is_ordered_past_an_open_checkpoint(world: World) -> None:
 
 def test_without_enough_credit_there_is_a_limit_card_that_waits_for_it(world: World) -> None:
     with world.scope() as scope:
-        credits.grant(scope, Decimal("-99.98"), "spent")
+        credits.grant_credit(scope, Decimal("-99.98"), "spent")
     task = world.task()
     fence = world.turn(task)
     world.decide(fence, 1, PICTURE, PICTURE)
@@ -376,21 +381,21 @@ def test_without_enough_credit_there_is_a_limit_card_that_waits_for_it(world: Wo
     assert world.cards(task)[0].state == "open"
 
     with world.scope() as scope:
-        credits.grant(scope, Decimal(1), "top-up")
+        credits.grant_credit(scope, Decimal(1), "top-up")
     world.answer(card, "raise")
     assert [order.state for order in world.orders()] == [OrderState.ORDERED] * 2
 
 
 def test_stop_on_a_limit_card_stops_the_task(world: World) -> None:
     with world.scope() as scope:
-        credits.grant(scope, Decimal(-100), "spent")
+        credits.grant_credit(scope, Decimal(-100), "spent")
     task = world.task()
     fence = world.turn(task)
     world.decide(fence, 1, PICTURE)
     world.call(task, fence, 1, 0)
     world.answer(world.cards(task)[0], "stop")
     with world.scope() as scope:
-        assert tasks.get(scope, task.id).status == "stopped"
+        assert tasks.get_task(scope, task.id).status == "stopped"
 
 
 def test_a_quote_that_the_balance_no_longer_covers_becomes_a_limit_card(world: World) -> None:
@@ -400,19 +405,19 @@ def test_a_quote_that_the_balance_no_longer_covers_becomes_a_limit_card(world: W
     world.call(task, fence, 1, 0)
     quote = world.cards(task)[0]
     with world.scope() as scope:
-        waits.begin(scope, task.id, fence.turn_id, "card", [quote.id])
-        credits.grant(scope, Decimal("-99.90"), "spent")
+        waits.begin_wait(scope, task.id, fence.turn_id, "card", [quote.id])
+        credits.grant_credit(scope, Decimal("-99.90"), "spent")
 
     world.answer(quote, "approve")
 
     (limit,) = world.cards(task)
     assert (limit.kind, world.orders()) == ("limit", [])
     with world.scope() as scope:
-        credits.grant(scope, Decimal(1), "top-up")
+        credits.grant_credit(scope, Decimal(1), "top-up")
     world.answer(limit, "raise")
     assert len(world.orders()) == 1
     with world.scope() as scope:
-        waiting = waits.current(scope, task.id)
+        waiting = waits.find_wait(scope, task.id)
     assert waiting is not None
     assert (waiting.kind, waiting.refs) == ("generation", (world.orders()[0].id,))
 
@@ -446,7 +451,7 @@ def test_a_quote_for_a_work_that_has_moved_since_authorises_nothing(world: World
     assert (answered.state, answered.answer_option) == ("superseded", None)
     assert [order.kind for order in world.orders()] == ["image"]
     with world.scope() as scope:
-        assert [(item.kind, item.ref_id) for item in inbox.unread(scope, task.id)][-1] == ("answer", card.id)
+        assert [(item.kind, item.ref_id) for item in inbox.list_unread(scope, task.id)][-1] == ("answer", card.id)
     with pytest.raises(ConflictError):
         world.answer(card, "approve")
 
@@ -465,7 +470,7 @@ def test_a_quote_lasts_a_week(world: World) -> None:
 
 def test_an_owner_raises_the_limit_on_the_card_by_what_is_missing(world: World) -> None:
     with world.scope() as scope:
-        credits.grant(scope, Decimal("-99.98"), "spent")
+        credits.grant_credit(scope, Decimal("-99.98"), "spent")
     task = world.task()
     fence = world.turn(task)
     world.decide(fence, 1, PICTURE, PICTURE)
@@ -479,7 +484,7 @@ def test_an_owner_raises_the_limit_on_the_card_by_what_is_missing(world: World) 
     assert len(world.orders()) == 2
     assert world.money("grant")[-1] == Decimal("0.06")
     with world.scope() as scope:
-        assert credits.budget(scope).available == 0
+        assert credits.read_budget(scope).available == 0
     with pytest.raises(ConflictError):
         world.answer(card, "raise")
 
@@ -491,12 +496,12 @@ def test_33_a_task_that_waited_for_the_card_waits_for_the_orders_then(world: Wor
     world.call(task, fence, 1, 0)
     card = world.cards(task)[0]
     with world.scope() as scope:
-        waits.begin(scope, task.id, fence.turn_id, "card", [card.id])
+        waits.begin_wait(scope, task.id, fence.turn_id, "card", [card.id])
 
     world.answer(card, "approve")
 
     with world.scope() as scope:
-        waiting = waits.current(scope, task.id)
+        waiting = waits.find_wait(scope, task.id)
     assert waiting is not None
     assert (waiting.kind, set(waiting.refs)) == ("generation", {order.id for order in world.orders()})
 
@@ -505,8 +510,8 @@ def test_b43_many_calls_never_overrun_the_plan(world: World) -> None:
     task = world.task()
     fence = world.turn(task)
     with world.scope() as scope:
-        control.set_plan(scope, task.id, Plan(Decimal("20.00")))
-        credits.reserve(scope, "order_before", Decimal("19.60"), task_id=task.id)
+        control.set_task_plan(scope, task.id, Plan(Decimal("20.00")))
+        credits.reserve_credit(scope, "order_before", Decimal("19.60"), task_id=task.id)
     world.decide(fence, 1, *[("generate_video", {**FILM_8[1], "title": f"Film {n}"}) for n in range(6)])
     start = Barrier(6)
 
@@ -518,7 +523,7 @@ def test_b43_many_calls_never_overrun_the_plan(world: World) -> None:
         results = list(pool.map(run, range(6)))
 
     with world.scope() as scope:
-        assert credits.plan_used(scope, task.id).amount == Decimal("20.00")
+        assert credits.read_plan_use(scope, task.id).amount == Decimal("20.00")
     assert sum("order_id" in result.content for result in results) == 1
     assert sum("card_id" in result.content for result in results) == 5
 
@@ -529,7 +534,7 @@ def test_36_a_kind_outside_the_plan_is_asked_about_and_the_card_names_it(world: 
     fence = world.turn(task)
     with world.scope() as scope:
         ends = scope.now + timedelta(hours=1)
-        control.set_plan(scope, task.id, Plan(Decimal(2), kinds=("video",), count=3, expires_at=ends))
+        control.set_task_plan(scope, task.id, Plan(Decimal(2), kinds=("video",), count=3, expires_at=ends))
     for step in (1, 2, 3):
         world.decide(fence, step, FILM_8)
         assert "order_id" in world.call(task, fence, step, 0).content
@@ -546,9 +551,9 @@ def test_36_a_plan_that_has_ended_authorises_nothing(world: World) -> None:
     task = world.task()
     fence = world.turn(task)
     with world.scope() as scope:
-        control.set_plan(scope, task.id, Plan(Decimal(2), expires_at=scope.now + timedelta(minutes=1)))
+        control.set_task_plan(scope, task.id, Plan(Decimal(2), expires_at=scope.now + timedelta(minutes=1)))
         with pytest.raises(InvalidError, match="ended already"):
-            control.set_plan(scope, task.id, Plan(Decimal(2), expires_at=scope.now))
+            control.set_task_plan(scope, task.id, Plan(Decimal(2), expires_at=scope.now))
     world.store.clock.advance(timedelta(minutes=2))
     world.decide(fence, 1, PICTURE)
     assert "card_id" in world.call(task, fence, 1, 0).content
@@ -575,9 +580,9 @@ def test_38_after_a_charge_above_the_plan_the_next_act_is_asked_about(world: Wor
     task = world.task()
     fence = world.turn(task)
     with world.scope() as scope:
-        control.set_plan(scope, task.id, Plan(Decimal("1.00")))
-        credits.reserve(scope, "order_before", Decimal("0.90"), task_id=task.id)
-        credits.settle(scope, "order_before", Decimal("1.30"))
+        control.set_task_plan(scope, task.id, Plan(Decimal("1.00")))
+        credits.reserve_credit(scope, "order_before", Decimal("0.90"), task_id=task.id)
+        credits.settle_reservation(scope, "order_before", Decimal("1.30"))
     world.decide(fence, 1, PICTURE)
     assert "card_id" in world.call(task, fence, 1, 0).content
 
@@ -588,8 +593,8 @@ def test_38_a_charge_above_the_quote_stops_the_next_until_a_person_has_approved_
     task, other = world.task("one"), world.task("other")
     fence, others = world.turn(task), world.turn(other)
     with world.scope() as scope:
-        credits.reserve(scope, "order_before", Decimal("0.04"), task_id=task.id)
-        credits.settle(scope, "order_before", Decimal("0.09"))
+        credits.reserve_credit(scope, "order_before", Decimal("0.04"), task_id=task.id)
+        credits.settle_reservation(scope, "order_before", Decimal("0.09"))
     world.decide(fence, 1, PICTURE)
     world.decide(others, 1, PICTURE)
     assert "order_id" in world.call(other, others, 1, 0).content
@@ -694,12 +699,12 @@ def test_task_waits_for_all_its_quotes_however_many_they_are(world: World) -> No
             ).id
             for n in range(64)
         ]
-        waits.begin(scope, task.id, fence.turn_id, "card", [quoted.id, *others])
+        waits.begin_wait(scope, task.id, fence.turn_id, "card", [quoted.id, *others])
 
     world.answer(quoted, "approve")
 
     with world.database.reading(world.workspace_id) as scope:
-        wait = waits.current(scope, task.id)
+        wait = waits.find_wait(scope, task.id)
     assert wait is not None
     assert (wait.kind, wait.refs) == ("card", tuple(others))
 
@@ -714,8 +719,8 @@ def test_14_order_and_card_of_a_call_stand_under_its_id(world: World) -> None:
 
     with world.database.reading(world.workspace_id) as scope:
         ordered = orders_of_call(scope, order.call_id)
-        asked = [effects.of_call(scope, f"{fence.turn_id}:2:{seq}") for seq in range(2)]
-        nothing = [*orders_of_call(scope, f"{fence.turn_id}:2:0"), *effects.of_call(scope, order.call_id)]
+        asked = [lookup.list_effects_of_call(scope, f"{fence.turn_id}:2:{seq}") for seq in range(2)]
+        nothing = [*orders_of_call(scope, f"{fence.turn_id}:2:0"), *lookup.list_effects_of_call(scope, order.call_id)]
 
     assert [(one["kind"], one["id"], one["state"]) for one in ordered] == [("order", order.id, "ordered")]
     assert [[one["id"] for one in each] for each in asked] == [[card.id], [card.id]]

@@ -10,7 +10,7 @@ from generation.execution.progress import compute_pause
 from generation.orders.end import cancel_order
 from generation.orders.order import Order
 from generation.orders.states import OrderState
-from runtime import credits
+from runtime.limits import credits
 from tests.generation.world import Studio, World, studio_provider
 from tests.support.waiting import until
 
@@ -125,7 +125,7 @@ def test_a_late_end_of_an_unresolved_order_is_stored_and_charged_but_wakes_nothi
     for _ in range(3):
         world.poll(order)
     with world.scope() as scope:
-        credits.release(scope, order.id)
+        credits.release_reservation(scope, order.id)
     rung = len(world.store.bells.rung)
     the_studio.heal()
 

@@ -18,7 +18,11 @@ from generation.orders.states import OrderState
 from generation.providers.port import JobNews, JobState, Offer
 from generation.providers.scripted import PICTURES, SOUNDS, ScriptedProvider
 from generation.tools.state import orders_of_call
-from runtime import cards, control, effects, inbox, tasks, waits
+from runtime.cards import cards
+from runtime.commands import control
+from runtime.inbox import inbox
+from runtime.tasks import tasks, waits
+from runtime.tools import lookup
 from tests.generation.world import World, world_of
 from tests.support.databases import Store
 
@@ -50,7 +54,7 @@ def approved(world: World) -> Order:
     (card,) = world.cards(task)
     with world.scope() as scope:
         fence.close(scope, "waiting", "")
-        waits.begin(scope, task.id, fence.turn_id, "card", [card.id])
+        waits.begin_wait(scope, task.id, fence.turn_id, "card", [card.id])
     world.answer(card, "approve")
     (order,) = world.orders()
     return order
@@ -79,17 +83,17 @@ def test_40_a_price_that_has_risen_since_the_yes_is_asked_about_and_nothing_is_s
     assert "changed from 0.10 USD to 1.00 USD" in card.body
     task_id = str(order.task_id)
     with scripted.scope() as scope:
-        wait = waits.current(scope, task_id)
+        wait = waits.find_wait(scope, task_id)
         assert wait is not None
         assert (wait.kind, wait.refs) == ("card", (card.id,))
-        assert inbox.unread(scope, task_id) == []
+        assert inbox.list_unread(scope, task_id) == []
 
     scripted.answer(card, "approve")
 
     _, again = scripted.orders()
     assert (again.quote, again.params, again.digest) == (Decimal("1.00"), order.params, order.digest)
     with scripted.scope() as scope:
-        wait = waits.current(scope, task_id)
+        wait = waits.find_wait(scope, task_id)
         assert wait is not None
         assert (wait.kind, wait.refs) == ("generation", (again.id,))
     provider.foresee("submit", JOB)
@@ -123,7 +127,7 @@ def test_40_a_refused_new_price_is_told_and_nothing_is_ordered(scripted: World, 
     scripted.answer(card, "refuse")
     assert len(scripted.orders()) == 1
     with scripted.scope() as scope:
-        assert [item.ref_id for item in inbox.unread(scope, str(order.task_id))] == [card.id]
+        assert [item.ref_id for item in inbox.list_unread(scope, str(order.task_id))] == [card.id]
 
 
 def test_36_what_no_card_was_shown_for_is_asked_about_too(scripted: World, provider: ScriptedProvider) -> None:
@@ -132,13 +136,13 @@ def test_36_what_no_card_was_shown_for_is_asked_about_too(scripted: World, provi
     kept, moved = scripted.order(task, fence, 1, tool="generate_image"), scripted.order(task, fence, 2)
     with scripted.scope() as scope:
         fence.close(scope, "waiting", "")
-        waits.begin(scope, task.id, fence.turn_id, "generation", [kept.id, moved.id])
+        waits.begin_wait(scope, task.id, fence.turn_id, "generation", [kept.id, moved.id])
     provider.offer(at(SOUNDS, "0.02"), PICTURES)
     pass_time(scripted)
     assert scripted.submit(moved).state == OrderState.CANCELLED
     assert len(scripted.cards(task)) == 1
     with scripted.scope() as scope:
-        wait = waits.current(scope, task.id)
+        wait = waits.find_wait(scope, task.id)
         assert wait is not None
         assert (wait.kind, wait.refs) == ("generation", (kept.id,))
 
@@ -207,7 +211,7 @@ def test_a_call_whose_order_was_repriced_shows_the_card_and_the_order_in_its_pla
     scripted.submit(order)
     (card,) = scripted.cards()
     with scripted.scope() as scope:
-        assert card.id in [one["id"] for one in effects.of_call(scope, order.call_id)]
+        assert card.id in [one["id"] for one in lookup.list_effects_of_call(scope, order.call_id)]
 
     # When a person approves it at that price
     scripted.answer(card, "approve")
@@ -223,12 +227,12 @@ def test_21_the_new_price_of_a_stopped_task_is_not_asked_about(scripted: World, 
     provider.offer(at(SOUNDS, "0.10"))
     pass_time(scripted)
     with scripted.scope() as scope:
-        control.stop(scope, str(order.task_id))
+        control.stop_task(scope, str(order.task_id))
     assert scripted.submit(order).state == OrderState.CANCELLED
     assert scripted.cards() == []
     with scripted.scope() as scope:
-        assert tasks.get(scope, str(order.task_id)).status == "stopped"
-        assert cards.listing(scope, state="open") == []
+        assert tasks.get_task(scope, str(order.task_id)).status == "stopped"
+        assert cards.list_cards(scope, state="open") == []
 
 
 def test_21_no_card_is_opened_on_a_task_that_was_stopped_between_the_look_and_the_asking(
@@ -237,7 +241,7 @@ def test_21_no_card_is_opened_on_a_task_that_was_stopped_between_the_look_and_th
     order = approved(scripted)
     with scripted.scope() as scope:
         hold = acquire_order_lease(scope, order, timedelta(seconds=30))
-        control.stop(scope, str(order.task_id))
+        control.stop_task(scope, str(order.task_id))
     with scripted.scope() as scope:
         ask_at_new_price(scope, hold, order, CurrentPrice(Decimal("1.00"), "USD"), Decimal(2))
     assert scripted.get(order.id).state is OrderState.CANCELLED

@@ -15,8 +15,12 @@ from core.errors import BusyError, UnavailableError
 from generation.orders.order import Order
 from generation.orders.states import OrderState
 from generation.tables import orders
-from runtime import cards, control, credits, inbox, tasks, waits
+from runtime.cards import cards
+from runtime.commands import control
+from runtime.inbox import inbox
+from runtime.limits import credits
 from runtime.tables import turns
+from runtime.tasks import tasks, waits
 from runtime.turns.lease import TurnFence
 from tests.generation.world import Studio, World
 from tests.support.waiting import until
@@ -33,7 +37,7 @@ def close_and_wait(world: World, fence: TurnFence, task_id: str, refs: list[str]
     """What the runtime writes when a turn ends to wait for its orders."""
     with world.scope() as scope:
         fence.close(scope, "waiting", "")
-        waits.begin(scope, task_id, fence.turn_id, "generation", refs)
+        waits.begin_wait(scope, task_id, fence.turn_id, "generation", refs)
 
 
 def open_turns(world: World, task_id: str) -> int:
@@ -70,7 +74,7 @@ def test_28_completion_at_the_same_time_is_one_work_one_charge_one_wake_up(world
     assert world.money("settle") == [order.quote]
     assert open_turns(world, task.id) == 1
     with world.scope() as scope:
-        assert [item.ref_id for item in inbox.unread(scope, task.id)] == [order.id]
+        assert [item.ref_id for item in inbox.list_unread(scope, task.id)] == [order.id]
 
 
 def test_b48_three_that_end_at_once_wake_their_task_once(world: World) -> None:
@@ -91,8 +95,8 @@ def test_b48_three_that_end_at_once_wake_their_task_once(world: World) -> None:
 
     assert open_turns(world, task.id) == 1
     with world.scope() as scope:
-        assert {item.ref_id for item in inbox.unread(scope, task.id)} == {order.id for order in placed}
-        assert waits.current(scope, task.id) is None
+        assert {item.ref_id for item in inbox.list_unread(scope, task.id)} == {order.id for order in placed}
+        assert waits.find_wait(scope, task.id) is None
 
 
 def test_34_one_that_fails_leaves_the_others_alone(world: World, the_studio: Studio) -> None:
@@ -115,7 +119,7 @@ def test_20_a_result_after_the_stop_is_stored_and_charged_and_wakes_nobody(world
     order = world.order(task, fence)
     made(world, order)
     with world.scope() as scope:
-        control.stop(scope, task.id)
+        control.stop_task(scope, task.id)
 
     ended = world.follow(order)
 
@@ -123,8 +127,8 @@ def test_20_a_result_after_the_stop_is_stored_and_charged_and_wakes_nobody(world
     assert world.money("settle") == [order.quote]
     assert open_turns(world, task.id) == 0
     with world.scope() as scope:
-        assert inbox.unread(scope, task.id) == []
-        assert tasks.get(scope, task.id).status == "stopped"
+        assert inbox.list_unread(scope, task.id) == []
+        assert tasks.get_task(scope, task.id).status == "stopped"
 
 
 def test_32_a_light_task_is_done_without_a_turn(world: World) -> None:
@@ -136,8 +140,8 @@ def test_32_a_light_task_is_done_without_a_turn(world: World) -> None:
     world.follow(order)
 
     with world.scope() as scope:
-        assert tasks.get(scope, task.id).status == "done"
-        (card,) = cards.open_cards(scope, task.id)
+        assert tasks.get_task(scope, task.id).status == "done"
+        (card,) = cards.list_open_cards(scope, task.id)
         assert (card.kind, card.subject["order_id"]) == ("result", order.id)
     assert open_turns(world, task.id) == 0
 
@@ -246,8 +250,8 @@ def test_38_a_charge_above_the_quote_is_recorded(world: World, the_studio: Studi
     ended = world.get(order.id)
     assert (ended.quote, ended.charge) == (Decimal("0.03"), Decimal("0.045"))
     with world.scope() as scope:
-        assert credits.budget(scope).balance == Decimal("99.955")
-        assert credits.budget(scope).spent_today == Decimal("0.045")
+        assert credits.read_budget(scope).balance == Decimal("99.955")
+        assert credits.read_budget(scope).spent_today == Decimal("0.045")
 
 
 def test_35_a_result_for_an_overtaken_version_is_kept_stale_and_not_placed(world: World) -> None:

@@ -23,7 +23,7 @@ from generation.providers.jobs import JobsProvider
 from generation.providers.port import NOT_SUPPORTED, JobNews, JobState, NotAcceptedError
 from generation.providers.scripted import ScriptedProvider
 from generation.tables import orders
-from runtime import control
+from runtime.commands import control
 from tests.generation.world import KEY, PICTURE, Studio, World, studio_provider, world_of
 from tests.support.databases import Store
 from workspace.assets import Assets
@@ -228,7 +228,7 @@ def test_20_an_order_of_a_stopped_task_that_was_not_sent_is_not_sent(world: Worl
     task = world.task()
     order = world.order(task, world.turn(task))
     with world.scope() as scope:
-        control.stop(scope, task.id)
+        control.stop_task(scope, task.id)
     assert world.submit(order).state == OrderState.CANCELLED
     assert world.reservation_states() == ["released"]
     assert order.key not in keys(the_studio)
@@ -327,7 +327,7 @@ def test_inputs_that_are_gone_fail_the_order_before_anything_is_sent(world: Worl
 
 def stop_it(world: World, order: Order) -> None:
     with world.scope() as scope:
-        control.stop(scope, str(order.task_id))
+        control.stop_task(scope, str(order.task_id))
 
 
 def cancel_it(world: World, order: Order) -> None:

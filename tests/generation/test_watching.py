@@ -14,7 +14,7 @@ from generation.orders.lease import acquire_order_lease
 from generation.orders.order import get_order
 from generation.orders.states import OrderState
 from generation.tables import orders
-from runtime import credits
+from runtime.limits import credits
 from runtime.tables import budgets, reservations
 from tests.generation.world import Studio, World
 from tests.properties.mortal import Died, MortalDatabase
@@ -118,7 +118,7 @@ def test_a_reservation_without_an_order_is_freed(world: World) -> None:
 
 def test_a_skills_question_is_freed_without_a_word_of_an_order(world: World) -> None:
     with world.scope() as scope:
-        credits.reserve(scope, "llm:1", Decimal("0.10"), task_id=None, skill_id="watch")
+        credits.reserve_credit(scope, "llm:1", Decimal("0.10"), task_id=None, skill_id="watch")
     world.store.clock.advance(timedelta(minutes=17))
     watch(world)
     assert world.reservation_states() == ["released"]

@@ -34,13 +34,13 @@ from generation.providers.capabilities import Capabilities
 from generation.providers.jobs import JobsProvider
 from generation.providers.port import Provider
 from generation.tools.orders import generation_tools
-from runtime import tasks
-from runtime.cards import Card, answer, open_cards
+from runtime.cards.cards import Card, answer_card, list_open_cards
+from runtime.inbox.turn_queue import wake_task
 from runtime.tables import budgets, entries, reservations
-from runtime.tasks import Task
+from runtime.tasks import tasks
+from runtime.tasks.tasks import Task
 from runtime.turns import ledger
-from runtime.turns.lease import TurnFence, claim, enter
-from runtime.wake import wake
+from runtime.turns.lease import TurnFence, enter_turn, take_lease
 from standins.studio.config import StudioConfig
 from standins.studio.server import close, create_app
 from tests.support.databases import Store
@@ -133,7 +133,7 @@ class World:
 
     def task(self, goal: str = "posters", kind: str = "persistent", asked_by: str = "person") -> Task:
         with self.database.transaction(self.workspace_id) as scope:
-            return tasks.create(
+            return tasks.create_task(
                 scope,
                 kind=kind,
                 goal=goal,
@@ -146,10 +146,10 @@ class World:
     def turn(self, task: Task, cause: str = "test") -> TurnFence:
         """A turn of the task, entered and held for long."""
         with self.database.transaction(self.workspace_id) as scope:
-            turn_id = wake(scope, task.id, f"{cause}:{task.id}")
+            turn_id = wake_task(scope, task.id, f"{cause}:{task.id}")
             assert turn_id is not None
-            assert enter(scope, turn_id, "run", timedelta(seconds=30))
-            fence, _turn = claim(scope, turn_id, "run", timedelta(days=30))
+            assert enter_turn(scope, turn_id, "run", timedelta(seconds=30))
+            fence, _turn = take_lease(scope, turn_id, "run", timedelta(days=30))
             return fence
 
     def decide(self, fence: TurnFence, n: int, *calls: tuple[str, dict[str, Any]]) -> None:
@@ -192,7 +192,7 @@ class World:
     def answer(self, card: Card, option: str, person_id: str | None = None) -> Card:
         handlers = {"quote": quote_handler(version_of), "limit": limit_handler(version_of)}
         with self.database.transaction(self.workspace_id) as scope:
-            return answer(scope, card.id, option, None, person_id or self.store.person_id, handlers)
+            return answer_card(scope, card.id, option, None, person_id or self.store.person_id, handlers)
 
     def get(self, order_id: str) -> Order:
         with self.database.reading(self.workspace_id) as scope:
@@ -204,7 +204,7 @@ class World:
 
     def cards(self, task: Task | None = None) -> list[Card]:
         with self.database.reading(self.workspace_id) as scope:
-            return open_cards(scope, None if task is None else task.id)
+            return list_open_cards(scope, None if task is None else task.id)
 
     def submit(self, order: Order) -> OrderProgress:
         return submit_order(self.parts, self.workspace_id, order.id)

@@ -10,7 +10,8 @@ from core.errors import ConflictError, NotFoundError
 from core.events import ForgetRequested
 from core.search import collections
 from memory import cascade, keeping, looking, receipts, watching
-from runtime import cards, messages
+from runtime.cards import cards
+from runtime.inbox import messages
 from tests.memory.world import World
 
 REFINED = {"text": "The colour is cobalt with off-white", "evidence": [1], "relation": "refines", "about": 1}
@@ -75,7 +76,7 @@ def test_b30_every_word_of_it_is_gone_from_every_table_and_the_chat_stays(world:
     assert receipt.counts["versions"] == 2
     assert receipt.counts["messages"] == 2
     with world.store.database.reading(world.workspace_id) as scope:
-        assert messages.get(scope, message_id).text == "Our main colour is cobalt."
+        assert messages.get_message(scope, message_id).text == "Our main colour is cobalt."
 
 
 def test_boundary_55_the_same_text_said_again_is_suppressed_in_its_scope_only(world: World) -> None:
@@ -222,7 +223,7 @@ def test_a_fact_that_moved_since_the_question_is_not_forgotten_by_its_answer(wor
 
     assert world.texts() == ["The colour is cobalt with off-white"]
     with world.store.database.reading(world.workspace_id) as scope:
-        assert cards.get(scope, card.id).state == "open"
+        assert cards.get_card(scope, card.id).state == "open"
 
 
 def test_several_facts_are_forgotten_on_one_card(world: World) -> None:

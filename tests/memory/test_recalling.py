@@ -20,7 +20,7 @@ from memory import correcting, facts, scopes
 from memory.fact_text import clean_fact_text
 from memory.facts import Fact
 from memory.recall import Recalled, recall
-from runtime import cards
+from runtime.cards import cards
 from tests.memory.world import World
 
 
@@ -141,7 +141,7 @@ def test_what_was_forgotten_may_be_written_down_again_by_hand(world: World) -> N
     assert world.remember() == ["kept confirm"]
 
 
-HANDLERS: Mapping[str, Any] = {"choice": correcting.on_choice_answered(cards.deliver_answer)}
+HANDLERS: Mapping[str, Any] = {"choice": correcting.on_choice_answered(cards.deliver_card_answer)}
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_the_agent_only_proposes_and_the_person_chooses(world: World, option: st
     assert world.texts() == ["Our colour is cobalt."]
 
     with world.store.database.transaction(world.workspace_id) as scope:
-        cards.answer(scope, card.id, option, None, world.store.person_id, HANDLERS)
+        cards.answer_card(scope, card.id, option, None, world.store.person_id, HANDLERS)
 
     assert world.texts() == [expected]
 
@@ -167,7 +167,7 @@ def test_a_proposal_about_a_fact_that_moved_changes_nothing(world: World) -> Non
         pytest.raises(ConflictError, match="changed since"),
         world.store.database.transaction(world.workspace_id) as scope,
     ):
-        cards.answer(scope, card.id, "corrected", None, world.store.person_id, HANDLERS)
+        cards.answer_card(scope, card.id, "corrected", None, world.store.person_id, HANDLERS)
     assert world.texts() == ["Our colour is sand"]
 
 

@@ -13,8 +13,8 @@ from core.llm.scripted_model import ScriptedModel, says
 from core.tools import Effect
 from memory import cascade, correcting, readings
 from memory.tools import memory_tools
-from runtime import cards
-from runtime.parts import RuntimeParts
+from runtime.cards import cards
+from runtime.dependencies import RuntimeDependencies
 from runtime.turns import ledger
 from runtime.turns.ledger import Call
 from tests.memory.world import HANDLERS, World
@@ -27,14 +27,14 @@ def _runs(world: World, *script: Any) -> str:
     driving.tell(world.store, task.id, "do as you are scripted")
     turn_id = driving.newest_turn(world.store, task.id).id
     tools = memory_tools(world.parts.search, 2.0)
-    made: RuntimeParts = driving.parts(world.store, ScriptedModel(*script), *tools)
+    made: RuntimeDependencies = driving.parts(world.store, ScriptedModel(*script), *tools)
     driving.run(made, world.store, turn_id)
     return turn_id
 
 
 def _calls(world: World, turn_id: str) -> list[Call]:
     with world.store.database.reading(world.workspace_id) as scope:
-        return ledger.calls_of(scope, [turn_id])
+        return ledger.list_calls(scope, [turn_id])
 
 
 def test_the_effects_say_what_each_may_do(world: World) -> None:
@@ -55,7 +55,7 @@ def test_a_recall_tells_facts_as_data_and_the_step_remembers_which(world: World)
     assert call.result is not None
     assert [one["text"] for one in call.result["facts"]] == ["Our colour is cobalt."]
     with world.store.database.reading(world.workspace_id) as scope:
-        assert [step.facts for step in ledger.steps_of(scope, [turn_id])] == [(fact.id,), ()]
+        assert [step.facts for step in ledger.list_steps(scope, [turn_id])] == [(fact.id,), ()]
 
 
 def test_what_a_call_was_told_is_shown_to_no_later_step_once_it_is_forgotten(world: World) -> None:
@@ -80,7 +80,7 @@ def test_a_proposal_to_forget_is_a_card_and_the_answer_reaches_the_task(world: W
     assert world.texts() == ["Our colour is cobalt."]
 
     with world.store.database.transaction(world.workspace_id) as scope:
-        card = cards.answer(scope, call.result["card_id"], "confirm", None, world.store.person_id, HANDLERS)
+        card = cards.answer_card(scope, call.result["card_id"], "confirm", None, world.store.person_id, HANDLERS)
 
     assert card.task_id is not None
     assert driving.newest_turn(world.store, card.task_id).status == "queued"
@@ -95,16 +95,16 @@ def test_a_proposal_to_correct_shows_both_wordings(world: World) -> None:
     [call] = _calls(world, turn_id)
     assert call.result is not None
     card_id, person_id = str(call.result["card_id"]), world.store.person_id
-    handlers = {"choice": correcting.on_choice_answered(cards.deliver_answer)}
+    handlers = {"choice": correcting.on_choice_answered(cards.deliver_card_answer)}
     # What a person means is not for a program to say.
     with (
         pytest.raises(RefusedError, match="person"),
         world.store.database.transaction(world.workspace_id) as scope,
     ):
-        cards.answer(scope, card_id, "corrected", None, person_id, handlers, speaks_as="program")
+        cards.answer_card(scope, card_id, "corrected", None, person_id, handlers, speaks_as="program")
     with world.store.database.transaction(world.workspace_id) as scope:
-        card = cards.get(scope, card_id)
-        cards.answer(scope, card_id, "corrected", None, person_id, handlers)
+        card = cards.get_card(scope, card_id)
+        cards.answer_card(scope, card_id, "corrected", None, person_id, handlers)
 
     assert [option["label"] for option in card.options] == ["Our colour is navy", "Our colour is cobalt."]
     assert world.texts() == ["Our colour is navy"]
@@ -117,7 +117,7 @@ def test_an_id_that_is_not_there_is_an_answer_and_no_card(world: World, fact_ids
     [call] = _calls(world, turn_id)
     assert call.ok is False
     with world.store.database.reading(world.workspace_id) as scope:
-        assert cards.open_cards(scope) == []
+        assert cards.list_open_cards(scope) == []
 
 
 def test_arguments_have_limits(world: World) -> None:

@@ -18,8 +18,9 @@ from memory.dependencies import MemoryDependencies
 from memory.facts import Evidence, Fact, RememberedVersion
 from memory.recall import Recalled, recall
 from memory.receipts import Receipt
-from runtime import cards, messages
-from runtime.cards import AnswerHandler, Card
+from runtime.cards import cards
+from runtime.cards.cards import AnswerHandler, Card
+from runtime.inbox import messages
 from runtime.tables import cards as card_rows
 from runtime.tables import messages as message_rows
 from runtime.turns.rows import Turn
@@ -29,7 +30,7 @@ _KEPT = (
     tables.facts, tables.fact_versions, tables.evidence, tables.suppressions, tables.forgets, tables.readings,
     tables.candidates, search_entries, card_rows,
 )  # fmt: skip
-HANDLERS: dict[str, AnswerHandler] = {"irreversible": forgetting.on_irreversible_answered(cards.deliver_answer)}
+HANDLERS: dict[str, AnswerHandler] = {"irreversible": forgetting.on_irreversible_answered(cards.deliver_card_answer)}
 
 
 @dataclass
@@ -58,7 +59,7 @@ class World:
         """A message that a turn has read; answers its id."""
         self.store.clock.advance(timedelta(seconds=1))
         with self.store.database.transaction(self.workspace_id) as scope:
-            said = messages.receive(
+            said = messages.receive_message(
                 scope, person_id=person_id or self.store.person_id, asked_by=asked_by, channel_id=None, text=text
             )
             scope.change(
@@ -125,7 +126,7 @@ class World:
 
     def answer(self, card: Card, option: str) -> Card:
         with self.store.database.transaction(self.workspace_id) as scope:
-            return cards.answer(scope, card.id, option, None, self.store.person_id, HANDLERS)
+            return cards.answer_card(scope, card.id, option, None, self.store.person_id, HANDLERS)
 
     def forget(self, *fact_ids: str) -> Receipt:
         """Ask, confirm and clear; answers the receipt."""

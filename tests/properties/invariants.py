@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from generation.orders.states import OrderState
 from generation.tables import orders
-from runtime import credits
+from runtime.limits import credits
 from runtime.tables import cards, entries, inbox, messages, reservations, steps, tasks, turns
 from tests.properties.world import FREE, World
 
@@ -26,7 +26,7 @@ class Shadow:
 
 def check_money(world: World) -> None:
     """Every held or charged amount belongs to one order that a rule or a person authorised."""
-    budget = world.read(credits.budget)
+    budget = world.read(credits.read_budget)
     held = [row for row in world.rows(reservations) if row.state == "held"]
     assert budget.reserved == sum((row.amount for row in held), Decimal(0))
     assert budget.reserved >= 0

@@ -15,7 +15,7 @@ from core.errors import LoopwrightError, UnavailableError
 from generation.orders.end import cancel_order
 from generation.providers.port import JobState
 from generation.tables import orders
-from runtime import control, taking_back
+from runtime.commands import control, withdrawal
 from runtime.tables import cards, tasks
 from runtime.tables import messages as message_rows
 from tests.properties import invariants
@@ -78,11 +78,11 @@ class Workspace(RuleBasedStateMachine):
         try:
             self.world.write(
                 lambda scope: (
-                    taking_back.replace(
+                    withdrawal.replace_message(
                         scope, message_id, "Another one", person_id=self.world.store.person_id, speaks_as="person"
                     )
                     if replaced
-                    else taking_back.withdraw(scope, message_id)
+                    else withdrawal.withdraw_message(scope, message_id)
                 )
             )
         except LoopwrightError:
@@ -148,7 +148,10 @@ class Workspace(RuleBasedStateMachine):
         self.world.answer(card, str(self._one(card.options, 1 if choice == 3 else 0)["id"]))
         self._note_stops()
 
-    @rule(n=NUMBER, wish=st.sampled_from((control.pause, control.resume, control.resume, control.stop)))
+    @rule(
+        n=NUMBER,
+        wish=st.sampled_from((control.pause_task, control.resume_task, control.resume_task, control.stop_task)),
+    )
     def command(self, n: int, wish: Any) -> None:
         self._tick()
         task_id = self._one(self.tasks, n)
@@ -217,7 +220,7 @@ class Workspace(RuleBasedStateMachine):
                 self._resume(row.id)
 
     def _resume(self, task_id: str) -> None:
-        self.world.write(lambda scope: control.resume(scope, task_id))
+        self.world.write(lambda scope: control.resume_task(scope, task_id))
 
     def _is_quiet(self) -> bool:
         try:

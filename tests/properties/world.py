@@ -26,13 +26,17 @@ from generation.providers.port import JobNews
 from router import dispatch
 from router import judgement as routing
 from router.dependencies import RouterDependencies
-from runtime import calling, closing, deciding, entering, messages, tasks, watching
-from runtime.cards import Card, answer, open_cards
-from runtime.messages import Message
+from runtime import recovery
+from runtime.cards.cards import Card, answer_card, list_open_cards
+from runtime.inbox import messages
+from runtime.inbox.messages import Message
+from runtime.loop import entry, tool_call, turn_end
+from runtime.loop.decision import decide_step
 from runtime.tables import budgets, entries
-from runtime.tasks import Task
+from runtime.tasks import tasks
+from runtime.tasks.tasks import Task
 from runtime.turns import ledger
-from runtime.turns.rows import Turn, get
+from runtime.turns.rows import Turn, get_turn
 from tests.properties.mortal import CountedIds, Died, MortalDatabase
 from tests.properties.upstream import Mood, Upstream
 from tests.support.databases import RungBells, Store
@@ -130,7 +134,7 @@ class World:
         self._count += 1
         cause = f"test:{self._count}"
         made: Task = self.write(
-            lambda scope: tasks.create(
+            lambda scope: tasks.create_task(
                 scope, kind="persistent", goal="Sounds", language="en", person_id=self.store.person_id,
                 asked_by="person", cause=cause,
             )
@@ -139,7 +143,7 @@ class World:
 
     def say(self, task_id: str) -> Message:
         said: Message = self.write(
-            lambda scope: messages.receive(
+            lambda scope: messages.receive_message(
                 scope, person_id=self.store.person_id, asked_by="person", channel_id=None, text="A sound, please",
                 to_task_id=task_id,
             )
@@ -147,13 +151,15 @@ class World:
         return said
 
     def cards(self) -> list[Card]:
-        found: list[Card] = self.read(open_cards)
+        found: list[Card] = self.read(list_open_cards)
         return found
 
     def answer(self, card: Card, option: str) -> None:
         """A person's answer; a refusal or a conflict is one too."""
         try:
-            self.write(lambda scope: answer(scope, card.id, option, None, self.store.person_id, self.parts.handlers))
+            self.write(
+                lambda scope: answer_card(scope, card.id, option, None, self.store.person_id, self.parts.handlers)
+            )
         except LoopwrightError:
             return
 
@@ -199,27 +205,27 @@ class World:
         parts = replace(self.parts.runtime, model=model)
         match run.place:
             case "open":
-                first = entering.open_turn(parts, self.ws, run.turn_id, run.id)
+                first = entry.open_turn(parts, self.ws, run.turn_id, run.id)
                 if isinstance(first, str):
                     return True
                 run.place, run.n = "decide", first
             case "decide":
-                stored = self.read(lambda scope: ledger.step(scope, run.turn_id, run.n))
+                stored = self.read(lambda scope: ledger.find_step(scope, run.turn_id, run.n))
                 try:
-                    run.count = deciding.decide(parts, self.ws, run.turn_id, run.id, run.n).calls
+                    run.count = decide_step(parts, self.ws, run.turn_id, run.id, run.n).calls
                 except ModelError as error:
-                    closing.fail(parts, self.ws, run.turn_id, run.id, str(error))
+                    turn_end.fail_turn(parts, self.ws, run.turn_id, run.id, str(error))
                     return True
                 finally:
                     assert stored is None or not model.requests, "a stored decision was asked for again"
                 run.place, run.seq = ("call" if run.count else "close"), 0
             case "call":
-                called = calling.run_call(parts, self.ws, run.turn_id, run.id, run.n, run.seq)
+                called = tool_call.run_call(parts, self.ws, run.turn_id, run.id, run.n, run.seq)
                 run.ends, run.seq = run.ends or called.ends, run.seq + 1
                 if run.seq == run.count:
                     run.place, run.n = ("close", run.n) if run.ends else ("decide", run.n + 1)
             case "close":
-                closing.close(parts, self.ws, run.turn_id, run.id)
+                turn_end.close_turn(parts, self.ws, run.turn_id, run.id)
                 return True
         return False
 
@@ -241,12 +247,12 @@ class World:
 
     def watch(self) -> None:
         runtime = self.parts.runtime
-        watching.pass_over(self.database, self.ws, runtime.pause, runtime.patience)
+        recovery.recover_workspace(self.database, self.ws, runtime.pause, runtime.patience)
         for look in self.parts.watch_passes:
             look(self.ws)
 
     def turn(self, turn_id: str) -> Turn:
-        found: Turn = self.read(lambda scope: get(scope, turn_id))
+        found: Turn = self.read(lambda scope: get_turn(scope, turn_id))
         return found
 
     def close(self) -> None:

@@ -29,7 +29,7 @@ from app.web.application import create_app
 from core import events
 from core.settings import Settings, load_settings, variable_of
 from engine.storage.tables import metadata as engine_tables
-from functions.registry import all_functions
+from functions.registry import make_functions
 
 ROOT = Path(__file__).parents[2]
 STORED = Path(__file__).with_name("names.json")
@@ -76,7 +76,7 @@ def published_names() -> dict[str, Any]:
 def _functions(parts: AppDependencies) -> dict[str, Any]:
     """What the engine is told of each function, less the address."""
     found = {}
-    for function in all_functions(parts.inngest, parts):
+    for function in make_functions(parts.inngest, parts):
         config = function.get_config("http://worker").main.model_dump(mode="json", exclude_none=True)
         found[function.local_id] = config
     return found

@@ -6,10 +6,11 @@ import pytest
 
 from core.errors import ConflictError, InvalidError
 from router.clarification import clarify_handler
-from runtime import cards, control, taking_back
-from runtime.cards import Card
-from runtime.messages import Message
-from runtime.tasks import Task
+from runtime.cards import cards
+from runtime.cards.cards import Card
+from runtime.commands import control, withdrawal
+from runtime.inbox.messages import Message
+from runtime.tasks.tasks import Task
 from tests.router.world import World, scripted, verdict
 from tests.support.databases import Store
 
@@ -20,14 +21,14 @@ def asked(store: Store) -> tuple[World, Message, Card, Task, Task]:
     world.foresee(verdict("ask", candidates=[{"task_id": task.id, "score": 0.6} for task in (one, other)]))
     message = world.route(world.say("Change last time's set"))
     with store.database.reading(store.workspace_id) as scope:
-        (card,) = cards.open_cards(scope)
+        (card,) = cards.list_open_cards(scope)
     return world, message, card, one, other
 
 
 def answer(world: World, card: Card, option: str) -> Card:
     handlers = {"clarify": clarify_handler(world.parts.works)}
     with world.store.database.transaction(world.workspace_id) as scope:
-        return cards.answer(scope, card.id, option, None, world.store.person_id, handlers)
+        return cards.answer_card(scope, card.id, option, None, world.store.person_id, handlers)
 
 
 def test_the_chosen_task_gets_the_message(store: Store) -> None:
@@ -61,7 +62,7 @@ def test_an_option_that_was_not_offered_is_none(store: Store) -> None:
 def test_a_task_that_ended_meanwhile_leaves_the_card_open(store: Store) -> None:
     world, message, card, one, other = asked(store)
     with store.database.transaction(store.workspace_id) as scope:
-        control.archive(scope, one.id)
+        control.archive_task(scope, one.id)
     with pytest.raises(ConflictError, match="archived"):
         answer(world, card, one.id)
     # the choice was not used up
@@ -72,7 +73,7 @@ def test_a_task_that_ended_meanwhile_leaves_the_card_open(store: Store) -> None:
 def test_a_message_taken_back_meanwhile_goes_nowhere(store: Store) -> None:
     world, message, card, one, _ = asked(store)
     with store.database.transaction(store.workspace_id) as scope:
-        taking_back.withdraw(scope, message.id)
+        withdrawal.withdraw_message(scope, message.id)
     with pytest.raises(ConflictError, match="taken back"):
         answer(world, card, one.id)
     assert world.inbox_of(one.id) == []

@@ -14,7 +14,7 @@ from core.llm.port import ChatMessage as ModelMessage
 from core.llm.port import Verdict
 from core.llm.scripted_model import ScriptedModel
 from router import dispatch, judgement
-from runtime import control, taking_back
+from runtime.commands import control, withdrawal
 from tests.router.world import World, scripted, verdict
 from tests.support.databases import Store
 
@@ -62,7 +62,7 @@ def test_a_message_taken_back_while_the_model_thinks_goes_nowhere(store: Store) 
     class Slow(ScriptedModel):
         def verdict(self, name: str, shape: type[Verdict], asked: Sequence[ModelMessage]) -> Verdict:
             with store.database.transaction(store.workspace_id) as scope:
-                taking_back.withdraw(scope, message_id)
+                withdrawal.withdraw_message(scope, message_id)
             return super().verdict(name, shape, asked)
 
     world = World(store, Slow(verdicts=[verdict("new")]))
@@ -79,7 +79,7 @@ def test_a_task_stopped_between_verdict_and_delivery_takes_nothing(store: Store)
     message = world.say("make them blue please")
     judgement.judge_message(world.parts, world.workspace_id, message.id)
     with store.database.transaction(store.workspace_id) as scope:
-        control.stop(scope, task.id)
+        control.stop_task(scope, task.id)
     dispatch.dispatch_message(world.parts, world.workspace_id, message.id)
     assert world.message(message.id).state == "answered"
     assert world.inbox_of(task.id) == []

@@ -8,7 +8,7 @@ import pytest
 
 from router.decision import RouteCandidate, RouteDecision
 from router.verdict import MOST_DUPLICATES, DuplicateVerdict, find_likely_duplicates, goal_likeness, settle_duplicate
-from runtime.tasks import Task
+from runtime.tasks.tasks import Task
 
 GOAL = "Make a set of three retro posters for the Harbour Festival"
 

@@ -8,9 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 from core.errors import ConflictError
 from router import dispatch, judgement
 from router.reroute import reroute_message
-from runtime import inbox, taking_back, tasks
-from runtime.messages import Message
+from runtime.commands import withdrawal
+from runtime.inbox import inbox
+from runtime.inbox.messages import Message
 from runtime.tables import turns
+from runtime.tasks import tasks
 from tests.router.world import World, scripted, verdict
 from tests.support.databases import Store
 
@@ -23,9 +25,9 @@ def read(world: World, message: Message, start: threading.Barrier) -> bool:
     with world.store.database.transaction(world.workspace_id) as scope:
         row = scope.first(scope.select(turns).where(turns.c.task_id == message.task_id).with_for_update())
         assert row is not None
-        tasks.lock(scope, str(message.task_id))
-        items = inbox.claim(scope, str(message.task_id), row.id, 1)
-        inbox.consume(scope, items, row.id, 1)
+        tasks.lock_task(scope, str(message.task_id))
+        items = inbox.claim_inbox(scope, str(message.task_id), row.id, 1)
+        inbox.consume_inbox(scope, items, row.id, 1)
         return bool(items)
 
 
@@ -57,13 +59,13 @@ def test_reading_and_moving(store: Store) -> None:
             assert after.state == ("consumed" if was_read else "delivered")
             assert after.task_id == (message.task_id if was_read else target.id)
             with store.database.transaction(store.workspace_id) as scope:
-                tasks.set_fields(scope, str(message.task_id), status="archived")
+                tasks.set_task_fields(scope, str(message.task_id), status="archived")
 
 
 def withdraw(world: World, message: Message, start: threading.Barrier) -> None:
     start.wait(10)
     with world.store.database.transaction(world.workspace_id) as scope:
-        taking_back.withdraw(scope, message.id)
+        withdrawal.withdraw_message(scope, message.id)
 
 
 def test_delivering_and_taking_back(store: Store) -> None:

@@ -8,8 +8,10 @@ import pytest
 
 from core.errors import ConflictError
 from core.llm.scripted_model import ScriptedModel, says
-from runtime import cards, control, taking_back, tasks, waits
-from runtime.cards import Card
+from runtime.cards import cards
+from runtime.cards.cards import Card
+from runtime.commands import control, withdrawal
+from runtime.tasks import tasks, waits
 from tests.router.test_clarify import answer, asked
 from tests.router.world import scripted, verdict
 from tests.runtime.driving import newest_turn, parts, run
@@ -19,7 +21,7 @@ from tests.support.replies import replies_to
 
 def card_of(store: Store, card_id: str) -> Card:
     with store.database.reading(store.workspace_id) as scope:
-        return cards.get(scope, card_id)
+        return cards.get_card(scope, card_id)
 
 
 @pytest.mark.parametrize("names_the_card", [True, False])
@@ -63,7 +65,7 @@ def test_a_reply_nobody_understands_leaves_the_card_open_and_asks_no_second_one(
     assert reply.state == "answered"
     assert world.message(message.id).state == "routed"
     with store.database.reading(store.workspace_id) as scope:
-        assert [one.id for one in cards.open_cards(scope)] == [card.id]
+        assert [one.id for one in cards.list_open_cards(scope)] == [card.id]
         assert [one.text for one in replies_to(scope, reply.id)] == ["Where does this belong?"]
 
 
@@ -78,15 +80,15 @@ def test_a_reply_after_the_press_follows_to_the_chosen_task(store: Store) -> Non
 def test_a_reply_that_names_a_stopped_task_changes_nothing(store: Store) -> None:
     world, _, card, one, _ = asked(store)
     with store.database.transaction(store.workspace_id) as scope:
-        control.stop(scope, one.id)
+        control.stop_task(scope, one.id)
     reply = world.route(world.say("the first one", to_card_id=card.id))
     assert card_of(store, card.id).state == "open"
     assert reply.state == "answered"
 
 
 def test_withdrawing_or_replacing_the_message_voids_its_question(store: Store) -> None:
-    replace = partial(taking_back.replace, text="Something else", person_id=store.person_id, speaks_as="person")
-    for change in (taking_back.withdraw, replace):
+    replace = partial(withdrawal.replace_message, text="Something else", person_id=store.person_id, speaks_as="person")
+    for change in (withdrawal.withdraw_message, replace):
         world, message, card, one, _ = asked(store)
         with store.database.transaction(store.workspace_id) as scope:
             change(scope, message.id)
@@ -107,7 +109,7 @@ def test_a_reply_to_a_workers_question_closes_it_and_is_read_once(store: Store, 
         card = cards.open_card(
             scope, kind="clarify", title="Which?", body="", options=options, cause="c", task_id=task.id
         )
-        tasks.set_fields(scope, task.id, status="waiting")
+        tasks.set_task_fields(scope, task.id, status="waiting")
     target = {"to_card_id": card.id} if names_the_card else {"to_task_id": task.id}
     reply = world.route(world.say("Red, and a little darker", **target))
 
@@ -130,16 +132,18 @@ def test_10_question_that_words_had_answered_asks_again_when_they_are_taken_back
         card = cards.open_card(
             scope, kind="clarify", title="Which?", body="", options=cards.RESULT_OPTIONS, cause="c", task_id=task.id
         )
-        waits.begin(scope, task.id, newest_turn(store, task.id).id, "card", [card.id])
-        tasks.set_fields(scope, task.id, status="waiting")
+        waits.begin_wait(scope, task.id, newest_turn(store, task.id).id, "card", [card.id])
+        tasks.set_task_fields(scope, task.id, status="waiting")
     reply = world.route(world.say("Red ones", to_card_id=card.id))
     assert card_of(store, card.id).state == "answered"
 
     with store.database.transaction(store.workspace_id) as scope:
         if replaced:
-            instead = taking_back.replace(scope, reply.id, "Blue ones", person_id=store.person_id, speaks_as="person")
+            instead = withdrawal.replace_message(
+                scope, reply.id, "Blue ones", person_id=store.person_id, speaks_as="person"
+            )
         else:
-            taking_back.withdraw(scope, reply.id)
+            withdrawal.withdraw_message(scope, reply.id)
 
     asks = card_of(store, card.id)
     assert (asks.state, asks.answer_text, asks.answered_by) == ("open", None, None)

@@ -6,8 +6,10 @@ import pytest
 
 from core.errors import ConflictError, InvalidError, NotFoundError
 from router.reroute import reroute_message
-from runtime import cards, control, inbox, messages, taking_back
-from runtime.messages import Message
+from runtime.cards import cards
+from runtime.commands import control, withdrawal
+from runtime.inbox import inbox, messages
+from runtime.inbox.messages import Message
 from runtime.tables import turns
 from tests.router.world import World, scripted, verdict
 from tests.support.databases import Store
@@ -51,7 +53,7 @@ def test_a_message_that_a_stopped_task_never_read_can_still_be_moved(store: Stor
     wrong, right = world.task("Posters"), world.task("Films")
     message = world.route(world.say("a film of the harbour", to_task_id=wrong.id))
     with store.database.transaction(world.workspace_id) as scope:
-        control.stop(scope, wrong.id)
+        control.stop_task(scope, wrong.id)
 
     moved = move(world, message, right.id)
 
@@ -75,7 +77,7 @@ def test_what_a_step_has_read_stays_and_is_named(store: Store) -> None:
     message = world.route(world.say("make it blue", to_task_id=wrong.id))
     with store.database.transaction(store.workspace_id) as scope:
         turn_id = scope.scalar(scope.select(turns.c.id).where(turns.c.task_id == wrong.id))
-        inbox.consume(scope, inbox.claim(scope, wrong.id, turn_id, 1), turn_id, 1)
+        inbox.consume_inbox(scope, inbox.claim_inbox(scope, wrong.id, turn_id, 1), turn_id, 1)
     with pytest.raises(ConflictError) as caught:
         move(world, message, right.id)
     assert caught.value.facts() == {"state": "consumed", "turn_id": turn_id, "step": 1, "calls": []}
@@ -114,7 +116,7 @@ def test_the_question_on_the_card_is_answered_by_the_move(store: Store) -> None:
     message = world.route(world.say("change last time's set"))
     move(world, message, task.id)
     with store.database.reading(store.workspace_id) as scope:
-        assert cards.open_cards(scope) == []
+        assert cards.list_open_cards(scope) == []
     assert world.message(message.id).task_id == task.id
 
 
@@ -147,8 +149,8 @@ def test_a_message_that_comes_back_has_been_tried_by_no_step(store: Store) -> No
     message = world.route(world.say("make it blue", to_task_id=one.id))
     with store.database.transaction(store.workspace_id) as scope:
         turn_id = scope.scalar(scope.select(turns.c.id).where(turns.c.task_id == one.id))
-        inbox.claim(scope, one.id, turn_id, 1)
-        inbox.unclaim(scope, one.id)
+        inbox.claim_inbox(scope, one.id, turn_id, 1)
+        inbox.unclaim_inbox(scope, one.id)
     began = store.clock.now()
     world.tick()
 
@@ -157,7 +159,7 @@ def test_a_message_that_comes_back_has_been_tried_by_no_step(store: Store) -> No
 
     # Then a turn of its own is due for it
     with store.database.reading(store.workspace_id) as scope:
-        assert inbox.came_untried(scope, one.id, turn_id, began) is not None
+        assert inbox.find_untried_input(scope, one.id, turn_id, began) is not None
 
 
 def test_a_moved_message_can_still_be_taken_back(store: Store) -> None:
@@ -166,7 +168,7 @@ def test_a_moved_message_can_still_be_taken_back(store: Store) -> None:
     message = world.route(world.say("make it blue", to_task_id=one.id))
     move(world, message, other.id)
     with store.database.transaction(store.workspace_id) as scope:
-        assert taking_back.withdraw(scope, message.id).state == "withdrawn"
+        assert withdrawal.withdraw_message(scope, message.id).state == "withdrawn"
     assert world.inbox_of(other.id) == [(message.id, "withdrawn")]
     with pytest.raises(ConflictError):
         move(world, message, one.id)
@@ -176,7 +178,7 @@ def test_the_agents_own_words_do_not_move(store: Store) -> None:
     world, _ = scripted(store)
     task = world.task("Posters")
     with store.database.transaction(store.workspace_id) as scope:
-        said = messages.say(
+        said = messages.store_agent_message(
             scope,
             person_id=store.person_id,
             text="Done",

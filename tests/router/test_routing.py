@@ -12,8 +12,8 @@ from core.llm.port import ChatMessage as ModelMessage
 from core.llm.port import Verdict
 from core.llm.scripted_model import ScriptedModel
 from router import judgement
-from runtime import cards
-from runtime.wording import LONGEST_TEXT
+from runtime.cards import cards
+from runtime.inbox.text import LONGEST_TEXT
 from tests.router.world import World, facts_in, scripted, verdict
 from tests.support.databases import Store
 
@@ -185,7 +185,7 @@ def test_an_ambiguous_set_is_asked_about_and_nothing_is_changed(store: Store) ->
     world.foresee(verdict("ask", candidates=candidates))
     message = world.route(world.say("Change last time's set"))
     with store.database.reading(store.workspace_id) as scope:
-        (card,) = cards.open_cards(scope)
+        (card,) = cards.list_open_cards(scope)
     assert (card.kind, card.message_id, card.task_id) == ("clarify", message.id, None)
     assert [option["id"] for option in card.options] == [one.id, other.id, "new"]
     assert [known["score"] for known in world.stored_route(message)["candidates"]] == [0.6, 1.0]
@@ -273,7 +273,7 @@ def test_a_message_that_cannot_be_judged_is_asked_about_and_holds_up_none(store:
     assert world.stored_route(first)["reasons"] == [f"judging failed: {failed}"]
     assert [one["task_id"] for one in world.stored_route(first)["candidates"]] == [task.id]
     with store.database.reading(store.workspace_id) as scope:
-        (card,) = cards.open_cards(scope)
+        (card,) = cards.list_open_cards(scope)
     assert [one["id"] for one in card.options] == [task.id, "new"]
     with store.database.unscoped() as connection:
         connection.exec_driver_sql("ALTER TABLE elsewhere RENAME TO object_tasks")

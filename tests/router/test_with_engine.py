@@ -20,9 +20,9 @@ from core.events import Bell, MessageReceived
 from core.orchestrator.bells import InngestBells
 from core.orchestrator.engine import Engine
 from functions.route_message import route_message
-from runtime import messages
-from runtime.messages import Message
-from runtime.parts import RuntimeParts
+from runtime.dependencies import RuntimeDependencies
+from runtime.inbox import messages
+from runtime.inbox.messages import Message
 from tests.model.standin import client as model_client
 from tests.model.standin import log, order_fault, running
 from tests.router.world import World
@@ -42,7 +42,9 @@ class Live:
     def say(self, text: str, **target: str) -> Message:
         with self.world.store.database.transaction(self.world.workspace_id) as scope:
             person_id = self.world.store.person_id
-            return messages.receive(scope, person_id=person_id, asked_by="person", channel_id=None, text=text, **target)
+            return messages.receive_message(
+                scope, person_id=person_id, asked_by="person", channel_id=None, text=text, **target
+            )
 
     def ring(self, message: Message, bell_id: str) -> None:
         with self.world.store.database.transaction(self.world.workspace_id) as scope:
@@ -60,12 +62,12 @@ class Live:
 @dataclass(frozen=True)
 class Parts:
     database: Database
-    runtime: RuntimeParts
+    runtime: RuntimeDependencies
 
 
 def parts_of(world: World) -> Parts:
     second = timedelta(seconds=1)
-    runtime = RuntimeParts(
+    runtime = RuntimeDependencies(
         database=world.store.database,
         model=world.model,
         worker_tools=(),

@@ -14,10 +14,11 @@ from core.llm.scripted_model import ScriptedModel
 from functions.routable_works import RoutableWorks
 from router import dispatch, judgement
 from router.dependencies import RouterDependencies
-from runtime import messages, tasks
-from runtime.messages import Message
+from runtime.inbox import messages
+from runtime.inbox.messages import Message
 from runtime.tables import inbox, routes, turns
-from runtime.tasks import Task
+from runtime.tasks import tasks
+from runtime.tasks.tasks import Task
 from tests.support.databases import Store
 from tests.support.replies import replies_to
 from workspace import objects
@@ -49,12 +50,14 @@ class World:
         self.tick()
         with self.store.database.transaction(self.workspace_id) as scope:
             person = target.pop("person_id", self.store.person_id)
-            return messages.receive(scope, person_id=person, asked_by="person", channel_id=None, text=text, **target)
+            return messages.receive_message(
+                scope, person_id=person, asked_by="person", channel_id=None, text=text, **target
+            )
 
     def task(self, goal: str, kind: str = "persistent", status: str = "active", language: str = "en") -> Task:
         self.tick()
         with self.store.database.transaction(self.workspace_id) as scope:
-            made = tasks.create(
+            made = tasks.create_task(
                 scope,
                 kind=kind,
                 goal=goal,
@@ -63,7 +66,7 @@ class World:
                 asked_by="person",
                 cause=scope.ids.new("cause"),
             )
-            return tasks.set_fields(scope, made.id, status=status)
+            return tasks.set_task_fields(scope, made.id, status=status)
 
     def work(self, title: str, task: Task | None = None) -> Object:
         with self.store.database.transaction(self.workspace_id) as scope:
@@ -91,15 +94,15 @@ class World:
 
     def message(self, message_id: str) -> Message:
         with self.store.database.reading(self.workspace_id) as scope:
-            return messages.get(scope, message_id)
+            return messages.get_message(scope, message_id)
 
     def get_task(self, task_id: str | None) -> Task:
         with self.store.database.reading(self.workspace_id) as scope:
-            return tasks.get(scope, str(task_id))
+            return tasks.get_task(scope, str(task_id))
 
     def all_tasks(self) -> list[Task]:
         with self.store.database.reading(self.workspace_id) as scope:
-            return tasks.listing(scope)
+            return tasks.list_tasks(scope)
 
     def stored_route(self, message: Message) -> Mapping[str, Any]:
         with self.store.database.reading(self.workspace_id) as scope:

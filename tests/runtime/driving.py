@@ -12,17 +12,18 @@ from pydantic import BaseModel, ConfigDict
 
 from core.llm.scripted_model import ScriptedModel
 from core.tools import CallContext, Effect, Tool, ToolResult
-from runtime import calling, closing, deciding, entering, inbox, messages, tasks
-from runtime.parts import RuntimeParts
-from runtime.sources import OpenOrders
-from runtime.tasks import Task
-from runtime.tools.asking import AskUser
-from runtime.tools.ending import Finish
-from runtime.tools.looking import CheckCall, ListTasks, ReadBack, ReadTask
-from runtime.tools.planning import CreateChecklist, SetBrief, UpdateChecklist
+from runtime.dependencies import RuntimeDependencies
+from runtime.inbox import inbox, messages
+from runtime.inbox.turn_queue import queue_main_turn
+from runtime.loop import decision, entry, tool_call, turn_end
+from runtime.ports import OpenOrders
+from runtime.tasks import tasks
+from runtime.tasks.tasks import Task
+from runtime.tools.lookup import CheckCall, ListTasks, ReadBack, ReadTask
+from runtime.tools.plan import CreateChecklist, Finish, SetBrief, UpdateChecklist
+from runtime.tools.question import AskUser
 from runtime.turns import rows
 from runtime.turns.rows import Turn
-from runtime.wake import queue_main
 from tests.support.databases import Store
 
 LEASE = timedelta(seconds=30)
@@ -65,11 +66,11 @@ def parts(
     model: ScriptedModel,
     *tools: Tool,
     open_orders: OpenOrders = lambda scope, task_id: (),
-) -> RuntimeParts:
+) -> RuntimeDependencies:
     core: tuple[Tool, ...] = (SetBrief(), CreateChecklist(), UpdateChecklist({}), AskUser(), Finish())
     looking: tuple[Tool, ...] = (ReadTask(), ListTasks(), CheckCall(), ReadBack())
     inputs: Mapping[str, Any] = {"outcome": lambda _scope, ref: {"kind": "outcome", "order_id": ref}}
-    return RuntimeParts(
+    return RuntimeDependencies(
         database=store.database,
         model=model,
         worker_tools=(*core, *looking, *tools),
@@ -85,7 +86,7 @@ def parts(
 
 def new_task(store: Store, goal: str = "Three posters", kind: str = "persistent") -> Task:
     with store.database.transaction(store.workspace_id) as scope:
-        return tasks.create(
+        return tasks.create_task(
             scope,
             kind=kind,
             goal=goal,
@@ -99,55 +100,57 @@ def new_task(store: Store, goal: str = "Three posters", kind: str = "persistent"
 def tell(store: Store, task_id: str, text: str) -> str:
     """A person's message, received and delivered to a task; answers its id."""
     with store.database.transaction(store.workspace_id) as scope:
-        message = messages.receive(
+        message = messages.receive_message(
             scope, person_id=store.person_id, asked_by="person", channel_id=None, text=text, to_task_id=task_id
         )
-        messages.set_state(scope, message.id, "delivered", was=("received",), task_id=task_id)
-        inbox.deliver(scope, task_id, "message", message.id)
+        messages.set_message_state(scope, message.id, "delivered", was=("received",), task_id=task_id)
+        inbox.deliver_input(scope, task_id, "message", message.id)
     return message.id
 
 
 def newest_turn(store: Store, task_id: str) -> Turn:
     with store.database.reading(store.workspace_id) as scope:
-        return rows.of_task(scope, task_id)[-1]
+        return rows.list_turns_of_task(scope, task_id)[-1]
 
 
 def turn(store: Store, turn_id: str) -> Turn:
     with store.database.reading(store.workspace_id) as scope:
-        return rows.get(scope, turn_id)
+        return rows.get_turn(scope, turn_id)
 
 
 def task(store: Store, task_id: str) -> Task:
     with store.database.reading(store.workspace_id) as scope:
-        return tasks.get(scope, task_id)
+        return tasks.get_task(scope, task_id)
 
 
 def message(store: Store, message_id: str) -> messages.Message:
     with store.database.reading(store.workspace_id) as scope:
-        return messages.get(scope, message_id)
+        return messages.get_message(scope, message_id)
 
 
-def run(made: RuntimeParts, store: Store, turn_id: str, run_id: str = "run-1", most: int = 20) -> str:
+def run(made: RuntimeDependencies, store: Store, turn_id: str, run_id: str = "run-1", most: int = 20) -> str:
     """A whole run of a turn; answers the turn's status at its end."""
     ws = store.workspace_id
-    first = entering.open_turn(made, ws, turn_id, run_id)
+    first = entry.open_turn(made, ws, turn_id, run_id)
     if isinstance(first, str):
         return first
     for n in range(first, first + most):
-        ends = (count := deciding.decide(made, ws, turn_id, run_id, n).calls) == 0
+        ends = (count := decision.decide_step(made, ws, turn_id, run_id, n).calls) == 0
         for seq in range(count):
-            ends = calling.run_call(made, ws, turn_id, run_id, n, seq).ends or ends
+            ends = tool_call.run_call(made, ws, turn_id, run_id, n, seq).ends or ends
         if ends:
-            return closing.close(made, ws, turn_id, run_id)
+            return turn_end.close_turn(made, ws, turn_id, run_id)
     raise AssertionError(f"the turn took more than {most} decisions")
 
 
 def main_turn(store: Store, text: str) -> tuple[str, str]:
     """A person's message with Main's turn for it, queued; answers their ids."""
     with store.database.transaction(store.workspace_id) as scope:
-        asked = messages.receive(scope, person_id=store.person_id, asked_by="person", channel_id=None, text=text)
-        messages.set_state(scope, asked.id, "routed", was=("received",))
-        turn_id = queue_main(scope, asked)
+        asked = messages.receive_message(
+            scope, person_id=store.person_id, asked_by="person", channel_id=None, text=text
+        )
+        messages.set_message_state(scope, asked.id, "routed", was=("received",))
+        turn_id = queue_main_turn(scope, asked)
     assert turn_id is not None
     return asked.id, turn_id
 

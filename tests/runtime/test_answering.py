@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from core.llm.scripted_model import ScriptedModel, says
-from runtime import inbox, messages
-from runtime.messages import Message
+from runtime.inbox import inbox, messages
+from runtime.inbox.messages import Message
 from tests.runtime.driving import new_task, newest_turn, parts, run
 from tests.support.databases import Store
 from tests.support.replies import replies_to
@@ -14,7 +14,7 @@ from tests.support.replies import replies_to
 
 def _tell(store: Store, task_id: str, channel_id: str | None, text: str, person_id: str | None = None) -> str:
     with store.database.transaction(store.workspace_id) as scope:
-        said = messages.receive(
+        said = messages.receive_message(
             scope,
             person_id=person_id or store.person_id,
             asked_by="person",
@@ -22,20 +22,20 @@ def _tell(store: Store, task_id: str, channel_id: str | None, text: str, person_
             text=text,
             to_task_id=task_id,
         )
-        messages.set_state(scope, said.id, "delivered", was=("received",), task_id=task_id)
-        inbox.deliver(scope, task_id, "message", said.id)
+        messages.set_message_state(scope, said.id, "delivered", was=("received",), task_id=task_id)
+        inbox.deliver_input(scope, task_id, "message", said.id)
     return said.id
 
 
 def _replies(store: Store, message_id: str) -> list[Message]:
     with store.database.reading(store.workspace_id) as scope:
-        assert messages.get(scope, message_id).state == "answered"
+        assert messages.get_message(scope, message_id).state == "answered"
         return replies_to(scope, message_id)
 
 
 def _said(store: Store, task_id: str) -> list[Message]:
     with store.database.reading(store.workspace_id) as scope:
-        return [one for one in messages.of_task(scope, task_id) if one.author == "agent"]
+        return [one for one in messages.list_task_messages(scope, task_id) if one.author == "agent"]
 
 
 def test_reply_goes_to_each_channel_once_and_each_message_names_its_own(store: Store) -> None:

@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 
 from core.llm.scripted_model import ScriptedModel, says
-from runtime import cards, closing, control, entering, notices
-from runtime.cards import Card
+from runtime import notices
+from runtime.cards import cards
+from runtime.cards.cards import Card
+from runtime.commands import control
+from runtime.loop import entry, turn_end
 from runtime.turns import ledger
 from tests.runtime.driving import Note, new_task, newest_turn, parts, run, task, tell
 from tests.support.databases import Store
@@ -35,17 +38,17 @@ def played(store: Store, task_id: str, *calls: tuple[str, str]) -> str:
 
 def open_cards(store: Store, task_id: str) -> list[Card]:
     with store.database.reading(store.workspace_id) as scope:
-        return cards.open_cards(scope, task_id)
+        return cards.list_open_cards(scope, task_id)
 
 
 def answer(store: Store, card: Card, option: str) -> None:
     with store.database.transaction(store.workspace_id) as scope:
-        cards.answer(scope, card.id, option, None, store.person_id, {})
+        cards.answer_card(scope, card.id, option, None, store.person_id, {})
 
 
 def level(store: Store, task_id: str, value: str) -> None:
     with store.database.transaction(store.workspace_id) as scope:
-        control.set_autonomy(scope, task_id, value)
+        control.set_task_autonomy(scope, task_id, value)
 
 
 def begun(store: Store, value: str, steps: Sequence[dict[str, Any]] = PLAN) -> tuple[str, str, str]:
@@ -116,7 +119,7 @@ def test_noes_in_a_row_lower_the_level_by_one_and_the_person_is_told(store: Stor
 
     assert levels == ["plan"] * 5 + ["checkpoint"]
     with store.database.reading(store.workspace_id) as scope:
-        (told,) = notices.latest(scope)
+        (told,) = notices.list_newest_notices(scope)
     assert (told.task_id, "at every checkpoint" in told.text) == (made.id, True)
 
 
@@ -126,8 +129,8 @@ def test_failures_in_a_row_lower_the_level_and_only_a_person_raises_it(store: St
         tell(store, made.id, f"try {n}")
         turn_id = newest_turn(store, made.id).id
         broken = parts(store, ScriptedModel())
-        entering.open_turn(broken, store.workspace_id, turn_id, f"run-{n}")
-        assert closing.fail(broken, store.workspace_id, turn_id, f"run-{n}", "it broke")
+        entry.open_turn(broken, store.workspace_id, turn_id, f"run-{n}")
+        assert turn_end.fail_turn(broken, store.workspace_id, turn_id, f"run-{n}", "it broke")
         assert task(store, made.id).autonomy == ("step" if n >= 2 else "checkpoint")
 
     level(store, made.id, "plan")
@@ -148,7 +151,7 @@ def test_nothing_is_written_while_a_checkpoint_holds_the_task(store: Store) -> N
     assert run(parts(store, model, note), store, turn_id) == "gated"
 
     with store.database.reading(store.workspace_id) as scope:
-        asked, wrote, kept = ledger.calls_of_step(scope, turn_id, 1)
+        asked, wrote, kept = ledger.list_calls_of_step(scope, turn_id, 1)
     assert (asked.status, wrote.status, kept.status) == ("done", "failed", "done")
     assert (wrote.result or {})["error"] == "autonomy"
     assert note.ran == []

@@ -9,7 +9,10 @@ import pytest
 
 from core.llm.scripted_model import ScriptedModel, says
 from core.tools import CallContext
-from runtime import calling, cards, deciding, entering, messages, notices
+from runtime import notices
+from runtime.cards import cards
+from runtime.inbox import messages
+from runtime.loop import decision, entry, tool_call
 from runtime.turns import ledger
 from tests.runtime.driving import Note, new_task, newest_turn, parts, run, tell
 from tests.support.databases import Store
@@ -35,8 +38,8 @@ def _leave_a_card(call: CallContext) -> None:
 
 def _tell(call: CallContext) -> None:
     with call.transaction() as scope:
-        notices.tell(scope, "person", "It is sent.", call.call_id, call.task_id)
-        messages.say(
+        notices.store_notice(scope, "person", "It is sent.", call.call_id, call.task_id)
+        messages.store_agent_message(
             scope,
             person_id=call.person_id,
             text="It is sent.",
@@ -74,10 +77,10 @@ def test_14_unknown_outcome_is_told_by_what_the_call_has_left(
     note = Note(repeatable=False, during=act_and_die)
     look = ("check_call", json.dumps({"call_id": f"{turn_id}:1:0"}))
     made = parts(store, ScriptedModel(says("", ("note", "{}"), ("note", "{}")), says("", look), says("ok")), note)
-    entering.open_turn(made, store.workspace_id, turn_id, "run-1")
-    deciding.decide(made, store.workspace_id, turn_id, "run-1", 1)
+    entry.open_turn(made, store.workspace_id, turn_id, "run-1")
+    decision.decide_step(made, store.workspace_id, turn_id, "run-1", 1)
     with pytest.raises(DiedError):
-        calling.run_call(made, store.workspace_id, turn_id, "run-1", 1, 0)
+        tool_call.run_call(made, store.workspace_id, turn_id, "run-1", 1, 0)
     assert run(made, store, turn_id) in ("completed", "gated")
 
     with store.database.reading(store.workspace_id) as scope:
@@ -103,7 +106,7 @@ def test_call_of_another_task_is_not_shown(store: Store, tool: str) -> None:
     run(parts(store, ScriptedModel(says("", look), says("ok"))), store, turn_id)
 
     with store.database.reading(store.workspace_id) as scope:
-        (call,) = ledger.calls_of(scope, [turn_id])
+        (call,) = ledger.list_calls(scope, [turn_id])
     assert call.status == "failed"
     assert "private" not in json.dumps(call.result)
 
@@ -120,6 +123,6 @@ def test_call_of_an_earlier_turn_of_the_task_is_shown(store: Store) -> None:
     run(parts(store, ScriptedModel(says("", look), says("ok")), Note()), store, second, "run-2")
 
     with store.database.reading(store.workspace_id) as scope:
-        (call,) = ledger.calls_of(scope, [second])
+        (call,) = ledger.list_calls(scope, [second])
     assert call.result is not None
     assert (call.result["status"], call.result["result"], call.result["effects"]) == ("done", {"noted": "a"}, [])

@@ -10,23 +10,25 @@ import pytest
 from core.database import Scope
 from core.errors import ConflictError
 from core.llm.scripted_model import ScriptedModel, says
-from runtime import control, inbox, messages, taking_back, watching
+from runtime import recovery
+from runtime.commands import control, withdrawal
+from runtime.inbox import inbox, messages
 from runtime.tables import inbox as inbox_rows
-from runtime.tasks import Task
+from runtime.tasks.tasks import Task
 from tests.runtime.driving import LEASE, message, new_task, newest_turn, parts, run, tell
 from tests.support.databases import Store
 
 End = Callable[[Scope, str], Task]
 
 
-@pytest.mark.parametrize("end", [control.stop, control.archive])
+@pytest.mark.parametrize("end", [control.stop_task, control.archive_task])
 def test_message_that_was_not_read_is_superseded_and_one_that_was_stays_so(store: Store, end: End) -> None:
     made_for = new_task(store)
     read = tell(store, made_for.id, "go")
     run(parts(store, ScriptedModel(says("ok"))), store, newest_turn(store, made_for.id).id)
     late = tell(store, made_for.id, "one more")
     with store.database.transaction(store.workspace_id) as scope:
-        inbox.put(scope, made_for.id, "outcome", "order-1")
+        inbox.store_input(scope, made_for.id, "outcome", "order-1")
 
     with store.database.transaction(store.workspace_id) as scope:
         end(scope, made_for.id)
@@ -34,7 +36,7 @@ def test_message_that_was_not_read_is_superseded_and_one_that_was_stays_so(store
 
     assert (message(store, read).state, message(store, late).state) == ("answered", "superseded")
     with store.database.reading(store.workspace_id) as scope:
-        assert inbox.unread(scope, made_for.id) == []
+        assert inbox.list_unread(scope, made_for.id) == []
         states = [row.state for row in scope.rows(scope.select(inbox_rows).order_by(inbox_rows.c.created_at))]
     assert sorted(states) == ["consumed", "superseded", "superseded"]
 
@@ -43,16 +45,16 @@ def test_message_of_a_closed_task_can_no_longer_be_taken_back_and_wakes_nobody(s
     made_for = new_task(store)
     late = tell(store, made_for.id, "go")
     with store.database.transaction(store.workspace_id) as scope:
-        control.stop(scope, made_for.id)
+        control.stop_task(scope, made_for.id)
 
-    for take_back in (taking_back.withdraw, _replace):
+    for take_back in (withdrawal.withdraw_message, _replace):
         with store.database.transaction(store.workspace_id) as scope, pytest.raises(ConflictError, match="superseded"):
             take_back(scope, late)
     store.clock.advance(timedelta(minutes=5))
-    watching.pass_over(store.database, store.workspace_id, timedelta(seconds=10), LEASE)
+    recovery.recover_workspace(store.database, store.workspace_id, timedelta(seconds=10), LEASE)
 
     assert newest_turn(store, made_for.id).status == "stopped"
 
 
 def _replace(scope: Scope, message_id: str) -> messages.Message:
-    return taking_back.replace(scope, message_id, "other words", person_id="person_local", speaks_as="person")
+    return withdrawal.replace_message(scope, message_id, "other words", person_id="person_local", speaks_as="person")

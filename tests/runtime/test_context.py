@@ -13,12 +13,14 @@ import pytest
 
 from core.llm.scripted_model import ScriptedModel, says
 from core.tools import CallContext, Effect
-from runtime import calling, closing, deciding, entering, inbox, tasks
-from runtime.context import build, window
+from runtime.context import model_request, size
+from runtime.inbox import inbox
+from runtime.loop import decision, entry, tool_call, turn_end
 from runtime.tables import inbox as inbox_rows
 from runtime.tables import messages as message_rows
-from runtime.told import Memory
+from runtime.tasks import tasks
 from runtime.turns import rows
+from runtime.turns.history_cache import HistoryCache
 from tests.runtime.driving import Note, main_turn, new_task, newest_turn, parts, run, statements, tell
 from tests.support.databases import Store
 
@@ -64,8 +66,8 @@ def test_input_whose_thing_is_gone_or_unknown_does_not_keep_the_task(store: Stor
     said = tell(store, made_for.id, "go")
     with store.database.transaction(store.workspace_id) as scope:
         scope.change(scope.delete(message_rows).where(message_rows.c.id == said))
-        inbox.put(scope, made_for.id, "answer", "card_gone")
-        inbox.put(scope, made_for.id, "object", "object_gone")
+        inbox.store_input(scope, made_for.id, "answer", "card_gone")
+        inbox.store_input(scope, made_for.id, "object", "object_gone")
     model = ScriptedModel(says("ok"), says("ok"))
 
     assert run(parts(store, model), store, newest_turn(store, made_for.id).id) == "completed"
@@ -112,7 +114,7 @@ def test_b36_many_large_results_and_arguments_leave_room(store: Store) -> None:
     model = ScriptedModel(*[says("", *long[n:], *long[:n]) for n in range(3)], says("ok"))
     run(parts(store, model, Note(effect=Effect.PAID)), store, newest_turn(store, made_for.id).id)
 
-    assert _size(model) < window.MOST_CHARACTERS + 150_000
+    assert _size(model) < size.MOST_HISTORY_CHARACTERS + 150_000
     for one in _sent(model):
         for call in one.get("tool_calls") or []:
             assert isinstance(json.loads(call["function"]["arguments"]), dict)
@@ -141,7 +143,7 @@ def test_history_only_grows_at_its_end_until_a_block_is_dropped(store: Store) ->
         before, now = _sent(model, n - 1)[:-1], _sent(model, n)[:-1]
         moved += now[: len(before)] != before
     assert moved == 1
-    assert max(len(_sent(model, n)) for n in range(len(model.requests))) < 2 * window.MOST_STEPS + 5
+    assert max(len(_sent(model, n)) for n in range(len(model.requests))) < 2 * size.MOST_SHOWN_STEPS + 5
 
 
 def test_history_is_read_in_as_many_queries_for_many_turns_as_for_few(store: Store) -> None:
@@ -165,33 +167,35 @@ def test_what_a_process_remembers_is_what_a_fresh_one_reads(store: Store) -> Non
     for run_id, length in (("run-1", 25), ("run-2", 45)):
         tell(store, made_for.id, f"go, {run_id}")
         turn_id = newest_turn(store, made_for.id).id
-        entering.open_turn(made, store.workspace_id, turn_id, run_id)
+        entry.open_turn(made, store.workspace_id, turn_id, run_id)
         for n in range(1, length):
             if n % 7 == 0:
                 tell(store, made_for.id, f"by the way, {n}")
-            deciding.decide(made, store.workspace_id, turn_id, run_id, n)
+            decision.decide_step(made, store.workspace_id, turn_id, run_id, n)
             # With the call of the newest step open, and with all of them ended.
-            for act in (lambda: None, partial(calling.run_call, made, store.workspace_id, turn_id, run_id, n, 0)):
+            for act in (lambda: None, partial(tool_call.run_call, made, store.workspace_id, turn_id, run_id, n, 0)):
                 act()
                 if n % 4:
                     continue
                 with store.database.reading(store.workspace_id) as scope:
-                    turn = rows.get(scope, turn_id)
-                    remembered = build.request(scope, turn, [], made)
-                    assert remembered == build.request(scope, turn, [], replace(made, memory=Memory()))
-        closing.fail(made, store.workspace_id, turn_id, run_id, "enough")
+                    turn = rows.get_turn(scope, turn_id)
+                    remembered = model_request.build_request(scope, turn, [], made)
+                    assert remembered == model_request.build_request(
+                        scope, turn, [], replace(made, memory=HistoryCache())
+                    )
+        turn_end.fail_turn(made, store.workspace_id, turn_id, run_id, "enough")
         store.clock.advance(timedelta(seconds=1))
     assert any("left out" in str(one["content"]) for one in remembered.messages)
 
 
 def test_first_step_that_fits() -> None:
-    assert window.first_of(60) == 0
-    assert window.first_of(61) == 20
-    assert window.first_of(80) == 20
-    assert window.first_of(81) == 40
-    assert window.first_that_fits([10] * 60, 20) == 20
-    assert window.first_that_fits([window.MOST_CHARACTERS + 1], 7) == 7
-    assert window.first_that_fits([window.MOST_CHARACTERS // 10] * 12, 20) == 25
+    assert size.first_shown_step(60) == 0
+    assert size.first_shown_step(61) == 20
+    assert size.first_shown_step(80) == 20
+    assert size.first_shown_step(81) == 40
+    assert size.first_step_that_fits([10] * 60, 20) == 20
+    assert size.first_step_that_fits([size.MOST_HISTORY_CHARACTERS + 1], 7) == 7
+    assert size.first_step_that_fits([size.MOST_HISTORY_CHARACTERS // 10] * 12, 20) == 25
 
 
 def test_shortened_text_can_be_read_on(store: Store) -> None:
@@ -214,5 +218,5 @@ def test_shortened_text_can_be_read_on(store: Store) -> None:
     assert [result.get("pages") for result in results] == [None, 5, 2, 1]
     assert results[1]["text"] == '"' * 2000
     with store.database.reading(store.workspace_id) as scope:
-        assert tasks.get(scope, made_for.id).goal.startswith("goal ")
+        assert tasks.get_task(scope, made_for.id).goal.startswith("goal ")
         assert scope.rows(scope.select(inbox_rows).where(inbox_rows.c.task_id == made_for.id))

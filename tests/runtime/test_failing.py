@@ -8,8 +8,11 @@ import pytest
 
 from core.errors import UnavailableError
 from core.llm.scripted_model import ScriptedModel, says
-from runtime import cards, closing, control, deciding, entering, watching
-from runtime.parts import RuntimeParts
+from runtime import recovery
+from runtime.cards import cards
+from runtime.commands import control
+from runtime.dependencies import RuntimeDependencies
+from runtime.loop import decision, entry, turn_end
 from tests.runtime.driving import LEASE, Note, message, new_task, newest_turn, parts, run, task, tell, turn
 from tests.support.databases import Store
 
@@ -17,18 +20,18 @@ from tests.support.databases import Store
 def _watch(store: Store) -> None:
     for _ in range(5):
         store.clock.advance(timedelta(minutes=5))
-        watching.pass_over(store.database, store.workspace_id, timedelta(seconds=10), LEASE)
+        recovery.recover_workspace(store.database, store.workspace_id, timedelta(seconds=10), LEASE)
 
 
-def _fail(store: Store, made: RuntimeParts, turn_id: str, run_id: str = "run-1") -> None:
-    assert closing.fail(made, store.workspace_id, turn_id, run_id, "it does not work")
+def _fail(store: Store, made: RuntimeDependencies, turn_id: str, run_id: str = "run-1") -> None:
+    assert turn_end.fail_turn(made, store.workspace_id, turn_id, run_id, "it does not work")
 
 
-def _try(store: Store, made: RuntimeParts, turn_id: str, run_id: str = "run-1") -> None:
+def _try(store: Store, made: RuntimeDependencies, turn_id: str, run_id: str = "run-1") -> None:
     """A run whose model is away."""
-    entering.open_turn(made, store.workspace_id, turn_id, run_id)
+    entry.open_turn(made, store.workspace_id, turn_id, run_id)
     with pytest.raises(UnavailableError):
-        deciding.decide(made, store.workspace_id, turn_id, run_id, 1)
+        decision.decide_step(made, store.workspace_id, turn_id, run_id, 1)
 
 
 def test_message_that_came_while_a_turn_failed_is_read_by_a_new_one(store: Store) -> None:
@@ -36,8 +39,8 @@ def test_message_that_came_while_a_turn_failed_is_read_by_a_new_one(store: Store
     tell(store, made_for.id, "one")
     failing = newest_turn(store, made_for.id).id
     made = parts(store, ScriptedModel(says("", ("note", "{}")), says("Both are done.")), Note())
-    entering.open_turn(made, store.workspace_id, failing, "run-1")
-    deciding.decide(made, store.workspace_id, failing, "run-1", 1)
+    entry.open_turn(made, store.workspace_id, failing, "run-1")
+    decision.decide_step(made, store.workspace_id, failing, "run-1", 1)
     store.clock.advance(timedelta(seconds=1))
     late = tell(store, made_for.id, "two, while it fails")
 
@@ -48,7 +51,7 @@ def test_message_that_came_while_a_turn_failed_is_read_by_a_new_one(store: Store
     assert run(made, store, following.id, "run-2") == "completed"
     assert message(store, late).state == "answered"
     with store.database.reading(store.workspace_id) as scope:
-        assert cards.open_cards(scope, made_for.id) == []
+        assert cards.list_open_cards(scope, made_for.id) == []
 
 
 def test_message_that_came_between_two_tries_of_a_request_is_tried_and_then_waits(store: Store) -> None:
@@ -95,14 +98,14 @@ def test_turn_that_fails_while_a_person_has_paused_its_task_is_followed_by_none(
     store.clock.advance(timedelta(seconds=1))
     tell(store, made_for.id, "two")
     with store.database.transaction(store.workspace_id) as scope:
-        control.pause(scope, made_for.id)
+        control.pause_task(scope, made_for.id)
 
     _fail(store, made, failing)
     _watch(store)
 
     assert (task(store, made_for.id).status, newest_turn(store, made_for.id).id) == ("paused", failing)
     with store.database.transaction(store.workspace_id) as scope:
-        control.resume(scope, made_for.id)
+        control.resume_task(scope, made_for.id)
     assert newest_turn(store, made_for.id).status == "queued"
 
 
@@ -112,7 +115,7 @@ def test_turn_that_never_came_to_read_is_not_followed_for_the_same_message(store
     store.clock.advance(timedelta(seconds=1))
     failing = newest_turn(store, made_for.id).id
     made = parts(store, ScriptedModel())
-    entering.open_turn(made, store.workspace_id, failing, "run-1")
+    entry.open_turn(made, store.workspace_id, failing, "run-1")
 
     _fail(store, made, failing)
     _watch(store)

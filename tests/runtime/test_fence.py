@@ -10,9 +10,13 @@ import pytest
 
 from core.errors import BusyError, ConflictError, LostError, NotFoundError
 from core.llm.scripted_model import ScriptedModel, says
-from runtime import calling, cards, closing, control, deciding, entering, inbox, messages, taking_back, watching
+from runtime import recovery
+from runtime.cards import cards
+from runtime.commands import control, withdrawal
+from runtime.inbox import inbox, messages
+from runtime.inbox.turn_queue import wake_task
+from runtime.loop import decision, entry, tool_call, turn_end
 from runtime.turns import ledger, rows
-from runtime.wake import wake
 from tests.runtime.driving import LEASE, Note, message, new_task, newest_turn, parts, run, task, tell, turn
 from tests.support.databases import Store
 
@@ -31,13 +35,13 @@ def test_18_frozen_execution_is_taken_over_once_and_its_late_result_refused(stor
     note = Note(during=freeze_first)
     model = ScriptedModel(says("", ("note", "{}")), says("done"))
     made = parts(store, model, note)
-    entering.open_turn(made, store.workspace_id, turn_id, "run-1")
-    deciding.decide(made, store.workspace_id, turn_id, "run-1", 1)
+    entry.open_turn(made, store.workspace_id, turn_id, "run-1")
+    decision.decide_step(made, store.workspace_id, turn_id, "run-1", 1)
     late: list[BaseException] = []
 
     def first_execution() -> None:
         try:
-            calling.run_call(made, store.workspace_id, turn_id, "run-1", 1, 0)
+            tool_call.run_call(made, store.workspace_id, turn_id, "run-1", 1, 0)
         except LostError as error:
             late.append(error)
 
@@ -45,21 +49,21 @@ def test_18_frozen_execution_is_taken_over_once_and_its_late_result_refused(stor
     worker.start()
     assert frozen.wait(20)
     with pytest.raises(BusyError):
-        calling.run_call(made, store.workspace_id, turn_id, "run-1", 1, 0)
+        tool_call.run_call(made, store.workspace_id, turn_id, "run-1", 1, 0)
     store.clock.advance(LEASE + timedelta(seconds=1))
 
-    taken = calling.run_call(made, store.workspace_id, turn_id, "run-1", 1, 0)
+    taken = tool_call.run_call(made, store.workspace_id, turn_id, "run-1", 1, 0)
     thaw.set()
     worker.join(20)
-    deciding.decide(made, store.workspace_id, turn_id, "run-1", 2)
-    closing.close(made, store.workspace_id, turn_id, "run-1")
+    decision.decide_step(made, store.workspace_id, turn_id, "run-1", 2)
+    turn_end.close_turn(made, store.workspace_id, turn_id, "run-1")
 
     assert taken.status == "done"
     assert len(late) == 1
     assert (turn(store, turn_id).status, turn(store, turn_id).epoch) == ("completed", 2)
     assert len(model.requests) == 2
     with store.database.reading(store.workspace_id) as scope:
-        assert [(c.status, c.epoch) for c in ledger.calls_of(scope, [turn_id])] == [("done", 2)]
+        assert [(c.status, c.epoch) for c in ledger.list_calls(scope, [turn_id])] == [("done", 2)]
 
 
 def test_hold_is_kept_alive_while_a_tool_takes_long(store: Store) -> None:
@@ -92,13 +96,13 @@ def test_23_second_bell_of_a_turn_is_not_let_in(store: Store) -> None:
     turn_id = newest_turn(store, made_for.id).id
     made = parts(store, ScriptedModel())
 
-    assert entering.open_turn(made, store.workspace_id, turn_id, "run-1") == 1
-    assert entering.open_turn(made, store.workspace_id, turn_id, "run-1") == 1
-    refused = entering.open_turn(made, store.workspace_id, turn_id, "run-2")
+    assert entry.open_turn(made, store.workspace_id, turn_id, "run-1") == 1
+    assert entry.open_turn(made, store.workspace_id, turn_id, "run-1") == 1
+    refused = entry.open_turn(made, store.workspace_id, turn_id, "run-2")
 
     assert refused == "not let in: the turn is running"
     with pytest.raises(LostError):
-        deciding.decide(made, store.workspace_id, turn_id, "run-2", 1)
+        decision.decide_step(made, store.workspace_id, turn_id, "run-2", 1)
 
 
 def test_22b_run_that_was_lost_is_replaced_and_its_steps_stop(store: Store) -> None:
@@ -106,10 +110,10 @@ def test_22b_run_that_was_lost_is_replaced_and_its_steps_stop(store: Store) -> N
     tell(store, made_for.id, "go")
     turn_id = newest_turn(store, made_for.id).id
     made = parts(store, ScriptedModel(says("ok")))
-    entering.open_turn(made, store.workspace_id, turn_id, "run-1")
+    entry.open_turn(made, store.workspace_id, turn_id, "run-1")
     store.clock.advance(made.patience + timedelta(seconds=1))
 
-    watching.pass_over(store.database, store.workspace_id, made.pause, made.patience)
+    recovery.recover_workspace(store.database, store.workspace_id, made.pause, made.patience)
     rung = [name for name in store.bells.ids() if name.startswith(turn_id)]
     status = run(made, store, turn_id, "run-2")
 
@@ -117,7 +121,7 @@ def test_22b_run_that_was_lost_is_replaced_and_its_steps_stop(store: Store) -> N
     assert status == "completed"
     assert turn(store, turn_id).epoch == 2
     with pytest.raises(LostError):
-        deciding.decide(made, store.workspace_id, turn_id, "run-1", 1)
+        decision.decide_step(made, store.workspace_id, turn_id, "run-1", 1)
 
 
 def test_20_21_stop_ends_turn_cards_and_waking(store: Store) -> None:
@@ -131,28 +135,28 @@ def test_20_21_stop_ends_turn_cards_and_waking(store: Store) -> None:
                 scope, kind="choice", title="?", body="", options=[{"id": "a", "label": "A"}], cause="c",
                 task_id=made_for.id,
             )  # fmt: skip
-            control.stop(scope, made_for.id)
+            control.stop_task(scope, made_for.id)
 
     made = parts(store, ScriptedModel(says("", ("note", '{"text": "late"}'), ("note", "{}"))), Note(during=stop))
-    entering.open_turn(made, store.workspace_id, turn_id, "run-1")
-    deciding.decide(made, store.workspace_id, turn_id, "run-1", 1)
+    entry.open_turn(made, store.workspace_id, turn_id, "run-1")
+    decision.decide_step(made, store.workspace_id, turn_id, "run-1", 1)
 
     with pytest.raises(LostError):
-        calling.run_call(made, store.workspace_id, turn_id, "run-1", 1, 0)
+        tool_call.run_call(made, store.workspace_id, turn_id, "run-1", 1, 0)
     with pytest.raises(LostError):
-        calling.run_call(made, store.workspace_id, turn_id, "run-1", 1, 1)
+        tool_call.run_call(made, store.workspace_id, turn_id, "run-1", 1, 1)
 
     assert task(store, made_for.id).status == "stopped"
     with store.database.transaction(store.workspace_id) as scope:
-        late, never = ledger.calls_of(scope, [turn_id])
+        late, never = ledger.list_calls(scope, [turn_id])
         assert (late.status, late.ok, late.result) == ("done", True, {"noted": "late"})
         assert (never.status, never.result) == ("cancelled", None)
-        card = cards.listing(scope, task_id=made_for.id)[0]
+        card = cards.list_cards(scope, task_id=made_for.id)[0]
         assert card.state == "void"
         with pytest.raises(ConflictError):
-            cards.answer(scope, card.id, "a", None, store.person_id, {})
-        assert wake(scope, made_for.id, "late") is None
-        assert [one.id for one in rows.of_task(scope, made_for.id)] == [turn_id]
+            cards.answer_card(scope, card.id, "a", None, store.person_id, {})
+        assert wake_task(scope, made_for.id, "late") is None
+        assert [one.id for one in rows.list_turns_of_task(scope, made_for.id)] == [turn_id]
     assert turn(store, turn_id).status == "stopped"
 
 
@@ -165,20 +169,20 @@ def test_20_late_result_is_kept_only_of_a_call_that_a_stop_cut_off(store: Store,
     def lose(_call: object) -> None:
         store.clock.advance(LEASE + timedelta(seconds=1))
         if ended == "given_up":
-            assert closing.fail(made, store.workspace_id, turn_id, "run-1", "it takes too long")
+            assert turn_end.fail_turn(made, store.workspace_id, turn_id, "run-1", "it takes too long")
         else:
-            taken = calling.run_call(made, store.workspace_id, turn_id, "run-1", 1, 0)
+            taken = tool_call.run_call(made, store.workspace_id, turn_id, "run-1", 1, 0)
             assert taken.status == "outcome_unknown"
 
     made = parts(store, ScriptedModel(says("", ("note", "{}"))), Note(repeatable=False, during=lose))
-    entering.open_turn(made, store.workspace_id, turn_id, "run-1")
-    deciding.decide(made, store.workspace_id, turn_id, "run-1", 1)
+    entry.open_turn(made, store.workspace_id, turn_id, "run-1")
+    decision.decide_step(made, store.workspace_id, turn_id, "run-1", 1)
 
     with pytest.raises(LostError):
-        calling.run_call(made, store.workspace_id, turn_id, "run-1", 1, 0)
+        tool_call.run_call(made, store.workspace_id, turn_id, "run-1", 1, 0)
 
     with store.database.reading(store.workspace_id) as scope:
-        (call,) = ledger.calls_of(scope, [turn_id])
+        (call,) = ledger.list_calls(scope, [turn_id])
     assert call.status == "outcome_unknown"
     assert "noted" not in (call.result or {})
 
@@ -189,13 +193,13 @@ def test_21_late_stop_does_not_hit_the_next_turn(store: Store) -> None:
     run(parts(store, ScriptedModel(says("ok"))), store, newest_turn(store, made_for.id).id)
     first = newest_turn(store, made_for.id).id
     with store.database.transaction(store.workspace_id) as scope, pytest.raises(ConflictError, match="too late"):
-        control.stop(scope, made_for.id, first)
+        control.stop_task(scope, made_for.id, first)
     assert task(store, made_for.id).status == "done"
     tell(store, made_for.id, "and another one")
     second = newest_turn(store, made_for.id).id
 
     with store.database.transaction(store.workspace_id) as scope, pytest.raises(ConflictError) as late:
-        control.stop(scope, made_for.id, first)
+        control.stop_task(scope, made_for.id, first)
 
     assert late.value.facts()["newest_turn_id"] == second
     assert run(parts(store, ScriptedModel(says("ok"))), store, second, "run-2") == "completed"
@@ -214,7 +218,7 @@ def test_21_stop_of_the_turn_that_is_at_work_or_waits_stops_it_and_may_come_twic
 
         for _ in range(2):
             with store.database.transaction(store.workspace_id) as scope:
-                control.stop(scope, made_for.id, turn_id)
+                control.stop_task(scope, made_for.id, turn_id)
 
         assert task(store, made_for.id).status == "stopped"
 
@@ -225,7 +229,7 @@ def test_21_stop_of_another_tasks_turn_is_refused(store: Store) -> None:
         tell(store, one.id, "go")
 
     with store.database.transaction(store.workspace_id) as scope, pytest.raises(NotFoundError):
-        control.stop(scope, mine.id, newest_turn(store, other.id).id)
+        control.stop_task(scope, mine.id, newest_turn(store, other.id).id)
 
     assert (task(store, mine.id).status, task(store, other.id).status) == ("active", "active")
 
@@ -241,7 +245,7 @@ def test_10_withdrawing_and_claiming_have_one_winner(store: Store) -> None:
             both.wait()
             try:
                 with store.database.transaction(store.workspace_id) as scope:
-                    taking_back.withdraw(scope, asked)
+                    withdrawal.withdraw_message(scope, asked)
                 outcome["withdrawn"] = True
             except ConflictError as error:
                 outcome["withdrawn"] = False
@@ -251,8 +255,10 @@ def test_10_withdrawing_and_claiming_have_one_winner(store: Store) -> None:
         racer.start()
         both.wait()
         with store.database.transaction(store.workspace_id) as scope:
-            claimed = [item.ref_id for item in inbox.claim(scope, made_for.id, "turn-x", 1)]
-            inbox.consume(scope, [i for i in inbox.unread(scope, made_for.id) if i.state == "claimed"], "turn-x", 1)
+            claimed = [item.ref_id for item in inbox.claim_inbox(scope, made_for.id, "turn-x", 1)]
+            inbox.consume_inbox(
+                scope, [i for i in inbox.list_unread(scope, made_for.id) if i.state == "claimed"], "turn-x", 1
+            )
         racer.join()
 
         assert outcome["withdrawn"] == (asked not in claimed)
@@ -262,15 +268,15 @@ def test_10_withdrawing_and_claiming_have_one_winner(store: Store) -> None:
 def test_24_unread_message_without_a_turn_gets_one_from_the_watch(store: Store) -> None:
     made_for = new_task(store)
     with store.database.transaction(store.workspace_id) as scope:
-        said = messages.receive(
+        said = messages.receive_message(
             scope, person_id=store.person_id, asked_by="person", channel_id=None, text="x", to_task_id=made_for.id
         )
-        messages.set_state(scope, said.id, "delivered", was=("received",), task_id=made_for.id)
-        inbox.put(scope, made_for.id, "message", said.id)
+        messages.set_message_state(scope, said.id, "delivered", was=("received",), task_id=made_for.id)
+        inbox.store_input(scope, made_for.id, "message", said.id)
     store.clock.advance(timedelta(seconds=11))
 
     for _ in range(3):
-        watching.pass_over(store.database, store.workspace_id, timedelta(seconds=10), LEASE)
+        recovery.recover_workspace(store.database, store.workspace_id, timedelta(seconds=10), LEASE)
 
     assert newest_turn(store, made_for.id).status == "queued"
 
@@ -282,17 +288,17 @@ def test_05b_one_bad_row_does_not_keep_the_watch_from_the_others(store: Store) -
         made_for = new_task(store, f"task {n}")
         tell(store, made_for.id, "go")
         turns.append(newest_turn(store, made_for.id).id)
-        entering.open_turn(made, store.workspace_id, turns[-1], f"run-{n}")
+        entry.open_turn(made, store.workspace_id, turns[-1], f"run-{n}")
     store.clock.advance(made.patience + timedelta(seconds=1))
 
-    watching.pass_over(store.database, store.workspace_id, made.pause, made.patience)
+    recovery.recover_workspace(store.database, store.workspace_id, made.pause, made.patience)
 
     assert {f"{turn_id}:1:ring-1" for turn_id in turns} <= set(store.bells.ids())
 
 
 def test_forged_bell_without_its_row_does_nothing(store: Store) -> None:
     with pytest.raises(NotFoundError):
-        entering.open_turn(parts(store, ScriptedModel()), store.workspace_id, "turn_forged", "run-1")
+        entry.open_turn(parts(store, ScriptedModel()), store.workspace_id, "turn_forged", "run-1")
 
 
 def test_paused_task_keeps_its_turn_until_it_is_resumed(store: Store) -> None:
@@ -300,11 +306,11 @@ def test_paused_task_keeps_its_turn_until_it_is_resumed(store: Store) -> None:
     tell(store, made_for.id, "go")
     turn_id = newest_turn(store, made_for.id).id
     with store.database.transaction(store.workspace_id) as scope:
-        control.pause(scope, made_for.id)
+        control.pause_task(scope, made_for.id)
     made = parts(store, ScriptedModel(says("ok")))
 
-    assert isinstance(entering.open_turn(made, store.workspace_id, turn_id, "run-1"), str)
+    assert isinstance(entry.open_turn(made, store.workspace_id, turn_id, "run-1"), str)
     with store.database.transaction(store.workspace_id) as scope:
-        control.resume(scope, made_for.id)
+        control.resume_task(scope, made_for.id)
 
     assert run(made, store, turn_id, "run-2") == "completed"

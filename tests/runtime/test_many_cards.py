@@ -12,10 +12,12 @@ from core.database import Scope
 from core.errors import ConflictError
 from core.llm.scripted_model import ScriptedModel, says
 from core.tables import changes
-from runtime import cards, control, waits
-from runtime.cards import Card
+from runtime.cards import cards
+from runtime.cards.cards import Card
+from runtime.commands import control
 from runtime.tables import cards as card_rows
-from runtime.tasks import Task
+from runtime.tasks import waits
+from runtime.tasks.tasks import Task
 from tests.runtime.driving import new_task, newest_turn, parts, run, task, tell
 from tests.support.databases import Store
 
@@ -35,10 +37,10 @@ def _ask(store: Store, task_id: str, kind: str = "choice", many: int = MANY, beg
 
 def _states(store: Store, task_id: str) -> list[str]:
     with store.database.reading(store.workspace_id) as scope:
-        return [card.state for card in cards.listing(scope, task_id=task_id, limit=500)]
+        return [card.state for card in cards.list_cards(scope, task_id=task_id, limit=500)]
 
 
-@pytest.mark.parametrize("end", [control.stop, control.archive])
+@pytest.mark.parametrize("end", [control.stop_task, control.archive_task])
 def test_21_stop_voids_every_card_and_tells_of_each(store: Store, end: Callable[[Scope, str], Task]) -> None:
     made_for = new_task(store)
     asked = _ask(store, made_for.id)
@@ -51,7 +53,7 @@ def test_21_stop_voids_every_card_and_tells_of_each(store: Store, end: Callable[
     assert sorted(told) == sorted([card.id for card in asked] * 2)
 
 
-@pytest.mark.parametrize("end", [control.stop, control.archive])
+@pytest.mark.parametrize("end", [control.stop_task, control.archive_task])
 def test_21_card_that_stands_open_at_an_ended_task_is_refused(store: Store, end: Callable[[Scope, str], Task]) -> None:
     made_for = new_task(store)
     (card,) = _ask(store, made_for.id, many=1)
@@ -62,10 +64,10 @@ def test_21_card_that_stands_open_at_an_ended_task_is_refused(store: Store, end:
 
     with store.database.transaction(store.workspace_id) as scope:
         with pytest.raises(ConflictError, match="its task is") as refused:
-            cards.answer(
+            cards.answer_card(
                 scope, card.id, "a", None, store.person_id, {"choice": lambda _scope, one: acted.append(one.id)}
             )
-        assert not cards.answer_in_words(scope, card, "a", "a", store.person_id, speaks_as="person")
+        assert not cards.answer_card_in_words(scope, card, "a", "a", store.person_id, speaks_as="person")
 
     assert (acted, refused.value.facts()["state"]) == ([], "void")
 
@@ -81,7 +83,7 @@ def test_question_behind_many_results_still_holds_the_task(store: Store) -> None
 
     assert task(store, made_for.id).status == "waiting"
     with store.database.reading(store.workspace_id) as scope:
-        wait = waits.current(scope, made_for.id)
+        wait = waits.find_wait(scope, made_for.id)
     assert wait is not None
     assert wait.refs == (question.id,)
 
@@ -98,5 +100,5 @@ def test_question_of_a_dropped_step_goes_with_it_behind_many_others(store: Store
     run(made, store, newest_turn(store, made_for.id).id)
 
     with store.database.reading(store.workspace_id) as scope:
-        found = [card for card in cards.listing(scope, task_id=made_for.id, limit=500) if card.kind == "checkpoint"]
+        found = [card for card in cards.list_cards(scope, task_id=made_for.id, limit=500) if card.kind == "checkpoint"]
     assert [card.state for card in found] == ["superseded"]

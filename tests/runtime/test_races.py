@@ -13,11 +13,15 @@ import pytest
 from core.database import Scope
 from core.errors import ConflictError, LoopwrightError
 from core.llm.scripted_model import ScriptedModel, says
-from runtime import answers, cards, closing, control, deciding, entering, inbox, messages, tasks
-from runtime.cards import Card
+from runtime.cards import cards
+from runtime.cards.cards import Card
+from runtime.commands import card_answers, control
+from runtime.inbox import inbox, messages
+from runtime.loop import decision, entry, turn_end
 from runtime.tables import inbox as inbox_rows
+from runtime.tasks import tasks
 from runtime.turns import rows
-from runtime.turns.lease import hold
+from runtime.turns.lease import hold_lease
 from tests.runtime.driving import LEASE, message, new_task, newest_turn, parts, run, task, tell, turn
 from tests.support.databases import Store
 
@@ -36,18 +40,21 @@ def test_message_that_comes_while_a_turn_closes_is_read_by_the_next(store: Store
     tell(store, made_for.id, "go")
     turn_id = newest_turn(store, made_for.id).id
     made = parts(store, ScriptedModel(says("one")))
-    entering.open_turn(made, store.workspace_id, turn_id, "run-1")
-    deciding.decide(made, store.workspace_id, turn_id, "run-1", 1)
+    entry.open_turn(made, store.workspace_id, turn_id, "run-1")
+    decision.decide_step(made, store.workspace_id, turn_id, "run-1", 1)
 
-    with ThreadPoolExecutor(1) as pool, hold(store.database, store.workspace_id, turn_id, "run-1", LEASE) as fence:
+    with (
+        ThreadPoolExecutor(1) as pool,
+        hold_lease(store.database, store.workspace_id, turn_id, "run-1", LEASE) as fence,
+    ):
         with store.database.transaction(store.workspace_id) as scope:
             fence.check(scope)
             late: Future[object] = pool.submit(tell, store, made_for.id, "late")
             _while_open(store, late)
-            tasks.lock(scope, made_for.id)
+            tasks.lock_task(scope, made_for.id)
             fence.release(scope)
         said = str(late.result(PATIENCE))
-    closing.close(made, store.workspace_id, turn_id, "run-1")
+    turn_end.close_turn(made, store.workspace_id, turn_id, "run-1")
     following = newest_turn(store, made_for.id)
 
     assert following.id != turn_id
@@ -61,16 +68,16 @@ def test_two_inputs_delivered_at_once_queue_one_turn(store: Store) -> None:
 
     def deliver(n: int) -> None:
         with store.database.transaction(store.workspace_id) as scope:
-            inbox.put(scope, made_for.id, "outcome", f"order-{n}")
+            inbox.store_input(scope, made_for.id, "outcome", f"order-{n}")
             if not store.database.url.startswith("sqlite"):
                 both.wait(PATIENCE)
-            inbox.deliver(scope, made_for.id, "outcome", f"order-{n}")
+            inbox.deliver_input(scope, made_for.id, "outcome", f"order-{n}")
 
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(deliver, range(2)))
 
     with store.database.reading(store.workspace_id) as scope:
-        assert len(inbox.unread(scope, made_for.id)) == 2
+        assert len(inbox.list_unread(scope, made_for.id)) == 2
     assert newest_turn(store, made_for.id).status == "queued"
 
 
@@ -84,19 +91,19 @@ def test_answer_and_stop_at_once_have_one_order(store: Store) -> None:
 
     def stop() -> None:
         with store.database.transaction(store.workspace_id) as scope:
-            control.stop(scope, made_for.id)
+            control.stop_task(scope, made_for.id)
 
     def slow_handler(scope: Scope, answered: Card) -> None:
         _while_open(store, stopping[0])
-        cards.deliver_answer(scope, answered)
+        cards.deliver_card_answer(scope, answered)
 
     stopping: list[Future[object]] = []
     with ThreadPoolExecutor(1) as pool, store.database.transaction(store.workspace_id) as scope:
         stopping.append(pool.submit(stop))
         try:
-            cards.answer(scope, card.id, "a", None, store.person_id, {"choice": slow_handler})
+            cards.answer_card(scope, card.id, "a", None, store.person_id, {"choice": slow_handler})
         except ConflictError:
-            assert cards.get(scope, card.id).state == "void"
+            assert cards.get_card(scope, card.id).state == "void"
     stopping[0].result(PATIENCE)
 
     assert task(store, made_for.id).status == "stopped"
@@ -119,7 +126,7 @@ def test_burst_of_messages_is_read_once_each_and_in_order(store: Store) -> None:
     while time.monotonic() < deadline:
         writer_done = not writer.is_alive()
         with store.database.reading(store.workspace_id) as scope:
-            waiting = inbox.unread(scope, made_for.id)
+            waiting = inbox.list_unread(scope, made_for.id)
         if waiting:
             run(made, store, newest_turn(store, made_for.id).id, f"run-{next(runs)}")
         elif writer_done:
@@ -129,7 +136,7 @@ def test_burst_of_messages_is_read_once_each_and_in_order(store: Store) -> None:
     writer.join()
 
     with store.database.reading(store.workspace_id) as scope:
-        said = messages.of_task(scope, made_for.id)
+        said = messages.list_task_messages(scope, made_for.id)
         items = scope.rows(scope.select(inbox_rows).where(inbox_rows.c.task_id == made_for.id))
     assert sorted(item.position for item in items) == list(range(1, 16))
     assert {one.state for one in said if one.author == "user"} == {"answered"}
@@ -138,18 +145,18 @@ def test_burst_of_messages_is_read_once_each_and_in_order(store: Store) -> None:
 
 def _stop(store: Store, task_id: str, _card: str) -> None:
     with store.database.transaction(store.workspace_id) as scope:
-        control.stop(scope, task_id)
+        control.stop_task(scope, task_id)
 
 
 def _press(store: Store, task_id: str, card_id: str, option: str = "stop") -> None:
     del task_id
     with store.database.transaction(store.workspace_id) as scope:
-        cards.answer(scope, card_id, option, None, store.person_id, answers.HANDLERS)
+        cards.answer_card(scope, card_id, option, None, store.person_id, card_answers.RUNTIME_CARD_HANDLERS)
 
 
 def _resume(store: Store, task_id: str, _card: str) -> None:
     with store.database.transaction(store.workspace_id) as scope:
-        control.resume(scope, task_id)
+        control.resume_task(scope, task_id)
 
 
 def _retry(store: Store, task_id: str, card_id: str) -> None:
@@ -164,8 +171,8 @@ def _enter(store: Store, task_id: str, _card: str) -> None:
     """A run enters the newest turn and decides a step of it, which closes the card that says `blocked`."""
     turn_id = newest_turn(store, task_id).id
     made = parts(store, ScriptedModel(says("one"), says("two")))
-    if isinstance(entering.open_turn(made, store.workspace_id, turn_id, "run-1"), int):
-        deciding.decide(made, store.workspace_id, turn_id, "run-1", 1)
+    if isinstance(entry.open_turn(made, store.workspace_id, turn_id, "run-1"), int):
+        decision.decide_step(made, store.workspace_id, turn_id, "run-1", 1)
 
 
 ACTS = (_stop, _stop, _press, _resume, _retry, _tell, _enter)
@@ -180,9 +187,9 @@ def test_two_acts_at_once_end_without_waiting_in_a_circle(store: Store, one: int
     for status in ("blocked", "paused"):
         made_for = new_task(store)
         tell(store, made_for.id, "go")
-        options = closing.BLOCKED_OPTIONS
+        options = turn_end.BLOCKED_OPTIONS
         with store.database.transaction(store.workspace_id) as scope:
-            tasks.set_fields(scope, made_for.id, status=status)
+            tasks.set_task_fields(scope, made_for.id, status=status)
             card = cards.open_card(
                 scope,
                 kind="blocked",
@@ -203,8 +210,10 @@ def test_two_acts_at_once_end_without_waiting_in_a_circle(store: Store, one: int
             for running in [pool.submit(act, n) for n in (one, other)]:
                 running.result(PATIENCE)
         with store.database.reading(store.workspace_id) as scope:
-            open_turns = [one for one in rows.of_task(scope, made_for.id) if one.status in rows.OPEN]
-            left = cards.open_cards(scope, made_for.id)
+            open_turns = [
+                one for one in rows.list_turns_of_task(scope, made_for.id) if one.status in rows.OPEN_TURN_STATUSES
+            ]
+            left = cards.list_open_cards(scope, made_for.id)
         ended = task(store, made_for.id).status == "stopped"
         assert ended or _stop not in (ACTS[one], ACTS[other])
         assert not (ended and (open_turns or left))
@@ -223,12 +232,12 @@ def test_two_presses_of_stop_meet_in_the_middle(store: Store) -> None:
             )  # fmt: skip
     with ThreadPoolExecutor(1) as pool:
         with store.database.transaction(store.workspace_id) as scope:
-            tasks.lock_with_turn(scope, made_for.id)
+            tasks.lock_task_with_turn(scope, made_for.id)
             second = pool.submit(_stop, store, made_for.id, "")
             threading.Event().wait(0.3)
-            control.stop(scope, made_for.id)
+            control.stop_task(scope, made_for.id)
         second.result(PATIENCE)
 
     assert task(store, made_for.id).status == "stopped"
     with store.database.reading(store.workspace_id) as scope:
-        assert cards.open_cards(scope, made_for.id) == []
+        assert cards.list_open_cards(scope, made_for.id) == []

@@ -12,7 +12,10 @@ from core.errors import ModelError, UnavailableError
 from core.llm.port import ChatMessage, Decision, ToolSpec
 from core.llm.scripted_model import ScriptedModel, says
 from core.tools import Effect
-from runtime import calling, cards, closing, control, deciding, entering, taking_back, tasks
+from runtime.cards import cards
+from runtime.commands import control, withdrawal
+from runtime.loop import decision, entry, tool_call, turn_end
+from runtime.tasks import tasks
 from runtime.turns import ledger, repeats
 from tests.runtime.driving import LEASE, Note, main_turn, message, new_task, newest_turn, parts, run, task, tell, turn
 from tests.support.databases import Store
@@ -31,7 +34,7 @@ def test_task_paused_during_a_turn_rests_after_the_step_and_goes_on_when_resumed
     def pause(_call: object) -> None:
         if len(note.ran) == 1:
             with store.database.transaction(store.workspace_id) as scope:
-                control.pause(scope, made_for.id)
+                control.pause_task(scope, made_for.id)
 
     note = Note(during=pause)
     model = ScriptedModel(says("", ("note", "{}")), says("done"))
@@ -41,7 +44,7 @@ def test_task_paused_during_a_turn_rests_after_the_step_and_goes_on_when_resumed
     assert task(store, made_for.id).status == "paused"
     assert len(model.requests) == 1
     with store.database.transaction(store.workspace_id) as scope:
-        control.resume(scope, made_for.id)
+        control.resume_task(scope, made_for.id)
     run(made, store, newest_turn(store, made_for.id).id, "run-2")
     assert task(store, made_for.id).status == "done"
 
@@ -51,19 +54,19 @@ def test_turn_that_slipped_into_a_stopped_task_asks_no_model(store: Store) -> No
     tell(store, made_for.id, "go")
     turn_id = newest_turn(store, made_for.id).id
     made = parts(store, ScriptedModel())
-    entering.open_turn(made, store.workspace_id, turn_id, "run-1")
+    entry.open_turn(made, store.workspace_id, turn_id, "run-1")
     with store.database.transaction(store.workspace_id) as scope:
-        tasks.set_fields(scope, made_for.id, status="stopped")
+        tasks.set_task_fields(scope, made_for.id, status="stopped")
 
-    assert deciding.decide(made, store.workspace_id, turn_id, "run-1", 1).calls == 0
-    assert closing.close(made, store.workspace_id, turn_id, "run-1") == "completed"
+    assert decision.decide_step(made, store.workspace_id, turn_id, "run-1", 1).calls == 0
+    assert turn_end.close_turn(made, store.workspace_id, turn_id, "run-1") == "completed"
     assert task(store, made_for.id).status == "stopped"
 
 
 def test_9_message_to_main_that_is_taken_back_is_not_answered(store: Store) -> None:
     asked, turn_id = main_turn(store, "hello")
     with store.database.transaction(store.workspace_id) as scope:
-        taking_back.withdraw(scope, asked)
+        withdrawal.withdraw_message(scope, asked)
 
     assert run(parts(store, ScriptedModel()), store, turn_id) == "stopped"
     assert _words_to(store, asked) == []
@@ -75,7 +78,7 @@ def test_10_message_to_main_that_is_taken_back_while_the_model_thinks_is_not_ans
     class Thinking(ScriptedModel):
         def decide(self, request: Sequence[ChatMessage], tools: Sequence[ToolSpec]) -> Decision:
             with store.database.transaction(store.workspace_id) as scope:
-                taking_back.withdraw(scope, asked)
+                withdrawal.withdraw_message(scope, asked)
             return super().decide(request, tools)
 
     assert run(parts(store, Thinking(says("hi"))), store, turn_id) == "stopped"
@@ -91,7 +94,7 @@ def test_message_that_a_failed_request_had_claimed_may_be_taken_back(store: Stor
         run(made, store, turn_id)
 
     with store.database.transaction(store.workspace_id) as scope:
-        taking_back.withdraw(scope, asked)
+        withdrawal.withdraw_message(scope, asked)
 
     assert message(store, asked).state == "withdrawn"
 
@@ -102,7 +105,7 @@ def test_main_that_is_answered_nothing_is_told_so(store: Store) -> None:
     with pytest.raises(ModelError):
         run(made, store, turn_id)
 
-    assert closing.fail(made, store.workspace_id, turn_id, "run-1", "the model answered nothing")
+    assert turn_end.fail_turn(made, store.workspace_id, turn_id, "run-1", "the model answered nothing")
     assert _words_to(store, asked) == ["I could not answer this: the model answered nothing"]
     assert message(store, asked).state == "answered"
 
@@ -112,11 +115,11 @@ def test_run_that_was_replaced_cannot_fail_the_turn_of_its_successor(store: Stor
     tell(store, made_for.id, "go")
     turn_id = newest_turn(store, made_for.id).id
     made = parts(store, ScriptedModel(says("ok")))
-    entering.open_turn(made, store.workspace_id, turn_id, "run-1")
+    entry.open_turn(made, store.workspace_id, turn_id, "run-1")
     store.clock.advance(LEASE * 2)
-    entering.open_turn(made, store.workspace_id, turn_id, "run-2")
+    entry.open_turn(made, store.workspace_id, turn_id, "run-2")
 
-    assert closing.fail(made, store.workspace_id, turn_id, "run-1", "gave up") is False
+    assert turn_end.fail_turn(made, store.workspace_id, turn_id, "run-1", "gave up") is False
     assert run(made, store, turn_id, "run-2") == "completed"
 
 
@@ -125,7 +128,9 @@ def test_failure_hook_says_nothing_while_a_lease_lives(store: Store) -> None:
     tell(store, made_for.id, "go")
     turn_id = newest_turn(store, made_for.id).id
     failed: list[bool] = []
-    note = Note(during=lambda _c: failed.append(closing.fail(made, store.workspace_id, turn_id, "run-1", "gave up")))
+    note = Note(
+        during=lambda _c: failed.append(turn_end.fail_turn(made, store.workspace_id, turn_id, "run-1", "gave up"))
+    )
     made = parts(store, ScriptedModel(says("", ("note", "{}")), says("done")), note)
 
     assert run(made, store, turn_id) == "completed"
@@ -143,8 +148,8 @@ def test_b63_same_question_with_the_same_answer_is_cut_and_then_stops_the_turn(s
     with pytest.raises(ModelError, match="look failed 3 times"):
         run(made, store, turn_id)
 
-    assert len(note.ran) == repeats.MOST
-    assert len(model.requests) == 2 * repeats.MOST
+    assert len(note.ran) == repeats.MOST_REPEATS
+    assert len(model.requests) == 2 * repeats.MOST_REPEATS
 
 
 def test_question_whose_answer_changes_may_be_asked_again(store: Store) -> None:
@@ -168,11 +173,11 @@ def test_b33_three_equal_bad_calls_stop_the_turn_with_a_reason(store: Store, arg
 
     with pytest.raises(ModelError) as stuck:
         run(made, store, turn_id)
-    closing.fail(made, store.workspace_id, turn_id, "run-1", str(stuck.value))
+    turn_end.fail_turn(made, store.workspace_id, turn_id, "run-1", str(stuck.value))
 
     assert len(model.requests) == 3
     with store.database.reading(store.workspace_id) as scope:
-        (card,) = cards.open_cards(scope, made_for.id)
+        (card,) = cards.list_open_cards(scope, made_for.id)
     assert card.kind == "blocked"
     assert re.fullmatch(r"the same call of note failed 3 times: the arguments .{10,}", card.body)
 
@@ -182,10 +187,10 @@ def test_turn_has_a_last_decision(store: Store) -> None:
     tell(store, made_for.id, "go")
     turn_id = newest_turn(store, made_for.id).id
     made = parts(store, ScriptedModel())
-    entering.open_turn(made, store.workspace_id, turn_id, "run-1")
+    entry.open_turn(made, store.workspace_id, turn_id, "run-1")
 
     with pytest.raises(ModelError, match="200 decisions"):
-        deciding.decide(made, store.workspace_id, turn_id, "run-1", deciding.MOST_DECISIONS + 1)
+        decision.decide_step(made, store.workspace_id, turn_id, "run-1", decision.MOST_DECISIONS_OF_TURN + 1)
 
 
 def test_decision_of_too_many_calls_is_taken_up_in_part(store: Store) -> None:
@@ -197,7 +202,7 @@ def test_decision_of_too_many_calls_is_taken_up_in_part(store: Store) -> None:
 
     run(parts(store, ScriptedModel(says("", *calls), says("done")), note), store, turn_id)
 
-    assert note.ran == [f"{turn_id}:1:{n}" for n in range(deciding.MOST_CALLS)]
+    assert note.ran == [f"{turn_id}:1:{n}" for n in range(decision.MOST_CALLS_OF_DECISION)]
 
 
 def test_b34_every_call_has_one_result_in_order_after_a_stop_between_them(store: Store) -> None:
@@ -205,10 +210,10 @@ def test_b34_every_call_has_one_result_in_order_after_a_stop_between_them(store:
     tell(store, made_for.id, "go")
     turn_id = newest_turn(store, made_for.id).id
     made = parts(store, ScriptedModel(says("", *[("note", json.dumps({"text": str(n)})) for n in range(3)])), Note())
-    entering.open_turn(made, store.workspace_id, turn_id, "run-1")
-    deciding.decide(made, store.workspace_id, turn_id, "run-1", 1)
-    calling.run_call(made, store.workspace_id, turn_id, "run-1", 1, 0)
-    closing.fail(made, store.workspace_id, turn_id, "run-1", "gave up")
+    entry.open_turn(made, store.workspace_id, turn_id, "run-1")
+    decision.decide_step(made, store.workspace_id, turn_id, "run-1", 1)
+    tool_call.run_call(made, store.workspace_id, turn_id, "run-1", 1, 0)
+    turn_end.fail_turn(made, store.workspace_id, turn_id, "run-1", "gave up")
     tell(store, made_for.id, "again")
     model = ScriptedModel(says("fine"))
 
@@ -222,7 +227,7 @@ def test_b34_every_call_has_one_result_in_order_after_a_stop_between_them(store:
         "done", "cancelled", "cancelled",
     ]  # fmt: skip
     with store.database.reading(store.workspace_id) as scope:
-        assert [call.status for call in ledger.calls_of(scope, [turn_id])] == ["done", "cancelled", "cancelled"]
+        assert [call.status for call in ledger.list_calls(scope, [turn_id])] == ["done", "cancelled", "cancelled"]
 
 
 def test_long_turn_is_handed_to_another_run_that_goes_on_with_the_next_step(store: Store) -> None:
@@ -231,14 +236,14 @@ def test_long_turn_is_handed_to_another_run_that_goes_on_with_the_next_step(stor
     turn_id = newest_turn(store, made_for.id).id
     steps = [says("", ("note", json.dumps({"text": str(n)}))) for n in range(3)]
     made = parts(store, ScriptedModel(*steps, says("done")), Note())
-    entering.open_turn(made, store.workspace_id, turn_id, "run-1")
+    entry.open_turn(made, store.workspace_id, turn_id, "run-1")
     for n in (1, 2):
-        deciding.decide(made, store.workspace_id, turn_id, "run-1", n)
-        calling.run_call(made, store.workspace_id, turn_id, "run-1", n, 0)
+        decision.decide_step(made, store.workspace_id, turn_id, "run-1", n)
+        tool_call.run_call(made, store.workspace_id, turn_id, "run-1", n, 0)
 
-    assert entering.hand_over(made, store.workspace_id, turn_id, "run-1") == "handed over"
-    assert entering.hand_over(made, store.workspace_id, turn_id, "run-1") == "lost"
+    assert entry.hand_over_turn(made, store.workspace_id, turn_id, "run-1") == "handed over"
+    assert entry.hand_over_turn(made, store.workspace_id, turn_id, "run-1") == "lost"
     assert store.bells.ids()[-1] == f"{turn_id}:1:part-2"
-    assert entering.open_turn(made, store.workspace_id, turn_id, "run-2") == 3
+    assert entry.open_turn(made, store.workspace_id, turn_id, "run-2") == 3
     assert run(made, store, turn_id, "run-2") == "completed"
     assert turn(store, turn_id).epoch == 1

@@ -9,8 +9,13 @@ import pytest
 
 from core.llm.scripted_model import ScriptedModel, says
 from core.tools import CallContext, Effect
-from runtime import cards, closing, control, inbox, messages, taking_back, tasks, waits, watching
+from runtime import recovery
+from runtime.cards import cards
+from runtime.commands import control, withdrawal
+from runtime.inbox import inbox, messages
+from runtime.loop import turn_end
 from runtime.tables import inbox as inbox_rows
+from runtime.tasks import tasks, waits
 from tests.runtime.driving import LEASE, Note, message, new_task, newest_turn, parts, run, task, tell, turn
 from tests.support.databases import Store
 
@@ -19,31 +24,31 @@ OLD, NEW = "Make two posters of a cat", "Make one poster of a dog"
 
 def _withdraw(store: Store, message_id: str) -> None:
     with store.database.transaction(store.workspace_id) as scope:
-        taking_back.withdraw(scope, message_id)
+        withdrawal.withdraw_message(scope, message_id)
 
 
 def _replace(store: Store, message_id: str, text: str = NEW) -> str:
     with store.database.transaction(store.workspace_id) as scope:
-        return taking_back.replace(scope, message_id, text, person_id=store.person_id, speaks_as="person").id
+        return withdrawal.replace_message(scope, message_id, text, person_id=store.person_id, speaks_as="person").id
 
 
 def _deliver(store: Store, message_id: str, task_id: str) -> None:
     """What the router does with words that stand in the place of others."""
     with store.database.transaction(store.workspace_id) as scope:
-        messages.set_state(scope, message_id, "delivered", was=("received",), task_id=task_id)
-        inbox.deliver(scope, task_id, "message", message_id)
+        messages.set_message_state(scope, message_id, "delivered", was=("received",), task_id=task_id)
+        inbox.deliver_input(scope, task_id, "message", message_id)
 
 
 def _told(store: Store, kind: str = "persistent") -> tuple[str, str]:
     """A task made of a message, as the router makes it; answers its id and the message's."""
     with store.database.transaction(store.workspace_id) as scope:
-        said = messages.receive(scope, person_id=store.person_id, asked_by="person", channel_id=None, text=OLD)
-        made = tasks.create(
+        said = messages.receive_message(scope, person_id=store.person_id, asked_by="person", channel_id=None, text=OLD)
+        made = tasks.create_task(
             scope, kind=kind, goal=OLD, language="en", person_id=store.person_id, asked_by="person", cause=said.id
         )
-        messages.set_state(scope, said.id, "routed", was=("received",))
-        messages.set_state(scope, said.id, "delivered", was=("routed",), task_id=made.id)
-        inbox.deliver(scope, made.id, "message", said.id)
+        messages.set_message_state(scope, said.id, "routed", was=("received",))
+        messages.set_message_state(scope, said.id, "delivered", was=("routed",), task_id=made.id)
+        inbox.deliver_input(scope, made.id, "message", said.id)
     return made.id, said.id
 
 
@@ -92,7 +97,7 @@ def test_10_replacement_that_is_withdrawn_on_its_way_stops_the_task(store: Store
     _withdraw(store, instead)
     store.clock.advance(timedelta(seconds=11))
 
-    watching.pass_over(store.database, store.workspace_id, timedelta(seconds=10), LEASE)
+    recovery.recover_workspace(store.database, store.workspace_id, timedelta(seconds=10), LEASE)
 
     assert task(store, task_id).status == "stopped"
 
@@ -135,7 +140,7 @@ def test_10_follow_up_taken_back_leaves_a_task_waiting_for_its_orders(store: Sto
 
     assert task(store, task_id).status == "waiting"
     with store.database.reading(store.workspace_id) as scope:
-        wait = waits.current(scope, task_id)
+        wait = waits.find_wait(scope, task_id)
     assert wait is not None
     assert wait.refs == ("order-1",)
 
@@ -146,14 +151,14 @@ def test_10_follow_up_taken_back_leaves_a_blocked_task_asking(store: Store) -> N
     made = parts(store, ScriptedModel(says("", ("note", "{}"))), Note())
     with pytest.raises(AssertionError):
         run(made, store, first, most=1)
-    assert closing.fail(made, store.workspace_id, first, "run-1", "the model is away")
+    assert turn_end.fail_turn(made, store.workspace_id, first, "run-1", "the model is away")
     _withdraw(store, tell(store, task_id, "try it this way"))
 
     assert run(parts(store, ScriptedModel()), store, newest_turn(store, task_id).id, "run-2") == "stopped"
 
     assert (task(store, task_id).status, task(store, task_id).reason) == ("blocked", "the model is away")
     with store.database.reading(store.workspace_id) as scope:
-        assert [card.kind for card in cards.open_cards(scope, task_id)] == ["blocked"]
+        assert [card.kind for card in cards.list_open_cards(scope, task_id)] == ["blocked"]
 
 
 def test_10_word_that_came_during_a_turn_and_was_taken_back_after_it_asks_nothing(store: Store) -> None:
@@ -190,8 +195,8 @@ def test_10_resumed_task_works_on_without_a_word(store: Store) -> None:
     task_id, _ = _told(store)
     run(parts(store, ScriptedModel(says("ok"))), store, newest_turn(store, task_id).id)
     with store.database.transaction(store.workspace_id) as scope:
-        tasks.set_fields(scope, task_id, status="paused")
-        control.resume(scope, task_id)
+        tasks.set_task_fields(scope, task_id, status="paused")
+        control.resume_task(scope, task_id)
     model = ScriptedModel(says("on it"))
 
     assert run(parts(store, model), store, newest_turn(store, task_id).id, "run-2") == "completed"

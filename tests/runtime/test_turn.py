@@ -12,7 +12,11 @@ from core.errors import ConflictError, UnavailableError
 from core.llm.scripted_model import ScriptedModel, says
 from core.tables import roles
 from core.tools import Effect
-from runtime import calling, cards, checklist, closing, deciding, entering, inbox, taking_back
+from runtime.cards import cards
+from runtime.commands import withdrawal
+from runtime.inbox import inbox
+from runtime.loop import decision, entry, tool_call, turn_end
+from runtime.tasks import checklist
 from runtime.turns import ledger
 from tests.runtime.driving import Note, message, new_task, newest_turn, parts, run, task, tell, turn
 from tests.support.databases import Store
@@ -49,7 +53,7 @@ def test_one_turn_is_open_at_a_time_and_what_meets_it_is_read_by_the_next(store:
     run(made, store, first.id)
 
     with store.database.reading(store.workspace_id) as scope:
-        item = next(i for i in inbox.read_by(scope, first.id) if i.ref_id == late[0])
+        item = next(i for i in inbox.list_read_by_turn(scope, first.id) if i.ref_id == late[0])
         assert (item.step, item.position) == (2, 2)
     assert message(store, late[0]).state == "answered"
     assert newest_turn(store, made_for.id).id == first.id
@@ -62,15 +66,15 @@ def test_12_decision_saved_before_a_crash_is_not_asked_for_again(store: Store) -
     model = ScriptedModel(says("", ("note", "{}"), ("note", "{}")))
     note = Note()
     made = parts(store, model, note)
-    entering.open_turn(made, store.workspace_id, turn_id, "run-1")
-    deciding.decide(made, store.workspace_id, turn_id, "run-1", 1)
+    entry.open_turn(made, store.workspace_id, turn_id, "run-1")
+    decision.decide_step(made, store.workspace_id, turn_id, "run-1", 1)
 
-    again = deciding.decide(made, store.workspace_id, turn_id, "run-1", 1)
+    again = decision.decide_step(made, store.workspace_id, turn_id, "run-1", 1)
 
     assert again.calls == 2
     assert len(model.requests) == 1
     with store.database.reading(store.workspace_id) as scope:
-        assert [c.id for c in ledger.calls_of_step(scope, turn_id, 1)] == [f"{turn_id}:1:0", f"{turn_id}:1:1"]
+        assert [c.id for c in ledger.list_calls_of_step(scope, turn_id, 1)] == [f"{turn_id}:1:0", f"{turn_id}:1:1"]
     assert note.ran == []
 
 
@@ -91,13 +95,13 @@ def test_13_14_call_that_started_is_replayed_only_where_that_has_one_effect(
     turn_id = newest_turn(store, made_for.id).id
     note = Note(repeatable=repeatable, during=_crash)
     made = parts(store, ScriptedModel(says("", ("note", "{}"))), note)
-    entering.open_turn(made, store.workspace_id, turn_id, "run-1")
-    deciding.decide(made, store.workspace_id, turn_id, "run-1", 1)
+    entry.open_turn(made, store.workspace_id, turn_id, "run-1")
+    decision.decide_step(made, store.workspace_id, turn_id, "run-1", 1)
     with pytest.raises(CrashError):
-        calling.run_call(made, store.workspace_id, turn_id, "run-1", 1, 0)
+        tool_call.run_call(made, store.workspace_id, turn_id, "run-1", 1, 0)
 
     note.during = lambda _call: None
-    called = calling.run_call(made, store.workspace_id, turn_id, "run-1", 1, 0)
+    called = tool_call.run_call(made, store.workspace_id, turn_id, "run-1", 1, 0)
 
     assert called.status == status
     assert note.ran == [f"{turn_id}:1:0"] * runs
@@ -109,11 +113,11 @@ def test_15_result_that_was_saved_is_used_again(store: Store) -> None:
     turn_id = newest_turn(store, made_for.id).id
     note = Note()
     made = parts(store, ScriptedModel(says("", ("note", "{}"))), note)
-    entering.open_turn(made, store.workspace_id, turn_id, "run-1")
-    deciding.decide(made, store.workspace_id, turn_id, "run-1", 1)
-    calling.run_call(made, store.workspace_id, turn_id, "run-1", 1, 0)
+    entry.open_turn(made, store.workspace_id, turn_id, "run-1")
+    decision.decide_step(made, store.workspace_id, turn_id, "run-1", 1)
+    tool_call.run_call(made, store.workspace_id, turn_id, "run-1", 1, 0)
 
-    calling.run_call(made, store.workspace_id, turn_id, "run-1", 1, 0)
+    tool_call.run_call(made, store.workspace_id, turn_id, "run-1", 1, 0)
 
     assert len(note.ran) == 1
 
@@ -124,12 +128,12 @@ def test_16_model_that_fails_before_its_decision_is_saved_may_be_asked_again(sto
     turn_id = newest_turn(store, made_for.id).id
     model = ScriptedModel(UnavailableError("the model is away"), says("here"))
     made = parts(store, model)
-    entering.open_turn(made, store.workspace_id, turn_id, "run-1")
+    entry.open_turn(made, store.workspace_id, turn_id, "run-1")
     with pytest.raises(UnavailableError):
-        deciding.decide(made, store.workspace_id, turn_id, "run-1", 1)
+        decision.decide_step(made, store.workspace_id, turn_id, "run-1", 1)
     assert message(store, asked).state == "delivered"
 
-    deciding.decide(made, store.workspace_id, turn_id, "run-1", 1)
+    decision.decide_step(made, store.workspace_id, turn_id, "run-1", 1)
 
     assert message(store, asked).state == "consumed"
     assert turn(store, turn_id).epoch == 1
@@ -175,12 +179,12 @@ def test_9_message_can_be_taken_back_until_a_step_has_read_it(store: Store) -> N
     made_for = new_task(store)
     early, late = tell(store, made_for.id, "a"), tell(store, made_for.id, "b")
     with store.database.transaction(store.workspace_id) as scope:
-        taking_back.withdraw(scope, early)
+        withdrawal.withdraw_message(scope, early)
     turn_id = newest_turn(store, made_for.id).id
     run(parts(store, ScriptedModel(says("ok"))), store, turn_id)
 
     with store.database.transaction(store.workspace_id) as scope, pytest.raises(ConflictError) as refused:
-        taking_back.withdraw(scope, late)
+        withdrawal.withdraw_message(scope, late)
 
     assert refused.value.facts()["step"] == 1
     assert message(store, early).state == "withdrawn"
@@ -190,7 +194,7 @@ def test_9_task_whose_only_words_were_taken_back_asks_no_model(store: Store) -> 
     made_for = new_task(store)
     only = tell(store, made_for.id, "Make me two posters.")
     with store.database.transaction(store.workspace_id) as scope:
-        taking_back.withdraw(scope, only)
+        withdrawal.withdraw_message(scope, only)
     turn_id = newest_turn(store, made_for.id).id
 
     run(parts(store, ScriptedModel()), store, turn_id)
@@ -229,7 +233,7 @@ def test_44_turns_that_only_rewrite_the_plan_stop_on_a_card(store: Store) -> Non
 
     assert task(store, made_for.id).status == "blocked"
     with store.database.reading(store.workspace_id) as scope:
-        assert [card.kind for card in cards.open_cards(scope, made_for.id)] == ["blocked"]
+        assert [card.kind for card in cards.list_open_cards(scope, made_for.id)] == ["blocked"]
 
 
 def test_b63_task_that_keeps_making_things_by_itself_asks_after_a_while(store: Store) -> None:
@@ -262,10 +266,10 @@ def test_45_checkpoint_that_the_model_only_talks_about_gets_its_card(store: Stor
 
     assert status == "gated"
     with store.database.transaction(store.workspace_id) as scope:
-        card = cards.open_cards(scope, made_for.id)[0]
-        cards.answer(scope, card.id, "continue", None, store.person_id, {})
+        card = cards.list_open_cards(scope, made_for.id)[0]
+        cards.answer_card(scope, card.id, "continue", None, store.person_id, {})
     with store.database.reading(store.workspace_id) as scope:
-        assert checklist.approved_checkpoints(scope, made_for.id) == {1}
+        assert checklist.list_approved_checkpoints(scope, made_for.id) == {1}
     assert newest_turn(store, made_for.id).status == "queued"
 
 
@@ -289,19 +293,19 @@ def test_checkpoint_of_a_second_plan_gets_a_card_of_its_own(store: Store) -> Non
     _let_pass(store, made_for.id)
     assert run(made, store, newest_turn(store, made_for.id).id, "run-2") == "gated"
     with store.database.reading(store.workspace_id) as scope:
-        assert checklist.approved_checkpoints(scope, made_for.id) == frozenset()
-        (open_card,) = cards.open_cards(scope, made_for.id)
+        assert checklist.list_approved_checkpoints(scope, made_for.id) == frozenset()
+        (open_card,) = cards.list_open_cards(scope, made_for.id)
         assert open_card.subject == {"n": 1, "plan": 2}
     tell(store, made_for.id, "Plan it anew.")
     run(made, store, newest_turn(store, made_for.id).id, "run-3")
     with store.database.reading(store.workspace_id) as scope:
-        assert cards.get(scope, open_card.id).state == "superseded"
+        assert cards.get_card(scope, open_card.id).state == "superseded"
 
 
 def _let_pass(store: Store, task_id: str) -> None:
     with store.database.transaction(store.workspace_id) as scope:
-        (card,) = cards.open_cards(scope, task_id)
-        cards.answer(scope, card.id, "continue", None, store.person_id, {})
+        (card,) = cards.list_open_cards(scope, task_id)
+        cards.answer_card(scope, card.id, "continue", None, store.person_id, {})
 
 
 @pytest.mark.parametrize("role", ["viewer", None])
@@ -320,7 +324,7 @@ def test_task_of_a_person_who_may_only_look_now_changes_nothing(store: Store, ro
 
     assert note.ran == []
     with store.database.reading(store.workspace_id) as scope:
-        (call,) = ledger.calls_of(scope, [turn_id])
+        (call,) = ledger.list_calls(scope, [turn_id])
     assert (call.status, call.result["error"] if call.result else None) == ("failed", "permission")
 
 
@@ -331,7 +335,7 @@ def test_closing_twice_says_the_answer_once(store: Store) -> None:
     made = parts(store, ScriptedModel(says("ok")))
     run(made, store, turn_id)
 
-    assert closing.close(made, store.workspace_id, turn_id, "run-1") == "completed"
+    assert turn_end.close_turn(made, store.workspace_id, turn_id, "run-1") == "completed"
 
     with store.database.reading(store.workspace_id) as scope:
         assert len(replies_to(scope, asked)) == 1
@@ -360,4 +364,4 @@ def test_refused_work_is_blocked_with_a_reason_and_not_called_done(store: Store)
 
     assert task(store, made_for.id).status == "blocked"
     with store.database.reading(store.workspace_id) as scope:
-        assert [card.kind for card in cards.open_cards(scope, made_for.id)] == ["blocked"]
+        assert [card.kind for card in cards.list_open_cards(scope, made_for.id)] == ["blocked"]

@@ -26,8 +26,13 @@ from core.events import (
     WatchRequested,
 )
 from core.llm.scripted_model import ScriptedModel, says
-from runtime import answers, cards, closing, control, entering, inbox, messages, notices, tasks, waits, watching
+from runtime import notices, recovery
+from runtime.cards import cards
+from runtime.commands import card_answers, control
+from runtime.inbox import inbox, messages
+from runtime.loop import entry, turn_end
 from runtime.tables import inbox as inbox_rows
+from runtime.tasks import tasks, waits
 from tests.runtime.driving import LEASE, Note, main_turn, new_task, newest_turn, parts, run, task, tell
 from tests.support.databases import Store
 
@@ -37,14 +42,14 @@ CHOICE = [{"id": "a", "label": "A"}]
 
 def _watch(store: Store, after: timedelta = timedelta(0)) -> None:
     store.clock.advance(after)
-    watching.pass_over(store.database, store.workspace_id, PAUSE, LEASE)
+    recovery.recover_workspace(store.database, store.workspace_id, PAUSE, LEASE)
 
 
 def _move(store: Store, message_id: str, source: str, target: str) -> None:
     with store.database.transaction(store.workspace_id) as scope:
         mine = scope.update(inbox_rows).where(inbox_rows.c.ref_id == message_id, inbox_rows.c.task_id == source)
         scope.change(mine.values(state="moved"))
-        inbox.deliver(scope, target, "message", message_id)
+        inbox.deliver_input(scope, target, "message", message_id)
 
 
 def test_message_that_moves_to_another_task_and_back_wakes_each(store: Store) -> None:
@@ -59,7 +64,10 @@ def test_message_that_moves_to_another_task_and_back_wakes_each(store: Store) ->
     run(parts(store, ScriptedModel(says("done"))), store, newest_turn(store, one.id).id, "run-2")
 
     with store.database.reading(store.workspace_id) as scope:
-        assert [m.state for m in (messages.get(scope, said), messages.get(scope, later))] == ["answered", "answered"]
+        assert [m.state for m in (messages.get_message(scope, said), messages.get_message(scope, later))] == [
+            "answered",
+            "answered",
+        ]
 
 
 def _blocked(store: Store) -> str:
@@ -67,8 +75,8 @@ def _blocked(store: Store) -> str:
     tell(store, made_for.id, "go")
     turn_id = newest_turn(store, made_for.id).id
     made = parts(store, ScriptedModel())
-    entering.open_turn(made, store.workspace_id, turn_id, "run-1")
-    assert closing.fail(made, store.workspace_id, turn_id, "run-1", "the model is gone")
+    entry.open_turn(made, store.workspace_id, turn_id, "run-1")
+    assert turn_end.fail_turn(made, store.workspace_id, turn_id, "run-1", "the model is gone")
     assert task(store, made_for.id).status == "blocked"
     return made_for.id
 
@@ -81,7 +89,7 @@ def test_message_to_a_blocked_task_takes_it_up_and_its_card_goes(store: Store) -
 
     assert (status, task(store, task_id).status) == ("completed", "done")
     with store.database.reading(store.workspace_id) as scope:
-        assert [card.state for card in cards.listing(scope, task_id=task_id)] == ["superseded"]
+        assert [card.state for card in cards.list_cards(scope, task_id=task_id)] == ["superseded"]
 
 
 def test_retry_on_a_task_that_is_at_work_again_is_accepted(store: Store) -> None:
@@ -89,8 +97,8 @@ def test_retry_on_a_task_that_is_at_work_again_is_accepted(store: Store) -> None
     tell(store, task_id, "go on")
 
     with store.database.transaction(store.workspace_id) as scope:
-        card = cards.open_cards(scope, task_id)[0]
-        answered = cards.answer(scope, card.id, "retry", None, store.person_id, answers.HANDLERS)
+        card = cards.list_open_cards(scope, task_id)[0]
+        answered = cards.answer_card(scope, card.id, "retry", None, store.person_id, card_answers.RUNTIME_CARD_HANDLERS)
 
     assert answered.state == "answered"
     assert newest_turn(store, task_id).status == "queued"
@@ -99,7 +107,7 @@ def test_retry_on_a_task_that_is_at_work_again_is_accepted(store: Store) -> None
 def test_messages_of_a_failed_turn_are_read_by_the_next(store: Store) -> None:
     task_id = _blocked(store)
     with store.database.transaction(store.workspace_id) as scope:
-        control.resume(scope, task_id)
+        control.resume_task(scope, task_id)
     model = ScriptedModel(says("here"))
 
     run(parts(store, model), store, newest_turn(store, task_id).id, "run-2")
@@ -133,7 +141,7 @@ def test_queued_turn_of_a_paused_task_is_not_rung_for_until_it_is_resumed(store:
     made_for = new_task(store)
     tell(store, made_for.id, "go")
     with store.database.transaction(store.workspace_id) as scope:
-        control.pause(scope, made_for.id)
+        control.pause_task(scope, made_for.id)
 
     for _ in range(5):
         _watch(store, timedelta(minutes=1))
@@ -148,8 +156,8 @@ def test_message_of_a_waiting_task_without_a_turn_gets_one(store: Store) -> None
     first = tell(store, made_for.id, "go")
     run(parts(store, ScriptedModel(says("ok"))), store, newest_turn(store, made_for.id).id)
     with store.database.transaction(store.workspace_id) as scope:
-        waits.begin(scope, made_for.id, newest_turn(store, made_for.id).id, "generation", ["order_x"])
-        tasks.set_fields(scope, made_for.id, status="waiting")
+        waits.begin_wait(scope, made_for.id, newest_turn(store, made_for.id).id, "generation", ["order_x"])
+        tasks.set_task_fields(scope, made_for.id, status="waiting")
         mine = scope.update(inbox_rows).where(inbox_rows.c.ref_id == first)
         scope.change(mine.values(state="delivered"))
 
@@ -160,7 +168,7 @@ def test_message_of_a_waiting_task_without_a_turn_gets_one(store: Store) -> None
 
 def _message_unrouted(store: Store) -> None:
     with store.database.transaction(store.workspace_id) as scope:
-        messages.receive(scope, person_id=store.person_id, asked_by="person", channel_id=None, text="hello")
+        messages.receive_message(scope, person_id=store.person_id, asked_by="person", channel_id=None, text="hello")
 
 
 def _task_turn_queued(store: Store) -> None:
@@ -170,15 +178,15 @@ def _task_turn_queued(store: Store) -> None:
 def _task_turn_lost(store: Store) -> None:
     made_for = new_task(store)
     tell(store, made_for.id, "go")
-    entering.open_turn(parts(store, ScriptedModel()), store.workspace_id, newest_turn(store, made_for.id).id, "run-1")
+    entry.open_turn(parts(store, ScriptedModel()), store.workspace_id, newest_turn(store, made_for.id).id, "run-1")
 
 
 def _task_turn_handed_over(store: Store) -> None:
     made_for = new_task(store)
     tell(store, made_for.id, "go")
     made, turn_id = parts(store, ScriptedModel()), newest_turn(store, made_for.id).id
-    entering.open_turn(made, store.workspace_id, turn_id, "run-1")
-    entering.hand_over(made, store.workspace_id, turn_id, "run-1")
+    entry.open_turn(made, store.workspace_id, turn_id, "run-1")
+    entry.hand_over_turn(made, store.workspace_id, turn_id, "run-1")
 
 
 def _main_turn_queued(store: Store) -> None:
@@ -187,12 +195,12 @@ def _main_turn_queued(store: Store) -> None:
 
 def _main_turn_lost(store: Store) -> None:
     _, turn_id = main_turn(store, "hello")
-    entering.open_turn(parts(store, ScriptedModel()), store.workspace_id, turn_id, "run-1")
+    entry.open_turn(parts(store, ScriptedModel()), store.workspace_id, turn_id, "run-1")
 
 
 def _notice_unsent(store: Store) -> None:
     with store.database.transaction(store.workspace_id) as scope:
-        notices.tell(scope, "ops", "something", "cause")
+        notices.store_notice(scope, "ops", "something", "cause")
 
 
 LOSSES: Mapping[Callable[[Store], None], type[AgentEvent]] = {
@@ -239,7 +247,7 @@ def test_turn_that_never_comes_further_is_given_up_after_ever_longer_waits(store
     tell(store, made_for.id, "go")
     turn_id = newest_turn(store, made_for.id).id
     made = parts(store, ScriptedModel())
-    entering.open_turn(made, store.workspace_id, turn_id, "run-0")
+    entry.open_turn(made, store.workspace_id, turn_id, "run-0")
     rung = 0
     for _ in range(2000):
         _watch(store, timedelta(seconds=30))
@@ -248,11 +256,11 @@ def test_turn_that_never_comes_further_is_given_up_after_ever_longer_waits(store
         now = sum(name.startswith(f"{turn_id}:") for name in store.bells.ids())
         if now > rung:
             rung = now
-            entering.open_turn(made, store.workspace_id, turn_id, f"run-{now}")
+            entry.open_turn(made, store.workspace_id, turn_id, f"run-{now}")
 
     assert task(store, made_for.id).status == "blocked"
     assert newest_turn(store, made_for.id).status == "failed"
-    assert rung <= watching.MOST_RINGS + 1
+    assert rung <= recovery.MOST_RINGS + 1
 
 
 def test_failing_tool_that_began_nothing_is_run_again_though_it_is_not_repeatable(store: Store) -> None:

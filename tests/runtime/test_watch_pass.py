@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from core import leases
 from core.tables import leases as lease_rows
-from functions.watch import pass_once
+from functions.watch import run_pass
 from tests.support.databases import Store
 
 LENGTH = timedelta(seconds=0.6)
@@ -40,13 +40,13 @@ def test_pass_that_meets_no_database_fails_alone_and_the_next_one_looks(
     _rename(store, away, "elsewhere")
     try:
         with caplog.at_level(logging.ERROR):
-            assert pass_once(store.database, "run-1", LENGTH, (look,)) is False
+            assert run_pass(store.database, "run-1", LENGTH, (look,)) is False
     finally:
         _rename(store, "elsewhere", away)
 
     assert "a pass failed at the database" in caplog.text
     assert seen == []
-    assert pass_once(store.database, "run-1", LENGTH, (look,))
+    assert run_pass(store.database, "run-1", LENGTH, (look,))
     assert store.workspace_id in seen
 
 
@@ -63,10 +63,10 @@ def test_lease_is_renewed_while_a_pass_takes_long(store: Store) -> None:
             entered.append(leases.acquire_lease(store.database, "watch", "run-2", LENGTH))
         return 0
 
-    assert pass_once(store.database, "run-1", LENGTH, (look,))
+    assert run_pass(store.database, "run-1", LENGTH, (look,))
 
     assert set(entered) == {False}
-    assert pass_once(store.database, "run-2", LENGTH, ()) is False
+    assert run_pass(store.database, "run-2", LENGTH, ()) is False
 
 
 def test_watcher_whose_lease_another_has_taken_looks_no_further(store: Store) -> None:
@@ -83,7 +83,7 @@ def test_watcher_whose_lease_another_has_taken_looks_no_further(store: Store) ->
         seen.append("looked")
         return 0
 
-    assert pass_once(store.database, "run-1", LENGTH, (stall, look)) is False
+    assert run_pass(store.database, "run-1", LENGTH, (stall, look)) is False
     assert seen == ["stalled"]
 
 
@@ -104,5 +104,5 @@ def test_watcher_that_hangs_leaves_its_place_to_another(store: Store) -> None:
         seen.append("looked")
         return 0
 
-    assert pass_once(store.database, "run-1", LENGTH, (hang, look), LENGTH * 2) is False
+    assert run_pass(store.database, "run-1", LENGTH, (hang, look), LENGTH * 2) is False
     assert seen == ["another came"]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from app.bootstrap import PERSON_ID
-from runtime import cards
+from runtime.cards import cards
 from skills import grants
 from skills.tools import SkillDesk, on_irreversible_answered, skill_tools
 from tests.skills.agent import Agent
@@ -35,7 +35,7 @@ def count(ctx: inngest.ContextSync) -> int:
 
 def granted(skills: RunningSidecar, card_id: str) -> None:
     with skills.writing() as scope:
-        cards.answer(scope, card_id, "grant", "", PERSON_ID, {"permission": grants.answer_permission})
+        cards.answer_card(scope, card_id, "grant", "", PERSON_ID, {"permission": grants.answer_permission})
 
 
 def test_a_skill_of_the_agents_goes_from_its_words_to_its_runs(skills: RunningSidecar) -> None:
@@ -75,5 +75,5 @@ def test_a_skill_of_the_agents_goes_from_its_words_to_its_runs(skills: RunningSi
     card_id = agent.call("retire_skill", name="counter", reason="counted enough").content["card_id"]
     with skills.writing() as scope:
         handlers = {"irreversible": on_irreversible_answered(lambda scope, card: None)}
-        cards.answer(scope, card_id, "confirm", "", PERSON_ID, handlers)
+        cards.answer_card(scope, card_id, "confirm", "", PERSON_ID, handlers)
     until("its file gone", lambda: not (skills.folder / "counter.py").exists(), 60)

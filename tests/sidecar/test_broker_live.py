@@ -7,7 +7,8 @@ import json
 import pytest
 
 from core.identity import HOME_WORKSPACE
-from runtime import cards, notices
+from runtime import notices
+from runtime.cards import cards
 from skills import refusals
 from skills.grants import answer_permission
 from tests.support.sidecar import RunningSidecar
@@ -62,7 +63,9 @@ def test_a_skill_reaches_what_it_was_granted_and_nothing_else(skills: RunningSid
     assert "is not among the hosts of the manifest" in answer["refused"]
     assert [one.path for one in shop.asked] == ["/state?of=shop"]
     with skills.reading() as scope:
-        assert [(one.channel, one.text) for one in notices.latest(scope)] == [("ops", "[skill shop] the shop is open")]
+        assert [(one.channel, one.text) for one in notices.list_newest_notices(scope)] == [
+            ("ops", "[skill shop] the shop is open")
+        ]
         assert [one.what for one in refusals.of_skill(scope, "shop")] == ["host"]
     (run,) = skills.runs("skill-shop/ask")
     recording = skills.home / "sidecar" / "recordings" / "shop" / f"{run['id']}.jsonl"
@@ -76,10 +79,10 @@ def grant(skills: RunningSidecar, stem: str) -> None:
 
     def waiting() -> str:
         with skills.reading() as scope:
-            found = [one.id for one in cards.open_cards(scope) if one.subject.get("skill_id") == stem]
+            found = [one.id for one in cards.list_open_cards(scope) if one.subject.get("skill_id") == stem]
         assert not skills.skill(stem).get("problems"), skills.skill(stem)
         return found[0] if found else ""
 
     card_id = until(f"a card for {stem}", waiting, 60)
     with skills.database.transaction(HOME_WORKSPACE) as scope:
-        cards.answer(scope, card_id, "grant", None, "person_local", {"permission": answer_permission})
+        cards.answer_card(scope, card_id, "grant", None, "person_local", {"permission": answer_permission})

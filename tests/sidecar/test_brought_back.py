@@ -78,7 +78,7 @@ def test_the_agents_return_to_what_ships_is_tried_like_any_change_of_it(skills: 
         assert tried.offered_by == ("agent", "turn_1:1:2")
         # Of those two runs nothing was recorded, and that is told.
         assert (tried.stage_facts["dry_run"]["runs"], tried.stage_facts["dry_run"]["silent"]) == (2, 2)
-        assert not [one.text for one in notices.latest(scope) if "came with this release" in one.text]
+        assert not [one.text for one in notices.list_newest_notices(scope) if "came with this release" in one.text]
 
 
 def test_a_person_who_puts_the_agents_older_text_back_is_asked_and_refused_nothing(skills: RunningSidecar) -> None:

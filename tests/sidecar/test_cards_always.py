@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from runtime import cards
+from runtime.cards import cards
 from skills import fate
 from skills.fate import Fate
 from skills.tools import SkillDesk, skill_tools
@@ -34,7 +34,7 @@ def agent(skills: RunningSidecar) -> Agent:
 
 def asked(skills: RunningSidecar) -> list[cards.Card]:
     with skills.reading() as scope:
-        return [card for card in cards.open_cards(scope) if card.kind == "permission"]
+        return [card for card in cards.list_open_cards(scope) if card.kind == "permission"]
 
 
 def fate_of(skills: RunningSidecar, stem: str, text: str) -> Fate:

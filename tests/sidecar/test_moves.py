@@ -109,7 +109,7 @@ def test_an_agents_change_is_tried_before_it_serves(skills: RunningSidecar) -> N
     skills.live("tried", 2)
     with skills.reading() as scope:
         shown = [(run.stage, run.output) for run in reversed(runs.of_skill(scope, "tried"))]
-        told = [one.text for one in notices.latest(scope) if one.audience == "ops"]
+        told = [one.text for one in notices.list_newest_notices(scope) if one.audience == "ops"]
     assert shown == [("live", 1), ("live", 1), ("canary", 2), ("canary", 2)]
     # The change is told once: the first version took nobody's place.
     (said,) = told
@@ -157,7 +157,7 @@ def test_62_failing_again_and_again_restores_the_previous_version_once(skills: R
     assert "failed 2 times in a row" in skills.skill("fails")["problems"][0]["reason"]
     with skills.reading() as scope:
         assert versions.by_number(scope, "fails", 2).stage == "quarantined"
-        told = [one.text for one in notices.latest(scope) if one.audience == "ops"]
+        told = [one.text for one in notices.list_newest_notices(scope) if one.audience == "ops"]
     assert any("fails: version 2 failed 2 times" in text for text in told)
     ran(skills, "fails", 2)
     # The file still holds what failed: another look at it changes nothing, another content does.
@@ -190,7 +190,7 @@ def test_64_what_nobody_granted_is_refused_when_it_is_done(skills: RunningSideca
     ran(skills, "greedy", 1, "failed")
     with skills.reading() as scope:
         refused = refusals.of_skill(scope, "greedy")
-        assert [one.text for one in notices.latest(scope) if one.text.endswith("hello")] == []
+        assert [one.text for one in notices.list_newest_notices(scope) if one.text.endswith("hello")] == []
     assert [one.what for one in refused] == ["notify"]
     assert refused[0].version_id == serving_id(skills, "greedy")
 

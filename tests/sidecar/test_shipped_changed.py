@@ -35,7 +35,7 @@ def release(tmp_path: Path) -> Path:
 
 def told(skills: RunningSidecar) -> list[str]:
     with skills.reading() as scope:
-        return [notice.text for notice in notices.latest(scope)]
+        return [notice.text for notice in notices.list_newest_notices(scope)]
 
 
 def test_a_change_of_a_shipped_skill_serves_until_a_person_or_a_release_says_otherwise(

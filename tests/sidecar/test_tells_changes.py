@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from core.errors import NotFoundError
-from runtime import cards
+from runtime.cards import cards
 from runtime.tables import notices
 from skills.places import SHIPPED
 from skills.tables import skill_runs
@@ -60,7 +60,7 @@ def said(skills: RunningSidecar) -> tuple[list[str], list[str], int]:
     """The first lines of what was posted, to the incidents and to ops, and how many questions are open."""
     with skills.reading() as scope:
         rows = scope.rows(scope.select(notices.c.channel, notices.c.text).order_by(notices.c.created_at))
-        asked = [card for card in cards.open_cards(scope) if card.kind == "choice"]
+        asked = [card for card in cards.list_open_cards(scope) if card.kind == "choice"]
     told = {
         channel: [row.text.splitlines()[0] for row in rows if row.channel == channel]
         for channel in ("incidents", "ops")

@@ -12,7 +12,8 @@ import sqlalchemy as sa
 from core.database import Scope
 from core.errors import ConflictError, NotFoundError, RefusedError
 from core.tables import changes, workspaces
-from runtime import cards, notices
+from runtime import notices
+from runtime.cards import cards
 from skills import book, control, daily, drafts, fate, grants, lifecycle, promotion, runs, versions
 from skills.problem import Problem
 from skills.versions import Version
@@ -58,18 +59,18 @@ def test_a_newer_save_takes_the_place_of_a_waiting_one_and_its_card(store: Store
         first = saved(scope, "x", "1", spend=True)
         skill = promotion.wait(scope, "x", first, ("spend",))
         assert (skill.status, skill.candidate_id) == ("waiting", first.id)
-        asked = cards.open_cards(scope)
+        asked = cards.list_open_cards(scope)
         second = saved(scope, "x", "2")
-        assert cards.get(scope, asked[0].id).state == "superseded"
+        assert cards.get_card(scope, asked[0].id).state == "superseded"
         assert versions.get(scope, first.id).stage == "superseded"
         assert promotion.activate(scope, "x", second).status == "active"
 
 
 def _answer(scope: Scope, store: Store, option: str) -> None:
-    (card,) = cards.open_cards(scope)
+    (card,) = cards.list_open_cards(scope)
     assert card.kind == "permission"
     handlers = {"permission": grants.answer_permission}
-    cards.answer(scope, card.id, option, None, store.person_id, handlers)
+    cards.answer_card(scope, card.id, option, None, store.person_id, handlers)
 
 
 def test_granted_once_and_asked_only_for_what_is_new(store: Store) -> None:
@@ -153,7 +154,7 @@ def test_refused_is_refused_and_may_be_asked_again_by_a_new_save(store: Store) -
         assert fate.of_save(scope, "x", version.sha).state == "refused"
         again = saved(scope, "x", "1", spend=True)
         promotion.wait(scope, "x", again, ("spend",))
-        assert len(cards.open_cards(scope)) == 1
+        assert len(cards.list_open_cards(scope)) == 1
 
 
 def test_a_file_does_not_word_the_card_that_asks_for_it(store: Store) -> None:
@@ -185,7 +186,7 @@ def test_where_each_change_needs_a_card_the_agents_does_and_a_persons_does_not(s
         change = saved(scope, "its", "1", author="agent")
         assert must_ask("its", change)
         promotion.wait(scope, "its", change, ())
-        (card,) = cards.open_cards(scope)
+        (card,) = cards.list_open_cards(scope)
         assert card.title == "May the skill its go live?"
         assert "The agent wrote /functions/its.py" in card.body
         _answer(scope, store, "grant")
@@ -200,7 +201,7 @@ def test_a_function_that_serves_goes_only_by_a_persons_word(store: Store) -> Non
         facts = promotion.facts_of(scope, book.get(scope, "x"), gone, **rules)
         assert (facts.must_ask, facts.can_be_tried) == (True, False)
         promotion.wait(scope, "x", gone, facts.missing)
-        assert "It would no longer have the function:\n- work\n" in cards.open_cards(scope)[0].body
+        assert "It would no longer have the function:\n- work\n" in cards.list_open_cards(scope)[0].body
         _answer(scope, store, "grant")
         after = promotion.facts_of(scope, book.get(scope, "x"), versions.get(scope, gone.id), **rules)
         assert lifecycle.next_move(after) == "activate"
@@ -214,10 +215,10 @@ def test_an_answer_to_a_version_that_was_overtaken_moves_nothing(store: Store) -
     with store.database.transaction(store.workspace_id) as scope:
         version = saved(scope, "x", "1", spend=True)
         promotion.wait(scope, "x", version, ("spend",))
-        (card,) = cards.open_cards(scope)
+        (card,) = cards.list_open_cards(scope)
         saved(scope, "x", "2")
         with pytest.raises(ConflictError):
-            cards.answer(scope, card.id, "grant", None, store.person_id, {"permission": grants.answer_permission})
+            cards.answer_card(scope, card.id, "grant", None, store.person_id, {"permission": grants.answer_permission})
 
 
 def test_every_permission_is_named_and_said(store: Store) -> None:
@@ -369,7 +370,7 @@ def test_62_too_many_failures_restore_the_previous_version_once(store: Store) ->
         # The restored one fails as well: nothing older is tried.
         gone = _fails(scope, good, "r6", "r7", "r8")
         assert (gone.status, gone.version_id) == ("quarantined", good.id)
-        assert len(notices.latest(scope)) == 2
+        assert len(notices.list_newest_notices(scope)) == 2
     assert [bell.event.name for bell in store.bells.rung if bell.event.name.startswith("skill/")] == [
         "skill/quarantined"
     ] * 2

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from core.database import Scope
-from runtime import cards
+from runtime.cards import cards
 from skills import book, control, drafts, lifecycle, promotion, versions
 from skills.lifecycle import Facts
 from skills.versions import Version
@@ -55,7 +55,7 @@ def test_what_a_person_went_back_from_the_agent_brings_back_with_their_word_only
         promotion.offer(scope, "x", second, AGENT)
         assert lifecycle.next_move(facts_of(scope, second)) == "ask"
         promotion.wait(scope, "x", versions.get(scope, second.id), ())
-        (card,) = cards.open_cards(scope)
+        (card,) = cards.list_open_cards(scope)
         assert "the agent brings it back: it was better" in card.body
         assert "A person went back from it to an earlier version." in card.body
         # A person who saves it themselves has said so

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from core.events import RunFailed, RunFinished
 from core.orchestrator.run_facts import queue_time
 from core.tables import workspaces
-from functions.shell import told_by_engine
+from functions.shell import parse_engine_event
 from skills import book, daily, endings, ledger, promotion, runs, versions
 from skills.ledger import End
 from skills.runs import Ended, SkillRun
@@ -284,7 +284,7 @@ def _event(name: str, **data: Any) -> inngest.Event:
 def test_only_the_engines_own_events_are_its_word() -> None:
     data = {"function_id": "skill-watch-work", "run_id": "r1", "_inngest": {"status": "Cancelled"}}
 
-    said = told_by_engine(RunFinished, _event(RunFinished.name, **data))
+    said = parse_engine_event(RunFinished, _event(RunFinished.name, **data))
 
     assert (said.status, said.at, said.run_id) == ("cancelled", START, "r1")
     for forged in (
@@ -297,6 +297,6 @@ def test_only_the_engines_own_events_are_its_word() -> None:
         _event(RunFinished.name),
     ):
         with pytest.raises(inngest.NonRetriableError):
-            told_by_engine(RunFinished, forged)
+            parse_engine_event(RunFinished, forged)
     with pytest.raises(inngest.NonRetriableError):
-        told_by_engine(RunFailed, _event("inngest/function.invoked", **data))
+        parse_engine_event(RunFailed, _event("inngest/function.invoked", **data))

@@ -6,8 +6,8 @@ import pytest
 
 from core.database import Scope
 from core.errors import ConflictError, InvalidError
-from runtime import cards
-from runtime.cards import Card
+from runtime.cards import cards
+from runtime.cards.cards import Card
 from skills import outcomes
 from tests.support.databases import Store
 
@@ -19,9 +19,9 @@ def test_an_answer_becomes_one_fact_of_its_run(store: Store) -> None:
 
     with store.database.transaction(store.workspace_id) as scope:
         card, again = ask(scope), ask(scope)
-        cards.answer(scope, card.id, "no", "it was fine", store.person_id, outcomes.HANDLERS)
+        cards.answer_card(scope, card.id, "no", "it was fine", store.person_id, outcomes.HANDLERS)
         with pytest.raises(ConflictError):
-            cards.answer(scope, card.id, "yes", None, store.person_id, outcomes.HANDLERS)
+            cards.answer_card(scope, card.id, "yes", None, store.person_id, outcomes.HANDLERS)
         (fact,) = outcomes.of_skill(scope, "watch")
 
     assert again.id == card.id
@@ -34,7 +34,7 @@ def test_a_choice_of_a_task_is_no_fact(store: Store) -> None:
     with store.database.transaction(store.workspace_id) as scope:
         options = [{"id": "a", "label": "A"}]
         card = cards.open_card(scope, kind="choice", title="t", body="b", options=options, cause="c")
-        cards.answer(scope, card.id, "a", None, store.person_id, outcomes.HANDLERS)
+        cards.answer_card(scope, card.id, "a", None, store.person_id, outcomes.HANDLERS)
 
         assert outcomes.of_skill(scope, "watch") == []
 

@@ -8,8 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from core.errors import ConflictError
-from runtime import cards, control
-from runtime.cards import Card
+from runtime.cards import cards
+from runtime.cards.cards import Card
+from runtime.commands import control
 from skills import book, grants, promotion, versions
 from skills.problem import Problem
 from tests.skills.saved import saved
@@ -24,11 +25,11 @@ def test_a_save_and_the_answer_to_the_card_of_the_one_before(store: Store) -> No
     with store.database.transaction(store.workspace_id) as scope:
         first = saved(scope, "x", "1", spend=True)
         promotion.wait(scope, "x", first, ("spend",))
-        [card] = cards.open_cards(scope)
+        [card] = cards.list_open_cards(scope)
 
     def grant() -> Card:
         with store.database.transaction(store.workspace_id) as scope:
-            return cards.answer(
+            return cards.answer_card(
                 scope, card.id, "grant", None, store.person_id, {"permission": grants.answer_permission}
             )
 
@@ -56,7 +57,7 @@ def test_an_answer_that_wakes_a_task_and_whatever_takes_its_card_away(store: Sto
     def grant() -> Card:
         held.wait(PATIENCE)
         with store.database.transaction(store.workspace_id) as scope:
-            return cards.answer(scope, card.id, "grant", None, store.person_id, HANDLERS)
+            return cards.answer_card(scope, card.id, "grant", None, store.person_id, HANDLERS)
 
     # When a person answers while something else takes the same rows
     with ThreadPoolExecutor(1) as pool:
@@ -77,7 +78,7 @@ def test_an_answer_that_wakes_a_task_and_whatever_takes_its_card_away(store: Sto
                 case _:
                     held.set()
                     threading.Event().wait(0.3)
-                    control.stop(scope, task_id)
+                    control.stop_task(scope, task_id)
         # Then both come to an end: the answer was first, or is told that it came too late
         error = answer.exception(PATIENCE)
     assert error is None or (isinstance(error, ConflictError) and error.facts()["state"] in {"superseded", "void"}), (

@@ -13,15 +13,16 @@ from core.database import Scope
 from core.errors import ConflictError, RefusedError
 from core.tables import roles, workspaces
 from generation.execution import recovery as order_recovery
-from runtime import cards, credits
-from runtime.cards import Card
+from runtime.cards import cards
+from runtime.cards.cards import Card
+from runtime.limits import credits
 from runtime.tables import budgets, entries
 from skills import book, endings, spending
 from skills.limits import WAIT, Reached, on_limit_answered
 from tests.skills.saved import live, run
 from tests.support.databases import Store
 
-HANDLERS = {"limit": on_limit_answered(cards.deliver_answer)}
+HANDLERS = {"limit": on_limit_answered(cards.deliver_card_answer)}
 
 
 def reserve(scope: Scope, key: str, amount: str, stem: str = "watch", budget: str = "1") -> Reached | None:
@@ -29,18 +30,18 @@ def reserve(scope: Scope, key: str, amount: str, stem: str = "watch", budget: st
 
 
 def spent(scope: Scope, stem: str = "watch") -> Decimal:
-    return spending.spent_on(scope, stem, credits.today(scope))
+    return spending.spent_on(scope, stem, credits.read_local_date(scope))
 
 
 def open_limits(scope: Scope) -> list[Card]:
-    return [card for card in cards.open_cards(scope) if card.kind == "limit"]
+    return [card for card in cards.list_open_cards(scope) if card.kind == "limit"]
 
 
 def answer(store: Store, option: str, speaks_as: str = "person") -> Card:
     """Answer the one card that is open."""
     with store.database.transaction(store.workspace_id) as scope:
         (card,) = open_limits(scope)
-        return cards.answer(scope, card.id, option, None, store.person_id, HANDLERS, speaks_as=speaks_as)
+        return cards.answer_card(scope, card.id, option, None, store.person_id, HANDLERS, speaks_as=speaks_as)
 
 
 def asked(store: Store, key: str, amount: str, stem: str = "watch", budget: str = "1") -> Reached | None:
@@ -74,7 +75,7 @@ def test_each_is_settled_once_and_the_ledger_only_grows(store: Store) -> None:
 
         rows = scope.rows(scope.select(entries).where(entries.c.order_id == "k").order_by(entries.c.kind))
         assert [(row.kind, row.amount) for row in rows] == [("reserve", Decimal("0.3")), ("settle", Decimal("0.2"))]
-        now = credits.budget(scope)
+        now = credits.read_budget(scope)
         assert (now.balance, now.reserved, now.spent_today) == (Decimal("99.8"), Decimal(0), Decimal("0.2"))
 
 
@@ -84,7 +85,7 @@ def test_what_a_process_that_died_held_is_given_back_when_nobody_can_answer_any_
         store.clock.advance(pause)
         order_recovery.recover_orders(store.database, store.workspace_id, 1, timedelta(seconds=30))
         with store.database.reading(store.workspace_id) as scope:
-            assert (spent(scope), credits.budget(scope).reserved) == (Decimal(held), Decimal(held))
+            assert (spent(scope), credits.read_budget(scope).reserved) == (Decimal(held), Decimal(held))
 
     # What the model did answer after all is charged.
     with store.database.transaction(store.workspace_id) as scope:
@@ -134,11 +135,11 @@ def test_a_reached_limit_asks_once_and_a_yes_lets_the_skill_go_on(store: Store) 
         (second,) = open_limits(scope)
         assert second.id != card.id
         assert spent(scope) == Decimal(2)
-        reservation = credits.get(scope, "d")
+        reservation = credits.find_reservation(scope, "d")
         assert reservation is not None
         assert (reservation.skill_id, reservation.card_id) == ("watch", card.id)
         # What a card authorised uses none of the free allowance.
-        assert credits.budget(scope).spent_today == Decimal("0.9")
+        assert credits.read_budget(scope).spent_today == Decimal("0.9")
 
 
 def test_a_limit_that_is_met_ends_no_version_and_the_same_failures_on_another_day_do(store: Store) -> None:
@@ -190,7 +191,7 @@ def test_a_no_holds_for_the_day_and_a_day_is_over_at_midnight(store: Store) -> N
 def test_skills_and_orders_share_what_the_workspace_may_spend_in_a_day(store: Store) -> None:
     # Given a day's allowance of 2 of which an order without a card holds 1.5
     with store.database.transaction(store.workspace_id) as scope:
-        credits.reserve(scope, "order_1", Decimal("1.5"), task_id=None)
+        credits.reserve_credit(scope, "order_1", Decimal("1.5"), task_id=None)
 
     # When skills ask for more than is left
     assert asked(store, "a", "0.4") is None
@@ -207,7 +208,7 @@ def test_skills_and_orders_share_what_the_workspace_may_spend_in_a_day(store: St
 
 def test_no_skill_spends_credit_that_is_not_there(store: Store) -> None:
     with store.database.transaction(store.workspace_id) as scope:
-        credits.grant(scope, Decimal("-99.9"), "spent elsewhere")
+        credits.grant_credit(scope, Decimal("-99.9"), "spent elsewhere")
     assert asked(store, "a", "0.2") is not None
     with store.database.reading(store.workspace_id) as scope:
         (card,) = open_limits(scope)
@@ -223,7 +224,7 @@ def test_no_skill_spends_credit_that_is_not_there(store: Store) -> None:
     answer(store, "raise")
     assert asked(store, "a", "0.2") is None
     with store.database.reading(store.workspace_id) as scope:
-        now = credits.budget(scope)
+        now = credits.read_budget(scope)
     assert (now.balance, now.reserved) == (Decimal("1.1"), Decimal("0.2"))
 
 
@@ -246,5 +247,5 @@ def test_many_at_once_exceed_no_limit(store: Store) -> None:
     with store.database.reading(store.workspace_id) as scope:
         each = [spent(scope, f"skill{n}") for n in range(3)]
         assert all(amount <= Decimal(1) for amount in each)
-        assert sum(each) == held.count(True) * Decimal("0.15") == credits.budget(scope).reserved == Decimal("1.95")
+        assert sum(each) == held.count(True) * Decimal("0.15") == credits.read_budget(scope).reserved == Decimal("1.95")
         assert len(open_limits(scope)) <= 3

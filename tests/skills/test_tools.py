@@ -19,8 +19,9 @@ from core.identity import HOME_WORKSPACE
 from core.orchestrator.engine import Engine
 from core.tables import workspaces
 from core.tools import ToolResult
-from runtime import cards, tasks
+from runtime.cards import cards
 from runtime.tables import originals
+from runtime.tasks import tasks
 from skills import book, control, drafts, grants, promotion, rehearsing, runs, versions
 from skills.lifecycle import Trial
 from skills.manifest import read_manifest
@@ -212,7 +213,7 @@ def test_a_card_that_is_waited_for_is_named(agent: Agent, desk: SkillDesk, datab
     said = agent.write(source, again=1).content
     assert said["status"] == "waiting"
     with database.reading(HOME_WORKSPACE) as scope:
-        assert cards.get(scope, said["card_id"]).kind == "permission"
+        assert cards.get_card(scope, said["card_id"]).kind == "permission"
     assert agent.call("read_skill", name="words").content["not_granted"] == ["notify:ops"]
 
 
@@ -358,10 +359,10 @@ def test_a_skill_is_taken_away_when_a_person_confirms(agent: Agent, desk: SkillD
     handlers = {"irreversible": on_irreversible_answered(lambda scope, card: None)}
     with database.transaction(HOME_WORKSPACE) as scope:
         assert book.get(scope, "words").status == "active"
-        card = cards.get(scope, said.content["card_id"])
+        card = cards.get_card(scope, said.content["card_id"])
         assert "text/written" not in card.body
         assert str(desk.path("words")) in card.body
-        cards.answer(scope, card.id, "confirm", "", "ann", handlers)
+        cards.answer_card(scope, card.id, "confirm", "", "ann", handlers)
         assert book.get(scope, "words").status == "retired"
 
 
@@ -372,11 +373,11 @@ def test_a_skill_that_was_kept_or_changed_meanwhile_stays(agent: Agent, desk: Sk
     second = agent.call("retire_skill", name="words", reason="y").content["card_id"]
     handlers = {"irreversible": on_irreversible_answered(lambda scope, card: None)}
     with database.transaction(HOME_WORKSPACE) as scope:
-        cards.answer(scope, first, "keep", "", "ann", handlers)
+        cards.answer_card(scope, first, "keep", "", "ann", handlers)
     agent.write(CHANGED, base_version=1)
     takes(database, desk)
     with pytest.raises(ConflictError, match="another version"), database.transaction(HOME_WORKSPACE) as scope:
-        cards.answer(scope, second, "confirm", "", "ann", handlers)
+        cards.answer_card(scope, second, "confirm", "", "ann", handlers)
     with database.reading(HOME_WORKSPACE) as scope:
         assert book.get(scope, "words").status == "active"
 
@@ -423,7 +424,7 @@ def serves(database: Database, path: Path, *, live: bool = True) -> Version:
 
 def answered(database: Database, card_id: str, option: str) -> None:
     with database.transaction(HOME_WORKSPACE) as scope:
-        cards.answer(scope, card_id, option, None, "ann", {"permission": grants.answer_permission})
+        cards.answer_card(scope, card_id, option, None, "ann", {"permission": grants.answer_permission})
 
 
 EDIT = [{"find": "retries=2", "replace": "retries=3"}]
@@ -433,7 +434,7 @@ def test_a_change_of_a_persons_file_is_saved_when_they_accept_it(agent: Agent, m
     # When the agent changes a person's file, then a card shows the change and the file stays as it is
     said = agent.call("write_skill", name="words", edits=EDIT, base_version=1, reason="it gives up too soon")
     with database.reading(HOME_WORKSPACE) as scope:
-        card = cards.get(scope, said.content["card_id"])
+        card = cards.get_card(scope, said.content["card_id"])
     assert (said.ok, said.content["written"], mine.read_text()) == (True, False, GOOD)
     assert (card.kind, card.subject["skill_id"]) == ("permission", "words")
     assert "it gives up too soon" in card.body
@@ -504,21 +505,21 @@ def test_a_newer_proposal_of_the_same_task_takes_the_place_of_the_one_before(
     agent: Agent, mine: Path, database: Database
 ) -> None:
     with database.transaction(HOME_WORKSPACE) as scope:
-        agent.task_id = tasks.create(
+        agent.task_id = tasks.create_task(
             scope, kind="persistent", goal="g", language="en", person_id="ann", asked_by="person", cause="c"
         ).id
     first = agent.call("write_skill", name="words", edits=EDIT, base_version=1, reason="a").content["card_id"]
     again = agent.call("write_skill", again=1, name="words", edits=EDIT, base_version=1, reason="a").content["card_id"]
     second = agent.call("write_skill", name="words", source=CHANGED + "# b\n", base_version=1, reason="b")
     with database.reading(HOME_WORKSPACE) as scope:
-        assert (again, cards.get(scope, first).state) == (first, "superseded")
-        assert [card.id for card in cards.every_open(scope, str(agent.task_id))] == [second.content["card_id"]]
+        assert (again, cards.get_card(scope, first).state) == (first, "superseded")
+        assert [card.id for card in cards.list_all_open_cards(scope, str(agent.task_id))] == [second.content["card_id"]]
     assert mine.read_text() == GOOD
 
 
 def body_of(database: Database, said: ToolResult) -> list[str]:
     with database.reading(HOME_WORKSPACE) as scope:
-        return cards.get(scope, said.content["card_id"]).body.split("\n")
+        return cards.get_card(scope, said.content["card_id"]).body.split("\n")
 
 
 @pytest.mark.parametrize("ends", ["\r\n", "\r", "\x0c\n", "  # \u2028\n"])

@@ -8,8 +8,11 @@ import pytest
 
 from core.llm.scripted_model import ScriptedModel, says
 from core.tools import CallContext
-from runtime import cards, control, inbox, tasks, waits
-from runtime.cards import Card
+from runtime.cards import cards
+from runtime.cards.cards import Card
+from runtime.commands import control
+from runtime.inbox import inbox
+from runtime.tasks import tasks, waits
 from runtime.turns import rows
 from skills import authors, book, grants, promotion, versions
 from skills.problem import Problem
@@ -38,13 +41,13 @@ def waiting(store: Store) -> str:
 
 def the_card(store: Store) -> Card:
     with store.database.reading(store.workspace_id) as scope:
-        (card,) = cards.open_cards(scope)
+        (card,) = cards.list_open_cards(scope)
     return card
 
 
 def answer(store: Store, card: Card, option: str) -> None:
     with store.database.transaction(store.workspace_id) as scope:
-        cards.answer(scope, card.id, option, None, store.person_id, HANDLERS)
+        cards.answer_card(scope, card.id, option, None, store.person_id, HANDLERS)
 
 
 def stage(store: Store) -> str:
@@ -58,7 +61,7 @@ def test_the_task_says_for_which_card_it_waits(store: Store) -> None:
     card = the_card(store)
     assert (card.kind, card.task_id, task(store, task_id).status) == ("permission", task_id, "waiting")
     with store.database.reading(store.workspace_id) as scope:
-        wait = waits.current(scope, task_id)
+        wait = waits.find_wait(scope, task_id)
     assert wait is not None
     assert (wait.kind, wait.refs) == ("card", (card.id,))
 
@@ -84,7 +87,7 @@ def test_the_answer_and_the_turn_it_queues_are_one_transaction(store: Store) -> 
 
     def dies() -> None:
         with store.database.transaction(store.workspace_id) as scope:
-            cards.answer(scope, card.id, "grant", None, store.person_id, HANDLERS)
+            cards.answer_card(scope, card.id, "grant", None, store.person_id, HANDLERS)
             raise KeyError("the process dies before the commit")
 
     with pytest.raises(KeyError):
@@ -103,18 +106,18 @@ def test_a_newer_save_tells_the_task_that_the_answer_will_not_come(store: Store)
     turn = newest_turn(store, task_id)
     assert turn.status == "queued"
     with store.database.reading(store.workspace_id) as scope:
-        (unread,) = inbox.unread(scope, task_id)
-        assert cards.get(scope, card.id).state == "superseded"
+        (unread,) = inbox.list_unread(scope, task_id)
+        assert cards.get_card(scope, card.id).state == "superseded"
     assert (unread.kind, unread.ref_id) == ("answer", card.id)
 
 
 def test_a_task_that_was_stopped_takes_its_question_along_and_the_skill_asks_by_itself(store: Store) -> None:
     task_id, card = waiting(store), the_card(store)
     with store.database.transaction(store.workspace_id) as scope:
-        control.stop(scope, task_id)
+        control.stop_task(scope, task_id)
 
     with store.database.transaction(store.workspace_id) as scope:
-        assert cards.get(scope, card.id).state == "void"
+        assert cards.get_card(scope, card.id).state == "void"
         version = versions.by_number(scope, "x", 1)
         facts = promotion.facts_of(scope, book.get(scope, "x"), version, always_ask=False, canary_runs=1, shadow_runs=1)
         assert facts.unanswerable
@@ -125,7 +128,7 @@ def test_a_task_that_was_stopped_takes_its_question_along_and_the_skill_asks_by_
     answer(store, asked, "grant")
     assert stage(store) == "checked"
     with store.database.reading(store.workspace_id) as scope:
-        assert tasks.get(scope, task_id).status == "stopped"
+        assert tasks.get_task(scope, task_id).status == "stopped"
 
 
 def test_a_version_that_falls_after_its_write_was_answered_is_told_to_its_task(store: Store) -> None:
@@ -161,4 +164,4 @@ def test_what_the_write_or_a_failed_run_tells_is_not_told_again(store: Store, st
 
     with store.database.transaction(store.workspace_id) as scope:
         promotion.refuse(scope, "x", versions.by_number(scope, "x", 1).sha, (Problem(None, "it failed", "mend it"),))
-        assert len(rows.of_task(scope, made_for.id)) == turns
+        assert len(rows.list_turns_of_task(scope, made_for.id)) == turns

@@ -24,7 +24,7 @@ from core.identity import HOME_WORKSPACE
 from core.orchestrator.engine import Engine
 from core.orchestrator.run_history import RunHistory
 from core.settings import Settings, load_settings
-from runtime import cards
+from runtime.cards import cards
 from skills import book, grants
 from tests.support.engines import RunningEngine
 from tests.support.environment import without_settings
@@ -172,14 +172,14 @@ class RunningSidecar:
 
         def open_ones() -> list[cards.Card]:
             with self.reading() as scope:
-                return [card for card in cards.open_cards(scope) if card.subject.get("skill_id") == stem]
+                return [card for card in cards.list_open_cards(scope) if card.subject.get("skill_id") == stem]
 
         try:
             (card,) = until(f"a card about {stem}", open_ones, 60)
         except AssertionError as error:
             raise AssertionError(f"{error}: {self.skill(stem)}") from None
         with self.writing() as scope:
-            cards.answer(scope, card.id, option, None, PERSON_ID, {"permission": grants.answer_permission})
+            cards.answer_card(scope, card.id, option, None, PERSON_ID, {"permission": grants.answer_permission})
         return dict(card.subject)
 
     def ask(self, event: str, **data: Any) -> None:

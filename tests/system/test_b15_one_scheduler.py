@@ -161,9 +161,9 @@ def _stalled_turn(store: Store) -> str:
     tell(store, made_for.id, "Hello.")
     turn_id = newest_turn(store, made_for.id).id
     with store.database.transaction(store.workspace_id) as scope:
-        assert lease.enter(scope, turn_id, "a run that was lost", LEASE)
+        assert lease.enter_turn(scope, turn_id, "a run that was lost", LEASE)
     with store.database.transaction(store.workspace_id) as scope:
-        lease.claim(scope, turn_id, "a run that was lost", LEASE)
+        lease.take_lease(scope, turn_id, "a run that was lost", LEASE)
     return turn_id
 
 

@@ -17,7 +17,7 @@ from app.bootstrap import ensure_home
 from app.schema_upgrade import upgrade_schema
 from core.database import Database
 from core.settings import load_settings
-from runtime import inbox, messages
+from runtime.inbox import inbox, messages
 from runtime.tables import inbox as inbox_rows
 from runtime.tables import messages as message_rows
 from tests.engine.engine_process import EngineProcess
@@ -56,9 +56,9 @@ def _hold(url: str, store: Store, task_id: str) -> None:
     """Read, wait three seconds, then write, in one transaction: what a plain BEGIN fails at."""
     database = Database(url, clock=store.clock, bells=store.bells)
     with database.transaction(store.workspace_id) as scope:
-        inbox.unread(scope, task_id)
+        inbox.list_unread(scope, task_id)
         time.sleep(HELD_SECONDS)
-        messages.receive(
+        messages.receive_message(
             scope, person_id=store.person_id, asked_by="person", channel_id=None, text="held", to_task_id=task_id
         )
     database.close()

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from core import identity
 from core.tables import persons, roles, workspaces
-from runtime import tasks
+from runtime.tasks import tasks
 from tests.web.site.site import Site
 
 OPEN = {
@@ -131,7 +131,7 @@ def test_another_workspace_is_not_there(site: Site) -> None:
             )
         )
     with site.parts.database.transaction("ws_other") as scope:
-        task = tasks.create(
+        task = tasks.create_task(
             scope, kind="light", goal="secret", language="en", person_id="p", asked_by="person", cause="c"
         )
 

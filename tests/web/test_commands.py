@@ -11,7 +11,9 @@ import pytest
 
 from app.web.presenters.values import moment
 from generation.tables import orders
-from runtime import cards, inbox, messages, tasks, waits
+from runtime.cards import cards
+from runtime.inbox import inbox, messages
+from runtime.tasks import tasks, waits
 from tests.web.site.prepared import prepare
 from tests.web.site.site import Site
 
@@ -156,7 +158,7 @@ def test_a_task_is_told_to_pause_resume_and_stop(site: Site) -> None:
 @pytest.mark.parametrize("end", ["stop", "archive"])
 def test_a_quick_task_that_has_ended_is_not_gone_on_with(site: Site, end: str) -> None:
     with site.writing() as scope:
-        made = tasks.create(
+        made = tasks.create_task(
             scope, kind="light", goal="A film.", language="en", person_id=site.person_id, asked_by="person", cause="f"
         )
     path = f"/api/v1/tasks/{made.id}"
@@ -173,8 +175,8 @@ def test_21_stop_that_names_a_turn_that_has_ended_changes_nothing(site: Site) ->
     path = f"/api/v1/tasks/{made.task_id}"
     follow_up = site.post("/api/v1/messages", {"text": "and in blue", "task_id": made.task_id}).json()["message_id"]
     with site.writing() as scope:
-        messages.set_state(scope, follow_up, "delivered", was=("received",), task_id=made.task_id)
-        inbox.deliver(scope, made.task_id, "message", follow_up)
+        messages.set_message_state(scope, follow_up, "delivered", was=("received",), task_id=made.task_id)
+        inbox.deliver_input(scope, made.task_id, "message", follow_up)
     newest = site.get(path)["turns"][-1]["id"]
 
     late = site.post(f"{path}/stop", {"turn_id": made.turn_id})
@@ -195,8 +197,8 @@ def test_a_message_that_a_closed_task_never_read_says_so(site: Site, command: st
     path = f"/api/v1/tasks/{made.task_id}"
     late = site.post("/api/v1/messages", {"text": "and in blue", "task_id": made.task_id}).json()["message_id"]
     with site.writing() as scope:
-        messages.set_state(scope, late, "delivered", was=("received",), task_id=made.task_id)
-        inbox.deliver(scope, made.task_id, "message", late)
+        messages.set_message_state(scope, late, "delivered", was=("received",), task_id=made.task_id)
+        inbox.deliver_input(scope, made.task_id, "message", late)
 
     site.post(f"{path}/{command}")
 
@@ -222,7 +224,7 @@ def test_a_wait_says_until_when_and_what_happens_then(site: Site) -> None:
             ).id
             for n, at in enumerate((None, ends + timedelta(hours=1), ends))
         ]  # fmt: skip
-        waits.begin(scope, made.task_id, made.turn_id, "card", soon)
+        waits.begin_wait(scope, made.task_id, made.turn_id, "card", soon)
 
     waiting = site.get(path)["waiting_on"]
     assert waiting["deadline"] == moment(ends)
@@ -280,7 +282,7 @@ def test_runs_come_from_whoever_keeps_them(site: Site) -> None:
 def test_the_page_of_tasks_leads_to_the_earlier_ones(site: Site) -> None:
     with site.writing() as scope:
         for n in range(60):
-            tasks.create(
+            tasks.create_task(
                 scope,
                 kind="light",
                 goal=f"Film {n}.",

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from app.cli import main
 from generation.orders.end import finish_order
 from generation.orders.states import OrderState
-from runtime import credits
+from runtime.limits import credits
 from tests.web.site.prepared import Prepared, prepare
 from tests.web.site.site import Site
 
@@ -26,7 +26,7 @@ def made(site: Site) -> Prepared:
     """A task whose third poster is done, for fifty times its price."""
     made = prepare(site)
     with site.writing() as scope:
-        credits.reserve(scope, made.order_id, Decimal("0.04"), task_id=made.task_id)
+        credits.reserve_credit(scope, made.order_id, Decimal("0.04"), task_id=made.task_id)
         assert finish_order(scope, made.order_id, OrderState.SUCCEEDED, claim="2.00 USD", object_ids=made.pictures[2:3])
     return made
 

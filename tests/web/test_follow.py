@@ -9,8 +9,11 @@ import httpx
 
 from app.cli.client.api import Api
 from app.cli.client.progress import MessageProgress
-from runtime import cards, control, inbox, messages, tasks
+from runtime.cards import cards
+from runtime.commands import control
+from runtime.inbox import inbox, messages
 from runtime.tables import routes
+from runtime.tasks import tasks
 from tests.web.site.pictures import poster
 from tests.web.site.prepared import prepare
 from tests.web.site.site import Site
@@ -45,7 +48,7 @@ def test_work_that_stands_still_before_the_message_is_read_ends_it(site: Site) -
     progress = MessageProgress(Api(site.url, site.token), message_id)
     assert (len(progress.fresh()), progress.ended) == (1, False)
     with site.writing() as scope:
-        tasks.set_fields(scope, made.task_id, status="blocked", reason="the model is away")
+        tasks.set_task_fields(scope, made.task_id, status="blocked", reason="the model is away")
         card_id = cards.open_card(
             scope,
             kind="blocked",
@@ -67,7 +70,7 @@ def test_a_task_that_is_stopped_before_the_message_is_read_ends_it(site: Site) -
     made = prepare(site)
     message_id = _told(site, made.task_id)
     with site.writing() as scope:
-        control.stop(scope, made.task_id)
+        control.stop_task(scope, made.task_id)
     assert site.get(f"/api/v1/messages/{message_id}")["state"] == "superseded"
 
     progress = MessageProgress(Api(site.url, site.token), message_id)
@@ -81,7 +84,7 @@ def test_other_tasks_cards_are_not_shown(site: Site) -> None:
     made = prepare(site)
     message_id = _told(site, made.task_id)
     with site.writing() as scope:
-        other = tasks.create(
+        other = tasks.create_task(
             scope, kind="light", goal="g", language="en", person_id=site.person_id, asked_by="person", cause="other"
         ).id
         ids = [
@@ -164,8 +167,8 @@ def _told(site: Site, task_id: str) -> str:
             object_ids=[],
             created_at=scope.now,
         )
-        messages.set_state(scope, message_id, "delivered", was=("received",), task_id=task_id)
-        inbox.put(scope, task_id, "message", message_id)
+        messages.set_message_state(scope, message_id, "delivered", was=("received",), task_id=task_id)
+        inbox.store_input(scope, task_id, "message", message_id)
     return message_id
 
 

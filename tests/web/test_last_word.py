@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 
 from generation.tables import orders
-from runtime import cards, control, messages, tasks
+from runtime.cards import cards
+from runtime.commands import control
+from runtime.inbox import messages
+from runtime.tasks import tasks
 from tests.web.site.site import Site
 from tests.web.site.worked import running_order, worked_turn
 
@@ -31,7 +34,7 @@ class Film:
 
     def say(self, text: str) -> None:
         with self.site.writing() as scope:
-            messages.say(
+            messages.store_agent_message(
                 scope,
                 person_id=self.site.person_id,
                 text=text,
@@ -69,7 +72,7 @@ class Film:
 def film(site: Site) -> Film:
     message_id = site.say("A film, please")
     with site.writing() as scope:
-        task = tasks.create(
+        task = tasks.create_task(
             scope,
             kind="light",
             goal="A film",
@@ -114,7 +117,7 @@ def test_a_task_that_is_put_away_waits_for_nobody(film: Film) -> None:
     film.say(WAITS)
 
     with film.site.writing() as scope:
-        control.archive(scope, film.task_id)
+        control.archive_task(scope, film.task_id)
 
     assert film.says is None
 
@@ -124,6 +127,6 @@ def test_a_task_that_is_stopped_announces_nothing(film: Film) -> None:
     film.say("A film on the way.")
 
     with film.site.writing() as scope:
-        control.stop(scope, film.task_id)
+        control.stop_task(scope, film.task_id)
 
     assert film.says is None

@@ -14,17 +14,18 @@ from core.search.embedders import HashedPieces
 from memory import cascade, correcting, forgetting, scopes, writing
 from memory.dependencies import MemoryDependencies
 from memory.writing import FactSource, FactStatement
-from runtime import cards, messages
+from runtime.cards import cards
+from runtime.inbox import messages
 from tests.web.site.site import Site
 
-HANDLERS: Mapping[str, Any] = {"irreversible": forgetting.on_irreversible_answered(cards.deliver_answer)}
+HANDLERS: Mapping[str, Any] = {"irreversible": forgetting.on_irreversible_answered(cards.deliver_card_answer)}
 
 
 def remember(site: Site, text: str, *, within: str = "", said: str = "", confirms: bool = False) -> str:
     """A fact and the message it comes from, as the function stores them; answers the fact's id."""
     [vector] = HashedPieces().embed([text])
     with site.writing() as scope:
-        message = messages.receive(
+        message = messages.receive_message(
             scope, person_id=site.person_id, asked_by="person", channel_id=None, text=said or text
         )
         statement = FactStatement(text, vector, "stated", scope.now)
@@ -33,7 +34,9 @@ def remember(site: Site, text: str, *, within: str = "", said: str = "", confirm
         made = writing.create_fact(scope, within=where, person_id=site.person_id, said=statement, sources=sources)
         assert made is not None
         if confirms:
-            again = messages.receive(scope, person_id=site.person_id, asked_by="person", channel_id=None, text="yes")
+            again = messages.receive_message(
+                scope, person_id=site.person_id, asked_by="person", channel_id=None, text="yes"
+            )
             writing.confirm_fact(scope, made, [FactSource("message", again.id)])
     return made.id
 
@@ -136,7 +139,7 @@ def test_forgetting_opens_a_card_and_the_receipt_says_what_became_of_it(site: Si
     assert site.client.get(receipt).status_code == 404
 
     with site.writing() as scope:
-        cards.answer(scope, card["id"], "confirm", None, site.person_id, HANDLERS)
+        cards.answer_card(scope, card["id"], "confirm", None, site.person_id, HANDLERS)
     assert [one["id"] for one in site.get("/api/v1/memory")["items"]] == [other]
     assert site.get(receipt)["state"] == "requested"
     parts = MemoryDependencies(site.parts.database, ScriptedModel(), site.parts.search)

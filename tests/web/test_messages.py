@@ -9,8 +9,11 @@ import pytest
 
 from core import identity
 from generation.tables import orders
-from runtime import cards, control, messages, tasks
+from runtime.cards import cards
+from runtime.commands import control
+from runtime.inbox import messages
 from runtime.tables import messages as message_rows
+from runtime.tasks import tasks
 from tests.web.site.site import Site
 from tests.web.site.worked import running_order, worked_turn
 from tests.web.test_access import bearer, new_key
@@ -18,7 +21,7 @@ from tests.web.test_access import bearer, new_key
 
 def make_task(site: Site, cause: str = "test") -> str:
     with site.writing() as scope:
-        task = tasks.create(
+        task = tasks.create_task(
             scope,
             kind="persistent",
             goal="Three posters",
@@ -100,7 +103,7 @@ def test_an_archived_task_takes_no_message(site: Site) -> None:
     # Given an archived task
     task_id = make_task(site)
     with site.writing() as scope:
-        control.archive(scope, task_id)
+        control.archive_task(scope, task_id)
 
     # When somebody writes to it
     answer = site.post("/api/v1/messages", {"text": "one more thing", "task_id": task_id})
@@ -123,7 +126,7 @@ def test_the_same_client_id_is_no_way_to_lose_a_message(site: Site) -> None:
     task_id = make_task(site)
     first = site.say("hello", client_id="tab-1:1")
     with site.writing() as scope:
-        messages.set_state(scope, first, "delivered", was=("received",), task_id=task_id)
+        messages.set_message_state(scope, first, "delivered", was=("received",), task_id=task_id)
     headers = bearer(new_key(site, identity.SCOPES, role="member"))
 
     # When other words, the same words to a task, or another person's come under it
@@ -178,7 +181,7 @@ def test_the_end_of_the_thread_shows_a_task_where_it_was_last_spoken_to(site: Si
     task_id = make_task(site)
     first, second, follow_up, later = (site.say(text) for text in ("a", "b", "warmer", "c"))
     with site.writing() as scope:
-        messages.set_state(scope, follow_up, "delivered", was=("received",), task_id=task_id)
+        messages.set_message_state(scope, follow_up, "delivered", was=("received",), task_id=task_id)
 
     # When the thread is read from its end, two at a time
     seen: list[str] = []
@@ -290,7 +293,7 @@ def test_of_a_long_text_the_page_shows_the_beginning_and_the_way_to_all_of_it(si
 
 def test_of_a_reply_without_end_too(site: Site) -> None:
     with site.writing() as scope:
-        reply = messages.say(
+        reply = messages.store_agent_message(
             scope,
             person_id=site.person_id,
             text="![a](" * 60_000,

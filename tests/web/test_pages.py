@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Literal
 
 import pytest
 
-from runtime import control, inbox, messages, tasks
+from runtime.commands import control
+from runtime.inbox import inbox, messages
 from runtime.tables import messages as message_rows
+from runtime.tasks import tasks
 from tests.web.site.pictures import poster
 from tests.web.site.prepared import Prepared, make_progress, prepare
 from tests.web.site.site import Site
@@ -320,8 +322,8 @@ def test_a_message_is_moved_to_another_task_by_keyboard(page: Page, site: Site) 
 
     # And what a step has read meanwhile is not moved, which is said with what to do
     with site.writing() as scope:
-        inbox.claim(scope, made.task_id, made.turn_id, 9)
-        messages.set_state(scope, message_id, "consumed", was=("delivered",))
+        inbox.claim_inbox(scope, made.task_id, made.turn_id, 9)
+        messages.set_message_state(scope, message_id, "consumed", was=("delivered",))
     shown.locator("summary").wait_for(state="detached")
     assert site.post(f"/api/v1/messages/{message_id}/reroute", {"task_id": "new"}).status_code == 409
 
@@ -361,7 +363,7 @@ def test_the_view_after_a_lost_line_equals_a_fresh_load(page: Page, site: Site) 
     page.context.set_offline(True)
     with site.writing() as scope:
         for n in range(12):
-            messages.say(
+            messages.store_agent_message(
                 scope,
                 person_id=site.person_id,
                 text=f"report {n}",
@@ -395,7 +397,7 @@ def test_two_tabs_see_the_same(page: Page, site: Site) -> None:
     other.wait_for_selector('#line[data-state="live"]')
 
     with site.writing() as scope:
-        control.pause(scope, made.task_id)
+        control.pause_task(scope, made.task_id)
 
     page.wait_for_selector(".task-entry .chip.paused")
     other.wait_for_selector(".head .chip.paused")
@@ -562,7 +564,7 @@ def test_times_are_those_of_the_viewers_zone(browser: Browser, site: Site) -> No
 
 def test_a_task_without_anything_has_a_page(page: Page, site: Site) -> None:
     with site.writing() as scope:
-        task = tasks.create(
+        task = tasks.create_task(
             scope, kind="light", goal="A film", language="en", person_id=site.person_id, asked_by="person", cause="x"
         )
 

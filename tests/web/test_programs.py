@@ -10,9 +10,12 @@ import pytest
 
 from core import identity
 from core.tools import Effect
-from runtime import cards, guard, inbox, messages, tasks
-from runtime.autonomy import LEVELS
-from runtime.cards import CHECKPOINT_OPTIONS, RESULT_OPTIONS
+from runtime.cards import cards
+from runtime.cards.cards import CHECKPOINT_OPTIONS, RESULT_OPTIONS
+from runtime.inbox import inbox, messages
+from runtime.limits import guard
+from runtime.limits.autonomy import AUTONOMY_LEVELS
+from runtime.tasks import tasks
 from tests.web.site.site import Site
 from tests.web.test_access import bearer, new_key
 from tests.web.test_messages import make_task
@@ -50,16 +53,16 @@ def test_a_task_whose_goal_a_program_has_put_is_a_programs(at: Site, program: ht
     message_id = at.say("a small poster")
     task_id = make_task(at, message_id)
     with at.writing() as scope:
-        tasks.set_fields(scope, task_id, goal="a small poster")
-        messages.set_state(scope, message_id, "delivered", was=("received",), task_id=task_id)
-        inbox.deliver(scope, task_id, "message", message_id)
+        tasks.set_task_fields(scope, task_id, goal="a small poster")
+        messages.set_message_state(scope, message_id, "delivered", was=("received",), task_id=task_id)
+        inbox.deliver_input(scope, task_id, "message", message_id)
 
     # When a program puts others in their place
     program.post(f"/api/v1/messages/{message_id}/replace", json={"text": "a hundred films"})
 
     # Then its goal is those, and each paid act is asked about
     with at.parts.database.reading(at.workspace_id) as scope:
-        task = tasks.get(scope, task_id)
+        task = tasks.get_task(scope, task_id)
         assert (task.goal, task.asked_by) == ("a hundred films", "program")
     assert _asked_by(at, task_id) == "program"
 
@@ -91,7 +94,7 @@ def test_another_members_words_are_theirs(at: Site) -> None:
 
 def _asked_by(at: Site, task_id: str) -> str:
     with at.parts.database.reading(at.workspace_id) as scope:
-        facts = guard.gather_facts(
+        facts = guard.gather_call_facts(
             scope, effect=Effect.PAID, person_id=at.person_id, asked_by="person", task_id=task_id
         )
         return facts.asked_by
@@ -121,8 +124,8 @@ def test_41_task_that_reads_a_programs_answer_is_no_longer_the_persons_alone(
     answered = program.post(f"/api/v1/cards/{card.id}/answer", json=said).json()
     before = _asked_by(at, task_id)
     with at.writing() as scope:
-        inbox.deliver(scope, task_id, "answer", card.id)
-        inbox.claim(scope, task_id, "turn_1", 1)
+        inbox.deliver_input(scope, task_id, "answer", card.id)
+        inbox.claim_inbox(scope, task_id, "turn_1", 1)
 
     # Then what the task orders from then on is a program's
     assert answered["answer"]["as"] == "program"
@@ -143,7 +146,7 @@ def test_a_persons_answer_leaves_the_task_theirs(at: Site) -> None:
         )
     answered = at.post(f"/api/v1/cards/{card.id}/answer", {"option": "adjust", "text": "smaller"}).json()
     with at.writing() as scope:
-        inbox.claim(scope, task_id, "turn_1", 1)
+        inbox.claim_inbox(scope, task_id, "turn_1", 1)
     assert answered["answer"]["as"] == "person"
     assert _asked_by(at, task_id) == "person"
 
@@ -157,7 +160,7 @@ def test_a_program_says_nothing_about_money_or_keys(at: Site, program: httpx.Cli
         program.post("/api/v1/keys", json={"name": "mine", "scopes": ["read"], "speaks_as": "person"}),
         program.delete(f"/api/v1/keys/{at.get('/api/v1/keys')['items'][0]['id']}"),
         program.patch(
-            f"/api/v1/tasks/{make_task(at, uuid.uuid4().hex)}", json={"autonomy": LEVELS[-1], "budget": "1000"}
+            f"/api/v1/tasks/{make_task(at, uuid.uuid4().hex)}", json={"autonomy": AUTONOMY_LEVELS[-1], "budget": "1000"}
         ),
     ]
 
@@ -194,7 +197,7 @@ def test_a_program_approves_no_plan(at: Site, program: httpx.Client) -> None:
     # Given a task that has had two setbacks and stands at the checkpoint of its plan
     task_id = make_task(at, uuid.uuid4().hex)
     with at.writing() as scope:
-        tasks.set_fields(scope, task_id, setbacks=2)
+        tasks.set_task_fields(scope, task_id, setbacks=2)
         card = cards.open_card(
             scope,
             kind="checkpoint",
@@ -211,7 +214,7 @@ def test_a_program_approves_no_plan(at: Site, program: httpx.Client) -> None:
 
     # Then no plan is approved by it and no confidence is given back
     with at.parts.database.reading(at.workspace_id) as scope:
-        task = tasks.get(scope, task_id)
+        task = tasks.get_task(scope, task_id)
         assert (task.approved_plan, task.setbacks) == (0, 2)
 
 
@@ -222,14 +225,14 @@ def test_the_router_takes_a_programs_words_for_a_programs_answer(at: Site) -> No
         card = cards.open_card(
             scope, kind="clarify", title="Which?", body="", options=(), cause=f"ask:{task_id}", task_id=task_id
         )
-        message = messages.receive(
+        message = messages.receive_message(
             scope, person_id=at.person_id, asked_by="program", channel_id=None, text="blue", to_card_id=card.id
         )
         # When it is closed by words
-        cards.answer_in_words(scope, card, None, message.text, message.person_id, speaks_as=message.asked_by)
+        cards.answer_card_in_words(scope, card, None, message.text, message.person_id, speaks_as=message.asked_by)
 
         # Then the card says whose they were
-        assert cards.get(scope, card.id).answered_as == "program"
+        assert cards.get_card(scope, card.id).answered_as == "program"
 
 
 def test_a_client_id_is_one_request_of_one_speaker(at: Site, program: httpx.Client) -> None:

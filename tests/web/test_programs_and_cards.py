@@ -16,8 +16,8 @@ from core import identity
 from core.errors import RefusedError
 from generation.tables import orders
 from router import clarification
-from runtime import cards, messages, tasks
-from runtime.cards import (
+from runtime.cards import cards
+from runtime.cards.cards import (
     CHECKPOINT_OPTIONS,
     IRREVERSIBLE_OPTIONS,
     LIMIT_OPTIONS,
@@ -25,7 +25,9 @@ from runtime.cards import (
     QUOTE_OPTIONS,
     RESULT_OPTIONS,
 )
-from runtime.closing import BLOCKED_OPTIONS
+from runtime.inbox import messages
+from runtime.loop.turn_end import BLOCKED_OPTIONS
+from runtime.tasks import tasks
 from skills import grants, promotion
 from skills.grants import GRANT_OPTIONS
 from skills.tables import skill_grants
@@ -83,7 +85,7 @@ def ask(at: Site, kind: str, options: Options) -> tuple[str, str]:
 
 def state_of(at: Site, card_id: str) -> str:
     with at.parts.database.reading(at.workspace_id) as scope:
-        return cards.get(scope, card_id).state
+        return cards.get_card(scope, card_id).state
 
 
 def test_every_kind_of_card_is_either_a_persons_or_for_both() -> None:
@@ -103,7 +105,7 @@ def test_41_a_program_answers_no_card_that_authorises(at: Site, program: httpx.C
 
     assert state_of(at, card_id) == "open"
     with at.parts.database.reading(at.workspace_id) as scope:
-        assert tasks.get(scope, task_id).status != "stopped"
+        assert tasks.get_task(scope, task_id).status != "stopped"
         assert scope.rows(scope.select(orders).where(orders.c.task_id == task_id)) == []
 
 
@@ -148,7 +150,7 @@ def test_41_words_that_name_such_a_card_do_not_answer_it(at: Site, program: http
     card_id, _ = ask(at, kind, ASKS[kind])
     said = program.post("/api/v1/messages", json={"text": str(ASKS[kind][0]["label"]), "card_id": card_id})
     with at.parts.database.reading(at.workspace_id) as scope:
-        assert clarification.find_question(scope, messages.get(scope, said.json()["message_id"])) is None
+        assert clarification.find_question(scope, messages.get_message(scope, said.json()["message_id"])) is None
     assert state_of(at, card_id) == "open"
 
 
@@ -156,7 +158,7 @@ def test_41_a_program_may_ask_to_forget_and_not_say_yes(at: Site, program: httpx
     fact_id = remember(at, "Our colour is cobalt")
     card_id = program.post(f"/api/v1/memory/{fact_id}/forget", json={}).json()["card_id"]
     with pytest.raises(RefusedError, match="what cannot be undone"), at.writing() as scope:
-        cards.answer(scope, card_id, "confirm", None, at.person_id, FORGETTING, speaks_as="program")
+        cards.answer_card(scope, card_id, "confirm", None, at.person_id, FORGETTING, speaks_as="program")
     assert at.get(f"/api/v1/memory/{fact_id}")["state"] == "known"
 
 
@@ -164,12 +166,12 @@ def test_41_a_program_grants_a_skill_nothing(at: Site) -> None:
     version = save(at, "LIMIT = 1\n", live=False, hosts=("prices.example:443",))
     with at.writing() as scope:
         promotion.wait(scope, STEM, version, ("host:prices.example:443",))
-        card = cards.open_cards(scope)[-1]
+        card = cards.list_open_cards(scope)[-1]
         assert card.kind == "permission"
     handlers = {"permission": grants.answer_permission}
     with pytest.raises(RefusedError, match="a permission"), at.writing() as scope:
-        cards.answer(scope, card.id, "grant", None, at.person_id, handlers, speaks_as="program")
+        cards.answer_card(scope, card.id, "grant", None, at.person_id, handlers, speaks_as="program")
     with at.writing() as scope:
         assert scope.rows(scope.select(skill_grants)) == []
-        cards.answer(scope, card.id, "grant", None, at.person_id, handlers)
+        cards.answer_card(scope, card.id, "grant", None, at.person_id, handlers)
         assert len(scope.rows(scope.select(skill_grants))) == 1

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from app.cli import main
-from runtime import messages
+from runtime.inbox import messages
 from skills import book, runs
 from skills.problem import Problem
 from tests.web.site.site import Site
@@ -79,7 +79,7 @@ def test_the_agent_is_asked_to_change_or_to_repair_it(site: Site, run: Run) -> N
 
     def said(message_id: str) -> str:
         with site.writing() as scope:
-            return messages.get(scope, message_id).text
+            return messages.get_message(scope, message_id).text
 
     assert "say what should change" in run("ask", STEM, fails=True)
     assert said(run("ask", STEM, "alarm less").strip()) == f"The skill {STEM}: alarm less"

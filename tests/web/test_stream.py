@@ -26,7 +26,7 @@ def change(site: Site, count: int, name: str = "n") -> None:
     """So many changes, each in a transaction of its own."""
     for n in range(count):
         with site.writing() as scope:
-            notices.tell(scope, "person", f"{name} {n}", f"{name}:{n}")
+            notices.store_notice(scope, "person", f"{name} {n}", f"{name}:{n}")
 
 
 def texts(events: list[Sent]) -> list[str]:

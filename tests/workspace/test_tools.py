@@ -12,7 +12,8 @@ from pydantic import ValidationError
 
 from core.database import Database
 from core.errors import ConflictError, InvalidError, LostError, NotFoundError
-from runtime import cards, tasks
+from runtime.cards import cards
+from runtime.tasks import tasks
 from tests.workspace.calls import Turn
 from tests.workspace.conftest import HOME, OTHER
 from workspace import documents, objects, uploads
@@ -114,7 +115,7 @@ def test_an_execution_that_lost_its_turn_writes_nothing(room: Room) -> None:
     assert room.versions(object_id) == [1]
     with room.access.reading() as scope:
         assert len(objects.list_objects(scope).items) == 1
-        assert cards.open_cards(scope) == []
+        assert cards.list_open_cards(scope) == []
 
 
 def test_nothing_of_another_is_overwritten(room: Room) -> None:
@@ -351,7 +352,7 @@ def test_a_handed_object_is_known_as_it_was_handed(room: Room) -> None:
 def asked(room: Room) -> tuple[str, str, Turn]:
     """An object and the open card that asks for its deletion."""
     with room.access.transaction() as scope:
-        task = tasks.create(
+        task = tasks.create_task(
             scope, kind="persistent", goal="tidy", language="en", person_id="ann", asked_by="person", cause="m"
         )
     turn = room.turn(task.id)
@@ -364,13 +365,13 @@ def asked(room: Room) -> tuple[str, str, Turn]:
 
 def answer(room: Room, card_id: str, option: str) -> None:
     with room.access.transaction() as scope:
-        cards.answer(scope, card_id, option, None, "ann", {"irreversible": on_delete_answered})
+        cards.answer_card(scope, card_id, option, None, "ann", {"irreversible": on_delete_answered})
 
 
 def test_deletion_is_asked_with_the_stored_facts_and_done_when_confirmed(room: Room) -> None:
     object_id, card_id, _ = asked(room)
     with room.access.reading() as scope:
-        card = cards.get(scope, card_id)
+        card = cards.get_card(scope, card_id)
         objects.get_object(scope, object_id)
     assert card.kind == "irreversible"
     assert [option["id"] for option in card.options] == ["confirm", "keep"]

@@ -11,7 +11,7 @@ from app.web.http.inputs import AmountInput, Body
 from app.web.presenters.values import Amount, plain_amount
 from core.database import Scope
 from core.identity import Speaker
-from runtime import credits
+from runtime.limits import credits
 from runtime.tables import budgets
 
 
@@ -42,9 +42,9 @@ def budget_api(parts: WebDependencies) -> Endpoints:
     @door.acts("/api/v1/budget", "Set parts of the budget", body=PutBudget, method="PUT", scope="admin")
     def put_budget(scope: Scope, speaker: Speaker, body: PutBudget) -> BudgetShape:
         require_person(speaker, "say what may be spent")
-        now = credits.lock(scope)
+        now = credits.lock_budget(scope)
         if body.balance is not None and body.balance != now.balance:
-            credits.grant(scope, body.balance - now.balance, f"api:{scope.ids.new('cause')}")
+            credits.grant_credit(scope, body.balance - now.balance, f"api:{scope.ids.new('cause')}")
         limits = {name: getattr(body, name) for name in ("free_per_operation", "free_per_day")}
         given = {name: value for name, value in limits.items() if value is not None}
         if given:
@@ -55,7 +55,7 @@ def budget_api(parts: WebDependencies) -> Endpoints:
 
 
 def budget_shape(scope: Scope) -> BudgetShape:
-    now = credits.budget(scope)
+    now = credits.read_budget(scope)
     return {
         "currency": now.currency,
         "balance": plain_amount(now.balance),

@@ -13,7 +13,7 @@ from app.web.presenters.card import CardShape, card_by_id, card_shape
 from core.database import Scope
 from core.errors import InvalidError
 from core.identity import Speaker
-from runtime import cards
+from runtime.cards import cards
 
 STATES = ("open", "answered", "expired", "superseded", "void")
 
@@ -36,7 +36,7 @@ def cards_api(parts: WebDependencies) -> Endpoints:
         state = request.args.get("state")
         if state is not None and state not in STATES:
             raise InvalidError(f"state is one of {', '.join(STATES)}, not {state!r}")
-        found = cards.listing(
+        found = cards.list_cards(
             scope, state=state, task_id=request.args.get("task_id"), limit=size + 1, after=paging.requested_place()
         )
         return paging.cut_page(found, size, card_shape, lambda card: (card.created_at, card.id))
@@ -52,7 +52,7 @@ def cards_api(parts: WebDependencies) -> Endpoints:
         scope="approve",
     )
     def answer_card(scope: Scope, speaker: Speaker, body: AnswerCard, card_id: str) -> CardShape:
-        answered = cards.answer(
+        answered = cards.answer_card(
             scope,
             card_id,
             body.option,

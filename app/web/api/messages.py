@@ -17,7 +17,10 @@ from core.errors import ConflictError
 from core.identity import Speaker
 from functions.routable_works import RoutableWorks
 from router.reroute import reroute_message
-from runtime import cards, messages, taking_back, tasks
+from runtime.cards import cards
+from runtime.commands import withdrawal
+from runtime.inbox import messages
+from runtime.tasks import tasks
 from workspace import objects
 
 MOST_ATTACHMENTS = 20
@@ -60,7 +63,7 @@ def messages_api(parts: WebDependencies) -> Endpoints:
     )
     def post_message(scope: Scope, speaker: Speaker, body: PostMessage) -> Taken:
         _check_addressee(scope, body)
-        message = messages.receive(
+        message = messages.receive_message(
             scope,
             person_id=speaker.person_id,
             asked_by=speaker.speaks_as,
@@ -80,21 +83,21 @@ def messages_api(parts: WebDependencies) -> Endpoints:
 
     @door.acts("/api/v1/messages/<message_id>/withdraw", "Take back a message that no step has read")
     def withdraw(scope: Scope, speaker: Speaker, body: Body, message_id: str) -> MessageShape:
-        require_own_message(speaker, messages.get(scope, message_id))
-        taking_back.withdraw(scope, message_id)
+        require_own_message(speaker, messages.get_message(scope, message_id))
+        withdrawal.withdraw_message(scope, message_id)
         return message_by_id(scope, message_id)
 
     @door.acts("/api/v1/messages/<message_id>/replace", "Put other words in its place", body=ReplaceMessage)
     def replace(scope: Scope, speaker: Speaker, body: ReplaceMessage, message_id: str) -> MessageShape:
-        require_own_message(speaker, messages.get(scope, message_id))
-        fresh = taking_back.replace(
+        require_own_message(speaker, messages.get_message(scope, message_id))
+        fresh = withdrawal.replace_message(
             scope, message_id, body.text, person_id=speaker.person_id, speaks_as=speaker.speaks_as
         )
         return message_by_id(scope, fresh.id)
 
     @door.acts("/api/v1/messages/<message_id>/reroute", "Send it to another task, or to a new one", body=Reroute)
     def reroute(scope: Scope, speaker: Speaker, body: Reroute, message_id: str) -> MessageShape:
-        require_own_message(speaker, messages.get(scope, message_id))
+        require_own_message(speaker, messages.get_message(scope, message_id))
         reroute_message(scope, works, message_id, body.task_id)
         return message_by_id(scope, message_id)
 
@@ -120,11 +123,11 @@ def messages_api(parts: WebDependencies) -> Endpoints:
 
 def _check_addressee(scope: Scope, body: PostMessage) -> None:
     # Unknown ids are refused here, so that a message that was accepted always has somewhere to go.
-    if body.task_id is not None and tasks.get(scope, body.task_id).status == "archived":
+    if body.task_id is not None and tasks.get_task(scope, body.task_id).status == "archived":
         raise ConflictError(f"task {body.task_id} is archived: send the message without a task, or name another one")
     if body.object_id is not None:
         objects.get_object(scope, body.object_id)
     if body.card_id is not None:
-        cards.get(scope, body.card_id)
+        cards.get_card(scope, body.card_id)
     for object_id in body.attachments:
         objects.get_object(scope, object_id)

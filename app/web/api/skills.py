@@ -21,7 +21,7 @@ from core.database import Scope
 from core.errors import ConflictError, InvalidError, NotFoundError
 from core.identity import Speaker
 from core.orchestrator.engine import Engine
-from runtime import messages
+from runtime.inbox import messages
 from skills import book, control, outcomes, runs, versions
 from skills.invoking import chosen, event_name
 from skills.review import rows
@@ -118,7 +118,7 @@ def _register_skill_commands(door: Endpoints) -> None:
         text = body.text.strip() or repair_request(scope, skill)
         if not text:
             raise InvalidError(f"nothing is wrong with {skill_id}: say what should change")
-        message = messages.receive(
+        message = messages.receive_message(
             scope,
             person_id=speaker.person_id,
             asked_by=speaker.speaks_as,

@@ -21,15 +21,17 @@ from app.web.presenters.turn import TurnShape, turn_by_id
 from core.database import Scope
 from core.errors import InvalidError
 from core.identity import Speaker
-from runtime import control, credits, tasks
-from runtime.tasks import Plan, Task
+from runtime.commands import control
+from runtime.limits import credits
+from runtime.tasks import tasks
+from runtime.tasks.tasks import Plan, Task
 
 STATUSES = ("active", "waiting", "paused", "blocked", "done", "stopped", "archived")
 COMMANDS: dict[str, tuple[str, Callable[[Scope, str], Task]]] = {
-    "pause": ("Pause a task until it is resumed", control.pause),
-    "resume": ("Let a paused or blocked task go on", control.resume),
-    "archive": ("Put a task away; its works stay", control.archive),
-    "promote": ("Make a light task a persistent one", control.promote),
+    "pause": ("Pause a task until it is resumed", control.pause_task),
+    "resume": ("Let a paused or blocked task go on", control.resume_task),
+    "archive": ("Put a task away; its works stay", control.archive_task),
+    "promote": ("Make a light task a persistent one", control.promote_task),
 }
 
 
@@ -66,7 +68,7 @@ def tasks_api(parts: WebDependencies) -> Endpoints:
     )
     def list_tasks(scope: Scope, speaker: Speaker) -> paging.ListPage[TaskHead]:
         size = paging.page_size()
-        found = tasks.listing(scope, _requested_statuses(), size + 1, paging.requested_place())
+        found = tasks.list_tasks(scope, _requested_statuses(), size + 1, paging.requested_place())
         return paging.cut_page(
             found, size, lambda task: task_head(scope, task), lambda task: (task.updated_at, task.id)
         )
@@ -78,16 +80,16 @@ def tasks_api(parts: WebDependencies) -> Endpoints:
     @door.acts("/api/v1/tasks/<task_id>", "Set autonomy or plan budget", body=PatchTask, method="PATCH")
     def patch_task(scope: Scope, speaker: Speaker, body: PatchTask, task_id: str) -> TaskShape:
         require_person(speaker, "say what a task may do or spend")
-        task = tasks.get(scope, task_id)
+        task = tasks.get_task(scope, task_id)
         if body.autonomy is not None:
-            control.set_autonomy(scope, task_id, body.autonomy)
+            control.set_task_autonomy(scope, task_id, body.autonomy)
         if "budget" in body.model_fields_set:
-            control.set_plan(scope, task_id, _requested_plan(scope, task, body.budget))
+            control.set_task_plan(scope, task_id, _requested_plan(scope, task, body.budget))
         return task_by_id(scope, task_id)
 
     @door.acts("/api/v1/tasks/<task_id>/stop", "Stop a task for good", body=StopTask)
     def stop_task(scope: Scope, speaker: Speaker, body: StopTask, task_id: str) -> TaskShape:
-        control.stop(scope, task_id, body.turn_id)
+        control.stop_task(scope, task_id, body.turn_id)
         return task_by_id(scope, task_id)
 
     for name, (summary, command) in COMMANDS.items():
@@ -105,7 +107,7 @@ def _requested_plan(scope: Scope, task: Task, asked: PlanBudget | Decimal | None
         return None
     if isinstance(asked, Decimal):
         return Plan(asked) if task.plan is None else replace(task.plan, amount=asked)
-    ours = credits.budget(scope).currency
+    ours = credits.read_budget(scope).currency
     if asked.currency not in (None, ours):
         raise InvalidError(f"the workspace's money is {ours}; nothing converts {asked.currency}")
     ends = None if asked.expires_at is None else asked.expires_at.astimezone(UTC)

@@ -11,7 +11,7 @@ from app.web.http.problems import NotSignedInError
 from core.database import Database
 from core.errors import RefusedError
 from core.identity import Speaker, find_key, speaker_of_key
-from runtime.messages import Message
+from runtime.inbox.messages import Message
 
 CSRF_HEADER = "X-CSRF-Token"
 CSRF_FIELD = "csrf"

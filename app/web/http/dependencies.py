@@ -10,7 +10,7 @@ from core.database import Database
 from core.search.dependencies import SearchDependencies
 from core.settings import Settings
 from generation.providers.port import Provider
-from runtime.cards import AnswerHandler
+from runtime.cards.cards import AnswerHandler
 from workspace.assets import Assets
 
 

@@ -18,7 +18,8 @@ from core.database import Scope
 from core.identity import Speaker
 from memory import correcting, facts, forgetting, scopes
 from memory.facts import Fact
-from runtime import cards, messages
+from runtime.cards import cards
+from runtime.inbox import messages
 
 _QUOTED = 300
 
@@ -58,7 +59,11 @@ def _facts_with_words(scope: Scope, found: Sequence[Fact]) -> list[dict[str, Any
     """Each fact with the words it comes from."""
     shapes = fact_shapes(scope, found)
     ids = {proof["message_id"] for shape in shapes for proof in shape["evidence"] if "message_id" in proof}
-    said = {message.id: message.text[:_QUOTED] for message in messages.by_ids(scope, sorted(ids))} if ids else {}
+    said = (
+        {message.id: message.text[:_QUOTED] for message in messages.list_messages_by_ids(scope, sorted(ids))}
+        if ids
+        else {}
+    )
     return [{**shape, "evidence": [_with_words(proof, said) for proof in shape["evidence"]]} for shape in shapes]
 
 
@@ -70,7 +75,7 @@ def _memory_cards(scope: Scope, person_id: str) -> list[CardShape]:
     """The open questions about what is remembered, as far as this person may see what they are about."""
     asked = [
         card
-        for card in cards.open_cards(scope)
+        for card in cards.list_open_cards(scope)
         if card.subject.get("act") in (forgetting.FORGET_ACT, correcting.CORRECT_ACT)
     ]
     about = {card.id: [*card.subject.get("facts", {}), card.subject.get("fact_id", "")] for card in asked}

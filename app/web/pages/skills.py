@@ -17,7 +17,8 @@ from app.web.presenters.skills.skill import run_shapes, skill_shape, skill_versi
 from app.web.presenters.values import moment
 from core.database import Scope
 from core.identity import Speaker
-from runtime import cards, credits
+from runtime.cards import cards
+from runtime.limits import credits
 from skills import book, daily, refusals, versions
 from skills.book import Skill
 from skills.review import rows as reviews
@@ -51,14 +52,16 @@ def _show_skill(scope: Scope, speaker: Speaker, skill_id: str) -> dict[str, Any]
         "looked_at": None if looked_at is None else _with_source(scope, looked_at),
         "wants": wanted_permissions(scope, looked_at),
         "wish": repair_request(scope, skill),
-        "chart": draw_runs_chart(daily.days(scope, skill_id, credits.zone(scope))),
+        "chart": draw_runs_chart(daily.days(scope, skill_id, credits.read_time_zone(scope))),
         "runs": run_shapes(scope, skill_id, _RUNS),
         "refused": [
             {"what": one.what, "detail": one.detail, "at": moment(one.at)}
             for one in refusals.of_skill(scope, skill_id, _REFUSALS)
         ],
         "reviews": [review_shape(one) for one in reviews.of_skill(scope, skill_id, _REVIEWS)],
-        "cards": [card_shape(card) for card in cards.open_cards(scope) if card.subject.get("skill_id") == skill_id],
+        "cards": [
+            card_shape(card) for card in cards.list_open_cards(scope) if card.subject.get("skill_id") == skill_id
+        ],
     }
 
 

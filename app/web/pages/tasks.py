@@ -17,8 +17,9 @@ from app.web.presenters.task import task_by_id
 from app.web.presenters.turn import turns_in_full
 from core.database import Scope
 from core.identity import Speaker
-from runtime import messages, tasks
-from runtime.tasks import Task
+from runtime.inbox import messages
+from runtime.tasks import tasks
+from runtime.tasks.tasks import Task
 from runtime.turns import rows
 from workspace import objects
 
@@ -34,7 +35,7 @@ def task_pages(parts: WebDependencies) -> Endpoints:
 
 def _list_tasks(scope: Scope, speaker: Speaker) -> dict[str, Any]:
     size = paging.page_size()
-    found = tasks.listing(scope, limit=size + 1, before=paging.requested_place())
+    found = tasks.list_tasks(scope, limit=size + 1, before=paging.requested_place())
     listed = paging.cut_page(found, size, _task_row, lambda task: (task.updated_at, task.id))
     return {"tasks": listed["items"], "next": listed["next"], "is_older": "cursor" in request.args}
 
@@ -45,11 +46,11 @@ def _task_row(task: Task) -> dict[str, Any]:
 
 def _show_task(scope: Scope, speaker: Speaker, task_id: str) -> dict[str, Any]:
     task = task_by_id(scope, task_id)
-    said = messages.of_task(scope, task_id)
+    said = messages.list_task_messages(scope, task_id)
     attached = {one for message in said for one in message.attachments}
     works = {work["id"]: work for work in task["objects"]}
     works |= {one: object_shape(work) for one, work in objects.objects_by_ids(scope, attached - works.keys()).items()}
-    turns = rows.of_task(scope, task_id)[-TURNS_SHOWN:]
+    turns = rows.list_turns_of_task(scope, task_id)[-TURNS_SHOWN:]
     return {
         "task": task,
         "messages": messages_in_full(scope, said),

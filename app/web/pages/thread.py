@@ -17,8 +17,9 @@ from app.web.presenters.thread import newest_of_thread
 from core.database import Scope
 from core.identity import Speaker
 from router.facts import LIVING_STATUSES
-from runtime import messages, tasks
-from runtime.tasks import Task
+from runtime.inbox import messages
+from runtime.tasks import tasks
+from runtime.tasks.tasks import Task
 from workspace import objects
 
 MOST_TARGETS = 50
@@ -26,7 +27,7 @@ MOST_TARGETS = 50
 
 def move_targets(scope: Scope) -> list[Task]:
     """The last active first."""
-    return tasks.listing(scope, LIVING_STATUSES, limit=MOST_TARGETS)
+    return tasks.list_tasks(scope, LIVING_STATUSES, limit=MOST_TARGETS)
 
 
 def thread_page(parts: WebDependencies) -> Endpoints:
@@ -59,7 +60,7 @@ def whole_text_route(parts: WebDependencies) -> Endpoints:
 
     def show(speaker: Speaker, message_id: str) -> Response:
         with parts.database.reading(speaker.workspace_id) as scope:
-            text = messages.get(scope, message_id).text
+            text = messages.get_message(scope, message_id).text
         answer = Response(text, content_type="text/plain; charset=utf-8")
         answer.headers["Cache-Control"] = "no-store"
         return answer

@@ -8,8 +8,8 @@ from typing_extensions import TypedDict
 
 from app.web.presenters.values import Amount, Moment, moment, without_nulls
 from core.database import Scope
-from runtime import cards
-from runtime.cards import Card
+from runtime.cards import cards
+from runtime.cards.cards import Card
 
 
 class CardOption(TypedDict):
@@ -55,7 +55,7 @@ class CardShape(CardLinks):
 
 def card_by_id(scope: Scope, card_id: str) -> CardShape:
     """Raises NotFoundError."""
-    return card_shape(cards.get(scope, card_id))
+    return card_shape(cards.get_card(scope, card_id))
 
 
 def card_shape(card: Card) -> CardShape:

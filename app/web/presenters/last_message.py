@@ -12,12 +12,13 @@ import sqlalchemy as sa
 from core.database import Scope
 from generation.orders.states import OPEN_ORDER_STATES
 from generation.tables import orders
-from runtime import messages, tasks
-from runtime.messages import Message
+from runtime.inbox import messages
+from runtime.inbox.messages import Message
 from runtime.tables import cards
 from runtime.tables import messages as message_rows
 from runtime.tables import tasks as task_rows
-from runtime.tasks import Task
+from runtime.tasks import tasks
+from runtime.tasks.tasks import Task
 
 
 @dataclass
@@ -32,7 +33,10 @@ class _Settled:
 
 def last_messages(scope: Scope, some: Sequence[Task]) -> dict[str, Message]:
     """The newest words of each task, by its id; none once what they speak of is settled: a card, an order, the task."""
-    said = {word.task_id: word for word in messages.by_ids(scope, _newest_ids(scope, [task.id for task in some]))}
+    said = {
+        word.task_id: word
+        for word in messages.list_messages_by_ids(scope, _newest_ids(scope, [task.id for task in some]))
+    }
     speaking = [task for task in some if task.id in said]
     settled = _settled(scope, [task.id for task in speaking])
     return {task.id: said[task.id] for task in speaking if not _is_outdated(settled[task.id], task, said[task.id])}
@@ -78,7 +82,7 @@ def _is_outdated(settled: _Settled, task: Task, said: Message) -> bool:
     if not settled.open_cards and any(_closed_since(card, task, said) for card in settled.closed_cards):
         return True
     made_since = any(at > said.created_at for at in settled.made_at)
-    if task.status in tasks.ENDED:
+    if task.status in tasks.ENDED_TASK_STATUSES:
         return settled.being_made or made_since
     return not settled.being_made and made_since
 
@@ -86,5 +90,5 @@ def _is_outdated(settled: _Settled, task: Task, said: Message) -> bool:
 def _closed_since(card: sa.Row[Any], task: Task, said: Message) -> bool:
     # What closes a card without an answer leaves no time: then it is one of the same turn, or closed with the task.
     of_its_turn = said.turn_id is not None and card.turn_id == said.turn_id
-    with_the_task = card.state == "void" and task.status in tasks.ENDED
+    with_the_task = card.state == "void" and task.status in tasks.ENDED_TASK_STATUSES
     return of_its_turn or with_the_task or (card.answered_at is not None and card.answered_at > said.created_at)

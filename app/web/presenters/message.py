@@ -11,8 +11,8 @@ from typing_extensions import TypedDict
 from app.web.presenters.values import Moment, moment
 from core.database import Scope
 from generation.tables import orders
-from runtime import messages, replies
-from runtime.messages import Message
+from runtime.inbox import messages, replies
+from runtime.inbox.messages import Message
 from runtime.tables import calls, cards, inbox, routes, steps, turns
 from runtime.tables import messages as message_rows
 
@@ -79,7 +79,7 @@ class MessageShape(MessageHead):
 
 def message_by_id(scope: Scope, message_id: str) -> MessageShape:
     """The whole shape; raises NotFoundError."""
-    return messages_in_full(scope, [messages.get(scope, message_id)])[0]
+    return messages_in_full(scope, [messages.get_message(scope, message_id)])[0]
 
 
 def message_head(message: Message) -> MessageHead:
@@ -108,7 +108,7 @@ def messages_in_full(scope: Scope, some: Sequence[Message]) -> list[MessageShape
     """The whole shapes, in a handful of queries however many there are."""
     ids = [message.id for message in some]
     went, read_by = _routes(scope, ids), _readers(scope, some)
-    said = replies.replies_of(scope, some, {message_id: turn_id for message_id, (turn_id, _) in read_by.items()})
+    said = replies.list_replies(scope, some, {message_id: turn_id for message_id, (turn_id, _) in read_by.items()})
     made, parts = _calls(scope, list(read_by.values())), _parts(scope, ids)
     read_at, unaffected = _read_at(scope, list(read_by.values())), _unaffected(scope, some)
     return [

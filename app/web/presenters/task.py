@@ -16,10 +16,12 @@ from app.web.presenters.values import Amount, Moment, moment, plain_amount, with
 from core.database import Scope
 from generation.orders.states import OPEN_ORDER_STATES
 from generation.tables import orders
-from runtime import cards, checklist, inbox, tasks
-from runtime.checklist import ChecklistStep
+from runtime.cards import cards
+from runtime.inbox import inbox
 from runtime.tables import budgets, waits
-from runtime.tasks import Plan, Task
+from runtime.tasks import checklist, tasks
+from runtime.tasks.checklist import ChecklistStep
+from runtime.tasks.tasks import Plan, Task
 from runtime.turns import rows
 from workspace import objects
 
@@ -103,17 +105,17 @@ class TaskShape(TaskHead):
 
 def task_by_id(scope: Scope, task_id: str) -> TaskShape:
     """The whole shape; raises NotFoundError."""
-    task = tasks.get(scope, task_id)
+    task = tasks.get_task(scope, task_id)
     return {
         **task_head(scope, task),
-        "checklist": [checklist_step_shape(step) for step in checklist.of_task(scope, task_id)],
+        "checklist": [checklist_step_shape(step) for step in checklist.list_checklist(scope, task_id)],
         "inbox": [
             {"kind": item.kind, "ref_id": item.ref_id, "state": item.state, "created_at": moment(item.created_at)}
-            for item in inbox.unread(scope, task_id)
+            for item in inbox.list_unread(scope, task_id)
         ],
-        "turns": [turn_head(turn) for turn in rows.of_task(scope, task_id)],
+        "turns": [turn_head(turn) for turn in rows.list_turns_of_task(scope, task_id)],
         "objects": [object_shape(work) for work in objects_of_task(scope, task_id)],
-        "open_cards": [card_shape(card) for card in cards.open_cards(scope, task_id)],
+        "open_cards": [card_shape(card) for card in cards.list_open_cards(scope, task_id)],
         "generations": generations_of_task(scope, task_id),
     }
 

@@ -19,13 +19,15 @@ from app.web.presenters.notice import NoticeShape, notice_by_id
 from app.web.presenters.object import ObjectShape, object_shape
 from app.web.presenters.task import TaskHead, objects_of_task, task_head
 from core.database import Scope
-from runtime import cards, checklist, messages, tasks
-from runtime.messages import Message
+from runtime.cards import cards
+from runtime.inbox import messages
+from runtime.inbox.messages import Message
 from runtime.tables import cards as card_rows
 from runtime.tables import messages as message_rows
 from runtime.tables import notices as notice_rows
 from runtime.tables import tasks as task_rows
-from runtime.tasks import Task
+from runtime.tasks import checklist, tasks
+from runtime.tasks.tasks import Task
 
 
 class ChecklistProgress(TypedDict):
@@ -103,25 +105,25 @@ def newest_of_thread(scope: Scope, person_id: str, before: PagePlace | None, siz
 
 def _tasks_in_thread(scope: Scope, task_ids: Sequence[str]) -> dict[str, TaskInThread]:
     """Tasks as the main thread shows them: how far each is, what it made last, what it asks, what it still says."""
-    shown = [tasks.get(scope, task_id) for task_id in task_ids]
+    shown = [tasks.get_task(scope, task_id) for task_id in task_ids]
     said = last_messages(scope, shown)
     return {task.id: _task_in_thread(scope, task, said.get(task.id)) for task in shown}
 
 
 def _task_in_thread(scope: Scope, task: Task, said: Message | None) -> TaskInThread:
-    steps = checklist.of_task(scope, task.id)
+    steps = checklist.list_checklist(scope, task.id)
     return {
         **task_head(scope, task),
         "progress": {"done": sum(step.status == "done" for step in steps), "total": len(steps)},
         "objects": [object_shape(work) for work in objects_of_task(scope, task.id)][-12:],
-        "open_cards": [card_shape(card) for card in cards.open_cards(scope, task.id)],
+        "open_cards": [card_shape(card) for card in cards.list_open_cards(scope, task.id)],
         "generations": generations_of_task(scope, task.id, unfinished=True),
         "last_message": message_head(said) if said else None,
     }
 
 
 def _items(scope: Scope, entries: Sequence[_Entry]) -> list[Entry]:
-    said = messages.by_ids(scope, [entry.id for entry in entries if entry.type == "message"])
+    said = messages.list_messages_by_ids(scope, [entry.id for entry in entries if entry.type == "message"])
     shown: dict[str, Any] = {message["id"]: message for message in messages_in_full(scope, said)}
     shown |= _tasks_in_thread(scope, [entry.id for entry in entries if entry.type == "task"])
     for entry in entries:

@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 
 from app.web.presenters.values import Moment, moment
 from core.database import Scope
-from runtime import inbox
+from runtime.inbox import inbox
 from runtime.turns import ledger, rows
 from runtime.turns.ledger import Call, Step
 from runtime.turns.rows import Turn
@@ -59,7 +59,7 @@ class TurnShape(TurnHead):
 
 def turn_by_id(scope: Scope, turn_id: str) -> TurnShape:
     """Raises NotFoundError."""
-    return turns_in_full(scope, [rows.get(scope, turn_id)])[0]
+    return turns_in_full(scope, [rows.get_turn(scope, turn_id)])[0]
 
 
 def turn_head(turn: Turn) -> TurnHead:
@@ -78,7 +78,7 @@ def turn_head(turn: Turn) -> TurnHead:
 
 def turns_in_full(scope: Scope, turns: Sequence[Turn]) -> list[TurnShape]:
     ids = [turn.id for turn in turns]
-    steps, calls = ledger.steps_of(scope, ids), ledger.calls_of(scope, ids)
+    steps, calls = ledger.list_steps(scope, ids), ledger.list_calls(scope, ids)
     return [
         {
             **turn_head(turn),
@@ -99,7 +99,9 @@ def turns_in_full(scope: Scope, turns: Sequence[Turn]) -> list[TurnShape]:
 def _consumed(scope: Scope, turn: Turn, n: int) -> list[str]:
     if turn.message_id is not None:
         return [turn.message_id] if n == 1 else []
-    return [item.ref_id for item in inbox.read_by(scope, turn.id) if item.kind == "message" and item.step == n]
+    return [
+        item.ref_id for item in inbox.list_read_by_turn(scope, turn.id) if item.kind == "message" and item.step == n
+    ]
 
 
 def _step(step: Step, calls: list[Call], consumed: list[str]) -> StepShape:

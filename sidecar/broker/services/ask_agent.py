@@ -5,7 +5,7 @@ from __future__ import annotations
 from core.database import Scope
 from core.errors import ConflictError, InvalidError
 from core.tables import roles
-from runtime import messages
+from runtime.inbox import messages
 from sidecar.broker.errors import RequestFailed
 from sidecar.broker.requests import AskAgentRequest
 from sidecar.broker.service import Asker, OpenTransaction, ServiceAnswer, effect_key
@@ -42,11 +42,11 @@ class AskAgentService:
 def _receive_message(scope: Scope, key: str, text: str) -> str:
     """The id of the message: under one key the agent is asked once, in whatever words it is asked again."""
     try:
-        return messages.receive(
+        return messages.receive_message(
             scope, person_id=_workspace_owner(scope), asked_by="program", channel_id=None, text=text, client_id=key
         ).id
     except ConflictError:
-        before = messages.of_client(scope, key)
+        before = messages.find_message_of_client(scope, key)
         if before is None:
             raise
         return before.id

@@ -33,7 +33,7 @@ class NotifyService:
         # Whatever it says, it says it in its own name and not in ours.
         text = f"[skill {asker.stem}] {ask.text}"
         with self._transaction("skill.notify") as scope:
-            notices.tell(scope, "ops" if ask.channel == _OPS else "person", text, cause, channel=ask.channel)
+            notices.store_notice(scope, "ops" if ask.channel == _OPS else "person", text, cause, channel=ask.channel)
             if ask.ask:
                 outcomes.ask_people(
                     scope,

@@ -18,7 +18,9 @@ from core.llm.scripted_model import says
 from core.search.embedders import HashedPieces
 from memory import scopes, writing
 from memory.writing import FactStatement
-from runtime import cards, messages, notices
+from runtime import notices
+from runtime.cards import cards
+from runtime.inbox import messages
 from skills import claims, limits, outcomes, runs, spending
 from skills.kit import LimitReached, Refused, Unavailable, ask_agent, claim, http, llm, memory, notify, release, secrets
 from skills.kit import runs as own_runs
@@ -152,14 +154,14 @@ def test_a_question_beyond_the_budget_waits_for_a_person_and_goes_on_after_a_yes
     assert timedelta(minutes=10) < again - datetime.now(again.tzinfo) < timedelta(minutes=20)
     assert world.refused("watch") == []
     with world.store.database.transaction(world.store.workspace_id) as scope:
-        (card,) = cards.open_cards(scope)
-        cards.answer(
+        (card,) = cards.list_open_cards(scope)
+        cards.answer_card(
             scope,
             card.id,
             "raise",
             None,
             world.store.person_id,
-            {"limit": limits.on_limit_answered(cards.deliver_answer)},
+            {"limit": limits.on_limit_answered(cards.deliver_card_answer)},
         )
 
     # Then the same question is answered at the next try
@@ -171,14 +173,14 @@ def test_a_no_to_more_money_is_a_refusal(world: SkillWorld) -> None:
     with pytest.raises(LimitReached):
         llm("Well?")
     with world.store.database.transaction(world.store.workspace_id) as scope:
-        (card,) = cards.open_cards(scope)
-        cards.answer(
+        (card,) = cards.list_open_cards(scope)
+        cards.answer_card(
             scope,
             card.id,
             "stop",
             None,
             world.store.person_id,
-            {"limit": limits.on_limit_answered(cards.deliver_answer)},
+            {"limit": limits.on_limit_answered(cards.deliver_card_answer)},
         )
     with pytest.raises(Refused, match="left it at that"):
         llm("Well?")
@@ -190,9 +192,9 @@ def test_a_notice_is_stored_once_for_its_channel_and_a_question_becomes_a_fact(w
     for _ in range(2):
         notify("ops", "checkout is slow", ask=("real", "false alarm"))
     with world.store.database.transaction(world.store.workspace_id) as scope:
-        (notice,) = notices.latest(scope)
-        (card,) = cards.open_cards(scope)
-        cards.answer(scope, card.id, "false alarm", None, world.store.person_id, outcomes.HANDLERS)
+        (notice,) = notices.list_newest_notices(scope)
+        (card,) = cards.list_open_cards(scope)
+        cards.answer_card(scope, card.id, "false alarm", None, world.store.person_id, outcomes.HANDLERS)
         (fact,) = outcomes.of_skill(scope, "watch")
 
     assert (notice.channel, notice.audience, notice.text) == ("ops", "ops", "[skill watch] checkout is slow")
@@ -208,7 +210,7 @@ def test_a_key_names_a_notice_in_all_runs_and_no_key_in_this_run(world: SkillWor
         notify("ops", "by words")
 
     with world.reading() as scope:
-        texts = sorted(one.text.removeprefix("[skill watch] ") for one in notices.latest(scope))
+        texts = sorted(one.text.removeprefix("[skill watch] ") for one in notices.list_newest_notices(scope))
     assert texts == ["by key", "by words", "by words"]
 
 
@@ -220,7 +222,7 @@ def test_the_agent_is_asked_as_a_program_and_once(world: SkillWorld) -> None:
     assert len(keyed) == 1
 
     with world.reading() as scope:
-        message = messages.get(scope, ids.pop())
+        message = messages.get_message(scope, ids.pop())
     assert not ids
     assert (message.asked_by, message.text) == ("program", "[skill watch] Look at checkout")
 

@@ -14,7 +14,7 @@ from tests.support.skill_world import RUN, SkillWorld, speak_for
 
 def told(world: SkillWorld) -> list[str]:
     with world.reading() as scope:
-        return [one.text.partition("] ")[2] for one in notices.latest(scope)]
+        return [one.text.partition("] ")[2] for one in notices.list_newest_notices(scope)]
 
 
 def refused(world: SkillWorld) -> list[tuple[str, str]]:

@@ -19,7 +19,8 @@ from core.errors import UnavailableError
 from core.events import MessageReceived, SkillQuarantined
 from core.llm.port import TokenUsage
 from core.llm.scripted_model import says
-from runtime import cards, notices
+from runtime import notices
+from runtime.cards import cards
 from sidecar.broker import wire
 from skills import claims, grants, refusals, spending
 from skills.kit import LimitReached, Refused, Unavailable, ask_agent, claim, llm, memory, notify, release
@@ -100,7 +101,7 @@ def test_a_budget_holds_against_many_questions_at_once(world: SkillWorld) -> Non
     # And it waits for a person, which is no refusal
     assert whats(world) == []
     with world.reading() as scope:
-        (card,) = cards.open_cards(scope)
+        (card,) = cards.list_open_cards(scope)
     assert (card.kind, "it may spend 0.01 USD a day" in card.body) == ("limit", True)
 
 
@@ -178,7 +179,7 @@ def test_what_is_not_declared_is_refused_by_its_kind(world: SkillWorld) -> None:
 
     assert whats(world) == ["memory", "ask_agent", "notify", "model"]
     with world.reading() as scope:
-        assert (notices.latest(scope), cards.open_cards(scope)) == ([], [])
+        assert (notices.list_newest_notices(scope), cards.list_open_cards(scope)) == ([], [])
 
 
 def test_what_is_declared_and_not_granted_is_refused_too(world: SkillWorld) -> None:
@@ -240,7 +241,7 @@ def test_speaking_for_a_run_that_is_not_its_own(world: SkillWorld, run_id: str) 
         notify("ops", "x")
     assert whats(world) == ["run"]
     with world.reading() as scope:
-        assert notices.latest(scope) == []
+        assert notices.list_newest_notices(scope) == []
 
 
 def test_a_name_in_the_request_changes_nothing(world: SkillWorld) -> None:
@@ -333,7 +334,7 @@ def test_what_the_skill_says_is_kept_fit_for_every_database(world: SkillWorld) -
     notify("ops", "zero \x00 and half a \ud83d sign")
 
     with world.reading() as scope:
-        (notice,) = notices.latest(scope)
+        (notice,) = notices.list_newest_notices(scope)
     assert notice.text.startswith("[skill bad] zero ")
 
 
@@ -343,7 +344,7 @@ def test_whose_words_a_notice_holds_stands_before_them(world: SkillWorld) -> Non
     notify("ops", "Loopwright: your session is over, sign in at http://loopwright.example", ask=("done",))
 
     with world.reading() as scope:
-        (notice,), (card,) = notices.latest(scope), cards.open_cards(scope)
+        (notice,), (card,) = notices.list_newest_notices(scope), cards.list_open_cards(scope)
     assert notice.text.startswith("[skill bad] Loopwright:")
     assert card.title == "bad asks"
 

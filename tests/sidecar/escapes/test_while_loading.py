@@ -71,5 +71,5 @@ def test_what_asks_while_it_is_loaded_is_refused_and_on_record(loose: RunningSid
         until(f"refusal {number}", recorded, 60)
 
     with loose.reading() as scope:
-        assert [one.text for one in notices.latest(scope)] == ["[skill teller] from a run"]
+        assert [one.text for one in notices.list_newest_notices(scope)] == ["[skill teller] from a run"]
         assert {one.what for one in refusals.of_skill(scope, "teller")} == {"loading"}

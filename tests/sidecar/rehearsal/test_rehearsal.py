@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
-from runtime import cards, credits, notices
+from runtime import notices
+from runtime.cards import cards
+from runtime.limits import credits
 from sidecar.broker.identity import IdentityMode
 from sidecar.jail.jail import Jail
 from sidecar.jail.probe import probe_isolation
@@ -107,7 +109,7 @@ class Theatre:
     def effects(self) -> tuple[int, int, int]:
         """Orders at the shop, notices, and cards."""
         with self.world.reading() as scope:
-            told, asked = len(notices.latest(scope)), len(cards.open_cards(scope))
+            told, asked = len(notices.list_newest_notices(scope)), len(cards.list_open_cards(scope))
         return len([one for one in self.shop.asked if one.method == "POST"]), told, asked
 
 
@@ -343,7 +345,7 @@ def test_a_run_that_fails_at_a_limit_of_its_skill_says_nothing_against_the_chang
     store, usd = theatre.world.store, Decimal(1)
     with store.database.transaction(store.workspace_id) as scope:
         said = {"limit": "skill", "spent": usd, "needs": usd, "most": usd, "budget": usd, "currency": "USD"}
-        limits.ask(scope, stem=STEM, day=credits.today(scope), **said)  # type: ignore[arg-type] # each is what it says
+        limits.ask(scope, stem=STEM, day=credits.read_local_date(scope), **said)  # type: ignore[arg-type] # each is what it says
 
     recorded, asked = trying(bad, [run], live=False), trying(bad, [run], live=True)
 

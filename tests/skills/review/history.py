@@ -9,7 +9,7 @@ from datetime import timedelta
 from core.database import Scope
 from core.llm.scripted_model import ScriptedModel
 from core.orchestrator.run_history import EngineRun, RunPage
-from runtime import cards
+from runtime.cards import cards
 from skills import outcomes, runs
 from skills.outcomes import HANDLERS
 from skills.review import acting, gathering, judging, rows
@@ -95,7 +95,7 @@ def ask(store: Store, scope: Scope, version: Version, run_id: str, said: str | N
         cause=f"ask:{run_id}",
     )
     if said is not None:
-        cards.answer(scope, card.id, said, None, store.person_id, HANDLERS)
+        cards.answer_card(scope, card.id, said, None, store.person_id, HANDLERS)
 
 
 def review(store: Store, made: ReviewParts, stem: str = "watch") -> Review:

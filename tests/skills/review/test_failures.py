@@ -8,8 +8,10 @@ from datetime import timedelta
 import pytest
 
 from core.identity import HOME_WORKSPACE
-from runtime import inbox, messages, notices, tasks
+from runtime import notices
+from runtime.inbox import inbox, messages
 from runtime.tables import calls, turns
+from runtime.tasks import tasks
 from skills import promotion, runs, versions
 from skills.review import failures, repair
 from skills.review.failures import Failed
@@ -45,18 +47,18 @@ def failed(
 
 def _notices(store: Store) -> list[str]:
     with store.database.reading(store.workspace_id) as scope:
-        return [notice.text for notice in notices.latest(scope)]
+        return [notice.text for notice in notices.list_newest_notices(scope)]
 
 
 def _tasks(store: Store) -> list[tasks.Task]:
     with store.database.reading(store.workspace_id) as scope:
-        return tasks.listing(scope)
+        return tasks.list_tasks(scope)
 
 
 def _end_tasks(store: Store) -> None:
     for task in _tasks(store):
         with store.database.transaction(store.workspace_id) as scope:
-            tasks.set_fields(scope, task.id, status="done")
+            tasks.set_task_fields(scope, task.id, status="done")
 
 
 def test_ops_hears_what_failed_and_the_agent_gets_a_repair_with_input_error_and_attempts(store: Store) -> None:
@@ -70,8 +72,8 @@ def test_ops_hears_what_failed_and_the_agent_gets_a_repair_with_input_error_and_
     (task,) = _tasks(store)
     assert (task.asked_by, task.person_id) == ("program", store.person_id)
     with store.database.reading(store.workspace_id) as scope:
-        (item,) = inbox.unread(scope, task.id)
-        words, _, rest = messages.get(scope, item.ref_id).text.partition("<data>\n")
+        (item,) = inbox.list_unread(scope, task.id)
+        words, _, rest = messages.get_message(scope, item.ref_id).text.partition("<data>\n")
     data = json.loads(rest.removesuffix("\n</data>"))
     assert "write_skill upon version 1" in words
     assert (data["attempts"], data["error"]["stack"], data["run_id"]) == (4, "line 7", "run1")
@@ -84,8 +86,8 @@ def test_what_a_run_says_stays_data(store: Store) -> None:
 
     (task,) = _tasks(store)
     with store.database.reading(store.workspace_id) as scope:
-        (item,) = inbox.unread(scope, task.id)
-        text = messages.get(scope, item.ref_id).text
+        (item,) = inbox.list_unread(scope, task.id)
+        text = messages.get_message(scope, item.ref_id).text
     assert text.count("</data>") == 1
     assert text.endswith("\n</data>")
     assert HOSTILE not in task.goal

@@ -10,9 +10,12 @@ from core.errors import ModelError
 from core.llm.port import ChatMessage, Verdict
 from core.llm.scripted_model import ScriptedModel
 from core.orchestrator.run_history import EngineRun
-from runtime import cards, inbox, messages, notices, tasks
-from runtime import watching as runtime_watching
+from runtime import notices
+from runtime import recovery as runtime_watching
+from runtime.cards import cards
+from runtime.inbox import inbox, messages
 from runtime.tables import calls, turns
+from runtime.tasks import tasks
 from skills import promotion, runs, versions
 from skills.problem import Problem
 from skills.review import acting, beginning, gathering, judging, rows, watching
@@ -30,7 +33,7 @@ NOISY = ["false alarm"] * 4 + ["real"]
 
 def _notices(store: Store) -> list[str]:
     with store.database.reading(store.workspace_id) as scope:
-        return [notice.text for notice in notices.latest(scope)]
+        return [notice.text for notice in notices.list_newest_notices(scope)]
 
 
 def _evidence(version: Version) -> list[str]:
@@ -41,8 +44,8 @@ def _order(store: Store, done: Review) -> tuple[str, dict[str, object]]:
     """What the agent was told: the words and the data."""
     assert done.task_id is not None
     with store.database.reading(store.workspace_id) as scope:
-        (item,) = inbox.unread(scope, done.task_id)
-        text = messages.get(scope, item.ref_id).text
+        (item,) = inbox.list_unread(scope, done.task_id)
+        text = messages.get_message(scope, item.ref_id).text
     words, _, rest = text.partition("<data>\n")
     return words, json.loads(rest.removesuffix("\n</data>"))
 
@@ -86,12 +89,12 @@ def test_questions_that_nobody_answers_close_after_a_week_and_count_as_ignored(s
     version = skill(store)
     past(store, version, 6, [None] * 6)
     store.clock.advance(timedelta(days=8))
-    runtime_watching.pass_over(store.database, store.workspace_id, timedelta(seconds=10), timedelta(seconds=30))
+    runtime_watching.recover_workspace(store.database, store.workspace_id, timedelta(seconds=10), timedelta(seconds=30))
 
     done = review(store, parts(store, change(evidence=_evidence(version))))
 
     with store.database.reading(store.workspace_id) as scope:
-        assert cards.open_cards(scope) == []
+        assert cards.list_open_cards(scope) == []
     found = done.facts["facts"]
     assert (found["answered"], found["ignored"], found["false_alarm_rate"]) == (0, 6, 1.0)
     assert done.task_id is not None
@@ -111,8 +114,8 @@ def test_a_review_gives_the_agent_one_task_with_evidence_and_expected_effect(sto
     assert data["changes"] == [{"constant": "SENSITIVITY", "line": 1, "from": 1.0, "to": 0.7}]
     assert (data["base_version_id"], data["evidence"]) == (version.id, _evidence(version))
     with store.database.reading(store.workspace_id) as scope:
-        task = tasks.get(scope, done.task_id or "")
-        assert len(tasks.listing(scope)) == 1
+        task = tasks.get_task(scope, done.task_id or "")
+        assert len(tasks.list_tasks(scope)) == 1
     # What nobody spoke for spends nothing without a card.
     assert (task.asked_by, task.person_id, task.status) == ("program", store.person_id, "active")
     assert _notices(store) == [
@@ -227,7 +230,7 @@ def _written_by(store: Store, task_id: str, text: str) -> Version:
         wrote = scope.update(skill_versions).where(skill_versions.c.id == version.id)
         scope.change(wrote.values(author_ref=call_id))
         promotion.activate(scope, "watch", version)
-        tasks.set_fields(scope, task_id, status="done")
+        tasks.set_task_fields(scope, task_id, status="done")
         return versions.get(scope, version.id)
 
 
@@ -278,7 +281,7 @@ def test_a_change_that_brings_an_older_text_back_is_compared_like_any_other(stor
         brought = {"author": "agent", "author_ref": _call_of(scope, raised.task_id or ""), "reason": "too late"}
         promotion.offer(scope, "watch", first, brought)
         promotion.activate(scope, "watch", first)
-        tasks.set_fields(scope, raised.task_id or "", status="done")
+        tasks.set_task_fields(scope, raised.task_id or "", status="done")
 
     # When that has served for a while
     for n in range(6):
@@ -369,7 +372,7 @@ def test_a_skill_that_changed_while_it_was_judged_is_left_alone(store: Store) ->
 
     assert acting.act(made, store.workspace_id, asked.id) == "kept"
     with store.database.reading(store.workspace_id) as scope:
-        assert tasks.listing(scope) == []
+        assert tasks.list_tasks(scope) == []
 
 
 def test_a_run_takes_up_what_was_asked_for_and_makes_no_second_one(store: Store) -> None:

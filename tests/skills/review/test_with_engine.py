@@ -22,7 +22,8 @@ from core.orchestrator.remote_clock import RemoteClock
 from core.orchestrator.run_history import RunHistory
 from functions.on_run_failed import on_run_failed
 from functions.review_skills import review_skills
-from runtime import notices, tasks
+from runtime import notices
+from runtime.tasks import tasks
 from skills.review import rows
 from skills.review.parts import ReviewParts
 from skills.review.rows import Review
@@ -49,11 +50,11 @@ class World:
 
     def notices(self) -> list[str]:
         with self.store.database.reading(self.store.workspace_id) as scope:
-            return [notice.text for notice in notices.latest(scope)]
+            return [notice.text for notice in notices.list_newest_notices(scope)]
 
     def tasks(self) -> list[tasks.Task]:
         with self.store.database.reading(self.store.workspace_id) as scope:
-            return tasks.listing(scope)
+            return tasks.list_tasks(scope)
 
 
 def watch_skill(client: inngest.Inngest) -> inngest.Function[Any]:

@@ -18,7 +18,7 @@ from core.search.dependencies import SearchDependencies
 from core.search.embedders import HashedPieces
 from core.search.index import NoIndex
 from core.settings import Settings
-from runtime.cards import AnswerHandler
+from runtime.cards.cards import AnswerHandler
 from workspace.assets import Assets
 
 

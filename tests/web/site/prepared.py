@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from generation.tables import orders
-from runtime import cards, messages, notices, tasks
+from runtime import notices
+from runtime.cards import cards
+from runtime.inbox import messages
 from runtime.tables import routes, waits
+from runtime.tasks import tasks
 from tests.web.site.pictures import film, poster, sound
 from tests.web.site.site import Site
 from tests.web.site.worked import half_done_plan, running_order, worked_turn
@@ -43,8 +46,10 @@ def prepare(site: Site) -> Prepared:
         b"# Shot list\n\n1. Dawn over the **quay**\n2. The brass band", declared="text/markdown"
     )
     with site.writing() as scope:
-        message = messages.receive(scope, person_id=site.person_id, asked_by="person", channel_id=None, text=GOAL)
-        task = tasks.create(
+        message = messages.receive_message(
+            scope, person_id=site.person_id, asked_by="person", channel_id=None, text=GOAL
+        )
+        task = tasks.create_task(
             scope,
             kind="persistent",
             goal=GOAL,
@@ -53,7 +58,7 @@ def prepare(site: Site) -> Prepared:
             asked_by="person",
             cause=message.id,
         )
-        tasks.set_fields(
+        tasks.set_task_fields(
             scope,
             task.id,
             status="waiting",
@@ -70,7 +75,7 @@ def prepare(site: Site) -> Prepared:
             object_ids=[],
             created_at=scope.now,
         )
-        messages.set_state(scope, message.id, "consumed", was=("received",), task_id=task.id)
+        messages.set_message_state(scope, message.id, "consumed", was=("received",), task_id=task.id)
         turn_id = worked_turn(scope, task.id, message.id)
         made = []
         for n, asset in enumerate(pictures, start=1):
@@ -125,7 +130,7 @@ def prepare(site: Site) -> Prepared:
                 "plan_digest": "0" * 64,
             },
         )
-        messages.say(
+        messages.store_agent_message(
             scope,
             person_id=site.person_id,
             text=MARKUP,
@@ -135,7 +140,7 @@ def prepare(site: Site) -> Prepared:
             language="en",
             turn_id=turn_id,
         )
-        light = tasks.create(
+        light = tasks.create_task(
             scope,
             kind="light",
             goal="Turn the first one into a two-second film",
@@ -144,7 +149,7 @@ def prepare(site: Site) -> Prepared:
             asked_by="person",
             cause="light:1",
         )
-        tasks.set_fields(scope, light.id, status="done")
+        tasks.set_task_fields(scope, light.id, status="done")
         film_work = objects.create_object(
             scope,
             kind="video",
@@ -178,11 +183,11 @@ def prepare(site: Site) -> Prepared:
             cause="document:1",
             task_id=task.id,
         )
-        question = messages.receive(
+        question = messages.receive_message(
             scope, person_id=site.person_id, asked_by="person", channel_id=None, text="Which video lengths can you do?"
         )
-        messages.set_state(scope, question.id, "answered", was=("received",))
-        messages.say(
+        messages.set_message_state(scope, question.id, "answered", was=("received",))
+        messages.store_agent_message(
             scope,
             person_id=site.person_id,
             text="Films of **2, 5 or 10 seconds**, at 0.10 USD a second.",
@@ -191,7 +196,7 @@ def prepare(site: Site) -> Prepared:
             cause="said:2",
             language="en",
         )
-        notices.tell(scope, "person", "The studio was away for a minute; nothing was lost.", "away:1")
+        notices.store_notice(scope, "person", "The studio was away for a minute; nothing was lost.", "away:1")
         return Prepared(message.id, task.id, card.id, order_id, tuple(made), film_work.id, document.id, turn_id)
 
 

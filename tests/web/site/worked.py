@@ -7,9 +7,9 @@ from decimal import Decimal
 
 from core.database import Scope
 from generation.tables import orders
-from runtime import checklist
-from runtime.checklist import NewStep
 from runtime.tables import calls, checklist_steps, inbox, steps, turns
+from runtime.tasks import checklist
+from runtime.tasks.checklist import NewChecklistStep
 
 
 def worked_turn(scope: Scope, task_id: str, message_id: str) -> str:
@@ -81,7 +81,9 @@ def worked_turn(scope: Scope, task_id: str, message_id: str) -> str:
 
 def half_done_plan(scope: Scope, task_id: str, made: list[str]) -> None:
     names = ("Write the brief", "First poster", "Second poster", "Third poster", "Check the set")
-    checklist.create(scope, task_id, [NewStep(name, f"{name} is there", name == "Check the set", ()) for name in names])
+    checklist.write_checklist(
+        scope, task_id, [NewChecklistStep(name, f"{name} is there", name == "Check the set", ()) for name in names]
+    )
     done = {1: [], 2: [{"kind": "object", "id": made[0]}], 3: [{"kind": "object", "id": made[1]}]}
     for n, evidence in done.items():
         mine = scope.update(checklist_steps).where(checklist_steps.c.task_id == task_id, checklist_steps.c.n == n)

@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 
 from app.web.presenters.skills.skill import SkillShape, SkillVersion, skill_shape, skill_version_shape
 from core.database import Scope
-from runtime import credits
+from runtime.limits import credits
 from skills import daily, grants, runs, versions
 from skills.book import Skill
 from skills.daily import Day
@@ -47,12 +47,12 @@ class SkillAccount(SkillShape):
 def skill_account(scope: Scope, skill: Skill) -> SkillAccount:
     """`timezone` is the workspace's, and `days` are its dates; `wish` is what the agent may be asked to repair."""
     shown = skill.version_id or skill.candidate_id
-    counted = daily.days(scope, skill.id, credits.zone(scope))
+    counted = daily.days(scope, skill.id, credits.read_time_zone(scope))
     return {
         **skill_shape(scope, skill),
         "wants": wanted_permissions(scope, versions.get(scope, shown) if shown is not None else None),
         "versions": [skill_version_shape(scope, one) for one in versions.listing(scope, skill.id, VERSIONS_SHOWN)],
-        "timezone": credits.zone(scope).key,
+        "timezone": credits.read_time_zone(scope).key,
         "days": [
             {"date": day.date.isoformat(), "completed": day.completed, "failed": day.failed, "other": day.other}
             for day in counted

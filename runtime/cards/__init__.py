@@ -1,0 +1,1 @@
+"""Cards: questions to a person, with their answers."""

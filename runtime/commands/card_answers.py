@@ -1,0 +1,31 @@
+"""Handlers of answered cards, for the kinds that belong to the runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from core.database import Scope
+from runtime.cards import cards
+from runtime.cards.cards import AnswerHandler, Card
+from runtime.commands import control
+from runtime.tasks import tasks
+
+
+def answer_blocked_card(scope: Scope, card: Card) -> None:
+    """`retry` takes the task up again, unless something else has done so before; `stop` stops it."""
+    if card.task_id is None:
+        return
+    if card.answer_option == "stop":
+        control.stop_task(scope, card.task_id)
+    elif tasks.lock_task(scope, card.task_id).status in ("paused", "blocked"):
+        control.resume_task(scope, card.task_id)
+
+
+def answer_result_card(scope: Scope, card: Card) -> None:
+    """`accept` closes the matter; `change` goes on with it, so that a light task becomes a persistent one."""
+    if card.task_id is not None and card.answer_option == "change":
+        control.promote_task(scope, card.task_id)
+        cards.deliver_card_answer(scope, card)
+
+
+RUNTIME_CARD_HANDLERS: Mapping[str, AnswerHandler] = {"blocked": answer_blocked_card, "result": answer_result_card}

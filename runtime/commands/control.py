@@ -1,0 +1,137 @@
+"""Commands of a person on a task: stop, pause, resume, archive, promote, and set its limits."""
+
+from __future__ import annotations
+
+from core.database import Scope
+from core.errors import ConflictError, InvalidError, NotFoundError
+from runtime.cards import cards
+from runtime.inbox import inbox
+from runtime.inbox.turn_queue import wake_task
+from runtime.limits import autonomy
+from runtime.loop.entry import ring_turn_again
+from runtime.tables import turns
+from runtime.tasks import checklist, tasks, waits
+from runtime.tasks.tasks import Plan, Task
+from runtime.turns import ledger, rows
+from runtime.turns.rows import find_open_turn
+
+
+def stop_task(scope: Scope, task_id: str, turn_id: str | None = None) -> Task:
+    """Stop for good: the open turn ends, its lease is void, open cards become void, nothing wakes the task again.
+
+    Jobs that run elsewhere go on; their results are stored and settled. Stopping twice changes nothing. A stop that
+    names the turn it was meant for raises ConflictError when that one's work is over, and stops nothing.
+    """
+    task = tasks.lock_task_with_turn(scope, task_id)
+    if turn_id is not None and task.status not in tasks.ENDED_TASK_STATUSES:
+        _check_not_late(scope, task, turn_id)
+    _end_work(scope, task_id, "stopped by a person")
+    if task.status in tasks.ENDED_TASK_STATUSES:
+        return task
+    return tasks.set_task_fields(scope, task_id, status="stopped", reason="stopped by a person")
+
+
+def _check_not_late(scope: Scope, task: Task, turn_id: str) -> None:
+    """The work of a turn is over when another turn has come after it, or when its task is done."""
+    turn = rows.get_turn(scope, turn_id)
+    if turn.task_id != task.id:
+        raise NotFoundError(f"task {task.id} has no turn {turn_id}")
+    newest = rows.list_turns_of_task(scope, task.id, limit=1)[-1]
+    if turn.id != newest.id or task.status == "done":
+        raise ConflictError(
+            f"this stop comes too late: turn {turn_id} has ended ({turn.status}), and nothing was stopped; "
+            "look at the task, and stop it again if you still want to",
+            state=task.status,
+            turn_id=turn_id,
+            newest_turn_id=newest.id,
+        )
+
+
+def pause_task(scope: Scope, task_id: str) -> Task:
+    """No further turn until `resume`; the step that is being worked on may end, and its turn then closes."""
+    task = tasks.lock_task(scope, task_id)
+    if task.status in ("stopped", "archived", "done"):
+        raise ConflictError(f"a task that is {task.status} cannot be paused", state=task.status)
+    return tasks.set_task_fields(scope, task_id, status="paused", reason="paused by a person")
+
+
+def resume_task(scope: Scope, task_id: str) -> Task:
+    """Take a paused or blocked task up again."""
+    task = tasks.lock_task_with_turn(scope, task_id)
+    if task.status not in ("paused", "blocked"):
+        raise ConflictError(
+            f"only a paused or blocked task can be resumed; this one is {task.status}", state=task.status
+        )
+    cards.close_open_cards(scope, task_id, "superseded", kinds=("blocked",))
+    tasks.set_task_fields(scope, task_id, status="active", reason="", idle_rounds=0)
+    if wake_task(scope, task_id, f"resume:{scope.ids.new('cause')}") is None:
+        waiting = find_open_turn(scope, task_id)
+        if waiting is not None and waiting.status == "queued":
+            ring_turn_again(scope, waiting)
+    return tasks.get_task(scope, task_id)
+
+
+def archive_task(scope: Scope, task_id: str) -> Task:
+    """Put a task away; its works stay."""
+    _end_work(scope, task_id, "archived by a person")
+    return tasks.set_task_fields(scope, task_id, status="archived", reason="archived by a person")
+
+
+def promote_task(scope: Scope, task_id: str) -> Task:
+    """Make a light task a persistent one; what it has stays."""
+    task = tasks.lock_task(scope, task_id)
+    if task.kind == "persistent":
+        return task
+    if task.status in tasks.ENDED_TASK_STATUSES:
+        raise ConflictError(f"a task that is {task.status} is not gone on with: begin a new one", state=task.status)
+    return tasks.set_task_fields(scope, task_id, kind="persistent")
+
+
+def set_task_autonomy(scope: Scope, task_id: str, level: str) -> Task:
+    """Say how far the task may go before a person looks, from its next closing on."""
+    tasks.lock_task(scope, task_id)
+    return autonomy.set_autonomy_level(scope, task_id, level, checklist.read_plan_number(scope, task_id))
+
+
+def set_task_plan(scope: Scope, task_id: str, plan: Plan | None) -> Task:
+    """Approve a plan for a task, in the place of what was approved before; None takes it away."""
+    if plan is None:
+        return tasks.set_task_fields(
+            scope, task_id, plan_budget=None, plan_kinds=[], plan_count=None, plan_expires_at=None
+        )
+    if plan.amount < 0 or (plan.count is not None and plan.count < 0):
+        raise InvalidError("a budget and a count are zero or more")
+    if plan.expires_at is not None and plan.expires_at <= scope.now:
+        raise InvalidError("the plan would have ended already: name a time to come, or none")
+    return tasks.set_task_fields(
+        scope,
+        task_id,
+        plan_budget=plan.amount,
+        plan_kinds=sorted(set(plan.kinds)),
+        plan_count=plan.count,
+        plan_expires_at=plan.expires_at,
+    )
+
+
+def _end_work(scope: Scope, task_id: str, reason: str) -> Task:
+    """End what is open: the turn, the cards, what it read halfway and waited for."""
+    task = tasks.lock_task_with_turn(scope, task_id)
+    _end_turn(scope, task_id, reason)
+    cards.close_open_cards(scope, task_id, "void")
+    inbox.supersede_inbox(scope, task_id)
+    waits.end_wait(scope, task_id)
+    return task
+
+
+def _end_turn(scope: Scope, task_id: str, reason: str) -> None:
+    turn = find_open_turn(scope, task_id)
+    if turn is None:
+        return
+    ended = scope.change(
+        scope.update(turns)
+        .where(turns.c.id == turn.id, turns.c.status.in_(("queued", "running")))
+        .values(status="stopped", reason=reason, lease_token=None, lease_until=None, ended_at=scope.now)
+    )
+    if ended:
+        ledger.end_open_calls(scope, turn.id)
+        scope.changed("turn", turn.id)

@@ -1,0 +1,118 @@
+"""Build the whole request for one decision: stable prefix, history, fresh state, and the inputs of this step."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from pydantic import BaseModel
+
+from core.database import Scope
+from core.llm.port import ChatMessage, ToolSpec
+from core.tools import Tool
+from runtime.context import history, inputs, size, state, system_prompt
+from runtime.dependencies import RuntimeDependencies
+from runtime.inbox import messages
+from runtime.inbox.inbox import InboxItem
+from runtime.tasks import tasks
+from runtime.tasks.tasks import Task
+from runtime.turns import ledger
+from runtime.turns.rows import Turn
+
+LONGEST_OF_THREAD = 4_000
+"""Characters of an earlier message that Main is shown again."""
+
+
+@dataclass(frozen=True)
+class DecisionRequest:
+    """`layers` holds a digest of each layer as it was sent, so that a lost cache can be explained."""
+
+    messages: Sequence[ChatMessage]
+    tools: Sequence[ToolSpec]
+    layers: Mapping[str, str]
+
+
+def build_request(
+    scope: Scope, turn: Turn, items: Sequence[InboxItem], parts: RuntimeDependencies, task: Task | None = None
+) -> DecisionRequest:
+    """The request for the next step of a turn, which reads `items`; `task` is the turn's, where it has been read."""
+    if turn.task_id is None:
+        return _request_for_main(scope, turn, parts)
+    return _request_for_task(scope, turn, task or tasks.get_task(scope, turn.task_id), items, parts)
+
+
+def _request_for_task(
+    scope: Scope, turn: Turn, task: Task, items: Sequence[InboxItem], parts: RuntimeDependencies
+) -> DecisionRequest:
+    past = history.render_history(scope, turn, task.id, parts.inputs, parts.memory)
+    tail = _frame_state(state.task_state(scope, task, parts.state_sources))
+    if items:
+        tail += "\n" + inputs.frame_inputs(inputs.render_inputs(scope, items, parts.inputs))
+    return _assemble(system_prompt.WORKER_PROMPT, past.messages, past.digest, tail, parts.tools_for(task.id))
+
+
+def _request_for_main(scope: Scope, turn: Turn, parts: RuntimeDependencies) -> DecisionRequest:
+    """Main sees the last words of its thread; the message it answers is the step's input."""
+    asked = messages.get_message(scope, turn.message_id or "")
+    past: list[ChatMessage] = []
+    for message in messages.list_main_messages(scope, asked.person_id):
+        if (message.created_at, message.id) >= (asked.created_at, asked.id):
+            continue
+        if message.author == "agent":
+            words = size.shorten_text(message.text, message.id, LONGEST_OF_THREAD)
+            past.append({"role": "assistant", "content": words})
+        else:
+            past.append(
+                {"role": "user", "content": inputs.frame_inputs([inputs.render_message(message, LONGEST_OF_THREAD)])}
+            )
+    taken = ledger.list_steps(scope, [turn.id])
+    entry = inputs.frame_inputs([inputs.render_message(asked)])
+    if taken:
+        past.append({"role": "user", "content": entry})
+        made = ledger.list_calls(scope, [turn.id])
+        told = [history.render_step(step, [call for call in made if call.step == step.n]) for step in taken]
+        first = size.first_step_that_fits([len(inputs.dump_json(one)) for one in told], 0)
+        past += [message for one in told[first:] for message in one]
+    tail = _frame_state(state.main_state(scope, asked.language or "en", parts.state_sources))
+    if not taken:
+        tail += "\n" + entry
+    return _assemble(system_prompt.MAIN_PROMPT, past, _digest(inputs.dump_json(past)), tail, parts.tools_for(None))
+
+
+def _frame_state(facts: Mapping[str, object]) -> str:
+    return f"<state>\n{inputs.dump_json(facts)}\n</state>"
+
+
+@dataclass(frozen=True)
+class _ToolOffer:
+    """A tool as the model is shown it; `text` is the same as JSON."""
+
+    spec: ToolSpec
+    text: str
+
+
+@cache
+def _tool_offer(name: str, description: str, arguments: type[BaseModel]) -> _ToolOffer:
+    schema = arguments.model_json_schema()
+    spec = ToolSpec(name, description, {key: schema[key] for key in schema if key not in ("title", "description")})
+    return _ToolOffer(spec, inputs.dump_json([spec.name, spec.description, spec.parameters]))
+
+
+def _assemble(
+    prefix: str, past: Sequence[ChatMessage], past_digest: str, tail: str, tools: Mapping[str, Tool]
+) -> DecisionRequest:
+    offers = [_tool_offer(tool.name, tool.description, tool.arguments) for tool in tools.values()]
+    layers = {
+        "prefix": _digest(prefix, *(offer.text for offer in offers)),
+        "history": past_digest,
+        "tail": _digest(tail),
+    }
+    system: ChatMessage = {"role": "system", "content": prefix}
+    specs = [offer.spec for offer in offers]
+    return DecisionRequest([system, *past, {"role": "user", "content": tail}], specs, layers)
+
+
+def _digest(*texts: str) -> str:
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:16]

@@ -1,0 +1,193 @@
+"""The inbox of a task. Delivered is not read: a step claims its inputs, then commits that it has read them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from core import statements
+from core.database import Scope
+from runtime.inbox.messages import set_message_state
+from runtime.inbox.turn_queue import wake_task
+from runtime.tables import cards, inbox, messages
+from runtime.tasks import tasks
+
+
+@dataclass(frozen=True)
+class InboxItem:
+    """One input: `ref_id` names the message, order, card or object by `kind`; `position` is the order of reading."""
+
+    id: str
+    task_id: str
+    kind: str
+    ref_id: str
+    state: str
+    position: int | None
+    turn_id: str | None
+    step: int | None
+    created_at: datetime
+    consumed_at: datetime | None
+
+
+def _item_from_row(row: sa.Row[Any]) -> InboxItem:
+    fields = dict(row._mapping)
+    fields.pop("workspace_id")
+    return InboxItem(**fields)
+
+
+_CLAIM = (
+    statements.update(inbox)
+    .where(inbox.c.task_id == sa.bindparam("task"), statements.one_of(inbox.c.state, "delivered", "claimed"))
+    .values(state="claimed", turn_id=sa.bindparam("by_turn"), step=sa.bindparam("by_step"))
+    .returning(*inbox.c)
+)
+_READ_BY_TURNS = (
+    statements.select(inbox)
+    .where(inbox.c.turn_id.in_(sa.bindparam("of_turns", expanding=True)), inbox.c.state == "consumed")
+    .order_by(inbox.c.position)
+)
+_READ_AFTER = (
+    statements.select(inbox)
+    .where(
+        inbox.c.task_id == sa.bindparam("task"),
+        inbox.c.turn_id == sa.bindparam("of_turn"),
+        inbox.c.step > sa.bindparam("of_step"),
+        inbox.c.state == "consumed",
+    )
+    .order_by(inbox.c.position)
+)
+
+
+def store_input(scope: Scope, task_id: str, kind: str, ref_id: str) -> bool:
+    """Store an input once, without waking anybody; what was moved elsewhere and comes back is input again."""
+    added = scope.insert_new(
+        inbox,
+        id=scope.ids.new("in"),
+        task_id=task_id,
+        kind=kind,
+        ref_id=ref_id,
+        state="delivered",
+        created_at=scope.now,
+    )
+    if not added:
+        moved = scope.update(inbox).where(_is(task_id, kind, ref_id), inbox.c.state == "moved")
+        # No step has tried it since it came back.
+        anew = {"id": scope.ids.new("in"), "state": "delivered", "turn_id": None, "step": None, "created_at": scope.now}
+        added = scope.change(moved.values(**anew)) == 1
+    if added:
+        scope.changed("task", task_id)
+    return added
+
+
+def deliver_input(scope: Scope, task_id: str, kind: str, ref_id: str) -> None:
+    """Store an input once and see that a turn reads it."""
+    tasks.lock_task(scope, task_id)
+    store_input(scope, task_id, kind, ref_id)
+    # The cause is the delivery, not the thing: a message that is moved to another task wakes that one too.
+    item_id = scope.scalar(scope.select(inbox.c.id).where(_is(task_id, kind, ref_id)))
+    wake_task(scope, task_id, f"{kind}:{item_id}")
+
+
+def _is(task_id: str, kind: str, ref_id: str) -> sa.ColumnElement[bool]:
+    return sa.and_(inbox.c.task_id == task_id, inbox.c.kind == kind, inbox.c.ref_id == ref_id)
+
+
+def list_unread(scope: Scope, task_id: str) -> list[InboxItem]:
+    """What no step has read, oldest first."""
+    query = scope.select(inbox).where(inbox.c.task_id == task_id, inbox.c.state.in_(("delivered", "claimed")))
+    return [_item_from_row(row) for row in scope.rows(query.order_by(inbox.c.created_at, inbox.c.id))]
+
+
+def claim_inbox(scope: Scope, task_id: str, turn_id: str, step: int) -> list[InboxItem]:
+    """Take everything unread for a step, oldest first.
+
+    A claim is no reading: what is not consumed can be claimed again.
+    """
+    claimed = [_item_from_row(row) for row in scope.rows(_CLAIM, task=task_id, by_turn=turn_id, by_step=step)]
+    return sorted(claimed, key=lambda item: (item.created_at, item.id))
+
+
+def consume_inbox(scope: Scope, items: list[InboxItem], turn_id: str, step: int) -> None:
+    """Record that a step has read the items, in their order; part of the decision's commit."""
+    if not items:
+        return
+    last = scope.scalar(
+        scope.select(inbox.c.position)
+        .where(inbox.c.task_id == items[0].task_id, inbox.c.position.is_not(None))
+        .order_by(inbox.c.position.desc())
+        .limit(1)
+    )
+    for position, item in enumerate(items, start=(last or 0) + 1):
+        scope.change(
+            scope.update(inbox)
+            .where(inbox.c.id == item.id, inbox.c.state == "claimed", inbox.c.turn_id == turn_id)
+            .values(state="consumed", step=step, position=position, consumed_at=scope.now)
+        )
+        if item.kind == "message":
+            set_message_state(scope, item.ref_id, "consumed", was=("delivered", "routed"))
+
+
+def unclaim_inbox(scope: Scope, task_id: str) -> None:
+    """Give back what a step claimed and never read; it stays noted that the step has tried."""
+    scope.change(
+        scope.update(inbox).where(inbox.c.task_id == task_id, inbox.c.state == "claimed").values(state="delivered")
+    )
+
+
+def supersede_inbox(scope: Scope, task_id: str) -> None:
+    """End what nobody will read any more, since its task is closed."""
+    unread_items = scope.update(inbox).where(inbox.c.task_id == task_id, inbox.c.state.in_(("delivered", "claimed")))
+    for row in scope.rows(unread_items.values(state="superseded").returning(inbox.c.kind, inbox.c.ref_id)):
+        if row.kind == "message":
+            set_message_state(scope, row.ref_id, "superseded", was=("routed", "delivered"))
+
+
+def find_untried_input(scope: Scope, task_id: str, turn_id: str, since: datetime) -> str | None:
+    """The oldest input that came to a task after its turn began and that no step of that turn has tried to read."""
+    untried = sa.or_(inbox.c.turn_id.is_(None), inbox.c.turn_id != turn_id)
+    mine = sa.and_(inbox.c.task_id == task_id, inbox.c.state == "delivered")
+    query = scope.select(inbox.c.id).where(mine, inbox.c.created_at > since, untried)
+    row = scope.first(query.order_by(inbox.c.created_at, inbox.c.id).limit(1))
+    return None if row is None else str(row.id)
+
+
+def list_read_by_turns(scope: Scope, turn_ids: Sequence[str]) -> list[InboxItem]:
+    """What the steps of these turns have read, in the order of reading."""
+    return [_item_from_row(row) for row in scope.rows(_READ_BY_TURNS, of_turns=list(turn_ids))]
+
+
+def list_read_after_step(scope: Scope, task_id: str, turn_id: str, step: int) -> list[InboxItem]:
+    """What the steps of a task's turn after this one have read, in the order of reading."""
+    return [_item_from_row(row) for row in scope.rows(_READ_AFTER, task=task_id, of_turn=turn_id, of_step=step)]
+
+
+def find_last_message_read(scope: Scope, task_id: str) -> str | None:
+    """The message that a task has read last; None when it has read none."""
+    query = scope.select(inbox).where(
+        inbox.c.task_id == task_id, inbox.c.kind == "message", inbox.c.state == "consumed"
+    )
+    row = scope.first(query.order_by(inbox.c.position.desc()).limit(1))
+    return None if row is None else str(row.ref_id)
+
+
+def list_read_by_turn(scope: Scope, turn_id: str) -> list[InboxItem]:
+    """What the steps of a turn have read, in the order of reading."""
+    return list_read_by_turns(scope, [turn_id])
+
+
+def has_program_spoken(scope: Scope, task_id: str) -> bool:
+    """Whether a step of the task has read, or is reading, what a program wrote or how it answered a card."""
+    read = scope.select(inbox.c.id).where(inbox.c.task_id == task_id, inbox.c.state.in_(("claimed", "consumed")))
+    wrote = read.where(inbox.c.kind == "message", messages.c.id == inbox.c.ref_id, messages.c.asked_by == "program")
+    chose = read.where(inbox.c.kind == "answer", cards.c.id == inbox.c.ref_id, cards.c.answered_as == "program")
+    return any(scope.first(query.limit(1)) is not None for query in (wrote, chose))
+
+
+def is_all_withdrawn(scope: Scope, task_id: str) -> bool:
+    """Whether all that this task was ever given was taken back or moved away before any of it was read."""
+    states = scope.rows(scope.select(inbox.c.state).where(inbox.c.task_id == task_id).distinct())
+    return bool(states) and {row.state for row in states} <= {"withdrawn", "replaced", "moved"}

@@ -1,0 +1,143 @@
+"""Decision of one step: claim the inputs, ask the model, and store the decision before anything of it is done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from core.database import Scope
+from core.errors import LoopwrightError, ModelError
+from core.llm.port import Decision
+from core.process import crash
+from runtime.cards import cards
+from runtime.context import model_request
+from runtime.dependencies import RuntimeDependencies
+from runtime.inbox import inbox, messages
+from runtime.inbox.inbox import InboxItem
+from runtime.inbox.messages import set_message_state
+from runtime.loop import withdrawn_input
+from runtime.tasks import tasks
+from runtime.turns import ledger, repeats, snapshot
+from runtime.turns.lease import TurnFence, acquire_lease, renew_while
+from runtime.turns.rows import Turn
+from runtime.turns.snapshot import DecisionSnapshot
+
+MOST_CALLS_OF_DECISION = 16
+"""Calls of one decision; what is proposed beyond is not taken up, and the model sees that it was not."""
+MOST_DECISIONS_OF_TURN = 200
+"""Decisions of one turn, over all its runs."""
+
+
+@dataclass(frozen=True)
+class StoredDecision:
+    """How many calls the stored decision proposes; none ends the stretch."""
+
+    calls: int
+
+
+_NOTHING_MORE = StoredDecision(0)
+
+
+def decide_step(parts: RuntimeDependencies, workspace_id: str, turn_id: str, run_id: str, n: int) -> StoredDecision:
+    """Answer the stored decision of step `n`, or make and store it.
+
+    The model is asked only while no decision is stored, and not for a task that was paused or ended meanwhile or for
+    a message that was taken back: then nothing is stored and the turn closes. Raises LostError, BusyError, ModelError
+    also for a turn that goes round in circles, and the model port's errors.
+    """
+    with acquire_lease(parts.database, workspace_id, turn_id, run_id, parts.lease, "decide.claimed") as (
+        scope,
+        fence,
+        turn,
+    ):
+        found = None if turn.task_id is None else snapshot.read_before_decision(scope, turn.task_id, turn_id, n)
+        if found.decided if found is not None else ledger.find_step(scope, turn_id, n) is not None:
+            fence.release(scope)
+            return StoredDecision(len(ledger.list_calls_of_step(scope, turn_id, n)))
+        if _is_over(scope, fence, turn, found):
+            return _NOTHING_MORE
+        _check_circles(scope, turn, n, found)
+        # What comes after the look is read by a later step, as if it had come while the model thinks.
+        items = inbox.claim_inbox(scope, found.task.id, turn_id, n) if found is not None and found.unread else []
+        if n == 1 and found is not None and not items:
+            # Who delivers to the task waits here, or has delivered before the second look.
+            tasks.lock_task(scope, found.task.id)
+            items = inbox.claim_inbox(scope, found.task.id, turn_id, n)
+            if not items and withdrawn_input.end_turn_without_input(scope, fence, turn, found.task.id):
+                return _NOTHING_MORE
+        if found is not None and found.blocked:
+            # The task is at work again, so nobody needs to say that it should try.
+            cards.close_open_cards(scope, found.task.id, "superseded", kinds=("blocked",))
+    with renew_while(parts.database, workspace_id, fence, parts.lease):
+        try:
+            with parts.database.reading(workspace_id) as scope:
+                request = model_request.build_request(scope, turn, items, parts, None if found is None else found.task)
+            with crash.around("model.ask"):
+                decision = parts.model.decide(request.messages, request.tools)
+            if turn.task_id is None and not decision.text.strip() and not decision.calls:
+                raise ModelError("the model answered nothing")
+        except LoopwrightError:
+            _give_back(parts, workspace_id, fence, turn)
+            raise
+        decision = replace(decision, calls=decision.calls[:MOST_CALLS_OF_DECISION])
+        with parts.database.transaction(workspace_id, "decide.recorded") as scope:
+            recorded = _record_decision(scope, parts, fence, turn, n, decision, items, request)
+    return StoredDecision(len(decision.calls)) if recorded else _NOTHING_MORE
+
+
+def _is_over(scope: Scope, fence: TurnFence, turn: Turn, found: DecisionSnapshot | None) -> bool:
+    """Whether a person has ended this work, or let it rest, since the last step."""
+    if found is None:
+        return _end_if_taken_back(scope, fence, turn)
+    if found.task.status not in ("paused", *tasks.ENDED_TASK_STATUSES):
+        return False
+    fence.release(scope)
+    return True
+
+
+def _end_if_taken_back(scope: Scope, fence: TurnFence, turn: Turn) -> bool:
+    state = messages.get_message(scope, turn.message_id or "").state
+    if state not in ("withdrawn", "replaced"):
+        return False
+    fence.close(scope, "stopped", f"the message was {state}")
+    return True
+
+
+def _check_circles(scope: Scope, turn: Turn, n: int, found: DecisionSnapshot | None) -> None:
+    if n > MOST_DECISIONS_OF_TURN:
+        raise ModelError(f"the turn took {MOST_DECISIONS_OF_TURN} decisions and came to no end")
+    may_be = n > repeats.MOST_REPEATS and (found is None or found.failed)
+    stuck = repeats.find_repeated_failure(ledger.list_failed_calls(scope, turn.id)) if may_be else None
+    if stuck is not None:
+        why = f": {stuck.reason}" if stuck.reason else ""
+        raise ModelError(f"the same call of {stuck.tool} failed {repeats.MOST_REPEATS} times{why}")
+
+
+def _give_back(parts: RuntimeDependencies, workspace_id: str, fence: TurnFence, turn: Turn) -> None:
+    """What was claimed for a decision that did not come is unread, and may be taken back, until the step is retried."""
+    if turn.task_id is None:
+        return
+    with parts.database.transaction(workspace_id, "decide.given_back") as scope:
+        fence.check(scope)
+        inbox.unclaim_inbox(scope, turn.task_id)
+
+
+def _record_decision(
+    scope: Scope,
+    parts: RuntimeDependencies,
+    fence: TurnFence,
+    turn: Turn,
+    n: int,
+    decision: Decision,
+    items: list[InboxItem],
+    request: model_request.DecisionRequest,
+) -> bool:
+    if turn.message_id is not None:
+        fence.check(scope)
+        read = set_message_state(scope, turn.message_id, "consumed", was=("delivered", "routed"), turn_id=turn.id)
+        if not read and _end_if_taken_back(scope, fence, turn):
+            return False
+    fence.release(scope)
+    effects = {name: tool.effect for name, tool in parts.tools_for(turn.task_id).items()}
+    ledger.record_decision(scope, fence, n, decision, effects, request.layers)
+    inbox.consume_inbox(scope, items, turn.id, n)
+    return True

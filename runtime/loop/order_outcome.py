@@ -1,0 +1,54 @@
+"""Record the end of an order for its task: as input, as the end of a wait, and with at most one turn."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from core.database import Scope
+from runtime.cards.cards import RESULT_OPTIONS, open_card
+from runtime.inbox import inbox
+from runtime.inbox.turn_queue import wake_task
+from runtime.tasks import tasks, waits
+from runtime.tasks.tasks import Task
+
+
+def record_order_outcome(
+    scope: Scope, task_id: str | None, order_id: str, open_orders: Collection[str], *, succeeded: bool
+) -> None:
+    """Called in the transaction that makes an order final.
+
+    `open_orders` are the task's orders that are still not final. The transaction that makes the last awaited one
+    final queues the turn, once; a stopped task gets no input and is not woken; a light task is done without a turn.
+    """
+    if task_id is None:
+        return
+    task = tasks.lock_task(scope, task_id)
+    scope.changed("task", task_id)
+    if task.status in tasks.ENDED_TASK_STATUSES:
+        return
+    if task.kind == "light" and succeeded:
+        _finish_light_task(scope, task, order_id, open_orders)
+        return
+    inbox.store_input(scope, task_id, "outcome", order_id)
+    wait = waits.find_wait(scope, task_id)
+    if wait is not None and wait.kind == "generation" and set(wait.refs) & (set(open_orders) - {order_id}):
+        return
+    waits.end_wait(scope, task_id)
+    wake_task(scope, task_id, f"outcome:{order_id}")
+
+
+def _finish_light_task(scope: Scope, task: Task, order_id: str, open_orders: Collection[str]) -> None:
+    if set(open_orders) - {order_id}:
+        return
+    waits.end_wait(scope, task.id)
+    tasks.set_task_fields(scope, task.id, status="done", reason="")
+    open_card(
+        scope,
+        kind="result",
+        title=task.goal[:120],
+        body="",
+        options=RESULT_OPTIONS,
+        cause=f"result:{order_id}",
+        task_id=task.id,
+        subject={"order_id": order_id},
+    )

@@ -1,0 +1,183 @@
+"""One tool call of a decision: recorded as started before it acts, its result after.
+
+A call that may have begun is run again only if its tool is repeatable.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from core.database import Scope
+from core.errors import BusyError, LoopwrightError, LostError, UnavailableError
+from core.process import crash
+from core.tools import CallContext, Effect, Tool, ToolResult
+from runtime.dependencies import RuntimeDependencies
+from runtime.inbox import messages
+from runtime.limits import guard
+from runtime.turns import ledger, repeats, snapshot
+from runtime.turns.lease import TurnFence, acquire_lease, renew_while
+from runtime.turns.ledger import Call
+from runtime.turns.rows import Turn
+from runtime.turns.snapshot import CallSnapshot
+
+_REPEATED_CALL = ToolResult(
+    {
+        "error": "repeated",
+        "message": f"this very call was made in {repeats.MOST_REPEATS} steps and its result does not change: go on from there, "
+        "or answer without calls",
+    },
+    ok=False,
+)
+_NEVER_HELD = frozenset({"cancel_generation"})
+
+
+@dataclass(frozen=True)
+class CallEnd:
+    """The stored status of the call; `ends` tells that the model finished its task with it."""
+
+    status: str
+    ends: bool
+
+
+def run_call(parts: RuntimeDependencies, workspace_id: str, turn_id: str, run_id: str, n: int, seq: int) -> CallEnd:
+    """Answer the stored result of a call, or make and store it. Raises LostError, BusyError, UnavailableError."""
+    call_id = f"{turn_id}:{n}:{seq}"
+    with acquire_lease(parts.database, workspace_id, turn_id, run_id, parts.lease, "call.started") as (
+        scope,
+        fence,
+        turn,
+    ):
+        found = None if turn.task_id is None else snapshot.read_before_call(scope, turn.task_id, call_id)
+        call = ledger.get_call(scope, call_id) if found is None else found.call
+        if call.status in ledger.FINISHED_CALL_STATUSES:
+            fence.release(scope)
+            return _call_end(call)
+        context = _context(scope, parts, fence, workspace_id, turn, call, found)
+        known = parts.tools_for(context.task_id)
+        tool = known.get(call.tool)
+        arguments = _arguments(tool, call, known)
+        if tool is None or isinstance(arguments, ToolResult):
+            assert isinstance(arguments, ToolResult)
+            ledger.record_result(scope, fence, call, "failed", arguments)
+            return CallEnd("failed", False)
+        if call.status == "proposed" and _made_often(scope, call, found):
+            ledger.record_result(scope, fence, call, "failed", _REPEATED_CALL)
+            return CallEnd("failed", False)
+        if refused := _refused(scope, tool, context):
+            ledger.record_result(scope, fence, call, "failed", refused)
+            return CallEnd("failed", False)
+        if call.status == "started" and not tool.repeatable:
+            unknown = ToolResult({"status": "outcome_unknown", "call_id": call.id}, ok=False)
+            ledger.record_result(scope, fence, call, "outcome_unknown", unknown)
+            return CallEnd("outcome_unknown", False)
+        ledger.record_start(scope, fence, call_id)
+    with renew_while(parts.database, workspace_id, fence, parts.lease):
+        try:
+            result = _act(tool, context, arguments)
+        except UnavailableError:
+            _take_back_start(parts, workspace_id, fence, call_id)
+            raise
+        status = "done" if result.ok else "failed"
+        try:
+            with parts.database.transaction(workspace_id, "call.result") as scope:
+                ledger.record_result(scope, fence, call, status, result)
+        except LostError:
+            with parts.database.transaction(workspace_id, "call.late_result") as scope:
+                ledger.record_late_result(scope, fence, call, status, result)
+            raise
+    return CallEnd(status, ends=call.tool == "finish" and result.ok)
+
+
+def _made_often(scope: Scope, call: Call, found: CallSnapshot | None) -> bool:
+    if found is not None and found.alike < repeats.MOST_REPEATS:
+        return False
+    return repeats.is_made_often(call.effect, ledger.list_same_calls(scope, call))
+
+
+def _refused(scope: Scope, tool: Tool, context: CallContext) -> ToolResult | None:
+    """What the person whose task it is may no longer do, the task may not either, and nothing is written while a
+    checkpoint holds the task; paid tools ask the whole guard.
+    """
+    if tool.effect not in (Effect.WRITE, Effect.IRREVERSIBLE):
+        return None
+    refused = guard.refuse_by_role(tool.effect, guard.read_role(scope, context.person_id))
+    if refused is None and _may_be_held(tool):
+        refused = guard.refuse_at_checkpoint(tool.effect, guard.is_held_at_checkpoint(scope, context.task_id))
+    return None if refused is None else ToolResult({"error": refused.rule, "message": refused.reason}, ok=False)
+
+
+def _may_be_held(tool: Tool) -> bool:
+    """The plan itself may be kept at any time, and an order called off."""
+    return tool.effect is Effect.WRITE and tool.domain != "core" and tool.name not in _NEVER_HELD
+
+
+def _take_back_start(parts: RuntimeDependencies, workspace_id: str, fence: TurnFence, call_id: str) -> None:
+    """Nothing was begun, so that the retry may run the tool whether it is repeatable or not."""
+    with parts.database.transaction(workspace_id, "call.start_taken_back") as scope:
+        fence.check(scope)
+        ledger.record_no_start(scope, fence, call_id)
+
+
+def _call_end(call: Call) -> CallEnd:
+    return CallEnd(call.status, ends=call.tool == "finish" and call.status == "done")
+
+
+def _act(tool: Tool, context: CallContext, arguments: BaseModel) -> ToolResult:
+    try:
+        with crash.around("call.act"):
+            return tool.run(context, arguments)
+    except (LostError, BusyError, UnavailableError):
+        raise
+    except LoopwrightError as error:
+        # A refusal is an answer the model can act on; what is not a domain error goes through to the engine.
+        return ToolResult({"error": error.code, "message": str(error), **error.facts()}, ok=False)
+
+
+def _context(
+    scope: Scope,
+    parts: RuntimeDependencies,
+    fence: TurnFence,
+    workspace_id: str,
+    turn: Turn,
+    call: Call,
+    found: CallSnapshot | None,
+) -> CallContext:
+    if found is not None:
+        person_id, asked_by, language = found.person_id, found.asked_by, found.language
+    else:
+        asked = messages.get_message(scope, turn.message_id or "")
+        person_id, asked_by, language = asked.person_id, asked.asked_by, asked.language or "en"
+    return CallContext(
+        database=parts.database,
+        fence=fence,
+        workspace_id=workspace_id,
+        person_id=person_id,
+        asked_by=asked_by,
+        task_id=turn.task_id,
+        turn_id=turn.id,
+        call_id=call.id,
+        language=language,
+    )
+
+
+def _arguments(tool: Tool | None, call: Call, known: Any) -> BaseModel | ToolResult:
+    if tool is None:
+        return ToolResult({"message": f"there is no tool {call.tool}; there are {', '.join(sorted(known))}"}, ok=False)
+    try:
+        given = json.loads(call.arguments or "{}")
+    except (ValueError, RecursionError) as error:
+        return ToolResult(
+            {"message": f"the arguments are no JSON ({error}); send one JSON object", "began": call.arguments[:200]},
+            ok=False,
+        )
+    if not isinstance(given, dict):
+        return ToolResult({"message": f"the arguments are a JSON {type(given).__name__}; send one object"}, ok=False)
+    try:
+        return tool.arguments.model_validate(given)
+    except ValidationError as error:
+        faults = [f"{'.'.join(str(part) for part in e['loc']) or 'arguments'}: {e['msg']}" for e in error.errors()]
+        return ToolResult({"message": "the arguments do not fit: " + "; ".join(faults[:8])}, ok=False)

@@ -1,0 +1,258 @@
+"""End of a turn: say the reply, decide from stored facts whether the task goes on, and write that down."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import takewhile
+from typing import assert_never
+
+from core.database import Scope
+from runtime.cards import cards
+from runtime.dependencies import RuntimeDependencies
+from runtime.inbox import inbox, messages
+from runtime.inbox.turn_queue import wake_task
+from runtime.limits import autonomy
+from runtime.loop import withdrawn_input
+from runtime.loop.reply import say_reply
+from runtime.tables import turns
+from runtime.tasks import checklist, tasks, waits
+from runtime.tasks.tasks import Task
+from runtime.turns import ledger, rows
+from runtime.turns.lease import TurnFence, hold_lease
+from runtime.turns.ledger import Call
+from runtime.turns.proceed import (
+    AskPerson,
+    ChecklistFact,
+    EndTask,
+    NextTurn,
+    NoFurtherTurn,
+    ReportNoProgress,
+    ReportRefusal,
+    TurnFacts,
+    WaitForOrders,
+    choose_next_move,
+)
+from runtime.turns.rows import Turn
+
+PLANNING_TOOLS = frozenset({"set_brief", "create_checklist", "update_checklist", "ask_user", "load_tools", "finish"})
+"""Calls that only move the plan about: no sign of progress by themselves."""
+BLOCKED_OPTIONS = ({"id": "retry", "label": "Try again"}, {"id": "stop", "label": "Stop the task", "danger": True})
+
+
+def close_turn(parts: RuntimeDependencies, workspace_id: str, turn_id: str, run_id: str) -> str:
+    """End a turn; answers its final status. A turn that has ended already answers what it ended with."""
+    with parts.database.reading(workspace_id) as scope:
+        turn = rows.get_turn(scope, turn_id)
+    if turn.status not in rows.OPEN_TURN_STATUSES:
+        return turn.status
+    with (
+        hold_lease(parts.database, workspace_id, turn_id, run_id, parts.lease) as fence,
+        parts.database.transaction(workspace_id, "turn.closed") as scope,
+    ):
+        fence.check(scope)
+        turn = rows.get_turn(scope, turn_id)
+        parts.when_read(scope, turn, say_reply(scope, turn))
+        if turn.task_id is None:
+            fence.close(scope, "completed", "")
+        else:
+            _close_task_turn(scope, parts, fence, turn, tasks.lock_task(scope, turn.task_id))
+        return rows.get_turn(scope, turn_id).status
+
+
+def fail_turn(parts: RuntimeDependencies, workspace_id: str, turn_id: str, run_id: str, reason: str) -> bool:
+    """End a turn whose run cannot go on; False while somebody holds a living lease, or when another run has it now."""
+    with parts.database.transaction(workspace_id, "turn.failed") as scope:
+        turn = rows.get_turn(scope, turn_id)
+        return turn.run_id == run_id and give_up_turn(scope, turn, reason)
+
+
+def give_up_turn(scope: Scope, turn: Turn, reason: str) -> bool:
+    """End a running turn, unless somebody holds a living lease on it; its task waits on a card, or stays paused.
+
+    What came while it failed has a turn of its own.
+    """
+    alive = turn.lease_until is not None and turn.lease_until > scope.now
+    if turn.status != "running" or alive:
+        return False
+    fence = TurnFence(turn.id, turn.epoch + 1, scope.ids.new("lease"))
+    if not _seize_lease(scope, turn, fence):
+        return False
+    ledger.end_open_calls(scope, turn.id)
+    fence.close(scope, "failed", reason)
+    if turn.task_id is None:
+        _say_failure(scope, turn, reason)
+        return True
+    paused = tasks.lock_task(scope, turn.task_id).status == "paused"
+    inbox.unclaim_inbox(scope, turn.task_id)
+    if paused:
+        # A person's word stands: nothing is asked of them, nothing wakes the task, and `resume` tries again.
+        return True
+    _block_task(scope, turn.task_id, turn.id, reason)
+    # Only what this turn has not failed on already, so that a model that is down is not asked for ever.
+    came = turn.started_at and inbox.find_untried_input(scope, turn.task_id, turn.id, turn.started_at)
+    if came is not None:
+        wake_task(scope, turn.task_id, f"unread:{came}:{turn.id}")
+    return True
+
+
+def _seize_lease(scope: Scope, turn: Turn, fence: TurnFence) -> bool:
+    # Whoever claims the lease or enters meanwhile changes one of these, so that only one of the two goes on.
+    token = turns.c.lease_token
+    same_token = token.is_(None) if turn.lease_token is None else token == turn.lease_token
+    same_run = turns.c.run_id.is_(None) if turn.run_id is None else turns.c.run_id == turn.run_id
+    return bool(
+        scope.change(
+            scope.update(turns)
+            .where(
+                turns.c.id == turn.id, turns.c.status == "running", turns.c.epoch == turn.epoch, same_token, same_run
+            )
+            .values(epoch=fence.epoch, lease_token=fence.token, lease_until=scope.now)
+        )
+    )
+
+
+def _say_failure(scope: Scope, turn: Turn, reason: str) -> None:
+    asked = messages.get_message(scope, turn.message_id or "")
+    messages.store_agent_message(
+        scope,
+        person_id=asked.person_id,
+        text=f"I could not answer this: {reason}",
+        task_id=None,
+        reply_to=asked.id,
+        cause=f"failed:{turn.id}",
+        language="en",
+        turn_id=turn.id,
+    )
+    messages.set_message_state(scope, asked.id, "answered", was=("delivered", "consumed"))
+
+
+def _close_task_turn(scope: Scope, parts: RuntimeDependencies, fence: TurnFence, turn: Turn, task: Task) -> None:
+    inbox.unclaim_inbox(scope, task.id)
+    facts = _gather_facts(scope, parts, turn, task)
+    waits.end_wait(scope, task.id)
+    idle = 0 if facts.progressed else task.idle_rounds + 1
+    verdict = choose_next_move(facts)
+    match verdict:
+        case NoFurtherTurn(reason):
+            fence.close(scope, "completed", reason)
+        case NextTurn():
+            fence.close(scope, "completed", "more to do")
+            tasks.set_task_fields(scope, task.id, idle_rounds=idle)
+            wake_task(scope, task.id, f"{_why_next(facts)}{turn.id}")
+        case WaitForOrders(orders):
+            fence.close(scope, "waiting", f"{len(orders)} awaited")
+            waits.begin_wait(scope, task.id, turn.id, "generation", orders)
+            tasks.set_task_fields(scope, task.id, status="waiting", reason="", idle_rounds=idle)
+        case AskPerson(ask):
+            fence.close(scope, "gated", "a person must answer")
+            asked = [_ask_checkpoint(scope, turn, task, ask)] if ask is not None else list(facts.open_cards)
+            waits.begin_wait(scope, task.id, turn.id, "card", asked)
+            tasks.set_task_fields(scope, task.id, status="waiting", reason="", idle_rounds=idle)
+        case EndTask():
+            fence.close(scope, "completed", "")
+            tasks.set_task_fields(scope, task.id, status="done", reason="", idle_rounds=0, setbacks=0)
+        case ReportNoProgress(count):
+            fence.close(scope, "completed", "no progress")
+            _block_task(scope, task.id, turn.id, f"{count} turns went by without {_what_was_missed(facts)}")
+        case ReportRefusal():
+            fence.close(scope, "completed", "the model declined")
+            _block_task(scope, task.id, turn.id, "the model declines this work; say it differently, or stop the task")
+        case _:
+            assert_never(verdict)
+
+
+def _why_next(facts: TurnFacts) -> str:
+    """How the next turn's cause begins: whether there is work besides what has come, which may be taken back again."""
+    besides = choose_next_move(replace(facts, unread=False))
+    return (
+        withdrawn_input.CAUSE_UNREAD
+        if isinstance(besides, EndTask | WaitForOrders | AskPerson)
+        else withdrawn_input.CAUSE_AFTER
+    )
+
+
+def _gather_facts(scope: Scope, parts: RuntimeDependencies, turn: Turn, task: Task) -> TurnFacts:
+    approved = checklist.list_approved_checkpoints(scope, task.id)
+    made = ledger.list_calls(scope, [turn.id])
+    return TurnFacts(
+        task_status=task.status,
+        kind=task.kind,
+        autonomy=task.autonomy,
+        checklist=tuple(
+            ChecklistFact(
+                step.n,
+                step.status,
+                step.checkpoint,
+                step.n in approved,
+                step.mandatory,
+                step.plan <= task.approved_plan,
+            )
+            for step in checklist.list_checklist(scope, task.id)
+        ),
+        open_orders=tuple(parts.open_orders(scope, task.id)),
+        open_cards=tuple(
+            card.id for card in cards.list_all_open_cards(scope, task.id) if card.kind not in ("result", "blocked")
+        ),
+        unread=bool(inbox.list_unread(scope, task.id)),
+        progressed=_progressed(made) or bool(inbox.list_read_by_turn(scope, turn.id)),
+        idle_rounds=task.idle_rounds,
+        most_idle_rounds=parts.most_idle_rounds,
+        refused=_has_declined(scope, turn),
+        finished=any(call.tool == "finish" and call.ok for call in made),
+        alone=_count_turns_alone(scope, task.id, parts.most_turns_alone),
+        most_alone=parts.most_turns_alone,
+    )
+
+
+def _has_declined(scope: Scope, turn: Turn) -> bool:
+    taken = ledger.list_steps(scope, [turn.id])
+    return bool(taken) and taken[-1].refused
+
+
+def _count_turns_alone(scope: Scope, task_id: str, most: int) -> int:
+    """How many of the newest turns, up to `most`, have read nothing."""
+    newest = [turn.id for turn in rows.list_turns_of_task(scope, task_id, limit=most)]
+    heard = {item.turn_id for item in inbox.list_read_by_turns(scope, newest)}
+    return sum(1 for _ in takewhile(lambda turn_id: turn_id not in heard, reversed(newest)))
+
+
+def _what_was_missed(facts: TurnFacts) -> str:
+    return "a word from anybody; shall it go on?" if facts.progressed else "a new result"
+
+
+def _progressed(made: Sequence[Call]) -> bool:
+    if any(call.ok and call.effect != "read" and call.tool not in PLANNING_TOOLS for call in made):
+        return True
+    return any(call.ok and call.result is not None and call.result.get("newly_done") for call in made)
+
+
+def _ask_checkpoint(scope: Scope, turn: Turn, task: Task, n: int) -> str:
+    """The card that a checkpoint needs and that the model did not make; asked anew by each turn that stops at it."""
+    step = next(step for step in checklist.list_checklist(scope, task.id) if step.n == n)
+    card = cards.open_card(
+        scope,
+        kind="checkpoint",
+        title=step.title,
+        body=step.acceptance,
+        options=cards.CHECKPOINT_OPTIONS,
+        cause=f"checkpoint:{turn.id}:{n}",
+        task_id=task.id,
+        subject={**checklist.make_checkpoint_subject(step), "evidence": list(step.evidence)},
+    )
+    return card.id
+
+
+def _block_task(scope: Scope, task_id: str, turn_id: str, reason: str) -> None:
+    tasks.set_task_fields(scope, task_id, status="blocked", reason=reason)
+    autonomy.add_setback(scope, task_id, turn_id)
+    cards.open_card(
+        scope,
+        kind="blocked",
+        title="The task is blocked",
+        body=reason,
+        options=BLOCKED_OPTIONS,
+        cause=f"blocked:{turn_id}",
+        task_id=task_id,
+        turn_id=turn_id,
+    )

@@ -1,0 +1,188 @@
+"""Recovery: find what lost its bell in the runtime's rows and ring again. Each repair has its own transaction."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
+from functools import partial
+
+import sqlalchemy as sa
+
+from core.database import Database, Scope
+from core.errors import LoopwrightError
+from core.events import Bell, MessageReceived, NoticeRequested
+from runtime import notices
+from runtime.cards import cards
+from runtime.cards.cards import Card
+from runtime.inbox import messages
+from runtime.inbox.turn_queue import wake_task
+from runtime.loop import withdrawn_input
+from runtime.loop.entry import ring_turn_again
+from runtime.loop.turn_end import give_up_turn
+from runtime.tables import inbox, tasks, turns
+from runtime.turns import rows
+from runtime.turns.rows import Turn, turn_from_row
+
+log = logging.getLogger(__name__)
+_MOST = 100
+_RARE = 64
+MOST_RINGS = 12
+"""How often a running turn is rung for; with the growing waits that is some hours."""
+_MOST_PATIENT_QUEUE, _MOST_PATIENT_RUN = 3, 5
+"""How often the wait before the next ring doubles."""
+
+
+def recover_workspace(database: Database, workspace_id: str, pause: timedelta, patience: timedelta) -> int:
+    """One pass over a workspace; answers how many things were rung for. Never raises for a single row's trouble.
+
+    `pause` is how old a thing must be before its first bell counts as lost, `patience` how long a running turn may
+    stand untouched with a free or dead lease.
+    """
+    with database.reading(workspace_id) as scope:
+        found: list[Callable[[Scope], object]] = [
+            *_unrouted(scope, pause),
+            *_queued_long(scope, pause),
+            *_lost_runs(scope, patience),
+            *_unread(scope),
+            *_emptied(scope, pause),
+            *_unsent(scope, pause),
+            *_overdue_cards(scope),
+        ]
+    return sum(run_repair(database, workspace_id, act) for act in found)
+
+
+def run_repair(database: Database, workspace_id: str, act: Callable[[Scope], object]) -> int:
+    """Do one thing in a transaction of its own: 1 when it was done, 0 when it was not needed or met trouble."""
+    try:
+        with database.transaction(workspace_id, "watch.repaired") as scope:
+            return int(act(scope) is not False)
+    except (LoopwrightError, sa.exc.SQLAlchemyError) as error:
+        # The others must not wait for this one; the next pass finds it again.
+        log.warning("watch: %s in workspace %s: %s", type(error).__name__, workspace_id, error)
+        return 0
+
+
+def _bucket(scope: Scope, since: datetime, pause: timedelta) -> int:
+    """A number for the bell's id, new at doubling ages and later every 64 pauses: the engine drops an id it knows."""
+    age = int((scope.now - since) / pause)
+    return age.bit_length() if age < _RARE else _RARE + age // _RARE
+
+
+def _unrouted(scope: Scope, pause: timedelta) -> Iterable[Callable[[Scope], None]]:
+    for message in messages.list_unrouted(scope, scope.now - pause):
+
+        def ring(inner: Scope, message_id: str = message.id, since: datetime = message.created_at) -> None:
+            event = MessageReceived(workspace_id=inner.workspace_id, message_id=message_id)
+            inner.ring(Bell(event, id=f"{message_id}:ring-{_bucket(inner, since, pause)}"))
+
+        yield ring
+
+
+def _queued_long(scope: Scope, pause: timedelta) -> Iterable[Callable[[Scope], None]]:
+    """Queued turns that no run has entered; one of a paused task waits for the person, who rings with `resume`."""
+    paused = sa.exists().where(tasks.c.id == turns.c.task_id, tasks.c.status == "paused")
+    query = scope.select(turns).where(turns.c.status == "queued", turns.c.rung_at < scope.now - pause, ~paused)
+    for row in scope.rows(query.order_by(turns.c.rung_at).limit(_MOST)):
+        turn = turn_from_row(row)
+        if turn.rung_at < scope.now - pause * 2 ** min(turn.ring, _MOST_PATIENT_QUEUE):
+            yield _ring_again(turn)
+
+
+def _lost_runs(scope: Scope, patience: timedelta) -> Iterable[Callable[[Scope], object]]:
+    """Running turns that nobody holds and nobody has touched: their run is lost, or waits for its next try.
+
+    The wait grows with every ring, so that the engine's own tries are not overtaken for ever by new runs; a turn that
+    was rung for `MOST_RINGS` times and stands still again is given up, and its task says so.
+    """
+    query = scope.select(turns).where(
+        turns.c.status == "running",
+        turns.c.touched_at < scope.now - patience,
+        turns.c.rung_at < scope.now - patience,
+        sa.or_(turns.c.lease_until.is_(None), turns.c.lease_until < scope.now),
+    )
+    for row in scope.rows(query.order_by(turns.c.touched_at).limit(_MOST)):
+        turn = turn_from_row(row)
+        if turn.ring >= MOST_RINGS:
+            yield _give_up_on(turn)
+        elif turn.rung_at < scope.now - patience * 2 ** min(turn.ring, _MOST_PATIENT_RUN):
+            yield _ring_again(turn)
+
+
+def _ring_again(turn: Turn) -> Callable[[Scope], None]:
+    def ring(inner: Scope) -> None:
+        ring_turn_again(inner, rows.get_turn(inner, turn.id))
+
+    return ring
+
+
+def _give_up_on(turn: Turn) -> Callable[[Scope], bool]:
+    def end(inner: Scope) -> bool:
+        said = f"the work was taken up again {turn.ring} times and did not come further"
+        return give_up_turn(inner, rows.get_turn(inner, turn.id), said)
+
+    return end
+
+
+def _unread(scope: Scope) -> Iterable[Callable[[Scope], None]]:
+    """Input without an open turn: the bell of its cause met a turn that was just closing."""
+    open_turn = sa.exists().where(turns.c.task_id == inbox.c.task_id, turns.c.status.in_(rows.OPEN_TURN_STATUSES))
+    query = (
+        scope.select(inbox, tasks.c.status.label("task_status"))
+        .where(
+            inbox.c.state == "delivered",
+            inbox.c.created_at < scope.now - timedelta(seconds=1),
+            tasks.c.id == inbox.c.task_id,
+            sa.or_(
+                sa.and_(inbox.c.kind.in_(("message", "answer")), tasks.c.status.in_(("active", "waiting", "done"))),
+                # A waiting task reads its outcomes when the last one it waits for is there.
+                sa.and_(inbox.c.kind == "outcome", tasks.c.status.in_(("active", "done"))),
+            ),
+            ~open_turn,
+        )
+        .limit(_MOST)
+    )
+    for row in scope.rows(query):
+
+        def start(inner: Scope, task_id: str = row.task_id, item_id: str = row.id) -> None:
+            last = rows.list_turns_of_task(inner, task_id, limit=1)
+            wake_task(inner, task_id, f"unread:{item_id}:{last[0].id if last else 'first'}")
+
+        yield start
+
+
+def _emptied(scope: Scope, pause: timedelta) -> Iterable[Callable[[Scope], bool]]:
+    """Tasks whose words were taken back for others that will not come either."""
+    item = sa.and_(inbox.c.workspace_id == scope.workspace_id, inbox.c.task_id == tasks.c.id)
+    turn = sa.and_(turns.c.workspace_id == scope.workspace_id, turns.c.task_id == tasks.c.id)
+    emptied = sa.and_(
+        sa.exists().where(item, inbox.c.state == "replaced"),
+        ~sa.exists().where(item, inbox.c.state.in_(("delivered", "claimed", "consumed"))),
+        ~sa.exists().where(turn, turns.c.status.in_(rows.OPEN_TURN_STATUSES)),
+    )
+    query = scope.select(tasks.c.id).where(tasks.c.status == "active", tasks.c.updated_at < scope.now - pause, emptied)
+    for row in scope.rows(query.limit(_MOST)):
+        yield partial(_stop_emptied, row.id)
+
+
+def _stop_emptied(task_id: str, scope: Scope) -> bool:
+    return withdrawn_input.stop_emptied_task(scope, task_id)
+
+
+def _overdue_cards(scope: Scope) -> Iterable[Callable[[Scope], bool]]:
+    for card in cards.list_overdue_cards(scope):
+        yield partial(_expire, card)
+
+
+def _expire(card: Card, scope: Scope) -> bool:
+    return cards.expire_card(scope, card)
+
+
+def _unsent(scope: Scope, pause: timedelta) -> Iterable[Callable[[Scope], None]]:
+    for notice in notices.list_unsent_notices(scope, scope.now - pause):
+
+        def ring(inner: Scope, notice_id: str = notice.id, since: datetime = notice.created_at) -> None:
+            event = NoticeRequested(workspace_id=inner.workspace_id, notice_id=notice_id)
+            inner.ring(Bell(event, id=f"{notice_id}:ring-{_bucket(inner, since, pause)}"))
+
+        yield ring

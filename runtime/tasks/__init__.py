@@ -1,0 +1,1 @@
+"""Tasks, their checklist, and what they wait for."""

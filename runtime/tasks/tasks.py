@@ -1,0 +1,171 @@
+"""Tasks: one goal each, light (one generation) or persistent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+import sqlalchemy as sa
+
+from core import statements
+from core.database import Scope
+from core.errors import NotFoundError
+from runtime.tables import tasks, turns
+
+OPEN_TASK_STATUSES = ("active", "waiting", "paused", "blocked")
+ENDED_TASK_STATUSES = ("stopped", "archived")
+LONGEST_GOAL = 4_000
+"""Characters of a message that become its task's goal; the worker reads the whole message from its inbox."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a person has approved for a task as a whole: up to `amount`, and within what else is named.
+
+    Empty `kinds` means any kind of work, `count` None any number of orders, `expires_at` None no end.
+    """
+
+    amount: Decimal
+    kinds: tuple[str, ...] = ()
+    count: int | None = None
+    expires_at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Task:
+    """`reason` says why a paused, blocked or stopped task stands; `idle_rounds` counts turns without progress.
+
+    `setbacks` counts failures and a person's noes in a row, `approved_plan` is the newest plan that a person approved.
+    """
+
+    id: str
+    person_id: str
+    kind: str
+    parent_id: str | None
+    goal: str
+    brief: str
+    status: str
+    reason: str
+    autonomy: str
+    plan: Plan | None
+    language: str
+    asked_by: str
+    idle_rounds: int
+    setbacks: int
+    approved_plan: int
+    cause: str
+    created_at: datetime
+    updated_at: datetime
+
+
+_FIELDS = tuple(field.name for field in fields(Task) if field.name != "plan")
+
+
+def task_from_row(row: sa.Row[Any]) -> Task:
+    """The task of a row that has all columns of its table, and perhaps more."""
+    found = row._mapping
+    plan = None
+    if found["plan_budget"] is not None:
+        kinds, count, expires_at = found["plan_kinds"], found["plan_count"], found["plan_expires_at"]
+        plan = Plan(found["plan_budget"], tuple(kinds), count, expires_at)
+    return Task(**{name: found[name] for name in _FIELDS}, plan=plan)
+
+
+def create_task(
+    scope: Scope,
+    *,
+    kind: str,
+    goal: str,
+    language: str,
+    person_id: str,
+    asked_by: str,
+    cause: str,
+    parent_id: str | None = None,
+) -> Task:
+    """Make a task; the same `cause` answers the task it made before."""
+    task_id = scope.ids.new("task")
+    added = scope.insert_new(
+        tasks,
+        id=task_id,
+        person_id=person_id,
+        kind=kind,
+        parent_id=parent_id,
+        goal=goal,
+        brief="",
+        status="active",
+        reason="",
+        autonomy="checkpoint",
+        plan_kinds=[],
+        language=language,
+        asked_by=asked_by,
+        idle_rounds=0,
+        setbacks=0,
+        approved_plan=0,
+        cause=cause,
+        created_at=scope.now,
+        updated_at=scope.now,
+    )
+    if not added:
+        row = scope.first(scope.select(tasks).where(tasks.c.cause == cause))
+        assert row is not None
+        return task_from_row(row)
+    scope.changed("task", task_id)
+    return get_task(scope, task_id)
+
+
+_GET = statements.select(tasks).where(tasks.c.id == sa.bindparam("task"))
+# Not the lock of a deletion: rows that refer to the task may be inserted meanwhile, by us before this one too.
+_LOCK = _GET.with_for_update(key_share=True)
+
+
+def get_task(scope: Scope, task_id: str) -> Task:
+    row = scope.first(_GET, task=task_id)
+    if row is None:
+        raise NotFoundError(f"no task {task_id} in this workspace")
+    return task_from_row(row)
+
+
+def lock_task(scope: Scope, task_id: str) -> Task:
+    """The task, with its row locked until the end of the transaction: what decides about its turns takes this first."""
+    row = scope.first(_LOCK, task=task_id)
+    if row is None:
+        raise NotFoundError(f"no task {task_id} in this workspace")
+    return task_from_row(row)
+
+
+def lock_task_with_turn(scope: Scope, task_id: str) -> Task:
+    """The task as `lock` gives it, with the row of its open turn, where there is one, locked before.
+
+    What may end a turn, or wakes a task after it has touched other rows of it, begins with this: the turn's row goes
+    before the task's, and both go before cards and inbox.
+    """
+    open_turn = scope.select(turns.c.id).where(turns.c.task_id == task_id, turns.c.status.in_(("queued", "running")))
+    scope.rows(open_turn.with_for_update(key_share=True))
+    return lock_task(scope, task_id)
+
+
+def list_tasks(
+    scope: Scope, statuses: Sequence[str] = (), limit: int = 50, before: tuple[datetime, str] | None = None
+) -> list[Task]:
+    """Tasks with the newest activity first; `before` is the place where the page before ended."""
+    query = scope.select(tasks)
+    if statuses:
+        query = query.where(tasks.c.status.in_(statuses))
+    if before is not None:
+        at, last_id = before
+        query = query.where(sa.or_(tasks.c.updated_at < at, sa.and_(tasks.c.updated_at == at, tasks.c.id < last_id)))
+    return [
+        task_from_row(row)
+        for row in scope.rows(query.order_by(tasks.c.updated_at.desc(), tasks.c.id.desc()).limit(limit))
+    ]
+
+
+def set_task_fields(scope: Scope, task_id: str, **values: Any) -> Task:
+    """Change a task and mark it as touched now."""
+    if not scope.change(scope.update(tasks).where(tasks.c.id == task_id).values(updated_at=scope.now, **values)):
+        raise NotFoundError(f"no task {task_id} in this workspace")
+    scope.changed("task", task_id)
+    return get_task(scope, task_id)

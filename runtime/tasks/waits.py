@@ -1,0 +1,85 @@
+"""What a task waits for between two turns: at most one open wait, which names the orders or cards it is for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+import sqlalchemy as sa
+
+from core import statements
+from core.database import Scope
+from runtime.tables import cards, waits
+
+WaitKind = Literal["generation", "card"]
+_WHO = {"generation": "the generation service", "card": "you"}
+_THEN = {
+    "generation": "the next turn reads the outcomes; at the deadline a job without an end counts as unresolved",
+    "card": "the answer starts the next turn; at the deadline the question expires, and the next turn reads that",
+}
+
+
+@dataclass(frozen=True)
+class TaskWait:
+    """`refs` are order ids or card ids, by `kind`; `who` can end it and `then` says what follows.
+
+    `deadline` is when the first of the cards expires; that of orders stands in the orders, which learn it as they go.
+    """
+
+    id: str
+    task_id: str
+    turn_id: str
+    kind: str
+    refs: tuple[str, ...]
+    who: str
+    then: str
+    deadline: datetime | None
+    created_at: datetime
+    ended_at: datetime | None
+
+
+def _wait(row: sa.Row[Any]) -> TaskWait:
+    fields = dict(row._mapping)
+    fields.pop("workspace_id")
+    fields["refs"] = tuple(fields["refs"])
+    return TaskWait(**fields)
+
+
+_CURRENT = statements.select(waits).where(waits.c.task_id == sa.bindparam("task"), waits.c.ended_at.is_(None))
+
+
+def find_wait(scope: Scope, task_id: str) -> TaskWait | None:
+    row = scope.first(_CURRENT, task=task_id)
+    return None if row is None else _wait(row)
+
+
+def begin_wait(scope: Scope, task_id: str, turn_id: str, kind: WaitKind, refs: Sequence[str]) -> None:
+    """Wait for these, and no longer for what the task waited for before."""
+    end_wait(scope, task_id)
+    scope.insert(
+        waits,
+        id=scope.ids.new("wait"),
+        task_id=task_id,
+        turn_id=turn_id,
+        kind=kind,
+        refs=list(refs),
+        who=_WHO[kind],
+        then=_THEN[kind],
+        deadline=_first_to_expire(scope, refs) if kind == "card" else None,
+        created_at=scope.now,
+    )
+    scope.changed("task", task_id)
+
+
+def _first_to_expire(scope: Scope, card_ids: Sequence[str]) -> datetime | None:
+    asked = scope.select(cards.c.expires_at).where(cards.c.id.in_(list(card_ids)), cards.c.expires_at.is_not(None))
+    found: datetime | None = scope.scalar(asked.order_by(cards.c.expires_at).limit(1))
+    return found
+
+
+def end_wait(scope: Scope, task_id: str) -> None:
+    scope.change(
+        scope.update(waits).where(waits.c.task_id == task_id, waits.c.ended_at.is_(None)).values(ended_at=scope.now)
+    )

@@ -1,0 +1,191 @@
+"""Tools that only look: a task, the list of tasks, a long text by pages, and an earlier call with its effects."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import sqlalchemy as sa
+from pydantic import Field
+
+from core.database import Scope
+from core.errors import NotFoundError
+from core.tools import CallContext, Effect, ToolResult
+from runtime.inbox import messages
+from runtime.ports import EffectsOfCall
+from runtime.tables import cards as cards_table
+from runtime.tables import messages as messages_table
+from runtime.tables import notices as notices_table
+from runtime.tables import originals
+from runtime.tasks import checklist, tasks
+from runtime.tools.plan import CoreToolArguments, ShortLine
+from runtime.turns import ledger, rows
+from runtime.turns.ledger import Call
+
+
+def list_effects_of_call(scope: Scope, call_id: str) -> Sequence[Mapping[str, Any]]:
+    """Cards, messages and notices; a card asked for several calls of one decision stands under each of them."""
+    return [
+        *_card_effects(scope, call_id),
+        *_effects_in(scope, messages_table, "message", call_id),
+        *_effects_in(scope, notices_table, "notice", call_id),
+    ]
+
+
+def _card_effects(scope: Scope, call_id: str) -> list[Mapping[str, Any]]:
+    turn_id, step, _ = call_id.rsplit(":", 2)
+    decision = f"{turn_id}:{step}"
+    query = scope.select(cards_table).where(
+        sa.or_(cards_table.c.cause == call_id, cards_table.c.cause.startswith(f"{decision}:", autoescape=True))
+    )
+    return [
+        {"kind": "card", "id": row.id, "card_kind": row.kind, "state": row.state, "option": row.answer_option}
+        for row in scope.rows(query.order_by(cards_table.c.created_at, cards_table.c.id))
+        if row.cause == call_id or row.cause.startswith(f"{call_id}:") or call_id in row.subject.get("call_ids", ())
+    ]
+
+
+def _effects_in(scope: Scope, table: sa.Table, kind: str, call_id: str) -> list[Mapping[str, Any]]:
+    rows = scope.rows(scope.select(table.c.id).where(table.c.cause == call_id))
+    return [{"kind": kind, "id": row.id} for row in rows]
+
+
+PAGE = 7_000
+"""Characters: a page of quotes, each written as two in JSON, still fits into one result."""
+
+
+class ReadTaskArguments(CoreToolArguments):
+    task_id: ShortLine | None = None
+
+
+class ReadTask:
+    """A task with its checklist and last words."""
+
+    name = "read_task"
+    domain = "core"
+    effect = Effect.READ
+    repeatable = True
+    description = "Read a task: goal, brief, status, checklist and the last messages. Without an id: your own."
+    arguments = ReadTaskArguments
+
+    def run(self, call: CallContext, arguments: ReadTaskArguments) -> ToolResult:
+        wanted = arguments.task_id or call.task_id
+        if wanted is None:
+            raise NotFoundError("Main is no task: name one by its task_id")
+        with call.reading() as scope:
+            task = tasks.get_task(scope, wanted)
+            said = [
+                {"author": m.author, "text": m.text[:1000]}
+                for m in messages.list_task_messages(scope, wanted, limit=10)
+            ]
+            steps = [{"n": s.n, "title": s.title, "status": s.status} for s in checklist.list_checklist(scope, wanted)]
+        return ToolResult(
+            {
+                "id": task.id,
+                "kind": task.kind,
+                "goal": task.goal,
+                "brief": task.brief,
+                "status": task.status,
+                "reason": task.reason,
+                "checklist": steps,
+                "messages": said,
+            }
+        )
+
+
+class ListTasksArguments(CoreToolArguments):
+    status: Annotated[str | None, Field(max_length=20)] = None
+
+
+class ListTasks:
+    """The tasks of the workspace, the newest activity first."""
+
+    name = "list_tasks"
+    domain = "core"
+    effect = Effect.READ
+    repeatable = True
+    description = "List tasks with goal and status, the newest activity first."
+    arguments = ListTasksArguments
+
+    def run(self, call: CallContext, arguments: ListTasksArguments) -> ToolResult:
+        statuses = (arguments.status,) if arguments.status else ()
+        with call.reading() as scope:
+            found = tasks.list_tasks(scope, statuses, limit=30)
+        return ToolResult(
+            {"tasks": [{"id": t.id, "kind": t.kind, "goal": t.goal[:300], "status": t.status} for t in found]}
+        )
+
+
+class CheckCallArguments(CoreToolArguments):
+    call_id: ShortLine
+
+
+class CheckCall:
+    """What the ledger knows of a call of the same task, and what stands under its id."""
+
+    name = "check_call"
+    domain = "core"
+    effect = Effect.READ
+    repeatable = True
+    description = (
+        "Look up what became of an earlier call of this task by its call_id, before you decide to do it again. "
+        "`effects` are the things that stand under it: where there are any, it has acted."
+    )
+    arguments = CheckCallArguments
+
+    def __init__(self, others: Sequence[EffectsOfCall] = ()) -> None:
+        """`others` answer for the rooms above the runtime."""
+        self._sources: tuple[EffectsOfCall, ...] = (list_effects_of_call, *others)
+
+    def run(self, call: CallContext, arguments: CheckCallArguments) -> ToolResult:
+        with call.reading() as scope:
+            known = _own_call(scope, call, arguments.call_id)
+            stands = [dict(one) for source in self._sources for one in source(scope, known.id)]
+        told = {"call_id": known.id, "tool": known.tool, "status": known.status, "result": known.result}
+        if known.status == "outcome_unknown":
+            told["outcome"] = "done_with_effects" if stands else "nothing_found"
+        return ToolResult({**told, "effects": stands})
+
+
+def _own_call(scope: Scope, call: CallContext, call_id: str) -> Call:
+    """Raises NotFoundError for a call that another task, or Main for another message, has made."""
+    known = ledger.get_call(scope, call_id)
+    same_turn = known.turn_id == call.turn_id
+    if not same_turn and (call.task_id is None or rows.get_turn(scope, known.turn_id).task_id != call.task_id):
+        raise NotFoundError(f"no call {call_id} of this task")
+    return known
+
+
+class ReadBackArguments(CoreToolArguments):
+    ref: ShortLine
+    page: Annotated[int, Field(ge=1, le=10_000)] = 1
+
+
+class ReadBack:
+    """A long text by pages."""
+
+    name = "read_back"
+    domain = "core"
+    effect = Effect.READ
+    repeatable = True
+    description = "Read a long message or result that was shortened: `ref` is the id that stands beside it."
+    arguments = ReadBackArguments
+
+    def run(self, call: CallContext, arguments: ReadBackArguments) -> ToolResult:
+        with call.reading() as scope:
+            text = _text_of(scope, call, arguments.ref)
+        pages = max(1, -(-len(text) // PAGE))
+        start = (arguments.page - 1) * PAGE
+        return ToolResult({"page": arguments.page, "pages": pages, "text": text[start : start + PAGE]})
+
+
+def _text_of(scope: Scope, call: CallContext, ref: str) -> str:
+    row = scope.first(scope.select(originals).where(originals.c.id == ref))
+    if row is not None:
+        return str(row.text)
+    if messages.message_exists(scope, ref):
+        return messages.get_message(scope, ref).text
+    if ":" in ref:
+        return json.dumps(_own_call(scope, call, ref).result, ensure_ascii=False, sort_keys=True)
+    return tasks.get_task(scope, ref).goal

@@ -1,0 +1,181 @@
+"""Tools that keep the plan and end the work: brief, checklist, finish."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from core.database import Scope
+from core.errors import InvalidError, RefusedError
+from core.tools import CallContext, Effect, ToolResult
+from runtime.cards import cards
+from runtime.inbox import messages
+from runtime.ports import EvidenceCheck
+from runtime.tasks import checklist, tasks
+from runtime.tasks.checklist import ChecklistStep, NewChecklistStep
+
+LongText = Annotated[str, Field(min_length=1, max_length=20_000)]
+ShortLine = Annotated[str, Field(min_length=1, max_length=500)]
+
+
+class CoreToolArguments(BaseModel):
+    """Base of the arguments of every core tool: what is not named is refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class SetBriefArguments(CoreToolArguments):
+    brief: LongText
+
+
+def task_id_of(call: CallContext) -> str:
+    if call.task_id is None:
+        raise RefusedError("this tool works inside a task, and Main is none")
+    return call.task_id
+
+
+class SetBrief:
+    """Store the direction of the work."""
+
+    name = "set_brief"
+    domain = "core"
+    effect = Effect.WRITE
+    repeatable = True
+    description = "Store the direction of this work in a few lines: goal, audience, look, must and must not."
+    arguments = SetBriefArguments
+
+    def run(self, call: CallContext, arguments: SetBriefArguments) -> ToolResult:
+        with call.transaction() as scope:
+            tasks.set_task_fields(scope, task_id_of(call), brief=arguments.brief)
+        return ToolResult({"brief": "stored"})
+
+
+class NewStepArguments(CoreToolArguments):
+    title: ShortLine
+    acceptance: Annotated[str, Field(max_length=2000)] = ""
+    checkpoint: bool = False
+    mandatory: bool = False
+    depends_on: tuple[int, ...] = ()
+
+
+class CreateChecklistArguments(CoreToolArguments):
+    steps: Annotated[tuple[NewStepArguments, ...], Field(min_length=1, max_length=checklist.MOST_CHECKLIST_STEPS)]
+
+
+class CreateChecklist:
+    """Write the plan as steps that can be checked."""
+
+    name = "create_checklist"
+    domain = "core"
+    effect = Effect.WRITE
+    repeatable = True
+    description = (
+        "Write the plan as steps, each with what must be true for it to be done. `checkpoint` asks the person before "
+        "the work goes on past the step; `mandatory` does so even where they let the plan run. A second call "
+        "puts a new plan in the place of what is not done."
+    )
+    arguments = CreateChecklistArguments
+
+    def run(self, call: CallContext, arguments: CreateChecklistArguments) -> ToolResult:
+        new = [
+            NewChecklistStep(s.title, s.acceptance, s.checkpoint, s.depends_on, s.mandatory) for s in arguments.steps
+        ]
+        with call.transaction() as scope:
+            steps = checklist.write_checklist(scope, task_id_of(call), new)
+            _drop_questions(scope, task_id_of(call), steps)
+        return ToolResult({"steps": [{"n": step.n, "title": step.title, "status": step.status} for step in steps]})
+
+
+def _drop_questions(scope: Scope, task_id: str, steps: Sequence[ChecklistStep]) -> None:
+    """A checkpoint's card goes with its step: an answer to it would say nothing about the new plan."""
+    for card in cards.list_all_open_cards(scope, task_id):
+        asks_for_step = card.kind == "checkpoint" and "n" in card.subject
+        if asks_for_step and not any(checklist.is_checkpoint_subject(step, card.subject) for step in steps):
+            cards.close_card(scope, card, "superseded")
+
+
+class StepEvidence(CoreToolArguments):
+    kind: Literal["object", "order", "message", "card"]
+    id: ShortLine
+
+
+class ChecklistChange(CoreToolArguments):
+    n: int
+    status: Literal["todo", "doing", "waiting", "done", "blocked"]
+    evidence: tuple[StepEvidence, ...] = ()
+
+
+class UpdateChecklistArguments(CoreToolArguments):
+    changes: Annotated[tuple[ChecklistChange, ...], Field(min_length=1, max_length=checklist.MOST_CHECKLIST_STEPS)]
+
+
+class UpdateChecklist:
+    """Move steps of the plan; `done` needs evidence that exists."""
+
+    name = "update_checklist"
+    domain = "core"
+    effect = Effect.WRITE
+    repeatable = True
+    description = (
+        "Move steps of the checklist. `done` needs evidence: the objects, orders, messages or cards that show it."
+    )
+    arguments = UpdateChecklistArguments
+
+    def __init__(self, checks: Mapping[str, EvidenceCheck]) -> None:
+        """`checks` answers for `object` and `order`; messages and cards are the runtime's own."""
+        self._checks: Mapping[str, EvidenceCheck] = {"message": _has_message, "card": _has_answer, **checks}
+
+    def run(self, call: CallContext, arguments: UpdateChecklistArguments) -> ToolResult:
+        task_id = task_id_of(call)
+        with call.transaction() as scope:
+            before = {s.n: s for s in checklist.list_checklist(scope, task_id)}
+            for change in arguments.changes:
+                for item in change.evidence:
+                    if not self._checks[item.kind](scope, item.id):
+                        raise InvalidError(f"there is no {item.kind} {item.id} that could show step {change.n}")
+                checklist.mark_checklist_step(
+                    scope, task_id, change.n, change.status, [e.model_dump() for e in change.evidence]
+                )
+            steps = checklist.list_checklist(scope, task_id)
+        # Done again on the evidence of before is no news, so that a step cannot be turned to and fro for ever.
+        newly = [s.n for s in steps if s.status == "done" and _is_news(before[s.n], s)]
+        return ToolResult({"steps": [{"n": s.n, "status": s.status} for s in steps], "newly_done": newly})
+
+
+def _is_news(before: ChecklistStep, now: ChecklistStep) -> bool:
+    return before.status != "done" and before.evidence != now.evidence
+
+
+def _has_message(scope: Scope, thing_id: str) -> bool:
+    return messages.message_exists(scope, thing_id)
+
+
+def _has_answer(scope: Scope, thing_id: str) -> bool:
+    return cards.is_card_answered(scope, thing_id)
+
+
+class FinishArguments(CoreToolArguments):
+    summary: Annotated[str, Field(min_length=1, max_length=6000)]
+
+
+class Finish:
+    """Say that the goal is reached; the checklist must agree."""
+
+    name = "finish"
+    domain = "core"
+    effect = Effect.WRITE
+    repeatable = True
+    description = "End the work with a short summary for the person, once every step of the checklist is done."
+    arguments = FinishArguments
+
+    def run(self, call: CallContext, arguments: FinishArguments) -> ToolResult:
+        with call.reading() as scope:
+            left = [
+                s.n for s in checklist.list_checklist(scope, task_id_of(call)) if s.status not in ("done", "skipped")
+            ]
+        if left:
+            named = ", ".join(str(n) for n in left)
+            raise RefusedError(f"steps {named} of the checklist are not done; mark them with evidence first")
+        return ToolResult({"summary": arguments.summary})

@@ -1,0 +1,101 @@
+"""Snapshots that a step reads when it begins: one before a decision, one before a call, each in one statement."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from core import statements
+from core.database import Scope
+from core.errors import NotFoundError
+from runtime.tables import calls, cards, inbox, steps
+from runtime.tables import tasks as tasks_table
+from runtime.tasks.tasks import Task, task_from_row
+from runtime.turns import ledger
+from runtime.turns.ledger import Call
+
+
+@dataclass(frozen=True)
+class DecisionSnapshot:
+    """Before a decision: whether it is stored already, a call of the turn has failed, an open card says that the task
+    is blocked, and there is something to read.
+    """
+
+    task: Task
+    decided: bool
+    failed: bool
+    blocked: bool
+    unread: bool
+
+
+@dataclass(frozen=True)
+class CallSnapshot:
+    """Before a call: in how many earlier steps of the turn one that asked for the same has succeeded, and for whom."""
+
+    call: Call
+    alike: int
+    person_id: str
+    asked_by: str
+    language: str
+
+
+_TURN: sa.BindParameter[str] = sa.bindparam("turn", type_=steps.c.turn_id.type)
+_OF_TASK = tasks_table.c.workspace_id
+_earlier = calls.alias("earlier")
+_DECISION_SNAPSHOT = statements.select(
+    *tasks_table.c,
+    sa.exists()
+    .where(steps.c.workspace_id == _OF_TASK, steps.c.turn_id == _TURN, steps.c.n == sa.bindparam("of_step"))
+    .label("decided"),
+    sa.exists()
+    .where(calls.c.workspace_id == _OF_TASK, calls.c.turn_id == _TURN, calls.c.status == "failed", ~calls.c.ok)
+    .label("failed"),
+    sa.exists()
+    .where(
+        cards.c.workspace_id == _OF_TASK,
+        cards.c.task_id == tasks_table.c.id,
+        cards.c.state == "open",
+        cards.c.kind == "blocked",
+    )
+    .label("blocked"),
+    sa.exists()
+    .where(
+        inbox.c.workspace_id == _OF_TASK,
+        inbox.c.task_id == tasks_table.c.id,
+        statements.one_of(inbox.c.state, "delivered", "claimed"),
+    )
+    .label("unread"),
+).where(tasks_table.c.id == sa.bindparam("task"))
+_CALL_SNAPSHOT = statements.select(
+    *calls.c,
+    tasks_table.c.person_id,
+    tasks_table.c.asked_by,
+    tasks_table.c.language,
+    sa.select(sa.func.count(sa.distinct(_earlier.c.step)))
+    .where(
+        _earlier.c.workspace_id == calls.c.workspace_id,
+        _earlier.c.turn_id == calls.c.turn_id,
+        _earlier.c.wish == calls.c.wish,
+        _earlier.c.step < calls.c.step,
+        _earlier.c.ok,
+    )
+    .scalar_subquery()
+    .label("alike"),
+).where(calls.c.id == sa.bindparam("call"), tasks_table.c.id == sa.bindparam("task"))
+
+
+def read_before_decision(scope: Scope, task_id: str, turn_id: str, n: int) -> DecisionSnapshot:
+    """Raises NotFoundError for a task that is not in this workspace."""
+    row = scope.first(_DECISION_SNAPSHOT, task=task_id, turn=turn_id, of_step=n)
+    if row is None:
+        raise NotFoundError(f"no task {task_id} in this workspace")
+    return DecisionSnapshot(task_from_row(row), row.decided, row.failed, row.blocked, row.unread)
+
+
+def read_before_call(scope: Scope, task_id: str, call_id: str) -> CallSnapshot:
+    """Raises NotFoundError for a call or a task that is not in this workspace."""
+    row = scope.first(_CALL_SNAPSHOT, task=task_id, call=call_id)
+    if row is None:
+        raise NotFoundError(f"no call {call_id} of task {task_id} in this workspace")
+    return CallSnapshot(ledger.call_from_row(row), row.alike, row.person_id, row.asked_by, row.language)
