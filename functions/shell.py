@@ -11,9 +11,9 @@ from pydantic import ValidationError
 from core.errors import BusyError, LoopwrightError, LostError
 from core.events import AgentEvent, RunFailed, RunFinished
 
-StepResult = TypeVar("Result")
-ParsedEvent = TypeVar("Heard", bound=AgentEvent)
-RunEndEvent = TypeVar("Told", RunFailed, RunFinished)
+StepResult = TypeVar("StepResult")
+ParsedEvent = TypeVar("ParsedEvent", bound=AgentEvent)
+RunEndEvent = TypeVar("RunEndEvent", RunFailed, RunFinished)
 LOST = "lost"
 """What a step answers when its execution no longer holds the work: the function ends and says nothing."""
 

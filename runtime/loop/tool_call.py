@@ -27,8 +27,8 @@ from runtime.turns.snapshot import CallSnapshot
 _REPEATED_CALL = ToolResult(
     {
         "error": "repeated",
-        "message": f"this very call was made in {repeats.MOST_REPEATS} steps and its result does not change: go on from there, "
-        "or answer without calls",
+        "message": f"this very call was made in {repeats.MOST_REPEATS} steps and its result does not change: go on "
+        "from there, or answer without calls",
     },
     ok=False,
 )
