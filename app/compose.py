@@ -41,14 +41,15 @@ from runtime.dependencies import RuntimeDependencies
 from runtime.tools.lookup import CheckCall, ListTasks, ReadBack, ReadTask
 from runtime.tools.plan import CreateChecklist, Finish, SetBrief, UpdateChecklist
 from runtime.tools.question import AskUser
-from skills import authors, grants
-from skills import effects as skill_effects
-from skills import outcomes as skill_outcomes
-from skills import pruning as skill_pruning
-from skills.limits import on_limit_answered
-from skills.review import watching as review_watching
-from skills.review.parts import ReviewParts
-from skills.tools import SkillDesk, on_irreversible_answered, skill_tools
+from skills import retention as skill_pruning
+from skills.book import grants
+from skills.book import outcomes as skill_outcomes
+from skills.book import versions as skill_effects
+from skills.lifecycle import authors
+from skills.lifecycle.budget_card import on_limit_answered
+from skills.review import reviews as review_watching
+from skills.review.dependencies import ReviewDependencies
+from skills.tools import AgentSkillFolder, on_irreversible_answered, skill_tools
 from workspace import objects
 from workspace.assets import Assets
 from workspace.reading_tools import ListObjects
@@ -81,7 +82,7 @@ class AppDependencies:
         """What an answered card does, by its kind."""
         return {
             **card_answers.RUNTIME_CARD_HANDLERS,
-            **skill_outcomes.HANDLERS,
+            **skill_outcomes.OUTCOME_HANDLERS,
             "quote": quote_handler(version_of),
             "limit": on_limit_answered(limit_handler(version_of)),
             "permission": grants.answer_permission,
@@ -105,7 +106,11 @@ class AppDependencies:
                 *memory_tools(self.search, self.memory.within),
             ),
             state_sources=(orders_state, objects_state, budget_state),
-            inputs={"outcome": outcome_input, "object": object_input, authors.INPUT: authors.refused_input},
+            inputs={
+                "outcome": outcome_input,
+                "object": object_input,
+                authors.SKILL_INPUT_KIND: authors.read_refused_input,
+            },
             open_orders=list_open_order_ids,
             lease=lease,
             patience=lease,
@@ -130,16 +135,16 @@ class AppDependencies:
         kept = timedelta(days=self.settings.retention_days)
         return (
             lambda workspace_id: order_recovery.recover_orders(self.database, workspace_id, first_pause, patience),
-            lambda workspace_id: review_watching.pass_over(self.database, workspace_id, patience),
+            lambda workspace_id: review_watching.watch_reviews(self.database, workspace_id, patience),
             lambda workspace_id: retention.prune_workspace(self.database, workspace_id, kept),
-            lambda workspace_id: skill_pruning.pass_over(self.database, workspace_id, kept),
+            lambda workspace_id: skill_pruning.prune_skills(self.database, workspace_id, kept),
             lambda workspace_id: index_sync.mend_index(self.search, workspace_id),
             lambda workspace_id: memory_watching.watch_memory(self.database, workspace_id, patience),
         )
 
     @cached_property
-    def review(self) -> ReviewParts:
-        return ReviewParts(self.database, self.model, self.runs, self.settings.skill_repairs_per_day)
+    def review(self) -> ReviewDependencies:
+        return ReviewDependencies(self.database, self.model, self.runs, self.settings.skill_repairs_per_day)
 
     def _worker_tools(self) -> tuple[Tool, ...]:
         core: tuple[Tool, ...] = (
@@ -149,11 +154,11 @@ class AppDependencies:
             AskUser(),
             ReadTask(),
             ReadBack(),
-            CheckCall((versions_of_call, orders_of_call, skill_effects.of_call)),
+            CheckCall((versions_of_call, orders_of_call, skill_effects.describe_call_versions)),
             Finish(),
         )
         desk = PlacementDependencies(self.capabilities, objects, self.settings.overrun_factor)
-        skills = SkillDesk(self.settings.home, self.settings.skill_path, self.settings.skill_edits_per_day)
+        skills = AgentSkillFolder(self.settings.home, self.settings.skill_path, self.settings.skill_edits_per_day)
         return (
             *core,
             *workspace_tools(self.assets),

@@ -8,12 +8,12 @@ import inngest
 
 from core.events import RunFailed
 from functions.shell import as_step, parse_engine_event
-from skills.review import failures
-from skills.review.failures import Failed
-from skills.review.parts import ReviewParts
+from skills.review import repair
+from skills.review.dependencies import ReviewDependencies
+from skills.review.repair import FailedSkillRun
 
 
-def on_run_failed(client: inngest.Inngest, parts: ReviewParts) -> inngest.Function[str]:
+def on_run_failed(client: inngest.Inngest, parts: ReviewDependencies) -> inngest.Function[str]:
     """Trigger `inngest/function.failed`. Step: `tell`. Answers `repair`, `told`, `not ours`, or why there is no repair.
 
     A failure of `notify` is told nobody: the notice about it would go the way that is broken.
@@ -25,7 +25,7 @@ def on_run_failed(client: inngest.Inngest, parts: ReviewParts) -> inngest.Functi
         told = parse_engine_event(RunFailed, ctx.event)
         if told.function_id == deaf:
             return "the notices themselves fail"
-        failed = Failed(told.function_id, told.run_id, told.error, told.event)
-        return str(ctx.step.run("tell", as_step(partial(failures.tell, parts, failed, client.app_id))))
+        failed = FailedSkillRun(told.function_id, told.run_id, told.error, told.event)
+        return str(ctx.step.run("tell", as_step(partial(repair.report_failed_run, parts, failed, client.app_id))))
 
     return handler

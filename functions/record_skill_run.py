@@ -9,8 +9,8 @@ import inngest
 from core.database import Database
 from core.events import RunFinished
 from functions.shell import as_step, parse_engine_event
-from skills import ledger
-from skills.ledger import APP, End
+from skills.lifecycle import run_end
+from skills.lifecycle.run_end import SKILL_APP_PREFIX, EndedRun
 
 
 def record_skill_run(client: inngest.Inngest, database: Database, failures: int) -> inngest.Function[str]:
@@ -21,12 +21,14 @@ def record_skill_run(client: inngest.Inngest, database: Database, failures: int)
 
     @client.create_function(
         fn_id="record-skill-run",
-        trigger=inngest.TriggerEvent(event=RunFinished.name, expression=f"event.data.function_id.startsWith('{APP}')"),
+        trigger=inngest.TriggerEvent(
+            event=RunFinished.name, expression=f"event.data.function_id.startsWith('{SKILL_APP_PREFIX}')"
+        ),
         retries=8,
     )
     def handler(ctx: inngest.ContextSync) -> str:
         told = parse_engine_event(RunFinished, ctx.event)
-        end = End(
+        end = EndedRun(
             function=told.function_id,
             run_id=told.run_id,
             status=told.status,
@@ -35,6 +37,6 @@ def record_skill_run(client: inngest.Inngest, database: Database, failures: int)
             error=told.error if told.status == "failed" else None,
             event=told.event,
         )
-        return as_step(partial(ledger.record, database, end, failures))()
+        return as_step(partial(run_end.record_engine_end, database, end, failures))()
 
     return handler

@@ -23,7 +23,7 @@ from functions.sync_index import sync_index
 from functions.watch import WatchPass, watch
 from memory.dependencies import MemoryDependencies
 from runtime.dependencies import RuntimeDependencies
-from skills.review.parts import ReviewParts
+from skills.review.dependencies import ReviewDependencies
 
 
 class FunctionDependencies(Protocol):
@@ -36,7 +36,7 @@ class FunctionDependencies(Protocol):
     @property
     def runtime(self) -> RuntimeDependencies: ...
     @property
-    def review(self) -> ReviewParts: ...
+    def review(self) -> ReviewDependencies: ...
     @property
     def search(self) -> SearchDependencies: ...
     @property

@@ -10,17 +10,18 @@ import inngest
 from core.events import SkillReviewRequested
 from core.identity import HOME_WORKSPACE
 from functions.shell import as_step, parse_event
-from skills.review import acting, beginning, gathering, judging
-from skills.review.parts import ReviewParts
+from skills.review import steps
+from skills.review.dependencies import ReviewDependencies
+from skills.review.reviews import begin_reviews
 
 WEEKLY = "0 10 * * 5"
 """Fridays at ten, in the zone of the workspace."""
 AT_ONCE = 4
 """Steps of reviews at one moment: each may ask the model."""
-ReviewStep = Callable[[ReviewParts, str, str], str]
+ReviewStep = Callable[[ReviewDependencies, str, str], str]
 
 
-def review_skills(client: inngest.Inngest, parts: ReviewParts, timezone: str) -> inngest.Function[list[str]]:
+def review_skills(client: inngest.Inngest, parts: ReviewDependencies, timezone: str) -> inngest.Function[list[str]]:
     """Triggers: weekly, and `skill/review.requested`. Steps: `begin`; `gather-<n>`, `judge-<n>`, `act-<n>` a skill.
 
     Answers what became of each review, in the order of the skills; one that fails keeps no other from its own. Where
@@ -38,7 +39,7 @@ def review_skills(client: inngest.Inngest, parts: ReviewParts, timezone: str) ->
     )
     def handler(ctx: inngest.ContextSync) -> list[str]:
         where, skill_id = _parse_request(ctx.event)
-        begun = ctx.step.run("begin", as_step(partial(beginning.begin, parts.database, where, ctx.run_id, skill_id)))
+        begun = ctx.step.run("begin", as_step(partial(begin_reviews, parts.database, where, ctx.run_id, skill_id)))
         reviews = [str(one) for one in begun] if isinstance(begun, list) else []
         return [_review(ctx, parts, where, n, review_id) for n, review_id in enumerate(reviews, start=1)]
 
@@ -53,12 +54,12 @@ def _parse_request(event: inngest.Event) -> tuple[str, str]:
     return asked.workspace_id or HOME_WORKSPACE, asked.skill_id
 
 
-def _review(ctx: inngest.ContextSync, parts: ReviewParts, where: str, n: int, review_id: str) -> str:
-    halves: tuple[tuple[str, ReviewStep], ...] = (("gather", gathering.gather_facts), ("judge", judging.judge))
+def _review(ctx: inngest.ContextSync, parts: ReviewDependencies, where: str, n: int, review_id: str) -> str:
+    halves: tuple[tuple[str, ReviewStep], ...] = (("gather", steps.gather_facts), ("judge", steps.judge_review))
     try:
         for name, half in halves:
             ctx.step.run(f"{name}-{n}", as_step(partial(half, parts, where, review_id)))
-        return str(ctx.step.run(f"act-{n}", as_step(partial(acting.act, parts, where, review_id))))
+        return str(ctx.step.run(f"act-{n}", as_step(partial(steps.act_on_review, parts, where, review_id))))
     except inngest.StepError:
         # The review stands where it stood; the watch rings for it again.
         return "failed"

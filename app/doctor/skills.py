@@ -15,14 +15,14 @@ from sidecar.jail.isolation import Isolation, Level
 from sidecar.jail.probe import probe_isolation
 from sidecar.watch.folder_events import FolderEvents
 from sidecar.watch.folders import is_skill_name
-from skills.checks.gate import missing_tools
-from skills.places import all_folders
+from skills.checks.gate import missing_programs
+from skills.folders import all_folders
 
 _CHECKS_SUBJECT = "skill checks"
 
 
 def look_at_checks() -> Finding:
-    return judge_checks(missing_tools())
+    return judge_checks(missing_programs())
 
 
 def judge_checks(missing: Sequence[str]) -> Finding:

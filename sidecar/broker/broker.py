@@ -29,7 +29,7 @@ from sidecar.broker.recordings import Recordings, exact_key
 from sidecar.broker.requests import BrokerRequest, EventsRequest, LlmRequest, read_request
 from sidecar.broker.service import Asker, BrokerService, ServiceAnswer
 from sidecar.broker.simulation import Simulations
-from skills import grants, refusals, runs
+from skills.book import grants, refusals, runs
 
 
 class KeyedLock:
@@ -193,8 +193,8 @@ class Broker:
         A run that the skill names must go on, on the version that asks: who was called once knows its id.
         """
         with self._database.reading(self._workspace_id) as scope:
-            run = runs.find(scope, asker.run_id) if asker.run_id else None
-            granted = grants.granted(scope, asker.stem) & asker.identity.granted
+            run = runs.find_run(scope, asker.run_id) if asker.run_id else None
+            granted = grants.granted_permissions(scope, asker.stem) & asker.identity.granted
         if run is None or run.skill_id != asker.stem:
             raise RequestDenied("run", f"{asker.run_id[:64] or 'no run'} is no run of this skill")
         if run.version_id != asker.identity.version_id:
@@ -216,7 +216,7 @@ class Broker:
         _log.warning("skill %s was refused (%s): %s", asker.stem, denied.what, said)
         try:
             with self._database.transaction(self._workspace_id, "skill.refusal") as scope:
-                refusals.record(
+                refusals.record_refusal(
                     scope,
                     skill_id=asker.stem,
                     version_id=asker.identity.version_id,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from skills.refusals import What
+from skills.book.refusals import RefusalKind
 
 
 class RequestDenied(Exception):
     """It may not: never done at a retry, and written down as a refusal of the kind `what`."""
 
-    def __init__(self, what: What, detail: str) -> None:
+    def __init__(self, what: RefusalKind, detail: str) -> None:
         super().__init__(detail)
         self.what = what
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from skills.manifest import Manifest
+from skills.format.manifest import SkillManifest
 
 IdentityMode = Literal["live", "shadow", "rehearsal", "loading"]
 
@@ -21,6 +21,6 @@ class SkillIdentity:
     skill_id: str
     version_id: str
     sha: str
-    manifest: Manifest
+    manifest: SkillManifest
     granted: frozenset[str]
     mode: IdentityMode = "live"

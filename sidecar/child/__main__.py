@@ -30,8 +30,8 @@ from sidecar.child.loader import LoadedSkill, load_skill, warm_client
 from sidecar.child.process_tree import list_children
 from sidecar.child.scratch import Scratch
 from sidecar.child.zygote import Zygote
+from skills.format.problem import RefusedSkillError, SkillProblem
 from skills.kit.door import door
-from skills.problem import Problem, RefusedSkillError
 
 
 def main() -> None:
@@ -74,7 +74,9 @@ def _run_fence(asked: Confinement) -> Callable[[Path], None]:
 def _refuse_strays() -> None:
     """What runs beside the functions would run for ever, and nobody would know."""
     if list_children() or _threads() > 1:
-        problem = Problem(None, "loading the file started a thread or a process", "start nothing outside of a function")
+        problem = SkillProblem(
+            None, "loading the file started a thread or a process", "start nothing outside of a function"
+        )
         raise RefusedSkillError(problem)
 
 

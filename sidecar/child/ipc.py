@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sidecar.child.attempts import AttemptList
-from skills.problem import Problem
+from skills.format.problem import SkillProblem
 
 
 class ServeOrder(BaseModel):
@@ -43,7 +43,7 @@ class ChildAnswer(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     state: str
-    problem: Problem | None = None
+    problem: SkillProblem | None = None
     functions: list[dict[str, Any]] = []
     tried: AttemptList = []
 

@@ -20,8 +20,8 @@ import inngest.flask
 import skills.kit
 from sidecar.child.call import call_app
 from sidecar.child.ipc import CallHead, ServeOrder
+from skills.format.problem import RefusedSkillError, SkillProblem
 from skills.kit.door import door
-from skills.problem import Problem, RefusedSkillError
 
 # Every request of the SDK goes to the broker, which cares for no host name.
 BROKER_URL = "http://broker:80"
@@ -116,7 +116,9 @@ def _function_configurations(function: inngest.Function[Any]) -> list[dict[str, 
             continue
         said = one.to_dict()
         if isinstance(said, Exception):
-            raise RefusedSkillError(Problem(None, f"{function.id}: {said}", "correct the arguments of create_function"))
+            raise RefusedSkillError(
+                SkillProblem(None, f"{function.id}: {said}", "correct the arguments of create_function")
+            )
         found.append(said)
     return found
 
@@ -129,20 +131,24 @@ def _find_functions(module: ModuleType) -> list[inngest.Function[Any]]:
     functions = list(found.values())
     if not functions:
         raise RefusedSkillError(
-            Problem(None, "the file has no function", "decorate one with @client.create_function(…)")
+            SkillProblem(None, "the file has no function", "decorate one with @client.create_function(…)")
         )
     ids = [function.id for function in functions]
     for twice in sorted({one for one in ids if ids.count(one) > 1}):
-        raise RefusedSkillError(Problem(None, f"two functions have the id {twice}", "give each an fn_id of its own"))
+        raise RefusedSkillError(
+            SkillProblem(None, f"two functions have the id {twice}", "give each an fn_id of its own")
+        )
     for function in functions:
         if function.is_handler_async or function.is_on_failure_handler_async:
-            raise RefusedSkillError(Problem(None, f"{function.id} is async", "write it with `def` and ContextSync"))
+            raise RefusedSkillError(
+                SkillProblem(None, f"{function.id} is async", "write it with `def` and ContextSync")
+            )
     return functions
 
 
-def _load_problem(error: BaseException, path: str) -> Problem:
+def _load_problem(error: BaseException, path: str) -> SkillProblem:
     if isinstance(error, SyntaxError) and error.filename == path:
-        return Problem(error.lineno, str(error.msg), "correct the syntax on this line")
+        return SkillProblem(error.lineno, str(error.msg), "correct the syntax on this line")
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
     match error:
         case ImportError():
@@ -152,4 +158,4 @@ def _load_problem(error: BaseException, path: str) -> Problem:
         case _:
             fix = "loading the file must only define functions"
     said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return Problem(lines[-1] if lines else None, said[:500], fix)
+    return SkillProblem(lines[-1] if lines else None, said[:500], fix)

@@ -15,7 +15,7 @@ OURS = (
     "sidecar/child",
     "skills/__init__.py",
     "skills/kit",
-    "skills/problem.py",
+    "skills/format/problem.py",
 )
 _PACKAGES = ("flask", "httpx", "inngest", "pydantic", "werkzeug")
 # The command line of httpx, which it loads where it can: a tenth of the memory of a child, and of its start.

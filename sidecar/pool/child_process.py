@@ -22,8 +22,8 @@ from sidecar.child.ipc import CallHead, ChildAnswer, FrameError, ReplyHead, Serv
 from sidecar.child.process_tree import Idleness
 from sidecar.child.zygote import CALL_SECONDS
 from sidecar.jail.jail import Inmate, Jail
-from skills.manifest import Manifest
-from skills.problem import Problem, RefusedSkillError
+from skills.format.manifest import SkillManifest
+from skills.format.problem import RefusedSkillError, SkillProblem
 
 MAX_REPLY = 6 * 1024 * 1024
 """Engines keep 4 MiB of what a step gives back. Small things in it take ten times their room once they are read."""
@@ -69,7 +69,7 @@ class SkillCode:
     source: bytes
     path: str
     version_id: str
-    manifest: Manifest
+    manifest: SkillManifest
     granted: frozenset[str] = frozenset()
     mode: IdentityMode = "live"
     given_up: threading.Event = field(default_factory=threading.Event, compare=False, repr=False)
@@ -157,11 +157,11 @@ class ChildProcess:
             self.inmate.process.stdin.flush()
             answer = self._answer_at_work(version.given_up)
         except TimeoutError as error:
-            raise RefusedSkillError(Problem(None, str(error), "let the file only define functions")) from None
+            raise RefusedSkillError(SkillProblem(None, str(error), "let the file only define functions")) from None
         except (EOFError, OSError):
-            raise RefusedSkillError(Problem(None, "the process ended while loading the file", fix)) from None
+            raise RefusedSkillError(SkillProblem(None, "the process ended while loading the file", fix)) from None
         except ValueError:
-            raise RefusedSkillError(Problem(None, "the process answered in a form of its own", fix)) from None
+            raise RefusedSkillError(SkillProblem(None, "the process answered in a form of its own", fix)) from None
         self.tried = answer.tried
         if answer.problem is not None:
             raise RefusedSkillError(answer.problem, tried=answer.tried)

@@ -17,7 +17,7 @@ from sidecar.jail.jail import Jail
 from sidecar.pool.child_output import ChildOutput
 from sidecar.pool.child_process import ChildProcess, SkillCode
 from sidecar.pool.limits import LimitGuard
-from skills.problem import RefusedSkillError
+from skills.format.problem import RefusedSkillError
 
 _SPARE_AFTER = 0.2
 

@@ -11,11 +11,11 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from core.events import RunFailed
 from sidecar.protocol.ops import Duration, Expression
-from skills.checks.cron import LONGEST_CRON, wrong_cron
-from skills.checks.events import wrong_event
 from skills.checks.functions import FAILURE, LONGEST_ID, MOST_CANCELS, MOST_CONCURRENCY, MOST_RETRIES
 from skills.checks.triggers import MOST_TRIGGERS
-from skills.problem import Problem
+from skills.format.events import wrong_event
+from skills.format.problem import SkillProblem
+from skills.format.schedule import LONGEST_CRON, wrong_cron
 
 _OWN_ID = re.compile(rf"[a-zA-Z0-9][a-zA-Z0-9_-]{{0,{LONGEST_ID - 1}}}")
 
@@ -144,22 +144,24 @@ class FunctionForm(FormPart):
     timeouts: TimeoutsForm | None = None
     triggers: list[TriggerForm] = Field(min_length=1, max_length=MOST_TRIGGERS)
 
-    def foreign(self, app_id: str, ids: Set[str], listen: Set[str]) -> Iterator[Problem]:
+    def foreign(self, app_id: str, ids: Set[str], listen: Set[str]) -> Iterator[SkillProblem]:
         """What it claims beyond its own app and the events of the manifest; `ids` are those of the whole file."""
         if not self.id.startswith(f"{app_id}-") or not _OWN_ID.fullmatch(self.id.removeprefix(f"{app_id}-")):
-            yield Problem(None, f"{self.id} is not a function of {app_id}", "make it with skills.kit.client")
+            yield SkillProblem(None, f"{self.id} is not a function of {app_id}", "make it with skills.kit.client")
         if self.handles_a_failure(ids):
             return
         if self.id.endswith(FAILURE):
             reason = f"{self.id} has the id of a handler of failures and is none"
-            yield Problem(None, reason, f"end its fn_id otherwise than in {FAILURE}")
+            yield SkillProblem(None, reason, f"end its fn_id otherwise than in {FAILURE}")
         wanted = [trigger.event for trigger in self.triggers] + [cancel.event for cancel in self.cancel or ()]
         for event in dict.fromkeys(name for name in wanted if name is not None):
             if (why := wrong_event(event)) is not None:
-                yield Problem(None, f"{self.id} listens to {event}: {why}", "have it triggered by an event of your own")
+                yield SkillProblem(
+                    None, f"{self.id} listens to {event}: {why}", "have it triggered by an event of your own"
+                )
             elif event not in listen:
                 fix = f'add "{event}" to events.listen of the manifest'
-                yield Problem(None, f"{self.id} listens to {event}, which the manifest does not name", fix)
+                yield SkillProblem(None, f"{self.id} listens to {event}, which the manifest does not name", fix)
 
     def handles_a_failure(self, ids: Set[str]) -> bool:
         """Whether it is what the SDK makes of `on_failure`: told of failures of one function of this file, no more."""

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-from skills.checks.expressions import MOST_CHARACTERS, wrong_expression
+from skills.format.expressions import MOST_CHARACTERS, wrong_expression
 
 ShortText = Annotated[str, Field(max_length=1000)]
 Duration = Annotated[str, Field(pattern=r"^([0-9]{1,6}(ms|[smhdw])){1,4}$")]

@@ -13,15 +13,15 @@ from core.errors import InvalidError, UnavailableError
 from core.orchestrator.engine import Engine
 from sidecar.protocol.call_slots import limit_concurrency
 from sidecar.protocol.function_form import FunctionForm, write_function
+from skills.book.invoke_event import add_invoke_trigger
+from skills.book.versions import CheckedVersion
 from skills.checks.source import MOST_FUNCTIONS
-from skills.invoking import invocable
-from skills.manifest import Manifest
-from skills.problem import Problem, RefusedSkillError
-from skills.versions import Version
+from skills.format.manifest import SkillManifest
+from skills.format.problem import RefusedSkillError, SkillProblem
 
 
 def check_functions(
-    functions: Sequence[Any], app_id: str, url: str, manifest: Manifest, taken: Set[str] = frozenset()
+    functions: Sequence[Any], app_id: str, url: str, manifest: SkillManifest, taken: Set[str] = frozenset()
 ) -> list[dict[str, Any]]:
     """The functions as they are registered: ids of this app only, each called at `url`, triggers that are declared.
 
@@ -45,10 +45,10 @@ def check_functions(
     for one in said:
         problems += one.foreign(app_id, ids, frozenset(manifest.permissions.events.get("listen", ())))
         if one.id in taken:
-            problems.append(Problem(None, f"{one.id} is a function of another skill", "give it another fn_id"))
+            problems.append(SkillProblem(None, f"{one.id} is a function of another skill", "give it another fn_id"))
         found.append(write_function(one, url))
     if len(ids) != len(said):
-        problems.append(Problem(None, "two functions have the same id", "give each an fn_id of its own"))
+        problems.append(SkillProblem(None, "two functions have the same id", "give each an fn_id of its own"))
     if problems:
         raise RefusedSkillError(*problems)
     return found
@@ -77,21 +77,21 @@ def register_app(engine: Engine, app_id: str, url: str, functions: Sequence[dict
         raise InvalidError(str(answer.get("error") or answer))
 
 
-def _too_many(count: int) -> Problem:
-    return Problem(None, f"the file has {count} functions, more than {MOST_FUNCTIONS}", "make it two skills")
+def _too_many(count: int) -> SkillProblem:
+    return SkillProblem(None, f"the file has {count} functions, more than {MOST_FUNCTIONS}", "make it two skills")
 
 
-def _field_problem(function: Any, where: tuple[int | str, ...], message: str) -> Problem:
+def _field_problem(function: Any, where: tuple[int | str, ...], message: str) -> SkillProblem:
     name = str(function.get("id"))[:100] if isinstance(function, dict) else "a function"
     field = ".".join(str(part) for part in where) or "it"
-    return Problem(None, f"{name}: {field}: {message}", f"correct {field} in create_function")
+    return SkillProblem(None, f"{name}: {field}: {message}", f"correct {field} in create_function")
 
 
-def address_functions(version: Version, url: str) -> list[dict[str, Any]]:
+def address_functions(version: CheckedVersion, url: str) -> list[dict[str, Any]]:
     """The registration of a version whose skill is called at `url`."""
     count = len(version.functions)
     return [
-        _address_function(limit_concurrency(invocable(version.skill_id, function), count), url)
+        _address_function(limit_concurrency(add_invoke_trigger(version.skill_id, function), count), url)
         for function in version.functions
     ]
 

@@ -14,9 +14,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from core.llm.text import load_strict_json
 from sidecar.protocol.ops import KNOWN_OPS, Op, OpError, format_moment
-from skills.checks.events import full_id, wrong_event, wrong_invoke
-from skills.manifest import Manifest
-from skills.refusals import What
+from skills.book.refusals import RefusalKind
+from skills.format.events import engine_function_id, wrong_event, wrong_invoke
+from skills.format.manifest import SkillManifest
 
 SDK = f"inngest-py:v{installed('inngest')}"
 _MOST_OPS = 1000
@@ -25,7 +25,7 @@ _MOST_EXPRESSIONS = 10_000
 _SECONDS = re.compile(r"[0-9]{1,9}")
 _OPS = TypeAdapter(list[Op])
 
-NoteRefusal = Callable[[What, str], None]
+NoteRefusal = Callable[[RefusalKind, str], None]
 """Told of each thing that is refused: one word for its kind, and what it was."""
 ReadGrants = Callable[[], Set[str]]
 """What a person has granted to the skill by now, asked when it matters."""
@@ -39,13 +39,17 @@ class EngineReply:
 
 
 class _Refusal(Exception):
-    def __init__(self, what: What, detail: str) -> None:
+    def __init__(self, what: RefusalKind, detail: str) -> None:
         super().__init__(detail)
         self.what = what
 
 
 def filter_reply(
-    response: httpx.Response, manifest: Manifest, own_functions: Set[str], granted: ReadGrants, refused: NoteRefusal
+    response: httpx.Response,
+    manifest: SkillManifest,
+    own_functions: Set[str],
+    granted: ReadGrants,
+    refused: NoteRefusal,
 ) -> EngineReply:
     """The same answer, if a function may give it; else an error that is not tried again, and `refused` is told.
 
@@ -75,7 +79,7 @@ def failure_reply(status: int, code: str, message: str, *, retry: bool = True, w
 
 
 def _filter_ops(
-    response: httpx.Response, manifest: Manifest, own_functions: Set[str], granted: ReadGrants
+    response: httpx.Response, manifest: SkillManifest, own_functions: Set[str], granted: ReadGrants
 ) -> EngineReply:
     told = _parse_json(response.content)
     if not isinstance(told, list) or not 1 <= len(told) <= _MOST_OPS:
@@ -90,7 +94,7 @@ def _filter_ops(
         wrong = error.errors()[0]
         where = ".".join(str(part) for part in wrong["loc"])
         raise _Refusal("op", f"the answer's op is malformed: {where}: {wrong['msg']}") from None
-    named = {full_id(name): name for name in manifest.permissions.invoke}
+    named = {engine_function_id(name): name for name in manifest.permissions.invoke}
     listen = manifest.permissions.events.get("listen", [])
     for op in ops:
         if (event := op.waits_for) is not None and (event not in listen or wrong_event(event) is not None):

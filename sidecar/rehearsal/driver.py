@@ -13,7 +13,7 @@ import httpx
 
 from core.errors import UnavailableError
 from sidecar.protocol.replies import EngineReply, NoteRefusal, filter_reply
-from skills.manifest import Manifest
+from skills.format.manifest import SkillManifest
 
 MOST_PLAYED_CALLS = 200
 """Of a run of few steps; one that took many is rehearsed with as many more."""
@@ -42,7 +42,7 @@ class RehearsedFunction:
 
     stem: str
     function_id: str
-    manifest: Manifest
+    manifest: SkillManifest
     own_functions: frozenset[str]
     granted: frozenset[str]
     run_id: str

@@ -11,7 +11,7 @@ from typing import Any
 from sidecar.broker.recordings import Exchange, Recordings
 from sidecar.broker.simulation import SimulatedEffect, Simulations
 from sidecar.rehearsal.driver import Callee, RehearsedFunction, RehearsedStep, play_run
-from skills.runs import SkillRun
+from skills.book.runs import SkillRun
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,12 @@ from sidecar.pool.child_process import ChildProcess
 from sidecar.pool.spawner import Spawner
 from sidecar.rehearsal.driver import RehearsedFunction
 from sidecar.rehearsal.rehearsal import Rehearsal, RunRecording, load_recording, rehearse_run
-from skills import grants, limits
-from skills.lifecycle import Trial
-from skills.problem import RefusedSkillError
-from skills.runs import SkillRun
-from skills.versions import Version
+from skills.book import grants
+from skills.book.runs import SkillRun
+from skills.book.versions import CheckedVersion
+from skills.format.problem import RefusedSkillError
+from skills.lifecycle import budget_card
+from skills.lifecycle.decision import Trial
 
 _log = logging.getLogger(__name__)
 _MOST_DIFFERENCES = 30
@@ -37,7 +38,7 @@ class VersionRehearsal:
         self._reading = reading
         self._ids = ids
 
-    def __call__(self, version: Version, runs: list[SkillRun], *, live: bool) -> Trial:
+    def __call__(self, version: CheckedVersion, runs: list[SkillRun], *, live: bool) -> Trial:
         fit: list[RunRecording] = []
         noted: list[str] = []
         for run in runs:
@@ -64,7 +65,7 @@ class VersionRehearsal:
 
     def _tried(
         self,
-        version: Version,
+        version: CheckedVersion,
         granted: frozenset[str],
         child: ChildProcess,
         recordings: list[RunRecording],
@@ -91,9 +92,9 @@ class VersionRehearsal:
 
     def _is_limited(self, stem: str) -> bool:
         with self._reading() as scope:
-            return limits.is_met(scope, stem)
+            return budget_card.is_limit_reached(scope, stem)
 
-    def _part(self, version: Version, granted: frozenset[str], recording: RunRecording) -> RehearsedFunction:
+    def _part(self, version: CheckedVersion, granted: frozenset[str], recording: RunRecording) -> RehearsedFunction:
         return RehearsedFunction(
             stem=version.skill_id,
             function_id=recording.function_id,
@@ -105,9 +106,9 @@ class VersionRehearsal:
             event=recording.event,
         )
 
-    def _code(self, version: Version, live: bool) -> child_process.SkillCode:
+    def _code(self, version: CheckedVersion, live: bool) -> child_process.SkillCode:
         with self._reading() as scope:
-            granted = grants.granted(scope, version.skill_id)
+            granted = grants.granted_permissions(scope, version.skill_id)
         return child_process.SkillCode(
             stem=version.skill_id,
             sha=version.sha,

@@ -17,10 +17,11 @@ from sidecar.rollout.trial import (
     try_past_runs,
 )
 from sidecar.rollout.work_queue import BackgroundWork
-from skills import book, lifecycle, promotion
-from skills.lifecycle import Facts
-from skills.problem import Problem, RefusedSkillError
-from skills.versions import Version
+from skills.book import skill
+from skills.book.versions import CheckedVersion
+from skills.format.problem import RefusedSkillError, SkillProblem
+from skills.lifecycle import decision, promotion
+from skills.lifecycle.decision import VersionFacts
 
 _log = logging.getLogger(__name__)
 
@@ -46,16 +47,16 @@ class CandidateRollout:
             if version is not None and has_open_test(version):
                 self._aside.begin(partial(run_manual_test, self._tools, version))
 
-    def _move(self, candidate: Version, *, again: bool) -> bool:
+    def _move(self, candidate: CheckedVersion, *, again: bool) -> bool:
         """One move of the candidate; False when it has to wait."""
         stem, facts, serving = self._standing.stem, self._facts(candidate), self._standing.serving
-        match lifecycle.next_move(facts):
+        match decision.next_move(facts):
             case "hold":
                 self._shadow(candidate)
                 return False
             case "ask":
                 with self._tools.transaction("skill-asks") as scope:
-                    promotion.wait(scope, stem, candidate, facts.missing)
+                    promotion.wait_for_permission(scope, stem, candidate, facts.missing)
             case "shadow" if serving is None:
                 # It began to serve since this process looked, and is followed for that.
                 return False
@@ -68,28 +69,28 @@ class CandidateRollout:
             case "canary":
                 with self._tools.transaction("skill-stage") as scope:
                     about = {"of": facts.canary_runs, "since": scope.now.isoformat()}
-                    promotion.stage(scope, stem, candidate, "canary", canary=about)
+                    promotion.set_candidate_stage(scope, stem, candidate, "canary", canary=about)
                 _log.info("skill %s version %d: its first runs begin", stem, candidate.number)
             case "refuse":
                 fix = "read its runs, correct it and save it again"
-                self._standing.turn_down(candidate.sha, (Problem(None, lifecycle.why_refused(facts), fix),))
+                self._standing.turn_down(candidate.sha, (SkillProblem(None, decision.why_refused(facts), fix),))
             case "activate":
                 return self._activate(candidate, again=again)
         return True
 
-    def _facts(self, candidate: Version) -> Facts:
+    def _facts(self, candidate: CheckedVersion) -> VersionFacts:
         rules = self._tools.rules
         with self._tools.reading() as scope:
-            return promotion.facts_of(
+            return promotion.collect_facts(
                 scope,
-                book.get(scope, self._standing.stem),
+                skill.get_skill(scope, self._standing.stem),
                 candidate,
                 always_ask=rules.always_ask,
                 canary_runs=rules.canary_runs,
                 shadow_runs=rules.shadow_runs,
             )
 
-    def _activate(self, candidate: Version, *, again: bool) -> bool:
+    def _activate(self, candidate: CheckedVersion, *, again: bool) -> bool:
         """It takes over once it loads and the engine took it."""
         standing = self._standing
         try:
@@ -101,7 +102,9 @@ class CandidateRollout:
             try:
                 standing.told.tell(candidate)
             except InvalidError as error:
-                problem = Problem(None, f"the engine refuses it: {error}", "correct the trigger or option it names")
+                problem = SkillProblem(
+                    None, f"the engine refuses it: {error}", "correct the trigger or option it names"
+                )
                 standing.turn_down(candidate.sha, (problem,))
                 return True
             except (UnavailableError, RefusedError) as error:
@@ -112,14 +115,14 @@ class CandidateRollout:
                 return False
             self.held_up = False
             with self._tools.transaction("skill-active") as scope:
-                promotion.activate(scope, standing.stem, candidate)
+                promotion.activate_version(scope, standing.stem, candidate)
             standing.look()
         if standing.serving is not None and standing.serving.id == candidate.id:
             _log.info("skill %s version %d live, sha256 %s", standing.stem, candidate.number, candidate.sha)
         standing.drop_unused()
         return True
 
-    def _shadow(self, candidate: Version) -> None:
+    def _shadow(self, candidate: CheckedVersion) -> None:
         """Where runs ended beside a candidate in its shadow, try it on them."""
         serving = self._standing.serving
         if (

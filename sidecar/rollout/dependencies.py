@@ -14,13 +14,13 @@ from core.orchestrator.engine import Engine
 from sidecar.pool.spawner import Spawner
 from sidecar.rollout.work_queue import WorkerSlots
 from sidecar.watch.folders import SkillFile
-from skills.lifecycle import Trial
-from skills.problem import Problem
-from skills.runs import SkillRun
-from skills.versions import Version
+from skills.book.runs import SkillRun
+from skills.book.versions import CheckedVersion
+from skills.format.problem import SkillProblem
+from skills.lifecycle.decision import Trial
 
 _WORKER_SLOTS = 8
-CheckFile = Callable[[SkillFile], list[Problem]]
+CheckFile = Callable[[SkillFile], list[SkillProblem]]
 """What is wrong with a file, without running it."""
 
 
@@ -38,7 +38,7 @@ class RolloutRules:
 class RehearseVersion(Protocol):
     """Try a version on runs of the one that serves, with effects faked; `live` reads for real, not from records."""
 
-    def __call__(self, version: Version, runs: list[SkillRun], *, live: bool) -> Trial: ...
+    def __call__(self, version: CheckedVersion, runs: list[SkillRun], *, live: bool) -> Trial: ...
 
 
 KeepMemos = Callable[[str, str, Mapping[str, Any]], None]

@@ -18,12 +18,14 @@ from sidecar.protocol.registration import check_functions
 from sidecar.rollout.dependencies import SidecarDependencies
 from sidecar.rollout.skill_processes import SkillProcesses
 from sidecar.watch.folders import SkillFile
-from skills import book, drafts, grants, lifecycle, promotion, refusals, versions
-from skills.drafts import Draft
-from skills.manifest import read_manifest
-from skills.problem import Overreach, Problem, RefusedSkillError
-from skills.refusals import What
-from skills.versions import Version
+from skills.book import drafts, grants, refusals, versions
+from skills.book.drafts import SkillDraft
+from skills.book.refusals import RefusalKind
+from skills.book.skill import get_skill, list_skills
+from skills.book.versions import CheckedVersion
+from skills.format.manifest import read_manifest
+from skills.format.problem import Overreach, RefusedSkillError, SkillProblem
+from skills.lifecycle import decision, promotion
 
 _log = logging.getLogger(__name__)
 _PROMPT_SECONDS = 1.0
@@ -31,7 +33,7 @@ _PROMPT_SECONDS = 1.0
 
 def take_in_file(
     tools: SidecarDependencies, processes: SkillProcesses, file: SkillFile, url: str, abandoned: Callable[[], None]
-) -> Version:
+) -> CheckedVersion:
     """The version that the file is from now on; raises RefusedSkillError with everything that is wrong, or
     UnavailableError where no process can be started for it.
 
@@ -39,11 +41,11 @@ def take_in_file(
     """
     began = time.monotonic()
     with tools.reading() as scope:
-        known = versions.by_sha(scope, file.stem, file.sha)
-        draft = drafts.fresh(scope, file.stem, file.sha)
+        known = versions.find_version_by_sha(scope, file.stem, file.sha)
+        draft = drafts.find_fresh_draft(scope, file.stem, file.sha)
         _refuse_stale(scope, file.stem, draft)
-        version_id = known.id if known is not None else versions.new_id(scope)
-        granted = grants.granted(scope, file.stem)
+        version_id = known.id if known is not None else versions.new_version_id(scope)
+        granted = grants.granted_permissions(scope, file.stem)
     try:
         manifest = read_manifest(file.source)
     except RefusedSkillError as error:
@@ -95,34 +97,38 @@ def _note_tried(tools: SidecarDependencies, code: SkillCode, tried: Sequence[str
         _record_refusal(tools, code, "attempt", f"while it was loaded it tried to {'; '.join(tried)}")
 
 
-def _note_claims(tools: SidecarDependencies, code: SkillCode, problems: list[Problem]) -> None:
+def _note_claims(tools: SidecarDependencies, code: SkillCode, problems: list[SkillProblem]) -> None:
     """A file that claims what is not its own is refused by the gate as it would be at its registration."""
     claims = [one.reason for one in problems if isinstance(one, Overreach)]
     if claims:
         _record_refusal(tools, code, "registration", "; ".join(dict.fromkeys(claims)))
 
 
-def _record_refusal(tools: SidecarDependencies, code: SkillCode, what: What, detail: str) -> None:
+def _record_refusal(tools: SidecarDependencies, code: SkillCode, what: RefusalKind, detail: str) -> None:
     with tools.transaction("skill-refusal") as scope:
-        refusals.record(scope, skill_id=code.stem, version_id=None, run_id=None, what=what, detail=detail)
+        refusals.record_refusal(scope, skill_id=code.stem, version_id=None, run_id=None, what=what, detail=detail)
 
 
 def _ids_of_others(scope: Scope, stem: str) -> Iterator[str]:
     """Full ids of functions with which those of `stem` could be confused."""
-    for skill in book.listing(scope):
+    for skill in list_skills(scope):
         if skill.id.startswith(f"{stem}-") or stem.startswith(f"{skill.id}-"):
             for version_id in (skill.version_id, skill.candidate_id):
                 if version_id is not None:
-                    yield from (str(function["id"]) for function in versions.get(scope, version_id).functions)
+                    yield from (str(function["id"]) for function in versions.get_version(scope, version_id).functions)
 
 
 def _store_version(
-    tools: SidecarDependencies, file: SkillFile, draft: Draft | None, code: SkillCode, functions: list[dict[str, Any]]
-) -> Version:
+    tools: SidecarDependencies,
+    file: SkillFile,
+    draft: SkillDraft | None,
+    code: SkillCode,
+    functions: list[dict[str, Any]],
+) -> CheckedVersion:
     with tools.transaction("skill-version") as scope:
-        skill = promotion.locked(scope, file.stem)
+        skill = promotion.lock_with_candidate(scope, file.stem)
         _refuse_stale(scope, file.stem, draft)
-        version = versions.add(
+        version = versions.add_version(
             scope,
             skill_id=file.stem,
             sha=file.sha,
@@ -135,11 +141,11 @@ def _store_version(
             functions=functions,
             version_id=code.version_id,
         )
-        promotion.offer(scope, file.stem, version, _changed_author(version, draft))
-        return versions.get(scope, version.id)
+        promotion.offer_version(scope, file.stem, version, _changed_author(version, draft))
+        return versions.get_version(scope, version.id)
 
 
-def _changed_author(version: Version, draft: Draft | None) -> dict[str, Any] | None:
+def _changed_author(version: CheckedVersion, draft: SkillDraft | None) -> dict[str, Any] | None:
     """Who saved the text of an older version again; None for its author. A person's word counts for what served."""
     if draft is not None and (draft.author, draft.author_ref) != (version.author, version.author_ref):
         return {"author": draft.author, "author_ref": draft.author_ref, "reason": draft.reason}
@@ -148,26 +154,26 @@ def _changed_author(version: Version, draft: Draft | None) -> dict[str, Any] | N
     return None
 
 
-def _refuse_stale(scope: Scope, stem: str, draft: Draft | None) -> None:
+def _refuse_stale(scope: Scope, stem: str, draft: SkillDraft | None) -> None:
     """An agent's change of something that no longer serves has lost against another one."""
     if draft is None or draft.author != "agent":
         return
-    skill = book.get(scope, stem)
-    candidate = versions.get(scope, skill.candidate_id) if skill.candidate_id is not None else None
-    if not lifecycle.stale_base(
+    skill = get_skill(scope, stem)
+    candidate = versions.get_version(scope, skill.candidate_id) if skill.candidate_id is not None else None
+    if not decision.is_stale_base(
         draft.base_id,
         serving_id=skill.version_id if skill.serves else None,
         candidate_id=skill.candidate_id if candidate is not None and candidate.sha != draft.sha else None,
         same_author=candidate is not None and candidate.offered_by[1] == draft.author_ref,
     ):
         return
-    base = f"version {versions.get(scope, draft.base_id).number}" if draft.base_id is not None else "no version"
+    base = f"version {versions.get_version(scope, draft.base_id).number}" if draft.base_id is not None else "no version"
     if skill.version_id is not None and draft.base_id != skill.version_id:
-        now = f"version {versions.get(scope, skill.version_id).number} serves now"
+        now = f"version {versions.get_version(scope, skill.version_id).number} serves now"
     else:
         now = f"version {candidate.number if candidate is not None else '?'}, based on it too, is on its way"
     raise RefusedSkillError(
-        Problem(None, f"this change is based on {base}, but {now}", "read the newest version and change that one")
+        SkillProblem(None, f"this change is based on {base}, but {now}", "read the newest version and change that one")
     )
 
 
@@ -175,4 +181,4 @@ def _decode_source(source: bytes) -> str:
     try:
         return source.decode("utf-8")
     except UnicodeDecodeError:
-        raise RefusedSkillError(Problem(None, "the file is no UTF-8 text", "save it as UTF-8 text")) from None
+        raise RefusedSkillError(SkillProblem(None, "the file is no UTF-8 text", "save it as UTF-8 text")) from None

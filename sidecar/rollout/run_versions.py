@@ -14,10 +14,12 @@ from typing import Any
 from core.database import Scope
 from core.events import RunFailed
 from sidecar.rollout.dependencies import SidecarDependencies
-from skills import book, endings, lifecycle, promotion, refusals, runs, starts, versions
-from skills.refusals import What
-from skills.runs import Ended
-from skills.versions import Version
+from skills.book import refusals, runs, schedule_claims, versions
+from skills.book.refusals import RefusalKind
+from skills.book.runs import EndStatus
+from skills.book.skill import find_skill
+from skills.book.versions import CheckedVersion
+from skills.lifecycle import decision, promotion, run_end
 
 _log = logging.getLogger(__name__)
 _TIMER = "inngest/scheduled.timer"
@@ -62,9 +64,9 @@ class RunVersions:
         self._turnover = turnover
         self._again = again
         self._lock = threading.Lock()
-        self._pinned: dict[str, tuple[Version, float]] = {}
+        self._pinned: dict[str, tuple[CheckedVersion, float]] = {}
 
-    def version_for(self, call: RunCall) -> Version | KnownAnswer | None:
+    def version_for(self, call: RunCall) -> CheckedVersion | KnownAnswer | None:
         """The version this run began with, or begins with now, or its answer; None when the skill serves no more."""
         if (known := self._known(call)) is not None:
             return known
@@ -74,7 +76,7 @@ class RunVersions:
     def ended(
         self,
         run_id: str,
-        status: Ended,
+        status: EndStatus,
         *,
         output: Any = None,
         error: Any = None,
@@ -86,7 +88,7 @@ class RunVersions:
             self._pinned.pop(run_id, None)
         with self._tools.transaction("skill-run") as scope:
             told = {"output": output, "error": error, "attempts": attempts, "served": served}
-            if not endings.note(scope, run_id, status, most=self._tools.rules.failures, **told):
+            if not run_end.end_run(scope, run_id, status, most=self._tools.rules.failures, **told):
                 return
         # A candidate may go further, or a version that served before was needed for the last time.
         self._again()
@@ -95,17 +97,17 @@ class RunVersions:
         """What the engine knows of the steps of a run that completed: a change is rehearsed on it."""
         self._tools.keep_memos(self._stem, run_id, memos)
 
-    def refused(self, version: Version, run_id: str, what: What, detail: str) -> None:
+    def refused(self, version: CheckedVersion, run_id: str, what: RefusalKind, detail: str) -> None:
         """A run of it wanted something that it may not."""
         with self._tools.transaction("skill-refusal") as scope:
-            kept = refusals.record(
+            kept = refusals.record_refusal(
                 scope, skill_id=self._stem, version_id=version.id, run_id=run_id, what=what, detail=detail
             )
         # What is too much for the database is too much for the log.
         if kept is not None:
             _log.warning("skill %s refused: %s: %s", self._stem, what, detail[:500])
 
-    def _known(self, call: RunCall) -> Version | None:
+    def _known(self, call: RunCall) -> CheckedVersion | None:
         """The version of a run that is known here to have begun."""
         with self._lock:
             found = self._pinned.get(call.run_id)
@@ -115,16 +117,16 @@ class RunVersions:
         if time.monotonic() - called > _CALLED_SECONDS:
             self._remember(call.run_id, version)
             with self._tools.transaction("skill-run") as scope:
-                runs.called(scope, call.run_id)
+                runs.record_run_call(scope, call.run_id)
         return version
 
-    def _begin(self, call: RunCall) -> Version | KnownAnswer | None:
+    def _begin(self, call: RunCall) -> CheckedVersion | KnownAnswer | None:
         with self._tools.transaction("skill-run") as scope:
-            run = runs.find(scope, call.run_id)
+            run = runs.find_run(scope, call.run_id)
             if run is not None:
-                version = versions.get(scope, run.version_id)
-                runs.called(scope, call.run_id)
-                if run.status == "completed" and not runs.is_cut(run.output):
+                version = versions.get_version(scope, run.version_id)
+                runs.record_run_call(scope, call.run_id)
+                if run.status == "completed" and not runs.is_cut_json(run.output):
                     return KnownAnswer(run.output)
                 runs.goes_on(scope, call.run_id)
             else:
@@ -133,7 +135,7 @@ class RunVersions:
                     # Nobody waits for what a schedule began, and an engine that was away may not know yet.
                     return KnownAnswer({"skipped": SKILL_GONE}) if call.event.get("name") == _TIMER else None
                 version, stage = chosen
-                runs.began(
+                runs.record_run_start(
                     scope,
                     run_id=call.run_id,
                     skill_id=self._stem,
@@ -145,41 +147,41 @@ class RunVersions:
                 )
                 if (why := self._repeated(scope, call)) is not None:
                     skipped = {"skipped": why}
-                    runs.ended(scope, call.run_id, "completed", output=skipped, stage=runs.SKIPPED)
+                    runs.record_run_end(scope, call.run_id, "completed", output=skipped, stage=runs.SKIPPED)
                     return KnownAnswer(skipped)
         self._remember(call.run_id, version)
         return version
 
-    def _choose(self, scope: Scope, call: RunCall) -> tuple[Version, str] | None:
+    def _choose(self, scope: Scope, call: RunCall) -> tuple[CheckedVersion, str] | None:
         """Read from the book, which may know more than this process does yet."""
-        skill = book.find(scope, self._stem)
+        skill = find_skill(scope, self._stem)
         if (failed := self._handled(scope, call)) is not None:
             return failed, "live"
         if skill is None or not skill.serves or skill.version_id is None:
             return None
         if skill.candidate_id is not None:
-            candidate = versions.get(scope, skill.candidate_id)
-            counted = promotion.first_runs(scope, candidate)
+            candidate = versions.get_version(scope, skill.candidate_id)
+            counted = promotion.count_first_runs(scope, candidate)
             begun = counted.get("running", 0) + counted.get("completed", 0)
-            is_first = lifecycle.begins_on_candidate(candidate.stage, begun, self._tools.rules.canary_runs)
+            is_first = decision.begins_on_candidate(candidate.stage, begun, self._tools.rules.canary_runs)
             if is_first and not counted.get("failed") and call.function_id in candidate.function_ids:
                 return candidate, "canary"
-        serving = versions.get(scope, skill.version_id)
+        serving = versions.get_version(scope, skill.version_id)
         if call.function_id not in serving.function_ids:
             # The engine began it before it heard that the function is gone.
-            older = versions.served_with(scope, self._stem, call.function_id)
+            older = versions.find_serving_version(scope, self._stem, call.function_id)
             return (older, "live") if older is not None else (serving, "live")
         return serving, "live"
 
-    def _handled(self, scope: Scope, call: RunCall) -> Version | None:
+    def _handled(self, scope: Scope, call: RunCall) -> CheckedVersion | None:
         """A handler of a failure belongs to the version whose run failed."""
         data = call.event.get("data")
         if call.event.get("name") != RunFailed.name or not isinstance(data, dict):
             return None
-        failed = runs.find(scope, str(data.get("run_id", "")))
+        failed = runs.find_run(scope, str(data.get("run_id", "")))
         if failed is None or failed.skill_id != self._stem:
             return None
-        version = versions.get(scope, failed.version_id)
+        version = versions.get_version(scope, failed.version_id)
         return version if call.function_id in version.function_ids else None
 
     def _repeated(self, scope: Scope, call: RunCall) -> str | None:
@@ -188,13 +190,13 @@ class RunVersions:
         if call.event.get("name") != _TIMER or not isinstance(data, dict):
             return None
         at = _schedule_moment(call.event, data) or scope.now
-        start = starts.start_of(str(data.get("cron", "")), at)
-        if start is None or starts.admit(scope, self._stem, call.function_id, start, call.run_id):
+        start = schedule_claims.find_start(str(data.get("cron", "")), at)
+        if start is None or schedule_claims.claim_start(scope, self._stem, call.function_id, start, call.run_id):
             return None
         _log.info("skill %s: %s ran on %s already", self._stem, call.function_id, start.date)
         return f"ran on {start.date} already"
 
-    def _remember(self, run_id: str, version: Version) -> None:
+    def _remember(self, run_id: str, version: CheckedVersion) -> None:
         with self._lock:
             self._pinned[run_id] = (version, time.monotonic())
             while len(self._pinned) > _MOST_REMEMBERED:

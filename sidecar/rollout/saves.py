@@ -9,21 +9,22 @@ from pathlib import Path
 from sidecar.rollout.intake import take_in_file
 from sidecar.rollout.state import SkillState
 from sidecar.watch.folders import SkillFile
-from skills import book, drafts, promotion, release
-from skills.problem import Problem, RefusedSkillError
+from skills.book import drafts, skill
+from skills.format.problem import RefusedSkillError, SkillProblem
+from skills.lifecycle import promotion, save_status
 
 
-def enter_file(standing: SkillState, file: SkillFile, *, moved: bool = True) -> book.Skill:
+def enter_file(standing: SkillState, file: SkillFile, *, moved: bool = True) -> skill.Skill:
     """The row, made where there is none, with the place of its file."""
     row = standing.look()
     place = (file.origin, str(file.path))
     if row is not None and ((row.origin, row.path) == place or not moved):
         return row
     with standing.tools.transaction("skill-entered") as scope:
-        entered = book.enter(
+        entered = skill.enter_skill(
             scope, standing.stem, origin=file.origin, path=str(file.path), enabled=file.origin != "shipped"
         )
-        book.save(scope, replace(entered, origin=file.origin, path=str(file.path)))
+        skill.save_skill(scope, replace(entered, origin=file.origin, path=str(file.path)))
     row = standing.look()
     assert row is not None
     return row
@@ -56,19 +57,19 @@ def take_drafts(standing: SkillState) -> None:
     """
     while (row := standing.row) is not None and row.origin == "shipped":
         with standing.tools.reading() as scope:
-            draft = drafts.untaken(scope, standing.stem)
+            draft = drafts.find_pending_change(scope, standing.stem)
         if draft is None or draft.source is None:
             return
         if draft.sha != row.refused_sha:
             source = draft.source.encode("utf-8", "surrogatepass")
             _take_in(standing, SkillFile(standing.stem, Path(row.path), row.origin, source, draft.sha))
         with standing.tools.transaction("skill-draft-taken") as scope:
-            drafts.taken(scope, draft)
+            drafts.close_draft(scope, draft)
 
 
 def refuse_unreadable(standing: SkillState, file: SkillFile) -> None:
     """What the file holds cannot be seen: whatever serves goes on, and so does what is on its way."""
-    problem = Problem(None, f"{file.path} cannot be read: {file.trouble}", "let whoever runs Loopwright read it")
+    problem = SkillProblem(None, f"{file.path} cannot be read: {file.trouble}", "let whoever runs Loopwright read it")
     if enter_file(standing, file, moved=False).problems != (problem,) and standing.candidate is None:
         standing.turn_down("", (problem,))
 
@@ -76,17 +77,17 @@ def refuse_unreadable(standing: SkillState, file: SkillFile) -> None:
 def refuse_clash(standing: SkillState, files: Sequence[SkillFile]) -> None:
     """Several files bear the name: none of them is taken, and whatever serves goes on."""
     places = " and ".join(str(file.path) for file in files)
-    problem = Problem(None, f"{places} are both called {standing.stem}", "rename one of them")
+    problem = SkillProblem(None, f"{places} are both called {standing.stem}", "rename one of them")
     if enter_file(standing, files[0], moved=False).problems != (problem,):
         standing.turn_down("", (problem,))
 
 
-def _is_release_taken(standing: SkillState, row: book.Skill, file: SkillFile) -> bool:
+def _is_release_taken(standing: SkillState, row: skill.Skill, file: SkillFile) -> bool:
     """Whether a shipped file says nothing new; a candidate that was made of it is on its way yet."""
     if standing.candidate is not None and standing.candidate.sha == file.sha:
         return False
     with standing.tools.reading() as scope:
-        return release.is_taken(scope, row, file.sha)
+        return save_status.is_release_settled(scope, row, file.sha)
 
 
 def _take_in(standing: SkillState, file: SkillFile) -> None:
@@ -106,6 +107,6 @@ def _return_to_serving(standing: SkillState) -> None:
     row = standing.row
     if row is not None and (row.problems or row.candidate_id or row.refused_sha):
         with standing.tools.transaction("skill-as-before") as scope:
-            promotion.as_before(scope, standing.stem)
+            promotion.clear_candidate(scope, standing.stem)
         standing.look()
         standing.drop_unused()

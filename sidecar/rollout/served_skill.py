@@ -16,8 +16,9 @@ from sidecar.rollout.dependencies import SidecarDependencies
 from sidecar.rollout.run_versions import RunVersions
 from sidecar.rollout.state import SkillState
 from sidecar.watch.folders import SkillFile
-from skills import control, grants
-from skills.versions import Version
+from skills.book import grants
+from skills.book.versions import CheckedVersion
+from skills.lifecycle import control
 
 _log = logging.getLogger(__name__)
 
@@ -60,7 +61,7 @@ class ServedSkill:
         return row is not None and row.status == "retired" and not row.refused_sha
 
     @property
-    def serving(self) -> Version | None:
+    def serving(self) -> CheckedVersion | None:
         return self._standing.serving
 
     @property
@@ -163,18 +164,18 @@ class ServedSkill:
                 self._standing.told.forget(serving)
                 _log.warning("skill %s: the engine refuses it: %s", self.stem, error)
 
-    def child(self, version: Version) -> ChildProcess:
+    def child(self, version: CheckedVersion) -> ChildProcess:
         """The living process of a version; raises RefusedSkillError or UnavailableError."""
         return self._standing.child(version)
 
-    def again(self, version: Version) -> AbstractContextManager[ChildProcess]:
+    def again(self, version: CheckedVersion) -> AbstractContextManager[ChildProcess]:
         """A process of a version for a call that lost its own, as `Processes.again` has it."""
         return self._standing.again(version)
 
     def granted(self) -> frozenset[str]:
         """What a person has granted to it by now."""
         with self._tools.reading() as scope:
-            return grants.granted(scope, self.stem)
+            return grants.granted_permissions(scope, self.stem)
 
     def drop_unused(self) -> None:
         """End the processes that nobody needs."""

@@ -11,8 +11,8 @@ from dataclasses import replace
 from sidecar.pool.child_process import ChildProcess, EndedError, ProcessLostError, SkillCode
 from sidecar.pool.version_processes import VersionProcesses
 from sidecar.rollout.dependencies import SidecarDependencies
-from skills import grants, runs
-from skills.versions import Version
+from skills.book import grants, runs
+from skills.book.versions import CheckedVersion
 
 _MOST_ALONE = 2
 _TURN_SECONDS = 3.0
@@ -30,13 +30,13 @@ class SkillProcesses:
         self._loading = ""
         self._turns = threading.BoundedSemaphore(_MOST_ALONE)
 
-    def child(self, version: Version, path: str) -> ChildProcess:
+    def child(self, version: CheckedVersion, path: str) -> ChildProcess:
         """The living process of a version; raises RefusedSkillError or UnavailableError."""
         self._used[version.sha] = time.monotonic()
         return self._brood.child(self._code(version, path))
 
     @contextmanager
-    def again(self, version: Version, path: str) -> Iterator[ChildProcess]:
+    def again(self, version: CheckedVersion, path: str) -> Iterator[ChildProcess]:
         """A process for a call that lost its own; raises as `child` does, and EndedError when it loses this one alone.
 
         No other call shares it; but there are few of these at a time, and who gets none has the version's new one.
@@ -59,11 +59,11 @@ class SkillProcesses:
         finally:
             self._turns.release()
 
-    def _code(self, version: Version, path: str) -> SkillCode:
+    def _code(self, version: CheckedVersion, path: str) -> SkillCode:
         code = self._codes.get(version.id)
         if code is None:
             with self._tools.reading() as scope:
-                granted = grants.granted(scope, self._stem)
+                granted = grants.granted_permissions(scope, self._stem)
             source = version.source.encode()
             code = SkillCode(self._stem, version.sha, source, path, version.id, version.manifest, granted)
             self._codes[version.id] = code
@@ -85,7 +85,7 @@ class SkillProcesses:
     def drop_unused(self, wanted: Set[str]) -> None:
         """End those of versions that are neither wanted, by their hash, nor have runs, and the idle ones."""
         with self._tools.reading() as scope:
-            pinned = runs.pinned_hashes(scope, self._stem)
+            pinned = runs.list_hashes_in_use(scope, self._stem)
         now = time.monotonic()
 
         def needed(sha: str) -> bool:

@@ -14,22 +14,23 @@ from sidecar.pool.child_process import ChildProcess
 from sidecar.protocol.registration import address_functions, register_app
 from sidecar.rollout.dependencies import SidecarDependencies
 from sidecar.rollout.skill_processes import SkillProcesses
-from skills import book, promotion, versions
-from skills.problem import Problem
-from skills.versions import Version
+from skills.book import skill, versions
+from skills.book.versions import CheckedVersion
+from skills.format.problem import SkillProblem
+from skills.lifecycle import promotion
 
 
 @dataclass(frozen=True)
 class BookState:
     """The skill's row with the versions that it names; `serving` only while one serves, `last` also afterwards."""
 
-    row: book.Skill | None = None
-    serving: Version | None = None
-    candidate: Version | None = None
-    last: Version | None = None
+    row: skill.Skill | None = None
+    serving: CheckedVersion | None = None
+    candidate: CheckedVersion | None = None
+    last: CheckedVersion | None = None
 
     @property
-    def tried(self) -> Version | None:
+    def tried(self) -> CheckedVersion | None:
         """The candidate, if it may run: what waits for a person starts anew with what it was granted."""
         if self.row is None or not self.row.enabled or self.candidate is None or self.candidate.stage == "waiting":
             return None
@@ -38,11 +39,11 @@ class BookState:
 
 def read_book_state(tools: SidecarDependencies, stem: str) -> BookState:
     with tools.reading() as scope:
-        row = book.find(scope, stem)
+        row = skill.find_skill(scope, stem)
         if row is None:
             return BookState()
-        last = versions.get(scope, row.version_id) if row.version_id else None
-        candidate = versions.get(scope, row.candidate_id) if row.candidate_id else None
+        last = versions.get_version(scope, row.version_id) if row.version_id else None
+        candidate = versions.get_version(scope, row.candidate_id) if row.candidate_id else None
         return BookState(row, last if row.serves else None, candidate, last)
 
 
@@ -56,11 +57,11 @@ class RegistrationState:
         self._lock = threading.Lock()
         self._told: str | None = None
 
-    def is_news(self, version: Version | None) -> bool:
+    def is_news(self, version: CheckedVersion | None) -> bool:
         """Whether the engine has yet to hear that this serves."""
         return self._told != _version_id(version)
 
-    def tell(self, version: Version | None) -> None:
+    def tell(self, version: CheckedVersion | None) -> None:
         """Raises InvalidError with the engine's reason, RefusedError for our key, or UnavailableError."""
         functions: list[dict[str, Any]] = address_functions(version, self._url) if version is not None else []
         with self._lock:
@@ -74,12 +75,12 @@ class RegistrationState:
         """What was told counts as untold."""
         self._told = None
 
-    def forget(self, version: Version | None) -> None:
+    def forget(self, version: CheckedVersion | None) -> None:
         """The engine refuses it, and keeps what it knows: there is nothing more to tell."""
         self._told = _version_id(version)
 
 
-def _version_id(version: Version | None) -> str:
+def _version_id(version: CheckedVersion | None) -> str:
     return version.id if version is not None else ""
 
 
@@ -103,20 +104,20 @@ class SkillState:
         return f"{self.tools.url}{SERVE_PATH}/{self.stem}"
 
     @property
-    def row(self) -> book.Skill | None:
+    def row(self) -> skill.Skill | None:
         """As this process last saw it."""
         return self._seen.row
 
     @property
-    def serving(self) -> Version | None:
+    def serving(self) -> CheckedVersion | None:
         return self._seen.serving
 
     @property
-    def candidate(self) -> Version | None:
+    def candidate(self) -> CheckedVersion | None:
         return self._seen.candidate
 
     @property
-    def last(self) -> Version | None:
+    def last(self) -> CheckedVersion | None:
         """What serves, or served last."""
         return self._seen.last
 
@@ -128,7 +129,7 @@ class SkillState:
     def path(self) -> str:
         return self._seen.row.path if self._seen.row is not None else ""
 
-    def look(self) -> book.Skill | None:
+    def look(self) -> skill.Skill | None:
         """Read the book anew."""
         seen = read_book_state(self.tools, self.stem)
         with self.turnover:
@@ -137,11 +138,11 @@ class SkillState:
             self._seen = seen
         return seen.row
 
-    def child(self, version: Version) -> ChildProcess:
+    def child(self, version: CheckedVersion) -> ChildProcess:
         """The living process of a version; raises RefusedSkillError or UnavailableError."""
         return self.processes.child(version, self.path or f"{self.stem}.py")
 
-    def again(self, version: Version) -> AbstractContextManager[ChildProcess]:
+    def again(self, version: CheckedVersion) -> AbstractContextManager[ChildProcess]:
         """A process of a version for a call that lost its own, as `Processes.again` has it."""
         return self.processes.again(version, self.path or f"{self.stem}.py")
 
@@ -150,10 +151,10 @@ class SkillState:
         seen = self._seen
         self.processes.drop_unused({version.sha for version in (seen.serving, seen.tried) if version is not None})
 
-    def turn_down(self, sha: str, problems: tuple[Problem, ...]) -> None:
+    def turn_down(self, sha: str, problems: tuple[SkillProblem, ...]) -> None:
         """What was saved with this hash will not serve: whatever serves goes on."""
         _log.warning("skill %s refused: %s", self.stem, "; ".join(problem.reason for problem in problems))
         with self.tools.transaction("skill-refused") as scope:
-            promotion.refuse(scope, self.stem, sha, problems)
+            promotion.refuse_version(scope, self.stem, sha, problems)
         self.look()
         self.drop_unused()

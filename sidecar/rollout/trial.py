@@ -7,52 +7,53 @@ from datetime import datetime
 from typing import Any
 
 from sidecar.rollout.dependencies import SidecarDependencies
-from skills import promotion, rehearsing, runs, versions
-from skills.lifecycle import Trial
-from skills.rehearsing import Test
-from skills.runs import SkillRun
-from skills.versions import Version
+from skills.book import runs, versions
+from skills.book.runs import SkillRun
+from skills.book.versions import CheckedVersion
+from skills.lifecycle import manual_test, promotion
+from skills.lifecycle.decision import Trial
+from skills.lifecycle.manual_test import ManualTest
 
 PAST_RUNS = 5
 """Recorded runs of one version on which a change is tried, the newest ones."""
 
 
-def try_past_runs(tools: SidecarDependencies, serving: Version | None, candidate: Version) -> None:
+def try_past_runs(tools: SidecarDependencies, serving: CheckedVersion | None, candidate: CheckedVersion) -> None:
     """Try it on what happened before, and write down how that went.
 
     Where nothing ran well on the version that serves yet, or none serves, that is what ran on the one before.
     """
     with tools.transaction("skill-stage") as scope:
-        promotion.stage(scope, candidate.skill_id, candidate, "dry_run")
-        past = runs.completed(scope, serving.id, PAST_RUNS) if serving is not None else []
-        last = runs.last_completed(scope, candidate.skill_id)
+        promotion.set_candidate_stage(scope, candidate.skill_id, candidate, "dry_run")
+        past = runs.list_completed_runs(scope, serving.id, PAST_RUNS) if serving is not None else []
+        last = runs.find_last_completed_run(scope, candidate.skill_id)
         if not past and last is not None:
-            past = runs.completed(scope, last.version_id, PAST_RUNS)
-        against = versions.get(scope, past[0].version_id) if past else serving
+            past = runs.list_completed_runs(scope, last.version_id, PAST_RUNS)
+        against = versions.get_version(scope, past[0].version_id) if past else serving
     trial = tools.rehearse(candidate, past, live=False)
     with tools.transaction("skill-stage") as scope:
         about = {"against": against.number} if against is not None else {}
         facts: dict[str, Any] = {"dry_run": {**_trial_facts(trial), **about}}
-        promotion.stage(scope, candidate.skill_id, candidate, "dry_run", **facts)
+        promotion.set_candidate_stage(scope, candidate.skill_id, candidate, "dry_run", **facts)
 
 
-def begin_shadow(tools: SidecarDependencies, serving: Version, candidate: Version) -> None:
+def begin_shadow(tools: SidecarDependencies, serving: CheckedVersion, candidate: CheckedVersion) -> None:
     """From now on it is tried on what the version that serves is asked."""
     with tools.transaction("skill-stage") as scope:
         about = {"against": serving.number, "of": tools.rules.shadow_runs}
         shadow = {**_trial_facts(Trial()), **about, "since": scope.now.isoformat()}
-        promotion.stage(scope, candidate.skill_id, candidate, "shadow", shadow=shadow)
+        promotion.set_candidate_stage(scope, candidate.skill_id, candidate, "shadow", shadow=shadow)
 
 
-def list_fresh_runs(tools: SidecarDependencies, serving: Version, candidate: Version) -> list[SkillRun]:
+def list_fresh_runs(tools: SidecarDependencies, serving: CheckedVersion, candidate: CheckedVersion) -> list[SkillRun]:
     """The runs that ended well since its shadow began, or since it was last tried; the oldest first."""
     since = datetime.fromisoformat(candidate.stage_facts["shadow"]["since"])
     with tools.reading() as scope:
-        ended = runs.completed(scope, serving.id, PAST_RUNS)
+        ended = runs.list_completed_runs(scope, serving.id, PAST_RUNS)
     return [run for run in reversed(ended) if run.ended_at is not None and run.ended_at > since]
 
 
-def try_fresh_runs(tools: SidecarDependencies, candidate: Version, fresh: list[SkillRun]) -> None:
+def try_fresh_runs(tools: SidecarDependencies, candidate: CheckedVersion, fresh: list[SkillRun]) -> None:
     """Try it on runs that ended meanwhile."""
     so_far = candidate.stage_facts["shadow"]
     trial = tools.rehearse(candidate, fresh, live=True)
@@ -61,7 +62,7 @@ def try_fresh_runs(tools: SidecarDependencies, candidate: Version, fresh: list[S
     last = max(run.ended_at for run in fresh if run.ended_at is not None)
     facts = {**so_far, **_trial_facts(total), "since": last.isoformat()}
     with tools.transaction("skill-stage") as scope:
-        promotion.stage(scope, candidate.skill_id, candidate, "shadow", shadow=facts)
+        promotion.set_candidate_stage(scope, candidate.skill_id, candidate, "shadow", shadow=facts)
 
 
 def _trial_facts(trial: Trial) -> dict[str, Any]:
@@ -69,24 +70,24 @@ def _trial_facts(trial: Trial) -> dict[str, Any]:
     return {**told, "differences": list(trial.differences)}
 
 
-def has_open_test(version: Version) -> bool:
+def has_open_test(version: CheckedVersion) -> bool:
     """Whether somebody waits for it to be tried."""
-    asked = rehearsing.known_test(version)
+    asked = manual_test.read_test(version)
     return asked is not None and asked.trial is None
 
 
-def run_manual_test(tools: SidecarDependencies, version: Version) -> bool:
+def run_manual_test(tools: SidecarDependencies, version: CheckedVersion) -> bool:
     """Try the version as it was asked, and write down how that went; False when nobody waits for it."""
-    asked = rehearsing.known_test(version)
+    asked = manual_test.read_test(version)
     if asked is None or asked.trial is not None:
         return False
     trial = tools.rehearse(version, [_make_test_run(tools, version, asked)], live=True)
     with tools.transaction("skill-tested") as scope:
-        rehearsing.answer(scope, version, asked.cause, trial)
+        manual_test.record_test_result(scope, version, asked.cause, trial)
     return True
 
 
-def _make_test_run(tools: SidecarDependencies, version: Version, asked: Test) -> SkillRun:
+def _make_test_run(tools: SidecarDependencies, version: CheckedVersion, asked: ManualTest) -> SkillRun:
     """A run that never was: nothing of it is recorded, and it returned nothing."""
     with tools.reading() as scope:
         now = scope.now

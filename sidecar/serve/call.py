@@ -18,10 +18,10 @@ from sidecar.pool.child_process import EndedError, ProcessLostError
 from sidecar.protocol.replies import EngineReply, failure_reply, filter_reply
 from sidecar.rollout.run_versions import SKILL_GONE, KnownAnswer, RunCall
 from sidecar.rollout.served_skill import ServedSkill
-from skills.problem import RefusedSkillError
-from skills.refusals import What
-from skills.unserved import OurFault
-from skills.versions import Version
+from skills.book.refusals import RefusalKind
+from skills.book.versions import CheckedVersion
+from skills.format.problem import RefusedSkillError
+from skills.lifecycle.infrastructure_errors import SidecarFault
 
 _log = logging.getLogger(__name__)
 # The engine's proof is for us, and what it calls itself is no news to a process that was told everything.
@@ -66,7 +66,7 @@ def answer_engine_call(
             return failure_reply(500, "skill_gone", f"{skill.stem}: {SKILL_GONE}", retry=False)
         case KnownAnswer(output=output):
             return EngineReply(200, json.dumps(output).encode(), {"content-type": "application/json"})
-        case Version():
+        case CheckedVersion():
             passed = {name: headers[name] for name in _FORWARDED_HEADERS if name in headers}
             return _answer_with(skill, version, asked, path, query, passed)
 
@@ -86,9 +86,9 @@ def refuse_call(status: int, code: str, message: str) -> EngineReply:
 
 
 def _answer_with(
-    skill: ServedSkill, version: Version, asked: _EngineCall, path: str, query: str, passed: Mapping[str, str]
+    skill: ServedSkill, version: CheckedVersion, asked: _EngineCall, path: str, query: str, passed: Mapping[str, str]
 ) -> EngineReply:
-    def refused(what: What, detail: str) -> None:
+    def refused(what: RefusalKind, detail: str) -> None:
         try:
             skill.runs.refused(version, asked.call.run_id, what, detail)
         except SQLAlchemyError as error:
@@ -118,7 +118,7 @@ def _answer_with(
 
 
 def _call_child(
-    skill: ServedSkill, version: Version, asked: _EngineCall, path: str, query: str, passed: Mapping[str, str]
+    skill: ServedSkill, version: CheckedVersion, asked: _EngineCall, path: str, query: str, passed: Mapping[str, str]
 ) -> httpx.Response:
     """Any answer that we give the engine costs the run an attempt, and what another run did is not its fault: so a call
     that lost its process is made once more, if it can be in one of its own, of which whoever took it takes no other's.
@@ -140,7 +140,7 @@ def _reply_database_away(skill: ServedSkill, asked: _EngineCall, error: SQLAlche
     return _reply_unserved(skill, asked, "database_away", "the database does not answer")
 
 
-def _reply_unserved(skill: ServedSkill, asked: _EngineCall, name: OurFault, why: str) -> EngineReply:
+def _reply_unserved(skill: ServedSkill, asked: _EngineCall, name: SidecarFault, why: str) -> EngineReply:
     """The skill did not answer, and not by its own fault. An engine has no answer that costs no attempt, so it is asked
     to come back when things may be better, and should it not, that speaks against no version."""
     reply = failure_reply(503, name, f"{skill.stem}: {why}", wait=_COME_BACK_SECONDS)

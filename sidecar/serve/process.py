@@ -19,8 +19,8 @@ from sidecar.serve.application import create_app
 from sidecar.serve.registry import SkillRegistry
 from sidecar.watch.folders import SkillFile, SkillFolder, list_skill_paths
 from skills.checks.gate import check_source
-from skills.places import SHIPPED, agent_folder, people_folders
-from skills.problem import Problem
+from skills.folders import SHIPPED_FOLDER, agent_folder, people_folders
+from skills.format.problem import SkillProblem
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
@@ -32,7 +32,7 @@ class FileCheck:
     def __init__(self, folders: Sequence[SkillFolder]) -> None:
         self._folders = tuple(folders)
 
-    def __call__(self, file: SkillFile) -> list[Problem]:
+    def __call__(self, file: SkillFile) -> list[SkillProblem]:
         others = {path.stem: path for path in list_skill_paths(self._folders) if path != file.path}
         return check_source(file.source, file.stem, others)
 
@@ -78,7 +78,7 @@ def start_sidecar(
 def skill_folders(settings: Settings, home: Path) -> tuple[SkillFolder, ...]:
     """The shipped skills, people's own, and the agent's. A folder is one of them, however often it is named."""
     own = (SkillFolder(path, "person") for path in people_folders(home, settings.skill_path))
-    return (SkillFolder(SHIPPED.resolve(), "shipped"), *own, SkillFolder(agent_folder(home), "agent"))
+    return (SkillFolder(SHIPPED_FOLDER.resolve(), "shipped"), *own, SkillFolder(agent_folder(home), "agent"))
 
 
 def rollout_rules(settings: Settings) -> RolloutRules:

@@ -19,8 +19,8 @@ from sidecar.rollout.work_queue import SkillWorkQueue
 from sidecar.serve.run_sweep import RunSweep
 from sidecar.watch.folder_watch import FolderWatch
 from sidecar.watch.folders import SkillFile, SkillFolder, read_folders
-from skills import book
-from skills.checks import expressions
+from skills.book.skill import find_skill, list_skills, sum_epochs
+from skills.format import expressions
 
 _log = logging.getLogger(__name__)
 # Of how many skills the engine is asked each time whether it still knows them.
@@ -96,7 +96,7 @@ class SkillRegistry:
         if found is not None:
             return found
         with self._tools.reading() as scope:
-            return self._make(stem) if book.find(scope, stem) is not None else None
+            return self._make(stem) if find_skill(scope, stem) is not None else None
 
     def look(self, unsettled: Set[str] = frozenset()) -> None:
         """Read the folders and bring what serves in step with them, but for skills of which a file is being written."""
@@ -128,7 +128,7 @@ class SkillRegistry:
 
     def _follow_all(self) -> None:
         with self._tools.reading() as scope:
-            known = book.listing(scope)
+            known = list_skills(scope)
         for row in known:
             skill = self._make(row.id)
             if not _run_logged(skill.follow):
@@ -235,8 +235,8 @@ class SkillRegistry:
         def look() -> None:
             nonlocal mark
             with self._tools.reading() as scope:
-                found = book.mark(scope)
-                rows = book.listing(scope) if found != seen else []
+                found = sum_epochs(scope)
+                rows = list_skills(scope) if found != seen else []
             for row in rows:
                 skill = self._make(row.id)
                 if skill.epoch != row.epoch:

@@ -11,11 +11,11 @@ from core.errors import LoopwrightError, NotFoundError
 from core.orchestrator.run_facts import unwrap_error
 from sidecar.rollout.dependencies import SidecarDependencies
 from sidecar.rollout.served_skill import ServedSkill
-from skills import runs
-from skills.runs import Ended, SkillRun
-from skills.unserved import unserved
+from skills.book import runs
+from skills.book.runs import EndStatus, SkillRun
+from skills.lifecycle.infrastructure_errors import is_infrastructure_error
 
-_END_STATUSES: dict[str, Ended] = {"completed": "completed", "failed": "failed", "cancelled": "cancelled"}
+_END_STATUSES: dict[str, EndStatus] = {"completed": "completed", "failed": "failed", "cancelled": "cancelled"}
 _LONGEST_PAUSE = 1800.0
 
 
@@ -30,7 +30,7 @@ class RunSweep:
 
     def once(self) -> None:
         with self._tools.reading() as scope:
-            silent = runs.quiet(scope, scope.now - timedelta(seconds=self._quiet), 500)
+            silent = runs.list_quiet_runs(scope, scope.now - timedelta(seconds=self._quiet), 500)
         now = time.monotonic()
         known = {run.run_id for run in silent}
         self._later = {run_id: when for run_id, when in self._later.items() if run_id in known}
@@ -57,4 +57,4 @@ class RunSweep:
         told: Any = found.get("output")
         error = unwrap_error(told) if status == "failed" else None
         output = told if status == "completed" else None
-        skill.runs.ended(run.run_id, status, output=output, error=error, served=not unserved(error))
+        skill.runs.ended(run.run_id, status, output=output, error=error, served=not is_infrastructure_error(error))

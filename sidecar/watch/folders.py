@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from skills.manifest import MAX_SOURCE
+from skills.format.manifest import MAX_SOURCE
 
 # Editors and tools leave `.x.swp`, `x.py~`, `#x.py#`, `4913`, `x.tmp`, `__pycache__`: none of them is a name like this.
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}\.py")

@@ -1,15 +1,17 @@
-"""The functions that a file registers: literal and unique ids, sync handlers, options within the engine's limits."""
+"""Check the functions that a file registers: literal ids, unique also beside other files, and options within limits."""
 
 from __future__ import annotations
 
 import ast
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
-from skills.checks.declared import Declared
-from skills.checks.expressions import wrong_expression
-from skills.checks.source import MOST_FUNCTIONS, Source
-from skills.problem import Overreach, Problem
+from skills.checks.source import MOST_FUNCTIONS, DeclaredFunction, SkillSource, find_declared
+from skills.checks.syntax import parse_source, read_names
+from skills.format.expressions import wrong_expression
+from skills.format.manifest import MAX_SOURCE
+from skills.format.problem import Overreach, RefusedSkillError, SkillProblem
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 FAILURE = "-failure"
@@ -19,47 +21,49 @@ MOST_RETRIES, MOST_CONCURRENCY, MOST_CANCELS = 20, 2, 5
 _EXPRESSIONS = frozenset(("key", "run", "if_exp", "expression"))
 
 
-def check_functions(source: Source) -> Iterator[Problem]:
+def check_functions(source: SkillSource) -> Iterator[SkillProblem]:
     if not source.declared:
-        yield Problem(None, "the file has no function", "decorate one with @client.create_function(…)")
+        yield SkillProblem(None, "the file has no function", "decorate one with @client.create_function(…)")
     for extra in source.too_many[:1]:
-        yield Problem(extra.call.lineno, f"the file has more than {MOST_FUNCTIONS} functions", "make it two files")
+        yield SkillProblem(extra.call.lineno, f"the file has more than {MOST_FUNCTIONS} functions", "make it two files")
     for declared in source.declared:
         yield from _identity(declared)
         yield from _handlers(source, declared)
         yield from _options(source, declared)
-    yield from _twice(source)
+    yield from _repeated_functions(source)
 
 
-def _identity(declared: Declared) -> Iterator[Problem]:
+def _identity(declared: DeclaredFunction) -> Iterator[SkillProblem]:
     line = declared.call.lineno
     if not declared.at_module_level:
-        yield Problem(line, "this function is only made when another one runs", "make it beside the others")
+        yield SkillProblem(line, "this function is only made when another one runs", "make it beside the others")
     if any(one.arg is None for one in declared.call.keywords):
-        yield Problem(line, "options are handed on with **", "write each option out")
+        yield SkillProblem(line, "options are handed on with **", "write each option out")
     if declared.fn_id is None:
         reason = "the fn_id is computed" if "fn_id" in declared.options else "the function has no fn_id"
-        yield Problem(line, reason, 'give it a literal one: fn_id="check-health"')
+        yield SkillProblem(line, reason, 'give it a literal one: fn_id="check-health"')
     elif not _ID.fullmatch(declared.fn_id):
-        yield Problem(line, f"{declared.fn_id!r} is no id of a function", "use letters, digits and hyphens")
+        yield SkillProblem(line, f"{declared.fn_id!r} is no id of a function", "use letters, digits and hyphens")
     elif declared.fn_id.endswith(FAILURE):
         reason = f"an id that ends in {FAILURE} is one of a handler of failures: {declared.fn_id!r} is taken for that"
-        yield Problem(line, reason, f"end it otherwise, as in {declared.fn_id.removesuffix(FAILURE)}-failed")
+        yield SkillProblem(line, reason, f"end it otherwise, as in {declared.fn_id.removesuffix(FAILURE)}-failed")
 
 
-def _handlers(source: Source, declared: Declared) -> Iterator[Problem]:
+def _handlers(source: SkillSource, declared: DeclaredFunction) -> Iterator[SkillProblem]:
     line = declared.call.lineno
     if declared.handler is None:
-        yield Problem(line, "there is no handler to this function", "put it above a `def` of the file as a decorator")
+        yield SkillProblem(
+            line, "there is no handler to this function", "put it above a `def` of the file as a decorator"
+        )
     if "on_failure" in declared.options and declared.on_failure is None:
-        yield Problem(line, "on_failure is no function of this file", "name a `def` of the file's own")
+        yield SkillProblem(line, "on_failure is no function of this file", "name a `def` of the file's own")
     for handler in (declared.handler, declared.on_failure):
         if isinstance(handler, ast.AsyncFunctionDef):
             fix = "write it with `def` and inngest.ContextSync"
-            yield Problem(handler.lineno, f"the handler of {declared.label} is async", fix)
+            yield SkillProblem(handler.lineno, f"the handler of {declared.label} is async", fix)
 
 
-def _options(source: Source, declared: Declared) -> Iterator[Problem]:
+def _options(source: SkillSource, declared: DeclaredFunction) -> Iterator[SkillProblem]:
     options = {name: source.names.resolved(value) for name, value in declared.options.items()}
     line = declared.call.lineno
     if (retries := options.get("retries")) is not None:
@@ -70,26 +74,26 @@ def _options(source: Source, declared: Declared) -> Iterator[Problem]:
                 pass
             case _:
                 reason = f"retries is no literal number from 0 to {MOST_RETRIES}"
-                yield Problem(retries.lineno, reason, "write the number")
+                yield SkillProblem(retries.lineno, reason, "write the number")
     if "concurrency" in options:
         yield from _concurrency(source, options["concurrency"])
     if (cancels := options.get("cancel")) is not None and len(getattr(cancels, "elts", [])) > MOST_CANCELS:
-        yield Problem(line, f"the function has more than {MOST_CANCELS} cancel rules", "leave some out")
+        yield SkillProblem(line, f"the function has more than {MOST_CANCELS} cancel rules", "leave some out")
     for name, value in options.items():
         if name not in ("trigger", "middleware"):
             yield from _expressions(source, name, value)
 
 
-def _concurrency(source: Source, value: ast.expr) -> Iterator[Problem]:
+def _concurrency(source: SkillSource, value: ast.expr) -> Iterator[SkillProblem]:
     if not isinstance(value, ast.List | ast.Tuple):
-        yield Problem(value.lineno, "concurrency is no literal list", "write [inngest.Concurrency(limit=1)]")
+        yield SkillProblem(value.lineno, "concurrency is no literal list", "write [inngest.Concurrency(limit=1)]")
         return
     if len(value.elts) > MOST_CONCURRENCY:
-        yield Problem(value.lineno, f"the engine takes {MOST_CONCURRENCY} concurrency limits", "leave some out")
+        yield SkillProblem(value.lineno, f"the engine takes {MOST_CONCURRENCY} concurrency limits", "leave some out")
     for entry in value.elts:
         call = source.names.resolved(entry)
         if not isinstance(call, ast.Call) or source.names.dotted(call.func) != "inngest.Concurrency":
-            yield Problem(entry.lineno, "this is no literal inngest.Concurrency(…)", "write it out here")
+            yield SkillProblem(entry.lineno, "this is no literal inngest.Concurrency(…)", "write it out here")
             continue
         scope = next((one.value for one in call.keywords if one.arg == "scope"), None)
         if scope is not None and source.names.text(scope) != "fn" and not _is_none(scope):
@@ -98,7 +102,7 @@ def _concurrency(source: Source, value: ast.expr) -> Iterator[Problem]:
             )
 
 
-def _expressions(source: Source, option: str, value: ast.expr) -> Iterator[Problem]:
+def _expressions(source: SkillSource, option: str, value: ast.expr) -> Iterator[SkillProblem]:
     """Every expression in an option, such as the key of a limit."""
     named = [(option, value)] if option == "idempotency" else []
     for node in ast.walk(value):
@@ -108,13 +112,15 @@ def _expressions(source: Source, option: str, value: ast.expr) -> Iterator[Probl
         if _is_none(expression):
             continue
         if (text := source.names.text(expression)) is None:
-            yield Problem(expression.lineno, f"the expression `{name}` is computed", "write it as one literal string")
+            yield SkillProblem(
+                expression.lineno, f"the expression `{name}` is computed", "write it as one literal string"
+            )
         elif (wrong := wrong_expression(text, plain=option == "cancel")) is not None:
             fix = "compare fields of the event: event.data.service == 'checkout'"
-            yield Problem(expression.lineno, f"{option}: {wrong}", fix)
+            yield SkillProblem(expression.lineno, f"{option}: {wrong}", fix)
 
 
-def _twice(source: Source) -> Iterator[Problem]:
+def _repeated_functions(source: SkillSource) -> Iterator[SkillProblem]:
     """A function with on_failure takes two ids: its own, and that with `-failure` behind it."""
     seen: dict[str, int] = {}
     for declared in source.declared:
@@ -124,10 +130,44 @@ def _twice(source: Source) -> Iterator[Problem]:
         for one in ids:
             if one in seen:
                 reason = f"the function id {one!r} is taken on line {seen[one]}"
-                yield Problem(declared.call.lineno, reason, "give each function an fn_id of its own")
+                yield SkillProblem(declared.call.lineno, reason, "give each function an fn_id of its own")
             else:
                 seen[one] = declared.call.lineno
 
 
 def _is_none(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
+
+
+_STEM = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
+
+
+def check_stems(source: SkillSource) -> Iterator[SkillProblem]:
+    if not _STEM.fullmatch(source.stem):
+        reason = f"{source.stem!r} is no name of a skill file"
+        yield SkillProblem(None, reason, "use letters, digits, _ and -, a letter first")
+    if (other := source.others.get(source.stem)) is not None:
+        reason = f"there are two files {source.stem}.py, and {other} has the name already"
+        yield SkillProblem(None, reason, "give one of them another name")
+    for stem, path in source.others.items():
+        if stem.startswith(f"{source.stem}-") or source.stem.startswith(f"{stem}-"):
+            yield from _same_ids(source, stem, path)
+
+
+def _same_ids(source: SkillSource, stem: str, path: Path) -> Iterator[SkillProblem]:
+    """An engine writes the two names with a hyphen between them: `a` with `b-c` and `a-b` with `c` become one."""
+    theirs = {f"{stem}-{fn_id}" for fn_id in _fn_ids(path)}
+    for declared in source.declared:
+        if declared.fn_id is not None and f"{source.stem}-{declared.fn_id}" in theirs:
+            reason = f"the engine could not tell {declared.fn_id!r} of {source.stem} from a function of {path}"
+            yield SkillProblem(declared.call.lineno, reason, "give the function another fn_id")
+
+
+def _fn_ids(path: Path) -> list[str]:
+    try:
+        with path.open("rb") as file:
+            _, tree = parse_source(file.read(MAX_SOURCE + 1))
+    except (OSError, RefusedSkillError):
+        return []
+    nodes = list(ast.walk(tree))
+    return [one.fn_id for one in find_declared(tree, nodes, read_names(tree, nodes)) if one.fn_id is not None]

@@ -9,28 +9,31 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from skills.checks.forbidden import check_forbidden
-from skills.checks.functions import check_functions
-from skills.checks.import_work import check_import_work
-from skills.checks.imports import check_imports
-from skills.checks.linting import lint_problems, start_lint
-from skills.checks.parsing import parse
+from skills.checks.functions import check_functions, check_stems
+from skills.checks.imports import check_forbidden, check_imports
+from skills.checks.load_time import check_import_work
 from skills.checks.permissions import check_permissions
-from skills.checks.source import Check, read_source
-from skills.checks.stems import check_stems
+from skills.checks.programs import (
+    CheckProgram,
+    check_turned_off,
+    find_program,
+    lint_problems,
+    start_lint,
+    start_type_check,
+    type_problems,
+)
+from skills.checks.source import SourceCheck, read_source
 from skills.checks.steps import check_steps
-from skills.checks.tool import Tool, find_tool
+from skills.checks.syntax import parse_source
 from skills.checks.triggers import check_triggers
-from skills.checks.turned_off import check_turned_off
-from skills.checks.type_checking import start_type_check, type_problems
-from skills.manifest import Manifest, manifest_of
-from skills.problem import Problem, RefusedSkillError
+from skills.format.manifest import SkillManifest, parse_manifest
+from skills.format.problem import RefusedSkillError, SkillProblem
 
 MOST_PROBLEMS = 50
 """More than these nobody reads; a check that finds more has said enough."""
 _LONGEST = 500
 
-CHECKS: tuple[Check, ...] = (
+CHECKS: tuple[SourceCheck, ...] = (
     check_stems,
     check_imports,
     check_forbidden,
@@ -43,14 +46,14 @@ CHECKS: tuple[Check, ...] = (
 )
 
 
-def check_source(source: bytes, stem: str, others: Mapping[str, Path]) -> list[Problem]:
+def check_source(source: bytes, stem: str, others: Mapping[str, Path]) -> list[SkillProblem]:
     """What is wrong with the file, in the order of its lines; empty for a good one.
 
     `others` are the files of the other skills by their stems; this skill's own stem is among them only where another
     file bears it too. Lint and types are left out where their programs are not installed (see `missing_tools`).
     """
     try:
-        text, tree = parse(source)
+        text, tree = parse_source(source)
     except RefusedSkillError as refused:
         return _ordered(list(refused.problems))
     with tempfile.TemporaryDirectory(prefix="loopwright-check-") as folder:
@@ -70,17 +73,17 @@ def check_source(source: bytes, stem: str, others: Mapping[str, Path]) -> list[P
     return _ordered([*own, *(one for one in tools if one.line not in told or one.line is None)])
 
 
-def missing_tools() -> list[str]:
+def missing_programs() -> list[str]:
     """The checking programs that are not installed."""
-    return [name for name in ("ruff", "ty") if find_tool(name) is None]
+    return [name for name in ("ruff", "ty") if find_program(name) is None]
 
 
-def tree_problems(text: str, tree: ast.Module, stem: str, others: Mapping[str, Path]) -> list[Problem]:
+def tree_problems(text: str, tree: ast.Module, stem: str, others: Mapping[str, Path]) -> list[SkillProblem]:
     """What the file's syntax tree alone tells: everything but lint and types."""
-    problems: list[Problem] = []
-    manifest: Manifest | None = None
+    problems: list[SkillProblem] = []
+    manifest: SkillManifest | None = None
     try:
-        manifest = manifest_of(tree)
+        manifest = parse_manifest(tree)
     except RefusedSkillError as refused:
         problems += refused.problems
     try:
@@ -90,16 +93,18 @@ def tree_problems(text: str, tree: ast.Module, stem: str, others: Mapping[str, P
     except RefusedSkillError as refused:
         problems += refused.problems
     except RecursionError:
-        problems.append(Problem(None, "the file is nested too deeply", "write it flatter"))
+        problems.append(SkillProblem(None, "the file is nested too deeply", "write it flatter"))
     return problems
 
 
-def _found(tool: Tool | None, problems: Callable[[Tool], Iterator[Problem]]) -> Iterator[Problem]:
+def _found(
+    tool: CheckProgram | None, problems: Callable[[CheckProgram], Iterator[SkillProblem]]
+) -> Iterator[SkillProblem]:
     if tool is not None:
         yield from problems(tool)
 
 
-def _ordered(problems: list[Problem]) -> list[Problem]:
+def _ordered(problems: list[SkillProblem]) -> list[SkillProblem]:
     """Each once, by line; what has no line comes last."""
     unique = dict.fromkeys(replace(one, reason=_readable(one.reason), fix=_readable(one.fix)) for one in problems)
     return sorted(unique, key=lambda one: (one.line is None, one.line or 0))[:MOST_PROBLEMS]

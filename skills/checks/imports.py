@@ -1,16 +1,41 @@
-"""Imports against the list of what a skill may use."""
+"""Check what a file reaches for: imports against the list of what a skill may use, and forbidden builtins.
+
+A name that an import gives a second meaning is refused too: nobody could tell what is called by it.
+"""
 
 from __future__ import annotations
 
 import ast
+import builtins
 import importlib
 from collections.abc import Iterator
 from types import ModuleType
 
 from skills import kit
-from skills.checks.source import Source
-from skills.checks.word_list import words
-from skills.problem import Problem
+from skills.checks.source import SkillSource
+from skills.checks.syntax import split_words
+from skills.format.problem import SkillProblem
+
+HIDES = "give it a name that nothing else has"
+
+
+def check_hidden_names(source: SkillSource) -> Iterator[SkillProblem]:
+    at_the_top = {id(node) for node in source.tree.body}
+    known: dict[str, str] = {}
+    for node in source.nodes:
+        match node:
+            case ast.Import(names=names):
+                bound = [(one.asname, one.name) if one.asname else (one.name.partition(".")[0],) * 2 for one in names]
+            case ast.ImportFrom(module=module, names=names):
+                bound = [(one.asname or one.name, f"{module}.{one.name}") for one in names]
+            case _:
+                continue
+        for name, dotted in bound:
+            if known.setdefault(name, dotted) != dotted:
+                yield SkillProblem(node.lineno, f"{name} is imported twice, as two things", HIDES)
+            if id(node) not in at_the_top and hasattr(builtins, name):
+                yield SkillProblem(node.lineno, f"this import hides Python's own {name}", HIDES)
+
 
 KIT = "skills.kit"
 
@@ -28,7 +53,7 @@ KIT_MODULES = {
 }
 """What each module of the kit gives those who import it."""
 LIBRARIES = frozenset(("inngest", "pydantic", "typing_extensions"))
-STANDARD = words(
+STANDARD = split_words(
     """__future__ abc array base64 binascii bisect calendar cmath collections collections.abc colorsys contextlib copy
     csv dataclasses datetime decimal difflib email.utils enum fnmatch fractions functools graphlib hashlib heapq hmac
     html html.entities html.parser io ipaddress itertools json json.decoder json.encoder keyword logging math numbers
@@ -36,7 +61,7 @@ STANDARD = words(
     typing unicodedata urllib.parse uuid warnings weakref xml.etree.ElementTree zlib zoneinfo"""
 )
 
-_REACHING = words("builtins.getattr builtins.setattr builtins.delattr builtins.hasattr")
+_REACHING = split_words("builtins.getattr builtins.setattr builtins.delattr builtins.hasattr")
 _NET = "use skills.kit.http, and name the host in permissions.hosts"
 _FILES = "a skill has no files: return what must be kept from a step"
 _PROCESSES = "a skill starts no process and no thread: use ctx.group.parallel for steps side by side"
@@ -45,32 +70,34 @@ _MODELS = "use skills.kit.llm, and set permissions.model_budget_per_day"
 _TALK = "use skills.kit.notify, and name the channel in permissions.notify"
 _ENDS = "raise inngest.NonRetriableError to end a run; what is secret comes from skills.kit.secrets"
 _FIXES: dict[str, str] = {
-    **dict.fromkeys(words("httpx requests aiohttp urllib urllib3 http socket ssl ftplib"), _NET),
-    **dict.fromkeys(words("pathlib shutil tempfile glob sqlite3 shelve dbm pickle marshal"), _FILES),
-    **dict.fromkeys(words("subprocess multiprocessing threading asyncio concurrent signal pty"), _PROCESSES),
-    **dict.fromkeys(words("ctypes cffi mmap gc inspect importlib runpy code builtins"), _NATIVE),
-    **dict.fromkeys(words("openai anthropic litellm"), _MODELS),
-    **dict.fromkeys(words("smtplib slack_sdk telegram"), _TALK),
-    **dict.fromkeys(words("os sys posix"), _ENDS),
+    **dict.fromkeys(split_words("httpx requests aiohttp urllib urllib3 http socket ssl ftplib"), _NET),
+    **dict.fromkeys(split_words("pathlib shutil tempfile glob sqlite3 shelve dbm pickle marshal"), _FILES),
+    **dict.fromkeys(split_words("subprocess multiprocessing threading asyncio concurrent signal pty"), _PROCESSES),
+    **dict.fromkeys(split_words("ctypes cffi mmap gc inspect importlib runpy code builtins"), _NATIVE),
+    **dict.fromkeys(split_words("openai anthropic litellm"), _MODELS),
+    **dict.fromkeys(split_words("smtplib slack_sdk telegram"), _TALK),
+    **dict.fromkeys(split_words("os sys posix"), _ENDS),
     "secrets": "for a secret use skills.kit.secrets; for a random name uuid",
 }
 
 
-def check_imports(source: Source) -> Iterator[Problem]:
+def check_imports(source: SkillSource) -> Iterator[SkillProblem]:
     for node in source.nodes:
         match node:
             case ast.Import(names=names):
                 for one in names:
                     yield from _module(one.name, node.lineno)
             case ast.ImportFrom(level=level) if level:
-                yield Problem(node.lineno, "a skill file is alone: it imports nothing beside it", "write it out here")
+                yield SkillProblem(
+                    node.lineno, "a skill file is alone: it imports nothing beside it", "write it out here"
+                )
             case ast.ImportFrom(module=str(module), names=names):
                 yield from _from(module, [one.name for one in names], node.lineno)
             case ast.Attribute():
                 yield from _attribute(source, node)
             case ast.Call(func=func, args=[of, *_]) if source.names.dotted(func) in _REACHING:
                 if _is_module(source.names.dotted(of)):
-                    yield Problem(
+                    yield SkillProblem(
                         node.lineno, f"{source.shown(of)} is only used by its own names", "write the name out"
                     )
             case _:
@@ -78,7 +105,7 @@ def check_imports(source: Source) -> Iterator[Problem]:
     yield from _modules_as_values(source)
 
 
-def _attribute(source: Source, node: ast.Attribute) -> Iterator[Problem]:
+def _attribute(source: SkillSource, node: ast.Attribute) -> Iterator[SkillProblem]:
     """What lies behind an imported thing, though nobody imported it."""
     dotted, whole = source.names.dotted(node), source.names.dotted(node.value)
     if dotted is None or whole is None:
@@ -87,13 +114,13 @@ def _attribute(source: Source, node: ast.Attribute) -> Iterator[Problem]:
     if module in KIT_MODULES and whole != module:
         if node.attr not in KIT_MODULES[module]:
             has = ", ".join(sorted(KIT_MODULES[module]))
-            yield Problem(node.lineno, f"{whole} has no {node.attr} for skills", f"it has {has}")
+            yield SkillProblem(node.lineno, f"{whole} has no {node.attr} for skills", f"it has {has}")
     elif whole == KIT and node.attr not in KIT_NAMES:
-        yield Problem(node.lineno, f"skills.kit has no {node.attr}", f"it has {', '.join(sorted(KIT_NAMES))}")
+        yield SkillProblem(node.lineno, f"skills.kit has no {node.attr}", f"it has {', '.join(sorted(KIT_NAMES))}")
     elif (whole == "skills" and dotted != KIT) or (whole.startswith("skills.") and node.attr.startswith("_")):
-        yield Problem(node.lineno, f"a skill may not reach {dotted}", "import from skills.kit")
+        yield SkillProblem(node.lineno, f"a skill may not reach {dotted}", "import from skills.kit")
     elif (reached := _module_behind(dotted)) is not None:
-        yield Problem(node.lineno, f"a skill may not reach {dotted}", _fix(reached))
+        yield SkillProblem(node.lineno, f"a skill may not reach {dotted}", _fix(reached))
 
 
 def _module_behind(dotted: str) -> str | None:
@@ -116,47 +143,49 @@ def _is_public(module: str) -> bool:
     return module in STANDARD or (top in LIBRARIES and not any(part.startswith("_") for part in rest))
 
 
-def _modules_as_values(source: Source) -> Iterator[Problem]:
+def _modules_as_values(source: SkillSource) -> Iterator[SkillProblem]:
     """By another name a module would give what its own name does not."""
     bases = {id(node.value) for node in source.nodes if isinstance(node, ast.Attribute)}
     for node in source.nodes:
         if isinstance(node, ast.Name | ast.Attribute) and id(node) not in bases:
             dotted = source.names.dotted(node)
             if _is_module(dotted):
-                yield Problem(node.lineno, f"{dotted} is handed on as a whole", "call what you need of it by its name")
+                yield SkillProblem(
+                    node.lineno, f"{dotted} is handed on as a whole", "call what you need of it by its name"
+                )
 
 
 def _is_module(dotted: str | None) -> bool:
     return dotted in {"skills", KIT, *(f"{KIT}.{name}" for name in KIT_MODULES)}
 
 
-def _module(name: str, line: int) -> Iterator[Problem]:
+def _module(name: str, line: int) -> Iterator[SkillProblem]:
     if name == KIT or name in LIBRARIES or name in STANDARD:
         return
     # `import urllib` alone gives nothing of urllib.parse.
-    yield Problem(line, f"a skill may not import {name}", _fix(name))
+    yield SkillProblem(line, f"a skill may not import {name}", _fix(name))
 
 
-def _from(module: str, names: list[str], line: int) -> Iterator[Problem]:
+def _from(module: str, names: list[str], line: int) -> Iterator[SkillProblem]:
     if "*" in names:
-        yield Problem(line, f"everything is imported from {module}", "name what you use")
+        yield SkillProblem(line, f"everything is imported from {module}", "name what you use")
         return
     if module == KIT:
         for name in sorted(set(names) - KIT_NAMES):
-            yield Problem(line, f"skills.kit has no {name}", f"it has {', '.join(sorted(KIT_NAMES))}")
+            yield SkillProblem(line, f"skills.kit has no {name}", f"it has {', '.join(sorted(KIT_NAMES))}")
         return
     if module == "skills" and names == ["kit"]:
         return
     if module in LIBRARIES or module in STANDARD:
         for name in names:
             if module == "inngest" and name[:1].islower():
-                yield Problem(line, f"a skill may not import inngest.{name}", "use what `import inngest` gives")
+                yield SkillProblem(line, f"a skill may not import inngest.{name}", "use what `import inngest` gives")
             elif (reached := _module_behind(f"{module}.{name}")) is not None:
-                yield Problem(line, f"a skill may not import {module}.{name}", _fix(reached))
+                yield SkillProblem(line, f"a skill may not import {module}.{name}", _fix(reached))
         return
     for name in names:
         if f"{module}.{name}" not in STANDARD:
-            yield Problem(line, f"a skill may not import {module}", _fix(module))
+            yield SkillProblem(line, f"a skill may not import {module}", _fix(module))
             return
 
 
@@ -167,3 +196,52 @@ def _fix(name: str) -> str:
     if top == "skills":
         return "import from skills.kit"
     return _FIXES.get(top, "use inngest, skills.kit, pydantic, or what the guide lists of the standard library")
+
+
+_CODE = "write the code itself"
+_NO_FILES = "a skill has no files: return what must be kept from a step"
+_NO_EXIT = "raise inngest.NonRetriableError to end a run"
+_BUILTIN_FIXES = {
+    "__import__": "import at the top of the file",
+    "eval": _CODE,
+    "exec": _CODE,
+    "compile": _CODE,
+    "globals": _CODE,
+    "locals": _CODE,
+    "vars": _CODE,
+    "open": _NO_FILES,
+    "input": "nobody sits at a skill: ask through notify(…, ask=(…))",
+    "breakpoint": "nobody sits at a skill: look at its runs",
+    "exit": _NO_EXIT,
+    "quit": _NO_EXIT,
+    "SystemExit": _NO_EXIT,
+    "KeyboardInterrupt": _NO_EXIT,
+}
+# Ways from any object to the interpreter's insides.
+_INSIDES = split_words(
+    """__subclasses__ __globals__ __builtins__ __code__ __closure__ __bases__ __mro__ __loader__ __spec__
+    __getattribute__ __reduce__ __reduce_ex__ f_globals f_locals f_back gi_frame tb_frame"""
+)
+
+
+def check_forbidden(source: SkillSource) -> Iterator[SkillProblem]:
+    for node in source.nodes:
+        match node:
+            case ast.Name(id=name, ctx=ast.Load()) if source.names.dotted(node) == f"builtins.{name}":
+                if name in _BUILTIN_FIXES:
+                    yield SkillProblem(node.lineno, f"a skill may not use {name}", _BUILTIN_FIXES[name])
+                elif name in _INSIDES:
+                    yield _inside(name, node.lineno)
+            case ast.Call(func=func) if source.names.dotted(func) == "inngest.Inngest":
+                yield SkillProblem(node.lineno, "a skill makes no client of its own", "use skills.kit.client")
+            case ast.Attribute(attr=attr) if attr in _INSIDES:
+                yield _inside(attr, node.lineno)
+            case ast.Call(func=func, args=[_, ast.Constant(value=str(attr)), *_]) if attr.startswith("__"):
+                if source.names.dotted(func) in {"builtins.getattr", "builtins.setattr", "builtins.delattr"}:
+                    yield _inside(attr, node.lineno)
+            case _:
+                continue
+
+
+def _inside(name: str, line: int) -> SkillProblem:
+    return SkillProblem(line, f"a skill may not reach into the interpreter by {name}", "do without it")

@@ -1,4 +1,4 @@
-"""The manifest's own values, and what the file does against what its manifest allows."""
+"""Check the manifest's own values, and what the file does against what its manifest allows."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from skills.checks.events import full_id, wrong_event, wrong_invoke, wrong_name
-from skills.checks.source import Source
+from skills.checks.source import SkillSource
 from skills.checks.step_calls import step_calls
-from skills.manifest import Permissions
-from skills.problem import Overreach, Problem
+from skills.format.events import engine_function_id, wrong_event, wrong_event_problem, wrong_invoke
+from skills.format.manifest import Permissions
+from skills.format.problem import Overreach, SkillProblem
 
 _HOST = re.compile(
     r"(?P<name>[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])(:(?P<port>[0-9]{1,5}))?"
@@ -37,13 +37,13 @@ _NEEDS: dict[str, tuple[Callable[[Permissions], bool], str]] = {
 }
 
 
-def check_permissions(source: Source) -> Iterator[Problem]:
+def check_permissions(source: SkillSource) -> Iterator[SkillProblem]:
     if source.manifest is None:
         return
     may = source.manifest.permissions
     line = _line(source)
     if "MANIFEST" not in source.names.once:
-        yield Problem(line, "MANIFEST is set more than once, and only the first is read", "leave one of them")
+        yield SkillProblem(line, "MANIFEST is set more than once, and only the first is read", "leave one of them")
     yield from _lengths(may, line)
     yield from _manifest(may, line)
     yield from _kit(source, may)
@@ -51,14 +51,14 @@ def check_permissions(source: Source) -> Iterator[Problem]:
     yield from _invokes(source, may)
 
 
-def _lengths(may: Permissions, line: int) -> Iterator[Problem]:
+def _lengths(may: Permissions, line: int) -> Iterator[SkillProblem]:
     """A person reads all of it on a card."""
     named = {"hosts": may.hosts, "secrets": list(may.secrets), "invoke": may.invoke, "notify": may.notify}
     for name, values in (*named.items(), *((f"events.{kind}", names) for kind, names in may.events.items())):
         if len(values) > _MOST_NAMES:
-            yield Problem(line, f"permissions.{name} has more than {_MOST_NAMES} names", "make it several skills")
+            yield SkillProblem(line, f"permissions.{name} has more than {_MOST_NAMES} names", "make it several skills")
     if len(may.model_budget_per_day) > _LONGEST_BUDGET:
-        yield Problem(line, "model_budget_per_day is no amount of money", "write it as 0.50")
+        yield SkillProblem(line, "model_budget_per_day is no amount of money", "write it as 0.50")
 
 
 def _is_host(text: str) -> bool:
@@ -84,36 +84,40 @@ def _is_address(text: str) -> bool:
     return True
 
 
-def _manifest(may: Permissions, line: int) -> Iterator[Problem]:
+def _manifest(may: Permissions, line: int) -> Iterator[SkillProblem]:
     for host in (*may.hosts, *may.secrets.values()):
         if not _is_host(host):
-            yield Problem(line, f"{host!r} is no host", "write a host as metrics.example:9090, without scheme and path")
+            yield SkillProblem(
+                line, f"{host!r} is no host", "write a host as metrics.example:9090, without scheme and path"
+            )
     for name, host in may.secrets.items():
         if not _SECRET.fullmatch(name):
-            yield Problem(line, f"{name!r} is no name of a secret", "write it as METRICS_TOKEN")
+            yield SkillProblem(line, f"{name!r} is no name of a secret", "write it as METRICS_TOKEN")
         if host not in may.hosts:
-            yield Problem(line, f"the secret {name} is for {host}, which is not among the hosts", "name the host too")
+            yield SkillProblem(
+                line, f"the secret {name} is for {host}, which is not among the hosts", "name the host too"
+            )
     yield from _events(may, line)
     for name in may.invoke:
         if not _INVOKE.fullmatch(name):
-            yield Problem(line, f"{name!r} names no function", "write skill-<stem>/<fn_id>")
-        elif (wrong := wrong_invoke(full_id(name))) is not None:
+            yield SkillProblem(line, f"{name!r} names no function", "write skill-<stem>/<fn_id>")
+        elif (wrong := wrong_invoke(engine_function_id(name))) is not None:
             yield Overreach(line, f"{wrong}: no skill starts it", "use ask_agent to give the agent work")
     for name in may.notify:
         if not _CHANNEL.fullmatch(name):
-            yield Problem(line, f"{name!r} is no channel", "write a short word such as ops")
+            yield SkillProblem(line, f"{name!r} is no channel", "write a short word such as ops")
 
 
-def _events(may: Permissions, line: int) -> Iterator[Problem]:
+def _events(may: Permissions, line: int) -> Iterator[SkillProblem]:
     for kind, names in may.events.items():
         if kind not in ("listen", "send"):
-            yield Problem(line, f"permissions.events has no {kind!r}", "it has listen and send")
+            yield SkillProblem(line, f"permissions.events has no {kind!r}", "it has listen and send")
         for name in names:
             if (wrong := wrong_event(name)) is not None:
-                yield wrong_name(line, name, wrong, "use events of your own")
+                yield wrong_event_problem(line, name, wrong, "use events of your own")
 
 
-def _kit(source: Source, may: Permissions) -> Iterator[Problem]:
+def _kit(source: SkillSource, may: Permissions) -> Iterator[SkillProblem]:
     told: set[str] = set()
     for node in source.nodes:
         name = _kit_name(source, node)
@@ -122,17 +126,17 @@ def _kit(source: Source, may: Permissions) -> Iterator[Problem]:
             if not has(may):
                 told.add(name)
                 reason = f"the file uses skills.kit.{name}, and its manifest does not allow that"
-                yield Problem(getattr(node, "lineno", None), reason, f"add {entry} to permissions")
+                yield SkillProblem(getattr(node, "lineno", None), reason, f"add {entry} to permissions")
 
 
-def _kit_name(source: Source, node: ast.AST) -> str:
+def _kit_name(source: SkillSource, node: ast.AST) -> str:
     if not isinstance(node, ast.Name | ast.Attribute) or not isinstance(node.ctx, ast.Load):
         return ""
     dotted = source.names.dotted(node) or ""
     return dotted.removeprefix("skills.kit.").partition(".")[0] if dotted.startswith("skills.kit.") else ""
 
 
-def _calls(source: Source, may: Permissions) -> Iterator[Problem]:
+def _calls(source: SkillSource, may: Permissions) -> Iterator[SkillProblem]:
     for node in source.nodes:
         match node:
             case ast.Call(func=func):
@@ -146,12 +150,12 @@ def _calls(source: Source, may: Permissions) -> Iterator[Problem]:
             case ast.Subscript(value=whole, slice=ast.Constant(value=str(name))):
                 if source.names.dotted(whole) == "skills.kit.secrets" and may.secrets and name not in may.secrets:
                     fix = f'add "{name}" with its host to permissions.secrets'
-                    yield Problem(node.lineno, f"the manifest names no secret {name}", fix)
+                    yield SkillProblem(node.lineno, f"the manifest names no secret {name}", fix)
             case _:
                 continue
 
 
-def _host(source: Source, call: ast.Call, may: Permissions) -> Iterator[Problem]:
+def _host(source: SkillSource, call: ast.Call, may: Permissions) -> Iterator[SkillProblem]:
     """The address, as far as it is written out: also the beginning of an f-string up to its path."""
     value = source.names.resolved(call.args[0]) if call.args else None
     match value:
@@ -167,27 +171,29 @@ def _host(source: Source, call: ast.Call, may: Permissions) -> Iterator[Problem]
         named = ""
     if may.hosts and named not in may.hosts:
         reason = f"{url!r} is at {named or 'no host'}, which is not among the hosts"
-        yield Problem(call.lineno, reason, f"the manifest names {', '.join(may.hosts)}; add the host there")
+        yield SkillProblem(call.lineno, reason, f"the manifest names {', '.join(may.hosts)}; add the host there")
 
 
-def _channel(source: Source, call: ast.Call, may: Permissions) -> Iterator[Problem]:
+def _channel(source: SkillSource, call: ast.Call, may: Permissions) -> Iterator[SkillProblem]:
     channel = source.names.text(call.args[0]) if call.args else None
     if channel is not None and may.notify and channel not in may.notify:
-        yield Problem(call.lineno, f"the manifest names no channel {channel}", "add it to permissions.notify")
+        yield SkillProblem(call.lineno, f"the manifest names no channel {channel}", "add it to permissions.notify")
 
 
-def _sent(source: Source, call: ast.Call, may: Permissions) -> Iterator[Problem]:
+def _sent(source: SkillSource, call: ast.Call, may: Permissions) -> Iterator[SkillProblem]:
     name = source.names.text(next((one.value for one in call.keywords if one.arg == "name"), None))
     if name is None:
         return
     if (wrong := wrong_event(name)) is not None:
-        yield wrong_name(call.lineno, name, f"{wrong}, and a skill may not send it", "send an event of your own")
+        yield wrong_event_problem(
+            call.lineno, name, f"{wrong}, and a skill may not send it", "send an event of your own"
+        )
     elif name not in may.events.get("send", []):
         fix = f'add it: "events": {{"send": ["{name}"]}} in permissions'
-        yield Problem(call.lineno, f"the file sends {name}, which its manifest does not name", fix)
+        yield SkillProblem(call.lineno, f"the file sends {name}, which its manifest does not name", fix)
 
 
-def _invokes(source: Source, may: Permissions) -> Iterator[Problem]:
+def _invokes(source: SkillSource, may: Permissions) -> Iterator[SkillProblem]:
     own = f"skill-{source.stem}"
     for one in step_calls(source, source.nodes):
         if one.method != "invoke_by_id":
@@ -196,13 +202,15 @@ def _invokes(source: Source, may: Permissions) -> Iterator[Problem]:
         app = source.names.text(options["app_id"]) if "app_id" in options else own
         function = source.names.text(options.get("function_id"))
         if app is None or function is None:
-            yield Problem(one.line, "what is invoked is computed", "write app_id and function_id as literal strings")
+            yield SkillProblem(
+                one.line, "what is invoked is computed", "write app_id and function_id as literal strings"
+            )
         elif app != own and f"{app}/{function}" not in may.invoke:
             fix = f'add "{app}/{function}" to permissions.invoke'
-            yield Problem(one.line, f"the file invokes {app}/{function}, which its manifest does not name", fix)
+            yield SkillProblem(one.line, f"the file invokes {app}/{function}, which its manifest does not name", fix)
 
 
-def _line(source: Source) -> int:
+def _line(source: SkillSource) -> int:
     for statement in source.tree.body:
         match statement:
             case ast.Assign(targets=[ast.Name(id="MANIFEST")]) | ast.AnnAssign(target=ast.Name(id="MANIFEST")):

@@ -1,14 +1,15 @@
-"""Where a file uses steps."""
+"""Find the steps in a file, and the code that runs when one of its functions runs."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from skills.checks.source import Source
+from skills.checks.source import SkillSource
 
-METHODS = frozenset(("run", "sleep", "sleep_until", "wait_for_event", "invoke", "invoke_by_id", "send_event"))
+STEP_METHODS = frozenset(("run", "sleep", "sleep_until", "wait_for_event", "invoke", "invoke_by_id", "send_event"))
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class StepCall:
     call: ast.Call
 
 
-def step_calls(source: Source, within: Iterable[ast.AST]) -> Iterator[StepCall]:
+def step_calls(source: SkillSource, within: Iterable[ast.AST]) -> Iterator[StepCall]:
     """Every use of a step there, also by `functools.partial(ctx.step.run, "id", …)`."""
     for node in within:
         if not isinstance(node, ast.Call):
@@ -32,20 +33,20 @@ def step_calls(source: Source, within: Iterable[ast.AST]) -> Iterator[StepCall]:
             yield StepCall(node.lineno, method, _argument(node, 1), node)
 
 
-def step_method(source: Source, func: ast.expr) -> str | None:
+def step_method(source: SkillSource, func: ast.expr) -> str | None:
     """Which method of a step this is, if it is one."""
     match func:
-        case ast.Attribute(attr=attr, value=ast.Attribute(attr="step")) if attr in METHODS:
+        case ast.Attribute(attr=attr, value=ast.Attribute(attr="step")) if attr in STEP_METHODS:
             return attr
-        case ast.Attribute(attr=attr, value=ast.Name(id=name)) if attr in METHODS and name in source.steps.steps:
+        case ast.Attribute(attr=attr, value=ast.Name(id=name)) if attr in STEP_METHODS and name in source.steps.steps:
             return attr
-        case ast.Attribute(attr=attr, value=value) if attr in METHODS and source.steps.is_step(value):
+        case ast.Attribute(attr=attr, value=value) if attr in STEP_METHODS and source.steps.is_step(value):
             return attr
         case _:
             return None
 
 
-def partial_of(source: Source, call: ast.Call) -> ast.expr | None:
+def partial_of(source: SkillSource, call: ast.Call) -> ast.expr | None:
     """What `functools.partial` is made of here."""
     return call.args[0] if call.args and source.names.dotted(call.func) == "functools.partial" else None
 
@@ -54,3 +55,88 @@ def _argument(call: ast.Call, position: int) -> ast.expr | None:
     if len(call.args) > position:
         return call.args[position]
     return next((one.value for one in call.keywords if one.arg == "step_id"), None)
+
+
+_OWN = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+def nodes_reached(source: SkillSource, handler: ast.AST) -> list[ast.AST]:
+    """The nodes of a handler, and of the file's own functions and classes that it names, directly or through others."""
+    own: Mapping[str, ast.stmt] = {one.name: one for one in source.tree.body if isinstance(one, _OWN)}
+    declared = {id(one.handler) for one in source.declared}
+    nodes: list[ast.AST] = []
+    waiting: list[ast.AST] = [handler]
+    visited: set[int] = set()
+    while waiting:
+        place = waiting.pop()
+        if id(place) in visited:
+            continue
+        visited.add(id(place))
+        inside = [node for part in _parts(place) for node in ast.walk(part)]
+        nodes += inside
+        for node in inside:
+            named = own.get(node.id) if isinstance(node, ast.Name) else None
+            # Another registered function has runs and steps of its own.
+            if named is not None and id(named) not in declared:
+                waiting.append(named)
+    return nodes
+
+
+def nodes_called(source: SkillSource, body: Iterable[ast.AST]) -> list[ast.AST]:
+    """The nodes that run when a body runs, and those of the file's own functions that it calls by name."""
+    own = {one.name: one for one in source.tree.body if isinstance(one, ast.FunctionDef)}
+    nodes: list[ast.AST] = []
+    waiting: list[list[ast.AST]] = [list(body)]
+    visited: set[str] = set()
+    while waiting:
+        inside = list(direct_nodes(waiting.pop()))
+        nodes += inside
+        for node in inside:
+            name = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+            if name in own and name not in visited:
+                visited.add(name)
+                waiting.append(list(own[name].body))
+    return nodes
+
+
+def functions_with_steps(source: SkillSource) -> frozenset[str]:
+    """The names of the file's own functions and classes in which, or in what they name, a step is taken."""
+    methods = {id(one) for node in source.nodes if isinstance(node, ast.ClassDef) for one in node.body}
+    used_by: dict[str, set[str]] = defaultdict(set)
+    found: set[str] = set()
+    others: set[str] = set()
+    for one in (node for node in source.nodes if isinstance(node, _OWN) and id(node) not in methods):
+        inside = [node for part in _parts(one) for node in ast.walk(part)]
+        for node in inside:
+            if isinstance(node, ast.Name):
+                used_by[node.id].add(one.name)
+        takes = next(step_calls(source, inside), None) is not None
+        (found if takes else others).add(one.name)
+    # Of two that bear one name nobody can tell which is meant.
+    found -= others
+    waiting = list(found)
+    while waiting:
+        more = used_by[waiting.pop()] - found
+        found |= more
+        waiting += more
+    return frozenset(found)
+
+
+def direct_nodes(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """What runs when a body runs: not the bodies of the functions and lambdas in it."""
+    waiting = list(body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            continue
+        yield node
+        waiting += ast.iter_child_nodes(node)
+
+
+def _parts(place: ast.AST) -> list[ast.AST]:
+    """Its body, without the decorators, which name `on_failure` handlers."""
+    match place:
+        case ast.FunctionDef(body=body) | ast.AsyncFunctionDef(body=body):
+            return list(body)
+        case _:
+            return [place]

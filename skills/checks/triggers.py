@@ -1,4 +1,4 @@
-"""What starts the functions: literal schedules and events, those that the manifest names."""
+"""Check what starts the functions: literal schedules and events, and only those that the manifest names."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import ast
 from collections.abc import Iterator
 from itertools import islice
 
-from skills.checks.cron import wrong_cron, wrong_jitter
-from skills.checks.events import wrong_event, wrong_name
-from skills.checks.expressions import wrong_expression
-from skills.checks.source import Source
+from skills.checks.source import SkillSource
 from skills.checks.step_calls import step_calls
-from skills.problem import Problem
+from skills.format.events import wrong_event, wrong_event_problem
+from skills.format.expressions import wrong_expression
+from skills.format.problem import SkillProblem
+from skills.format.schedule import wrong_cron, wrong_jitter
 
 MOST_TRIGGERS = 9
 """An engine takes ten, and one is the event by which a function is invoked by hand."""
@@ -19,32 +19,34 @@ _MOST_WAITS = 100
 _EXPRESSION_FIX = "compare fields of the event: event.data.level == 'critical'"
 
 
-def check_triggers(source: Source) -> Iterator[Problem]:
+def check_triggers(source: SkillSource) -> Iterator[SkillProblem]:
     for declared in source.declared:
         if (trigger := declared.options.get("trigger")) is None:
             reason = f"{declared.label} has no trigger"
-            yield Problem(declared.call.lineno, reason, "give it an inngest.TriggerCron or an inngest.TriggerEvent")
+            yield SkillProblem(
+                declared.call.lineno, reason, "give it an inngest.TriggerCron or an inngest.TriggerEvent"
+            )
             continue
         whole = source.names.resolved(trigger)
         listed = list(whole.elts) if isinstance(whole, ast.List | ast.Tuple) else [whole]
         if not 1 <= len(listed) <= MOST_TRIGGERS:
-            yield Problem(trigger.lineno, f"a function has 1 to {MOST_TRIGGERS} triggers", "write them as a list")
+            yield SkillProblem(trigger.lineno, f"a function has 1 to {MOST_TRIGGERS} triggers", "write them as a list")
         seen: set[str] = set()
         for one in listed[:MOST_TRIGGERS]:
             yield from _trigger(source, source.names.resolved(one))
             text = ast.dump(one)
             if text in seen:
-                yield Problem(one.lineno, "the same trigger stands here twice", "leave one out")
+                yield SkillProblem(one.lineno, "the same trigger stands here twice", "leave one out")
             seen.add(text)
         yield from _cancels(source, declared.options.get("cancel"))
     yield from _waits(source)
 
 
-def _trigger(source: Source, node: ast.expr) -> Iterator[Problem]:
+def _trigger(source: SkillSource, node: ast.expr) -> Iterator[SkillProblem]:
     kind = source.names.dotted(node.func) if isinstance(node, ast.Call) else None
     if not isinstance(node, ast.Call) or kind not in ("inngest.TriggerCron", "inngest.TriggerEvent"):
         fix = "write inngest.TriggerCron(cron=…) or inngest.TriggerEvent(event=…) out"
-        yield Problem(node.lineno, "this trigger cannot be read", fix)
+        yield SkillProblem(node.lineno, "this trigger cannot be read", fix)
         return
     options = {one.arg: one.value for one in node.keywords}
     if kind == "inngest.TriggerCron":
@@ -53,26 +55,26 @@ def _trigger(source: Source, node: ast.expr) -> Iterator[Problem]:
     yield from _event(source, node.lineno, options.get("event"), "listens to")
     if (expression := options.get("expression")) is not None:
         if (text := source.names.text(expression)) is None:
-            yield Problem(expression.lineno, "the expression is computed", "write it as one literal string")
+            yield SkillProblem(expression.lineno, "the expression is computed", "write it as one literal string")
         elif (wrong := wrong_expression(text)) is not None:
-            yield Problem(expression.lineno, f"expression: {wrong}", _EXPRESSION_FIX)
+            yield SkillProblem(expression.lineno, f"expression: {wrong}", _EXPRESSION_FIX)
 
 
-def _cron(source: Source, node: ast.Call, options: dict[str | None, ast.expr]) -> Iterator[Problem]:
+def _cron(source: SkillSource, node: ast.Call, options: dict[str | None, ast.expr]) -> Iterator[SkillProblem]:
     text = source.names.text(options.get("cron"))
     if text is None:
-        yield Problem(node.lineno, "the schedule is computed", 'write it as one literal: cron="*/30 * * * *"')
+        yield SkillProblem(node.lineno, "the schedule is computed", 'write it as one literal: cron="*/30 * * * *"')
     elif (wrong := wrong_cron(text)) is not None:
         fix = "write minute, hour, day, month, weekday, and TZ=Zone before them"
-        yield Problem(node.lineno, f"cron {text!r}: {wrong}", fix)
+        yield SkillProblem(node.lineno, f"cron {text!r}: {wrong}", fix)
     if (jitter := options.get("jitter")) is not None:
         said = source.names.text(jitter)
         wrong = "the jitter is no literal string" if said is None else wrong_jitter(said)
         if wrong is not None:
-            yield Problem(jitter.lineno, wrong, 'write it as jitter="30s"')
+            yield SkillProblem(jitter.lineno, wrong, 'write it as jitter="30s"')
 
 
-def _waits(source: Source) -> Iterator[Problem]:
+def _waits(source: SkillSource) -> Iterator[SkillProblem]:
     waits = (one for one in step_calls(source, source.nodes) if one.method == "wait_for_event")
     for one in islice(waits, _MOST_WAITS):
         options = {option.arg: option.value for option in one.call.keywords}
@@ -81,10 +83,10 @@ def _waits(source: Source) -> Iterator[Problem]:
             text = source.names.text(expression)
             # It may carry a value of this very run, and then only the engine can read it.
             if text is not None and (wrong := wrong_expression(text)) is not None:
-                yield Problem(expression.lineno, f"if_exp: {wrong}", "compare event.data and async.data")
+                yield SkillProblem(expression.lineno, f"if_exp: {wrong}", "compare event.data and async.data")
 
 
-def _cancels(source: Source, cancels: ast.expr | None) -> Iterator[Problem]:
+def _cancels(source: SkillSource, cancels: ast.expr | None) -> Iterator[SkillProblem]:
     whole = source.names.resolved(cancels) if cancels is not None else None
     if whole is None or (isinstance(whole, ast.Constant) and whole.value is None):
         return
@@ -94,15 +96,17 @@ def _cancels(source: Source, cancels: ast.expr | None) -> Iterator[Problem]:
             event = next((one.value for one in rule.keywords if one.arg == "event"), None)
             yield from _event(source, rule.lineno, event, "is cancelled by")
         else:
-            yield Problem(rule.lineno, "this rule to cancel cannot be read", 'write [inngest.Cancel(event="a/b")] out')
+            yield SkillProblem(
+                rule.lineno, "this rule to cancel cannot be read", 'write [inngest.Cancel(event="a/b")] out'
+            )
 
 
-def _event(source: Source, line: int, name: ast.expr | None, does: str) -> Iterator[Problem]:
+def _event(source: SkillSource, line: int, name: ast.expr | None, does: str) -> Iterator[SkillProblem]:
     text = source.names.text(name)
     if text is None:
-        yield Problem(line, "the name of the event is computed", "write it as one literal string")
+        yield SkillProblem(line, "the name of the event is computed", "write it as one literal string")
     elif (wrong := wrong_event(text)) is not None:
-        yield wrong_name(line, text, wrong, "listen to an event of your own")
+        yield wrong_event_problem(line, text, wrong, "listen to an event of your own")
     elif source.manifest is not None and text not in source.manifest.permissions.events.get("listen", []):
         reason = f"the file {does} {text}, which its manifest does not name"
-        yield Problem(line, reason, f'add it: "events": {{"listen": ["{text}"]}} in permissions')
+        yield SkillProblem(line, reason, f'add it: "events": {{"listen": ["{text}"]}} in permissions')

@@ -39,11 +39,11 @@ import inngest
 from skills.kit import http, memory
 from skills.kit.agent import ask_agent
 from skills.kit.claims import claim, release
+from skills.kit.door import Outside
 from skills.kit.errors import LimitReached, Refused, Unavailable
 from skills.kit.history import Run, runs
 from skills.kit.model import llm
 from skills.kit.notices import notify
-from skills.kit.outside import Outside
 from skills.kit.secret import Secret, secrets
 
 client: inngest.Inngest

@@ -1,7 +1,8 @@
 """The one way out of a skill's process: requests to the broker over a unix socket.
 
 The process that runs the skill opens it: `door.open_at(path)` once, and `door.run_id = …` before each call. The broker
-knows which skill is asking by the socket; the run is only what its answers are kept under.
+knows which skill is asking by the socket; the run is only what its answers are kept under. Outside Loopwright every
+piece of the kit can be imported, and says why it cannot be used.
 """
 
 from __future__ import annotations
@@ -10,19 +11,42 @@ import json
 import os
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any
+from typing import Any, NoReturn
 
 import httpx
 
 from skills.kit.errors import LimitReached, Refused, Unavailable
-from skills.kit.outside import OutsideError
+
+
+class OutsideError(RuntimeError):
+    """A piece of the kit was used outside Loopwright."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"skills.kit.{name} works only while Loopwright runs the skill. Try the file with `loopwright skills check"
+            " FILE`; put it into a folder of LOOPWRIGHT_SKILL_PATH to have it run."
+        )
+
+
+class Outside:
+    """Stands in for `name`: it may be imported, and says why it cannot be used."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, _attribute: str) -> NoReturn:
+        raise OutsideError(self._name)
+
+    def __repr__(self) -> str:
+        return f"<skills.kit.{self._name}, outside Loopwright>"
+
 
 RUN_HEADER = "x-run-id"
 # The broker limits each thing it does; this only ends the wait for a broker that is gone.
 _TIMEOUT = httpx.Timeout(900, connect=10)
 
 
-class Door:
+class KitDoor:
     """Requests to the broker; `run_id` is the run on whose behalf they are made."""
 
     def __init__(self) -> None:
@@ -105,4 +129,4 @@ def _short(address: str) -> str:
     return f"/proc/self/fd/{folder}/{os.path.basename(address)}"
 
 
-door = Door()
+door = KitDoor()

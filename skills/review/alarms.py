@@ -1,4 +1,4 @@
-"""The alarms of a skill: what its runs, or runs that they invoked, asked people, and what became of it."""
+"""Alarms of a skill: what its runs, or runs that they invoked, asked people, and what became of it."""
 
 from __future__ import annotations
 
@@ -9,41 +9,51 @@ from typing import Any
 
 from core.database import Scope
 from runtime.tables import cards
-from skills import outcomes, runs
-from skills.outcomes import Outcome
-from skills.review.lineage import invoker
-from skills.review.meaning import meaning
-from skills.review.observed import Alarm
-from skills.runs import SkillRun
+from skills.book import outcomes, runs
+from skills.book.outcomes import SkillOutcome
+from skills.book.runs import SkillRun
+from skills.review.facts import Alarm, answer_meaning
+from skills.review.text import text_in
 from skills.tables import skill_outcomes
 
-PATIENCE = timedelta(days=1)
+
+def invoking_run_id(event: Mapping[str, Any]) -> str | None:
+    """The run behind an invoked run; None for one that an event or a schedule began.
+
+    Its function is not told in the same words by every engine, so the run's own row says whose it is.
+    """
+    data = event.get("data")
+    told = data.get("_inngest") if isinstance(data, Mapping) else None
+    return text_in(told, "correlation_id").partition(".")[0] or None
+
+
+IGNORED_AFTER = timedelta(days=1)
 """A question that nobody answered for so long was ignored."""
-MOST = 1000
+MOST_ALARMS = 1000
 
 
-def of_skill(scope: Scope, stem: str, version_id: str, since: datetime) -> list[Alarm]:
+def list_alarms(scope: Scope, stem: str, version_id: str, since: datetime) -> list[Alarm]:
     """The alarms since then that this version of the skill raised, newest first.
 
     Where one skill invokes another, the alarm is the first one's: it decided that there was something to look at.
     """
     asked = {str(row.id): row for row in _questions(scope, since)}
-    told = _told(scope, since)
+    told = _list_told_outcomes(scope, since)
     answers = {str(one.facts.get("card_id")): one for one in told if one.facts.get("card_id")}
     found: list[Alarm] = []
     for card_id, row in asked.items():
         run = _raised_by(scope, row.subject.get("run_id"), stem, version_id)
         if run is not None:
-            found.append(_alarm(card_id, run, row.created_at, answers.get(card_id), scope.now))
+            found.append(_as_alarm(card_id, run, row.created_at, answers.get(card_id), scope.now))
     for one in told:
         if str(one.facts.get("card_id")) in asked:
             continue
         run = _raised_by(scope, one.run_id, stem, version_id)
         if run is not None:
-            found.append(_alarm(one.id, run, one.at, one, scope.now))
+            found.append(_as_alarm(one.id, run, one.at, one, scope.now))
         elif one.run_id is None and one.skill_id == stem:
             # Of an incident that no run saw, somebody told us afterwards.
-            found.append(Alarm(ref=one.id, run_id="", at=one.at, said=one.value, meaning=meaning(one.value)))
+            found.append(Alarm(ref=one.id, run_id="", at=one.at, said=one.value, meaning=answer_meaning(one.value)))
     return sorted(found, key=lambda alarm: alarm.at, reverse=True)
 
 
@@ -51,34 +61,34 @@ def _questions(scope: Scope, since: datetime) -> list[Any]:
     query = scope.select(cards.c.id, cards.c.subject, cards.c.created_at).where(
         cards.c.kind == "choice", cards.c.task_id.is_(None), cards.c.created_at >= since
     )
-    return scope.rows(query.order_by(cards.c.created_at.desc()).limit(MOST))
+    return scope.rows(query.order_by(cards.c.created_at.desc()).limit(MOST_ALARMS))
 
 
-def _told(scope: Scope, since: datetime) -> list[Outcome]:
+def _list_told_outcomes(scope: Scope, since: datetime) -> list[SkillOutcome]:
     query = scope.select(skill_outcomes.c.skill_id).where(skill_outcomes.c.at >= since).distinct()
-    return [one for row in scope.rows(query) for one in outcomes.of_skill(scope, row.skill_id, since, MOST)]
+    return [one for row in scope.rows(query) for one in outcomes.list_outcomes(scope, row.skill_id, since, MOST_ALARMS)]
 
 
 def _raised_by(scope: Scope, run_id: object, stem: str, version_id: str) -> SkillRun | None:
     """The run that asked, when the alarm is this version's."""
-    asked = runs.find(scope, run_id) if isinstance(run_id, str) else None
+    asked = runs.find_run(scope, run_id) if isinstance(run_id, str) else None
     if asked is None:
         return None
-    by = invoker(asked.event)
-    first = runs.find(scope, by) if by is not None else None
+    by = invoking_run_id(asked.event)
+    first = runs.find_run(scope, by) if by is not None else None
     if first is not None and first.skill_id != asked.skill_id:
         return asked if first.skill_id == stem and first.version_id == version_id else None
     return asked if asked.skill_id == stem and asked.version_id == version_id else None
 
 
-def _alarm(ref: str, run: SkillRun, at: datetime, told: Outcome | None, now: datetime) -> Alarm:
+def _as_alarm(ref: str, run: SkillRun, at: datetime, told: SkillOutcome | None, now: datetime) -> Alarm:
     return Alarm(
         ref=ref,
         run_id=run.run_id,
         at=at,
         said=told.value if told is not None else "",
-        meaning=meaning(told.value) if told is not None else None,
-        ignored=told is None and at < now - PATIENCE,
+        meaning=answer_meaning(told.value) if told is not None else None,
+        ignored=told is None and at < now - IGNORED_AFTER,
         measured=_measured(run.output),
     )
 

@@ -1,4 +1,4 @@
-"""What was predicted, and what happened since."""
+"""Compare what a change was predicted to do with what happened since."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from skills.review import direction
-from skills.review.facts import Facts
-from skills.review.verdict import Measure, Prediction, now
+from skills.review import sensitivity
+from skills.review.facts import ReviewFacts
+from skills.review.verdict import Measure, Prediction, measure_now
 
-_CLOSE = 0.1
+_CLOSE_TO_EXPECTED = 0.1
 """A rate this near to the expected one counts as it."""
 
 
@@ -48,30 +48,30 @@ class Comparison:
 _VERDICTS = {"kept": "as predicted", "better": "better, but less than predicted", "worse": "no better"}
 
 
-def compare(review_id: str, prediction: Prediction, served: bool, since: Facts) -> Comparison:
+def compare_prediction(review_id: str, prediction: Prediction, served: bool, since: ReviewFacts) -> Comparison:
     """Hold a prediction against the facts since the change; `served` tells whether it ever came to serve."""
     if not served:
         return Comparison(review_id, prediction, "never_served", None)
-    quiet = prediction.measure == "false_alarm_rate" and not since.alarms and direction.enough(since)
+    quiet = prediction.measure == "false_alarm_rate" and not since.alarms and sensitivity.has_enough_runs(since)
     # Where it has been quiet ever since, no alarm was a false one.
-    happened = 0.0 if quiet else now(since, prediction.measure)
+    happened = 0.0 if quiet else measure_now(since, prediction.measure)
     if happened is None or not (quiet or _tells(since, prediction.measure)):
         return Comparison(review_id, prediction, "too_few", happened)
     higher_is_better = prediction.expected > prediction.was
     short = (prediction.expected - happened) if higher_is_better else (happened - prediction.expected)
     gained = (happened - prediction.was) if higher_is_better else (prediction.was - happened)
-    outcome = "kept" if short <= _CLOSE else "better" if gained > _CLOSE / 2 else "worse"
+    outcome = "kept" if short <= _CLOSE_TO_EXPECTED else "better" if gained > _CLOSE_TO_EXPECTED / 2 else "worse"
     return Comparison(review_id, prediction, outcome, happened)
 
 
-def prediction_of(stored: Mapping[str, Any]) -> Prediction:
+def read_prediction(stored: Mapping[str, Any]) -> Prediction:
     return Prediction(stored["measure"], float(stored["was"]), float(stored["expected"]))
 
 
-def _tells(since: Facts, measure: Measure) -> bool:
+def _tells(since: ReviewFacts, measure: Measure) -> bool:
     if measure == "success_rate":
-        return direction.enough(since)
-    return since.answered + since.ignored >= direction.FEW_ALARMS
+        return sensitivity.has_enough_runs(since)
+    return since.answered + since.ignored >= sensitivity.FEW_ALARMS
 
 
 def _percent(share: float) -> str:

@@ -1,4 +1,4 @@
-"""How a skill did, in numbers, computed from runs and alarms alone."""
+"""Facts of a review: runs and alarms with what people said of them, and the numbers computed from these alone."""
 
 from __future__ import annotations
 
@@ -7,17 +7,66 @@ import re
 import statistics
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from skills.review.observed import Alarm, RunFact
+AnswerMeaning = Literal["false_alarm", "late", "real", "other"]
+_MEANING_WORDS: tuple[tuple[AnswerMeaning, tuple[str, ...]], ...] = (
+    ("false_alarm", ("false", "noise", "not real", "no incident", "too early", "ignore", "useless")),
+    ("late", ("late", "missed")),
+    ("real", ("real", "true", "acted", "useful", "right", "yes", "good")),
+)
+
+
+def answer_meaning(value: str) -> AnswerMeaning:
+    """By the words in it; an alarm that was real but came too late is late, and `not real` is false."""
+    said = value.casefold().replace("_", " ")
+    return next((means for means, words in _MEANING_WORDS if any(word in said for word in words)), "other")
+
+
+@dataclass(frozen=True)
+class RunFact:
+    """One run of the skill. `attempts` counts from one; `error` is its message, empty unless it failed."""
+
+    run_id: str
+    function_id: str
+    version_id: str | None
+    status: str
+    began_at: datetime
+    ended_at: datetime | None
+    attempts: int = 1
+    error: str = ""
+
+    @property
+    def seconds(self) -> float | None:
+        return None if self.ended_at is None else (self.ended_at - self.began_at).total_seconds()
+
+
+@dataclass(frozen=True)
+class Alarm:
+    """A question that a run of the skill, or one that it invoked, put to people.
+
+    `meaning` is None while nobody has answered; `ignored` tells that nobody did for a day. `measured` is the number
+    that the run's output gave under that name.
+    """
+
+    ref: str
+    run_id: str
+    at: datetime
+    said: str = ""
+    meaning: AnswerMeaning | None = None
+    ignored: bool = False
+    measured: float | None = None
+
 
 _NUMBERS = re.compile(r"[0-9a-f]{8,}|\d+(\.\d+)?")
 MOST_NAMED = 30
 
 
-class Failure(BaseModel):
+class RepeatedFailure(BaseModel):
     """An error that came more than once; `error` has its numbers taken out."""
 
     model_config = ConfigDict(frozen=True)
@@ -27,7 +76,7 @@ class Failure(BaseModel):
     run_ids: tuple[str, ...]
 
 
-class Judged(BaseModel):
+class JudgedAlarm(BaseModel):
     """An alarm and what became of it."""
 
     model_config = ConfigDict(frozen=True)
@@ -39,7 +88,7 @@ class Judged(BaseModel):
     measured: float | None
 
 
-class Facts(BaseModel):
+class ReviewFacts(BaseModel):
     """The review's numbers. Rates are shares from 0 to 1, or None where there is nothing to divide.
 
     `answered` counts alarms that people judged, `ignored` those that nobody did; `false_alarm_rate` holds both false
@@ -70,8 +119,8 @@ class Facts(BaseModel):
     false_alarm_rate: float | None
     late_rate: float | None
     acted_on_rate: float | None
-    repeated_failures: tuple[Failure, ...]
-    judged: tuple[Judged, ...]
+    repeated_failures: tuple[RepeatedFailure, ...]
+    judged: tuple[JudgedAlarm, ...]
 
     def refs(self) -> frozenset[str]:
         """What a verdict may name as evidence."""
@@ -80,9 +129,9 @@ class Facts(BaseModel):
         return frozenset([*runs, *told])
 
 
-def gather(
+def compute_facts(
     skill_id: str, version: int, since: datetime, until: datetime, runs: Sequence[RunFact], alarms: Sequence[Alarm]
-) -> Facts:
+) -> ReviewFacts:
     """The facts of one skill between two moments."""
     ended = [run for run in runs if run.status in {"completed", "failed"}]
     completed = sum(run.status == "completed" for run in ended)
@@ -90,7 +139,7 @@ def gather(
     meant = Counter(alarm.meaning for alarm in alarms if alarm.meaning is not None)
     ignored = sum(alarm.meaning is None and alarm.ignored for alarm in alarms)
     known = meant["false_alarm"] + meant["late"] + meant["real"] + ignored
-    return Facts(
+    return ReviewFacts(
         skill_id=skill_id,
         version=version,
         since=since,
@@ -126,15 +175,15 @@ def _fates(alarms: Sequence[Alarm]) -> list[Alarm]:
     return sorted(told, key=lambda alarm: alarm.at, reverse=True)
 
 
-def _judged(alarm: Alarm) -> Judged:
+def _judged(alarm: Alarm) -> JudgedAlarm:
     means = alarm.meaning or "ignored"
-    return Judged(ref=alarm.ref, run_id=alarm.run_id, said=alarm.said, meaning=means, measured=alarm.measured)
+    return JudgedAlarm(ref=alarm.ref, run_id=alarm.run_id, said=alarm.said, meaning=means, measured=alarm.measured)
 
 
-def _repeated(ended: Sequence[RunFact]) -> tuple[Failure, ...]:
+def _repeated(ended: Sequence[RunFact]) -> tuple[RepeatedFailure, ...]:
     found: dict[str, list[str]] = {}
     for run in ended:
         if run.status == "failed":
             found.setdefault(_NUMBERS.sub("#", run.error)[:300], []).append(run.run_id)
     often = sorted(((error, ids) for error, ids in found.items() if len(ids) > 1), key=lambda pair: -len(pair[1]))
-    return tuple(Failure(error=error, count=len(ids), run_ids=tuple(ids[:5])) for error, ids in often[:5])
+    return tuple(RepeatedFailure(error=error, count=len(ids), run_ids=tuple(ids[:5])) for error, ids in often[:5])

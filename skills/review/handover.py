@@ -1,4 +1,4 @@
-"""Giving the agent a task about a skill: the words are ours, the data is anybody's and is marked as such."""
+"""Give the agent a task about a skill: the words are ours, the data is anybody's and is marked as such."""
 
 from __future__ import annotations
 
@@ -15,24 +15,26 @@ from runtime.tables import calls, turns
 from runtime.tables import tasks as task_rows
 from runtime.tasks import tasks
 from runtime.tasks.tasks import Task
-from skills.versions import Version
+from skills.book.versions import CheckedVersion
 
-LANGUAGE = "en"
+DEFAULT_LANGUAGE = "en"
 _LONGEST_DATA = 12_000
 
 
-def hand_over(scope: Scope, *, goal: str, order: str, data: Mapping[str, Any], version: Version, cause: str) -> Task:
+def hand_over(
+    scope: Scope, *, goal: str, order: str, data: Mapping[str, Any], version: CheckedVersion, cause: str
+) -> Task:
     """Make the task once per `cause` and put the order into its inbox; it belongs to whoever had the skill written.
 
     Nobody spoke for it, so each paid act that may follow waits for a person's card.
     """
     known = scope.first(scope.select(task_rows.c.id).where(task_rows.c.cause == cause))
-    before = task_behind(scope, version)
+    before = find_author_task(scope, version)
     task = tasks.create_task(
         scope,
         kind="persistent",
         goal=goal,
-        language=before.language if before is not None else LANGUAGE,
+        language=before.language if before is not None else DEFAULT_LANGUAGE,
         person_id=before.person_id if before is not None else _owner(scope),
         asked_by="program",
         cause=cause,
@@ -43,7 +45,7 @@ def hand_over(scope: Scope, *, goal: str, order: str, data: Mapping[str, Any], v
             person_id=task.person_id,
             asked_by="agent",
             channel_id=None,
-            text=f"{order}\n\n{as_data(data)}",
+            text=f"{order}\n\n{frame_data(data)}",
             client_id=f"task:{cause}",
             to_task_id=task.id,
             language=task.language,
@@ -53,7 +55,7 @@ def hand_over(scope: Scope, *, goal: str, order: str, data: Mapping[str, Any], v
     return task
 
 
-def as_data(data: Mapping[str, Any]) -> str:
+def frame_data(data: Mapping[str, Any]) -> str:
     """JSON between `<data>` and `</data>`; no text in it can end its frame."""
     text = json.dumps(data, ensure_ascii=False, sort_keys=True, default=str)
     if len(text) > _LONGEST_DATA:
@@ -61,7 +63,7 @@ def as_data(data: Mapping[str, Any]) -> str:
     return "<data>\n" + text.replace("<", "\\u003c") + "\n</data>"
 
 
-def task_behind(scope: Scope, version: Version) -> Task | None:
+def find_author_task(scope: Scope, version: CheckedVersion) -> Task | None:
     """The task whose call wrote a version, or brought it back; None for a person's, or when that is not known."""
     author, reference = version.offered_by
     if author != "agent" or not reference:

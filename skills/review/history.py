@@ -1,4 +1,4 @@
-"""The runs of a skill: the engine's history, and our own ledger where that is gone or says less."""
+"""Runs of a skill for a review: the engine's history, and our own ledger where that is gone or says less."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from datetime import datetime
 from typing import Protocol
 
 from core.orchestrator.run_history import EngineRun, RunPage
-from skills.review.observed import RunFact
-from skills.review.words import error_text
-from skills.runs import SKIPPED, SkillRun
+from skills.book.runs import SKIPPED, SkillRun
+from skills.review.facts import RunFact
+from skills.review.text import error_text
 
 MOST_RUNS = 1000
 _PAGE = 100
 _ENDED = ("completed", "failed", "cancelled")
 
 
-class Engine(Protocol):
+class EngineRunHistory(Protocol):
     """The run history of the attached engine; raises UnavailableError when it does not answer."""
 
     def page(
@@ -29,7 +29,9 @@ class Engine(Protocol):
     ) -> RunPage: ...
 
 
-def of_engine(engine: Engine, stem: str, function_ids: Sequence[str], since: datetime) -> list[EngineRun]:
+def list_engine_runs(
+    engine: EngineRunHistory, stem: str, function_ids: Sequence[str], since: datetime
+) -> list[EngineRun]:
     """Every run of these functions that was queued since then; at most `MOST_RUNS` of one."""
     found: list[EngineRun] = []
     for function_id in function_ids:
@@ -43,7 +45,9 @@ def of_engine(engine: Engine, stem: str, function_ids: Sequence[str], since: dat
     return found
 
 
-def merged(engine: Sequence[EngineRun], ledger: Sequence[SkillRun], version_id: str, since: datetime) -> list[RunFact]:
+def merge_runs(
+    engine: Sequence[EngineRun], ledger: Sequence[SkillRun], version_id: str, since: datetime
+) -> list[RunFact]:
     """The runs that began since then on this version, newest first.
 
     The engine has the last word on how a run ended; version, attempts and error stand in the ledger, which also keeps

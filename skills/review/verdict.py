@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from skills.review import direction
-from skills.review.facts import Facts
-from skills.review.tunables import Tunable
+from skills.review import sensitivity
+from skills.review.facts import ReviewFacts
+from skills.review.sensitivity import Tunable
 
 Measure = Literal["false_alarm_rate", "late_rate", "success_rate"]
 _LONGEST = 500
@@ -44,7 +44,7 @@ class ReviewVerdict(BaseModel):
 
 
 @dataclass(frozen=True)
-class Change:
+class ConstantChange:
     """One number of the file, before and after."""
 
     constant: str
@@ -70,8 +70,8 @@ class Proposal:
     """What the agent is asked for. `evidence` names runs and answers of the facts."""
 
     summary: str
-    way: direction.Direction
-    changes: tuple[Change, ...]
+    way: sensitivity.Direction
+    changes: tuple[ConstantChange, ...]
     words: str
     evidence: tuple[str, ...]
     prediction: Prediction
@@ -98,25 +98,25 @@ class NoProposal:
     reason: str
 
 
-def checked(verdict: ReviewVerdict, facts: Facts, tunables: Sequence[Tunable]) -> Proposal | NoProposal:
+def check_verdict(verdict: ReviewVerdict, facts: ReviewFacts, tunables: Sequence[Tunable]) -> Proposal | NoProposal:
     """The proposal that facts and verdict agree on.
 
     The direction is the facts' own, the numbers move within a half and a double in that direction, and every piece of
     evidence stands in the facts; a verdict that says otherwise proposes nothing.
     """
-    if not direction.enough(facts):
-        return NoProposal(direction.too_few(facts))
+    if not sensitivity.has_enough_runs(facts):
+        return NoProposal(sensitivity.too_few_runs_reason(facts))
     if verdict.decision == "keep":
         return NoProposal(verdict.summary[:_LONGEST] or "nothing needs to change")
-    way = direction.direction(facts)
+    way = sensitivity.decide_direction(facts)
     if verdict.sensitivity != way:
         return NoProposal(f"the verdict says {verdict.sensitivity}, the outcomes say {way}")
     evidence = tuple(dict.fromkeys(one for one in verdict.evidence if one in facts.refs()))
     if not evidence:
         return NoProposal("the verdict names no run and no answer of the facts as evidence")
-    changes = _moved(verdict, facts, tunables, way)
+    changes = _moved_constants(verdict, facts, tunables, way)
     words = verdict.words.strip()[:_LONGEST]
-    if way == "keep" and not direction.is_unwell(facts):
+    if way == "keep" and not sensitivity.is_unwell(facts):
         return NoProposal("neither the outcomes nor the failures give a reason to change it")
     if not changes and not words:
         return NoProposal("the verdict names no change that can be made")
@@ -124,11 +124,11 @@ def checked(verdict: ReviewVerdict, facts: Facts, tunables: Sequence[Tunable]) -
     return Proposal(summary, way, changes, words, evidence, _prediction(verdict, facts, way))
 
 
-def _moved(
-    verdict: ReviewVerdict, facts: Facts, tunables: Sequence[Tunable], way: direction.Direction
-) -> tuple[Change, ...]:
-    known = {one.name: one for one in direction.movable(tunables)}
-    found: dict[str, Change] = {}
+def _moved_constants(
+    verdict: ReviewVerdict, facts: ReviewFacts, tunables: Sequence[Tunable], way: sensitivity.Direction
+) -> tuple[ConstantChange, ...]:
+    known = {one.name: one for one in sensitivity.movable_tunables(tunables)}
+    found: dict[str, ConstantChange] = {}
     for wanted in verdict.numbers[:_MOST_CHANGES]:
         tunable = known.get(wanted.constant)
         if tunable is None or way == "keep" or wanted.constant in found:
@@ -136,24 +136,24 @@ def _moved(
         goes_up = (way == "more_sensitive") == (tunable.higher == "more alarms")
         if wanted.value == tunable.value or (wanted.value > tunable.value) != goes_up:
             # A number against the facts: theirs is taken instead.
-            to = direction.moved(tunable, facts)
+            to = sensitivity.moved_value(tunable, facts)
         else:
             to = min(max(wanted.value, tunable.value / 2), tunable.value * 2)
-        found[wanted.constant] = Change(tunable.name, tunable.line, tunable.value, direction.rounded(to))
+        found[wanted.constant] = ConstantChange(tunable.name, tunable.line, tunable.value, sensitivity.round_value(to))
     return tuple(change for change in found.values() if change.to != change.was and math.isfinite(change.to))
 
 
-def _prediction(verdict: ReviewVerdict, facts: Facts, way: direction.Direction) -> Prediction:
+def _prediction(verdict: ReviewVerdict, facts: ReviewFacts, way: sensitivity.Direction) -> Prediction:
     """The verdict's own, where it speaks of what the change is for and expects it to become better."""
-    measure = measure_of(way)
-    was = now(facts, measure) or 0.0
+    measure = measure_of_direction(way)
+    was = measure_now(facts, measure) or 0.0
     better = verdict.expected > was if _BETTER_IS_HIGHER[measure] else verdict.expected < was
     if verdict.measure == measure and better and 0 <= verdict.expected <= 1:
         return Prediction(measure, was, verdict.expected)
-    return Prediction(measure, was, expected_of(facts, measure))
+    return Prediction(measure, was, expected_value(facts, measure))
 
 
-def measure_of(way: direction.Direction) -> Measure:
+def measure_of_direction(way: sensitivity.Direction) -> Measure:
     """What a change in this direction is judged by."""
     match way:
         case "less_sensitive":
@@ -164,7 +164,7 @@ def measure_of(way: direction.Direction) -> Measure:
             return "success_rate"
 
 
-def now(facts: Facts, measure: Measure) -> float | None:
+def measure_now(facts: ReviewFacts, measure: Measure) -> float | None:
     """The measure's value in the facts; None where nothing was there to measure."""
     match measure:
         case "false_alarm_rate":
@@ -175,7 +175,7 @@ def now(facts: Facts, measure: Measure) -> float | None:
             return facts.success_rate
 
 
-def expected_of(facts: Facts, measure: Measure) -> float:
+def expected_value(facts: ReviewFacts, measure: Measure) -> float:
     """What may be expected of a change: half of what is wrong gone."""
-    was = now(facts, measure) or 0.0
+    was = measure_now(facts, measure) or 0.0
     return round((1 + was) / 2 if _BETTER_IS_HIGHER[measure] else was / 2, 4)

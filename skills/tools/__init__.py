@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from core.orchestrator.engine import Engine
 from core.tools import Tool
-from skills.tools.desk import SkillDesk
-from skills.tools.guides import ReadGuide
-from skills.tools.invoking import InvokeSkill
-from skills.tools.looking import ListSkills, ReadSkill, SkillRuns
-from skills.tools.retiring import RetireSkill, on_irreversible_answered
-from skills.tools.trying import TrySkill
-from skills.tools.writing import WriteSkill
+from skills.tools.folder import AgentSkillFolder
+from skills.tools.inspection import ListSkills, ReadGuide, ReadSkill, SkillRuns
+from skills.tools.invocation import InvokeSkill, TrySkill
+from skills.tools.retirement import RetireSkill, on_irreversible_answered
+from skills.tools.write import WriteSkill
 
-__all__ = ["SkillDesk", "on_irreversible_answered", "skill_tools"]
+__all__ = ["AgentSkillFolder", "on_irreversible_answered", "skill_tools"]
 
 
-def skill_tools(desk: SkillDesk, engine: Engine) -> tuple[Tool, ...]:
+def skill_tools(desk: AgentSkillFolder, engine: Engine) -> tuple[Tool, ...]:
     """Every tool of this room."""
     return (
         ReadGuide(),

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from skills import runs
+from skills.book import runs
 from tests.bench.process_tree import memory_mib, tree_ms
 from tests.support.engines import embedded, running
 from tests.support.sidecar import RunningSidecar, hello, sidecar
@@ -91,7 +91,7 @@ def _idle(skills: RunningSidecar) -> dict[str, Any]:
 
 def _ended(skills: RunningSidecar, count: int) -> bool:
     with skills.reading() as scope:
-        return sum(run.status == "completed" for run in runs.of_skill(scope, "bench", count + 5)) >= count
+        return sum(run.status == "completed" for run in runs.list_skill_runs(scope, "bench", count + 5)) >= count
 
 
 def _share(skills: RunningSidecar, before: float, count: int) -> float:

@@ -9,7 +9,8 @@ from typing import TypeVar
 import pytest
 
 from runtime.cards import cards
-from skills import book, control, drafts, rehearsing, versions
+from skills.book import drafts, skill, versions
+from skills.lifecycle import control, manual_test
 from tests.faults.stage import commit
 from tests.support.engines import embedded, running
 from tests.support.sidecar import RunningSidecar, hello, sidecar
@@ -77,7 +78,7 @@ def test_a_saved_skill_serves_once_whatever_dies_on_its_way(skills: RunningSidec
     survives(skills, "saved", lambda: skills.save("born", _source("born", 1)), _serves(skills, "born", 1))
 
     with skills.reading() as scope:
-        assert len(versions.listing(scope, "born")) == 1
+        assert len(versions.list_versions(scope, "born")) == 1
 
 
 def test_a_run_goes_on_and_is_written_down_once(skills: RunningSidecar) -> None:
@@ -108,13 +109,13 @@ def test_a_trial_that_somebody_waits_for_is_answered(skills: RunningSidecar) -> 
 
     def ask() -> None:
         with skills.writing() as scope:
-            version = versions.by_number(scope, "tried", 1)
+            version = versions.get_version_by_number(scope, "tried", 1)
             event = {"name": "tried/asked", "data": {}}
-            rehearsing.ask(scope, version, cause="c", function_id="skill-tried-hello", event=event)
+            manual_test.request_test(scope, version, cause="c", function_id="skill-tried-hello", event=event)
 
     def answered() -> object:
         with skills.reading() as scope:
-            test = rehearsing.known_test(versions.by_number(scope, "tried", 1))
+            test = manual_test.read_test(versions.get_version_by_number(scope, "tried", 1))
         return test is not None and test.trial is not None
 
     survives(skills, "tried", ask, answered)
@@ -139,8 +140,8 @@ def test_a_change_of_the_agents_is_tried_before_it_serves(skills: RunningSidecar
     def save() -> None:
         sha = hashlib.sha256(changed.encode()).hexdigest()
         with skills.writing() as scope:
-            base = book.get(scope, "staged").version_id
-            drafts.announce(
+            base = skill.get_skill(scope, "staged").version_id
+            drafts.announce_save(
                 scope,
                 skill_id="staged",
                 sha=sha,
@@ -153,7 +154,7 @@ def test_a_change_of_the_agents_is_tried_before_it_serves(skills: RunningSidecar
 
     def in_its_shadow() -> bool:
         with skills.reading() as scope:
-            return {one.stage for one in versions.listing(scope, "staged")} == {"active", "shadow"}
+            return {one.stage for one in versions.list_versions(scope, "staged")} == {"active", "shadow"}
 
     survives(skills, "staged", save, in_its_shadow)
     assert _serves(skills, "staged", 1)()
@@ -168,9 +169,9 @@ def test_a_change_of_a_shipped_skill_is_taken_in_once(skills: RunningSidecar) ->
 
     def change() -> None:
         with skills.writing() as scope:
-            base = versions.by_number(scope, SHIPPED_CHECK, 1)
+            base = versions.get_version_by_number(scope, SHIPPED_CHECK, 1)
             changed = base.source.replace("SENSITIVITY = 1.0", "SENSITIVITY = 0.5")
-            drafts.announce(
+            drafts.announce_save(
                 scope,
                 skill_id=SHIPPED_CHECK,
                 sha=hashlib.sha256(changed.encode()).hexdigest(),
@@ -180,12 +181,12 @@ def test_a_change_of_a_shipped_skill_is_taken_in_once(skills: RunningSidecar) ->
                 base_id=base.id,
                 source=changed,
             )
-            book.touch(scope, book.get(scope, SHIPPED_CHECK))
+            skill.touch_skill(scope, skill.get_skill(scope, SHIPPED_CHECK))
 
     survives(skills, "changed_as_shipped", change, _serves(skills, SHIPPED_CHECK, 2))
     with skills.reading() as scope:
-        assert sorted(one.number for one in versions.listing(scope, SHIPPED_CHECK)) == [1, 2]
-        assert drafts.untaken(scope, SHIPPED_CHECK) is None
+        assert sorted(one.number for one in versions.list_versions(scope, SHIPPED_CHECK)) == [1, 2]
+        assert drafts.find_pending_change(scope, SHIPPED_CHECK) is None
 
 
 def test_a_skill_whose_file_is_gone_is_retired(skills: RunningSidecar) -> None:

@@ -26,17 +26,20 @@ from sidecar.jail.probe import probe_isolation
 from sidecar.pool.spawner import Spawner
 from sidecar.rollout.dependencies import SidecarDependencies
 from sidecar.rollout.run_versions import RunVersions
-from skills import book, claims, drafts, ledger, outcomes, pruning, refusals, rehearsing, runs, spending, versions
+from skills import retention
+from skills.book import claims, drafts, outcomes, refusals, runs, versions
+from skills.book.runs import SkillRun
+from skills.book.skill import get_skill
+from skills.book.versions import CheckedVersion
 from skills.kit import Refused, ask_agent, claim, http, llm, notify, release
 from skills.kit.door import door
-from skills.ledger import End
-from skills.lifecycle import Trial
-from skills.review import acting, beginning, failures, gathering, judging, rows
-from skills.review.failures import Failed
-from skills.runs import SkillRun
-from skills.tools import SkillDesk, skill_tools
-from skills.tools.desk import sha_of
-from skills.versions import Version
+from skills.lifecycle import manual_test, model_budget, run_end
+from skills.lifecycle.decision import Trial
+from skills.lifecycle.run_end import EndedRun
+from skills.review import repair, reviews, steps
+from skills.review.repair import FailedSkillRun
+from skills.tools import AgentSkillFolder, skill_tools
+from skills.tools.folder import sha_of
 from tests.faults.stage import Stage, commit
 from tests.sidecar.beside import open_gate
 from tests.skills.agent import Agent, takes
@@ -82,14 +85,14 @@ def test_a_review_proposes_once(stage: Stage) -> None:
     made = parts(store, change(evidence=[f"{version.id}-run0"]))
 
     def review() -> None:
-        for review_id in beginning.begin(store.database, ws, "run-1", "watch"):
-            for step in (gathering.gather_facts, judging.judge, acting.act):
+        for review_id in reviews.begin_reviews(store.database, ws, "run-1", "watch"):
+            for step in (steps.gather_facts, steps.judge_review, steps.act_on_review):
                 step(made, ws, review_id)
 
     stage.die(DEATHS["reviewed"], review)
 
     with store.database.reading(ws) as scope:
-        (done,) = rows.of_skill(scope, "watch")
+        (done,) = reviews.list_reviews(scope, "watch")
         assert done.state == "done"
         assert len([one for one in notices.list_newest_notices(scope) if one.text.startswith("Review of watch")]) == 1
         assert len(tasks.list_tasks(scope)) == 1
@@ -100,10 +103,12 @@ def test_a_failed_run_is_told_once_and_repaired_once(stage: Stage) -> None:
     version = skill(store)
     with store.database.transaction(ws) as scope:
         begin(scope, version, "run1")
-        runs.ended(scope, "run1", "failed", error={"name": "KeyError", "message": "x"}, attempts=4)
-    failed = Failed("skill-watch-work", "run1", {"name": "KeyError", "message": "x"}, {"name": "a/b", "data": {}})
+        runs.record_run_end(scope, "run1", "failed", error={"name": "KeyError", "message": "x"}, attempts=4)
+    failed = FailedSkillRun(
+        "skill-watch-work", "run1", {"name": "KeyError", "message": "x"}, {"name": "a/b", "data": {}}
+    )
 
-    stage.die(DEATHS["failed_run"], lambda: failures.tell(parts(store), failed, "loopwright"))
+    stage.die(DEATHS["failed_run"], lambda: repair.report_failed_run(parts(store), failed, "loopwright"))
 
     with store.database.reading(ws) as scope:
         assert (len(notices.list_newest_notices(scope)), len(tasks.list_tasks(scope))) == (1, 1)
@@ -114,12 +119,12 @@ def test_the_end_of_a_run_is_written_down_once(stage: Stage) -> None:
     version = skill(store)
     with store.database.transaction(ws) as scope:
         begin(scope, version, "run1")
-    end = End("skill-watch-work", "run1", "completed", store.clock.now(), output={"n": 1})
+    end = EndedRun("skill-watch-work", "run1", "completed", store.clock.now(), output={"n": 1})
 
-    stage.die(DEATHS["run_recorded"], lambda: ledger.record(store.database, end, 3))
+    stage.die(DEATHS["run_recorded"], lambda: run_end.record_engine_end(store.database, end, 3))
 
     with store.database.reading(ws) as scope:
-        run = runs.find(scope, "run1")
+        run = runs.find_run(scope, "run1")
     assert run is not None
     assert (run.status, run.output) == ("completed", {"n": 1})
 
@@ -127,23 +132,23 @@ def test_the_end_of_a_run_is_written_down_once(stage: Stage) -> None:
 def test_pruning_that_died_is_followed_after_its_hour(stage: Stage) -> None:
     store, ws = stage.store, stage.store.workspace_id
     with store.database.transaction(ws) as scope:
-        refusals.record(scope, skill_id="watch", version_id=None, run_id=None, what="host", detail="old")
+        refusals.record_refusal(scope, skill_id="watch", version_id=None, run_id=None, what="host", detail="old")
     store.clock.advance(timedelta(days=50))
 
     def prune() -> None:
         # The lease of one that died has to run out first.
         for _ in range(3):
-            pruning.pass_over(store.database, ws, timedelta(days=40))
-            store.clock.advance(pruning.PAUSE)
+            retention.prune_skills(store.database, ws, timedelta(days=40))
+            store.clock.advance(retention.PAUSE)
 
     stage.die(DEATHS["pruned"], prune)
 
     with store.database.reading(ws) as scope:
-        assert refusals.of_skill(scope, "watch") == []
+        assert refusals.list_refusals(scope, "watch") == []
 
 
-def _agent(stage: Stage) -> tuple[SkillDesk, Callable[[], Agent]]:
-    desk = SkillDesk(stage.folder / "home", str(stage.folder / "mine"), edits_per_day=2, patience_seconds=0)
+def _agent(stage: Stage) -> tuple[AgentSkillFolder, Callable[[], Agent]]:
+    desk = AgentSkillFolder(stage.folder / "home", str(stage.folder / "mine"), edits_per_day=2, patience_seconds=0)
     return desk, lambda: Agent(stage.store.database, skill_tools(desk, Engine.at("http://127.0.0.1:9")))
 
 
@@ -154,7 +159,7 @@ def test_a_skill_is_saved_once_and_as_its_authors(stage: Stage) -> None:
 
     assert desk.path("words").read_text() == GOOD
     with stage.store.database.reading(HOME_WORKSPACE) as scope:
-        draft = drafts.find(scope, "words", sha_of(GOOD.encode()))
+        draft = drafts.find_draft(scope, "words", sha_of(GOOD.encode()))
     assert draft is not None
     assert (draft.author, draft.author_ref) == ("agent", "turn_1:1:1")
 
@@ -195,7 +200,7 @@ def test_a_person_is_asked_once_whether_a_skill_goes(stage: Stage) -> None:
 
     with stage.store.database.reading(HOME_WORKSPACE) as scope:
         (card,) = cards.list_open_cards(scope)
-        assert (card.kind, book.get(scope, "words").status) == ("irreversible", "active")
+        assert (card.kind, get_skill(scope, "words").status) == ("irreversible", "active")
 
 
 def test_a_trial_is_asked_for_once(stage: Stage) -> None:
@@ -204,8 +209,8 @@ def test_a_trial_is_asked_for_once(stage: Stage) -> None:
     stage.die(DEATHS["tried"], lambda: agent().call("test_skill", name="words", data={"text": "a"}))
 
     with stage.store.database.reading(HOME_WORKSPACE) as scope:
-        version = versions.by_number(scope, "words", 1)
-        assert rehearsing.known_test(version) is not None
+        version = versions.get_version_by_number(scope, "words", 1)
+        assert manual_test.read_test(version) is not None
 
 
 def test_a_run_is_asked_for_under_one_id(stage: Stage) -> None:
@@ -221,7 +226,7 @@ def test_a_run_is_asked_for_under_one_id(stage: Stage) -> None:
         assert {b"invoke:turn_1:1:1" in one.body for one in engine.asked} == {True}
 
 
-def _served(stage: Stage) -> tuple[SkillDesk, Callable[[], Agent]]:
+def _served(stage: Stage) -> tuple[AgentSkillFolder, Callable[[], Agent]]:
     """A skill of the agent's that serves, and the agent."""
     desk, agent = _agent(stage)
     agent().write(GOOD)
@@ -266,7 +271,7 @@ def test_a_question_that_was_lost_is_held_until_it_is_given_back_and_the_next_is
         settled = {row.order_id for row in rows_ if row.kind == "settle"}
         held = sum(row.amount for row in rows_ if row.kind == "reserve" and row.order_id not in settled)
         assert budget.reserved == held > 0
-        assert spending.spent_on(scope, "watch", credits.read_local_date(scope)) == held + 100 - budget.balance
+        assert model_budget.spent_on(scope, "watch", credits.read_local_date(scope)) == held + 100 - budget.balance
 
 
 def test_the_agent_is_given_a_skills_work_once(stage: Stage) -> None:
@@ -281,7 +286,7 @@ def test_people_are_told_and_asked_once(stage: Stage) -> None:
 
     with stage.store.database.reading(HOME_WORKSPACE) as scope:
         assert (len(notices.list_newest_notices(scope)), len(cards.list_open_cards(scope))) == (1, 1)
-        assert outcomes.of_skill(scope, "watch") == []
+        assert outcomes.list_outcomes(scope, "watch") == []
 
 
 def test_a_claim_is_of_one_run_and_goes_with_its_release(stage: Stage) -> None:
@@ -303,7 +308,7 @@ def test_a_refusal_is_written_down_though_a_process_died_over_it(stage: Stage) -
     _skill_asks(stage, DEATHS["refused"], beyond)
 
     with stage.store.database.reading(HOME_WORKSPACE) as scope:
-        assert {one.what for one in refusals.of_skill(scope, "watch")} == {"notify"}
+        assert {one.what for one in refusals.list_refusals(scope, "watch")} == {"notify"}
 
 
 def test_what_a_run_may_not_is_written_down_though_a_process_died_over_it(stage: Stage) -> None:
@@ -320,10 +325,10 @@ def test_what_a_run_may_not_is_written_down_though_a_process_died_over_it(stage:
     stage.die(DEATHS["went_too_far"], refuse)
 
     with store.database.reading(HOME_WORKSPACE) as scope:
-        assert {one.what for one in refusals.of_skill(scope, "watch")} == {"wait"}
+        assert {one.what for one in refusals.list_refusals(scope, "watch")} == {"wait"}
 
 
-def never_tried(version: Version, runs: list[SkillRun], *, live: bool) -> Trial:
+def never_tried(version: CheckedVersion, runs: list[SkillRun], *, live: bool) -> Trial:
     raise AssertionError(f"{version.id} is not tried here: {len(runs)}, {live}")
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from skills.review.facts import Facts
-from skills.review.judging import question
-from skills.review.tunables import tunables
-from skills.review.verdict import NoProposal, Proposal, ReviewVerdict, checked
+from skills.review.facts import ReviewFacts
+from skills.review.sensitivity import read_tunables
+from skills.review.steps import verdict_messages
+from skills.review.verdict import NoProposal, Proposal, ReviewVerdict, check_verdict
 from standins.model.rules.skill_review import skill_review
 from standins.model.rules.watching_services import health_assessment, incident_correlation
 from tests.skills.review.observing import facts
@@ -46,10 +46,10 @@ def test_the_newest_deploy_of_an_affected_service_is_suspected() -> None:
     assert said["recommendations"][0] == "Roll back checkout v42"
 
 
-def _reviewed(of: Facts) -> Proposal | NoProposal:
-    asked = question({"facts": of.model_dump(mode="json")}, of, tunables(SOURCE))
+def _reviewed(of: ReviewFacts) -> Proposal | NoProposal:
+    asked = verdict_messages({"facts": of.model_dump(mode="json")}, of, read_tunables(SOURCE))
     told = json.loads(str(asked[-1]["content"]).removeprefix("<facts>\n").removesuffix("\n</facts>"))
-    return checked(ReviewVerdict.model_validate(skill_review(told)), of, tunables(SOURCE))
+    return check_verdict(ReviewVerdict.model_validate(skill_review(told)), of, read_tunables(SOURCE))
 
 
 @pytest.mark.parametrize(("fates", "value"), [({"false": 4, "real": 1}, 0.6), ({"late": 4, "real": 1}, 1.67)])
@@ -61,7 +61,7 @@ def test_a_review_says_what_the_outcomes_bear_out_either_way(fates: dict[str, in
 
 
 @pytest.mark.parametrize("of", [facts(20, real=5), facts(20), facts(20, false=2)])
-def test_a_review_leaves_alone_what_does_well(of: Facts) -> None:
+def test_a_review_leaves_alone_what_does_well(of: ReviewFacts) -> None:
     assert isinstance(_reviewed(of), NoProposal)
 
 

@@ -18,14 +18,15 @@ from core.llm.openai_model import OpenAIModel
 from core.llm.port import Decision
 from core.orchestrator.engine import Engine
 from core.tables import workspaces
-from skills import book, drafts, promotion, versions
-from skills.manifest import read_manifest
-from skills.places import SHIPPED
-from skills.problem import Problem
-from skills.review.handover import as_data
-from skills.review.tunables import tunables
-from skills.tools import SkillDesk, skill_tools
-from skills.tools.desk import sha_of
+from skills.book import drafts, skill, versions
+from skills.folders import SHIPPED_FOLDER
+from skills.format.manifest import read_manifest
+from skills.format.problem import SkillProblem
+from skills.lifecycle import promotion
+from skills.review.handover import frame_data
+from skills.review.sensitivity import read_tunables
+from skills.tools import AgentSkillFolder, skill_tools
+from skills.tools.folder import sha_of
 from standins.model.rules.route import route
 from tests.model.standin import Worker, names, told
 from tests.skills.agent import Agent, takes
@@ -57,14 +58,14 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> SkillDesk:
-    return SkillDesk(home=tmp_path / "home", patience_seconds=0)
+def desk(tmp_path: Path) -> AgentSkillFolder:
+    return AgentSkillFolder(home=tmp_path / "home", patience_seconds=0)
 
 
 class Author:
     """A task whose calls about skills are made for real; the sidecar takes what is good."""
 
-    def __init__(self, model: OpenAIModel, database: Database, desk: SkillDesk, goal: str) -> None:
+    def __init__(self, model: OpenAIModel, database: Database, desk: AgentSkillFolder, goal: str) -> None:
         self.worker = Worker(model, tools=TOOLS, goal=goal)
         self.agent = Agent(database, skill_tools(desk, Engine.at("http://127.0.0.1:9")))
         self.database, self.desk = database, desk
@@ -106,7 +107,7 @@ class Author:
 
 
 @pytest.fixture
-def author(model: OpenAIModel, database: Database, desk: SkillDesk) -> Author:
+def author(model: OpenAIModel, database: Database, desk: AgentSkillFolder) -> Author:
     return Author(model, database, desk, NEED)
 
 
@@ -116,8 +117,14 @@ def test_a_need_in_plain_words_becomes_two_live_skills(author: Author, database:
     assert author.calls.count("write_skill") == 2
     assert author.calls[-1] == "finish"
     with database.reading(HOME_WORKSPACE) as scope:
-        live = {skill.id: versions.get(scope, skill.version_id or "") for skill in book.listing(scope) if skill.serves}
-        draft = drafts.find(scope, "checkout_health_check", sha_of(author.source("checkout_health_check").encode()))
+        live = {
+            skill.id: versions.get_version(scope, skill.version_id or "")
+            for skill in skill.list_skills(scope)
+            if skill.serves
+        }
+        draft = drafts.find_draft(
+            scope, "checkout_health_check", sha_of(author.source("checkout_health_check").encode())
+        )
     assert sorted(live) == ["checkout_health_check", "checkout_incident_triage"]
     check = author.source("checkout_health_check")
     assert 'fn_id="infra-health-check"' in check
@@ -148,17 +155,17 @@ def test_what_it_does_not_know_it_asks_for_and_changes_then(author: Author) -> N
 def test_a_person_can_ask_for_fewer_alarms(author: Author) -> None:
     author.work(NEED)
     author.work("It is too sensitive, please make it less sensitive.")
-    found = {one.name: one.value for one in tunables(author.source("checkout_health_check"))}
+    found = {one.name: one.value for one in read_tunables(author.source("checkout_health_check"))}
     assert found["SENSITIVITY"] == 0.8
 
 
-def shipped_as(desk: SkillDesk, database: Database, stem: str) -> None:
+def shipped_as(desk: AgentSkillFolder, database: Database, stem: str) -> None:
     """The shipped check, saved as a skill of the agent's."""
-    desk.write(stem, (SHIPPED / "infra_health_check.py").read_bytes())
+    desk.write(stem, (SHIPPED_FOLDER / "infra_health_check.py").read_bytes())
     takes(database, desk, stem)
 
 
-def test_the_answers_to_the_cards_are_heard(model: OpenAIModel, database: Database, desk: SkillDesk) -> None:
+def test_the_answers_to_the_cards_are_heard(model: OpenAIModel, database: Database, desk: AgentSkillFolder) -> None:
     class Waiting(Author):
         def _result(self, decision: Decision, n: int) -> dict[str, Any]:
             told = super()._result(decision, n)
@@ -181,10 +188,10 @@ def test_the_answers_to_the_cards_are_heard(model: OpenAIModel, database: Databa
     ("constant", "to"), [("SENSITIVITY", 0.71), ("SENSITIVITY", 1.6), ("DEGRADED_ABOVE.cpu_used", 0.9)]
 )
 def test_a_review_moves_exactly_the_number_it_names(
-    model: OpenAIModel, database: Database, desk: SkillDesk, constant: str, to: float
+    model: OpenAIModel, database: Database, desk: AgentSkillFolder, constant: str, to: float
 ) -> None:
     shipped_as(desk, database, "night_check")
-    before = {one.name: one.value for one in tunables(desk.path("night_check").read_text())}
+    before = {one.name: one.value for one in read_tunables(desk.path("night_check").read_text())}
     data = {
         "kind": "skill_review",
         "skill_id": "night_check",
@@ -194,26 +201,26 @@ def test_a_review_moves_exactly_the_number_it_names(
         "changes": [{"constant": constant, "line": 3, "from": before[constant], "to": to}],
     }
     reviewer = Author(model, database, desk, "Change the skill night_check as its review proposes")
-    reviewer.work(f"A review of the skill `night_check` asks for a change.\n\n{as_data(data)}")
-    after = {one.name: one.value for one in tunables(reviewer.source("night_check"))}
+    reviewer.work(f"A review of the skill `night_check` asks for a change.\n\n{frame_data(data)}")
+    after = {one.name: one.value for one in read_tunables(reviewer.source("night_check"))}
     assert after == {**before, constant: to}
     assert reviewer.calls == ["read_skill", "read_skill", "write_skill", "finish"]
     with database.reading(HOME_WORKSPACE) as scope:
-        second = versions.by_number(scope, "night_check", 2)
+        second = versions.get_version_by_number(scope, "night_check", 2)
     assert "false_alarm_rate" in second.reason
     assert second.author == "agent"
 
 
 def test_a_person_names_a_skill_that_is_broken_and_it_is_repaired(
-    model: OpenAIModel, database: Database, desk: SkillDesk
+    model: OpenAIModel, database: Database, desk: AgentSkillFolder
 ) -> None:
     shipped_as(desk, database, "night_check")
     good = desk.path("night_check").read_text()
     broken = "import os\n" + good
     desk.path("night_check").write_text(broken)
     with database.transaction(HOME_WORKSPACE) as scope:
-        problem = Problem(1, "a skill may not import os", "do without it")
-        promotion.refuse(scope, "night_check", sha_of(broken.encode()), (problem,))
+        problem = SkillProblem(1, "a skill may not import os", "do without it")
+        promotion.refuse_version(scope, "night_check", sha_of(broken.encode()), (problem,))
     text = "The skill night_check has a problem: a skill may not import os. Please fix it."
     assert route({"message": {"text": text}})["outcome"] == "new"
     mender = Author(model, database, desk, text)
@@ -223,16 +230,18 @@ def test_a_person_names_a_skill_that_is_broken_and_it_is_repaired(
 
 
 def test_a_person_names_a_skill_and_how_it_should_alarm(
-    model: OpenAIModel, database: Database, desk: SkillDesk
+    model: OpenAIModel, database: Database, desk: AgentSkillFolder
 ) -> None:
     shipped_as(desk, database, "night_check")
     text = "Make night_check more sensitive, it comes too late."
     mender = Author(model, database, desk, text)
     mender.work(text)
-    assert {one.name: one.value for one in tunables(mender.source("night_check"))}["SENSITIVITY"] == 1.25
+    assert {one.name: one.value for one in read_tunables(mender.source("night_check"))}["SENSITIVITY"] == 1.25
 
 
-def test_a_person_names_a_skill_whose_run_failed(model: OpenAIModel, database: Database, desk: SkillDesk) -> None:
+def test_a_person_names_a_skill_whose_run_failed(
+    model: OpenAIModel, database: Database, desk: AgentSkillFolder
+) -> None:
     shipped_as(desk, database, "night_check")
     text = "The last run of the skill night_check failed (r_1). Please find out why and fix it."
     mender = Author(model, database, desk, text)
@@ -240,7 +249,9 @@ def test_a_person_names_a_skill_whose_run_failed(model: OpenAIModel, database: D
     assert mender.calls == ["read_skill", "read_skill", "skill_runs", "finish"]
 
 
-def test_a_person_names_a_skill_that_is_not_there(model: OpenAIModel, database: Database, desk: SkillDesk) -> None:
+def test_a_person_names_a_skill_that_is_not_there(
+    model: OpenAIModel, database: Database, desk: AgentSkillFolder
+) -> None:
     text = "Please fix night_check."
     mender = Author(model, database, desk, text)
     mender.work(text)
@@ -275,13 +286,13 @@ def test_problems_are_repaired_and_what_cannot_be_is_told(model: OpenAIModel) ->
 
 
 def test_a_repair_that_rules_cannot_make_changes_nothing(
-    model: OpenAIModel, database: Database, desk: SkillDesk
+    model: OpenAIModel, database: Database, desk: AgentSkillFolder
 ) -> None:
     shipped_as(desk, database, "night_check")
     before = desk.path("night_check").read_text()
     data = {"kind": "skill_repair", "skill_id": "night_check", "error": {"message": "KeyError: 'x'"}}
     mender = Author(model, database, desk, "Repair the skill night_check: its run r_1 failed")
-    mender.work(f"A run of the skill `night_check` failed for good.\n\n{as_data(data)}")
+    mender.work(f"A run of the skill `night_check` failed for good.\n\n{frame_data(data)}")
     assert mender.source("night_check") == before
     assert "KeyError" in mender.summary
 

@@ -11,7 +11,7 @@ from core.errors import RefusedError, UnavailableError
 from core.orchestrator.engine import Engine
 from core.orchestrator.run_history import RunHistory
 from core.settings import load_settings
-from skills.review.history import of_engine
+from skills.review.history import list_engine_runs
 from tests.runs.cloud import BRANCH_KEY, KEY, START, Cloud, CloudRun, inngest_cloud
 
 STATUSES = ("COMPLETED", "FAILED", "CANCELLED", "RUNNING", "QUEUED")
@@ -32,7 +32,7 @@ def test_a_review_reads_every_run_of_a_function_since_a_moment(cloud: Cloud) -> 
     cloud.keep(CloudRun(300, function="other"), CloudRun(301, app="skill-another"))
     since = START + timedelta(minutes=10)
 
-    runs = of_engine(history(cloud), "watch", ["check"], since)
+    runs = list_engine_runs(history(cloud), "watch", ["check"], since)
 
     assert [run.id for run in runs] == [CloudRun(n).id for n in range(229, 9, -1)]
     assert [run.status for run in runs] == [STATUSES[n % 5].lower() for n in range(229, 9, -1)]
@@ -46,7 +46,7 @@ def test_a_review_reads_every_run_of_a_function_since_a_moment(cloud: Cloud) -> 
 
 
 def test_a_function_without_runs_has_none(cloud: Cloud) -> None:
-    assert of_engine(history(cloud), "watch", ["check"], START) == []
+    assert list_engine_runs(history(cloud), "watch", ["check"], START) == []
 
 
 def test_a_run_that_is_only_listed_yet_is_there(cloud: Cloud) -> None:
@@ -111,5 +111,5 @@ def test_where_lists_are_not_offered_all_runs_are_an_error_and_a_review_has_its_
     with pytest.raises(UnavailableError, match="lists no runs"):
         history(cloud).list()
 
-    assert of_engine(history(cloud), "watch", ["check"], START) == []
+    assert list_engine_runs(history(cloud), "watch", ["check"], START) == []
     assert history(cloud).get(CloudRun(1).id)["status"] == "completed"

@@ -221,7 +221,7 @@ ELSEWHERE: Mapping[type[AgentEvent], str] = {
     SearchChanged: "core/search/index_sync.py, tested there",
     WatchRequested: "the watch's own cron",
     SkillQuarantined: "the notice says it; nobody needs the bell",
-    SkillReviewRequested: "skills/review/watching.py, tested there",
+    SkillReviewRequested: "skills/review/reviews.py, tested there",
 }
 
 

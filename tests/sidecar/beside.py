@@ -28,13 +28,13 @@ from sidecar.rollout.dependencies import CheckFile, RolloutRules, SidecarDepende
 from sidecar.serve.application import create_app
 from sidecar.serve.registry import RegistryPauses, SkillRegistry
 from sidecar.watch.folders import SkillFile, SkillFolder
-from skills.problem import Problem
+from skills.format.problem import SkillProblem
 from tests.support.engines import RunningEngine
 from tests.support.sidecar import RunningSidecar
 from tests.support.wsgi import serving
 
 
-def open_gate(file: SkillFile) -> list[Problem]:
+def open_gate(file: SkillFile) -> list[SkillProblem]:
     """A gate with a hole: what is wrong is found by running the file in its jail, or not at all."""
     del file
     return []

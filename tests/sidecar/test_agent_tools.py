@@ -8,8 +8,8 @@ import pytest
 
 from app.bootstrap import PERSON_ID
 from runtime.cards import cards
-from skills import grants
-from skills.tools import SkillDesk, on_irreversible_answered, skill_tools
+from skills.book import grants
+from skills.tools import AgentSkillFolder, on_irreversible_answered, skill_tools
 from tests.skills.agent import Agent
 from tests.support.sidecar import RunningSidecar
 from tests.support.waiting import until
@@ -40,7 +40,7 @@ def granted(skills: RunningSidecar, card_id: str) -> None:
 
 def test_a_skill_of_the_agents_goes_from_its_words_to_its_runs(skills: RunningSidecar) -> None:
     # given an agent that writes a skill with a fault, and repairs it
-    tools = skill_tools(SkillDesk(home=skills.home, patience_seconds=60), skills.client)
+    tools = skill_tools(AgentSkillFolder(home=skills.home, patience_seconds=60), skills.client)
     agent = Agent(skills.database, tools)
     bad = agent.write(COUNTER.replace('"notify": ["ops"], ', ""), "counter")
     assert not bad.ok

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from sidecar.watch.folders import SkillFolder
-from skills import book, versions
+from skills.book import skill, versions
 from tests.sidecar.beside import shelf_beside
 from tests.support.engines import RunningEngine
 from tests.support.sidecar import RunningSidecar, hello
@@ -52,8 +52,10 @@ class SlowToSay(PosixPath):
 def served(skills: RunningSidecar) -> str:
     """The source of what serves."""
     with skills.reading() as scope:
-        row = book.find(scope, "twice")
-        return versions.get(scope, row.version_id).source if row is not None and row.version_id is not None else ""
+        row = skill.find_skill(scope, "twice")
+        return (
+            versions.get_version(scope, row.version_id).source if row is not None and row.version_id is not None else ""
+        )
 
 
 def test_of_two_readings_the_newer_one_counts(any_engine: RunningEngine, tmp_path: Path) -> None:

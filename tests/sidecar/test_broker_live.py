@@ -9,8 +9,8 @@ import pytest
 from core.identity import HOME_WORKSPACE
 from runtime import notices
 from runtime.cards import cards
-from skills import refusals
-from skills.grants import answer_permission
+from skills.book import refusals
+from skills.book.grants import answer_permission
 from tests.support.sidecar import RunningSidecar
 from tests.support.town import Said, house
 from tests.support.waiting import until
@@ -66,7 +66,7 @@ def test_a_skill_reaches_what_it_was_granted_and_nothing_else(skills: RunningSid
         assert [(one.channel, one.text) for one in notices.list_newest_notices(scope)] == [
             ("ops", "[skill shop] the shop is open")
         ]
-        assert [one.what for one in refusals.of_skill(scope, "shop")] == ["host"]
+        assert [one.what for one in refusals.list_refusals(scope, "shop")] == ["host"]
     (run,) = skills.runs("skill-shop/ask")
     recording = skills.home / "sidecar" / "recordings" / "shop" / f"{run['id']}.jsonl"
     lines = [json.loads(line) for line in recording.read_text().splitlines()]

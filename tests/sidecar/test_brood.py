@@ -11,7 +11,7 @@ import pytest
 from sidecar.jail.probe import probe_isolation
 from sidecar.pool.child_process import ProcessLostError, SkillCode
 from sidecar.pool.version_processes import VersionProcesses
-from skills.manifest import read_manifest
+from skills.format.manifest import read_manifest
 from tests.support.jailed import jailed
 from tests.support.sidecar import hello
 

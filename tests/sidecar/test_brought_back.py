@@ -12,9 +12,10 @@ from runtime import notices
 from sidecar.rollout.dependencies import RolloutRules
 from sidecar.serve.registry import RegistryPauses
 from sidecar.watch.folders import SkillFolder
-from skills import control, fate, runs, versions
-from skills.places import SHIPPED
-from skills.tools import SkillDesk, skill_tools
+from skills.book import runs, versions
+from skills.folders import SHIPPED_FOLDER
+from skills.lifecycle import control, save_status
+from skills.tools import AgentSkillFolder, skill_tools
 from tests.sidecar.beside import shelf_beside
 from tests.sidecar.test_moves import announced, ran, serving_id
 from tests.skills.agent import Agent
@@ -30,7 +31,7 @@ CHECK = "infra_health_check"
 @pytest.fixture
 def skills(any_engine: RunningEngine, tmp_path: Path) -> Iterator[RunningSidecar]:
     """A release with its skills beside the agent's."""
-    home, release = tmp_path / "home", Path(shutil.copytree(SHIPPED, tmp_path / "shipped"))
+    home, release = tmp_path / "home", Path(shutil.copytree(SHIPPED_FOLDER, tmp_path / "shipped"))
     home.mkdir()
     rules, pauses = RolloutRules(canary_runs=1, shadow_runs=1), RegistryPauses(poll=0.2, shipped=0.2)
     folders = [SkillFolder(release, "shipped")]
@@ -45,15 +46,17 @@ def test_the_agents_return_to_what_ships_is_tried_like_any_change_of_it(skills: 
         control.enable(scope, CHECK, "ann")
     skills.answer(CHECK, "grant")
     skills.live(CHECK, 1)
-    agent = Agent(skills.database, skill_tools(SkillDesk(home=tmp_path / "home", patience_seconds=60), skills.client))
+    agent = Agent(
+        skills.database, skill_tools(AgentSkillFolder(home=tmp_path / "home", patience_seconds=60), skills.client)
+    )
     lower, higher = "SENSITIVITY = 0.5", "SENSITIVITY = 1.0"
     less = [{"find": higher, "replace": lower}]
     agent.call("write_skill", name=CHECK, edits=less, base_version=1, reason="too many alarms")
     skills.live(CHECK, 2)
     with skills.writing() as scope:
-        second = versions.by_number(scope, CHECK, 2)
+        second = versions.get_version_by_number(scope, CHECK, 2)
         for n in range(2):
-            runs.began(
+            runs.record_run_start(
                 scope,
                 run_id=f"run{n}",
                 skill_id=CHECK,
@@ -62,7 +65,7 @@ def test_the_agents_return_to_what_ships_is_tried_like_any_change_of_it(skills: 
                 stage="live",
                 event={"name": "inngest/scheduled.timer", "data": {"cron": "*/30 * * * *"}},
             )
-            runs.ended(scope, f"run{n}", "completed", output={"status": "normal"}, attempts=1)
+            runs.record_run_end(scope, f"run{n}", "completed", output={"status": "normal"}, attempts=1)
 
     # When it writes again what ships
     back = [{"find": lower, "replace": higher}]
@@ -74,7 +77,7 @@ def test_the_agents_return_to_what_ships_is_tried_like_any_change_of_it(skills: 
     shown = skills.skill(CHECK)
     assert (shown["version"], shown["candidate"]) == (2, {"version": 1, "stage": "shadow"})
     with skills.reading() as scope:
-        tried = versions.by_number(scope, CHECK, 1)
+        tried = versions.get_version_by_number(scope, CHECK, 1)
         assert tried.offered_by == ("agent", "turn_1:1:2")
         # Of those two runs nothing was recorded, and that is told.
         assert (tried.stage_facts["dry_run"]["runs"], tried.stage_facts["dry_run"]["silent"]) == (2, 2)
@@ -103,9 +106,9 @@ def test_a_person_who_puts_the_agents_older_text_back_is_asked_and_refused_nothi
     until("its shadow", lambda: fate_of(skills, 2, "mine") == "shadow", 60)
     assert skills.skill("mine")["version"] == 1
     with skills.reading() as scope:
-        assert fate.of_save(scope, "mine", late).state == "shadow"
+        assert save_status.read_save_status(scope, "mine", late).state == "shadow"
 
 
 def fate_of(skills: RunningSidecar, number: int, stem: str = CHECK) -> str:
     with skills.reading() as scope:
-        return versions.by_number(scope, stem, number).stage
+        return versions.get_version_by_number(scope, stem, number).stage

@@ -19,10 +19,11 @@ from sidecar.rollout.dependencies import SidecarDependencies
 from sidecar.rollout.run_versions import KnownAnswer, RunCall
 from sidecar.rollout.served_skill import ServedSkill
 from sidecar.serve.call import answer_engine_call, turn_away_call
-from skills import book, runs
-from skills.lifecycle import Trial
-from skills.runs import MAX_KEPT, Ended, SkillRun
-from skills.versions import Version
+from skills.book import runs
+from skills.book.runs import MAX_JSON_BYTES, EndStatus, SkillRun
+from skills.book.skill import get_skill
+from skills.book.versions import CheckedVersion
+from skills.lifecycle.decision import Trial
 from tests.sidecar.beside import open_gate
 from tests.skills.saved import live
 from tests.support.databases import Store
@@ -46,13 +47,13 @@ def skill(store: Store, tmp_path: Path) -> Iterator[ServedSkill]:
     nursery.stop()
 
 
-def never_tried(version: Version, runs: list[SkillRun], *, live: bool) -> Trial:
+def never_tried(version: CheckedVersion, runs: list[SkillRun], *, live: bool) -> Trial:
     raise AssertionError(f"{version.id} is not tried here: {len(runs)}, {live}")
 
 
 def row(store: Store) -> SkillRun:
     with store.database.reading(store.workspace_id) as scope:
-        found = runs.find(scope, CALL.run_id)
+        found = runs.find_run(scope, CALL.run_id)
     assert found is not None
     return found
 
@@ -73,7 +74,7 @@ def test_a_run_that_completed_is_answered_again_and_not_done_again(
     store: Store, skill: ServedSkill, output: object
 ) -> None:
     """Given a last answer that the engine lost, when it calls again, then no process is asked and all stays so."""
-    assert isinstance(skill.runs.version_for(CALL), Version)
+    assert isinstance(skill.runs.version_for(CALL), CheckedVersion)
     skill.runs.ended(CALL.run_id, "completed", output=output, attempts=1)
     before = row(store)
 
@@ -84,9 +85,11 @@ def test_a_run_that_completed_is_answered_again_and_not_done_again(
     assert (row(store).status, row(store).output, row(store).ended_at) == ("completed", output, before.ended_at)
 
 
-@pytest.mark.parametrize(("status", "output"), [("completed", "x" * 2 * MAX_KEPT), ("failed", None), ("lost", None)])
+@pytest.mark.parametrize(
+    ("status", "output"), [("completed", "x" * 2 * MAX_JSON_BYTES), ("failed", None), ("lost", None)]
+)
 def test_a_run_that_the_engine_goes_on_with_is_running(
-    store: Store, skill: ServedSkill, status: Ended, output: object
+    store: Store, skill: ServedSkill, status: EndStatus, output: object
 ) -> None:
     version = skill.runs.version_for(CALL)
     skill.runs.ended(CALL.run_id, status, output=output, error={"name": "x"}, attempts=1)
@@ -100,7 +103,7 @@ def test_a_call_that_comes_late_for_a_cancelled_run_does_not_bring_it_back(store
     skill.runs.version_for(CALL)
     skill.runs.ended(CALL.run_id, "cancelled")
 
-    assert isinstance(skill.runs.version_for(CALL), Version)
+    assert isinstance(skill.runs.version_for(CALL), CheckedVersion)
     assert row(store).status == "cancelled"
 
 
@@ -120,8 +123,8 @@ def test_what_the_sidecar_cannot_serve_is_asked_for_later_and_speaks_against_no_
     assert (found.status, found.stage) == ("failed", "unserved")
     assert found.error["name"] == ("busy" if is_busy else "process_lost")
     with store.database.reading(store.workspace_id) as scope:
-        assert book.get(scope, "watch").status == "active"
-        assert runs.failed_in_a_row(scope, found.version_id, "work", 3) == 0
+        assert get_skill(scope, "watch").status == "active"
+        assert runs.count_failures_in_a_row(scope, found.version_id, "work", 3) == 0
 
 
 def test_what_is_no_call_is_no_run(skill: ServedSkill) -> None:

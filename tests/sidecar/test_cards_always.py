@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from runtime.cards import cards
-from skills import fate
-from skills.fate import Fate
-from skills.tools import SkillDesk, skill_tools
-from skills.tools.desk import sha_of
+from skills.lifecycle import save_status
+from skills.lifecycle.save_status import SaveStatus
+from skills.tools import AgentSkillFolder, skill_tools
+from skills.tools.folder import sha_of
 from tests.skills.agent import Agent
 from tests.support.engines import RunningEngine
 from tests.support.sidecar import RunningSidecar, hello, sidecar
@@ -29,7 +29,7 @@ def skills(any_engine: RunningEngine, tmp_path_factory: pytest.TempPathFactory) 
 
 @pytest.fixture
 def agent(skills: RunningSidecar) -> Agent:
-    return Agent(skills.database, skill_tools(SkillDesk(home=skills.home, patience_seconds=60), skills.client))
+    return Agent(skills.database, skill_tools(AgentSkillFolder(home=skills.home, patience_seconds=60), skills.client))
 
 
 def asked(skills: RunningSidecar) -> list[cards.Card]:
@@ -37,9 +37,9 @@ def asked(skills: RunningSidecar) -> list[cards.Card]:
         return [card for card in cards.list_open_cards(scope) if card.kind == "permission"]
 
 
-def fate_of(skills: RunningSidecar, stem: str, text: str) -> Fate:
+def fate_of(skills: RunningSidecar, stem: str, text: str) -> SaveStatus:
     with skills.reading() as scope:
-        return fate.of_save(scope, stem, sha_of(text.encode()))
+        return save_status.read_save_status(scope, stem, sha_of(text.encode()))
 
 
 def write(agent: Agent, value: int, base: int | None = None) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from sidecar.protocol.call_slots import SLOTS_A_SKILL, SLOTS_IN_ALL
-from skills import runs
+from skills.book import runs
 from tests.support.engines import RunningEngine
 from tests.support.sidecar import RunningSidecar, hello
 from tests.support.waiting import until
@@ -26,7 +26,7 @@ def hangs(event: str, option: str = "") -> str:
 
 def running(skills: RunningSidecar, stem: str) -> int:
     with skills.reading() as scope:
-        return sum(run.status == "running" for run in runs.of_skill(scope, stem, 1000))
+        return sum(run.status == "running" for run in runs.list_skill_runs(scope, stem, 1000))
 
 
 def has_all(skills: RunningSidecar, stem: str) -> bool:

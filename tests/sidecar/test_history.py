@@ -9,7 +9,8 @@ import pytest
 
 from app.bootstrap import PERSON_ID
 from sidecar.rollout.dependencies import RolloutRules
-from skills import control, rehearsing, runs, versions
+from skills.book import runs, versions
+from skills.lifecycle import control, manual_test
 from tests.sidecar.beside import shelf_beside
 from tests.sidecar.test_moves import announced, fate_of, ran, serving_id
 from tests.support.engines import RunningEngine
@@ -63,7 +64,7 @@ def test_no_failure_brings_back_what_served_before_the_skill_was_taken_away(skil
     ran(skills, "anew", 2, "failed")
     until("the end of its service", lambda: skills.skill("anew")["status"] == "quarantined", 20)
     with skills.reading() as scope:
-        assert versions.by_number(scope, "anew", 3).stage == "quarantined"
+        assert versions.get_version_by_number(scope, "anew", 3).stage == "quarantined"
 
 
 def test_what_was_taken_out_can_be_tried_to_see_why(skills: RunningSidecar) -> None:
@@ -74,12 +75,14 @@ def test_what_was_taken_out_can_be_tried_to_see_why(skills: RunningSidecar) -> N
     ran(skills, "out", 2, "failed")
     until("the end of its service", lambda: skills.skill("out")["status"] == "quarantined", 20)
     with skills.writing() as scope:
-        version = versions.by_number(scope, "out", 1)
-        rehearsing.ask(scope, version, cause="call_1", function_id="hello", event={"name": "out/asked", "data": {}})
+        version = versions.get_version_by_number(scope, "out", 1)
+        manual_test.request_test(
+            scope, version, cause="call_1", function_id="hello", event={"name": "out/asked", "data": {}}
+        )
 
     def answer() -> str:
         with skills.reading() as scope:
-            test = rehearsing.known_test(versions.by_number(scope, "out", 1))
+            test = manual_test.read_test(versions.get_version_by_number(scope, "out", 1))
         return test.trial.failed if test is not None and test.trial is not None else ""
 
     assert "ZeroDivisionError" in until("the answer", answer, 20)
@@ -99,7 +102,7 @@ def test_a_repair_of_what_was_taken_out_is_tried_on_what_ran_before(skills: Runn
     # When the agent writes one that cannot do what went well, then that never serves
     last = skills.skill("repaired")["version"]
     with skills.reading() as scope:
-        base = versions.by_number(scope, "repaired", last).id
+        base = versions.get_version_by_number(scope, "repaired", last).id
     bad = announced(skills, "repaired", text.replace("'by'", "'times'"), base)
     until("the refusal", lambda: fate_of(skills, "repaired", bad).state == "refused", 30)
     assert "dry run" in skills.skill("repaired")["problems"][0]["reason"]
@@ -110,7 +113,7 @@ def test_a_repair_of_what_was_taken_out_is_tried_on_what_ran_before(skills: Runn
 
 def failed(skills: RunningSidecar, stem: str) -> list[object]:
     with skills.reading() as scope:
-        return [run for run in runs.of_skill(scope, stem) if run.status == "failed"]
+        return [run for run in runs.list_skill_runs(scope, stem) if run.status == "failed"]
 
 
 def test_an_agent_that_renames_the_only_function_asks_and_is_then_live(skills: RunningSidecar) -> None:

@@ -9,8 +9,8 @@ import pytest
 from sidecar.serve.registry import RegistryPauses
 from sidecar.watch.folders import SkillFile, SkillFolder
 from skills.checks import check_source
-from skills.places import SHIPPED
-from skills.problem import Problem
+from skills.folders import SHIPPED_FOLDER
+from skills.format.problem import SkillProblem
 from tests.sidecar.beside import shelf_beside
 from tests.support.engines import RunningEngine
 from tests.support.sidecar import RunningSidecar, hello
@@ -25,7 +25,7 @@ HERE = {"live": "active", "wrong": "refused", "incident_triage": "disabled", "in
 def test_a_second_start_checks_no_file_that_is_as_it_was(any_engine: RunningEngine, tmp_path: Path) -> None:
     checked: list[str] = []
 
-    def check(file: SkillFile) -> list[Problem]:
+    def check(file: SkillFile) -> list[SkillProblem]:
         checked.append(file.stem)
         return check_source(file.source, file.stem, {})
 
@@ -36,7 +36,7 @@ def test_a_second_start_checks_no_file_that_is_as_it_was(any_engine: RunningEngi
 
     for start in (1, 2):
         with shelf_beside(
-            any_engine, tmp_path, check=check, pauses=SOON, folders=[SkillFolder(SHIPPED, "shipped")]
+            any_engine, tmp_path, check=check, pauses=SOON, folders=[SkillFolder(SHIPPED_FOLDER, "shipped")]
         ) as skills:
             skills.save("live", hello(1, "live/asked"))
             skills.save("wrong", "import os\n" + hello(1, "wrong/asked"))

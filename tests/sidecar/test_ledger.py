@@ -15,10 +15,10 @@ from core.identity import HOME_WORKSPACE
 from core.llm.scripted_model import ScriptedModel
 from core.orchestrator.run_history import RunHistory
 from functions.record_skill_run import record_skill_run
-from skills import runs
-from skills.review import gathering, rows
-from skills.review.parts import ReviewParts
-from skills.runs import SkillRun
+from skills.book import runs
+from skills.book.runs import SkillRun
+from skills.review import reviews, steps
+from skills.review.dependencies import ReviewDependencies
 from tests.support.engines import RunningEngine
 from tests.support.own_app import client_of, served
 from tests.support.sidecar import RunningSidecar, sidecar
@@ -53,7 +53,7 @@ def ledger_kept(skills: RunningSidecar) -> Iterator[None]:
 def kept(skills: RunningSidecar) -> list[SkillRun]:
     """The newest first."""
     with skills.reading() as scope:
-        return runs.of_skill(scope, "nap", 100)
+        return runs.list_skill_runs(scope, "nap", 100)
 
 
 def begun(skills: RunningSidecar, seconds: int) -> str:
@@ -73,13 +73,13 @@ def ended(skills: RunningSidecar, run_id: str) -> SkillRun:
 
 def reviewed(skills: RunningSidecar) -> dict[str, Any]:
     """The numbers of a review now, but for the moment it is made."""
-    parts = ReviewParts(skills.database, ScriptedModel(), RunHistory.of(skills.client))
+    parts = ReviewDependencies(skills.database, ScriptedModel(), RunHistory.of(skills.client))
     with skills.writing() as scope:
-        asked = rows.request(scope, "nap", scope.ids.new("cause"), ring=False)
-    assert gathering.gather_facts(parts, HOME_WORKSPACE, asked.id) == "gathered"
+        asked = reviews.request_review(scope, "nap", scope.ids.new("cause"), ring=False)
+    assert steps.gather_facts(parts, HOME_WORKSPACE, asked.id) == "gathered"
     with skills.writing() as scope:
-        rows.move(scope, asked.id, "done", was="gathered")
-        found = dict(rows.get(scope, asked.id).facts["facts"])
+        reviews.move_review(scope, asked.id, "done", was="gathered")
+        found = dict(reviews.get_review(scope, asked.id).facts["facts"])
     return {name: value for name, value in found.items() if name != "until"}
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.watch.folders import SkillFile
-from skills.problem import Problem
+from skills.format.problem import SkillProblem
 from tests.sidecar.beside import jail_folders, shelf_beside
 from tests.support.engines import RunningEngine
 from tests.support.sidecar import RunningSidecar, hello
@@ -96,8 +96,8 @@ def test_files_that_sleep_while_loading_hold_up_nobody(loose: RunningSidecar) ->
 def test_the_process_of_a_refused_file_ends_though_it_is_still_loading(
     any_engine: RunningEngine, tmp_path: Path
 ) -> None:
-    def refuses(file: SkillFile) -> list[Problem]:
-        return [Problem(1, "it sleeps", "wake it")] if b"sleep" in file.source else []
+    def refuses(file: SkillFile) -> list[SkillProblem]:
+        return [SkillProblem(1, "it sleeps", "wake it")] if b"sleep" in file.source else []
 
     with shelf_beside(any_engine, tmp_path / "home", check=refuses) as skills:
         for n in range(9):

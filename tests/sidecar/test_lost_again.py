@@ -16,7 +16,7 @@ from sidecar.jail.probe import probe_isolation
 from sidecar.pool.child_process import ChildProcess, EndedError
 from sidecar.rollout.dependencies import SidecarDependencies
 from sidecar.rollout.skill_processes import SkillProcesses
-from skills.versions import Version
+from skills.book.versions import CheckedVersion
 from tests.sidecar.beside import open_gate
 from tests.sidecar.test_called_again import never_tried
 from tests.skills.saved import live
@@ -29,7 +29,7 @@ PATH = "/subject.py"
 
 
 @pytest.fixture
-def version(store: Store) -> Version:
+def version(store: Store) -> CheckedVersion:
     with store.database.transaction(store.workspace_id) as scope:
         return live(scope, "subject", subject("import time\ntime.sleep(60)"))
 
@@ -45,7 +45,7 @@ def processes(store: Store, tmp_path: Path) -> Iterator[SkillProcesses]:
         made.stop()
 
 
-def test_few_are_alone_and_the_others_share_a_new_process(processes: SkillProcesses, version: Version) -> None:
+def test_few_are_alone_and_the_others_share_a_new_process(processes: SkillProcesses, version: CheckedVersion) -> None:
     """Given a process that has ended, when three calls lost it, then two are alone, and the third has the next one."""
     lost = processes.child(version, PATH)
     lost.inmate.process.kill()
@@ -61,12 +61,14 @@ def test_few_are_alone_and_the_others_share_a_new_process(processes: SkillProces
     assert [child.alive for child in found] == [False, False, True]
 
 
-def test_a_run_that_loses_a_process_that_it_has_alone_has_ended_it(processes: SkillProcesses, version: Version) -> None:
+def test_a_run_that_loses_a_process_that_it_has_alone_has_ended_it(
+    processes: SkillProcesses, version: CheckedVersion
+) -> None:
     with pytest.raises(EndedError, match="the run took the process that it came from"):
         call_again(processes, version)
 
 
-def call_again(processes: SkillProcesses, version: Version) -> None:
+def call_again(processes: SkillProcesses, version: CheckedVersion) -> None:
     """And end the process that the run comes from, once it is at work."""
     with processes.again(version, PATH) as child:
         killer = threading.Thread(target=kill_at_work, args=(child,))

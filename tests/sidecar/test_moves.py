@@ -12,9 +12,10 @@ from app.bootstrap import PERSON_ID
 from core.orchestrator.engine import Engine
 from runtime import notices
 from sidecar.rollout.dependencies import RolloutRules
-from skills import book, control, drafts, fate, refusals, runs, versions
-from skills.fate import Fate
-from skills.invoking import event_name
+from skills.book import drafts, refusals, runs, skill, versions
+from skills.book.invoke_event import invoke_event_name
+from skills.lifecycle import control, save_status
+from skills.lifecycle.save_status import SaveStatus
 from tests.sidecar.beside import shelf_beside
 from tests.support.engines import RunningEngine
 from tests.support.sidecar import RunningSidecar, hello
@@ -35,21 +36,21 @@ def announced(skills: RunningSidecar, stem: str, text: str, base_id: str | None,
     """The agent saves a file as its tool does; answers the hash."""
     sha = hashlib.sha256(text.encode()).hexdigest()
     with skills.writing() as scope:
-        drafts.announce(
+        drafts.announce_save(
             scope, skill_id=stem, sha=sha, author="agent", author_ref=ref, reason="to try", base_id=base_id, per_day=50
         )
     skills.save(stem, text)
     return sha
 
 
-def fate_of(skills: RunningSidecar, stem: str, sha: str) -> Fate:
+def fate_of(skills: RunningSidecar, stem: str, sha: str) -> SaveStatus:
     with skills.reading() as scope:
-        return fate.of_save(scope, stem, sha)
+        return save_status.read_save_status(scope, stem, sha)
 
 
 def serving_id(skills: RunningSidecar, stem: str) -> str | None:
     with skills.reading() as scope:
-        return book.get(scope, stem).version_id
+        return skill.get_skill(scope, stem).version_id
 
 
 def ran(skills: RunningSidecar, stem: str, count: int, status: str = "completed") -> None:
@@ -58,7 +59,7 @@ def ran(skills: RunningSidecar, stem: str, count: int, status: str = "completed"
 
     def enough() -> bool:
         with skills.reading() as scope:
-            return sum(run.status == status for run in runs.of_skill(scope, stem, 100)) >= count
+            return sum(run.status == status for run in runs.list_skill_runs(scope, stem, 100)) >= count
 
     until(f"{count} runs of {stem} {status}", enough, 60)
 
@@ -94,7 +95,7 @@ def test_an_agents_change_is_tried_before_it_serves(skills: RunningSidecar) -> N
     until("its shadow", lambda: fate_of(skills, "tried", second).state == "shadow", 60)
     assert skills.skill("tried")["candidate"] == {"version": 2, "stage": "shadow"}
     with skills.reading() as scope:
-        candidate = versions.by_sha(scope, "tried", second)
+        candidate = versions.find_version_by_sha(scope, "tried", second)
         assert candidate is not None
         assert candidate.stage_facts["dry_run"]["runs"] == 1
         assert any("it returns 2 instead of 1" in one for one in candidate.stage_facts["dry_run"]["differences"]), (
@@ -108,7 +109,7 @@ def test_an_agents_change_is_tried_before_it_serves(skills: RunningSidecar) -> N
     ran(skills, "tried", 4)
     skills.live("tried", 2)
     with skills.reading() as scope:
-        shown = [(run.stage, run.output) for run in reversed(runs.of_skill(scope, "tried"))]
+        shown = [(run.stage, run.output) for run in reversed(runs.list_skill_runs(scope, "tried"))]
         told = [one.text for one in notices.list_newest_notices(scope) if one.audience == "ops"]
     assert shown == [("live", 1), ("live", 1), ("canary", 2), ("canary", 2)]
     # The change is told once: the first version took nobody's place.
@@ -156,7 +157,7 @@ def test_62_failing_again_and_again_restores_the_previous_version_once(skills: R
     assert skills.live("fails", 1)["hash"] == good
     assert "failed 2 times in a row" in skills.skill("fails")["problems"][0]["reason"]
     with skills.reading() as scope:
-        assert versions.by_number(scope, "fails", 2).stage == "quarantined"
+        assert versions.get_version_by_number(scope, "fails", 2).stage == "quarantined"
         told = [one.text for one in notices.list_newest_notices(scope) if one.audience == "ops"]
     assert any("fails: version 2 failed 2 times" in text for text in told)
     ran(skills, "fails", 2)
@@ -189,7 +190,7 @@ def test_64_what_nobody_granted_is_refused_when_it_is_done(skills: RunningSideca
     skills.live("greedy", 1)
     ran(skills, "greedy", 1, "failed")
     with skills.reading() as scope:
-        refused = refusals.of_skill(scope, "greedy")
+        refused = refusals.list_refusals(scope, "greedy")
         assert [one.text for one in notices.list_newest_notices(scope) if one.text.endswith("hello")] == []
     assert [one.what for one in refused] == ["notify"]
     assert refused[0].version_id == serving_id(skills, "greedy")
@@ -235,7 +236,7 @@ def test_a_persons_moves_are_followed(skills: RunningSidecar) -> None:
 def held(skills: RunningSidecar, stem: str) -> str:
     """The hash of a file that is not to be taken again."""
     with skills.reading() as scope:
-        return book.get(scope, stem).refused_sha
+        return skill.get_skill(scope, stem).refused_sha
 
 
 def known_functions(engine: Engine, path: str) -> bool:
@@ -247,7 +248,7 @@ def test_a_function_is_invoked_by_an_event_of_its_own(skills: RunningSidecar) ->
     text = hello(1, "invoked/asked").replace("lambda: VALUE", "lambda: ctx.event.data['word']")
     skills.save("invoked", text)
     skills.live("invoked", 1)
-    skills.ask(event_name("invoked", "hello"), word="now")
+    skills.ask(invoke_event_name("invoked", "hello"), word="now")
     assert skills.outputs("skill-invoked/hello", 1) == ["now"]
 
 

@@ -12,7 +12,7 @@ from app.bootstrap import PERSON_ID
 from sidecar.rollout.dependencies import RolloutRules
 from sidecar.serve.registry import RegistryPauses
 from sidecar.watch.folders import SkillFolder
-from skills import control
+from skills.lifecycle import control
 from tests.sidecar.beside import jail_folders, shelf_beside
 from tests.support.engines import RunningEngine
 from tests.support.sidecar import RunningSidecar, hello

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from skills import book
+from skills.book import skill
 from tests.support.sidecar import RunningSidecar, hello
 from tests.support.waiting import until
 
@@ -115,7 +115,7 @@ def test_b18_a_fresh_process_has_no_older_memory_of_a_file(skills: RunningSideca
 
 def mark(skills: RunningSidecar) -> int:
     with skills.reading() as scope:
-        return book.mark(scope)
+        return skill.sum_epochs(scope)
 
 
 def test_b20_reading_and_compiling_reload_nothing(skills: RunningSidecar) -> None:

@@ -17,8 +17,8 @@ import pytest
 
 from core.orchestrator.engine import bearer_of_key
 from core.orchestrator.signature import SIGNATURE_HEADER, canonical_body, sign_body
-from skills import runs
-from skills.places import SHIPPED
+from skills.book import runs
+from skills.folders import SHIPPED_FOLDER
 from tests.support.engines import SIGNING_KEY, RunningEngine, moved_by_tests, running
 from tests.support.prometheus import prometheus
 from tests.support.sidecar import RunningSidecar, hello, sidecar
@@ -130,10 +130,13 @@ def test_a_daily_schedule_begins_once_a_local_date_whatever_the_engine_does(
     assert called(skills, clock, cron, "run_3", first + timedelta(days=1)).status_code == 206
     # It is no success of the version, nor anything else that counts.
     with skills.reading() as scope:
-        refused = runs.find(scope, "run_2")
+        refused = runs.find_run(scope, "run_2")
         assert refused is not None
-        assert (refused.stage, runs.rates(scope, "daily", refused.began_at - timedelta(days=1)).ended) == ("skipped", 0)
-        assert not runs.has_ended(scope, "daily")
+        assert (refused.stage, runs.compute_rates(scope, "daily", refused.began_at - timedelta(days=1)).ended) == (
+            "skipped",
+            0,
+        )
+        assert not runs.has_history(scope, "daily")
     # A second daily schedule of the function, or this one at a later hour, has its own run of the date.
     evening, later = "TZ=America/New_York 30 20 * * *", first + timedelta(hours=19)
     assert called(skills, clock, evening, "run_4", later).status_code == 206
@@ -154,12 +157,12 @@ def test_b16_a_tick_that_comes_when_the_skill_is_gone_is_no_failure(
     by_event = called(skills, clock, "", "run_event", clock.now(), stem="departed", name="departed/asked")
     assert (by_event.status_code, by_event.headers["x-inngest-no-retry"]) == (500, "true")
     with skills.reading() as scope:
-        assert (runs.find(scope, "run_late"), runs.find(scope, "run_event")) == (None, None)
+        assert (runs.find_run(scope, "run_late"), runs.find_run(scope, "run_event")) == (None, None)
 
 
 def test_a_tick_of_its_own_schedule_runs_the_shipped_health_check(clocked: tuple[RunningSidecar, Clock]) -> None:
     skills, clock = clocked
-    shipped = (SHIPPED / "infra_health_check.py").read_text()
+    shipped = (SHIPPED_FOLDER / "infra_health_check.py").read_text()
     with prometheus() as metrics:
         skills.save("health", shipped.replace("127.0.0.1:9090", metrics.place))
         skills.answer("health", "grant")
@@ -170,7 +173,7 @@ def test_a_tick_of_its_own_schedule_runs_the_shipped_health_check(clocked: tuple
         assert (found["status"], found["by"]) == ("normal", "rules")
         assert len(metrics.queries) == 4
     with skills.reading() as scope:
-        (run,) = runs.of_skill(scope, "health")
+        (run,) = runs.list_skill_runs(scope, "health")
         assert (run.event["name"], run.event["data"]["cron"]) == ("inngest/scheduled.timer", "*/30 * * * *")
 
 

@@ -12,9 +12,10 @@ import pytest
 from runtime import notices
 from sidecar.serve.registry import RegistryPauses
 from sidecar.watch.folders import SkillFolder
-from skills import control, versions
-from skills.places import SHIPPED
-from skills.tools import SkillDesk, skill_tools
+from skills.book import versions
+from skills.folders import SHIPPED_FOLDER
+from skills.lifecycle import control
+from skills.tools import AgentSkillFolder, skill_tools
 from tests.sidecar.beside import shelf_beside
 from tests.skills.agent import Agent
 from tests.support.engines import RunningEngine
@@ -30,7 +31,7 @@ LESS = [{"find": "SENSITIVITY = 1.0", "replace": "SENSITIVITY = 0.5"}]
 @pytest.fixture
 def release(tmp_path: Path) -> Path:
     """The folder of what ships, which a new release replaces."""
-    return Path(shutil.copytree(SHIPPED, tmp_path / "shipped"))
+    return Path(shutil.copytree(SHIPPED_FOLDER, tmp_path / "shipped"))
 
 
 def told(skills: RunningSidecar) -> list[str]:
@@ -64,12 +65,15 @@ def test_a_change_of_a_shipped_skill_serves_until_a_person_or_a_release_says_oth
         skills.answer(CHECK, "grant")
         skills.live(CHECK, 1)
         # When the agent changes it, then its change serves as a version upon the shipped one, and the file is as it was
-        agent = Agent(skills.database, skill_tools(SkillDesk(home=home, patience_seconds=60), skills.client))
+        agent = Agent(skills.database, skill_tools(AgentSkillFolder(home=home, patience_seconds=60), skills.client))
         said = agent.call("write_skill", name=CHECK, edits=LESS, base_version=1, reason="too many alarms")
         assert (said.content["skill_id"], said.content["version"], said.content["status"]) == (CHECK, 2, "active")
         assert file.read_bytes() == before
         with skills.reading() as scope:
-            first, second = versions.by_number(scope, CHECK, 1), versions.by_number(scope, CHECK, 2)
+            first, second = (
+                versions.get_version_by_number(scope, CHECK, 1),
+                versions.get_version_by_number(scope, CHECK, 2),
+            )
         assert (second.author, second.reason, second.parent_id) == ("agent", "too many alarms", first.id)
         read = agent.call("read_skill", name=CHECK).content
         assert (read["version"], "SENSITIVITY = 0.5" in read["source"]) == (2, True)

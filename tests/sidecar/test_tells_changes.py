@@ -11,7 +11,7 @@ import pytest
 from core.errors import NotFoundError
 from runtime.cards import cards
 from runtime.tables import notices
-from skills.places import SHIPPED
+from skills.folders import SHIPPED_FOLDER
 from skills.tables import skill_runs
 from tests.support.prometheus import Metrics, prometheus
 from tests.support.sidecar import RunningSidecar
@@ -28,7 +28,7 @@ def metrics(skills: RunningSidecar) -> Iterator[Metrics]:
     with prometheus() as running:
         moved = {"127.0.0.1:9090": running.place, "incident_triage": TRIAGE}
         for stem, shipped in ((TRIAGE, "incident_triage"), (CHECK, "infra_health_check")):
-            text = (SHIPPED / f"{shipped}.py").read_text()
+            text = (SHIPPED_FOLDER / f"{shipped}.py").read_text()
             for old, new in moved.items():
                 text = text.replace(old, new)
             skills.save(stem, text)

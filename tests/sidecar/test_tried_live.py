@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from skills import book, drafts, versions
+from skills.book import drafts, skill, versions
 from tests.sidecar.test_broker_live import SKILL, grant
 from tests.support.sidecar import RunningSidecar
 from tests.support.town import Said, house
@@ -46,8 +46,8 @@ def _announced(skills: RunningSidecar, text: str) -> str:
     """As `write_skill` does it: said first, then saved."""
     sha = hashlib.sha256(text.encode()).hexdigest()
     with skills.writing() as scope:
-        base = book.get(scope, "shop").version_id
-        drafts.announce(
+        base = skill.get_skill(scope, "shop").version_id
+        drafts.announce_save(
             scope, skill_id="shop", sha=sha, author="agent", author_ref="task_1", reason="to try", base_id=base
         )
     skills.save("shop", text)
@@ -56,5 +56,5 @@ def _announced(skills: RunningSidecar, text: str) -> str:
 
 def _dry_run(skills: RunningSidecar, sha: str) -> dict[str, Any]:
     with skills.reading() as scope:
-        version = versions.by_sha(scope, "shop", sha)
+        version = versions.find_version_by_sha(scope, "shop", sha)
     return dict(version.stage_facts.get("dry_run") or {}) if version is not None else {}

@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from skills import book, runs, versions
+from skills.book import runs, skill, versions
 from tests.bench.process_tree import tree, tree_ms
 from tests.sidecar.broken import BROKEN, OF_ANOTHER
 from tests.sidecar.test_saving import WAYS
@@ -219,7 +219,7 @@ def bodies(skills: RunningSidecar) -> list[int]:
 
 def mark_of(skills: RunningSidecar) -> int:
     with skills.reading() as scope:
-        return book.mark(scope)
+        return skill.sum_epochs(scope)
 
 
 def shipped_looked_at(skills: RunningSidecar) -> bool:
@@ -228,7 +228,7 @@ def shipped_looked_at(skills: RunningSidecar) -> bool:
 
 def of(skills: RunningSidecar, stem: str) -> list[runs.SkillRun]:
     with skills.reading() as scope:
-        return runs.of_skill(scope, stem, 1000)
+        return runs.list_skill_runs(scope, stem, 1000)
 
 
 def running(skills: RunningSidecar) -> list[Any]:
@@ -243,12 +243,12 @@ def serves_last(skills: RunningSidecar, told: Told, stem: str) -> bool:
 def loaded(skills: RunningSidecar, stem: str) -> set[str]:
     """What was let in; the engine's refusal comes to a version that is known already."""
     with skills.reading() as scope:
-        return {version.sha for version in versions.listing(scope, stem) if version.stage != "refused"}
+        return {version.sha for version in versions.list_versions(scope, stem) if version.stage != "refused"}
 
 
 def value_of(skills: RunningSidecar, version_id: str) -> int:
     with skills.reading() as scope:
-        source = versions.get(scope, version_id).source
+        source = versions.get_version(scope, version_id).source
     return int(next(line for line in source.splitlines() if line.startswith("VALUE")).partition("=")[2])
 
 

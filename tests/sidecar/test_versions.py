@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from skills import runs, versions
+from skills.book import runs, versions
 from tests.support.engines import RunningEngine
 from tests.support.sidecar import RunningSidecar, hello, sidecar
 from tests.support.waiting import until
@@ -64,8 +64,8 @@ def test_61_a_sleeping_run_ends_on_its_version_and_a_new_one_on_the_new(skills: 
     assert skills.outputs("skill-pinned/nap", 2) == [["v1", "v1"], ["v2", "v2"]]
     assert sorted(diary(skills, "pinned")) == ["extra v2", "final v2", "first v1", "first v2", "last v1"]
     with skills.reading() as scope:
-        by_version = {run.version_id: run.status for run in runs.of_skill(scope, "pinned")}
-        numbers = {versions.get(scope, version_id).number: status for version_id, status in by_version.items()}
+        by_version = {run.version_id: run.status for run in runs.list_skill_runs(scope, "pinned")}
+        numbers = {versions.get_version(scope, version_id).number: status for version_id, status in by_version.items()}
     assert numbers == {1: "completed", 2: "completed"}
 
 

@@ -8,10 +8,12 @@ from core.database import Database, Scope
 from core.errors import LostError
 from core.identity import HOME_WORKSPACE
 from core.tools import CallContext, Tool, ToolResult
-from skills import book, drafts, promotion, versions
-from skills.manifest import read_manifest
-from skills.tools import SkillDesk
-from skills.tools.desk import sha_of
+from skills.book import drafts, versions
+from skills.book.skill import enter_skill
+from skills.format.manifest import read_manifest
+from skills.lifecycle import promotion
+from skills.tools import AgentSkillFolder
+from skills.tools.folder import sha_of
 
 
 class Hold:
@@ -57,13 +59,13 @@ class Agent:
         return self.call("write_skill", again, name=name, source=source, reason="wanted", **more)
 
 
-def takes(database: Database, desk: SkillDesk, stem: str = "words", *, live: bool = True) -> None:
+def takes(database: Database, desk: AgentSkillFolder, stem: str = "words", *, live: bool = True) -> None:
     """What the sidecar does with a saved file that is good."""
     source = desk.path(stem).read_bytes()
     with database.transaction(HOME_WORKSPACE) as scope:
-        skill = book.enter(scope, stem, origin="agent", path=str(desk.path(stem)))
-        draft = drafts.find(scope, stem, sha_of(source))
-        version = versions.add(
+        skill = enter_skill(scope, stem, origin="agent", path=str(desk.path(stem)))
+        draft = drafts.find_draft(scope, stem, sha_of(source))
+        version = versions.add_version(
             scope,
             skill_id=stem,
             sha=sha_of(source),
@@ -75,6 +77,6 @@ def takes(database: Database, desk: SkillDesk, stem: str = "words", *, live: boo
             manifest=read_manifest(source),
             functions=[{"id": f"skill-{stem}-count", "triggers": [{"event": "text/written"}]}],
         )
-        promotion.offer(scope, stem, version)
+        promotion.offer_version(scope, stem, version)
         if live:
-            promotion.activate(scope, stem, version)
+            promotion.activate_version(scope, stem, version)

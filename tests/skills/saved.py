@@ -6,14 +6,16 @@ import hashlib
 from typing import Any
 
 from core.database import Scope
-from skills import book, promotion, runs, versions
-from skills.manifest import Manifest
-from skills.runs import Ended
-from skills.versions import Version
+from skills.book import runs, versions
+from skills.book.runs import EndStatus
+from skills.book.skill import enter_skill
+from skills.book.versions import CheckedVersion
+from skills.format.manifest import SkillManifest
+from skills.lifecycle import promotion
 
 
-def manifest(**permissions: Any) -> Manifest:
-    return Manifest.model_validate({"title": "T", "purpose": "P", "permissions": permissions})
+def manifest(**permissions: Any) -> SkillManifest:
+    return SkillManifest.model_validate({"title": "T", "purpose": "P", "permissions": permissions})
 
 
 def saved(
@@ -24,10 +26,10 @@ def saved(
     author_ref: str | None = None,
     function_id: str = "work",
     **permissions: Any,
-) -> Version:
+) -> CheckedVersion:
     """A checked version of the skill, on its way."""
-    skill = book.enter(scope, stem, origin="agent", path=f"/functions/{stem}.py")
-    version = versions.add(
+    skill = enter_skill(scope, stem, origin="agent", path=f"/functions/{stem}.py")
+    version = versions.add_version(
         scope,
         skill_id=stem,
         sha=hashlib.sha256(text.encode()).hexdigest(),
@@ -39,27 +41,27 @@ def saved(
         manifest=manifest(**permissions),
         functions=[{"id": f"skill-{stem}-{function_id}", "triggers": [{"event": "a/b"}]}],
     )
-    promotion.offer(scope, stem, version)
-    return versions.get(scope, version.id)
+    promotion.offer_version(scope, stem, version)
+    return versions.get_version(scope, version.id)
 
 
-def live(scope: Scope, stem: str, text: str, author: str = "person") -> Version:
+def live(scope: Scope, stem: str, text: str, author: str = "person") -> CheckedVersion:
     version = saved(scope, stem, text, author)
-    promotion.activate(scope, stem, version)
-    return versions.get(scope, version.id)
+    promotion.activate_version(scope, stem, version)
+    return versions.get_version(scope, version.id)
 
 
 def run(
     scope: Scope,
-    version: Version,
+    version: CheckedVersion,
     run_id: str,
-    status: Ended | None = None,
+    status: EndStatus | None = None,
     stage: str = "live",
     function_id: str = "work",
 ) -> None:
     """A run of the version's function, which ended so."""
     named = {"run_id": run_id, "skill_id": version.skill_id, "function_id": function_id, "version_id": version.id}
     handler = version.is_handler(function_id)
-    runs.began(scope, **named, stage=stage, handler=handler, event={"name": "a/b", "data": {}})
+    runs.record_run_start(scope, **named, stage=stage, handler=handler, event={"name": "a/b", "data": {}})
     if status is not None:
-        runs.ended(scope, run_id, status, output=1, attempts=1)
+        runs.record_run_end(scope, run_id, status, output=1, attempts=1)

@@ -8,9 +8,11 @@ import pytest
 
 from core.database import Scope
 from runtime.cards import cards
-from skills import book, control, drafts, lifecycle, promotion, versions
-from skills.lifecycle import Facts
-from skills.versions import Version
+from skills.book import drafts, versions
+from skills.book.skill import get_skill, lock_skill
+from skills.book.versions import CheckedVersion
+from skills.lifecycle import control, decision, promotion
+from skills.lifecycle.decision import VersionFacts
 from tests.skills.saved import live, run, saved
 from tests.support.databases import Store
 
@@ -18,9 +20,9 @@ AGENT = {"author": "agent", "author_ref": "call_9", "reason": "it was better"}
 PERSON = {"author": "person", "author_ref": None, "reason": ""}
 
 
-def facts_of(scope: Scope, version: Version) -> Facts:
-    skill, now = book.get(scope, "x"), versions.get(scope, version.id)
-    return promotion.facts_of(scope, skill, now, always_ask=False, canary_runs=2, shadow_runs=1)
+def facts_of(scope: Scope, version: CheckedVersion) -> VersionFacts:
+    skill, now = get_skill(scope, "x"), versions.get_version(scope, version.id)
+    return promotion.collect_facts(scope, skill, now, always_ask=False, canary_runs=2, shadow_runs=1)
 
 
 @pytest.mark.parametrize("author", ["shipped", "person"])
@@ -29,14 +31,14 @@ def test_the_agents_return_to_anybodys_text_is_a_change_of_its_own(store: Store,
         first = live(scope, "x", "1", author)
         run(scope, live(scope, "x", "2", "agent"), "r1", "completed")
 
-        promotion.offer(scope, "x", first, AGENT)
+        promotion.offer_version(scope, "x", first, AGENT)
 
-        assert versions.get(scope, first.id).offered_by == ("agent", "call_9")
-        assert lifecycle.next_move(facts_of(scope, first)) == "dry_run"
+        assert versions.get_version(scope, first.id).offered_by == ("agent", "call_9")
+        assert decision.next_move(facts_of(scope, first)) == "dry_run"
         # Offered by who wrote it, it serves at once
-        promotion.offer(scope, "x", first)
-        assert versions.get(scope, first.id).offered_by == (author, None)
-        assert lifecycle.next_move(facts_of(scope, first)) == "activate"
+        promotion.offer_version(scope, "x", first)
+        assert versions.get_version(scope, first.id).offered_by == (author, None)
+        assert decision.next_move(facts_of(scope, first)) == "activate"
 
 
 def test_what_a_person_went_back_from_the_agent_brings_back_with_their_word_only(store: Store) -> None:
@@ -47,61 +49,61 @@ def test_what_a_person_went_back_from_the_agent_brings_back_with_their_word_only
         control.rollback(scope, "x", "ann")
         saved(scope, "x", "3", "agent")
 
-        promotion.offer(scope, "x", second, AGENT)
+        promotion.offer_version(scope, "x", second, AGENT)
 
-        assert lifecycle.next_move(facts_of(scope, second)) == "ask"
+        assert decision.next_move(facts_of(scope, second)) == "ask"
         # Another change between the two lets nobody forget it
         saved(scope, "x", "4", "agent")
-        promotion.offer(scope, "x", second, AGENT)
-        assert lifecycle.next_move(facts_of(scope, second)) == "ask"
-        promotion.wait(scope, "x", versions.get(scope, second.id), ())
+        promotion.offer_version(scope, "x", second, AGENT)
+        assert decision.next_move(facts_of(scope, second)) == "ask"
+        promotion.wait_for_permission(scope, "x", versions.get_version(scope, second.id), ())
         (card,) = cards.list_open_cards(scope)
         assert "the agent brings it back: it was better" in card.body
         assert "A person went back from it to an earlier version." in card.body
         # A person who saves it themselves has said so
-        promotion.offer(scope, "x", second, PERSON)
-        assert lifecycle.next_move(facts_of(scope, second)) == "activate"
+        promotion.offer_version(scope, "x", second, PERSON)
+        assert decision.next_move(facts_of(scope, second)) == "activate"
 
 
 def test_first_runs_are_counted_anew_when_a_text_is_offered_again(store: Store) -> None:
     with store.database.transaction(store.workspace_id) as scope:
         run(scope, live(scope, "x", "1", "agent"), "r1", "completed")
         tried = saved(scope, "x", "2", "agent")
-        promotion.stage(scope, "x", tried, "canary", canary={"of": 2, "since": scope.now.isoformat()})
+        promotion.set_candidate_stage(scope, "x", tried, "canary", canary={"of": 2, "since": scope.now.isoformat()})
         run(scope, tried, "r2", "failed", "canary")
-        assert promotion.first_runs(scope, versions.get(scope, tried.id)) == {"failed": 1}
+        assert promotion.count_first_runs(scope, versions.get_version(scope, tried.id)) == {"failed": 1}
     store.clock.advance(timedelta(hours=1))
 
     with store.database.transaction(store.workspace_id) as scope:
-        promotion.offer(scope, "x", tried, AGENT)
-        assert promotion.first_runs(scope, versions.get(scope, tried.id)) == {}
-        tried = versions.get(scope, tried.id)
-        promotion.stage(scope, "x", tried, "canary", canary={"of": 2, "since": scope.now.isoformat()})
+        promotion.offer_version(scope, "x", tried, AGENT)
+        assert promotion.count_first_runs(scope, versions.get_version(scope, tried.id)) == {}
+        tried = versions.get_version(scope, tried.id)
+        promotion.set_candidate_stage(scope, "x", tried, "canary", canary={"of": 2, "since": scope.now.isoformat()})
         run(scope, tried, "r3", "completed", "canary")
-        assert promotion.first_runs(scope, versions.get(scope, tried.id)) == {"completed": 1}
+        assert promotion.count_first_runs(scope, versions.get_version(scope, tried.id)) == {"completed": 1}
         assert facts_of(scope, tried).failed == 0
 
 
 def test_an_announced_save_is_its_authors_until_it_has_been_a_version(store: Store) -> None:
     def announce(scope: Scope, sha: str, call: str) -> None:
         said = {"author": "agent", "author_ref": call, "reason": "", "base_id": None}
-        drafts.announce(scope, skill_id="x", sha=sha, **said)  # type: ignore[arg-type] # each is what it says
+        drafts.announce_save(scope, skill_id="x", sha=sha, **said)  # type: ignore[arg-type] # each is what it says
 
     with store.database.transaction(store.workspace_id) as scope:
         announce(scope, "f" * 64, "call_1")
-        assert drafts.fresh(scope, "x", "f" * 64) is not None
+        assert drafts.find_fresh_draft(scope, "x", "f" * 64) is not None
     store.clock.advance(timedelta(minutes=1))
     with store.database.transaction(store.workspace_id) as scope:
         version = live(scope, "x", "1", "agent")
-        assert drafts.fresh(scope, "x", version.sha) is None
+        assert drafts.find_fresh_draft(scope, "x", version.sha) is None
     store.clock.advance(timedelta(minutes=1))
     with store.database.transaction(store.workspace_id) as scope:
         announce(scope, version.sha, "call_2")
-        found = drafts.fresh(scope, "x", version.sha)
+        found = drafts.find_fresh_draft(scope, "x", version.sha)
         assert found is not None
         assert found.author_ref == "call_2"
     store.clock.advance(timedelta(minutes=1))
     with store.database.transaction(store.workspace_id) as scope:
-        promotion.point(scope, book.locked(scope, "x"), version)
+        promotion.make_current(scope, lock_skill(scope, "x"), version)
         # It served since it was announced: who saves it from now on is somebody else
-        assert drafts.fresh(scope, "x", version.sha) is None
+        assert drafts.find_fresh_draft(scope, "x", version.sha) is None

@@ -10,8 +10,8 @@ import pytest
 
 from skills.checks import check_source
 from skills.checks.gate import tree_problems
-from skills.checks.parsing import parse
-from skills.problem import Overreach, Problem, RefusedSkillError
+from skills.checks.syntax import parse_source
+from skills.format.problem import Overreach, RefusedSkillError, SkillProblem
 from tests.skills.files import GOOD, allowed
 
 LISTENING = '{"events": {"listen": ["text/written"]}}'
@@ -21,11 +21,11 @@ def and_listening(permissions: str) -> str:
     return "{" + permissions + ", " + LISTENING[1:]
 
 
-def problems_of(text: str | bytes, stem: str = "words", others: Mapping[str, Path] | None = None) -> list[Problem]:
+def problems_of(text: str | bytes, stem: str = "words", others: Mapping[str, Path] | None = None) -> list[SkillProblem]:
     """What parsing and the syntax tree tell; lint and types have tests of their own."""
     source = text.encode() if isinstance(text, str) else text
     try:
-        read, tree = parse(source)
+        read, tree = parse_source(source)
     except RefusedSkillError as refused:
         return list(refused.problems)
     return tree_problems(read, tree, stem, others or {})
@@ -122,7 +122,7 @@ BROKEN: dict[str, tuple[str | bytes, int | None, str]] = {
     "threads": (GOOD + "import threading\n", 10, "threading"),
     "importlib": (GOOD + "import importlib\n", 10, "importlib"),
     "our insides": (GOOD + "from core.database import Database\n", 10, "core.database"),
-    "the book": (GOOD + "from skills.book import listing\n", 10, "skills.book"),
+    "the book": (GOOD + "from skills.book.skill import listing\n", 10, "skills.book.skill"),
     "a serving app": (GOOD + "import inngest.flask\n", 10, "inngest.flask"),
     "the AI adapters": (GOOD + "from inngest.experimental import ai\n", 10, "inngest.experimental"),
     "a neighbour": (GOOD + "from . import other\n", 10, "imports nothing beside it"),

@@ -9,7 +9,7 @@ import inngest._internal.types as sdk
 import pytest
 
 from skills.checks import check_source
-from skills.checks.gate import missing_tools
+from skills.checks.gate import missing_programs
 from tests.skills import honest
 from tests.skills.files import GOOD, allowed
 
@@ -221,7 +221,7 @@ ONLY_TOOLS_SEE = {
 
 
 def test_the_tools_are_installed() -> None:
-    assert missing_tools() == []
+    assert missing_programs() == []
 
 
 @pytest.mark.parametrize("name", GOOD_ONES)

@@ -9,15 +9,15 @@ import pytest
 from core.errors import NotFoundError
 from skills import kit
 from skills.checks import check_source
-from skills.guide import guides, read_guide
-from skills.manifest import Permissions
+from skills.format.manifest import Permissions
+from skills.guide import list_guides, read_guide
 
 _PYTHON = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
-EXAMPLES = [(name, text) for name in guides() for text in _PYTHON.findall(read_guide(name))]
+EXAMPLES = [(name, text) for name in list_guides() for text in _PYTHON.findall(read_guide(name))]
 
 
 def test_there_are_examples() -> None:
-    assert guides()["writing-skills"] == "Writing a durable skill"
+    assert list_guides()["writing-skills"] == "Writing a durable skill"
     assert EXAMPLES
 
 

@@ -7,8 +7,8 @@ import time
 import pytest
 
 from skills.checks.gate import tree_problems
-from skills.checks.parsing import parse
-from skills.problem import Problem
+from skills.checks.syntax import parse_source
+from skills.format.problem import SkillProblem
 from tests.skills.files import GOOD
 
 GO = """
@@ -216,9 +216,9 @@ RUNS_NOT = {
 }
 
 
-def problems_of(text: str) -> list[Problem]:
+def problems_of(text: str) -> list[SkillProblem]:
     source = GOOD + GO + text + "\n"
-    return tree_problems(*parse(source.encode()), "words", {})
+    return tree_problems(*parse_source(source.encode()), "words", {})
 
 
 @pytest.mark.parametrize("name", RUNS)

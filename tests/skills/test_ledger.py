@@ -13,11 +13,13 @@ from core.events import RunFailed, RunFinished
 from core.orchestrator.run_facts import queue_time
 from core.tables import workspaces
 from functions.shell import parse_engine_event
-from skills import book, daily, endings, ledger, promotion, runs, versions
-from skills.ledger import End
-from skills.runs import Ended, SkillRun
+from skills.book import run_days, runs, versions
+from skills.book.runs import EndStatus, SkillRun
+from skills.book.skill import get_skill
+from skills.book.versions import CheckedVersion
+from skills.lifecycle import promotion, run_end
+from skills.lifecycle.run_end import EndedRun
 from skills.tables import skill_runs, skill_versions
-from skills.versions import Version
 from tests.skills.ended import ERROR, UNREACHABLE, run_id
 from tests.skills.saved import live, run, saved
 from tests.support.databases import START, Store
@@ -25,28 +27,28 @@ from tests.support.databases import START, Store
 FAILURES = 3
 
 
-def version(store: Store, stem: str = "watch", text: str = "1") -> Version:
+def version(store: Store, stem: str = "watch", text: str = "1") -> CheckedVersion:
     with store.database.transaction(store.workspace_id) as scope:
         return live(scope, stem, text)
 
 
-def begun(store: Store, of: Version, name: str, stage: str = "live", status: Ended | None = None) -> None:
+def begun(store: Store, of: CheckedVersion, name: str, stage: str = "live", status: EndStatus | None = None) -> None:
     with store.database.transaction(store.workspace_id) as scope:
         run(scope, of, name, status, stage)
 
 
-def told(store: Store, name: str, status: Ended, **more: Any) -> str:
+def told(store: Store, name: str, status: EndStatus, **more: Any) -> str:
     """What the ledger makes of the engine's word, which comes twice: the second time is no news."""
     said: dict[str, Any] = {"function": "skill-watch-work", "at": store.clock.now(), **more}
-    end = End(run_id=name, status=status, **said)
-    first = ledger.record(store.database, end, FAILURES)
-    assert ledger.record(store.database, end, FAILURES) == ("not ours" if first == "not ours" else "known")
+    end = EndedRun(run_id=name, status=status, **said)
+    first = run_end.record_engine_end(store.database, end, FAILURES)
+    assert run_end.record_engine_end(store.database, end, FAILURES) == ("not ours" if first == "not ours" else "known")
     return first
 
 
 def kept(store: Store, name: str) -> SkillRun | None:
     with store.database.reading(store.workspace_id) as scope:
-        return runs.find(scope, name)
+        return runs.find_run(scope, name)
 
 
 def row(store: Store, name: str) -> SkillRun:
@@ -73,7 +75,7 @@ def test_what_the_sidecar_wrote_down_stays_as_it_is(store: Store) -> None:
     ],
 )
 def test_a_run_whose_end_the_sidecar_missed_ends_at_the_engines_moment(
-    store: Store, status: Ended, more: dict[str, Any], output: object, error: object
+    store: Store, status: EndStatus, more: dict[str, Any], output: object, error: object
 ) -> None:
     begun(store, version(store), "r1")
     ended = store.clock.now() + timedelta(seconds=7)
@@ -97,15 +99,15 @@ def test_what_nobody_answered_for_says_nothing_of_a_version(store: Store) -> Non
     assert found.error == UNREACHABLE | {"message": "Unable to reach SDK URL"}
     assert (found.status, found.stage, found.attempts) == ("failed", "unserved", 5)
     with store.database.reading(store.workspace_id) as scope:
-        assert book.get(scope, "watch").version_id == two.id
-        assert runs.counted(scope, one.id, "canary") == {}
+        assert get_skill(scope, "watch").version_id == two.id
+        assert runs.count_runs_by_status(scope, one.id, "canary") == {}
 
 
 def test_who_answers_cannot_say_that_nobody_did(store: Store) -> None:
     one = version(store)
     with store.database.transaction(store.workspace_id) as scope:
         run(scope, one, "r1")
-        assert endings.note(scope, "r1", "failed", most=FAILURES, error=UNREACHABLE, attempts=1)
+        assert run_end.end_run(scope, "r1", "failed", most=FAILURES, error=UNREACHABLE, attempts=1)
 
     assert told(store, "r1", "failed", error=UNREACHABLE) == "known"
     assert row(store, "r1").stage == "live"
@@ -120,8 +122,8 @@ def test_a_last_answer_that_was_lost_speaks_against_no_version(store: Store) -> 
 
     assert (row(store, "r0").status, row(store, "r0").stage) == ("failed", "unserved")
     with store.database.reading(store.workspace_id) as scope:
-        assert book.get(scope, "watch").version_id == one.id
-        assert runs.failed_in_a_row(scope, one.id, "work", FAILURES) == 0
+        assert get_skill(scope, "watch").version_id == one.id
+        assert runs.count_failures_in_a_row(scope, one.id, "work", FAILURES) == 0
 
 
 @pytest.mark.parametrize("name", ["busy", "database_away", "process_lost", "state_missing"])
@@ -164,12 +166,12 @@ def test_a_run_that_was_never_called_for_counts_to_the_version_of_its_time_and_s
     told(store, late, "failed", error=UNREACHABLE)
     assert row(store, late).version_id == two.id
     with store.database.reading(store.workspace_id) as scope:
-        assert not runs.has_ended(scope, "watch")
+        assert not runs.has_history(scope, "watch")
     begun(store, two, "seen", status="failed")
     with store.database.transaction(store.workspace_id) as scope:
-        assert runs.failed_in_a_row(scope, two.id, "work", 9) == 1
-        assert book.get(scope, "watch").status == "active"
-        assert runs.rates(scope, "watch", START).failed == FAILURES + 3
+        assert runs.count_failures_in_a_row(scope, two.id, "work", 9) == 1
+        assert get_skill(scope, "watch").status == "active"
+        assert runs.compute_rates(scope, "watch", START).failed == FAILURES + 3
 
 
 def test_too_many_failures_that_only_the_engine_told_of_end_a_versions_service(store: Store) -> None:
@@ -179,26 +181,26 @@ def test_too_many_failures_that_only_the_engine_told_of_end_a_versions_service(s
         assert told(store, f"r{n}", "failed", error=ERROR) == "ended"
 
     with store.database.reading(store.workspace_id) as scope:
-        assert book.get(scope, "watch").version_id == one.id
-        assert versions.get(scope, two.id).stage == "quarantined"
+        assert get_skill(scope, "watch").version_id == one.id
+        assert versions.get_version(scope, two.id).stage == "quarantined"
 
 
 def test_a_function_is_a_handler_of_failures_by_its_registration_and_not_by_its_name(store: Store) -> None:
     """Its failures count like any other's, and its first runs as those of a change that is tried."""
     with store.database.transaction(store.workspace_id) as scope:
         named = saved(scope, "watch", "1", function_id="disk-failure")
-        promotion.activate(scope, "watch", named)
+        promotion.activate_version(scope, "watch", named)
         run(scope, named, "first", "completed", "canary", "disk-failure")
-        assert runs.counted(scope, named.id, "canary") == {"completed": 1}
-        assert [one.run_id for one in runs.completed(scope, named.id, 5)] == ["first"]
-        assert daily.days(scope, "watch", UTC, 1)[0].completed == 1
+        assert runs.count_runs_by_status(scope, named.id, "canary") == {"completed": 1}
+        assert [one.run_id for one in runs.list_completed_runs(scope, named.id, 5)] == ["first"]
+        assert run_days.count_runs_by_day(scope, "watch", UTC, 1)[0].completed == 1
         for n in range(FAILURES):
             run(scope, named, f"r{n}", None, "live", "disk-failure")
     for n in range(FAILURES):
         assert told(store, f"r{n}", "failed", function="skill-watch-disk-failure", error=ERROR) == "ended"
 
     with store.database.reading(store.workspace_id) as scope:
-        assert book.get(scope, "watch").status == "quarantined"
+        assert get_skill(scope, "watch").status == "quarantined"
 
 
 def test_what_a_handler_of_failures_came_to_is_not_counted(store: Store) -> None:
@@ -207,7 +209,7 @@ def test_what_a_handler_of_failures_came_to_is_not_counted(store: Store) -> None
         one = live(scope, "watch", "1")
         functions = [*one.functions, handles]
         scope.change(scope.update(skill_versions).where(skill_versions.c.id == one.id).values(functions=functions))
-        one = versions.get(scope, one.id)
+        one = versions.get_version(scope, one.id)
         for n in range(FAILURES):
             run(scope, one, f"r{n}", None, "live", "work-failure")
     for n in range(FAILURES):
@@ -215,8 +217,8 @@ def test_what_a_handler_of_failures_came_to_is_not_counted(store: Store) -> None
     told(store, "alone", "failed", function="skill-watch-work-failure", error=UNREACHABLE)
 
     with store.database.reading(store.workspace_id) as scope:
-        assert book.get(scope, "watch").status == "active"
-        assert runs.rates(scope, "watch", START).ended == 0
+        assert get_skill(scope, "watch").status == "active"
+        assert runs.compute_rates(scope, "watch", START).ended == 0
         assert [row(store, name).handler for name in ("r0", "alone")] == [True, True]
 
 
@@ -224,15 +226,15 @@ def test_a_candidate_that_waits_for_its_first_runs_is_looked_at_again(store: Sto
     one = version(store)
     with store.database.transaction(store.workspace_id) as scope:
         two = saved(scope, "watch", "2", "agent")
-        promotion.stage(scope, "watch", two, "canary")
-        before = book.get(scope, "watch").epoch
+        promotion.set_candidate_stage(scope, "watch", two, "canary")
+        before = get_skill(scope, "watch").epoch
     begun(store, two, "r1", "canary")
     told(store, "r1", "failed", error=ERROR)
 
     with store.database.reading(store.workspace_id) as scope:
-        skill = book.get(scope, "watch")
+        skill = get_skill(scope, "watch")
         assert (skill.epoch, skill.version_id) == (before + 1, one.id)
-        assert runs.counted(scope, two.id, "canary") == {"failed": 1}
+        assert runs.count_runs_by_status(scope, two.id, "canary") == {"failed": 1}
 
 
 def test_functions_of_others_on_the_same_engine_leave_no_row(store: Store) -> None:
@@ -251,7 +253,7 @@ def test_of_two_stems_that_fit_the_one_with_the_function_is_meant(store: Store) 
         other = saved(scope, "night", "3")
         functions = [{"id": "skill-night-watch-late", "triggers": [{"event": "a/b"}]}]
         scope.change(scope.update(skill_versions).where(skill_versions.c.id == other.id).values(functions=functions))
-        promotion.activate(scope, "night", versions.get(scope, other.id))
+        promotion.activate_version(scope, "night", versions.get_version(scope, other.id))
     told(store, "r2", "cancelled", function="skill-night-watch-late")
 
     assert row(store, "r1").version_id == longer.id

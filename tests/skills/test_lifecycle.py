@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from skills.lifecycle import (
-    Aftermath,
-    Facts,
-    Move,
+from skills.lifecycle.decision import (
+    FailureAftermath,
+    LifecycleMove,
     Trial,
+    VersionFacts,
     after_failure,
     begins_on_candidate,
+    is_stale_base,
     next_move,
-    stale_base,
     why_refused,
 )
 
@@ -56,14 +56,14 @@ SHADOWED = TRIED | {"shadow": Trial(1)}
         (SHADOWED | {"stage": "canary", "completed": 1, "canary_runs": 1}, "activate"),
     ],
 )
-def test_next_move(facts: dict[str, Any], move: Move) -> None:
-    assert next_move(Facts(**facts)) == move
+def test_next_move(facts: dict[str, Any], move: LifecycleMove) -> None:
+    assert next_move(VersionFacts(**facts)) == move
 
 
 def test_every_refusal_says_why() -> None:
-    assert "recorded runs failed: boom" in why_refused(Facts(**AGENT, dry_run=Trial(1, "boom")))
-    assert "beside the version" in why_refused(Facts(**TRIED, shadow=Trial(1, "boom")))
-    assert why_refused(Facts(**SHADOWED, failed=2)) == "2 of its first runs failed"
+    assert "recorded runs failed: boom" in why_refused(VersionFacts(**AGENT, dry_run=Trial(1, "boom")))
+    assert "beside the version" in why_refused(VersionFacts(**TRIED, shadow=Trial(1, "boom")))
+    assert why_refused(VersionFacts(**SHADOWED, failed=2)) == "2 of its first runs failed"
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_every_refusal_says_why() -> None:
         (0, True, False, "go_on"),
     ],
 )
-def test_failures_in_a_row(in_a_row: int, restored: bool, has_previous: bool, aftermath: Aftermath) -> None:
+def test_failures_in_a_row(in_a_row: int, restored: bool, has_previous: bool, aftermath: FailureAftermath) -> None:
     assert after_failure(in_a_row, 3, restored=restored, has_previous=has_previous) == aftermath
 
 
@@ -103,4 +103,4 @@ def test_only_the_first_runs_begin_on_a_candidate(stage: str, begun: int, on_can
 def test_a_change_is_based_on_what_serves(
     base: str | None, serving: str | None, candidate: str | None, same_author: bool, stale: bool
 ) -> None:
-    assert stale_base(base, serving_id=serving, candidate_id=candidate, same_author=same_author) is stale
+    assert is_stale_base(base, serving_id=serving, candidate_id=candidate, same_author=same_author) is stale

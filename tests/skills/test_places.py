@@ -8,7 +8,7 @@ from pathlib import Path
 from core.settings import load_settings
 from sidecar.serve.process import skill_folders
 from sidecar.watch.folders import read_folders
-from skills.places import SHIPPED, agent_folder, all_folders, people_folders
+from skills.folders import SHIPPED_FOLDER, agent_folder, all_folders, people_folders
 
 
 def test_a_folder_that_is_named_twice_is_one(tmp_path: Path) -> None:
@@ -28,10 +28,10 @@ def test_the_agents_and_the_shipped_folder_stay_what_they_are(tmp_path: Path) ->
     agents = agent_folder(home)
     agents.mkdir(parents=True)
     (agents / "its.py").write_text("VALUE = 1\n")
-    skill_path = os.pathsep.join([str(agents), str(SHIPPED)])
+    skill_path = os.pathsep.join([str(agents), str(SHIPPED_FOLDER)])
 
     assert people_folders(home, skill_path) == ()
-    assert all_folders(home, skill_path) == (SHIPPED, agents)
+    assert all_folders(home, skill_path) == (SHIPPED_FOLDER, agents)
     settings = load_settings(home=home).model_copy(update={"skill_path": skill_path})
     found = read_folders(skill_folders(settings, home.resolve())).files
     assert [file.origin for file in found["its"]] == ["agent"]

@@ -5,9 +5,11 @@ from __future__ import annotations
 from datetime import timedelta
 
 from core.database import Scope
-from skills import book, claims, drafts, outcomes, promotion, pruning, refusals, runs, starts, versions
-from skills.review import rows
-from skills.starts import Start
+from skills import retention
+from skills.book import claims, drafts, outcomes, refusals, runs, schedule_claims, skill, versions
+from skills.book.schedule_claims import ScheduledStart
+from skills.lifecycle import promotion
+from skills.review import reviews
 from tests.skills.saved import live, run
 from tests.support.databases import Store
 
@@ -15,18 +17,18 @@ KEPT = timedelta(days=40)
 
 
 def prune(store: Store, kept: timedelta = KEPT) -> int:
-    return pruning.pass_over(store.database, store.workspace_id, kept)
+    return retention.prune_skills(store.database, store.workspace_id, kept)
 
 
 def fill(store: Store, n: int) -> None:
     with store.database.transaction(store.workspace_id) as scope:
         claims.claim(scope, "watch", f"k{n}", "run", 60)
-        refusals.record(scope, skill_id="watch", version_id=None, run_id=None, what="host", detail=f"{n}")
-        outcomes.record(
+        refusals.record_refusal(scope, skill_id="watch", version_id=None, run_id=None, what="host", detail=f"{n}")
+        outcomes.record_outcome(
             scope, skill_id="watch", run_id=None, kind="answer", value=f"{n}", by=None, cause=f"c{n}", facts={}
         )
-        starts.admit(scope, "watch", "work", Start("0 8 * * *", f"2026-01-0{n}"), f"r{n}")
-        drafts.announce(
+        schedule_claims.claim_start(scope, "watch", "work", ScheduledStart("0 8 * * *", f"2026-01-0{n}"), f"r{n}")
+        drafts.announce_save(
             scope, skill_id="watch", sha=f"s{n}", author="agent", author_ref="call", reason="", base_id=None
         )
 
@@ -40,10 +42,12 @@ def test_what_is_old_goes_and_what_is_not_stays(store: Store) -> None:
 
     with store.database.transaction(store.workspace_id) as scope:
         assert [claims.holder(scope, "watch", f"k{n}") for n in (1, 2)] == [None, "run"]
-        assert [one.detail for one in refusals.of_skill(scope, "watch")] == ["2"]
-        assert [one.value for one in outcomes.of_skill(scope, "watch")] == ["2"]
-        assert [drafts.find(scope, "watch", f"s{n}") is None for n in (1, 2)] == [True, False]
-        assert not starts.admit(scope, "watch", "work", Start("0 8 * * *", "2026-01-02"), "another")
+        assert [one.detail for one in refusals.list_refusals(scope, "watch")] == ["2"]
+        assert [one.value for one in outcomes.list_outcomes(scope, "watch")] == ["2"]
+        assert [drafts.find_draft(scope, "watch", f"s{n}") is None for n in (1, 2)] == [True, False]
+        assert not schedule_claims.claim_start(
+            scope, "watch", "work", ScheduledStart("0 8 * * *", "2026-01-02"), "another"
+        )
 
 
 def test_it_is_done_once_an_hour(store: Store) -> None:
@@ -66,19 +70,19 @@ def ran(store: Store, stem: str, *names: str) -> None:
         store.clock.advance(timedelta(minutes=1))
 
 
-def serving(scope: Scope, stem: str) -> versions.Version:
-    return versions.get(scope, str(book.get(scope, stem).version_id))
+def serving(scope: Scope, stem: str) -> versions.CheckedVersion:
+    return versions.get_version(scope, str(skill.get_skill(scope, stem).version_id))
 
 
 def known(store: Store, stem: str) -> set[str]:
     with store.database.reading(store.workspace_id) as scope:
-        return {one.run_id for one in runs.of_skill(scope, stem, 2000)}
+        return {one.run_id for one in runs.list_skill_runs(scope, stem, 2000)}
 
 
 def test_the_newest_runs_of_a_version_stay_so_that_it_has_a_history(store: Store) -> None:
     with store.database.transaction(store.workspace_id) as scope:
         live(scope, "x", "1")
-    named = [f"r{n:02}" for n in range(pruning.NEWEST + 5)]
+    named = [f"r{n:02}" for n in range(retention.NEWEST + 5)]
     ran(store, "x", *named)
     store.clock.advance(KEPT)
     ran(store, "x", "young")
@@ -88,28 +92,30 @@ def test_the_newest_runs_of_a_version_stay_so_that_it_has_a_history(store: Store
     assert known(store, "x") == {*named[6:], "young"}
     with store.database.reading(store.workspace_id) as scope:
         version = serving(scope, "x")
-        facts = promotion.facts_of(scope, book.get(scope, "x"), version, always_ask=False, canary_runs=1, shadow_runs=1)
+        facts = promotion.collect_facts(
+            scope, skill.get_skill(scope, "x"), version, always_ask=False, canary_runs=1, shadow_runs=1
+        )
         assert facts.has_history
-        assert len(runs.completed(scope, version.id, 5)) == 5
+        assert len(runs.list_completed_runs(scope, version.id, 5)) == 5
 
 
 def test_a_run_that_has_not_ended_keeps_its_version_whatever_its_age(store: Store) -> None:
     with store.database.transaction(store.workspace_id) as scope:
         run(scope, live(scope, "x", "1"), "sleeper")
-    ran(store, "x", *(f"r{n:02}" for n in range(pruning.NEWEST + 1)))
+    ran(store, "x", *(f"r{n:02}" for n in range(retention.NEWEST + 1)))
     store.clock.advance(10 * KEPT)
 
     assert prune(store) == 1
 
     assert "sleeper" in known(store, "x")
     with store.database.reading(store.workspace_id) as scope:
-        assert runs.pinned(scope, serving(scope, "x").id)
+        assert runs.is_version_in_use(scope, serving(scope, "x").id)
 
 
 def test_a_short_retention_leaves_what_a_review_looks_at(store: Store) -> None:
     with store.database.transaction(store.workspace_id) as scope:
         live(scope, "x", "1")
-    ran(store, "x", *(f"r{n:02}" for n in range(pruning.NEWEST + 3)))
+    ran(store, "x", *(f"r{n:02}" for n in range(retention.NEWEST + 3)))
     store.clock.advance(timedelta(days=20))
 
     assert prune(store, timedelta(days=1)) == 0
@@ -120,27 +126,27 @@ def test_a_short_retention_leaves_what_a_review_looks_at(store: Store) -> None:
 def test_old_reviews_go_but_for_the_newest_ones_and_one_that_is_under_way(store: Store) -> None:
     with store.database.transaction(store.workspace_id) as scope:
         live(scope, "x", "1")
-        for n in range(pruning.NEWEST + 2):
-            review = rows.request(scope, "x", f"weekly:{n}", ring=False)
-            rows.move(scope, review.id, "done", was="requested")
+        for n in range(retention.NEWEST + 2):
+            review = reviews.request_review(scope, "x", f"weekly:{n}", ring=False)
+            reviews.move_review(scope, review.id, "done", was="requested")
     store.clock.advance(timedelta(minutes=1))
     with store.database.transaction(store.workspace_id) as scope:
-        rows.request(scope, "x", "now", ring=False)
+        reviews.request_review(scope, "x", "now", ring=False)
     store.clock.advance(KEPT + timedelta(days=1))
 
     assert prune(store) == 3
 
     with store.database.reading(store.workspace_id) as scope:
-        assert rows.open_of(scope, "x") is not None
-        assert len(rows.of_skill(scope, "x", 100)) == pruning.NEWEST
+        assert reviews.find_open_review(scope, "x") is not None
+        assert len(reviews.list_reviews(scope, "x", 100)) == retention.NEWEST
 
 
 def test_more_than_a_batch_goes_in_one_pass(store: Store) -> None:
-    more = pruning.BATCH + pruning.NEWEST + 7
+    more = retention.BATCH + retention.NEWEST + 7
     with store.database.transaction(store.workspace_id) as scope:
         version = live(scope, "x", "1")
         for n in range(more):
             run(scope, version, f"r{n:04}", "completed")
     store.clock.advance(KEPT + timedelta(days=1))
 
-    assert prune(store) == more - pruning.NEWEST
+    assert prune(store) == more - retention.NEWEST

@@ -11,8 +11,9 @@ from core.errors import ConflictError
 from runtime.cards import cards
 from runtime.cards.cards import Card
 from runtime.commands import control
-from skills import book, grants, promotion, versions
-from skills.problem import Problem
+from skills.book import grants, skill, versions
+from skills.format.problem import SkillProblem
+from skills.lifecycle import promotion
 from tests.skills.saved import saved
 from tests.skills.test_waiting_task import HANDLERS, the_card, waiting
 from tests.support.databases import Store
@@ -24,7 +25,7 @@ def test_a_save_and_the_answer_to_the_card_of_the_one_before(store: Store) -> No
     # Given a version that waits for its card
     with store.database.transaction(store.workspace_id) as scope:
         first = saved(scope, "x", "1", spend=True)
-        promotion.wait(scope, "x", first, ("spend",))
+        promotion.wait_for_permission(scope, "x", first, ("spend",))
         [card] = cards.list_open_cards(scope)
 
     def grant() -> Card:
@@ -36,7 +37,7 @@ def test_a_save_and_the_answer_to_the_card_of_the_one_before(store: Store) -> No
     # When a person answers it while a newer save is on its way in
     with ThreadPoolExecutor(1) as pool:
         with store.database.transaction(store.workspace_id) as scope:
-            promotion.locked(scope, "x")
+            promotion.lock_with_candidate(scope, "x")
             answer = pool.submit(grant)
             threading.Event().wait(0.5)
             second = saved(scope, "x", "2")
@@ -44,8 +45,8 @@ def test_a_save_and_the_answer_to_the_card_of_the_one_before(store: Store) -> No
         with pytest.raises(ConflictError, match="superseded"):
             answer.result(PATIENCE)
     with store.database.reading(store.workspace_id) as scope:
-        assert book.get(scope, "x").candidate_id == second.id
-        assert grants.granted(scope, "x") == frozenset()
+        assert skill.get_skill(scope, "x").candidate_id == second.id
+        assert grants.granted_permissions(scope, "x") == frozenset()
 
 
 @pytest.mark.parametrize("rival", ["save", "refusal", "stop"])
@@ -65,16 +66,16 @@ def test_an_answer_that_wakes_a_task_and_whatever_takes_its_card_away(store: Sto
         with store.database.transaction(store.workspace_id) as scope:
             match rival:
                 case "save":
-                    promotion.locked(scope, "x")
+                    promotion.lock_with_candidate(scope, "x")
                     held.set()
                     threading.Event().wait(0.3)
                     saved(scope, "x", "2")
                 case "refusal":
-                    sha = versions.by_number(scope, "x", 1).sha
-                    promotion.locked(scope, "x")
+                    sha = versions.get_version_by_number(scope, "x", 1).sha
+                    promotion.lock_with_candidate(scope, "x")
                     held.set()
                     threading.Event().wait(0.3)
-                    promotion.refuse(scope, "x", sha, (Problem(None, "no", "yes"),))
+                    promotion.refuse_version(scope, "x", sha, (SkillProblem(None, "no", "yes"),))
                 case _:
                     held.set()
                     threading.Event().wait(0.3)

@@ -17,20 +17,21 @@ from runtime.cards import cards
 from runtime.cards.cards import Card
 from runtime.limits import credits
 from runtime.tables import budgets, entries
-from skills import book, endings, spending
-from skills.limits import WAIT, Reached, on_limit_answered
+from skills.book import skill
+from skills.lifecycle import model_budget, run_end
+from skills.lifecycle.budget_card import RETRY_AFTER, BudgetReached, on_limit_answered
 from tests.skills.saved import live, run
 from tests.support.databases import Store
 
 HANDLERS = {"limit": on_limit_answered(cards.deliver_card_answer)}
 
 
-def reserve(scope: Scope, key: str, amount: str, stem: str = "watch", budget: str = "1") -> Reached | None:
-    return spending.reserve(scope, key=key, stem=stem, amount=Decimal(amount), budget=Decimal(budget))
+def reserve(scope: Scope, key: str, amount: str, stem: str = "watch", budget: str = "1") -> BudgetReached | None:
+    return model_budget.reserve(scope, key=key, stem=stem, amount=Decimal(amount), budget=Decimal(budget))
 
 
 def spent(scope: Scope, stem: str = "watch") -> Decimal:
-    return spending.spent_on(scope, stem, credits.read_local_date(scope))
+    return model_budget.spent_on(scope, stem, credits.read_local_date(scope))
 
 
 def open_limits(scope: Scope) -> list[Card]:
@@ -44,7 +45,7 @@ def answer(store: Store, option: str, speaks_as: str = "person") -> Card:
         return cards.answer_card(scope, card.id, option, None, store.person_id, HANDLERS, speaks_as=speaks_as)
 
 
-def asked(store: Store, key: str, amount: str, stem: str = "watch", budget: str = "1") -> Reached | None:
+def asked(store: Store, key: str, amount: str, stem: str = "watch", budget: str = "1") -> BudgetReached | None:
     with store.database.transaction(store.workspace_id) as scope:
         return reserve(scope, key, amount, stem, budget)
 
@@ -56,8 +57,8 @@ def test_what_is_held_counts_until_it_is_settled_or_given_back(store: Store) -> 
         reached = reserve(scope, "k3", "0.2")
         assert reached is not None
         assert "watch has spent 0.90 USD on the model today and asks for up to 0.20 USD more" in reached.why
-        spending.settle(scope, "k0", Decimal("0.1"))
-        spending.release(scope, "k1")
+        model_budget.settle(scope, "k0", Decimal("0.1"))
+        model_budget.release(scope, "k1")
 
         assert spent(scope) == Decimal("0.4")
         assert reserve(scope, "k3", "0.6") is None
@@ -68,9 +69,9 @@ def test_each_is_settled_once_and_the_ledger_only_grows(store: Store) -> None:
     with store.database.transaction(store.workspace_id) as scope:
         reserve(scope, "k", "0.3")
 
-        assert spending.settle(scope, "k", Decimal("0.2")) is True
-        assert spending.settle(scope, "k", Decimal("0.9")) is False
-        assert spending.release(scope, "k") is False
+        assert model_budget.settle(scope, "k", Decimal("0.2")) is True
+        assert model_budget.settle(scope, "k", Decimal("0.9")) is False
+        assert model_budget.release(scope, "k") is False
         assert spent(scope) == Decimal("0.2")
 
         rows = scope.rows(scope.select(entries).where(entries.c.order_id == "k").order_by(entries.c.kind))
@@ -89,7 +90,7 @@ def test_what_a_process_that_died_held_is_given_back_when_nobody_can_answer_any_
 
     # What the model did answer after all is charged.
     with store.database.transaction(store.workspace_id) as scope:
-        assert spending.settle(scope, "lost", Decimal("0.1"))
+        assert model_budget.settle(scope, "lost", Decimal("0.1"))
         assert spent(scope) == Decimal("0.1")
 
 
@@ -112,7 +113,7 @@ def test_a_reached_limit_asks_once_and_a_yes_lets_the_skill_go_on(store: Store) 
     told = [asked(store, f"b{n}", "0.2") for n in range(3)]
 
     # Then it waits, and one card says what is stored
-    assert [one is not None and one.wait for one in told] == [WAIT] * 3
+    assert [one is not None and one.wait for one in told] == [RETRY_AFTER] * 3
     with store.database.reading(store.workspace_id) as scope:
         (card,) = open_limits(scope)
     assert (card.task_id, [option["id"] for option in card.options]) == (None, ["raise", "stop"])
@@ -150,9 +151,9 @@ def test_a_limit_that_is_met_ends_no_version_and_the_same_failures_on_another_da
     def fails(name: str) -> str:
         with store.database.transaction(store.workspace_id) as scope:
             run(scope, version, name)
-            assert endings.note(scope, name, "failed", most=2, error={"name": "LimitReached"}, attempts=1)
+            assert run_end.end_run(scope, name, "failed", most=2, error={"name": "LimitReached"}, attempts=1)
         with store.database.reading(store.workspace_id) as scope:
-            return book.get(scope, "watch").status
+            return skill.get_skill(scope, "watch").status
 
     asked(store, "a", "1")
     asked(store, "b", "0.2")

@@ -8,9 +8,8 @@ from datetime import UTC, date, datetime
 import pytest
 from croniter import croniter
 
-from skills.checks.cron import wrong_cron
-from skills.schedule import read_schedule
-from skills.starts import Start, admit, start_of
+from skills.book.schedule_claims import ScheduledStart, claim_start, find_start
+from skills.format.schedule import read_schedule, wrong_cron
 from tests.support.databases import Store
 
 DAILY = {
@@ -74,22 +73,22 @@ UNREADABLE = (
 
 @pytest.mark.parametrize(("cron", "plain"), DAILY.items())
 def test_what_comes_once_a_date_is_a_daily_schedule_however_it_is_written(cron: str, plain: str) -> None:
-    start = start_of(cron, datetime(2026, 3, 2, 12, tzinfo=UTC))
-    assert start == Start(plain, "2026-03-02")
+    start = find_start(cron, datetime(2026, 3, 2, 12, tzinfo=UTC))
+    assert start == ScheduledStart(plain, "2026-03-02")
     assert most_on_a_date(plain) == 1
     assert wrong_cron(cron) is None
 
 
 @pytest.mark.parametrize("cron", OFTENER)
 def test_what_comes_oftener_on_any_date_keeps_its_pace(cron: str) -> None:
-    assert start_of(cron, datetime(2026, 3, 2, 12, tzinfo=UTC)) is None
+    assert find_start(cron, datetime(2026, 3, 2, 12, tzinfo=UTC)) is None
     assert most_on_a_date(read_schedule(cron).text) > 1
     assert wrong_cron(cron) is None
 
 
 @pytest.mark.parametrize("cron", UNREADABLE)
 def test_what_no_engine_takes_is_no_daily_schedule(cron: str) -> None:
-    assert start_of(cron, datetime(2026, 3, 2, 12, tzinfo=UTC)) is None
+    assert find_start(cron, datetime(2026, 3, 2, 12, tzinfo=UTC)) is None
     assert wrong_cron(cron) is not None
 
 
@@ -104,7 +103,7 @@ def test_what_no_engine_takes_is_no_daily_schedule(cron: str) -> None:
     ],
 )
 def test_what_only_some_engines_take_is_understood_but_not_written_anew(cron: str, plain: str, said: str) -> None:
-    assert start_of(cron, datetime(2026, 3, 2, 12, tzinfo=UTC)) == Start(plain, "2026-03-02")
+    assert find_start(cron, datetime(2026, 3, 2, 12, tzinfo=UTC)) == ScheduledStart(plain, "2026-03-02")
     assert said in str(wrong_cron(cron))
 
 
@@ -123,7 +122,7 @@ def test_what_only_some_engines_take_is_understood_but_not_written_anew(cron: st
     ],
 )
 def test_the_date_is_that_of_the_schedules_zone(cron: str, at: str, date: str) -> None:
-    start = start_of(cron, datetime.fromisoformat(at).replace(tzinfo=UTC))
+    start = find_start(cron, datetime.fromisoformat(at).replace(tzinfo=UTC))
     assert start is not None
     assert start.date == date
 
@@ -131,11 +130,11 @@ def test_the_date_is_that_of_the_schedules_zone(cron: str, at: str, date: str) -
 def test_a_schedule_of_some_hours_begins_once_at_a_time_that_comes_twice_and_one_of_every_hour_keeps_its_pace() -> None:
     some, every = "TZ=America/New_York */30 1-1,13 * * SUN", "TZ=America/New_York */30 * * * *"
     first, again = datetime(2026, 11, 1, 5, 30, tzinfo=UTC), datetime(2026, 11, 1, 6, 30, tzinfo=UTC)
-    start = Start("TZ=America/New_York 30 1 * * 0", "2026-11-01")
-    assert start_of(some, first) == start_of(some, again) == start
-    assert start_of(some, again.replace(minute=0)) == Start("TZ=America/New_York 0 1 * * 0", "2026-11-01")
-    assert start_of(some, datetime(2026, 11, 1, 18, 30, tzinfo=UTC)) is None
-    assert start_of(every, first) is start_of(every, again) is None
+    start = ScheduledStart("TZ=America/New_York 30 1 * * 0", "2026-11-01")
+    assert find_start(some, first) == find_start(some, again) == start
+    assert find_start(some, again.replace(minute=0)) == ScheduledStart("TZ=America/New_York 0 1 * * 0", "2026-11-01")
+    assert find_start(some, datetime(2026, 11, 1, 18, 30, tzinfo=UTC)) is None
+    assert find_start(every, first) is find_start(every, again) is None
 
 
 def most_on_a_date(text: str) -> int:
@@ -147,17 +146,17 @@ def most_on_a_date(text: str) -> int:
 
 def test_one_run_a_date_and_again_for_the_same_run(store: Store) -> None:
     with store.database.transaction(store.workspace_id) as scope:
-        assert admit(scope, "x", "daily", Start("0 8 * * *", "2026-03-02"), "run_1")
-        assert admit(scope, "x", "daily", Start("0 8 * * *", "2026-03-02"), "run_1")
-        assert not admit(scope, "x", "daily", Start("0 8 * * *", "2026-03-02"), "run_2")
-        assert admit(scope, "x", "daily", Start("0 8 * * *", "2026-03-03"), "run_3")
-        assert admit(scope, "x", "other", Start("0 8 * * *", "2026-03-02"), "run_4")
-        assert admit(scope, "y", "daily", Start("0 8 * * *", "2026-03-02"), "run_5")
+        assert claim_start(scope, "x", "daily", ScheduledStart("0 8 * * *", "2026-03-02"), "run_1")
+        assert claim_start(scope, "x", "daily", ScheduledStart("0 8 * * *", "2026-03-02"), "run_1")
+        assert not claim_start(scope, "x", "daily", ScheduledStart("0 8 * * *", "2026-03-02"), "run_2")
+        assert claim_start(scope, "x", "daily", ScheduledStart("0 8 * * *", "2026-03-03"), "run_3")
+        assert claim_start(scope, "x", "other", ScheduledStart("0 8 * * *", "2026-03-02"), "run_4")
+        assert claim_start(scope, "y", "daily", ScheduledStart("0 8 * * *", "2026-03-02"), "run_5")
 
 
 def test_each_of_two_daily_schedules_and_one_that_is_moved_begin_their_own_run_of_the_date(store: Store) -> None:
     with store.database.transaction(store.workspace_id) as scope:
-        assert admit(scope, "x", "daily", Start("0 8 * * *", "2026-12-01"), "morning")
-        assert admit(scope, "x", "daily", Start("0 20 * * *", "2026-12-01"), "evening")
-        assert not admit(scope, "x", "daily", Start("0 20 * * *", "2026-12-01"), "evening again")
-        assert admit(scope, "x", "daily", Start("0 22 * * *", "2026-12-01"), "moved")
+        assert claim_start(scope, "x", "daily", ScheduledStart("0 8 * * *", "2026-12-01"), "morning")
+        assert claim_start(scope, "x", "daily", ScheduledStart("0 20 * * *", "2026-12-01"), "evening")
+        assert not claim_start(scope, "x", "daily", ScheduledStart("0 20 * * *", "2026-12-01"), "evening again")
+        assert claim_start(scope, "x", "daily", ScheduledStart("0 22 * * *", "2026-12-01"), "moved")

@@ -14,8 +14,9 @@ from runtime.commands import control
 from runtime.inbox import inbox
 from runtime.tasks import tasks, waits
 from runtime.turns import rows
-from skills import authors, book, grants, promotion, versions
-from skills.problem import Problem
+from skills.book import grants, skill, versions
+from skills.format.problem import SkillProblem
+from skills.lifecycle import authors, promotion
 from tests.runtime.driving import Note, new_task, newest_turn, parts, run, task, tell
 from tests.skills.saved import saved
 from tests.support.databases import Store
@@ -29,7 +30,7 @@ def waiting(store: Store) -> str:
     def write(call: CallContext) -> None:
         with store.database.transaction(store.workspace_id) as scope:
             version = saved(scope, "x", "1", "agent", call.call_id, spend=True)
-            promotion.wait(scope, "x", version, ("spend",))
+            promotion.wait_for_permission(scope, "x", version, ("spend",))
 
     made_for = new_task(store, "Watch the checkout")
     tell(store, made_for.id, "watch it")
@@ -52,7 +53,7 @@ def answer(store: Store, card: Card, option: str) -> None:
 
 def stage(store: Store) -> str:
     with store.database.reading(store.workspace_id) as scope:
-        return versions.by_number(scope, "x", 1).stage
+        return versions.get_version_by_number(scope, "x", 1).stage
 
 
 def test_the_task_says_for_which_card_it_waits(store: Store) -> None:
@@ -118,10 +119,12 @@ def test_a_task_that_was_stopped_takes_its_question_along_and_the_skill_asks_by_
 
     with store.database.transaction(store.workspace_id) as scope:
         assert cards.get_card(scope, card.id).state == "void"
-        version = versions.by_number(scope, "x", 1)
-        facts = promotion.facts_of(scope, book.get(scope, "x"), version, always_ask=False, canary_runs=1, shadow_runs=1)
+        version = versions.get_version_by_number(scope, "x", 1)
+        facts = promotion.collect_facts(
+            scope, skill.get_skill(scope, "x"), version, always_ask=False, canary_runs=1, shadow_runs=1
+        )
         assert facts.unanswerable
-        promotion.wait(scope, "x", version, facts.missing)
+        promotion.wait_for_permission(scope, "x", version, facts.missing)
 
     asked = the_card(store)
     assert asked.task_id is None
@@ -135,15 +138,15 @@ def test_a_version_that_falls_after_its_write_was_answered_is_told_to_its_task(s
     task_id = waiting(store)
     answer(store, the_card(store), "grant")
     run(parts(store, ScriptedModel(says("Thank you."))), store, newest_turn(store, task_id).id)
-    problem = Problem(None, "the engine refuses it: no such schedule", "correct the trigger")
+    problem = SkillProblem(None, "the engine refuses it: no such schedule", "correct the trigger")
 
     with store.database.transaction(store.workspace_id) as scope:
-        promotion.refuse(scope, "x", versions.by_number(scope, "x", 1).sha, (problem,))
+        promotion.refuse_version(scope, "x", versions.get_version_by_number(scope, "x", 1).sha, (problem,))
 
     turn = newest_turn(store, task_id)
     assert turn.status == "queued"
     made = parts(store, ScriptedModel(says("I see.")))
-    made = replace(made, inputs={**made.inputs, authors.INPUT: authors.refused_input})
+    made = replace(made, inputs={**made.inputs, authors.SKILL_INPUT_KIND: authors.read_refused_input})
     assert run(made, store, turn.id) == "completed"
     asked = str(made.model.requests[0][0]) if isinstance(made.model, ScriptedModel) else ""
     assert '"stage": "refused"' in asked
@@ -155,7 +158,7 @@ def test_what_the_write_or_a_failed_run_tells_is_not_told_again(store: Store, st
     def write(call: CallContext) -> None:
         with store.database.transaction(store.workspace_id) as scope:
             version = saved(scope, "x", "1", "agent", call.call_id)
-            promotion.stage(scope, "x", version, stage)
+            promotion.set_candidate_stage(scope, "x", version, stage)
 
     made_for = new_task(store, "Watch the checkout")
     tell(store, made_for.id, "watch it")
@@ -163,5 +166,7 @@ def test_what_the_write_or_a_failed_run_tells_is_not_told_again(store: Store, st
     run(parts(store, model, Note("write_skill", during=write)), store, newest_turn(store, made_for.id).id)
 
     with store.database.transaction(store.workspace_id) as scope:
-        promotion.refuse(scope, "x", versions.by_number(scope, "x", 1).sha, (Problem(None, "it failed", "mend it"),))
+        promotion.refuse_version(
+            scope, "x", versions.get_version_by_number(scope, "x", 1).sha, (SkillProblem(None, "it failed", "mend it"),)
+        )
         assert len(rows.list_turns_of_task(scope, made_for.id)) == turns

@@ -17,8 +17,8 @@ from sidecar.pool.child_process import ChildProcess, SkillCode
 from sidecar.pool.spawner import ChildBroker, ClosedBroker, Spawner
 from sidecar.protocol.registration import check_functions
 from sidecar.protocol.replies import EngineReply, filter_reply
-from skills import grants
-from skills.manifest import Manifest, read_manifest
+from skills.book import grants
+from skills.format.manifest import SkillManifest, read_manifest
 
 URL = "http://sidecar.example/api/inngest/subject"
 
@@ -73,7 +73,7 @@ class Jailed:
     children: list[ChildProcess] = field(default_factory=list)
     tried: list[str] = field(default_factory=list)
     withdrawn: set[str] = field(default_factory=set)
-    _manifests: dict[int, Manifest] = field(default_factory=dict)
+    _manifests: dict[int, SkillManifest] = field(default_factory=dict)
     _willing: ChildProcess | None = None
 
     def boot(self, source: str, stem: str = "subject") -> ChildProcess:
@@ -95,7 +95,7 @@ class Jailed:
         response = child.call("POST", *request(fn, **state), {"content-type": "application/json"}, seconds=seconds)
         manifest = self._manifests[child.pid]
         self.tried += response.extensions["tried"]
-        granted = frozenset(grants.wanted(manifest)) - self.withdrawn
+        granted = frozenset(grants.wanted_permissions(manifest)) - self.withdrawn
         return filter_reply(
             response, manifest, child.own_functions, lambda: granted, lambda *told: self.refused.append(told)
         )

@@ -25,7 +25,7 @@ from core.orchestrator.engine import Engine
 from core.orchestrator.run_history import RunHistory
 from core.settings import Settings, load_settings
 from runtime.cards import cards
-from skills import book, grants
+from skills.book import grants, skill
 from tests.support.engines import RunningEngine
 from tests.support.environment import without_settings
 from tests.support.template import Copy, loaded_product
@@ -152,7 +152,7 @@ class RunningSidecar:
     def skill(self, stem: str) -> dict[str, Any]:
         """As the API shows it; empty for one that nobody has seen."""
         with self.reading() as scope:
-            found = book.find(scope, stem)
+            found = skill.find_skill(scope, stem)
             return {**skill_shape(scope, found)} if found is not None else {}
 
     def live(self, stem: str, version: int, seconds: float = 60) -> dict[str, Any]:

@@ -22,10 +22,10 @@ from sidecar.broker.identity import IdentityMode, SkillIdentity
 from sidecar.broker.network.addresses import Addresses, OwnAddress
 from sidecar.broker.services.factory import make_broker
 from sidecar.broker.services.llm import ModelPrices
-from skills import grants, refusals, runs
+from skills.book import grants, refusals, runs
+from skills.book.refusals import SkillRefusal
+from skills.format.manifest import Permissions, SkillManifest
 from skills.kit.door import door
-from skills.manifest import Manifest, Permissions
-from skills.refusals import Refusal
 from skills.secrets import SecretFiles
 from skills.tables import skill_grants
 from tests.support.databases import Store
@@ -55,8 +55,8 @@ class SkillWorld:
         mode: IdentityMode = "live",
     ) -> SkillIdentity:
         """A skill that was granted all it declares, unless `granted` says what."""
-        manifest = Manifest(title="T", purpose="p", permissions=Permissions.model_validate(permissions))
-        given = grants.wanted(manifest) if granted is None else granted
+        manifest = SkillManifest(title="T", purpose="p", permissions=Permissions.model_validate(permissions))
+        given = grants.wanted_permissions(manifest) if granted is None else granted
         return SkillIdentity(stem, f"sv_{stem}", "0" * 64, manifest, frozenset(given), mode)
 
     def socket(self, identity: SkillIdentity) -> Path:
@@ -91,7 +91,7 @@ class SkillWorld:
 
     def begin(self, stem: str, run_id: str) -> None:
         with self.store.database.transaction(self.store.workspace_id) as scope:
-            runs.began(
+            runs.record_run_start(
                 scope,
                 run_id=run_id,
                 skill_id=stem,
@@ -101,9 +101,9 @@ class SkillWorld:
                 event={"name": "a/b"},
             )
 
-    def refused(self, stem: str) -> list[Refusal]:
+    def refused(self, stem: str) -> list[SkillRefusal]:
         with self.reading() as scope:
-            return refusals.of_skill(scope, stem)
+            return refusals.list_refusals(scope, stem)
 
     @contextmanager
     def reading(self) -> Iterator[Scope]:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from core.orchestrator.engine import Engine
-from skills.places import SHIPPED
+from skills.folders import SHIPPED_FOLDER
 from tests.support.product import Product
 
 GIVEN_UP = 240.0
@@ -34,7 +34,7 @@ class Skilled:
 
     def copy(self, shipped: str, stem: str, replaced: Mapping[str, str]) -> None:
         """Save a shipped skill under another name, with other words in the place of some."""
-        text = (SHIPPED / f"{shipped}.py").read_text()
+        text = (SHIPPED_FOLDER / f"{shipped}.py").read_text()
         for old, new in replaced.items():
             assert old in text, f"{old} does not stand in {shipped}"
             text = text.replace(old, new)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from skills.review.tunables import tunables
+from skills.review.sensitivity import read_tunables
 from tests.support import story
 from tests.support.product import Product
 from tests.support.prometheus import Metrics, Receiver, prometheus, receiver
@@ -52,7 +52,7 @@ class Loop:
     @property
     def sensitivity(self) -> float:
         """As it stands in the agent's file."""
-        return next(one.value for one in tunables(self.skills.text(self.check)) if one.name == "SENSITIVITY")
+        return next(one.value for one in read_tunables(self.skills.text(self.check)) if one.name == "SENSITIVITY")
 
     def begin(self) -> None:
         """Steps one to three: a person says what is missing, and two functions are live once the cards are answered."""

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from flask import request
 
-from skills.places import SHIPPED
+from skills.folders import SHIPPED_FOLDER
 from standins.model.config import ModelConfig
 from standins.model.server import create_app
 from tests.support import story
@@ -164,7 +164,9 @@ def house(products: Callable[..., Product], tmp_path_factory: pytest.TempPathFac
 
 
 def test_a_review_of_a_shipped_skill_ends_with_the_agents_change_in_service(house: House) -> None:
-    shipped = {stem: hashlib.sha256((SHIPPED / f"{stem}.py").read_bytes()).hexdigest() for stem in (CHECK, TRIAGE)}
+    shipped = {
+        stem: hashlib.sha256((SHIPPED_FOLDER / f"{stem}.py").read_bytes()).hexdigest() for stem in (CHECK, TRIAGE)
+    }
 
     # Given the two shipped skills, turned on by a person who calls most of the alarms false
     house.command("enable", TRIAGE)
@@ -243,7 +245,7 @@ def test_a_review_of_a_shipped_skill_ends_with_the_agents_change_in_service(hous
     # What alarmed before is no alarm any more, and the files are as they ship
     assert house.look(SLOW)["status"] == "normal"
     for stem, sha in shipped.items():
-        assert hashlib.sha256((SHIPPED / f"{stem}.py").read_bytes()).hexdigest() == sha
+        assert hashlib.sha256((SHIPPED_FOLDER / f"{stem}.py").read_bytes()).hexdigest() == sha
 
     # When people call what it alarms of now real, then the next review holds the prediction against that and says so
     for card in house.asked():

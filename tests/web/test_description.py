@@ -13,7 +13,7 @@ import pytest
 import app.web.api
 from core.orchestrator.run_facts import TraceStep
 from core.orchestrator.run_history import RunDetail
-from skills import runs
+from skills.book import runs
 from tests.web.site.prepared import prepare
 from tests.web.site.site import Site
 from tests.web.test_memory import remember
@@ -141,7 +141,7 @@ def _skill_with_runs(site: Site) -> None:
     for n in (1, 2):
         version = save(site, f"LIMIT = {n}\n")
     with site.writing() as scope:
-        runs.began(
+        runs.record_run_start(
             scope, run_id="run1", skill_id=STEM, function_id="look", version_id=version.id, stage="live", event={}
         )
     at = "2026-01-31T08:00:00Z"

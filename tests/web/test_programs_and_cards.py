@@ -28,8 +28,9 @@ from runtime.cards.cards import (
 from runtime.inbox import messages
 from runtime.loop.turn_end import BLOCKED_OPTIONS
 from runtime.tasks import tasks
-from skills import grants, promotion
-from skills.grants import GRANT_OPTIONS
+from skills.book import grants
+from skills.book.grants import GRANT_OPTIONS
+from skills.lifecycle import promotion
 from skills.tables import skill_grants
 from tests.web.site.site import Site
 from tests.web.test_access import bearer, new_key
@@ -165,7 +166,7 @@ def test_41_a_program_may_ask_to_forget_and_not_say_yes(at: Site, program: httpx
 def test_41_a_program_grants_a_skill_nothing(at: Site) -> None:
     version = save(at, "LIMIT = 1\n", live=False, hosts=("prices.example:443",))
     with at.writing() as scope:
-        promotion.wait(scope, STEM, version, ("host:prices.example:443",))
+        promotion.wait_for_permission(scope, STEM, version, ("host:prices.example:443",))
         card = cards.list_open_cards(scope)[-1]
         assert card.kind == "permission"
     handlers = {"permission": grants.answer_permission}

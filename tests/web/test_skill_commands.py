@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 from app.cli import main
 from runtime.inbox import messages
-from skills import book, runs
-from skills.problem import Problem
+from skills.book import runs, skill
+from skills.format.problem import SkillProblem
 from tests.web.site.site import Site
 from tests.web.test_skills import STEM, save
 
@@ -38,8 +38,8 @@ def lived(site: Site) -> None:
     with site.writing() as scope:
         for n, status in enumerate(("completed", "completed", "completed", "failed")):
             named = {"skill_id": STEM, "function_id": "look", "version_id": version.id, "stage": "live", "event": {}}
-            runs.began(scope, run_id=f"run{n}", **named)  # type: ignore[arg-type] # all are what they should be
-            runs.ended(scope, f"run{n}", status, attempts=1)  # type: ignore[arg-type] # both are ends
+            runs.record_run_start(scope, run_id=f"run{n}", **named)  # type: ignore[arg-type] # all are what they should be
+            runs.record_run_end(scope, f"run{n}", status, attempts=1)  # type: ignore[arg-type] # both are ends
 
 
 def test_a_skill_is_shown_with_all_that_its_page_has(site: Site, run: Run) -> None:
@@ -84,7 +84,7 @@ def test_the_agent_is_asked_to_change_or_to_repair_it(site: Site, run: Run) -> N
     assert "say what should change" in run("ask", STEM, fails=True)
     assert said(run("ask", STEM, "alarm less").strip()) == f"The skill {STEM}: alarm less"
     with site.writing() as scope:
-        book.turn_down(scope, book.locked(scope, STEM), "f" * 64, (Problem(3, "no MANIFEST", "add one"),))
+        skill.reject_save(scope, skill.lock_skill(scope, STEM), "f" * 64, (SkillProblem(3, "no MANIFEST", "add one"),))
     assert f"`loopwright skills ask {STEM}` asks the agent" in run("show", STEM)
     asked = json.loads(run("ask", STEM, "--json"))
     assert said(asked["message_id"]) == f"The skill {STEM} has a problem: no MANIFEST. Please fix it."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from skills.review import alarms, rows
+from skills.review import alarms, reviews
 from tests.skills.review.observing import facts
 from tests.skills.saved import live, run
 from tests.web.site.site import Site
@@ -30,9 +30,13 @@ def test_a_review_is_asked_for_once_and_shown_when_it_is_done(site: Site) -> Non
     with site.writing() as scope:
         found = facts(20, false=4, real=1).model_dump(mode="json")
         comparison = {**PREDICTION, "review_id": "review_0", "outcome": "kept", "happened": 0.1}
-        rows.move(scope, review_id, "gathered", was="requested", version_id=version.id, facts={"facts": found})
-        rows.move(scope, review_id, "judged", was="gathered", verdict={"said": {}, "proposal": PROPOSAL})
-        rows.move(scope, review_id, "done", was="judged", comparison=comparison, prediction=PREDICTION, task_id="t_1")
+        reviews.move_review(
+            scope, review_id, "gathered", was="requested", version_id=version.id, facts={"facts": found}
+        )
+        reviews.move_review(scope, review_id, "judged", was="gathered", verdict={"said": {}, "proposal": PROPOSAL})
+        reviews.move_review(
+            scope, review_id, "done", was="judged", comparison=comparison, prediction=PREDICTION, task_id="t_1"
+        )
     (shown,) = site.get("/api/v1/skills/watch/reviews")["items"]
     assert shown["proposal"]["changes"][0]["to"] == 0.6
     assert (shown["facts"]["false_alarm_rate"], shown["task_id"]) == (0.8, "t_1")
@@ -46,9 +50,9 @@ def test_a_review_is_asked_for_once_and_shown_when_it_is_done(site: Site) -> Non
 def test_a_proposal_that_came_to_nothing_says_why(site: Site) -> None:
     with site.writing() as scope:
         live(scope, "watch", "SENSITIVITY = 1.0\n")
-        asked = rows.request(scope, "watch", "cause")
+        asked = reviews.request_review(scope, "watch", "cause")
         verdict = {"proposal": PROPOSAL, "reason": "the skill has changed meanwhile"}
-        rows.move(scope, asked.id, "done", was="requested", verdict=verdict, prediction=PREDICTION)
+        reviews.move_review(scope, asked.id, "done", was="requested", verdict=verdict, prediction=PREDICTION)
 
     (shown,) = site.get("/api/v1/skills/watch/reviews")["items"]
 
@@ -69,7 +73,7 @@ def test_what_came_of_an_alarm_or_never_came_is_told_and_counts(site: Site) -> N
     assert [site.post("/api/v1/skills/watch/outcomes", one).status_code for one in told] == [200, 200]
 
     with site.writing() as scope:
-        found = alarms.of_skill(scope, "watch", version.id, scope.now - timedelta(hours=1))
+        found = alarms.list_alarms(scope, "watch", version.id, scope.now - timedelta(hours=1))
     assert {(one.run_id, one.meaning) for one in found} == {("", "late"), ("run1", "false_alarm")}
     for wrong in ({"value": "perhaps"}, {"value": ""}, {"value": "x" * 40}):
         assert site.post("/api/v1/skills/watch/outcomes", wrong).status_code in {400, 422}

@@ -8,10 +8,12 @@ import httpx
 import pytest
 
 from core.identity import create_key
-from skills import book, promotion, refusals, runs
-from skills.manifest import Manifest, Permissions
-from skills.problem import Problem
-from skills.versions import Version, add
+from skills.book import refusals, runs
+from skills.book.skill import enter_skill, reject_save
+from skills.book.versions import CheckedVersion, add_version
+from skills.format.manifest import Permissions, SkillManifest
+from skills.format.problem import SkillProblem
+from skills.lifecycle import promotion
 from tests.web.site.site import Site
 
 CRON = {"cron": "TZ=Europe/Paris 0 3 * * *"}
@@ -19,11 +21,11 @@ STEM = "watch_prices"
 FN = {"id": f"skill-{STEM}-look", "name": "look", "triggers": [CRON]}
 
 
-def save(site: Site, source: str, *, live: bool = True, hosts: tuple[str, ...] = ()) -> Version:
+def save(site: Site, source: str, *, live: bool = True, hosts: tuple[str, ...] = ()) -> CheckedVersion:
     """A version of the skill, as the sidecar enters it."""
     with site.writing() as scope:
-        skill = book.enter(scope, STEM, origin="agent", path="/agent/watch_prices.py")
-        version = add(
+        skill = enter_skill(scope, STEM, origin="agent", path="/agent/watch_prices.py")
+        version = add_version(
             scope,
             skill_id=STEM,
             sha=f"{abs(hash(source)):064x}"[:64],
@@ -32,12 +34,14 @@ def save(site: Site, source: str, *, live: bool = True, hosts: tuple[str, ...] =
             author_ref="turn:1:1",
             reason="prices move",
             parent_id=skill.version_id,
-            manifest=Manifest(title="Prices", purpose="Looks at prices", permissions=Permissions(hosts=list(hosts))),
+            manifest=SkillManifest(
+                title="Prices", purpose="Looks at prices", permissions=Permissions(hosts=list(hosts))
+            ),
             functions=[FN],
         )
-        promotion.offer(scope, STEM, version)
+        promotion.offer_version(scope, STEM, version)
         if live:
-            promotion.activate(scope, STEM, version)
+            promotion.activate_version(scope, STEM, version)
     return version
 
 
@@ -51,8 +55,10 @@ def test_a_skill_is_listed_with_its_schedule_and_its_runs(site: Site) -> None:
     assert site.get("/api/v1/skills") == {"items": [], "next": None}
     version = save(site, "LIMIT = 1\n")
     with site.writing() as scope:
-        runs.began(scope, run_id="r1", skill_id=STEM, function_id="look", version_id=version.id, stage="live", event={})
-        runs.ended(scope, "r1", "completed", attempts=1)
+        runs.record_run_start(
+            scope, run_id="r1", skill_id=STEM, function_id="look", version_id=version.id, stage="live", event={}
+        )
+        runs.record_run_end(scope, "r1", "completed", attempts=1)
 
     # Then it is listed with what serves and when it fires next, in UTC
     [listed] = site.get("/api/v1/skills")["items"]
@@ -87,7 +93,7 @@ def test_a_candidate_shows_beside_what_serves(site: Site) -> None:
     save(site, "LIMIT = 1\n")
     version = save(site, "LIMIT = 2\n", live=False)
     with site.writing() as scope:
-        promotion.stage(scope, STEM, version, "canary")
+        promotion.set_candidate_stage(scope, STEM, version, "canary")
 
     shown = one(site)
 
@@ -109,12 +115,12 @@ def test_how_a_version_was_tried_is_shown_with_what_it_was_compared_with(site: S
     beside = {"runs": 0, "failed": "", "differences": [], "against": 1, "of": 1, "since": "2026-03-02T09:00:00+00:00"}
     with site.writing() as scope:
         named = {"skill_id": STEM, "function_id": "look", "event": {}}
-        runs.began(scope, run_id="r1", version_id=first.id, stage="live", **named)  # type: ignore[arg-type]
-        promotion.stage(scope, STEM, version, "dry_run", dry_run=dry_run)
-        promotion.stage(scope, STEM, version, "shadow", shadow=beside)
+        runs.record_run_start(scope, run_id="r1", version_id=first.id, stage="live", **named)  # type: ignore[arg-type]
+        promotion.set_candidate_stage(scope, STEM, version, "dry_run", dry_run=dry_run)
+        promotion.set_candidate_stage(scope, STEM, version, "shadow", shadow=beside)
     waits = [trial["words"] for trial in one(site)["versions"][0]["trials"]]
     with site.writing() as scope:
-        promotion.stage(
+        promotion.set_candidate_stage(
             scope,
             STEM,
             version,
@@ -122,8 +128,8 @@ def test_how_a_version_was_tried_is_shown_with_what_it_was_compared_with(site: S
             shadow={**beside, "runs": 1},
             canary={"of": 3, "since": scope.now.isoformat()},
         )
-        runs.began(scope, run_id="r2", version_id=version.id, stage="canary", **named)  # type: ignore[arg-type]
-        runs.ended(scope, "r2", "completed", attempts=1)
+        runs.record_run_start(scope, run_id="r2", version_id=version.id, stage="canary", **named)  # type: ignore[arg-type]
+        runs.record_run_end(scope, "r2", "completed", attempts=1)
 
     # Then each trial says so in words, the page with what it did otherwise, and each run says which version it is on
     shown = one(site)
@@ -150,8 +156,10 @@ def test_how_a_version_was_tried_is_shown_with_what_it_was_compared_with(site: S
 
     # And what failed stays to be read, whatever is saved later
     with site.writing() as scope:
-        promotion.stage(scope, STEM, version, "dry_run", dry_run={**dry_run, "failed": "run r1: KeyError"})
-        promotion.refuse(scope, STEM, version.sha, (Problem(None, "the dry run failed", "correct it"),))
+        promotion.set_candidate_stage(
+            scope, STEM, version, "dry_run", dry_run={**dry_run, "failed": "run r1: KeyError"}
+        )
+        promotion.refuse_version(scope, STEM, version.sha, (SkillProblem(None, "the dry run failed", "correct it"),))
     save(site, "LIMIT = 3\n", live=False)
     tried = site.get(f"/api/v1/skills/{STEM}/versions/2")
     assert (tried["stage"], tried["trials"][0]["failed"]) == ("refused", "run r1: KeyError")
@@ -161,7 +169,9 @@ def test_who_brought_an_older_version_back_is_shown(site: Site) -> None:
     first = save(site, "LIMIT = 1\n")
     save(site, "LIMIT = 2\n")
     with site.writing() as scope:
-        promotion.offer(scope, STEM, first, {"author": "agent", "author_ref": "turn:2:1", "reason": "it was too late"})
+        promotion.offer_version(
+            scope, STEM, first, {"author": "agent", "author_ref": "turn:2:1", "reason": "it was too late"}
+        )
 
     assert one(site)["versions"][1]["brought_back"] == {"author": "agent", "reason": "it was too late"}
     assert one(site)["versions"][0]["brought_back"] is None
@@ -218,15 +228,15 @@ def test_a_program_widens_and_ends_nothing(site: Site, method: str, path: str) -
 def test_the_page_shows_source_permissions_and_what_was_refused(site: Site) -> None:
     version = save(site, "LIMIT = 1  # <script>alert(1)</script>\n", hosts=("prices.example:443",))
     with site.writing() as scope:
-        refusals.record(
+        refusals.record_refusal(
             scope, skill_id=STEM, version_id=version.id, run_id=None, what="host", detail="elsewhere.example:443"
         )
         for n, status in enumerate(("completed", "failed")):
             run_id = f"run{n}"
-            runs.began(
+            runs.record_run_start(
                 scope, run_id=run_id, skill_id=STEM, function_id="look", version_id=version.id, stage="live", event={}
             )
-            runs.ended(scope, run_id, status, attempts=1)  # type: ignore[arg-type] # both are ends
+            runs.record_run_end(scope, run_id, status, attempts=1)  # type: ignore[arg-type] # both are ends
 
     shown = site.client.get(f"/skills/{STEM}").text
     listed = site.client.get("/skills").text
@@ -242,8 +252,8 @@ def test_the_page_shows_source_permissions_and_what_was_refused(site: Site) -> N
 
 def test_a_file_that_never_served_says_why(site: Site) -> None:
     with site.writing() as scope:
-        skill = book.enter(scope, STEM, origin="person", path="/people/watch_prices.py")
-        book.turn_down(scope, skill, "f" * 64, (Problem(3, "no MANIFEST", "add one"),))
+        skill = enter_skill(scope, STEM, origin="person", path="/people/watch_prices.py")
+        reject_save(scope, skill, "f" * 64, (SkillProblem(3, "no MANIFEST", "add one"),))
 
     shown = one(site)
 

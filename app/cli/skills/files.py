@@ -12,9 +12,9 @@ import click
 from app.cli.home import home_option
 from app.cli.output import json_option, plain_line, print_json
 from skills.checks import check_source
-from skills.checks.gate import missing_tools
-from skills.places import SHIPPED, agent_folder, all_folders, files_in, people_folders
-from skills.template import template
+from skills.checks.gate import missing_programs
+from skills.folders import SHIPPED_FOLDER, agent_folder, all_folders, find_skill_files, people_folders
+from skills.format.template import render_template
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
@@ -38,12 +38,12 @@ def new(name: str, shipped: str | None, use: tuple[str, ...], home: Path) -> Non
             f"{plain_line(name)!r}: use letters, digits, _ and -, a letter first", param_hint="NAME"
         )
     skill_path = os.environ.get("LOOPWRIGHT_SKILL_PATH", "")
-    taken = files_in(all_folders(home, skill_path)).get(name)
+    taken = find_skill_files(all_folders(home, skill_path)).get(name)
     if taken is not None:
         raise click.ClickException(f"there is a skill {name} already: {taken}")
     if use and shipped is None:
         raise click.UsageError("--use changes what --from copies: name a skill with --from")
-    text = _copy_shipped(shipped, use) if shipped is not None else template(name)
+    text = _copy_shipped(shipped, use) if shipped is not None else render_template(name)
     folder = next(iter(people_folders(home, skill_path)), agent_folder(home))
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{name}.py"
@@ -61,7 +61,7 @@ def new(name: str, shipped: str | None, use: tuple[str, ...], home: Path) -> Non
 
 def _copy_shipped(shipped: str, use: tuple[str, ...]) -> str:
     """The text of a shipped skill with other names in it."""
-    known = files_in((SHIPPED,))
+    known = find_skill_files((SHIPPED_FOLDER,))
     if shipped not in known:
         raise click.BadParameter(f"{plain_line(shipped)!r} does not ship; {', '.join(known)} do", param_hint="--from")
     text = known[shipped].read_text(encoding="utf-8")
@@ -91,7 +91,7 @@ def check(file: Path, home: Path, json_wanted: bool) -> None:
             click.echo(f"{at}: {plain_line(one.reason)}\n    {plain_line(one.fix)}")
         if not problems:
             click.echo(f"{file}: nothing is wrong")
-    for missing in missing_tools():
+    for missing in missing_programs():
         click.echo(f"{missing} is not installed, so a part of the checks was left out", err=True)
     click.get_current_context().exit(1 if problems else 0)
 
@@ -99,7 +99,7 @@ def check(file: Path, home: Path, json_wanted: bool) -> None:
 def _other_skills(folders: tuple[Path, ...], file: Path) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for folder in folders:
-        for stem, path in files_in((folder,)).items():
+        for stem, path in find_skill_files((folder,)).items():
             if path.resolve() != file:
                 found.setdefault(stem, path)
     return found

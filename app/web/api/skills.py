@@ -22,10 +22,12 @@ from core.errors import ConflictError, InvalidError, NotFoundError
 from core.identity import Speaker
 from core.orchestrator.engine import Engine
 from runtime.inbox import messages
-from skills import book, control, outcomes, runs, versions
-from skills.invoking import chosen, event_name
-from skills.review import rows
-from skills.review.meaning import meaning
+from skills.book import outcomes, runs, versions
+from skills.book import skill as book_skill
+from skills.book.invoke_event import choose_function, invoke_event_name
+from skills.lifecycle import control
+from skills.review import reviews
+from skills.review.facts import answer_meaning
 
 
 class Rollback(Body):
@@ -65,16 +67,19 @@ def skills_api(parts: WebDependencies) -> Endpoints:
 
     @door.reads("/api/v1/skills", "Skills: what serves, from which file, with which problems")
     def list_skills(scope: Scope, speaker: Speaker) -> paging.ListPage[SkillShape]:
-        return {"items": [skill_shape(scope, skill) for skill in book.listing(scope)], "next": None}
+        return {"items": [skill_shape(scope, skill) for skill in book_skill.list_skills(scope)], "next": None}
 
     @door.reads("/api/v1/skills/<skill_id>", "A skill with its versions, permissions, runs and days")
     def get_skill(scope: Scope, speaker: Speaker, skill_id: str) -> SkillAccount:
-        return skill_account(scope, book.get(scope, skill_id))
+        return skill_account(scope, book_skill.get_skill(scope, skill_id))
 
     @door.reads("/api/v1/skills/<skill_id>/versions", "Its versions, newest first: who wrote each, and why")
     def list_versions(scope: Scope, speaker: Speaker, skill_id: str) -> paging.ListPage[SkillVersion]:
-        book.get(scope, skill_id)
-        return {"items": [skill_version_shape(scope, one) for one in versions.listing(scope, skill_id)], "next": None}
+        book_skill.get_skill(scope, skill_id)
+        return {
+            "items": [skill_version_shape(scope, one) for one in versions.list_versions(scope, skill_id)],
+            "next": None,
+        }
 
     @door.reads(
         "/api/v1/skills/<skill_id>/versions/<number>",
@@ -82,14 +87,14 @@ def skills_api(parts: WebDependencies) -> Endpoints:
         query={"against": "the number of the version that `diff` compares it with, else what it was made of"},
     )
     def get_version(scope: Scope, speaker: Speaker, skill_id: str, number: str) -> SkillVersionInFull:
-        version = versions.by_number(scope, skill_id, _version_number(number))
+        version = versions.get_version_by_number(scope, skill_id, _version_number(number))
         against = request.args.get("against")
         before = version_to_compare(scope, version, None if against is None else _version_number(against))
         return {
             **skill_version_shape(scope, version),
             "source": version.source,
             "against": before.number if before is not None else None,
-            "diff": versions.diff(before, version),
+            "diff": versions.diff_versions(before, version),
         }
 
     _register_skill_commands(door)
@@ -114,7 +119,7 @@ def _register_skill_commands(door: Endpoints) -> None:
 
     @door.acts(f"{path}/ask", "Ask the agent to change or repair it", body=AskSkillChange, status=202)
     def ask_agent(scope: Scope, speaker: Speaker, body: AskSkillChange, skill_id: str) -> Taken:
-        skill = book.get(scope, skill_id)
+        skill = book_skill.get_skill(scope, skill_id)
         text = body.text.strip() or repair_request(scope, skill)
         if not text:
             raise InvalidError(f"nothing is wrong with {skill_id}: say what should change")
@@ -136,12 +141,12 @@ def _register_skill_commands(door: Endpoints) -> None:
 def _register_invoke(door: Endpoints, engine: Engine) -> None:
     def send(speaker: Speaker, body: InvokeFunction, skill_id: str) -> str:
         with door.parts.database.reading(speaker.workspace_id) as scope:
-            skill = book.get(scope, skill_id)
+            skill = book_skill.get_skill(scope, skill_id)
             if not skill.serves or skill.version_id is None:
                 raise ConflictError(f"{skill_id} is {skill.status}: no run of it can begin", status=skill.status)
-            function = chosen(versions.get(scope, skill.version_id), body.function)
+            function = choose_function(versions.get_version(scope, skill.version_id), body.function)
         # The engine names an event that we do not; a key that is sent again is answered before this.
-        [event_id] = engine.send_all([{"name": event_name(skill_id, function), "data": body.data}])
+        [event_id] = engine.send_all([{"name": invoke_event_name(skill_id, function), "data": body.data}])
         return event_id
 
     @door.acts(
@@ -197,26 +202,26 @@ def skill_reviews_api(parts: WebDependencies) -> Endpoints:
 
     @door.reads("/api/v1/skills/<skill_id>/reviews", "Its reviews, newest first: what was found and proposed")
     def list_reviews(scope: Scope, speaker: Speaker, skill_id: str) -> paging.ListPage[ReviewShape]:
-        book.get(scope, skill_id)
-        return {"items": [review_shape(one) for one in rows.of_skill(scope, skill_id)], "next": None}
+        book_skill.get_skill(scope, skill_id)
+        return {"items": [review_shape(one) for one in reviews.list_reviews(scope, skill_id)], "next": None}
 
     @door.acts("/api/v1/skills/<skill_id>/review", "Review it now instead of on Friday", status=202)
     def review_skill(scope: Scope, speaker: Speaker, body: object, skill_id: str) -> AskedReview:
-        asked = rows.request(scope, skill_id, f"asked:{scope.ids.new('review')}")
+        asked = reviews.request_review(scope, skill_id, f"asked:{scope.ids.new('review')}")
         return {"review_id": asked.id, "state": asked.state}
 
     @door.acts(
         "/api/v1/skills/<skill_id>/outcomes", "Tell what came of an alarm, or of one that never came", body=TellOutcome
     )
     def tell_outcome(scope: Scope, speaker: Speaker, body: TellOutcome, skill_id: str) -> ToldOutcome:
-        book.get(scope, skill_id)
-        if meaning(body.value) == "other":
+        book_skill.get_skill(scope, skill_id)
+        if answer_meaning(body.value) == "other":
             raise InvalidError("say `real`, `false alarm`, `too late` or `missed`, or words with one of these in them")
         if body.run_id is not None:
-            run = runs.find(scope, body.run_id)
+            run = runs.find_run(scope, body.run_id)
             if run is None or run.skill_id != skill_id:
                 raise NotFoundError(f"{skill_id} has no run {body.run_id}")
-        outcomes.record(
+        outcomes.record_outcome(
             scope,
             skill_id=skill_id,
             run_id=body.run_id,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from skills.daily import Day
+from skills.book.run_days import RunDay
 
 WIDTH, HEIGHT = 560, 96
 _GAP = 6
@@ -36,7 +36,7 @@ class RunsChart:
         return not any(bar.completed or bar.failed or bar.other for bar in self.bars)
 
 
-def draw_runs_chart(days: Sequence[Day]) -> RunsChart:
+def draw_runs_chart(days: Sequence[RunDay]) -> RunsChart:
     """Days as columns, the fullest as high as the chart."""
     most = max((day.runs for day in days), default=0) or 1
     pitch = WIDTH / max(1, len(days))

@@ -19,10 +19,10 @@ from core.database import Scope
 from core.identity import Speaker
 from runtime.cards import cards
 from runtime.limits import credits
-from skills import book, daily, refusals, versions
-from skills.book import Skill
-from skills.review import rows as reviews
-from skills.versions import Version
+from skills.book import refusals, run_days, versions
+from skills.book.skill import Skill, get_skill, list_skills
+from skills.book.versions import CheckedVersion
+from skills.review import reviews
 
 _RUNS, _REFUSALS, _REVIEWS = 8, 10, 4
 
@@ -35,7 +35,7 @@ def skills_pages(parts: WebDependencies) -> Endpoints:
 
 
 def _list_skills(scope: Scope, speaker: Speaker) -> dict[str, Any]:
-    found = book.listing(scope)
+    found = list_skills(scope)
     return {
         "skills": [skill_shape(scope, skill) for skill in found if skill.status != "retired"],
         "retired": [skill.id for skill in found if skill.status == "retired"],
@@ -43,8 +43,8 @@ def _list_skills(scope: Scope, speaker: Speaker) -> dict[str, Any]:
 
 
 def _show_skill(scope: Scope, speaker: Speaker, skill_id: str) -> dict[str, Any]:
-    skill = book.get(scope, skill_id)
-    every = versions.listing(scope, skill_id)
+    skill = get_skill(scope, skill_id)
+    every = versions.list_versions(scope, skill_id)
     looked_at = _version_to_show(skill, every)
     return {
         "skill": skill_shape(scope, skill),
@@ -52,20 +52,20 @@ def _show_skill(scope: Scope, speaker: Speaker, skill_id: str) -> dict[str, Any]
         "looked_at": None if looked_at is None else _with_source(scope, looked_at),
         "wants": wanted_permissions(scope, looked_at),
         "wish": repair_request(scope, skill),
-        "chart": draw_runs_chart(daily.days(scope, skill_id, credits.read_time_zone(scope))),
+        "chart": draw_runs_chart(run_days.count_runs_by_day(scope, skill_id, credits.read_time_zone(scope))),
         "runs": run_shapes(scope, skill_id, _RUNS),
         "refused": [
             {"what": one.what, "detail": one.detail, "at": moment(one.at)}
-            for one in refusals.of_skill(scope, skill_id, _REFUSALS)
+            for one in refusals.list_refusals(scope, skill_id, _REFUSALS)
         ],
-        "reviews": [review_shape(one) for one in reviews.of_skill(scope, skill_id, _REVIEWS)],
+        "reviews": [review_shape(one) for one in reviews.list_reviews(scope, skill_id, _REVIEWS)],
         "cards": [
             card_shape(card) for card in cards.list_open_cards(scope) if card.subject.get("skill_id") == skill_id
         ],
     }
 
 
-def _version_to_show(skill: Skill, every: list[Version]) -> Version | None:
+def _version_to_show(skill: Skill, every: list[CheckedVersion]) -> CheckedVersion | None:
     """The version that the address names, else the one on its way, else the one that serves."""
     asked = _requested_number("version")
     for version in every:
@@ -75,13 +75,13 @@ def _version_to_show(skill: Skill, every: list[Version]) -> Version | None:
     return next((version for version in every if version.id == shown), None)
 
 
-def _with_source(scope: Scope, version: Version) -> dict[str, Any]:
+def _with_source(scope: Scope, version: CheckedVersion) -> dict[str, Any]:
     before = version_to_compare(scope, version, _requested_number("against"))
     return {
         **skill_version_shape(scope, version),
         "source": version.source,
         "against": before.number if before is not None else None,
-        "diff": [_diff_line(line) for line in versions.diff(before, version).splitlines()]
+        "diff": [_diff_line(line) for line in versions.diff_versions(before, version).splitlines()]
         if before is not None
         else [],
     }

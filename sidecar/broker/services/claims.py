@@ -6,7 +6,7 @@ from core.errors import InvalidError
 from sidecar.broker.errors import RequestFailed
 from sidecar.broker.requests import ClaimRequest, ReleaseRequest
 from sidecar.broker.service import Asker, OpenTransaction, ServiceAnswer
-from skills import claims
+from skills.book import claims
 
 
 class ClaimService:

@@ -16,7 +16,7 @@ from sidecar.broker.errors import RequestDeferred, RequestDenied, RequestFailed
 from sidecar.broker.requests import LlmRequest
 from sidecar.broker.service import Asker, OpenTransaction, ServiceAnswer
 from sidecar.broker.services import permissions
-from skills import spending
+from skills.lifecycle import model_budget
 
 MAX_SCHEMA, MAX_FACTS = 32 * 1024, 512 * 1024
 _MILLION = Decimal(1_000_000)
@@ -59,7 +59,7 @@ class LlmService:
         most = self._most(messages, ask)
         budget = permissions.require_model_budget(asker.identity)
         with self._transaction("skill.reserve") as scope:
-            reached = spending.reserve(scope, key=key, stem=asker.stem, amount=most, budget=budget)
+            reached = model_budget.reserve(scope, key=key, stem=asker.stem, amount=most, budget=budget)
         if reached is not None:
             # The card is stored: what waits for its answer is no failure.
             raise (
@@ -97,9 +97,9 @@ class LlmService:
     def _settle(self, key: str, cost: Decimal | None) -> None:
         with self._transaction("skill.settle") as scope:
             if cost is None:
-                spending.release(scope, key)
+                model_budget.release(scope, key)
             else:
-                spending.settle(scope, key, cost)
+                model_budget.settle(scope, key, cost)
 
     def _most(self, messages: list[ChatMessage], ask: LlmRequest) -> Decimal:
         size = sum(len(str(one["content"]).encode()) for one in messages)

@@ -7,7 +7,7 @@ from sidecar.broker.errors import RequestFailed
 from sidecar.broker.requests import NotifyRequest
 from sidecar.broker.service import Asker, OpenTransaction, ServiceAnswer, effect_key
 from sidecar.broker.services import permissions
-from skills import outcomes
+from skills.book import outcomes
 
 _OPS = "ops"
 
@@ -35,7 +35,7 @@ class NotifyService:
         with self._transaction("skill.notify") as scope:
             notices.store_notice(scope, "ops" if ask.channel == _OPS else "person", text, cause, channel=ask.channel)
             if ask.ask:
-                outcomes.ask_people(
+                outcomes.open_question_card(
                     scope,
                     skill_id=asker.stem,
                     version_id=asker.identity.version_id,

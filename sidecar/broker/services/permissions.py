@@ -7,8 +7,8 @@ from decimal import Decimal
 from sidecar.broker.errors import RequestDenied
 from sidecar.broker.identity import SkillIdentity
 from sidecar.broker.network.destination import Destination, declares_port
-from skills.checks.events import wrong_event
-from skills.refusals import What
+from skills.book.refusals import RefusalKind
+from skills.format.events import wrong_event
 
 _MODEL = "model:"
 
@@ -89,5 +89,5 @@ def require_model_budget(identity: SkillIdentity) -> Decimal:
     return min(declared, max(granted))
 
 
-def _not_granted(what: What, wish: str) -> RequestDenied:
+def _not_granted(what: RefusalKind, wish: str) -> RequestDenied:
     return RequestDenied(what, f"the manifest asks {wish}, and nobody has granted that yet")

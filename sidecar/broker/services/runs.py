@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sidecar.broker.requests import RunsRequest
 from sidecar.broker.service import Asker, OpenReading, ServiceAnswer
-from skills import runs
+from skills.book import runs
 
 
 class RunsService:
@@ -22,7 +22,7 @@ class RunsService:
 
     def do(self, asker: Asker, ask: RunsRequest) -> ServiceAnswer:
         with self._reading() as scope:
-            found = runs.of_skill(scope, asker.stem, ask.limit)
+            found = runs.list_skill_runs(scope, asker.stem, ask.limit)
         return {
             "items": [
                 {

@@ -21,10 +21,11 @@ from memory.writing import FactStatement
 from runtime import notices
 from runtime.cards import cards
 from runtime.inbox import messages
-from skills import claims, limits, outcomes, runs, spending
+from skills.book import claims, outcomes, runs
 from skills.kit import LimitReached, Refused, Unavailable, ask_agent, claim, http, llm, memory, notify, release, secrets
 from skills.kit import runs as own_runs
-from skills.kit.outside import OutsideError
+from skills.kit.door import OutsideError
+from skills.lifecycle import budget_card, model_budget
 from tests.support.databases import Store
 from tests.support.skill_world import RUN, SkillWorld, raw, skill_world, speak_for
 from tests.support.town import Asked, Said, house
@@ -105,7 +106,7 @@ def test_the_model_answers_in_words_or_in_a_shape_and_its_cost_is_written_down(w
     asked = world.model.requests[0][0][-1]["content"]
     assert asked.endswith('<facts>\n{"latency": 3}\n</facts>')
     with world.reading() as scope:
-        spent = spending.spent_on(scope, "watch", world.store.clock.now().date())
+        spent = model_budget.spent_on(scope, "watch", world.store.clock.now().date())
     assert Decimal(0) < spent < Decimal("0.01")
 
 
@@ -138,7 +139,7 @@ def test_settling_follows_what_the_model_counted(world: SkillWorld) -> None:
     llm("Count.")
 
     with world.reading() as scope:
-        assert spending.spent_on(scope, "watch", world.store.clock.now().date()) == Decimal("0.005")
+        assert model_budget.spent_on(scope, "watch", world.store.clock.now().date()) == Decimal("0.005")
 
 
 def test_a_question_beyond_the_budget_waits_for_a_person_and_goes_on_after_a_yes(world: SkillWorld) -> None:
@@ -161,7 +162,7 @@ def test_a_question_beyond_the_budget_waits_for_a_person_and_goes_on_after_a_yes
             "raise",
             None,
             world.store.person_id,
-            {"limit": limits.on_limit_answered(cards.deliver_card_answer)},
+            {"limit": budget_card.on_limit_answered(cards.deliver_card_answer)},
         )
 
     # Then the same question is answered at the next try
@@ -180,7 +181,7 @@ def test_a_no_to_more_money_is_a_refusal(world: SkillWorld) -> None:
             "stop",
             None,
             world.store.person_id,
-            {"limit": limits.on_limit_answered(cards.deliver_card_answer)},
+            {"limit": budget_card.on_limit_answered(cards.deliver_card_answer)},
         )
     with pytest.raises(Refused, match="left it at that"):
         llm("Well?")
@@ -194,8 +195,8 @@ def test_a_notice_is_stored_once_for_its_channel_and_a_question_becomes_a_fact(w
     with world.store.database.transaction(world.store.workspace_id) as scope:
         (notice,) = notices.list_newest_notices(scope)
         (card,) = cards.list_open_cards(scope)
-        cards.answer_card(scope, card.id, "false alarm", None, world.store.person_id, outcomes.HANDLERS)
-        (fact,) = outcomes.of_skill(scope, "watch")
+        cards.answer_card(scope, card.id, "false alarm", None, world.store.person_id, outcomes.OUTCOME_HANDLERS)
+        (fact,) = outcomes.list_outcomes(scope, "watch")
 
     assert (notice.channel, notice.audience, notice.text) == ("ops", "ops", "[skill watch] checkout is slow")
     assert (fact.run_id, fact.kind, fact.value, fact.by) == (RUN, "answer", "false alarm", world.store.person_id)
@@ -231,7 +232,7 @@ def test_runs_are_the_skills_own(world: SkillWorld) -> None:
     world.begin("other", "other-run")
     world.begin("watch", RUN)
     with world.store.database.transaction(world.store.workspace_id) as scope:
-        runs.ended(scope, RUN, "completed", output={"n": 1})
+        runs.record_run_end(scope, RUN, "completed", output={"n": 1})
     world.speak_as("watch", run_id="later")
 
     found = {run.run_id: (run.status, run.output) for run in own_runs()}
@@ -250,7 +251,7 @@ def test_one_run_at_a_time_holds_a_claim(world: SkillWorld) -> None:
     assert release("triage:shop", run_id="a") is True
     assert claim("triage:shop") is True
     with world.store.database.transaction(world.store.workspace_id) as scope:
-        runs.ended(scope, "b", "failed")
+        runs.record_run_end(scope, "b", "failed")
         assert claims.holder(scope, "watch", "triage:shop") is None
     speak_for(address, "a")
     assert claim("triage:shop") is True

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from runtime import notices
-from skills import runs
+from skills.book import runs
 from skills.kit import Refused, notify
 from tests.support.skill_world import RUN, SkillWorld, speak_for
 
@@ -26,7 +26,7 @@ def test_a_run_that_ended_is_nobodys_any_more(world: SkillWorld) -> None:
     world.speak_as("watch", notify=["ops"])
     notify("ops", "while it ran")
     with world.store.database.transaction(world.store.workspace_id) as scope:
-        runs.ended(scope, RUN, "completed")
+        runs.record_run_end(scope, RUN, "completed")
 
     with pytest.raises(Refused, match="has ended"):
         notify("ops", "afterwards")

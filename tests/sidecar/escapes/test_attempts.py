@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from skills.problem import RefusedSkillError
+from skills.format.problem import RefusedSkillError
 from tests.support.jailed import Jailed, subject
 
 pytestmark = pytest.mark.long

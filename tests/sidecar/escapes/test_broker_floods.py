@@ -10,9 +10,9 @@ import pytest
 import sqlalchemy as sa
 
 from sidecar.broker.rate_limits import RATE_LIMITS
-from skills import claims, runs
+from skills.book import claims, runs
+from skills.book.refusals import MOST_AN_HOUR
 from skills.kit import Refused, claim
-from skills.refusals import MOST_AN_HOUR
 from tests.support.skill_world import RUN, SkillWorld, raw
 from tests.support.town import Asked
 
@@ -67,7 +67,7 @@ def test_claims_without_end_fill_no_database(world: SkillWorld) -> None:
     assert claim("1")
 
     with world.store.database.transaction(world.store.workspace_id) as scope:
-        runs.ended(scope, RUN, "completed")
+        runs.record_run_end(scope, RUN, "completed")
     world.speak_as("bad", run_id="next")
     assert claim("one more")
 

@@ -22,10 +22,11 @@ from core.llm.scripted_model import says
 from runtime import notices
 from runtime.cards import cards
 from sidecar.broker import wire
-from skills import claims, grants, refusals, spending
+from skills.book import claims, grants, refusals
+from skills.book.refusals import MOST_AN_HOUR
 from skills.kit import LimitReached, Refused, Unavailable, ask_agent, claim, llm, memory, notify, release
 from skills.kit import runs as own_runs
-from skills.refusals import MOST_AN_HOUR
+from skills.lifecycle import model_budget
 from tests.support.skill_world import RUN, SkillWorld, raw, speak_for
 from tests.support.town import Asked
 
@@ -95,7 +96,7 @@ def test_a_budget_holds_against_many_questions_at_once(world: SkillWorld) -> Non
 
     assert set(codes) == {200, 429}
     with world.reading() as scope:
-        spent = spending.spent_on(scope, "bad", world.store.clock.now().date())
+        spent = model_budget.spent_on(scope, "bad", world.store.clock.now().date())
     assert spent <= Decimal("0.010")
     assert codes.count(200) == len(world.model.requests) <= 5
     # And it waits for a person, which is no refusal
@@ -125,7 +126,7 @@ def test_signs_that_make_many_tokens_spend_no_more_than_the_budget(world: SkillW
             break
 
     with world.reading() as scope:
-        assert spending.spent_on(scope, "bad", world.store.clock.now().date()) <= Decimal("0.01")
+        assert model_budget.spent_on(scope, "bad", world.store.clock.now().date()) <= Decimal("0.01")
 
 
 def test_no_word_in_the_facts_of_a_question_ends_them(world: SkillWorld) -> None:
@@ -147,7 +148,7 @@ def test_an_outage_of_the_model_costs_nothing(world: SkillWorld) -> None:
     with pytest.raises(Unavailable, match="away"):
         llm("Well?")
     with world.reading() as scope:
-        assert spending.spent_on(scope, "bad", world.store.clock.now().date()) == 0
+        assert model_budget.spent_on(scope, "bad", world.store.clock.now().date()) == 0
 
 
 @pytest.mark.parametrize(
@@ -201,7 +202,7 @@ def test_64_what_is_granted_no_longer_is_refused_to_a_process_that_goes_on(world
     world.speak_as("bad", model_budget_per_day="1", notify=["ops"], ask_agent=True, memory="read")
     notify("ops", "before")
     with world.store.database.transaction(world.store.workspace_id) as scope:
-        grants.forget(scope, "bad")
+        grants.forget_grants(scope, "bad")
     for ask in (lambda: llm("x"), lambda: notify("ops", "x"), lambda: ask_agent("x"), lambda: memory.search("x")):
         with pytest.raises(Refused, match="nobody has granted"):
             ask()
@@ -311,8 +312,8 @@ def test_connections_without_end_hold_up_only_their_own_skill(world: SkillWorld)
 def test_refusals_without_end_fill_no_database(world: SkillWorld) -> None:
     with world.store.database.transaction(world.store.workspace_id) as scope:
         for _ in range(MOST_AN_HOUR + 5):
-            refusals.record(scope, skill_id="bad", version_id=None, run_id=None, what="host", detail="x" * 5000)
-        kept = refusals.of_skill(scope, "bad", limit=1000)
+            refusals.record_refusal(scope, skill_id="bad", version_id=None, run_id=None, what="host", detail="x" * 5000)
+        kept = refusals.list_refusals(scope, "bad", limit=1000)
 
     assert len(kept) == MOST_AN_HOUR
     assert len(kept[0].detail) == refusals.LONGEST_DETAIL

@@ -12,7 +12,7 @@ import pytest
 from core.errors import UnavailableError
 from sidecar.jail.isolation import Level
 from sidecar.pool.child_process import ProcessLostError
-from skills.problem import RefusedSkillError
+from skills.format.problem import RefusedSkillError
 from tests.support.jailed import Jailed, subject
 
 pytestmark = pytest.mark.long

@@ -8,9 +8,9 @@ import pytest
 
 from core.orchestrator.registration import engine_lists_app
 from sidecar.watch.folders import SkillFile
-from skills import refusals
+from skills.book import refusals
 from skills.checks import check_source
-from skills.problem import Problem
+from skills.format.problem import SkillProblem
 from tests.sidecar.beside import shelf_beside
 from tests.support.engines import RunningEngine
 from tests.support.sidecar import RunningSidecar, hello
@@ -29,7 +29,7 @@ HOSTILE = {
 }
 
 
-def gate(file: SkillFile) -> list[Problem]:
+def gate(file: SkillFile) -> list[SkillProblem]:
     """Open but for some skills."""
     return check_source(file.source, file.stem, {}) if file.stem.startswith("gated") else []
 
@@ -60,7 +60,7 @@ def test_an_op_it_may_not_answer_with_fails_the_run_at_once_and_is_on_record(loo
     )
     assert detail in str(run[0]["error"])
     with loose.reading() as scope:
-        kept = refusals.of_skill(scope, what)
+        kept = refusals.list_refusals(scope, what)
     assert [(one.what, one.run_id, detail in one.detail) for one in kept] == [(what, run[0]["id"], True)]
 
 
@@ -74,7 +74,7 @@ def test_a_run_that_is_ended_is_on_record(loose: RunningSidecar, name: str) -> N
     loose.ask(f"{name}/asked")
     until("the failed run", lambda: [r["status"] for r in loose.runs(f"skill-{name}/hello")] == ["failed"], 30)
     with loose.reading() as scope:
-        assert [(one.what, detail in one.detail) for one in refusals.of_skill(scope, name)] == [("ended", True)]
+        assert [(one.what, detail in one.detail) for one in refusals.list_refusals(scope, name)] == [("ended", True)]
 
 
 def test_what_a_run_plainly_tries_is_on_record(loose: RunningSidecar) -> None:
@@ -90,7 +90,7 @@ def test_what_a_run_plainly_tries_is_on_record(loose: RunningSidecar) -> None:
     loose.ask("curious/asked")
     assert loose.outputs("skill-curious/hello", 1) == [1]
     with loose.reading() as scope:
-        (kept,) = refusals.of_skill(scope, "curious")
+        (kept,) = refusals.list_refusals(scope, "curious")
     assert (kept.what, kept.detail) == ("attempt", "it tried to read /etc/shadow; send the signal 9 to 1")
 
 
@@ -99,9 +99,9 @@ def test_an_account_wide_key_that_the_gate_refuses_is_on_record(loose: RunningSi
     loose.save("gated", hello(1, "gated/asked").replace("retries=2", option))
     until("the reason", lambda: list(loose.skill("gated").get("problems", [])))
     with loose.reading() as scope:
-        assert [(one.what, "beyond its own function" in one.detail) for one in refusals.of_skill(scope, "gated")] == [
-            ("registration", True)
-        ]
+        assert [
+            (one.what, "beyond its own function" in one.detail) for one in refusals.list_refusals(scope, "gated")
+        ] == [("registration", True)]
 
 
 def test_an_event_of_the_engine_that_the_gate_refuses_to_send_is_on_record(loose: RunningSidecar) -> None:
@@ -109,7 +109,7 @@ def test_an_event_of_the_engine_that_the_gate_refuses_to_send_is_on_record(loose
     loose.save("gated_too", hello(1, "gated/asked").replace("    return", f"    {act}\n    return"))
     until("the reason", lambda: list(loose.skill("gated_too").get("problems", [])))
     with loose.reading() as scope:
-        kept = refusals.of_skill(scope, "gated_too")
+        kept = refusals.list_refusals(scope, "gated_too")
     assert [(one.what, "may not send it" in one.detail) for one in kept] == [("registration", True)]
 
 
@@ -117,7 +117,7 @@ def test_what_a_file_tries_that_then_does_not_load_is_on_record(loose: RunningSi
     loose.save("fallen", hello(1, "fallen/asked") + "\nimport glob\nglob.glob('/home/*')\nraise ValueError\n")
     until("the reason", lambda: list(loose.skill("fallen").get("problems", [])))
     with loose.reading() as scope:
-        (kept,) = refusals.of_skill(scope, "fallen")
+        (kept,) = refusals.list_refusals(scope, "fallen")
     assert (kept.what, kept.detail) == ("attempt", "while it was loaded it tried to look into /home")
 
 
@@ -127,7 +127,7 @@ def test_an_account_wide_key_does_not_register(loose: RunningSidecar) -> None:
     problems = until("the reason", lambda: list(loose.skill("greedy").get("problems", [])))
     assert "concurrency.0.scope" in problems[0]["reason"]
     with loose.reading() as scope:
-        assert [one.what for one in refusals.of_skill(scope, "greedy")] == ["registration"]
+        assert [one.what for one in refusals.list_refusals(scope, "greedy")] == ["registration"]
     assert loose.skill("greedy")["status"] == "refused"
     assert not engine_lists_app(loose.client, "skill-greedy")
 
@@ -140,7 +140,7 @@ def test_another_skills_function_is_not_taken_over(loose: RunningSidecar) -> Non
     problems = until("the reason", lambda: list(loose.skill("twin-b").get("problems", [])))
     assert "skill-twin-b-hello is a function of another skill" in problems[0]["reason"]
     with loose.reading() as scope:
-        assert [one.what for one in refusals.of_skill(scope, "twin-b")] == ["registration"]
+        assert [one.what for one in refusals.list_refusals(scope, "twin-b")] == ["registration"]
     assert not engine_lists_app(loose.client, "skill-twin-b")
     loose.ask("twin/asked")
     assert loose.outputs("skill-twin/b-hello", 1) == [1]

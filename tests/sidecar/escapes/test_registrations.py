@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from skills.checks.gate import tree_problems
-from skills.checks.parsing import parse
-from skills.problem import RefusedSkillError
+from skills.checks.syntax import parse_source
+from skills.format.problem import RefusedSkillError
 from tests.support.jailed import Jailed, subject
 
 CLEAN = subject("return 1")
@@ -175,5 +175,5 @@ def test_the_gate_and_the_registration_have_the_same_limits(prison: Jailed, name
 
 
 def gate(source: str) -> list[str]:
-    text, tree = parse(source.encode())
+    text, tree = parse_source(source.encode())
     return [problem.reason for problem in tree_problems(text, tree, "subject", {})]

@@ -8,8 +8,8 @@ import pytest
 
 from runtime import notices
 from sidecar.watch.folders import SkillFile
-from skills import refusals
-from skills.problem import Problem
+from skills.book import refusals
+from skills.format.problem import SkillProblem
 from tests.sidecar.beside import shelf_beside
 from tests.sidecar.test_broker_live import grant
 from tests.support.engines import RunningEngine
@@ -41,9 +41,9 @@ except Exception as error:
 """
 
 
-def gate(file: SkillFile) -> list[Problem]:
+def gate(file: SkillFile) -> list[SkillProblem]:
     """It finds the first of them and not the second."""
-    return [Problem(1, "it works while it is loaded", "do it in a step")] if file.source.endswith(b"# 1\n") else []
+    return [SkillProblem(1, "it works while it is loaded", "do it in a step")] if file.source.endswith(b"# 1\n") else []
 
 
 @pytest.fixture(scope="module")
@@ -66,10 +66,10 @@ def test_what_asks_while_it_is_loaded_is_refused_and_on_record(loose: RunningSid
 
         def recorded(number: int = number) -> bool:
             with loose.reading() as scope:
-                return len(refusals.of_skill(scope, "teller")) >= number
+                return len(refusals.list_refusals(scope, "teller")) >= number
 
         until(f"refusal {number}", recorded, 60)
 
     with loose.reading() as scope:
         assert [one.text for one in notices.list_newest_notices(scope)] == ["[skill teller] from a run"]
-        assert {one.what for one in refusals.of_skill(scope, "teller")} == {"loading"}
+        assert {one.what for one in refusals.list_refusals(scope, "teller")} == {"loading"}

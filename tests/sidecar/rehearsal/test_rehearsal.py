@@ -23,10 +23,12 @@ from sidecar.pool.spawner import Spawner
 from sidecar.rehearsal.driver import RehearsedFunction, play_run
 from sidecar.rehearsal.rehearsal import Rehearsal, RunRecording, rehearse_run
 from sidecar.rehearsal.version_rehearsal import VersionRehearsal
-from skills import book, grants, limits, runs, versions
-from skills.manifest import read_manifest
-from skills.runs import SkillRun
-from skills.versions import Version
+from skills.book import grants, runs, versions
+from skills.book.runs import SkillRun
+from skills.book.skill import enter_skill
+from skills.book.versions import CheckedVersion
+from skills.format.manifest import read_manifest
+from skills.lifecycle import budget_card
 from tests.support.databases import Store
 from tests.support.skill_world import SkillWorld, skill_world
 from tests.support.town import Asked, House, Said, house
@@ -81,7 +83,7 @@ class Theatre:
     def boot(self, body: str, mode: IdentityMode) -> tuple[ChildProcess, RehearsedFunction]:
         data = self.source(body).encode()
         sha, manifest = hashlib.sha256(data).hexdigest(), read_manifest(data)
-        granted = frozenset(grants.wanted(manifest))
+        granted = frozenset(grants.wanted_permissions(manifest))
         self.world.grant(STEM, granted)
         child = self.nursery.boot(Code(STEM, sha, data, f"/skills/{STEM}.py", f"sv_{STEM}", manifest, granted, mode))
         self.booted.append(child)
@@ -345,7 +347,7 @@ def test_a_run_that_fails_at_a_limit_of_its_skill_says_nothing_against_the_chang
     store, usd = theatre.world.store, Decimal(1)
     with store.database.transaction(store.workspace_id) as scope:
         said = {"limit": "skill", "spent": usd, "needs": usd, "most": usd, "budget": usd, "currency": "USD"}
-        limits.ask(scope, stem=STEM, day=credits.read_local_date(scope), **said)  # type: ignore[arg-type] # each is what it says
+        budget_card.open_budget_card(scope, stem=STEM, day=credits.read_local_date(scope), **said)  # type: ignore[arg-type] # each is what it says
 
     recorded, asked = trying(bad, [run], live=False), trying(bad, [run], live=True)
 
@@ -355,13 +357,13 @@ def test_a_run_that_fails_at_a_limit_of_its_skill_says_nothing_against_the_chang
     assert any("it showed nothing: ValueError: broken" in one for one in asked.differences)
 
 
-def _in_the_book(theatre: Theatre, body: str) -> tuple[SkillRun, Version]:
+def _in_the_book(theatre: Theatre, body: str) -> tuple[SkillRun, CheckedVersion]:
     source = theatre.source(body)
     store = theatre.world.store
     with store.database.transaction(store.workspace_id) as scope:
-        skill = book.enter(scope, STEM, origin="agent", path=f"/skills/{STEM}.py")
+        skill = enter_skill(scope, STEM, origin="agent", path=f"/skills/{STEM}.py")
         manifest = read_manifest(source.encode())
-        version = versions.add(
+        version = versions.add_version(
             scope,
             skill_id=skill.id,
             sha=hashlib.sha256(source.encode()).hexdigest(),
@@ -373,7 +375,7 @@ def _in_the_book(theatre: Theatre, body: str) -> tuple[SkillRun, Version]:
             manifest=manifest,
             functions=[{"id": f"skill-{STEM}-main"}],
         )
-        runs.ended(scope, "run-1", "completed", output={"health": "degraded", "n": 7, "confirmed": False})
-        found = runs.find(scope, "run-1")
+        runs.record_run_end(scope, "run-1", "completed", output={"health": "degraded", "n": 7, "confirmed": False})
+        found = runs.find_run(scope, "run-1")
     assert found is not None
     return replace(found, function_id="main", event={"name": "check/asked", "data": {}, "id": "e", "ts": 1}), version

@@ -10,13 +10,13 @@ from core.database import Scope
 from core.llm.scripted_model import ScriptedModel
 from core.orchestrator.run_history import EngineRun, RunPage
 from runtime.cards import cards
-from skills import outcomes, runs
-from skills.outcomes import HANDLERS
-from skills.review import acting, gathering, judging, rows
-from skills.review.parts import ReviewParts
-from skills.review.rows import Review
-from skills.runs import Ended
-from skills.versions import Version
+from skills.book import outcomes, runs
+from skills.book.outcomes import OUTCOME_HANDLERS
+from skills.book.runs import EndStatus
+from skills.book.versions import CheckedVersion
+from skills.review import reviews, steps
+from skills.review.dependencies import ReviewDependencies
+from skills.review.reviews import Review
 from tests.skills.saved import live
 from tests.support.databases import Store
 
@@ -44,18 +44,18 @@ class Remembering:
         return RunPage(tuple(self.kept), None)
 
 
-def parts(store: Store, *verdicts: dict[str, object], engine: Remembering | None = None) -> ReviewParts:
-    return ReviewParts(store.database, ScriptedModel(verdicts=verdicts), engine or Remembering())
+def parts(store: Store, *verdicts: dict[str, object], engine: Remembering | None = None) -> ReviewDependencies:
+    return ReviewDependencies(store.database, ScriptedModel(verdicts=verdicts), engine or Remembering())
 
 
-def skill(store: Store, stem: str = "watch", author: str = "agent") -> Version:
+def skill(store: Store, stem: str = "watch", author: str = "agent") -> CheckedVersion:
     """A skill whose version serves."""
     with store.database.transaction(store.workspace_id) as scope:
         return live(scope, stem, SOURCE, author)
 
 
 def past(
-    store: Store, version: Version, count: int, said: Sequence[str | None] = (), status: Ended = "completed"
+    store: Store, version: CheckedVersion, count: int, said: Sequence[str | None] = (), status: EndStatus = "completed"
 ) -> None:
     """So many runs, half an hour apart; the first ones asked people, who said so (None: nobody answered)."""
     for n in range(count):
@@ -66,13 +66,15 @@ def past(
             store.clock.advance(timedelta(seconds=2))
         with store.database.transaction(store.workspace_id) as scope:
             error = {"name": "KeyError", "message": "'x'"} if status == "failed" else None
-            runs.ended(scope, f"{version.id}-run{n}", status, output={"measured": 1.5}, error=error, attempts=1)
+            runs.record_run_end(
+                scope, f"{version.id}-run{n}", status, output={"measured": 1.5}, error=error, attempts=1
+            )
         store.clock.advance(timedelta(minutes=30))
 
 
-def begin(scope: Scope, version: Version, run_id: str, **inngest: str) -> None:
+def begin(scope: Scope, version: CheckedVersion, run_id: str, **inngest: str) -> None:
     data = {"_inngest": inngest} if inngest else {}
-    runs.began(
+    runs.record_run_start(
         scope,
         run_id=run_id,
         skill_id=version.skill_id,
@@ -83,9 +85,9 @@ def begin(scope: Scope, version: Version, run_id: str, **inngest: str) -> None:
     )
 
 
-def ask(store: Store, scope: Scope, version: Version, run_id: str, said: str | None) -> None:
+def ask(store: Store, scope: Scope, version: CheckedVersion, run_id: str, said: str | None) -> None:
     """A question of a run to people, and a person's answer."""
-    card = outcomes.ask_people(
+    card = outcomes.open_question_card(
         scope,
         skill_id=version.skill_id,
         version_id=version.id,
@@ -95,18 +97,18 @@ def ask(store: Store, scope: Scope, version: Version, run_id: str, said: str | N
         cause=f"ask:{run_id}",
     )
     if said is not None:
-        cards.answer_card(scope, card.id, said, None, store.person_id, HANDLERS)
+        cards.answer_card(scope, card.id, said, None, store.person_id, OUTCOME_HANDLERS)
 
 
-def review(store: Store, made: ReviewParts, stem: str = "watch") -> Review:
+def review(store: Store, made: ReviewDependencies, stem: str = "watch") -> Review:
     """A whole review, step by step as the durable function does it, each step twice."""
     with store.database.transaction(store.workspace_id) as scope:
-        asked = rows.request(scope, stem, scope.ids.new("cause"))
-    for step in (gathering.gather_facts, judging.judge, acting.act):
+        asked = reviews.request_review(scope, stem, scope.ids.new("cause"))
+    for step in (steps.gather_facts, steps.judge_review, steps.act_on_review):
         step(made, store.workspace_id, asked.id)
         step(made, store.workspace_id, asked.id)
     with store.database.reading(store.workspace_id) as scope:
-        return rows.get(scope, asked.id)
+        return reviews.get_review(scope, asked.id)
 
 
 def change(**told: object) -> dict[str, object]:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from skills.review.facts import Facts, gather
-from skills.review.meaning import meaning
-from skills.review.observed import Alarm, RunFact
+from skills.review.facts import Alarm, ReviewFacts, RunFact, answer_meaning, compute_facts
 
 SINCE = datetime(2026, 3, 2, tzinfo=UTC)
 UNTIL = SINCE + timedelta(days=7)
@@ -19,15 +17,15 @@ def ran(n: int, *, status: str = "completed", seconds: float = 2.0, attempts: in
 
 def alarm(n: int, said: str | None, *, ignored: bool = False, measured: float | None = None) -> Alarm:
     at = SINCE + timedelta(minutes=30 * n)
-    means = None if said is None else meaning(said)
+    means = None if said is None else answer_meaning(said)
     return Alarm(f"card{n}", f"run{n}", at, said or "", means, ignored, measured)
 
 
-def facts(runs: int, *, false: int = 0, late: int = 0, real: int = 0, ignored: int = 0, failed: int = 0) -> Facts:
+def facts(runs: int, *, false: int = 0, late: int = 0, real: int = 0, ignored: int = 0, failed: int = 0) -> ReviewFacts:
     """So many runs, of which the last ones failed, and alarms that people judged so."""
     said = ["false alarm"] * false + ["real but too late"] * late + ["real"] * real
     raised = [alarm(n, one) for n, one in enumerate(said)]
     raised += [alarm(len(said) + n, None, ignored=True) for n in range(ignored)]
     made = [ran(n) for n in range(runs - failed)]
     made += [ran(n, status="failed", error=f"KeyError: {n}") for n in range(runs - failed, runs)]
-    return gather("watch", 1, SINCE, UNTIL, made, raised)
+    return compute_facts("watch", 1, SINCE, UNTIL, made, raised)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from skills.review.comparison import compare
-from skills.review.facts import Facts
+from skills.review.comparison import compare_prediction
+from skills.review.facts import ReviewFacts
 from skills.review.verdict import Prediction
 from tests.skills.review.observing import facts
 
@@ -28,21 +28,21 @@ STEADIER = Prediction("success_rate", 0.5, 0.75)
     ],
 )
 def test_prediction_against_what_happened(
-    prediction: Prediction, since: Facts, outcome: str, happened: float | None
+    prediction: Prediction, since: ReviewFacts, outcome: str, happened: float | None
 ) -> None:
-    found = compare("review_1", prediction, True, since)
+    found = compare_prediction("review_1", prediction, True, since)
 
     assert (found.outcome, found.happened) == (outcome, happened)
 
 
 def test_a_change_that_never_served_says_so() -> None:
-    found = compare("review_1", FEWER, False, facts(20, real=5))
+    found = compare_prediction("review_1", FEWER, False, facts(20, real=5))
 
     assert found.outcome == "never_served"
     assert "never came to serve" in found.in_words()
 
 
 def test_it_is_said_in_words() -> None:
-    assert compare("review_1", FEWER, True, facts(20, false=1, real=3)).in_words() == (
+    assert compare_prediction("review_1", FEWER, True, facts(20, false=1, real=3)).in_words() == (
         "false alarm rate was 80% and should become 40%; it is 25% since: as predicted."
     )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from skills.review.facts import gather
-from skills.review.meaning import meaning
+from skills.review.facts import answer_meaning, compute_facts
 from tests.skills.review.observing import SINCE, UNTIL, alarm, facts, ran
 
 
@@ -24,7 +23,7 @@ from tests.skills.review.observing import SINCE, UNTIL, alarm, facts, ran
     ],
 )
 def test_an_answer_means_what_its_words_say(said: str, means: str) -> None:
-    assert meaning(said) == means
+    assert answer_meaning(said) == means
 
 
 def test_rates_durations_retries_and_repeated_failures() -> None:
@@ -34,7 +33,7 @@ def test_rates_durations_retries_and_repeated_failures() -> None:
     raised = [alarm(0, "false alarm"), alarm(1, "real"), alarm(2, "real but too late"), alarm(3, None, ignored=True)]
     raised.append(alarm(4, None))
 
-    found = gather("watch", 3, SINCE, UNTIL, runs, raised)
+    found = compute_facts("watch", 3, SINCE, UNTIL, runs, raised)
 
     assert (found.runs, found.ended, found.completed, found.failed) == (13, 11, 9, 2)
     assert found.success_rate == pytest.approx(9 / 11, abs=1e-4)

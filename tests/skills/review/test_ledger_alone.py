@@ -7,11 +7,12 @@ from typing import Any
 
 from core.errors import RefusedError, UnavailableError
 from core.orchestrator.run_history import EngineRun, RunPage
-from skills import ledger, runs
-from skills.ledger import End
+from skills.book import runs
+from skills.book.runs import EndStatus
+from skills.book.versions import CheckedVersion
+from skills.lifecycle import run_end
+from skills.lifecycle.run_end import EndedRun
 from skills.review.history import MOST_RUNS
-from skills.runs import Ended
-from skills.versions import Version
 from tests.skills.ended import ERROR, UNREACHABLE, run_id
 from tests.skills.review.history import Remembering, ask, begin, parts, past, review, skill
 from tests.support.databases import Store
@@ -29,10 +30,10 @@ class Silent:
         raise self._error
 
 
-def lived(store: Store, version: Version) -> list[EngineRun]:
+def lived(store: Store, version: CheckedVersion) -> list[EngineRun]:
     """Runs that ended in every way, most with a question to people; the engine's memory of them."""
     told: list[EngineRun] = []
-    ways: tuple[tuple[Ended, bool, bool, int], ...] = (
+    ways: tuple[tuple[EndStatus, bool, bool, int], ...] = (
         # How it ended; whether the skill was called for it; whether the sidecar gave the last answer; its attempts.
         *[("completed", True, True, 1 + n % 3) for n in range(6)],
         ("failed", True, True, 4),
@@ -53,12 +54,12 @@ def lived(store: Store, version: Version) -> list[EngineRun]:
         error = (ERROR if was_called else UNREACHABLE) if status == "failed" else None
         if has_answered:
             with store.database.transaction(store.workspace_id) as scope:
-                runs.ended(scope, name, status, output={"measured": n}, error=error, attempts=attempts)
+                runs.record_run_end(scope, name, status, output={"measured": n}, error=error, attempts=attempts)
         now = store.clock.now()
         told.append(EngineRun(name, "skill-watch", "work", status, began.isoformat(), now.isoformat()))
         # The engine's word arrives when somebody is there to hear it.
         store.clock.advance(timedelta(minutes=30))
-        ledger.record(store.database, End("skill-watch-work", name, status, now, error=error), 99)
+        run_end.record_engine_end(store.database, EndedRun("skill-watch-work", name, status, now, error=error), 99)
     store.clock.advance(timedelta(days=2))
     return told
 
@@ -96,7 +97,7 @@ def test_a_run_that_was_skipped_is_none_with_the_history_and_without(store: Stor
     began = store.clock.now()
     with store.database.transaction(store.workspace_id) as scope:
         begin(scope, version, "again")
-        runs.ended(scope, "again", "completed", output={"skipped": "ran already"}, stage=runs.SKIPPED)
+        runs.record_run_end(scope, "again", "completed", output={"skipped": "ran already"}, stage=runs.SKIPPED)
     told = [EngineRun("again", "skill-watch", "work", "completed", began.isoformat(), began.isoformat())]
 
     for engine in (Remembering(told), Remembering()):
@@ -111,6 +112,6 @@ def test_the_runs_of_one_function_leave_those_of_another_in_sight(store: Store) 
     handler |= {"stage": "live", "handler": True}
     with store.database.transaction(store.workspace_id) as scope:
         for n in range(MOST_RUNS):
-            runs.began(scope, run_id=f"handler{n}", event={}, **handler)
+            runs.record_run_start(scope, run_id=f"handler{n}", event={}, **handler)
 
     assert numbers(store, Remembering())["completed"] == 6

@@ -16,14 +16,15 @@ from runtime.cards import cards
 from runtime.inbox import inbox, messages
 from runtime.tables import calls, turns
 from runtime.tasks import tasks
-from skills import promotion, runs, versions
-from skills.problem import Problem
-from skills.review import acting, beginning, gathering, judging, rows, watching
-from skills.review.parts import ReviewParts
-from skills.review.rows import Review
+from skills.book import runs, versions
+from skills.book.versions import CheckedVersion
+from skills.format.problem import SkillProblem
+from skills.lifecycle import promotion
+from skills.review import reviews, steps
+from skills.review.dependencies import ReviewDependencies
+from skills.review.reviews import Review
 from skills.tables import skill_versions
 from skills.tables import skills as skill_rows
-from skills.versions import Version
 from tests.skills.review.history import Remembering, ask, begin, change, parts, past, review, skill
 from tests.skills.saved import saved
 from tests.support.databases import Store
@@ -36,7 +37,7 @@ def _notices(store: Store) -> list[str]:
         return [notice.text for notice in notices.list_newest_notices(scope)]
 
 
-def _evidence(version: Version) -> list[str]:
+def _evidence(version: CheckedVersion) -> list[str]:
     return [f"{version.id}-run0"]
 
 
@@ -51,28 +52,28 @@ def _order(store: Store, done: Review) -> tuple[str, dict[str, object]]:
 
 
 def test_of_many_skills_those_reviewed_longest_ago_come_first_and_the_rest_is_rung_for(store: Store) -> None:
-    stems = [f"skill{n:02}" for n in range(beginning.MOST + 5)]
+    stems = [f"skill{n:02}" for n in range(reviews.MOST_IN_A_RUN + 5)]
     for stem in stems:
         skill(store, stem)
     last = stems[-3:]
 
     def week(run_id: str) -> list[str]:
         """The skills that a run takes up; all that is asked for comes to an end."""
-        taken = beginning.begin(store.database, store.workspace_id, run_id)
-        assert beginning.begin(store.database, store.workspace_id, run_id) == taken
+        taken = reviews.begin_reviews(store.database, store.workspace_id, run_id)
+        assert reviews.begin_reviews(store.database, store.workspace_id, run_id) == taken
         with store.database.transaction(store.workspace_id) as scope:
-            found = [rows.get(scope, one).skill_id for one in taken]
+            found = [reviews.get_review(scope, one).skill_id for one in taken]
             for stem in stems:
-                review = rows.open_of(scope, stem)
+                review = reviews.find_open_review(scope, stem)
                 assert review is not None
-                rows.move(scope, review.id, "done", was="requested")
+                reviews.move_review(scope, review.id, "done", was="requested")
         store.clock.advance(timedelta(days=7))
         return found
 
     # Given three skills that nobody reviewed yet, and others that somebody did
     with store.database.transaction(store.workspace_id) as scope:
         for stem in stems[:-3]:
-            rows.move(scope, rows.request(scope, stem, f"hand:{stem}").id, "done", was="requested")
+            reviews.move_review(scope, reviews.request_review(scope, stem, f"hand:{stem}").id, "done", was="requested")
     store.clock.advance(timedelta(days=1))
     store.bells.rung.clear()
 
@@ -80,9 +81,9 @@ def test_of_many_skills_those_reviewed_longest_ago_come_first_and_the_rest_is_ru
     first = week("run_1")
 
     rung = [bell.event.model_dump()["skill_id"] for bell in store.bells.rung]
-    assert first == [*last, *stems[: beginning.MOST - 3]]
+    assert first == [*last, *stems[: reviews.MOST_IN_A_RUN - 3]]
     assert sorted([*first, *rung]) == stems
-    assert len(week("run_2")) == beginning.MOST
+    assert len(week("run_2")) == reviews.MOST_IN_A_RUN
 
 
 def test_questions_that_nobody_answers_close_after_a_week_and_count_as_ignored(store: Store) -> None:
@@ -162,7 +163,7 @@ def test_a_model_without_a_usable_verdict_proposes_nothing(store: Store) -> None
     version = skill(store)
     past(store, version, 8, NOISY)
 
-    done = review(store, ReviewParts(store.database, Confused(), Remembering()))  # type: ignore[arg-type]
+    done = review(store, ReviewDependencies(store.database, Confused(), Remembering()))  # type: ignore[arg-type]
 
     assert done.task_id is None
     assert done.verdict is not None
@@ -222,16 +223,16 @@ def _call_of(scope: Scope, task_id: str) -> str:
     return f"{row.id}:1:0"
 
 
-def _written_by(store: Store, task_id: str, text: str) -> Version:
+def _written_by(store: Store, task_id: str, text: str) -> CheckedVersion:
     """A draft that a call of this task wrote, and that now serves."""
     with store.database.transaction(store.workspace_id) as scope:
         call_id = _call_of(scope, task_id)
         version = saved(scope, "watch", text, "agent")
         wrote = scope.update(skill_versions).where(skill_versions.c.id == version.id)
         scope.change(wrote.values(author_ref=call_id))
-        promotion.activate(scope, "watch", version)
+        promotion.activate_version(scope, "watch", version)
         tasks.set_task_fields(scope, task_id, status="done")
-        return versions.get(scope, version.id)
+        return versions.get_version(scope, version.id)
 
 
 def test_the_next_review_compares_the_prediction_with_what_happened(store: Store) -> None:
@@ -247,7 +248,7 @@ def test_the_next_review_compares_the_prediction_with_what_happened(store: Store
         for n, said in enumerate(["real", "real", "false alarm", "real"]):
             begin(scope, second, f"later{n}")
             ask(store, scope, second, f"later{n}", said)
-            runs.ended(scope, f"later{n}", "completed", output={}, attempts=1)
+            runs.record_run_end(scope, f"later{n}", "completed", output={}, attempts=1)
     compared = review(store, parts(store, {"decision": "keep"}))
     again = review(store, parts(store, {"decision": "keep"}))
 
@@ -279,8 +280,8 @@ def test_a_change_that_brings_an_older_text_back_is_compared_like_any_other(stor
     raised = review(store, parts(store, change(evidence=_evidence(second), **more, measure="late_rate", expected=0.2)))
     with store.database.transaction(store.workspace_id) as scope:
         brought = {"author": "agent", "author_ref": _call_of(scope, raised.task_id or ""), "reason": "too late"}
-        promotion.offer(scope, "watch", first, brought)
-        promotion.activate(scope, "watch", first)
+        promotion.offer_version(scope, "watch", first, brought)
+        promotion.activate_version(scope, "watch", first)
         tasks.set_task_fields(scope, raised.task_id or "", status="done")
 
     # When that has served for a while
@@ -288,7 +289,7 @@ def test_a_change_that_brings_an_older_text_back_is_compared_like_any_other(stor
         with store.database.transaction(store.workspace_id) as scope:
             begin(scope, first, f"later{n}")
             ask(store, scope, first, f"later{n}", "real")
-            runs.ended(scope, f"later{n}", "completed", output={}, attempts=1)
+            runs.record_run_end(scope, f"later{n}", "completed", output={}, attempts=1)
     compared = review(store, parts(store, {"decision": "keep"}))
 
     # Then its prediction is held against what happened since it serves again, and no older alarm counts
@@ -348,7 +349,7 @@ def test_a_skill_whose_last_changes_did_not_hold_is_left_to_a_person(store: Stor
     with store.database.transaction(store.workspace_id) as scope:
         for n in (2, 3):
             tried = saved(scope, "watch", f"SENSITIVITY = {n}\n", "agent")
-            promotion.refuse(scope, "watch", tried.sha, (Problem(None, "it failed", "mend it"),))
+            promotion.refuse_version(scope, "watch", tried.sha, (SkillProblem(None, "it failed", "mend it"),))
 
     done = review(store, parts(store, change(evidence=_evidence(version))))
 
@@ -363,14 +364,14 @@ def test_a_skill_that_changed_while_it_was_judged_is_left_alone(store: Store) ->
     version = skill(store)
     past(store, version, 8, NOISY)
     with store.database.transaction(store.workspace_id) as scope:
-        asked = rows.request(scope, "watch", "cause")
+        asked = reviews.request_review(scope, "watch", "cause")
     made = parts(store, change(evidence=_evidence(version)))
-    gathering.gather_facts(made, store.workspace_id, asked.id)
-    judging.judge(made, store.workspace_id, asked.id)
+    steps.gather_facts(made, store.workspace_id, asked.id)
+    steps.judge_review(made, store.workspace_id, asked.id)
     with store.database.transaction(store.workspace_id) as scope:
-        promotion.activate(scope, "watch", saved(scope, "watch", "SENSITIVITY = 2\n"))
+        promotion.activate_version(scope, "watch", saved(scope, "watch", "SENSITIVITY = 2\n"))
 
-    assert acting.act(made, store.workspace_id, asked.id) == "kept"
+    assert steps.act_on_review(made, store.workspace_id, asked.id) == "kept"
     with store.database.reading(store.workspace_id) as scope:
         assert tasks.list_tasks(scope) == []
 
@@ -379,25 +380,25 @@ def test_a_run_takes_up_what_was_asked_for_and_makes_no_second_one(store: Store)
     skill(store, "one")
     skill(store, "two")
     with store.database.transaction(store.workspace_id) as scope:
-        asked = rows.request(scope, "one", "by hand")
-        assert rows.request(scope, "one", "by hand again").id == asked.id
+        asked = reviews.request_review(scope, "one", "by hand")
+        assert reviews.request_review(scope, "one", "by hand again").id == asked.id
         saved(scope, "three", "not serving yet")
 
-    begun = beginning.begin(store.database, store.workspace_id, "run-1")
+    begun = reviews.begin_reviews(store.database, store.workspace_id, "run-1")
 
-    assert begun == beginning.begin(store.database, store.workspace_id, "run-1")
+    assert begun == reviews.begin_reviews(store.database, store.workspace_id, "run-1")
     assert (begun[0], len(begun)) == (asked.id, 2)
-    assert beginning.begin(store.database, store.workspace_id, "run-2", "nobody") == []
-    assert beginning.begin(store.database, "ws_elsewhere", "run-2", "one") == []
+    assert reviews.begin_reviews(store.database, store.workspace_id, "run-2", "nobody") == []
+    assert reviews.begin_reviews(store.database, "ws_elsewhere", "run-2", "one") == []
 
 
 def test_a_bell_that_comes_again_after_the_review_does_nothing(store: Store) -> None:
     skill(store)
     done = review(store, parts(store))
 
-    assert beginning.begin(store.database, store.workspace_id, "run-2", "watch") == []
+    assert reviews.begin_reviews(store.database, store.workspace_id, "run-2", "watch") == []
     store.clock.advance(timedelta(minutes=2))
-    (fresh,) = beginning.begin(store.database, store.workspace_id, "run-3", "watch")
+    (fresh,) = reviews.begin_reviews(store.database, store.workspace_id, "run-3", "watch")
     assert fresh != done.id
 
 
@@ -405,19 +406,19 @@ def test_a_lost_bell_is_rung_again_under_new_ids_and_given_up_after_a_day(store:
     skill(store)
     patience = timedelta(seconds=30)
     with store.database.transaction(store.workspace_id) as scope:
-        asked = rows.request(scope, "watch", "cause")
-    assert watching.pass_over(store.database, store.workspace_id, patience) == 0
+        asked = reviews.request_review(scope, "watch", "cause")
+    assert reviews.watch_reviews(store.database, store.workspace_id, patience) == 0
 
     for _ in range(40):
         store.clock.advance(timedelta(seconds=31))
-        watching.pass_over(store.database, store.workspace_id, patience)
+        reviews.watch_reviews(store.database, store.workspace_id, patience)
     rung = [one for one in store.bells.ids() if one.startswith(asked.id)]
     assert rung[0] == asked.id
     assert len(set(rung)) == 7
 
     store.clock.advance(timedelta(days=1))
-    watching.pass_over(store.database, store.workspace_id, patience)
-    assert watching.pass_over(store.database, store.workspace_id, patience) == 0
+    reviews.watch_reviews(store.database, store.workspace_id, patience)
+    assert reviews.watch_reviews(store.database, store.workspace_id, patience) == 0
     with store.database.reading(store.workspace_id) as scope:
-        assert rows.get(scope, asked.id).state == "done"
+        assert reviews.get_review(scope, asked.id).state == "done"
     assert "did not come to an end" in _notices(store)[0]

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from skills.review.facts import Facts
-from skills.review.tunables import Tunable
-from skills.review.verdict import NoProposal, Proposal, ReviewVerdict, checked
+from skills.review.facts import ReviewFacts
+from skills.review.sensitivity import Tunable
+from skills.review.verdict import NoProposal, Proposal, ReviewVerdict, check_verdict
 from tests.skills.review.observing import facts
 
 KNOWN = (Tunable("SENSITIVITY", 1.0, 7, "more alarms"), Tunable("PAUSE", 300.0, 9, "unknown"))
@@ -23,8 +23,8 @@ def said(**told: Any) -> ReviewVerdict:
     return ReviewVerdict.model_validate({**base, **told})
 
 
-def proposal(verdict: ReviewVerdict, of: Facts = NOISY) -> Proposal:
-    found = checked(verdict, of, KNOWN)
+def proposal(verdict: ReviewVerdict, of: ReviewFacts = NOISY) -> Proposal:
+    found = check_verdict(verdict, of, KNOWN)
     assert isinstance(found, Proposal), found
     return found
 
@@ -60,8 +60,8 @@ def test_with_the_opposite_facts_it_goes_up() -> None:
         ({"decision": "keep", "summary": "it does well"}, NOISY, "it does well"),
     ],
 )
-def test_what_the_facts_do_not_bear_out_is_no_proposal(told: dict[str, Any], of: Facts, reason: str) -> None:
-    found = checked(said(**told), of, KNOWN)
+def test_what_the_facts_do_not_bear_out_is_no_proposal(told: dict[str, Any], of: ReviewFacts, reason: str) -> None:
+    found = check_verdict(said(**told), of, KNOWN)
 
     assert isinstance(found, NoProposal)
     assert reason in found.reason

@@ -24,10 +24,10 @@ from functions.on_run_failed import on_run_failed
 from functions.review_skills import review_skills
 from runtime import notices
 from runtime.tasks import tasks
-from skills.review import rows
-from skills.review.parts import ReviewParts
-from skills.review.rows import Review
-from skills.versions import Version
+from skills.book.versions import CheckedVersion
+from skills.review import reviews
+from skills.review.dependencies import ReviewDependencies
+from skills.review.reviews import Review
 from tests.skills.saved import live
 from tests.support.databases import Store, prepared_file
 from tests.support.engines import RunningEngine, every_engine, moved_by_tests, running
@@ -39,14 +39,14 @@ from tests.support.waiting import until
 class World:
     store: Store
     engine: Engine
-    version: Version
+    version: CheckedVersion
 
     def send(self, name: str, data: dict[str, Any]) -> None:
         self.engine.send(name, data)
 
     def reviews(self) -> list[Review]:
         with self.store.database.reading(self.store.workspace_id) as scope:
-            return rows.of_skill(scope, "watch")
+            return reviews.list_reviews(scope, "watch")
 
     def notices(self) -> list[str]:
         with self.store.database.reading(self.store.workspace_id) as scope:
@@ -79,7 +79,7 @@ def world(engine_of: RunningEngine, folder: Path, clock: Clock) -> Iterator[Worl
     with store.database.transaction(store.workspace_id) as scope:
         version = live(scope, "watch", "SENSITIVITY = 1.0\n", "agent")
     model = ScriptedModel(verdicts=[{"decision": "keep", "summary": "it does well"}])
-    parts = ReviewParts(store.database, model, RunHistory.of(engine))
+    parts = ReviewDependencies(store.database, model, RunHistory.of(engine))
     with ExitStack() as stack:
         stack.callback(store.database.close)
         functions: list[inngest.Function[Any]] = [review_skills(own, parts, "Europe/Paris"), on_run_failed(own, parts)]
@@ -105,7 +105,7 @@ def test_runs_are_read_from_the_engine_and_a_failed_one_becomes_a_repair(
         assert '"fails": true' in told
 
         with here.store.database.transaction(here.store.workspace_id) as scope:
-            asked = rows.request(scope, "watch", "by hand")
+            asked = reviews.request_review(scope, "watch", "by hand")
         until("the review", lambda: here.reviews()[0].state == "done", 40)
         done = here.reviews()[0]
         found = done.facts["facts"]

@@ -10,8 +10,8 @@ from click.testing import CliRunner, Result
 
 from app.cli import main
 from skills.checks import check_source
-from skills.manifest import read_manifest
-from skills.template import template
+from skills.format.manifest import read_manifest
+from skills.format.template import render_template
 from tests.skills.files import GOOD
 
 
@@ -28,14 +28,14 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("stem", ["night_watch", "night-watch", "Night2", "x"])
 def test_a_new_file_passes_every_check(stem: str) -> None:
-    assert check_source(template(stem).encode(), stem, {}) == []
+    assert check_source(render_template(stem).encode(), stem, {}) == []
 
 
 def test_a_new_skill_lies_in_the_agents_folder(home: Path) -> None:
     done = run("new", "night_watch")
     file = home / "workspace" / "functions" / "night_watch.py"
     assert (done.exit_code, done.output.splitlines()[0]) == (0, str(file))
-    assert file.read_text() == template("night_watch")
+    assert file.read_text() == render_template("night_watch")
     assert [one.name for one in file.parent.iterdir()] == ["night_watch.py"]
 
 

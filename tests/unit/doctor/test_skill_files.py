@@ -9,7 +9,7 @@ import pytest
 from app.doctor.finding import Verdict
 from app.doctor.skills import look_at_skill_files
 from core.settings import load_settings
-from skills.places import agent_folder
+from skills.folders import agent_folder
 
 
 @pytest.mark.parametrize("name", ["café.py", "a b.py", "2fast.py", "_own.py", "watch.bak.py", "WATCH.PY"])

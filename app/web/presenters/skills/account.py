@@ -9,10 +9,10 @@ from typing_extensions import TypedDict
 from app.web.presenters.skills.skill import SkillShape, SkillVersion, skill_shape, skill_version_shape
 from core.database import Scope
 from runtime.limits import credits
-from skills import daily, grants, runs, versions
-from skills.book import Skill
-from skills.daily import Day
-from skills.versions import Version
+from skills.book import grants, run_days, runs, versions
+from skills.book.run_days import RunDay
+from skills.book.skill import Skill
+from skills.book.versions import CheckedVersion
 
 VERSIONS_SHOWN = 100
 
@@ -47,11 +47,13 @@ class SkillAccount(SkillShape):
 def skill_account(scope: Scope, skill: Skill) -> SkillAccount:
     """`timezone` is the workspace's, and `days` are its dates; `wish` is what the agent may be asked to repair."""
     shown = skill.version_id or skill.candidate_id
-    counted = daily.days(scope, skill.id, credits.read_time_zone(scope))
+    counted = run_days.count_runs_by_day(scope, skill.id, credits.read_time_zone(scope))
     return {
         **skill_shape(scope, skill),
-        "wants": wanted_permissions(scope, versions.get(scope, shown) if shown is not None else None),
-        "versions": [skill_version_shape(scope, one) for one in versions.listing(scope, skill.id, VERSIONS_SHOWN)],
+        "wants": wanted_permissions(scope, versions.get_version(scope, shown) if shown is not None else None),
+        "versions": [
+            skill_version_shape(scope, one) for one in versions.list_versions(scope, skill.id, VERSIONS_SHOWN)
+        ],
         "timezone": credits.read_time_zone(scope).key,
         "days": [
             {"date": day.date.isoformat(), "completed": day.completed, "failed": day.failed, "other": day.other}
@@ -62,16 +64,16 @@ def skill_account(scope: Scope, skill: Skill) -> SkillAccount:
     }
 
 
-def wanted_permissions(scope: Scope, version: Version | None) -> list[Want]:
+def wanted_permissions(scope: Scope, version: CheckedVersion | None) -> list[Want]:
     """What a version may do, in words, and whether a person granted it."""
     if version is None:
         return []
-    asked = grants.wanted(version.manifest, version.functions)
-    missing = set(grants.missing(scope, version.skill_id, asked))
-    return [{"words": grants.says(one), "granted": one not in missing} for one in asked]
+    asked = grants.wanted_permissions(version.manifest, version.functions)
+    missing = set(grants.missing_permissions(scope, version.skill_id, asked))
+    return [{"words": grants.describe_permission(one), "granted": one not in missing} for one in asked]
 
 
-def rate_of_success(days: Sequence[Day]) -> float | None:
+def rate_of_success(days: Sequence[RunDay]) -> float | None:
     """The share of completed runs among those that completed or failed; None where there is none."""
     completed, failed = sum(day.completed for day in days), sum(day.failed for day in days)
     return round(completed / (completed + failed), 4) if completed + failed else None
@@ -81,17 +83,17 @@ def repair_request(scope: Scope, skill: Skill) -> str | None:
     """What the agent may be asked by one press: to repair what is wrong with the last save or the last run."""
     if skill.problems:
         return f"The skill {skill.id} has a problem: {skill.problems[0].reason}. Please fix it."
-    newest = next(iter(runs.of_skill(scope, skill.id, 1)), None)
+    newest = next(iter(runs.list_skill_runs(scope, skill.id, 1)), None)
     if newest is not None and newest.status == "failed":
         return f"The last run of the skill {skill.id} failed ({newest.run_id}). Please find out why and fix it."
     return None
 
 
-def version_to_compare(scope: Scope, version: Version, against: int | None) -> Version | None:
+def version_to_compare(scope: Scope, version: CheckedVersion, against: int | None) -> CheckedVersion | None:
     """The version that another one is compared with: the one with this number, else what it was made of.
 
     Raises NotFoundError.
     """
     if against is not None:
-        return versions.by_number(scope, version.skill_id, against)
-    return versions.get(scope, version.parent_id) if version.parent_id is not None else None
+        return versions.get_version_by_number(scope, version.skill_id, against)
+    return versions.get_version(scope, version.parent_id) if version.parent_id is not None else None

@@ -7,8 +7,8 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from app.web.presenters.values import Moment, moment, without_nulls
-from skills.review.comparison import Comparison, prediction_of
-from skills.review.rows import Review
+from skills.review.comparison import Comparison, read_prediction
+from skills.review.reviews import Review
 
 _NUMBERS = (
     "version",
@@ -49,7 +49,7 @@ def review_shape(review: Review) -> ReviewShape:
     """`proposal` is None where nothing was proposed, and `reason` then says why; `before` tells of the last change."""
     verdict, facts = review.verdict or {}, review.facts.get("facts") or {}
     proposal = verdict.get("proposal") if "reason" not in verdict else None
-    expects = prediction_of(review.prediction).in_words() if proposal and review.prediction else None
+    expects = read_prediction(review.prediction).in_words() if proposal and review.prediction else None
     end = ReviewEnd(reason=verdict.get("reason"), expects=expects, before=_last_change(review), task_id=review.task_id)
     return {
         "id": review.id,
@@ -65,5 +65,5 @@ def _last_change(review: Review) -> dict[str, Any] | None:
     told = review.comparison
     if told is None:
         return None
-    held = Comparison(str(told["review_id"]), prediction_of(told), str(told["outcome"]), told.get("happened"))
+    held = Comparison(str(told["review_id"]), read_prediction(told), str(told["outcome"]), told.get("happened"))
     return {**told, "words": held.in_words()}

@@ -15,10 +15,10 @@ from app.web.presenters.values import Moment, moment, without_nulls
 from core.database import Scope
 from engine.formats.clock import to_datetime, to_ms
 from engine.formats.cron import parse_cron
-from skills import grants, runs, versions
-from skills.book import Skill
-from skills.runs import SkillRun
-from skills.versions import Version
+from skills.book import grants, runs, versions
+from skills.book.runs import SkillRun
+from skills.book.skill import Skill
+from skills.book.versions import CheckedVersion
 
 _TIMES_SHOWN = 3
 
@@ -127,8 +127,8 @@ class SkillVersion(TypedDict):
 
 def skill_shape(scope: Scope, skill: Skill) -> SkillShape:
     """`version`, `hash`, functions and permissions are of the version that serves, or served last."""
-    serving = versions.get(scope, skill.version_id) if skill.version_id is not None else None
-    candidate = versions.get(scope, skill.candidate_id) if skill.candidate_id is not None else None
+    serving = versions.get_version(scope, skill.version_id) if skill.version_id is not None else None
+    candidate = versions.get_version(scope, skill.candidate_id) if skill.candidate_id is not None else None
     shown = serving or candidate
     functions = _function_shapes(shown) if shown is not None else []
     triggers = [trigger for function in functions for trigger in function["triggers"]]
@@ -147,14 +147,14 @@ def skill_shape(scope: Scope, skill: Skill) -> SkillShape:
         "functions": functions,
         "triggers": triggers,
         "permissions": shown.manifest.permissions.model_dump(mode="json") if shown is not None else None,
-        "granted": sorted(grants.granted(scope, skill.id)),
+        "granted": sorted(grants.granted_permissions(scope, skill.id)),
         "next_runs": [moment(at) for at in due],
         "runs": run_shapes(scope, skill.id, RUNS_SHOWN),
         "updated_at": moment(skill.updated_at),
     }
 
 
-def skill_version_shape(scope: Scope, version: Version) -> SkillVersion:
+def skill_version_shape(scope: Scope, version: CheckedVersion) -> SkillVersion:
     """One version without its source."""
     return {
         "version": version.number,
@@ -172,8 +172,8 @@ def skill_version_shape(scope: Scope, version: Version) -> SkillVersion:
 
 def run_shapes(scope: Scope, stem: str, most: int) -> list[SkillRunShape]:
     """Its newest runs."""
-    numbers = versions.numbers(scope, stem)
-    return [_run_shape(run, numbers.get(run.version_id)) for run in runs.of_skill(scope, stem, most)]
+    numbers = versions.map_version_numbers(scope, stem)
+    return [_run_shape(run, numbers.get(run.version_id)) for run in runs.list_skill_runs(scope, stem, most)]
 
 
 def _run_shape(run: SkillRun, version: int | None) -> SkillRunShape:
@@ -189,24 +189,24 @@ def _run_shape(run: SkillRun, version: int | None) -> SkillRunShape:
     }
 
 
-def _brought_back(version: Version) -> BroughtBack | None:
+def _brought_back(version: CheckedVersion) -> BroughtBack | None:
     brought = version.stage_facts.get("brought")
     return None if brought is None else {"author": brought["author"], "reason": brought["reason"]}
 
 
-def _candidate_shape(version: Version | None) -> SkillCandidateShape | None:
+def _candidate_shape(version: CheckedVersion | None) -> SkillCandidateShape | None:
     """Only one that is tried; a first version that waits for a person is told by the status."""
     if version is None or version.stage not in _ON_ITS_WAY:
         return None
     return {"version": version.number, "stage": version.stage}
 
 
-def _function_shapes(version: Version) -> list[SkillFunction]:
+def _function_shapes(version: CheckedVersion) -> list[SkillFunction]:
     ids: Sequence[str] = version.function_ids
     return [_function_shape(version, fn_id, function) for fn_id, function in zip(ids, version.functions, strict=True)]
 
 
-def _function_shape(version: Version, fn_id: str, function: Mapping[str, Any]) -> SkillFunction:
+def _function_shape(version: CheckedVersion, fn_id: str, function: Mapping[str, Any]) -> SkillFunction:
     return {
         "id": fn_id,
         "app": f"skill-{version.skill_id}",

@@ -8,8 +8,8 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from core.database import Scope
-from skills import promotion
-from skills.versions import Version
+from skills.book.versions import CheckedVersion
+from skills.lifecycle import promotion
 
 
 class TrialShape(TypedDict):
@@ -30,12 +30,12 @@ class TrialShape(TypedDict):
     words: str
 
 
-def trial_shapes(scope: Scope, version: Version) -> list[TrialShape]:
+def trial_shapes(scope: Scope, version: CheckedVersion) -> list[TrialShape]:
     """In their order; none for a version that served without."""
     return list(_trials(scope, version))
 
 
-def _trials(scope: Scope, version: Version) -> Iterator[TrialShape]:
+def _trials(scope: Scope, version: CheckedVersion) -> Iterator[TrialShape]:
     facts = version.stage_facts
     if (dry := facts.get("dry_run")) is not None:
         said = (
@@ -49,14 +49,14 @@ def _trials(scope: Scope, version: Version) -> Iterator[TrialShape]:
             "shadow", shadow, f"shadow beside {_version(shadow)}, effects faked: {_shadow_result(version, shadow)}"
         )
     if (canary := facts.get("canary")) is not None:
-        counted = promotion.first_runs(scope, version)
+        counted = promotion.count_first_runs(scope, version)
         went_well, failed = counted.get("completed", 0), counted.get("failed", 0)
         known = {**canary, "runs": went_well, "failed": f"{_run_count(failed, 'first')} failed" if failed else ""}
         said = f"first runs of its own: {went_well} of {canary['of']} went well"
         yield _shape("canary", known, f"{said}, {failed} failed" if failed else said)
 
 
-def _shadow_result(version: Version, shadow: Mapping[str, Any]) -> str:
+def _shadow_result(version: CheckedVersion, shadow: Mapping[str, Any]) -> str:
     waits = version.stage == "shadow" and not shadow["failed"] and not shadow["runs"]
     return "it waits for the next run that ends" if waits else _result(shadow)
 

@@ -1,0 +1,53 @@
+"""Runs of a skill counted by day and by how they ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+
+import sqlalchemy as sa
+
+from core.database import Scope
+from skills.book.runs import SKIPPED
+from skills.tables import skill_runs
+
+
+@dataclass(frozen=True)
+class RunDay:
+    """The runs that began on a date of the zone asked for; `other` were cancelled or lost, or have not ended."""
+
+    date: date
+    completed: int
+    failed: int
+    other: int
+
+    @property
+    def runs(self) -> int:
+        return self.completed + self.failed + self.other
+
+
+def count_runs_by_day(scope: Scope, stem: str, zone: tzinfo, count: int = 14) -> list[RunDay]:
+    """The last `count` days up to today, oldest first; neither handlers of failures nor skipped runs count."""
+    today = scope.now.astimezone(zone).date()
+    return [_day(scope, stem, zone, today - timedelta(days=back)) for back in reversed(range(count))]
+
+
+def _day(scope: Scope, stem: str, zone: tzinfo, day: date) -> RunDay:
+    query = (
+        scope.select(skill_runs.c.status, sa.func.count(skill_runs.c.run_id).label("n"))
+        .where(
+            skill_runs.c.skill_id == stem,
+            skill_runs.c.began_at >= _midnight(day, zone),
+            skill_runs.c.began_at < _midnight(day + timedelta(days=1), zone),
+            skill_runs.c.stage != SKIPPED,
+            sa.not_(skill_runs.c.handler),
+        )
+        .group_by(skill_runs.c.status)
+    )
+    counted = {row.status: int(row.n) for row in scope.rows(query)}
+    completed, failed = counted.pop("completed", 0), counted.pop("failed", 0)
+    return RunDay(day, completed, failed, sum(counted.values()))
+
+
+def _midnight(day: date, zone: tzinfo) -> datetime:
+    return datetime.combine(day, time(), zone).astimezone(UTC)

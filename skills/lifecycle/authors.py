@@ -1,0 +1,76 @@
+"""Authors: the task that wrote a version, which waits for its card and hears that it was refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from core.database import Scope
+from core.errors import NotFoundError
+from runtime.cards import cards
+from runtime.inbox import inbox
+from runtime.tasks import tasks, waits
+from runtime.turns import ledger, rows
+from skills.book import versions
+from skills.book.skill import get_skill
+from skills.book.versions import CheckedVersion
+
+SKILL_INPUT_KIND = "skill"
+"""The kind of a task's input that names a version of its own which will not serve after all."""
+_TRIED = frozenset(("dry_run", "shadow"))
+
+
+def lock_author_task(scope: Scope, version: CheckedVersion) -> str | None:
+    """The task whose call wrote the version, locked; None when a person wrote it, or the task has ended."""
+    task_id = _task_of(scope, version)
+    if task_id is None or tasks.lock_task_with_turn(scope, task_id).status in tasks.ENDED_TASK_STATUSES:
+        return None
+    return task_id
+
+
+def lock_version_card(scope: Scope, version: CheckedVersion) -> None:
+    """Nobody answers its card until the transaction ends; its task is locked before, as by an answer."""
+    lock_author_task(scope, version)
+    if version.stage_facts.get("card_id"):
+        cards.lock_card(scope, str(version.stage_facts["card_id"]))
+
+
+def tell_author_of_refusal(scope: Scope, version: CheckedVersion) -> None:
+    """Tell the task that wrote it, when nobody tells it otherwise: a write is answered with what the checks find, and
+    a run that failed is told by `on-run-failed`. Call it after `lock`."""
+    late = version.stage in _TRIED or version.stage_facts.get("card_id")
+    if late and (task_id := lock_author_task(scope, version)) is not None:
+        inbox.deliver_input(scope, task_id, SKILL_INPUT_KIND, version.id)
+
+
+def read_refused_input(scope: Scope, version_id: str) -> Mapping[str, Any]:
+    """What a task reads of a version of its own that will not serve; raises NotFoundError."""
+    version = versions.get_version(scope, version_id)
+    skill = get_skill(scope, version.skill_id)
+    problems = skill.problems if skill.refused_sha == version.sha else ()
+    told = {"kind": SKILL_INPUT_KIND, "skill_id": skill.id, "version": version.number, "stage": version.stage}
+    return {**told, "problems": [asdict(problem) for problem in problems]}
+
+
+def withdraw_version_card(scope: Scope, card_id: str) -> None:
+    """Something newer came: a task that waits for the answer is told that there will be none."""
+    if not cards.supersede_card(scope, card_id):
+        return
+    card = cards.get_card(scope, card_id)
+    if card.task_id is None or rows.find_open_turn(scope, card.task_id) is not None:
+        # A turn that is open asks at its end what there is to wait for.
+        return
+    wait = waits.find_wait(scope, card.task_id)
+    if wait is not None and card_id in wait.refs:
+        cards.deliver_card_answer(scope, card)
+
+
+def _task_of(scope: Scope, version: CheckedVersion) -> str | None:
+    author, reference = version.offered_by
+    if author != "agent" or reference is None:
+        return None
+    try:
+        return rows.get_turn(scope, ledger.get_call(scope, reference).turn_id).task_id
+    except NotFoundError:
+        return None

@@ -1,0 +1,162 @@
+"""The card for a reached limit on the model: one at a time for a skill and a day, answered by a person only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from functools import partial
+from typing import Literal
+
+from core.amounts import format_amount
+from core.database import Scope
+from core.errors import ConflictError, RefusedError
+from core.tables import roles
+from runtime.cards import cards
+from runtime.cards.cards import AnswerHandler, Card
+from runtime.limits import credits
+from runtime.tables import cards as card_rows
+
+RAISE_ACT = "raise what a skill may spend on the model"
+RETRY_AFTER = timedelta(minutes=15)
+"""How long a question waits for the answer before it is asked again."""
+BudgetLimit = Literal["skill", "day", "balance"]
+
+
+@dataclass(frozen=True)
+class DailyAllowance:
+    """`most` is what people have allowed the skill to spend in the day; `card_id` names the last card that did."""
+
+    most: Decimal
+    card_id: str | None
+
+
+@dataclass(frozen=True)
+class BudgetReached:
+    """`why` in words, with what to do; ask again after `wait`, which is None once a person has said no for the day."""
+
+    why: str
+    wait: timedelta | None
+
+
+def read_allowance(scope: Scope, stem: str, day: date, budget: Decimal) -> DailyAllowance:
+    """The skill's own budget, or what it was raised to on that day."""
+    most, card_id = budget, None
+    for card in _raised(scope, stem, day):
+        # The balance is raised for all; it says nothing about what this skill may have of it.
+        if card.subject["limit"] != "balance":
+            most, card_id = max(most, Decimal(str(card.subject["raise_to"]))), card.id
+    return DailyAllowance(most, card_id)
+
+
+def open_budget_card(
+    scope: Scope,
+    *,
+    stem: str,
+    day: date,
+    limit: BudgetLimit,
+    spent: Decimal,
+    needs: Decimal,
+    most: Decimal,
+    budget: Decimal,
+    currency: str,
+) -> BudgetReached:
+    """Open the card on a limit that is reached, unless it is open or answered with no."""
+    more = max(budget, needs)
+    raise_to = max(most, spent) + more
+    cause = f"{_cause(stem, day)}:{sum(1 for _ in _raised(scope, stem, day))}"
+    left = _end_of(day, scope) - scope.now
+    said = partial(format_amount, currency=currency)
+    has = f"{stem} has spent {said(spent)} on the model today and asks for up to {said(needs)} more"
+    over = {
+        "skill": f"it may spend {said(most)} a day",
+        "day": "that is above what the workspace may spend in a day without asking",
+        "balance": "that is more than is left of the credit",
+    }[limit]
+    does = f"adds {said(more)} of credit" if limit == "balance" else f"lets it spend up to {said(raise_to)} today"
+    card = cards.open_card(
+        scope,
+        kind="limit",
+        title=f"{stem} has reached today's limit for the model",
+        body=f"{has}; {over}. Raising {does}. Until then its runs try again, or do without.",
+        options=(
+            {"id": "raise", "label": f"Add {said(more)}" if limit == "balance" else f"Up to {said(raise_to)} today"},
+            {"id": "stop", "label": "No more today"},
+        ),
+        cause=cause,
+        subject={
+            "act": RAISE_ACT,
+            "skill_id": stem,
+            "day": day.isoformat(),
+            "limit": limit,
+            "spent": str(spent),
+            "raise_to": str(raise_to),
+            "more": str(more),
+        },
+        expires_at=scope.now + left,
+    )
+    if card.state == "answered":
+        return BudgetReached(f"{has}; {over}, and a person left it at that for today", None)
+    told = f"{has}; {over}: a person is asked on the card {card.id}, and it is worth another try later"
+    return BudgetReached(told, min(RETRY_AFTER, left))
+
+
+def is_limit_reached(scope: Scope, stem: str) -> bool:
+    """Whether a limit of the skill is reached today, and people have not answered yet or said no."""
+    day = credits.read_local_date(scope)
+    last = f"{_cause(stem, day)}:{sum(1 for _ in _raised(scope, stem, day))}"
+    card = scope.first(scope.select(card_rows.c.state, card_rows.c.answer_option).where(card_rows.c.cause == last))
+    return card is not None and (card.state == "open" or card.answer_option == "stop")
+
+
+def on_limit_answered(others: AnswerHandler) -> AnswerHandler:
+    """Do what a card of a skill's limit says if the answer is `raise`; other cards are for `others`.
+
+    The answer itself is what lets the skill spend more that day; for the balance it adds credit, in the same
+    transaction. Raises RefusedError, and so leaves the card open, where only an owner may.
+    """
+
+    def answered(scope: Scope, card: Card) -> None:
+        if card.subject.get("act") != RAISE_ACT:
+            others(scope, card)
+        elif card.answer_option == "raise":
+            _raise(scope, card)
+
+    return answered
+
+
+def _raise(scope: Scope, card: Card) -> None:
+    role = scope.scalar(scope.select(roles.c.role).where(roles.c.person_id == card.answered_by))
+    if credits.read_local_date(scope).isoformat() != card.subject["day"]:
+        raise ConflictError("that day is over, and its limit with it", state="expired")
+    if card.subject["limit"] != "balance":
+        if role not in ("owner", "member"):
+            raise RefusedError("only an owner or a member of the workspace may raise what a skill spends")
+        return
+    if role != "owner":
+        raise RefusedError("only an owner of the workspace adds credit; answer again when that is done")
+    credits.grant_credit(scope, Decimal(str(card.subject["more"])), f"{card.id}:raise")
+
+
+def _raised(scope: Scope, stem: str, day: date) -> Iterator[Card]:
+    """The cards of that day on which a person raised something, oldest first."""
+    n = 0
+    while True:
+        # One card follows another only after a yes.
+        found = scope.select(card_rows.c.id).where(
+            card_rows.c.cause == f"{_cause(stem, day)}:{n}", card_rows.c.answer_option == "raise"
+        )
+        card_id = scope.scalar(found)
+        if card_id is None:
+            return
+        yield cards.get_card(scope, card_id)
+        n += 1
+
+
+def _cause(stem: str, day: date) -> str:
+    return f"skill-limit:{stem}:{day.isoformat()}"
+
+
+def _end_of(day: date, scope: Scope) -> datetime:
+    return datetime.combine(day + timedelta(days=1), time(), credits.read_time_zone(scope)).astimezone(scope.now.tzinfo)

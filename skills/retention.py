@@ -1,0 +1,128 @@
+"""Prune old rows of skills: ended runs and what goes with them, reviews, drafts, and claims that are over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+import sqlalchemy as sa
+
+from core import leases
+from core.database import Database, Scope
+from skills.review.steps import REVIEW_WINDOW
+from skills.tables import (
+    skill_claims,
+    skill_drafts,
+    skill_outcomes,
+    skill_refusals,
+    skill_reviews,
+    skill_runs,
+    skill_starts,
+)
+
+PAUSE = timedelta(hours=1)
+NEWEST = 20
+"""So many ended runs of each function of each version stay whatever their age, as do the reviews of each skill: they
+tell that a version has a history, what a change is tried on, and what an earlier review foretold."""
+BATCH = 500
+"""Rows of one transaction; a statement takes no more parameters than that everywhere."""
+
+_Prune = Callable[[Scope, datetime], int]
+
+
+def prune_skills(database: Database, workspace_id: str, kept: timedelta) -> int:
+    """Prune a workspace of what is older than `kept`, at most once an hour whoever asks; answers how many rows went.
+
+    What a review looks at stays, and so does a run that has not ended: it names the version that it goes on with.
+    """
+    if not leases.acquire_lease(database, f"prune-skills:{workspace_id}"[:64], database.ids.new("prune"), PAUSE):
+        return 0
+    return sum(_all(database, workspace_id, prune, max(kept, REVIEW_WINDOW)) for prune in _PRUNES)
+
+
+def _all(database: Database, workspace_id: str, prune: _Prune, kept: timedelta) -> int:
+    """Batch by batch, so that no transaction is long."""
+    gone = 0
+    while True:
+        with database.transaction(workspace_id, "pruned-skills") as scope:
+            batch = prune(scope, scope.now - kept)
+        gone += batch
+        if batch < BATCH:
+            return gone
+
+
+def _claims(scope: Scope, before: datetime) -> int:
+    del before
+    over = scope.select(skill_claims.c.skill_id, skill_claims.c.key).where(skill_claims.c.until < scope.now)
+    gone = 0
+    for row in scope.rows(over.limit(BATCH)):
+        same = (skill_claims.c.skill_id == row.skill_id) & (skill_claims.c.key == row.key)
+        # It may have been claimed again since it was read.
+        gone += scope.change(scope.delete(skill_claims).where(same, skill_claims.c.until < scope.now))
+    return gone
+
+
+def _runs(scope: Scope, before: datetime) -> int:
+    old = sa.and_(skill_runs.c.status != "running", skill_runs.c.ended_at < before)
+    groups = scope.select(skill_runs.c.version_id, skill_runs.c.function_id).where(old).distinct()
+    gone = 0
+    for group in scope.rows(groups):
+        one = sa.and_(skill_runs.c.version_id == group.version_id, skill_runs.c.function_id == group.function_id)
+        ended = scope.select(skill_runs.c.run_id).where(one, skill_runs.c.status != "running")
+        newest = ended.order_by(skill_runs.c.began_at.desc(), skill_runs.c.run_id.desc()).limit(NEWEST)
+        kept = [row.run_id for row in scope.rows(newest)]
+        rest = scope.select(skill_runs.c.run_id).where(one, old, skill_runs.c.run_id.not_in(kept))
+        gone += _gone(scope, skill_runs.c.run_id, [row.run_id for row in scope.rows(rest.limit(BATCH - gone))])
+        if gone >= BATCH:
+            break
+    return gone
+
+
+def _reviews(scope: Scope, before: datetime) -> int:
+    old = sa.and_(skill_reviews.c.state == "done", skill_reviews.c.at < before)
+    gone = 0
+    for group in scope.rows(scope.select(skill_reviews.c.skill_id).where(old).distinct()):
+        one = skill_reviews.c.skill_id == group.skill_id
+        newest = (
+            scope.select(skill_reviews.c.id).where(one).order_by(skill_reviews.c.at.desc(), skill_reviews.c.id.desc())
+        )
+        kept = [row.id for row in scope.rows(newest.limit(NEWEST))]
+        rest = scope.select(skill_reviews.c.id).where(one, old, skill_reviews.c.id.not_in(kept))
+        gone += _gone(scope, skill_reviews.c.id, [row.id for row in scope.rows(rest.limit(BATCH - gone))])
+        if gone >= BATCH:
+            break
+    return gone
+
+
+def _older(key: sa.Column[str], at: sa.Column[datetime]) -> _Prune:
+    def prune(scope: Scope, before: datetime) -> int:
+        old = scope.select(key.label("key")).where(at < before).limit(BATCH)
+        return _gone(scope, key, [row.key for row in scope.rows(old)])
+
+    return prune
+
+
+def _starts(scope: Scope, before: datetime) -> int:
+    """Those of dates that no schedule comes back to."""
+    old = scope.delete(skill_starts).where(skill_starts.c.at < before)
+    return scope.change(old)
+
+
+def _drafts(scope: Scope, before: datetime) -> int:
+    """Said before a save: what was saved is a version by now, and names its author itself."""
+    return scope.change(scope.delete(skill_drafts).where(skill_drafts.c.created_at < before))
+
+
+def _gone(scope: Scope, key: sa.Column[str], keys: list[str]) -> int:
+    return scope.change(scope.delete(key.table).where(key.in_(keys))) if keys else 0
+
+
+_PRUNES: tuple[_Prune, ...] = (
+    _claims,
+    _runs,
+    _reviews,
+    _older(skill_refusals.c.id, skill_refusals.c.at),
+    _older(skill_outcomes.c.id, skill_outcomes.c.at),
+    _starts,
+    _drafts,
+)

@@ -1,0 +1,215 @@
+"""Reviews as rows: requested, gathered, judged, done, each move made once; which ones a run takes up, and their watch.
+
+The watch rings again for one that is not done after a while, and gives it up after a day.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import sqlalchemy as sa
+
+from core.database import Database, Scope
+from core.errors import LoopwrightError, NotFoundError
+from core.events import Bell, SkillReviewRequested
+from runtime import notices
+from skills.book import skill
+from skills.tables import skill_reviews
+
+
+@dataclass(frozen=True)
+class Review:
+    """`version_id` is the version that was looked at; `verdict` holds what the model said and what came of it."""
+
+    id: str
+    skill_id: str
+    cause: str
+    state: str
+    version_id: str | None
+    facts: Mapping[str, Any]
+    verdict: Mapping[str, Any] | None
+    prediction: Mapping[str, Any] | None
+    comparison: Mapping[str, Any] | None
+    task_id: str | None
+    at: datetime
+
+
+def request_review(scope: Scope, skill_id: str, cause: str, *, ring: bool = True) -> Review:
+    """Ask for a review, once per `cause`, and ring for it; one that is under way for the skill is answered instead.
+
+    Raises NotFoundError for a skill that is not there.
+    """
+    skill.lock_skill(scope, skill_id)
+    under_way = find_open_review(scope, skill_id)
+    if under_way is not None:
+        return under_way
+    added = scope.insert_new(
+        skill_reviews,
+        id=scope.ids.new("review"),
+        skill_id=skill_id,
+        cause=cause,
+        state="requested",
+        facts={},
+        at=scope.now,
+    )
+    row = scope.first(scope.select(skill_reviews).where(skill_reviews.c.cause == cause))
+    assert row is not None
+    review = _as_review(row)
+    if added and ring:
+        ring_for_review(scope, review, review.id)
+    return review
+
+
+def ring_for_review(scope: Scope, review: Review, bell_id: str) -> None:
+    scope.ring(Bell(SkillReviewRequested(workspace_id=scope.workspace_id, skill_id=review.skill_id), id=bell_id))
+
+
+def get_review(scope: Scope, review_id: str) -> Review:
+    """Raises NotFoundError."""
+    row = scope.first(scope.select(skill_reviews).where(skill_reviews.c.id == review_id))
+    if row is None:
+        raise NotFoundError(f"there is no review {review_id[:80]} here")
+    return _as_review(row)
+
+
+def find_open_review(scope: Scope, skill_id: str) -> Review | None:
+    """The oldest review of the skill that is not done."""
+    query = scope.select(skill_reviews).where(skill_reviews.c.skill_id == skill_id, skill_reviews.c.state != "done")
+    row = scope.first(query.order_by(skill_reviews.c.at, skill_reviews.c.id).limit(1))
+    return None if row is None else _as_review(row)
+
+
+def list_reviews(scope: Scope, skill_id: str, limit: int = 20) -> list[Review]:
+    """The newest first."""
+    query = scope.select(skill_reviews).where(skill_reviews.c.skill_id == skill_id)
+    newest = query.order_by(skill_reviews.c.at.desc(), skill_reviews.c.id.desc()).limit(limit)
+    return [_as_review(row) for row in scope.rows(newest)]
+
+
+def list_undone_reviews(scope: Scope, before: datetime, limit: int = 50) -> list[Review]:
+    """Reviews asked for before then that are not done, the oldest first."""
+    query = scope.select(skill_reviews).where(skill_reviews.c.state != "done", skill_reviews.c.at < before)
+    return [_as_review(row) for row in scope.rows(query.order_by(skill_reviews.c.at).limit(limit))]
+
+
+def find_newest_done_review(scope: Scope, skill_id: str, within: timedelta) -> Review | None:
+    """The review that was asked for last, when that is no longer ago and it is done."""
+    newest = list_reviews(scope, skill_id, limit=1)
+    recent = newest and newest[0].state == "done" and newest[0].at >= scope.now - within
+    return newest[0] if recent else None
+
+
+def map_last_reviews(scope: Scope) -> dict[str, datetime]:
+    """When each skill's newest review that is done was asked for; none for a skill without one."""
+    query = scope.select(skill_reviews.c.skill_id, sa.func.max(skill_reviews.c.at).label("at")).where(
+        skill_reviews.c.state == "done"
+    )
+    return {row.skill_id: row.at for row in scope.rows(query.group_by(skill_reviews.c.skill_id))}
+
+
+def find_unproven_review(scope: Scope, skill_id: str) -> Review | None:
+    """The newest review that proposed something and whose prediction no later review could judge yet."""
+    told: set[str] = set()
+    for review in list_reviews(scope, skill_id):
+        if review.state == "done" and review.task_id is not None and review.prediction is not None:
+            return None if review.id in told else review
+        if review.comparison is not None and review.comparison.get("outcome") != "too_few":
+            told.add(str(review.comparison.get("review_id")))
+    return None
+
+
+def move_review(scope: Scope, review_id: str, state: str, *, was: str, **values: Any) -> bool:
+    """Take the review one state on; False when somebody has done so before."""
+    here = (skill_reviews.c.id == review_id) & (skill_reviews.c.state == was)
+    moved = scope.change(scope.update(skill_reviews).where(here).values(state=state, **values)) == 1
+    if moved:
+        scope.changed("skill", get_review(scope, review_id).skill_id)
+    return moved
+
+
+def _as_review(row: sa.Row[Any]) -> Review:
+    fields = dict(row._mapping)
+    fields.pop("workspace_id")
+    return Review(**fields)
+
+
+MOST_IN_A_RUN = 40
+"""Reviews of one run; it takes four steps for each. The rest are rung for, each in a run of its own."""
+RECENT_REVIEW = timedelta(seconds=10)
+"""A bell that comes so soon after a review was asked for is that one's."""
+
+
+def begin_reviews(database: Database, workspace_id: str, run_id: str, skill_id: str = "") -> list[str]:
+    """The ids of the reviews that this run does: of the named skill, else of those that serve.
+
+    Those whose last review is longest ago come first; beyond `MOST` they are asked for. A skill that nobody knows, and
+    one whose review was done a moment ago, has none.
+    """
+    with database.reading(workspace_id) as scope:
+        stems = [skill_id] if skill_id else _stems_in_turn(scope)
+    found: list[str] = []
+    for n, stem in enumerate(stems):
+        with database.transaction(workspace_id, "review.requested") as scope:
+            review_id = _take_up_review(scope, stem, run_id, ring=n >= MOST_IN_A_RUN)
+        if review_id is not None and n < MOST_IN_A_RUN:
+            found.append(review_id)
+    return found
+
+
+def _stems_in_turn(scope: Scope) -> list[str]:
+    """Every skill that serves, the one whose last review is longest ago first."""
+    last = map_last_reviews(scope)
+    stems = [skill.id for skill in skill.list_skills(scope) if skill.serves]
+    return sorted(stems, key=lambda stem: (stem in last, last.get(stem, scope.now), stem))
+
+
+def _take_up_review(scope: Scope, stem: str, run_id: str, *, ring: bool) -> str | None:
+    waiting = find_open_review(scope, stem)
+    if waiting is not None:
+        return waiting.id
+    if find_newest_done_review(scope, stem, RECENT_REVIEW) is not None:
+        return None
+    try:
+        return request_review(scope, stem, f"run:{run_id}:{stem}", ring=ring).id
+    except NotFoundError:
+        return None
+
+
+_log = logging.getLogger(__name__)
+GIVEN_UP_AFTER = timedelta(days=1)
+
+
+def watch_reviews(database: Database, workspace_id: str, patience: timedelta) -> int:
+    """One pass over a workspace; answers how many reviews were rung for or given up. Never raises for a single one."""
+    with database.reading(workspace_id) as scope:
+        waiting = list_undone_reviews(scope, scope.now - patience)
+    return sum(_repair_review(database, workspace_id, review, patience) for review in waiting)
+
+
+def _repair_review(database: Database, workspace_id: str, review: Review, patience: timedelta) -> int:
+    try:
+        with database.transaction(workspace_id, "watch.repaired") as scope:
+            if review.at < scope.now - GIVEN_UP_AFTER:
+                _give_up(scope, review)
+            else:
+                ring_for_review(scope, review, f"{review.id}:ring-{_bell_bucket(scope.now, review.at, patience)}")
+    except (LoopwrightError, sa.exc.SQLAlchemyError) as error:
+        # The others must not wait for this one; the next pass finds it again.
+        _log.warning("watch: %s at a review in workspace %s: %s", type(error).__name__, workspace_id, error)
+        return 0
+    return 1
+
+
+def _give_up(scope: Scope, review: Review) -> None:
+    reason = "the review was taken up for a day and did not come to an end"
+    if move_review(scope, review.id, "done", was=review.state, verdict={**(review.verdict or {}), "reason": reason}):
+        notices.store_notice(scope, "ops", f"Review of {review.skill_id}: {reason}.", f"review:{review.id}")
+
+
+def _bell_bucket(now: datetime, since: datetime, patience: timedelta) -> int:
+    """A number for the bell's id, new at doubling ages: the engine drops an id it knows."""
+    return int((now - since) / patience).bit_length()

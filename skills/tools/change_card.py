@@ -1,0 +1,108 @@
+"""The card for a change of a person's own skill file: they see the change, and it is saved when they accept it."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.database import Scope
+from core.errors import ConflictError, InvalidError, RefusedError
+from core.tools import CallContext
+from runtime.cards import cards
+from runtime.cards.cards import Card
+from skills.book import skill
+from skills.book.display_text import escape_invisible, one_line
+from skills.book.versions import CheckedVersion
+from skills.tools.folder import sha_of
+
+CHANGE_ACT = "change_skill"
+ACCEPT_OPTION = "grant"
+_OPTIONS = ({"id": ACCEPT_OPTION, "label": "Accept the change"}, {"id": "refuse", "label": "Refuse"})
+_LONGEST_DIFF = 20_000
+_MOST_LINES = 5_000
+"""Of either text, that are compared: the time it takes grows faster than they do."""
+
+
+@dataclass(frozen=True)
+class AcceptedChange:
+    """What a person accepted: this source upon that version."""
+
+    source: str
+    base_id: str
+
+
+def describe_change(base: CheckedVersion, source: str) -> str:
+    """The change as a person sees it, line by line.
+
+    Raises InvalidError for a change that is none, or of so much that nobody could judge it on a card. May take a while.
+    """
+    if base.source == source:
+        raise InvalidError(f"this is what version {base.number} says already")
+    # A page shows other signs than these as ends of lines, or not at all: they are shown as what they are.
+    before, after = base.source.split("\n"), source.split("\n")
+    if max(len(before), len(after)) > _MOST_LINES:
+        raise InvalidError(f"a file of more than {_MOST_LINES:,} lines is changed by its owner: say what should change")
+    lines = difflib.unified_diff(before, after, "as it is", "as proposed", lineterm="")
+    # Indented, so that no text of it ends the block in which it is shown.
+    shown = "\n".join(f"    {escape_invisible(line)}" for line in lines)
+    if len(shown) > _LONGEST_DIFF:
+        raise InvalidError("a person could not judge so long a change on a card: change less at once")
+    return shown
+
+
+def open_change_card(
+    scope: Scope, call: CallContext, path: Path, base: CheckedVersion, source: str, reason: str, shown: str
+) -> Card:
+    """Open the card with the `shown` change, in the place of one that this task asked before; the file stays as it is.
+
+    Raises ConflictError where the file does not hold the version any longer, or another one serves.
+    """
+    _still_holds(path, base)
+    if skill.get_skill(scope, base.skill_id).version_id != base.id:
+        raise ConflictError(f"version {base.number} does not serve: only what serves is changed")
+    for card in cards.list_all_open_cards(scope, call.task_id) if call.task_id is not None else ():
+        if (
+            card.subject.get("act") == CHANGE_ACT
+            and card.subject["skill_id"] == base.skill_id
+            and card.cause != call.call_id
+        ):
+            cards.supersede_card(scope, card.id)
+    # In one line, so that no text of it looks like the change.
+    why = one_line(reason)
+    return cards.open_card(
+        scope,
+        kind="permission",
+        title=f"May the agent change {base.skill_id}?",
+        body=f"{path} would be saved as the agent's next version. The agent says why: {why}\n\n{shown}",
+        options=_OPTIONS,
+        subject={"act": CHANGE_ACT, "skill_id": base.skill_id, "base_id": base.id, "source": source},
+        cause=call.call_id,
+        task_id=call.task_id,
+        turn_id=call.turn_id,
+    )
+
+
+def read_accepted_change(scope: Scope, call: CallContext, card_id: str, stem: str) -> AcceptedChange:
+    """Raises RefusedError for a card that is another's or was refused, ConflictError for one that is not answered."""
+    card = cards.get_card(scope, card_id)
+    if card.subject.get("act") != CHANGE_ACT or card.subject["skill_id"] != stem or card.task_id != call.task_id:
+        raise RefusedError(f"this card asks for no change of {stem} by this task")
+    if card.state != "answered":
+        raise ConflictError(f"the card is {card.state}: wait for a person's answer", state=card.state)
+    if card.answer_option != ACCEPT_OPTION:
+        raise RefusedError("a person refused this change")
+    return AcceptedChange(str(card.subject["source"]), str(card.subject["base_id"]))
+
+
+def needs_saving(path: Path, base: CheckedVersion, source: str) -> bool:
+    """Whether the file still has to be saved; raises ConflictError where somebody saved it since."""
+    if path.read_bytes() == source.encode():
+        return False
+    _still_holds(path, base)
+    return True
+
+
+def _still_holds(path: Path, base: CheckedVersion) -> None:
+    if sha_of(path.read_bytes()) != base.sha:
+        raise ConflictError(f"{path.name} does not hold version {base.number} any longer: read_skill, and begin anew")
