@@ -16,7 +16,7 @@ pytest_plugins = [
     "tests.support.product",
     "tests.support.browser",
     "tests.support.index_process",
-    "tests.support.told",
+    "tests.support.observations",
 ]
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from sidecar.jail.probe import probe_isolation
-from tests.support.jailed import Jailed, jailed, subject
+from tests.support.jail_children import JailChildren, jailed, subject
 
 BOOTS, CALLS, IDLE = 10, 200, 10
 SKILL = subject('return ctx.step.run("answer", lambda: {"text": "hello" * 100})')
@@ -37,7 +37,7 @@ def rows(say: Callable[[str], None]) -> list[dict[str, Any]]:
     return found
 
 
-def _starts(prison: Jailed) -> dict[str, Any]:
+def _starts(prison: JailChildren) -> dict[str, Any]:
     """From the order to the child that serves, with a spare awake, as it is when somebody saves a file."""
     prison.boot(SKILL)
     taken = []
@@ -50,7 +50,7 @@ def _starts(prison: Jailed) -> dict[str, Any]:
     return _row("load a skill (spare awake)", taken, "ms", None)
 
 
-def _calls(prison: Jailed) -> dict[str, Any]:
+def _calls(prison: JailChildren) -> dict[str, Any]:
     child = prison.boot(SKILL)
     prison.run(child)
     taken = []
@@ -62,7 +62,7 @@ def _calls(prison: Jailed) -> dict[str, Any]:
     return _row("one call through the jail", taken, "ms", spent[0] / CALLS)
 
 
-def _memory(prison: Jailed) -> dict[str, Any]:
+def _memory(prison: JailChildren) -> dict[str, Any]:
     """Proportional share of all processes that belong to one child, after a call, while others of its kind live."""
     children = [prison.boot(SKILL) for _ in range(IDLE)]
     for child in children:

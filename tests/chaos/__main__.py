@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from tests.chaos import report
-from tests.chaos.run import run
+from tests.chaos.run import run_chaos
 
 FULL, FORTY = 5, 40
 """Minutes from which on a run must have had so many tasks with generations, or it has shown too little."""
@@ -27,7 +27,7 @@ def main() -> int:
     asked = parser.parse_args()
     seed = random.SystemRandom().randrange(1_000_000) if asked.seed is None else asked.seed
     home = Path(tempfile.mkdtemp(prefix="chaos-"))
-    found = run(home, seed, asked.minutes * 60, _say, asked.engine)
+    found = run_chaos(home, seed, asked.minutes * 60, _say, asked.engine)
     report.write(found, asked.report)
     print(json.dumps(report.as_json(found)) if asked.json else report.table(found))
     if asked.minutes >= FULL and found.audit.generating < FORTY:

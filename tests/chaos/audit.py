@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from tests.chaos.asked import repeats
-from tests.chaos.seen import Json, Seen
+from tests.chaos.api_view import ApiView, Json
+from tests.chaos.decision_requests import repeats
 
 _READ = ("consumed", "answered")
 _TAKEN_BACK = ("withdrawn", "replaced")
@@ -43,7 +43,7 @@ class Audit:
         return {**asdict(self), "charged": str(self.charged), "good": self.good}
 
 
-def audit(seen: Seen) -> Audit:
+def audit(seen: ApiView) -> Audit:
     asked = repeats(seen)
     return Audit(
         messages=len(seen.posted),
@@ -62,7 +62,7 @@ def audit(seen: Seen) -> Audit:
     )
 
 
-def _lost_messages(seen: Seen) -> Iterator[str]:
+def _lost_messages(seen: ApiView) -> Iterator[str]:
     over = {task["id"] for task in seen.tasks if task["status"] in ("stopped", "archived")}
     for message in seen.messages:
         state, read = message["state"], message["consumed_by"]
@@ -77,7 +77,7 @@ def _lost_messages(seen: Seen) -> Iterator[str]:
             yield f"message {message['id']} is {state} and was never read"
 
 
-def _lost_work(seen: Seen) -> Iterator[str]:
+def _lost_work(seen: ApiView) -> Iterator[str]:
     for task in seen.tasks:
         ends = [order["state"] for order in task["generations"]]
         asks = bool(task["open_cards"])
@@ -104,7 +104,7 @@ def _may_stay_unread(task: Json, item: Json) -> bool:
     return bool(failed and asks and item["created_at"] <= task["turns"][-1]["ended_at"])
 
 
-def _lost_calls(seen: Seen) -> Iterator[str]:
+def _lost_calls(seen: ApiView) -> Iterator[str]:
     """A paid call that was carried out has an order, or a card that asks or asked for it."""
     ordered = {order["call_id"] for order in seen.orders}
     carded = {card.get("turn_id") for card in seen.cards if card["kind"] in ("quote", "limit")}
@@ -123,7 +123,7 @@ def _lost_calls(seen: Seen) -> Iterator[str]:
             yield f"quote card {card['id']} was approved and nothing was ordered"
 
 
-def _lost_money(seen: Seen) -> Iterator[str]:
+def _lost_money(seen: ApiView) -> Iterator[str]:
     """Every charge is booked to the order that authorised it, and nothing else is booked as charged."""
     by_call = {order["call_id"]: order for order in seen.orders}
     billed = {row["idempotency_key"]: row for row in seen.bill}
@@ -151,7 +151,7 @@ def _same_amount(charge: Json | None, row: Json) -> bool:
     return charge is not None and Decimal(charge["amount"]) == Decimal(row["amount"])
 
 
-def _doubled_messages(seen: Seen) -> Iterator[str]:
+def _doubled_messages(seen: ApiView) -> Iterator[str]:
     readers: dict[str, list[str]] = defaultdict(list)
     for turn in seen.turns:
         for step in turn["steps"]:
@@ -165,7 +165,7 @@ def _doubled_messages(seen: Seen) -> Iterator[str]:
     yield from (f"{n} tasks for {goal!r}" for goal, n in goals.items() if n > max(1, texts[goal]))
 
 
-def _doubled_work(seen: Seen) -> Iterator[str]:
+def _doubled_work(seen: ApiView) -> Iterator[str]:
     orders = Counter(order["call_id"] for order in seen.orders)
     yield from (f"{n} orders for call {call}" for call, n in orders.items() if n > 1)
     jobs = Counter(order["upstream_id"] for order in seen.orders if order["upstream_id"])
@@ -183,7 +183,7 @@ def _doubled_work(seen: Seen) -> Iterator[str]:
             yield f"task {task['id']} has the open turns {running}"
 
 
-def _doubled_money(seen: Seen) -> Iterator[str]:
+def _doubled_money(seen: ApiView) -> Iterator[str]:
     for name in ("idempotency_key", "job_id"):
         charges = Counter(row[name] for row in seen.bill)
         yield from (f"{n} charges under {what}" for what, n in charges.items() if n > 1)

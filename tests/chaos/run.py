@@ -13,9 +13,9 @@ from pathlib import Path
 
 import httpx
 
+from tests.chaos.api_view import read_api
 from tests.chaos.audit import Audit, audit
 from tests.chaos.people import People
-from tests.chaos.seen import look
 from tests.chaos.studio import OwnStudio
 from tests.chaos.timeline import Act, Kind, timeline
 from tests.support.product import Product
@@ -42,7 +42,7 @@ class Chaos:
     audit: Audit
 
 
-def run(home: Path, seed: int, seconds: float, say: Say, engine: str = "embedded") -> Chaos:
+def run_chaos(home: Path, seed: int, seconds: float, say: Say, engine: str = "embedded") -> Chaos:
     """One run in an empty folder. Raises AssertionError only where the run itself cannot go on."""
     studio = OwnStudio(home / "own-studio").start()
     product = Product(home / "home", engine, {**studio.settings, **_SETTINGS})
@@ -68,7 +68,7 @@ def _run(product: Product, studio: OwnStudio, seed: int, seconds: float, say: Sa
     studio.heal()
     say(f"{time.monotonic() - began:5.1f} s  nothing is killed any more")
     rested = _rest(product, people, say)
-    return Chaos(seed, seconds, rested, done.kills, done.faults, audit(look(product, people.posted, studio.bill())))
+    return Chaos(seed, seconds, rested, done.kills, done.faults, audit(read_api(product, people.posted, studio.bill())))
 
 
 class _Doing:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.chaos.api_view import ApiView
 from tests.chaos.audit import audit
-from tests.chaos.seen import Seen
 
 _AT = "2026-03-02T09:00:{:02d}.000000+00:00"
 _MONEY = {"amount": "0.04", "currency": "USD"}
@@ -54,7 +54,7 @@ def _life() -> dict[str, Any]:
 
 
 def test_an_honest_life_is_good() -> None:
-    found = audit(Seen(**_life()))
+    found = audit(ApiView(**_life()))
 
     assert found.good, (found.lost, found.doubled, found.repeated_after)
     assert (found.messages, found.decisions, found.model_calls, found.jobs, found.charges) == (1, 1, 1, 1, 1)
@@ -64,7 +64,7 @@ def test_a_request_before_the_decision_was_stored_is_a_repeat_and_no_fault() -> 
     life = _life()
     life["log"].append(_asked(8))
 
-    found = audit(Seen(**life))
+    found = audit(ApiView(**life))
 
     assert found.good
     assert found.repeated_before == 1
@@ -82,14 +82,14 @@ def _bill_too_much(life: dict[str, Any], most: str, billed: str) -> None:
 def test_a_bill_above_the_most_is_good_where_it_is_told_and_charged_to_the_bound() -> None:
     life = _life()
     _bill_too_much(life, "0.08", "2.00 USD")
-    assert audit(Seen(**life)).good
+    assert audit(ApiView(**life)).good
 
 
 @pytest.mark.parametrize(("most", "billed"), [("0.06", "2.00 USD"), ("0.08", "1.00 USD"), ("3.00", "2.00 USD")])
 def test_a_contested_bill_that_is_told_or_charged_otherwise_is_money_lost(most: str, billed: str) -> None:
     life = _life()
     _bill_too_much(life, most, billed)
-    assert audit(Seen(**life)).lost
+    assert audit(ApiView(**life)).lost
 
 
 def _ask_again(life: dict[str, Any]) -> None:
@@ -151,7 +151,7 @@ def test_what_is_amiss_is_named(amiss: Callable[[dict[str, Any]], None], column:
     life = _life()
     amiss(life)
 
-    found = audit(Seen(**life))
+    found = audit(ApiView(**life))
 
     assert not found.good
     assert getattr(found, column)

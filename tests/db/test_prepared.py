@@ -11,7 +11,7 @@ from core import prepared, statements
 from core.planned import Planned
 from core.tables import changes
 from runtime.tables import notices, tasks
-from tests.runtime import driving
+from tests.runtime import turn_driver
 from tests.support.databases import Store
 
 _BY_ID = statements.select(tasks).where(tasks.c.id == sa.bindparam("task"))
@@ -19,7 +19,7 @@ _NEWEST = statements.select(tasks.c.id, tasks.c.plan_kinds).order_by(tasks.c.id.
 
 
 def test_row_is_the_same_as_from_sqlalchemy(store: Store) -> None:
-    mine = driving.new_task(store)
+    mine = turn_driver.new_task(store)
     with store.database.reading(store.workspace_id) as scope:
         straight = scope.first(_BY_ID, task=mine.id)
         usual = scope.first(scope.select(tasks).where(tasks.c.id == mine.id))
@@ -32,10 +32,10 @@ def test_row_is_the_same_as_from_sqlalchemy(store: Store) -> None:
 
 
 def test_statement_is_told_to_who_listens(store: Store) -> None:
-    mine = driving.new_task(store)
+    mine = turn_driver.new_task(store)
     with store.database.reading(store.workspace_id) as scope:
         scope.first(_BY_ID, task=mine.id)
-        with driving.statements() as ran:
+        with turn_driver.recorded_statements() as ran:
             scope.first(_BY_ID, task=mine.id)
         assert len(ran) == 1
         assert scope.first(_BY_ID, task=mine.id) is not None
@@ -73,7 +73,7 @@ def test_inserts_of_one_table_may_name_other_columns(store: Store) -> None:
 
 
 def test_list_of_values_is_put_together_anew(store: Store) -> None:
-    ids = [driving.new_task(store).id for _ in range(3)]
+    ids = [turn_driver.new_task(store).id for _ in range(3)]
     some = statements.select(tasks.c.id).where(tasks.c.id.in_(sa.bindparam("ids", expanding=True)))
     with store.database.unscoped() as connection:
         for asked in (ids, ids[:1], []):
@@ -86,7 +86,7 @@ def test_session_that_lost_its_statements_fails_once(store: Store, monkeypatch: 
     if store.database.url.startswith("sqlite"):
         pytest.skip("only PostgreSQL keeps statements")
     monkeypatch.setattr(Planned, "_kept", True)
-    mine = driving.new_task(store)
+    mine = turn_driver.new_task(store)
     with store.database.transaction(store.workspace_id) as scope:
         for _ in range(6):
             scope.first(_BY_ID, task=mine.id)

@@ -15,7 +15,7 @@ from core.events import Bell, TurnRequested
 from core.tables import changes, workspaces
 from runtime.inbox.turn_queue import wake_task
 from runtime.tables import tasks, turns
-from tests.runtime.driving import new_task
+from tests.runtime.turn_driver import new_task
 from tests.support.databases import Store
 
 

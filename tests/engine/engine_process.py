@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.engine.waiting import eventually
-from tests.support.template import Copy, template_of
+from tests.support.template import ForkedProcess, template_of
 
 ROOT = Path(__file__).parents[2]
 LOADED = ("engine.__main__", "psycopg2")
@@ -42,7 +42,7 @@ class EngineProcess:
         self._arguments = ["--port", str(self.port), "--database-url", database_url, *flags]
         if retry_interval is not None:
             self._arguments += ["--retry-interval", str(retry_interval)]
-        self._process: Copy | None = None
+        self._process: ForkedProcess | None = None
         self.headers: dict[str, str] = {}
 
     def begin(self) -> None:

@@ -10,9 +10,9 @@ import pytest
 import sqlalchemy as sa
 
 from tests.faults.model_process import model_process
-from tests.faults.rig import MODEL_KEY, Model, Rig, Rows, settings_of
+from tests.faults.rig import MODEL_KEY, Rig, RigModel, RigRows, settings_of
 from tests.faults.stage import Stage
-from tests.generation.world import Studio
+from tests.generation.world import StudioOfTests
 from tests.studio import running
 from tests.support.databases import Store
 from tests.support.product import LOADED_FIRST, Product
@@ -20,17 +20,17 @@ from tests.support.product import LOADED_FIRST, Product
 
 @pytest.fixture(scope="package", params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
 def shared_rig(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, own_studio: Studio
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, own_studio: StudioOfTests
 ) -> Iterator[Rig]:
     on_file = request.param == "sqlite"
     url = "" if on_file else _fresh_database(request.getfixturevalue("postgres_server"))
     with model_process(tmp_path_factory.mktemp("model"), MODEL_KEY) as model_url:
-        model = Model(model_url)
+        model = RigModel(model_url)
         env = settings_of(own_studio, model, url)
         product = Product(tmp_path_factory.mktemp("home"), env=env, program=LOADED_FIRST)
         try:
             product.start()
-            rows = Rows(url or f"sqlite:///file:{product.home / 'loopwright.sqlite'}?mode=ro&uri=true")
+            rows = RigRows(url or f"sqlite:///file:{product.home / 'loopwright.sqlite'}?mode=ro&uri=true")
             yield Rig(product, own_studio, model, rows, url)
             rows.close()
         finally:
@@ -47,7 +47,7 @@ def rig(shared_rig: Rig) -> Iterator[Rig]:
 
 
 @pytest.fixture
-def stage(store: Store, tmp_path: Path, own_studio: Studio) -> Iterator[Stage]:
+def stage(store: Store, tmp_path: Path, own_studio: StudioOfTests) -> Iterator[Stage]:
     own_studio.heal()
     made = Stage(store, tmp_path, own_studio)
     yield made
@@ -57,11 +57,11 @@ def stage(store: Store, tmp_path: Path, own_studio: Studio) -> Iterator[Stage]:
 
 
 @pytest.fixture(scope="package")
-def own_studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
+def own_studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StudioOfTests]:
     """A process of its own: a thread of ours that is inside SQLite while a test forks would leave its lock there."""
     process = running.Studio(tmp_path_factory.mktemp("studio"), pace=0, faults=True)
     process.start()
-    used = Studio(process.url)
+    used = StudioOfTests(process.url)
     yield used
     used.close()
     process.client.close()

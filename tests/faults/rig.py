@@ -19,11 +19,11 @@ import sqlalchemy as sa
 
 from app.supervision.ports import free_ports
 from core.process.crash import FROM_FILE
-from tests.generation.world import Studio
+from tests.generation.world import StudioOfTests
 from tests.studio.running import KEY as JOBS_KEY
 from tests.support import story
 from tests.support.product import Product
-from tests.support.template import Copy, loaded_product
+from tests.support.template import ForkedProcess, loaded_product
 from tests.support.waiting import until
 
 MODEL_KEY = "a-key-of-these-tests"
@@ -36,7 +36,7 @@ TOWNS = iter(
 
 
 @dataclass(frozen=True)
-class Asked:
+class ModelRequest:
     """One request for a decision: with every step the history is longer, so that its length tells the step."""
 
     at: datetime
@@ -53,7 +53,7 @@ def calls(*made: tuple[str, Mapping[str, Any]]) -> dict[str, Any]:
     return {"calls": [{"name": name, "arguments": dict(arguments)} for name, arguments in made]}
 
 
-class Model:
+class RigModel:
     """The stand-in model: its log, and its orders to misbehave."""
 
     def __init__(self, url: str) -> None:
@@ -81,11 +81,11 @@ class Model:
         rows = self._http.get("/log").raise_for_status().json()["items"]
         return [row for row in rows if of in json.dumps(row["request"].get("messages", [])[-1:])]
 
-    def decisions(self, task_id: str) -> list[Asked]:
+    def decisions(self, task_id: str) -> list[ModelRequest]:
         """When it was asked for a decision of this task, and how long the history was that it was shown."""
         shown = f'\\"id\\": \\"{task_id}\\"'
         return [
-            Asked(datetime.fromisoformat(row["at"]), len(row["request"]["messages"]))
+            ModelRequest(datetime.fromisoformat(row["at"]), len(row["request"]["messages"]))
             for row in self.requests(task_id)
             if row["request"].get("tools") and shown in json.dumps(row["request"]["messages"][-1:])
         ]
@@ -100,7 +100,7 @@ class Model:
         return len(judged) - len(set(judged))
 
 
-class Rows:
+class RigRows:
     """The product's own database, looked at from outside while it works."""
 
     def __init__(self, url: str) -> None:
@@ -122,9 +122,9 @@ class Rows:
 @dataclass
 class Rig:
     product: Product
-    studio: Studio
-    model: Model
-    rows: Rows
+    studio: StudioOfTests
+    model: RigModel
+    rows: RigRows
     database_url: str
     _strikes: list[str] = field(default_factory=list)
 
@@ -200,7 +200,7 @@ class Rig:
             process.wait(30)
             log.close()
 
-    def _start_worker(self, log: IO[bytes]) -> Copy:
+    def _start_worker(self, log: IO[bytes]) -> ForkedProcess:
         """Another product on this machine may take the port that was free a moment ago; then another one is tried."""
         for _ in range(3):
             port = free_ports(1)[0]
@@ -226,7 +226,7 @@ class Rig:
         }
 
 
-def settings_of(studio: Studio, model: Model, database_url: str) -> dict[str, str]:
+def settings_of(studio: StudioOfTests, model: RigModel, database_url: str) -> dict[str, str]:
     """The settings of a product that dies on order, with the test's own model and studio."""
     return {
         "LOOPWRIGHT_CRASH_AT": FROM_FILE,
@@ -250,7 +250,7 @@ def _end_if_frozen(pid: int) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-def _stands(process: Copy, url: str) -> bool:
+def _stands(process: ForkedProcess, url: str) -> bool:
     """Whether it is known what became of a process: it answers, or has ended."""
     return process.poll() is not None or _answers(url)
 

@@ -13,7 +13,7 @@ from generation.orders.order import Order
 from generation.providers.jobs import JobsProvider
 from runtime.tasks.tasks import Task
 from tests.faults.dying import survive
-from tests.generation.world import Studio, World, world_of
+from tests.generation.world import GenerationWorld, StudioOfTests, world_of
 from tests.studio.running import KEY
 from tests.support.databases import Store
 
@@ -29,10 +29,10 @@ class Stage:
 
     store: Store
     folder: Path
-    studio: Studio
+    studio: StudioOfTests
     providers: list[JobsProvider] = field(default_factory=list)
 
-    def world(self, **settings: Any) -> World:
+    def world(self, **settings: Any) -> GenerationWorld:
         provider = JobsProvider("studio", self.studio.url, SecretStr(KEY))
         self.providers.append(provider)
         return world_of(self.store, self.folder / "home", provider, **settings)

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from core.llm.scripted_model import ScriptedModel, says
 from core.tools import CallContext
 from runtime.turns import ledger
-from tests.runtime.driving import Note, new_task, newest_turn, parts, run, tell
+from tests.runtime.turn_driver import Note, drive_turn, new_task, newest_turn, post_words, runtime_dependencies
 from tests.support.databases import Store
 
 pytestmark = pytest.mark.postgres
@@ -37,16 +37,16 @@ def test_26_database_that_is_away_at_the_commit_leaves_nothing_done(store: Store
                 other.execute(sa.text(end + "and pid <> pg_backend_pid()"))
 
     task = new_task(store)
-    tell(store, task.id, "go")
+    post_words(store, task.id, "go")
     turn_id = newest_turn(store, task.id).id
-    made = parts(store, ScriptedModel(says("", ("note", "{}")), says("done")), Note(during=cut_off))
+    made = runtime_dependencies(store, ScriptedModel(says("", ("note", "{}")), says("done")), Note(during=cut_off))
 
     with pytest.raises(sa.exc.DBAPIError):
-        run(made, store, turn_id)
+        drive_turn(made, store, turn_id)
     with store.database.reading(store.workspace_id) as scope:
         assert ledger.get_call(scope, f"{turn_id}:1:0").status == "started"
     with server.connect() as other:
         assert other.execute(sa.text("select count(*) from originals")).scalar() == 0
 
-    assert run(made, store, turn_id) == "completed"
+    assert drive_turn(made, store, turn_id) == "completed"
     assert ran == [f"{turn_id}:1:0"] * 2

@@ -30,8 +30,8 @@ from runtime.turns import ledger
 from runtime.turns.lease import hold_lease
 from tests.faults.stage import Stage, commit
 from tests.router.world import scripted, verdict
-from tests.runtime import driving
-from tests.runtime.driving import LEASE, Note, new_task, newest_turn, parts, tell
+from tests.runtime import turn_driver
+from tests.runtime.turn_driver import LEASE, Note, new_task, newest_turn, post_words, runtime_dependencies
 from tests.support.wsgi import serving
 
 pytestmark = pytest.mark.kill
@@ -87,22 +87,22 @@ def test_notice_is_posted_under_one_key_and_noted_once(stage: Stage) -> None:
 def test_long_turn_is_handed_over_once(stage: Stage) -> None:
     store, ws = stage.store, stage.store.workspace_id
     task = new_task(store)
-    tell(store, task.id, "go")
+    post_words(store, task.id, "go")
     turn_id = newest_turn(store, task.id).id
-    made = parts(store, ScriptedModel(says("done")))
+    made = runtime_dependencies(store, ScriptedModel(says("done")))
     entry.open_turn(made, ws, turn_id, "run-1")
 
     stage.die(DEATHS["handed_over"], lambda: entry.hand_over_turn(made, ws, turn_id, "run-1"))
 
-    assert driving.run(made, store, turn_id, "run-2") == "completed"
+    assert turn_driver.drive_turn(made, store, turn_id, "run-2") == "completed"
 
 
 def test_22_turn_that_is_given_up_asks_the_person_once(stage: Stage) -> None:
     store, ws = stage.store, stage.store.workspace_id
     task = new_task(store)
-    tell(store, task.id, "go")
+    post_words(store, task.id, "go")
     turn_id = newest_turn(store, task.id).id
-    made = parts(store, ScriptedModel())
+    made = runtime_dependencies(store, ScriptedModel())
     entry.open_turn(made, ws, turn_id, "run-1")
 
     stage.die(DEATHS["failed"], lambda: turn_end.fail_turn(made, ws, turn_id, "run-1", "nothing works"))
@@ -117,18 +117,20 @@ def test_14_call_that_began_nothing_is_run_again_though_it_is_not_repeatable(sta
     """Its process dies while it says so: before that is stored, the outcome is unknown and the tool is left alone."""
     store, ws = stage.store, stage.store.workspace_id
     task = new_task(store)
-    tell(store, task.id, "go")
+    post_words(store, task.id, "go")
     turn_id = newest_turn(store, task.id).id
 
     def away(_call: CallContext) -> None:
         raise UnavailableError("nobody there")
 
-    made = parts(store, ScriptedModel(says("", ("note", "{}"), ("note", '{"text": "2"}'))), Note(during=away))
+    made = runtime_dependencies(
+        store, ScriptedModel(says("", ("note", "{}"), ("note", '{"text": "2"}'))), Note(during=away)
+    )
     entry.open_turn(made, ws, turn_id, "run-1")
     steps.decide_step(made, ws, turn_id, "run-1", 1)
 
     def both() -> None:
-        failing = parts(store, ScriptedModel(), Note(repeatable=False, during=away))
+        failing = runtime_dependencies(store, ScriptedModel(), Note(repeatable=False, during=away))
         for seq in range(2):
             with suppress(UnavailableError):
                 tool_call.run_call(failing, ws, turn_id, "run-1", 1, seq)
@@ -138,8 +140,8 @@ def test_14_call_that_began_nothing_is_run_again_though_it_is_not_repeatable(sta
     with store.database.reading(ws) as scope:
         first, second = ledger.list_calls(scope, [turn_id])
     assert (first.status, second.status) == ("outcome_unknown", "proposed")
-    finished = parts(store, ScriptedModel(says("done")), note := Note(repeatable=False))
-    assert driving.run(finished, store, turn_id, "run-1") == "completed"
+    finished = runtime_dependencies(store, ScriptedModel(says("done")), note := Note(repeatable=False))
+    assert turn_driver.drive_turn(finished, store, turn_id, "run-1") == "completed"
     assert note.ran == [second.id]
 
 
@@ -147,14 +149,14 @@ def test_14_call_that_began_nothing_is_run_again_though_it_is_not_repeatable(sta
 def test_20_late_result_of_a_stopped_turn_is_kept_or_stays_unknown(stage: Stage, n: int) -> None:
     store, ws = stage.store, stage.store.workspace_id
     task = new_task(store)
-    tell(store, task.id, "go")
+    post_words(store, task.id, "go")
     turn_id = newest_turn(store, task.id).id
 
     def stop(_call: object) -> None:
         with store.database.transaction(ws) as scope:
             control.stop_task(scope, task.id)
 
-    made = parts(store, ScriptedModel(says("", ("note", "{}"))), Note(during=stop))
+    made = runtime_dependencies(store, ScriptedModel(says("", ("note", "{}"))), Note(during=stop))
     entry.open_turn(made, ws, turn_id, "run-1")
     steps.decide_step(made, ws, turn_id, "run-1", 1)
 
@@ -173,12 +175,12 @@ def test_20_late_result_of_a_stopped_turn_is_kept_or_stays_unknown(stage: Stage,
 def test_16_request_that_failed_gives_its_messages_back(stage: Stage) -> None:
     store, ws = stage.store, stage.store.workspace_id
     task = new_task(store)
-    asked = tell(store, task.id, "go")
+    asked = post_words(store, task.id, "go")
     turn_id = newest_turn(store, task.id).id
-    entry.open_turn(parts(store, ScriptedModel()), ws, turn_id, "run-1")
+    entry.open_turn(runtime_dependencies(store, ScriptedModel()), ws, turn_id, "run-1")
 
     def ask() -> None:
-        failing = parts(store, ScriptedModel(UnavailableError("the model is away")))
+        failing = runtime_dependencies(store, ScriptedModel(UnavailableError("the model is away")))
         with suppress(UnavailableError):
             steps.decide_step(failing, ws, turn_id, "run-1", 1)
 
@@ -187,16 +189,19 @@ def test_16_request_that_failed_gives_its_messages_back(stage: Stage) -> None:
     with store.database.reading(ws) as scope:
         assert [(row.ref_id, row.state) for row in scope.rows(scope.select(inbox))] == [(asked, "delivered")]
     assert newest_turn(store, task.id).lease_token is None
-    assert driving.run(parts(store, ScriptedModel(says("done"))), store, turn_id, "run-1") == "completed"
-    assert driving.message(store, asked).state == "answered"
+    assert (
+        turn_driver.drive_turn(runtime_dependencies(store, ScriptedModel(says("done"))), store, turn_id, "run-1")
+        == "completed"
+    )
+    assert turn_driver.get_message(store, asked).state == "answered"
 
 
 def test_18_heart_that_stops_between_two_beats_leaves_the_turn_to_the_next(stage: Stage) -> None:
     store, ws = stage.store, stage.store.workspace_id
     task = new_task(store)
-    tell(store, task.id, "go")
+    post_words(store, task.id, "go")
     turn_id = newest_turn(store, task.id).id
-    entry.open_turn(parts(store, ScriptedModel()), ws, turn_id, "run-1")
+    entry.open_turn(runtime_dependencies(store, ScriptedModel()), ws, turn_id, "run-1")
 
     def work() -> None:
         with hold_lease(store.database, ws, turn_id, "run-1", SHORT) as fence:
@@ -212,10 +217,10 @@ def test_18_heart_that_stops_between_two_beats_leaves_the_turn_to_the_next(stage
 def test_13_question_to_a_person_is_put_once(stage: Stage) -> None:
     store, ws = stage.store, stage.store.workspace_id
     task = new_task(store)
-    tell(store, task.id, "go")
+    post_words(store, task.id, "go")
     turn_id = newest_turn(store, task.id).id
     ask = ("ask_user", '{"kind": "choice", "title": "Which?", "options": [{"id": "a", "label": "A"}]}')
-    made = parts(store, ScriptedModel(says("", ask), says("Please choose.")))
+    made = runtime_dependencies(store, ScriptedModel(says("", ask), says("Please choose.")))
     entry.open_turn(made, ws, turn_id, "run-1")
     steps.decide_step(made, ws, turn_id, "run-1", 1)
 
@@ -223,7 +228,7 @@ def test_13_question_to_a_person_is_put_once(stage: Stage) -> None:
 
     with store.database.reading(ws) as scope:
         assert len(cards.list_open_cards(scope, task.id)) == 1
-    assert driving.run(made, store, turn_id, "run-1") == "gated"
+    assert turn_driver.drive_turn(made, store, turn_id, "run-1") == "gated"
 
 
 def test_4_near_duplicate_is_judged_again_and_makes_no_second_task(stage: Stage) -> None:
@@ -292,7 +297,7 @@ def test_pruning_that_died_is_done_an_hour_later(stage: Stage) -> None:
 def test_17_large_result_is_stored_once_whatever_dies_while_it_is_stored(stage: Stage) -> None:
     store, ws = stage.store, stage.store.workspace_id
     task = new_task(store)
-    tell(store, task.id, "go")
+    post_words(store, task.id, "go")
     turn_id = newest_turn(store, task.id).id
     large = "Shot 1: dusk over the harbour. " * 2_000
 
@@ -300,7 +305,9 @@ def test_17_large_result_is_stored_once_whatever_dies_while_it_is_stored(stage: 
         with call.transaction() as scope:
             tasks.set_task_fields(scope, task.id, brief=large)
 
-    made = parts(store, ScriptedModel(says("", ("note", json.dumps({"text": large})))), Note(during=write))
+    made = runtime_dependencies(
+        store, ScriptedModel(says("", ("note", json.dumps({"text": large})))), Note(during=write)
+    )
     entry.open_turn(made, ws, turn_id, "run-1")
     steps.decide_step(made, ws, turn_id, "run-1", 1)
 
@@ -315,7 +322,10 @@ def test_17_large_result_is_stored_once_whatever_dies_while_it_is_stored(stage: 
     assert len(json.dumps(call.result)) < 3_000
     pages = [("read_back", json.dumps({"ref": kept.id, "page": n + 1})) for n in range(-(-len(kept.text) // PAGE))]
     assert (
-        driving.run(parts(store, ScriptedModel(says("", *pages), says("done")), Note()), store, turn_id) == "completed"
+        turn_driver.drive_turn(
+            runtime_dependencies(store, ScriptedModel(says("", *pages), says("done")), Note()), store, turn_id
+        )
+        == "completed"
     )
     with store.database.reading(ws) as scope:
         read = [(one.result or {})["text"] for one in ledger.list_calls_of_step(scope, turn_id, 2)]

@@ -16,8 +16,8 @@ from runtime.loop import decision as steps
 from runtime.loop import entry, tool_call
 from runtime.turns import ledger
 from tests.faults.stage import Stage, commit
-from tests.memory.world import World
-from tests.runtime.driving import new_task, newest_turn, parts, tell
+from tests.memory.world import MemoryWorld
+from tests.runtime.turn_driver import new_task, newest_turn, post_words, runtime_dependencies
 
 pytestmark = pytest.mark.kill
 
@@ -38,7 +38,7 @@ class Useless(ScriptedModel):
 
 
 def test_what_was_said_is_remembered_once(stage: Stage) -> None:
-    world = World(stage.store)
+    world = MemoryWorld(stage.store)
     message_id = world.say("Our colour is cobalt.")
     world.foresee({"text": "Our colour is cobalt.", "evidence": [1]})
 
@@ -55,7 +55,7 @@ def test_what_was_said_is_remembered_once(stage: Stage) -> None:
 
 
 def test_a_reading_that_gave_nothing_usable_leaves_the_words_due(stage: Stage) -> None:
-    world, useless = World(stage.store), World(stage.store, Useless())
+    world, useless = MemoryWorld(stage.store), MemoryWorld(stage.store, Useless())
     world.say("Our colour is cobalt.")
 
     stage.die(DEATHS["unreadable"], lambda: looking.read_due_messages(useless.parts, world.workspace_id, "run-1"))
@@ -68,7 +68,7 @@ def test_a_reading_that_gave_nothing_usable_leaves_the_words_due(stage: Stage) -
 
 
 def test_42_what_a_person_confirmed_is_forgotten_once_and_wholly(stage: Stage) -> None:
-    world = World(stage.store)
+    world = MemoryWorld(stage.store)
     world.learn("Our colour is cobalt.")
     card = world.ask_to_forget(world.only().id)
     world.answer(card, "confirm")
@@ -85,7 +85,7 @@ def test_42_what_a_person_confirmed_is_forgotten_once_and_wholly(stage: Stage) -
 
 
 def test_a_recall_is_noted_with_its_step_once(stage: Stage) -> None:
-    world = World(stage.store)
+    world = MemoryWorld(stage.store)
     world.learn("Our colour is cobalt.")
     turn_id, recall = _asks(stage, world, ("recall", '{"query": "which colour?"}'))
 
@@ -97,7 +97,7 @@ def test_a_recall_is_noted_with_its_step_once(stage: Stage) -> None:
 
 
 def test_a_person_is_asked_once_what_to_forget(stage: Stage) -> None:
-    world = World(stage.store)
+    world = MemoryWorld(stage.store)
     world.learn("Our colour is cobalt.")
     fact_id = world.only().id
     _, ask = _asks(stage, world, ("propose_forget", f'{{"fact_ids": ["{fact_id}"]}}'))
@@ -110,13 +110,13 @@ def test_a_person_is_asked_once_what_to_forget(stage: Stage) -> None:
     assert world.texts() == ["Our colour is cobalt."]
 
 
-def _asks(stage: Stage, world: World, call: tuple[str, str]) -> tuple[str, Callable[[], object]]:
+def _asks(stage: Stage, world: MemoryWorld, call: tuple[str, str]) -> tuple[str, Callable[[], object]]:
     """A turn whose one step makes this call, and what runs the call."""
     store, ws = stage.store, stage.store.workspace_id
     task = new_task(store)
-    tell(store, task.id, "go")
+    post_words(store, task.id, "go")
     turn_id = newest_turn(store, task.id).id
-    made = parts(store, ScriptedModel(says("", call)), *memory_tools(world.parts.search, 2.0))
+    made = runtime_dependencies(store, ScriptedModel(says("", call)), *memory_tools(world.parts.search, 2.0))
     entry.open_turn(made, ws, turn_id, "run-1")
     steps.decide_step(made, ws, turn_id, "run-1", 1)
     return turn_id, lambda: tool_call.run_call(made, ws, turn_id, "run-1", 1, 0)

@@ -26,7 +26,7 @@ from runtime.tasks.tasks import Task
 from runtime.turns.lease import TurnFence
 from tests.faults.dying import at_once
 from tests.faults.stage import Stage, commit
-from tests.generation.world import FILM_5, World, world_of
+from tests.generation.world import FILM_5, GenerationWorld, world_of
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.kill
@@ -272,7 +272,7 @@ def test_27_31_job_that_nobody_can_be_asked_about_is_unresolved_and_paid_back_on
             raise UnclearError("the line went dead")
         return JobNews(request.key, JobState.RUNNING)
 
-    def world() -> World:
+    def world() -> GenerationWorld:
         provider = ScriptedProvider(honours_keys=False)
         provider.foresee("submit", answer)
         provider.foresee("look_up", NOT_SUPPORTED)

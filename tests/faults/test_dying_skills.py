@@ -41,13 +41,13 @@ from skills.review.repair import FailedSkillRun
 from skills.tools import AgentSkillFolder, skill_tools
 from skills.tools.folder import sha_of
 from tests.faults.stage import Stage, commit
-from tests.sidecar.beside import open_gate
-from tests.skills.agent import Agent, takes
-from tests.skills.files import GOOD
-from tests.skills.review.history import begin, change, parts, past, skill
+from tests.sidecar.local_registry import open_gate
+from tests.skills.agent import Agent, take_into_service
+from tests.skills.review.history import begin_run, change_verdict, record_past_runs, review_dependencies, save_skill
+from tests.skills.skill_files import GOOD
 from tests.skills.test_tools import serves
+from tests.support.http_servers import Response, http_server
 from tests.support.skill_world import skill_world
-from tests.support.town import Said, house
 
 pytestmark = pytest.mark.kill
 
@@ -80,9 +80,9 @@ DEATHS: dict[str, tuple[str, ...]] = {
 
 def test_a_review_proposes_once(stage: Stage) -> None:
     store, ws = stage.store, stage.store.workspace_id
-    version = skill(store)
-    past(store, version, 8, ["false alarm"] * 8)
-    made = parts(store, change(evidence=[f"{version.id}-run0"]))
+    version = save_skill(store)
+    record_past_runs(store, version, 8, ["false alarm"] * 8)
+    made = review_dependencies(store, change_verdict(evidence=[f"{version.id}-run0"]))
 
     def review() -> None:
         for review_id in reviews.begin_reviews(store.database, ws, "run-1", "watch"):
@@ -100,15 +100,15 @@ def test_a_review_proposes_once(stage: Stage) -> None:
 
 def test_a_failed_run_is_told_once_and_repaired_once(stage: Stage) -> None:
     store, ws = stage.store, stage.store.workspace_id
-    version = skill(store)
+    version = save_skill(store)
     with store.database.transaction(ws) as scope:
-        begin(scope, version, "run1")
+        begin_run(scope, version, "run1")
         runs.record_run_end(scope, "run1", "failed", error={"name": "KeyError", "message": "x"}, attempts=4)
     failed = FailedSkillRun(
         "skill-watch-work", "run1", {"name": "KeyError", "message": "x"}, {"name": "a/b", "data": {}}
     )
 
-    stage.die(DEATHS["failed_run"], lambda: repair.report_failed_run(parts(store), failed, "loopwright"))
+    stage.die(DEATHS["failed_run"], lambda: repair.report_failed_run(review_dependencies(store), failed, "loopwright"))
 
     with store.database.reading(ws) as scope:
         assert (len(notices.list_newest_notices(scope)), len(tasks.list_tasks(scope))) == (1, 1)
@@ -116,9 +116,9 @@ def test_a_failed_run_is_told_once_and_repaired_once(stage: Stage) -> None:
 
 def test_the_end_of_a_run_is_written_down_once(stage: Stage) -> None:
     store, ws = stage.store, stage.store.workspace_id
-    version = skill(store)
+    version = save_skill(store)
     with store.database.transaction(ws) as scope:
-        begin(scope, version, "run1")
+        begin_run(scope, version, "run1")
     end = EndedRun("skill-watch-work", "run1", "completed", store.clock.now(), output={"n": 1})
 
     stage.die(DEATHS["run_recorded"], lambda: run_end.record_engine_end(store.database, end, 3))
@@ -214,7 +214,7 @@ def test_a_trial_is_asked_for_once(stage: Stage) -> None:
 
 
 def test_a_run_is_asked_for_under_one_id(stage: Stage) -> None:
-    with house(lambda _: Said(200, b'{"ids": ["event-1"], "status": 200}')) as engine:
+    with http_server(lambda _: Response(200, b'{"ids": ["event-1"], "status": 200}')) as engine:
         desk, _ = _served(stage)
 
         def invoke() -> None:
@@ -230,7 +230,7 @@ def _served(stage: Stage) -> tuple[AgentSkillFolder, Callable[[], Agent]]:
     """A skill of the agent's that serves, and the agent."""
     desk, agent = _agent(stage)
     agent().write(GOOD)
-    takes(stage.store.database, desk)
+    take_into_service(stage.store.database, desk)
     return desk, agent
 
 
@@ -313,7 +313,7 @@ def test_a_refusal_is_written_down_though_a_process_died_over_it(stage: Stage) -
 
 def test_what_a_run_may_not_is_written_down_though_a_process_died_over_it(stage: Stage) -> None:
     store = stage.store
-    version = skill(store)
+    version = save_skill(store)
 
     def refuse() -> None:
         with skill_world(store, _empty(stage.folder)) as world, ThreadPoolExecutor(1) as checkers:
@@ -333,7 +333,7 @@ def never_tried(version: CheckedVersion, runs: list[SkillRun], *, live: bool) ->
 
 
 def test_an_event_goes_out_under_one_id_whatever_died_over_it(stage: Stage) -> None:
-    with house(lambda _: Said(200, b'{"ids": ["event-1"], "status": 200}')) as engine:
+    with http_server(lambda _: Response(200, b'{"ids": ["event-1"], "status": 200}')) as engine:
         _skill_asks(
             stage,
             DEATHS["sent"],
@@ -347,7 +347,7 @@ def test_an_event_goes_out_under_one_id_whatever_died_over_it(stage: Stage) -> N
 
 
 def test_what_is_sent_again_after_a_death_carries_the_same_key(stage: Stage) -> None:
-    with house(lambda _: Said(201, b"made")) as shop:
+    with http_server(lambda _: Response(201, b"made")) as shop:
         _skill_asks(
             stage,
             DEATHS["fetched"],

@@ -10,13 +10,13 @@ from core.database import Database
 from core.settings import Settings
 from generation.execution.submission import submit_order
 from generation.providers.capabilities import Capabilities
-from tests.generation.world import Parts, Studio, studio_provider
+from tests.generation.world import GenerationWorldDependencies, StudioOfTests, studio_provider
 from workspace.assets import Assets
 
 
 def main(url: str, home: str, workspace_id: str, order_id: str, studio_url: str) -> None:
-    provider = studio_provider(Studio(studio_url))
-    parts = Parts(
+    provider = studio_provider(StudioOfTests(studio_url))
+    parts = GenerationWorldDependencies(
         settings=Settings(home=Path(home), lease_seconds=2),
         database=Database(url, clock=SystemClock()),
         providers={"studio": provider},

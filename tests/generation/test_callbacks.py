@@ -15,11 +15,11 @@ from generation.execution.callbacks import record_callback
 from generation.execution.recovery import ring_if_news
 from generation.orders.order import Order
 from generation.orders.states import OrderState
-from tests.generation.world import KEY, Studio, World, studio_provider
+from tests.generation.world import KEY, GenerationWorld, StudioOfTests, studio_provider
 from tests.support.waiting import until
 
 
-def signed(world: World, body: bytes, *, key: str = KEY, age: float = 0) -> dict[str, str]:
+def signed(world: GenerationWorld, body: bytes, *, key: str = KEY, age: float = 0) -> dict[str, str]:
     at = int(world.store.clock.now().timestamp() - age)
     digest = hmac.new(key.encode(), f"{at}.".encode() + body, hashlib.sha256).hexdigest()
     return {"X-Jobs-Signature": f"t={at},v1={digest}"}
@@ -36,11 +36,11 @@ def news(order: Order, state: str, progress: float = 0.0, sequence: int = 1, **m
     return json.dumps({**job, **more}).encode()
 
 
-def call_back(world: World, body: bytes, **options: Any) -> Order:
+def call_back(world: GenerationWorld, body: bytes, **options: Any) -> Order:
     return record_callback(world.parts, "studio", signed(world, body, **options), body)
 
 
-def running(world: World, slow_studio: Studio) -> Order:
+def running(world: GenerationWorld, slow_studio: StudioOfTests) -> Order:
     world.parts.providers["studio"] = studio_provider(slow_studio)
     task = world.task()
     order = world.order(task, world.turn(task))
@@ -48,7 +48,7 @@ def running(world: World, slow_studio: Studio) -> Order:
     return world.get(order.id)
 
 
-def test_b47_progress_only_moves_forward(world: World, slow_studio: Studio) -> None:
+def test_b47_progress_only_moves_forward(world: GenerationWorld, slow_studio: StudioOfTests) -> None:
     order = running(world, slow_studio)
     story = [("running", 0.4), ("running", 0.2), ("queued", 0.0), ("running", 0.4), ("running", 0.8)]
     seen = [call_back(world, news(order, state, progress, n)).progress for n, (state, progress) in enumerate(story)]
@@ -56,7 +56,9 @@ def test_b47_progress_only_moves_forward(world: World, slow_studio: Studio) -> N
     assert world.get(order.id).state is OrderState.RUNNING
 
 
-def test_b47_a_claim_of_an_end_rings_and_the_provider_is_asked(world: World, slow_studio: Studio) -> None:
+def test_b47_a_claim_of_an_end_rings_and_the_provider_is_asked(
+    world: GenerationWorld, slow_studio: StudioOfTests
+) -> None:
     order = running(world, slow_studio)
     done = news(order, "succeeded", 1.0, 7, outputs=[{"url": "http://elsewhere/x", "media_type": "audio/wav"}])
 
@@ -71,7 +73,7 @@ def test_b47_a_claim_of_an_end_rings_and_the_provider_is_asked(world: World, slo
     assert world.poll(order).next == "wait"
 
 
-def test_29_b47_what_is_done_stays_done(world: World, the_studio: Studio) -> None:
+def test_29_b47_what_is_done_stays_done(world: GenerationWorld, the_studio: StudioOfTests) -> None:
     task = world.task()
     order = world.follow(world.order(task, world.turn(task)))
     rung = len(world.store.bells.rung)
@@ -83,7 +85,9 @@ def test_29_b47_what_is_done_stays_done(world: World, the_studio: Studio) -> Non
     assert world.money("settle") == [order.quote]
 
 
-def test_b47_a_late_success_of_an_unresolved_order_rings_for_it(world: World, slow_studio: Studio) -> None:
+def test_b47_a_late_success_of_an_unresolved_order_rings_for_it(
+    world: GenerationWorld, slow_studio: StudioOfTests
+) -> None:
     order = running(world, slow_studio)
     slow_studio.fault("lost_job", times=None)
     world.store.clock.advance(timedelta(seconds=31))
@@ -94,7 +98,9 @@ def test_b47_a_late_success_of_an_unresolved_order_rings_for_it(world: World, sl
     assert (bell.event.name, bell.id) == ("generation/ordered", f"{order.id}:9:doubt")
 
 
-def test_b07_news_that_came_before_the_wait_is_seen_by_the_look(world: World, slow_studio: Studio) -> None:
+def test_b07_news_that_came_before_the_wait_is_seen_by_the_look(
+    world: GenerationWorld, slow_studio: StudioOfTests
+) -> None:
     order = running(world, slow_studio)
     found = world.poll(order)
     assert not ring_if_news(world.database, world.workspace_id, order.id, found.seen, "run:1")
@@ -106,7 +112,9 @@ def test_b07_news_that_came_before_the_wait_is_seen_by_the_look(world: World, sl
     assert world.store.bells.ids()[-1] == f"{order.id}:run:1"
 
 
-def test_an_unknown_job_is_told_apart_so_that_it_is_sent_again(world: World, slow_studio: Studio) -> None:
+def test_an_unknown_job_is_told_apart_so_that_it_is_sent_again(
+    world: GenerationWorld, slow_studio: StudioOfTests
+) -> None:
     order = running(world, slow_studio)
     body = news(order, "succeeded").replace(str(order.upstream_id).encode(), b"job_nobody_knows")
     with pytest.raises(NotFoundError):
@@ -116,7 +124,7 @@ def test_an_unknown_job_is_told_apart_so_that_it_is_sent_again(world: World, slo
 
 
 @pytest.mark.parametrize("age", [301, -301, 10**9])
-def test_an_old_callback_is_refused(world: World, slow_studio: Studio, age: float) -> None:
+def test_an_old_callback_is_refused(world: GenerationWorld, slow_studio: StudioOfTests, age: float) -> None:
     order = running(world, slow_studio)
     with pytest.raises(RefusedError, match="300 s"):
         call_back(world, news(order, "succeeded"), age=age)
@@ -126,7 +134,7 @@ def test_an_old_callback_is_refused(world: World, slow_studio: Studio, age: floa
     "signature",
     ["", "t=1", "v1=ab", "t=1,v1=", "t=,v1=é", "nonsense", "t=99999999999999999999,v1=00", "t=1;v1=2", "t=-5,v1=x"],
 )
-def test_a_forged_callback_is_refused(world: World, slow_studio: Studio, signature: str) -> None:
+def test_a_forged_callback_is_refused(world: GenerationWorld, slow_studio: StudioOfTests, signature: str) -> None:
     order = running(world, slow_studio)
     with pytest.raises(RefusedError):
         record_callback(world.parts, "studio", {"X-Jobs-Signature": signature}, news(order, "succeeded"))
@@ -137,7 +145,7 @@ def test_a_forged_callback_is_refused(world: World, slow_studio: Studio, signatu
     assert world.get(order.id).news_at == order.news_at
 
 
-def test_the_name_of_the_header_is_read_in_any_case(world: World, slow_studio: Studio) -> None:
+def test_the_name_of_the_header_is_read_in_any_case(world: GenerationWorld, slow_studio: StudioOfTests) -> None:
     order = running(world, slow_studio)
     body = news(order, "running", 0.5)
     headers = {name.lower(): value for name, value in signed(world, body).items()}
@@ -147,12 +155,12 @@ def test_the_name_of_the_header_is_read_in_any_case(world: World, slow_studio: S
 @pytest.mark.parametrize(
     "body", [b"", b"[]", b"{}", b"\xff", b'{"id": "x", "state": {}}', b"[" * 5000, b"x" * (1 << 21)]
 )
-def test_a_signed_body_that_is_no_job_is_invalid(world: World, body: bytes) -> None:
+def test_a_signed_body_that_is_no_job_is_invalid(world: GenerationWorld, body: bytes) -> None:
     with pytest.raises(InvalidError):
         record_callback(world.parts, "studio", signed(world, body), body)
 
 
-def test_b47_the_studios_own_faults_change_nothing(world: World, the_studio: Studio) -> None:
+def test_b47_the_studios_own_faults_change_nothing(world: GenerationWorld, the_studio: StudioOfTests) -> None:
     """What the studio would call back with is collected here and delivered in every order."""
     task = world.task()
     order = world.order(task, world.turn(task))

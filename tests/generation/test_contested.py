@@ -20,27 +20,27 @@ from runtime.commands import control
 from runtime.limits import credits
 from runtime.tasks.tasks import Plan, Task
 from runtime.turns.lease import TurnFence
-from tests.generation.world import FILM_8, PICTURE, Studio, World, studio_provider, world_of
+from tests.generation.world import FILM_8, PICTURE, GenerationWorld, StudioOfTests, studio_provider, world_of
 from tests.support.databases import Store
 
 QUOTE = Decimal("0.04")
 
 
-def picture(world: World, task: Task, fence: TurnFence | None = None) -> Order:
+def picture(world: GenerationWorld, task: Task, fence: TurnFence | None = None) -> Order:
     return world.order(task, fence or world.turn(task), tool="generate_image")
 
 
-def told(world: World) -> list[str]:
+def told(world: GenerationWorld) -> list[str]:
     with world.scope() as scope:
         return [notice.text for notice in notices.list_newest_notices(scope)]
 
 
-def balance(world: World) -> Decimal:
+def balance(world: GenerationWorld) -> Decimal:
     with world.scope() as scope:
         return credits.read_budget(scope).balance
 
 
-def next_act(world: World, task: Task, fence: TurnFence) -> Card | None:
+def next_act(world: GenerationWorld, task: Task, fence: TurnFence) -> Card | None:
     """What a further small order of the task meets: a card, or nothing."""
     world.decide(fence, 2, PICTURE)
     world.call(task, fence, 2, 0)
@@ -48,7 +48,7 @@ def next_act(world: World, task: Task, fence: TurnFence) -> Card | None:
 
 
 def test_38_a_bill_above_the_most_is_recorded_in_full_charged_to_the_bound_and_stops_the_next(
-    world: World, the_studio: Studio
+    world: GenerationWorld, the_studio: StudioOfTests
 ) -> None:
     the_studio.fault("overcharge:50")
     task = world.task()
@@ -73,7 +73,9 @@ def test_38_a_bill_above_the_most_is_recorded_in_full_charged_to_the_bound_and_s
     assert card.body.startswith("the last order cost 0.08 USD where 0.04 USD was quoted, and 2.00 USD was billed")
 
 
-def test_38_a_bill_up_to_the_most_is_charged_as_it_is_and_stops_the_next(world: World, the_studio: Studio) -> None:
+def test_38_a_bill_up_to_the_most_is_charged_as_it_is_and_stops_the_next(
+    world: GenerationWorld, the_studio: StudioOfTests
+) -> None:
     the_studio.fault("overcharge:2")
     task = world.task()
     fence = world.turn(task)
@@ -95,7 +97,7 @@ def test_38_a_bill_up_to_the_most_is_charged_as_it_is_and_stops_the_next(world: 
     ],
 )
 def test_38_a_bill_that_cannot_be_read_costs_the_quote_and_is_contested(
-    world: World, the_studio: Studio, cost: Any, contest: str
+    world: GenerationWorld, the_studio: StudioOfTests, cost: Any, contest: str
 ) -> None:
     """The work comes home all the same, whatever stands beside it."""
     the_studio.fault(f"odd_cost:{json.dumps(cost)}")
@@ -112,7 +114,7 @@ def test_38_a_bill_that_cannot_be_read_costs_the_quote_and_is_contested(
 
 @pytest.mark.parametrize("amount", ["9" * 20, "9" * 40, f"{'9' * 40}.{'9' * 40}"])
 def test_38_more_digits_than_money_holds_are_kept_and_charged_to_the_bound(
-    world: World, the_studio: Studio, amount: str
+    world: GenerationWorld, the_studio: StudioOfTests, amount: str
 ) -> None:
     the_studio.fault("odd_cost:" + json.dumps({"amount": amount, "currency": "USD"}))
     ended = world.follow(picture(world, world.task()))
@@ -121,7 +123,7 @@ def test_38_more_digits_than_money_holds_are_kept_and_charged_to_the_bound(
 
 
 @pytest.mark.parametrize("cost", [{"amount": "-1", "currency": "USD"}, {"amount": "3.00", "currency": "EUR"}])
-def test_38_a_failed_job_with_such_a_bill_costs_nothing_and_is_contested(world: World, cost: Any) -> None:
+def test_38_a_failed_job_with_such_a_bill_costs_nothing_and_is_contested(world: GenerationWorld, cost: Any) -> None:
     task = world.task()
     fence = world.turn(task)
     order = picture(world, task, fence)
@@ -140,7 +142,7 @@ def test_38_a_failed_job_with_such_a_bill_costs_nothing_and_is_contested(world: 
     assert card is not None
 
 
-def test_38_a_failed_job_that_bills_much_is_charged_to_the_bound(world: World) -> None:
+def test_38_a_failed_job_that_bills_much_is_charged_to_the_bound(world: GenerationWorld) -> None:
     provider = ScriptedProvider("studio")
     provider.foresee("submit", JobNews("job_1", JobState.QUEUED))
     provider.foresee("status", JobNews("job_1", JobState.FAILED, cost=Decimal(70), currency="USD"))
@@ -152,7 +154,7 @@ def test_38_a_failed_job_that_bills_much_is_charged_to_the_bound(world: World) -
 
 
 def test_38_what_nobody_was_asked_about_never_costs_more_than_may_go_without_asking(
-    world: World, the_studio: Studio
+    world: GenerationWorld, the_studio: StudioOfTests
 ) -> None:
     """Within the free allowance the bound is the quote times the factor, and at most the allowance of one act."""
     the_studio.fault("overcharge:50")
@@ -161,7 +163,9 @@ def test_38_what_nobody_was_asked_about_never_costs_more_than_may_go_without_ask
     assert (ended.most, ended.charge) == (Decimal("0.05"), Decimal("0.05"))
 
 
-def test_38_what_a_plan_allowed_never_costs_more_than_the_plan_has_left(world: World, the_studio: Studio) -> None:
+def test_38_what_a_plan_allowed_never_costs_more_than_the_plan_has_left(
+    world: GenerationWorld, the_studio: StudioOfTests
+) -> None:
     the_studio.fault("overcharge:50")
     task = world.task()
     with world.scope() as scope:
@@ -171,7 +175,9 @@ def test_38_what_a_plan_allowed_never_costs_more_than_the_plan_has_left(world: W
     assert (ended.most, ended.charge) == (Decimal("0.05"), Decimal("0.05"))
 
 
-def test_38_what_a_card_authorised_is_bounded_by_what_the_card_shows(world: World, the_studio: Studio) -> None:
+def test_38_what_a_card_authorised_is_bounded_by_what_the_card_shows(
+    world: GenerationWorld, the_studio: StudioOfTests
+) -> None:
     the_studio.fault("overcharge:50")
     task = world.task()
     fence = world.turn(task)
@@ -186,7 +192,7 @@ def test_38_what_a_card_authorised_is_bounded_by_what_the_card_shows(world: Worl
 
 
 def test_38_the_bound_is_the_one_that_was_agreed_whatever_the_setting_says_later(
-    store: Store, tmp_path: Path, the_studio: Studio
+    store: Store, tmp_path: Path, the_studio: StudioOfTests
 ) -> None:
     the_studio.fault("overcharge:50")
     before = world_of(store, tmp_path / "home", studio_provider(the_studio), overrun_factor=Decimal(1))

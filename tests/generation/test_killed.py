@@ -15,13 +15,13 @@ import pytest
 from core.clock import SystemClock
 from core.errors import BusyError
 from generation.orders.states import OrderState
-from tests.generation.world import Studio, World
+from tests.generation.world import GenerationWorld, StudioOfTests
 from tests.support.waiting import until
 
 ROOT = Path(__file__).parents[2]
 
 
-def known(studio: Studio, key: str) -> bool:
+def known(studio: StudioOfTests, key: str) -> bool:
     try:
         studio.job(key)
     except httpx.HTTPStatusError:
@@ -31,7 +31,7 @@ def known(studio: Studio, key: str) -> bool:
 
 @pytest.mark.kill
 def test_31_a_worker_killed_before_it_saved_the_jobs_id_leaves_one_job(
-    world: World, the_studio: Studio, tmp_path: Path
+    world: GenerationWorld, the_studio: StudioOfTests, tmp_path: Path
 ) -> None:
     the_studio.fault("delay_reply:20")
     task = world.task()
@@ -60,7 +60,7 @@ def test_31_a_worker_killed_before_it_saved_the_jobs_id_leaves_one_job(
 
 @pytest.mark.kill
 def test_18_a_worker_frozen_while_it_sends_is_replaced_and_changes_nothing_when_it_wakes(
-    world: World, the_studio: Studio, tmp_path: Path
+    world: GenerationWorld, the_studio: StudioOfTests, tmp_path: Path
 ) -> None:
     the_studio.fault("delay_reply:3")
     task = world.task()

@@ -10,10 +10,10 @@ import workspace.objects
 from generation.orders.states import OrderState
 from runtime.inbox import inbox
 from runtime.limits import credits
-from tests.generation.world import Studio, World
+from tests.generation.world import GenerationWorld, StudioOfTests
 
 
-def test_an_order_becomes_one_work_and_one_charge(world: World, the_studio: Studio) -> None:
+def test_an_order_becomes_one_work_and_one_charge(world: GenerationWorld, the_studio: StudioOfTests) -> None:
     task = world.task()
     order = world.order(
         task, world.turn(task), tool="generate_image", prompt="HARBOUR FESTIVAL, navy and cream", size="1024x1536"
@@ -34,7 +34,7 @@ def test_an_order_becomes_one_work_and_one_charge(world: World, the_studio: Stud
     assert [item["idempotency_key"] for item in the_studio.bill()].count(order.key) == 1
 
 
-def test_doing_it_all_again_changes_nothing(world: World, the_studio: Studio) -> None:
+def test_doing_it_all_again_changes_nothing(world: GenerationWorld, the_studio: StudioOfTests) -> None:
     task = world.task()
     order = world.order(task, world.turn(task))
     world.follow(order)
@@ -48,7 +48,7 @@ def test_doing_it_all_again_changes_nothing(world: World, the_studio: Studio) ->
     assert world.money("settle") == [Decimal("0.03")]
 
 
-def test_each_kind_is_made_checked_and_filed(world: World) -> None:
+def test_each_kind_is_made_checked_and_filed(world: GenerationWorld) -> None:
     task = world.task()
     fence = world.turn(task)
     kinds = {
@@ -64,7 +64,7 @@ def test_each_kind_is_made_checked_and_filed(world: World) -> None:
 
 
 @pytest.mark.long
-def test_a_picture_becomes_a_film_and_its_own_next_version(world: World) -> None:
+def test_a_picture_becomes_a_film_and_its_own_next_version(world: GenerationWorld) -> None:
     task = world.task()
     fence = world.turn(task)
     picture = world.follow(world.order(task, fence, 1, tool="generate_image")).object_ids[0]

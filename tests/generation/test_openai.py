@@ -22,7 +22,7 @@ from core.errors import UnclearError
 from generation.orders.states import OrderState
 from generation.providers.openai import MAX_ANSWER_BYTES, OpenAIProvider
 from generation.providers.port import JobRequest
-from tests.generation.world import World, world_of
+from tests.generation.world import GenerationWorld, world_of
 from tests.support.databases import Store
 from tests.support.wsgi import serving
 
@@ -100,12 +100,12 @@ def service() -> Iterator[Service]:
 
 
 @pytest.fixture
-def world(store: Store, tmp_path: Path, service: Service) -> World:
+def world(store: Store, tmp_path: Path, service: Service) -> GenerationWorld:
     provider = OpenAIProvider(SecretStr("key"), base_url=f"{service.url}/v1", seconds=0.7)
     return world_of(store, tmp_path / "home", provider)
 
 
-def test_a_picture_comes_with_the_answer_and_is_settled_at_its_quote(world: World, service: Service) -> None:
+def test_a_picture_comes_with_the_answer_and_is_settled_at_its_quote(world: GenerationWorld, service: Service) -> None:
     task = world.task()
     order = world.order(task, world.turn(task), tool="generate_image")
 
@@ -116,7 +116,9 @@ def test_a_picture_comes_with_the_answer_and_is_settled_at_its_quote(world: Worl
 
 
 @pytest.mark.parametrize("trouble", ["drop", "slow", "500", "html"])
-def test_27_an_unclear_request_is_sent_once_and_ends_unresolved(world: World, service: Service, trouble: str) -> None:
+def test_27_an_unclear_request_is_sent_once_and_ends_unresolved(
+    world: GenerationWorld, service: Service, trouble: str
+) -> None:
     service.trouble = trouble
     task = world.task()
     order = world.order(task, world.turn(task), tool="generate_image")
@@ -143,7 +145,7 @@ def test_27_an_answer_beyond_every_bound_is_not_listened_to(
         provider.submit(request)
 
 
-def test_a_refused_request_fails_and_gives_the_money_back(world: World, service: Service) -> None:
+def test_a_refused_request_fails_and_gives_the_money_back(world: GenerationWorld, service: Service) -> None:
     service.trouble = "400"
     task = world.task()
     order = world.order(task, world.turn(task), tool="generate_image")
@@ -152,7 +154,7 @@ def test_a_refused_request_fails_and_gives_the_money_back(world: World, service:
     assert world.reservation_states() == ["released"]
 
 
-def test_a_busy_server_is_asked_again_later(world: World, service: Service) -> None:
+def test_a_busy_server_is_asked_again_later(world: GenerationWorld, service: Service) -> None:
     service.trouble = "429"
     task = world.task()
     order = world.order(task, world.turn(task), tool="generate_image")

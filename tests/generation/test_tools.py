@@ -11,10 +11,10 @@ from core.errors import InvalidError, NotFoundError, RefusedError
 from core.tools import Effect
 from generation.orders.states import OrderState
 from generation.tools.state import budget_state, is_order, orders_state, outcome_input
-from tests.generation.world import World
+from tests.generation.world import GenerationWorld
 
 
-def test_list_models_shows_lengths_sizes_and_prices(world: World) -> None:
+def test_list_models_shows_lengths_sizes_and_prices(world: GenerationWorld) -> None:
     task = world.task()
     fence = world.turn(task)
     world.decide(fence, 1, ("list_models", {"kind": "video"}), ("list_models", {}))
@@ -25,7 +25,7 @@ def test_list_models_shows_lengths_sizes_and_prices(world: World) -> None:
     assert kinds == {"image", "video", "audio", "model3d"}
 
 
-def test_an_estimate_orders_nothing(world: World) -> None:
+def test_an_estimate_orders_nothing(world: GenerationWorld) -> None:
     task = world.task()
     fence = world.turn(task)
     world.decide(fence, 1, ("estimate", {"kind": "video", "seconds": 5, "count": 3}), ("estimate", {"kind": "image"}))
@@ -35,7 +35,7 @@ def test_an_estimate_orders_nothing(world: World) -> None:
     assert world.orders() == []
 
 
-def test_a_task_cancels_its_own_orders_only(world: World) -> None:
+def test_a_task_cancels_its_own_orders_only(world: GenerationWorld) -> None:
     task, other = world.task(), world.task("other")
     fence = world.turn(task)
     order, foreign = world.order(task, fence), world.order(other, world.turn(other))
@@ -50,7 +50,7 @@ def test_a_task_cancels_its_own_orders_only(world: World) -> None:
     assert world.get(foreign.id).open
 
 
-def test_effects_are_told_to_the_guard(world: World) -> None:
+def test_effects_are_told_to_the_guard(world: GenerationWorld) -> None:
     paid = {name for name, tool in world.tools.items() if tool.effect is Effect.PAID}
     assert paid == {"generate_image", "generate_video", "generate_audio", "generate_model3d", "enhance"}
     assert all(tool.repeatable for tool in world.tools.values())
@@ -60,12 +60,12 @@ def test_effects_are_told_to_the_guard(world: World) -> None:
     "arguments",
     [{}, {"prompt": " ", "title": "x"}, {"prompt": "x", "title": "x", "approved": True}, {"prompt": "x" * 20_001}],
 )
-def test_bad_arguments_are_refused(world: World, arguments: dict[str, object]) -> None:
+def test_bad_arguments_are_refused(world: GenerationWorld, arguments: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         world.tools["generate_image"].arguments.model_validate(arguments)
 
 
-def test_the_model_is_shown_orders_outcomes_and_money(world: World) -> None:
+def test_the_model_is_shown_orders_outcomes_and_money(world: GenerationWorld) -> None:
     task = world.task()
     order = world.order(task, world.turn(task))
     with world.scope() as scope:
@@ -88,7 +88,7 @@ def test_the_model_is_shown_orders_outcomes_and_money(world: World) -> None:
         assert not is_order(scope, "order_nowhere")
 
 
-def test_a_task_that_has_no_provider_is_told_so(world: World) -> None:
+def test_a_task_that_has_no_provider_is_told_so(world: GenerationWorld) -> None:
     world.parts.providers.clear()
     task = world.task()
     fence = world.turn(task)

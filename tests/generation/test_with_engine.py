@@ -23,7 +23,7 @@ from functions.generate import generate
 from generation.execution.callbacks import record_callback
 from generation.orders.end import cancel_order
 from generation.orders.states import OrderState
-from tests.generation.world import Studio, World, studio, studio_provider, world_of
+from tests.generation.world import GenerationWorld, StudioOfTests, studio, studio_provider, world_of
 from tests.support.databases import prepared_file
 from tests.support.engines import RunningEngine
 from tests.support.waiting import until
@@ -32,8 +32,8 @@ from tests.support.wsgi import serving
 
 @dataclass
 class Live:
-    world: World
-    studio: Studio
+    world: GenerationWorld
+    studio: StudioOfTests
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def _live(any_engine: RunningEngine, tmp_path: Path, poll_seconds: float) -> Ite
             store.database.close()
 
 
-def _callback_door(world: World) -> flask.Flask:
+def _callback_door(world: GenerationWorld) -> flask.Flask:
     """What the web process does with a callback, without the rest of it."""
     app = flask.Flask("web")
 
@@ -176,7 +176,7 @@ def test_27_b01_a_dropped_submission_is_one_job_and_one_charge(live: Live) -> No
     assert [item["idempotency_key"] for item in live.studio.bill()] == [order.key]
 
 
-def test_a_cancel_reaches_a_job_that_nobody_would_have_asked_about(patient: Live, slow_studio: Studio) -> None:
+def test_a_cancel_reaches_a_job_that_nobody_would_have_asked_about(patient: Live, slow_studio: StudioOfTests) -> None:
     world = patient.world
     world.parts.providers["studio"] = studio_provider(slow_studio)
     task = world.task()

@@ -64,7 +64,7 @@ PICTURE = ("generate_image", CHEAP["generate_image"])
 """Costs 0.04."""
 
 
-class Studio:
+class StudioOfTests:
     """The offline studio, in this process, reached over HTTP."""
 
     def __init__(self, url: str) -> None:
@@ -94,19 +94,19 @@ class Studio:
 
 
 @contextmanager
-def studio(folder: Path, pace: float = 0) -> Iterator[Studio]:
+def studio(folder: Path, pace: float = 0) -> Iterator[StudioOfTests]:
     port = free_ports(1)[0]
     url = f"http://127.0.0.1:{port}"
     app = create_app(StudioConfig(folder, KEY, url, pace=pace, faults=True, clock=SystemClock()))
     try:
         with serving(app, port):
-            yield Studio(url)
+            yield StudioOfTests(url)
     finally:
         close(app)
 
 
 @dataclass(frozen=True)
-class Parts:
+class GenerationWorldDependencies:
     settings: Settings
     database: Database
     providers: dict[str, Provider]
@@ -115,11 +115,11 @@ class Parts:
 
 
 @dataclass
-class World:
+class GenerationWorld:
     """What the tests act on; `turn` and `call` play the runtime."""
 
     store: Store
-    parts: Parts
+    parts: GenerationWorldDependencies
     capabilities: Capabilities
     tools: dict[str, Tool] = field(default_factory=dict)
 
@@ -254,23 +254,23 @@ class World:
             yield scope
 
 
-def world_of(store: Store, home: Path, provider: Provider, **settings: Any) -> World:
+def world_of(store: Store, home: Path, provider: Provider, **settings: Any) -> GenerationWorld:
     """A world whose only provider is this one."""
     providers = {provider.name: provider}
     capabilities = Capabilities(providers, store.clock)
-    parts = Parts(
+    parts = GenerationWorldDependencies(
         settings=Settings(home=home, **settings),
         database=store.database,
         providers=providers,
         capabilities=capabilities,
         assets=Assets(f"file://{home / 'assets'}"),
     )
-    world = World(store, parts, capabilities)
+    world = GenerationWorld(store, parts, capabilities)
     desk = PlacementDependencies(capabilities, workspace.objects, parts.settings.overrun_factor)
     world.tools = {tool.name: tool for tool in generation_tools(desk)}
     assert all(isinstance(tool.effect, Effect) for tool in world.tools.values())
     return world
 
 
-def studio_provider(studio: Studio, **options: Any) -> JobsProvider:
+def studio_provider(studio: StudioOfTests, **options: Any) -> JobsProvider:
     return JobsProvider("studio", studio.url, SecretStr(KEY), **options)

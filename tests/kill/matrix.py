@@ -19,8 +19,8 @@ import pytest
 
 from app.supervision.home_state import ProcessState
 from tests.support import story
+from tests.support.observations import OBSERVATION
 from tests.support.product import Product
-from tests.support.told import TOLD
 from tests.support.waiting import until
 
 HOPS = {
@@ -47,7 +47,7 @@ TOWNS = iter(f"{first}{last}" for first in ("North", "South", "East", "West", "O
     "ham", "port", "field", "ford", "wick", "mouth", "bridge", "haven", "gate", "cliff", "moor"))  # fmt: skip
 
 
-class Rows:
+class MatrixRows:
     """The product's own database, looked at from outside while it works."""
 
     def __init__(self, home: Path) -> None:
@@ -83,9 +83,9 @@ def killed_at_every_hop(victim: str) -> Callable[..., None]:
     @pytest.mark.kill
     @pytest.mark.parametrize("hop", HOPS)
     def test(mortal: Product, hop: str, record_property: Callable[[str, object], None]) -> None:
-        with closing(Rows(mortal.home)) as rows:
+        with closing(MatrixRows(mortal.home)) as rows:
             repeated = _story_ends_right(mortal, rows, victim, hop)
-        record_property(TOLD, f"{victim} killed when {hop}: {', '.join(repeated) or 'no model call'} repeated")
+        record_property(OBSERVATION, f"{victim} killed when {hop}: {', '.join(repeated) or 'no model call'} repeated")
 
     return test
 
@@ -95,14 +95,14 @@ def killed_around_a_card_and_a_memory(victim: str) -> Callable[[Product], None]:
 
     @pytest.mark.kill
     def test(mortal: Product) -> None:
-        with closing(Rows(mortal.home)) as rows:
+        with closing(MatrixRows(mortal.home)) as rows:
             _card_is_asked_and_answered_once(mortal, rows, victim)
             _word_is_remembered_once(mortal, rows, victim)
 
     return test
 
 
-def _story_ends_right(mortal: Product, rows: Rows, victim: str, hop: str) -> list[str]:
+def _story_ends_right(mortal: Product, rows: MatrixRows, victim: str, hop: str) -> list[str]:
     """Order three posters, kill `victim` once `hop` is behind us, and hold what came of it against bill and log.
 
     Answers the model calls that were repeated.
@@ -129,7 +129,7 @@ def _story_ends_right(mortal: Product, rows: Rows, victim: str, hop: str) -> lis
     return ["the verdict of the router"] * judged_again + [f"decision {n}" for n in decided_again]
 
 
-def _card_is_asked_and_answered_once(mortal: Product, rows: Rows, victim: str) -> None:
+def _card_is_asked_and_answered_once(mortal: Product, rows: MatrixRows, victim: str) -> None:
     """A sound above the allowance: killed when its quote is on a card, and again when the card is answered."""
     town = next(TOWNS)
     _is_there(mortal, victim)
@@ -148,7 +148,7 @@ def _card_is_asked_and_answered_once(mortal: Product, rows: Rows, victim: str) -
     assert rows.ask("select count(*) from cards where task_id = :task and kind = 'quote'", task=task) == [(1,)]
 
 
-def _word_is_remembered_once(mortal: Product, rows: Rows, victim: str) -> None:
+def _word_is_remembered_once(mortal: Product, rows: MatrixRows, victim: str) -> None:
     town = next(TOWNS)
     _say(mortal, f"Remember that our colour is {town}.", f"memory-{town}")
     until("the memory has read it", lambda: rows.ask(REMEMBERED, town=town), 60, every=0.005, most_between=0.005)
@@ -216,7 +216,7 @@ def _is_for(task: str, request: dict[str, Any]) -> bool:
     return bool(request.get("tools")) and f'\\"id\\": \\"{task}\\"' in last
 
 
-def _assert_three_posters(product: Product, rows: Rows, task: str) -> None:
+def _assert_three_posters(product: Product, rows: MatrixRows, task: str) -> None:
     images = rows.ask(
         "select o.id, o.version from objects o join object_tasks t on t.object_id = o.id where t.task_id = :task "
         "and o.kind = 'image'",
@@ -229,7 +229,7 @@ def _assert_three_posters(product: Product, rows: Rows, task: str) -> None:
     assert rows.ask(said, task=task)[0][0] <= rows.ask(turns, task=task)[0][0]
 
 
-def _assert_paid_once(product: Product, rows: Rows, task: str, *, works: int) -> None:
+def _assert_paid_once(product: Product, rows: MatrixRows, task: str, *, works: int) -> None:
     keys = {key for (key,) in rows.ask("select key from orders where task_id = :task", task=task)}
     bill = product.until("the bill", lambda: story.bill(product))
     billed = [row for row in bill if row["idempotency_key"] in keys]

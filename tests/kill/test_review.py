@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.product import LOADED_FIRST, Product
 from tests.support.prometheus import Receiver, receiver
-from tests.support.skilled import Skilled
+from tests.support.skilled_product import SkilledProduct
 
 pytestmark = pytest.mark.kill
 
@@ -47,7 +47,7 @@ def test_a_review_and_a_failure_are_told_once_however_often_the_worker_dies(
 
 
 def _story(product: Product, ops: Receiver) -> None:
-    skills = Skilled(product)
+    skills = SkilledProduct(product)
     skills.save("guard", SKILL)
     skills.grant("guard")
     for n in range(5):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.memory.world import World
+from tests.memory.world import MemoryWorld
 from tests.support.databases import Store
 
 
 @pytest.fixture
-def world(store: Store) -> World:
-    return World(store)
+def world(store: Store) -> MemoryWorld:
+    return MemoryWorld(store)

@@ -12,12 +12,12 @@ from core.search import collections
 from memory import cascade, keeping, looking, receipts, watching
 from runtime.cards import cards
 from runtime.inbox import messages
-from tests.memory.world import World
+from tests.memory.world import MemoryWorld
 
 REFINED = {"text": "The colour is cobalt with off-white", "evidence": [1], "relation": "refines", "about": 1}
 
 
-def test_the_card_says_what_will_be_lost_and_forgets_nothing_by_itself(world: World) -> None:
+def test_the_card_says_what_will_be_lost_and_forgets_nothing_by_itself(world: MemoryWorld) -> None:
     world.learn("Our colour is cobalt.")
     world.learn("With off-white, please, always.", REFINED)
     fact = world.only()
@@ -37,7 +37,7 @@ def test_the_card_says_what_will_be_lost_and_forgets_nothing_by_itself(world: Wo
         cascade.clear_forgotten(world.parts, world.workspace_id, card.id)
 
 
-def test_a_bell_without_a_confirmed_card_forgets_nothing(world: World) -> None:
+def test_a_bell_without_a_confirmed_card_forgets_nothing(world: MemoryWorld) -> None:
     world.learn("Our colour is cobalt.")
     card = world.ask_to_forget(world.only().id)
 
@@ -47,7 +47,7 @@ def test_a_bell_without_a_confirmed_card_forgets_nothing(world: World) -> None:
     assert world.texts() == ["Our colour is cobalt."]
 
 
-def test_from_the_answer_on_nothing_recalls_it_though_no_engine_runs(world: World) -> None:
+def test_from_the_answer_on_nothing_recalls_it_though_no_engine_runs(world: MemoryWorld) -> None:
     world.learn("Our colour is cobalt.")
     card = world.ask_to_forget(world.only().id)
 
@@ -60,7 +60,7 @@ def test_from_the_answer_on_nothing_recalls_it_though_no_engine_runs(world: Worl
     ]
 
 
-def test_b30_every_word_of_it_is_gone_from_every_table_and_the_chat_stays(world: World) -> None:
+def test_b30_every_word_of_it_is_gone_from_every_table_and_the_chat_stays(world: MemoryWorld) -> None:
     message_id = world.learn("Our main colour is cobalt.")
     world.learn("Cobalt with off-white feels soft.", REFINED)
     world.say("the teal is fine too")
@@ -79,7 +79,7 @@ def test_b30_every_word_of_it_is_gone_from_every_table_and_the_chat_stays(world:
         assert messages.get_message(scope, message_id).text == "Our main colour is cobalt."
 
 
-def test_boundary_55_the_same_text_said_again_is_suppressed_in_its_scope_only(world: World) -> None:
+def test_boundary_55_the_same_text_said_again_is_suppressed_in_its_scope_only(world: MemoryWorld) -> None:
     world.learn("Our colour is cobalt.")
     world.forget(world.only().id)
 
@@ -93,7 +93,7 @@ def test_boundary_55_the_same_text_said_again_is_suppressed_in_its_scope_only(wo
     assert world.remember() == ["kept new"]
 
 
-def test_the_forgotten_messages_are_evidence_for_nothing_again(world: World) -> None:
+def test_the_forgotten_messages_are_evidence_for_nothing_again(world: MemoryWorld) -> None:
     world.say("Our colour is cobalt.")
     world.foresee(
         {"text": "Our colour is cobalt", "evidence": [1]}, {"text": "cobalt it is, and never red", "evidence": [1]}
@@ -107,7 +107,9 @@ def test_the_forgotten_messages_are_evidence_for_nothing_again(world: World) -> 
     assert world.facts() == []
 
 
-def test_boundary_53_what_was_derived_from_the_origin_is_cleared_and_read_anew_from_the_rest(world: World) -> None:
+def test_boundary_53_what_was_derived_from_the_origin_is_cleared_and_read_anew_from_the_rest(
+    world: MemoryWorld,
+) -> None:
     """The second fact began with a message that the first one also rests on; another message still speaks for it."""
     world.say("Our colour is cobalt, and letters are big.")
     world.foresee({"text": "The colour is cobalt", "evidence": [1]}, {"text": "Letters are big", "evidence": [1]})
@@ -129,7 +131,7 @@ def test_boundary_53_what_was_derived_from_the_origin_is_cleared_and_read_anew_f
     assert [one.source_id for one in world.evidence(rebuilt.id)] == [rest]
 
 
-def test_a_version_that_rests_on_a_forgotten_message_falls_back_to_the_one_before(world: World) -> None:
+def test_a_version_that_rests_on_a_forgotten_message_falls_back_to_the_one_before(world: MemoryWorld) -> None:
     first = world.learn("Letters are big.")
     world.say("Our colour is cobalt, and letters are bold too.")
     world.foresee(
@@ -149,7 +151,7 @@ def test_a_version_that_rests_on_a_forgotten_message_falls_back_to_the_one_befor
     assert world.recalled("letters") == ["Letters are big."]
 
 
-def test_boundary_56_a_fact_that_was_only_confirmed_by_the_message_stays(world: World) -> None:
+def test_boundary_56_a_fact_that_was_only_confirmed_by_the_message_stays(world: MemoryWorld) -> None:
     world.learn("Letters are big.")
     world.say("Our colour is cobalt, and big letters, as I said.")
     world.foresee(
@@ -165,7 +167,7 @@ def test_boundary_56_a_fact_that_was_only_confirmed_by_the_message_stays(world: 
     assert [(one.role, one.eligible) for one in world.evidence(letters.id)] == [("origin", True), ("confirm", False)]
 
 
-def test_forgetting_twice_and_a_run_that_dies_in_between_do_it_once(world: World) -> None:
+def test_forgetting_twice_and_a_run_that_dies_in_between_do_it_once(world: MemoryWorld) -> None:
     world.learn("Our colour is cobalt.")
     card = world.ask_to_forget(world.only().id)
     world.answer(card, "confirm")
@@ -178,7 +180,7 @@ def test_forgetting_twice_and_a_run_that_dies_in_between_do_it_once(world: World
         world.answer(card, "keep")
 
 
-def test_a_forget_that_is_not_through_is_rung_for_again(world: World) -> None:
+def test_a_forget_that_is_not_through_is_rung_for_again(world: MemoryWorld) -> None:
     world.learn("Our colour is cobalt.")
     card = world.ask_to_forget(world.only().id)
     world.answer(card, "confirm")
@@ -192,7 +194,7 @@ def test_a_forget_that_is_not_through_is_rung_for_again(world: World) -> None:
     assert watching.watch_memory(world.store.database, world.workspace_id, timedelta(seconds=10)) == 1
 
 
-def test_while_the_index_is_away_the_receipt_does_not_claim_that_it_is_clean(world: World) -> None:
+def test_while_the_index_is_away_the_receipt_does_not_claim_that_it_is_clean(world: MemoryWorld) -> None:
     world.learn("Our colour is cobalt.")
     with world.store.database.transaction(world.workspace_id) as scope:
         collections.ensure_collection(scope, world.parts.search.embedder)
@@ -205,7 +207,7 @@ def test_while_the_index_is_away_the_receipt_does_not_claim_that_it_is_clean(wor
     assert told.checked["index_away"] is True
 
 
-def test_where_nothing_was_ever_indexed_nothing_is_left_in_an_index(world: World) -> None:
+def test_where_nothing_was_ever_indexed_nothing_is_left_in_an_index(world: MemoryWorld) -> None:
     world.learn("Our colour is cobalt.")
     receipt = world.forget(world.only().id)
 
@@ -213,7 +215,7 @@ def test_where_nothing_was_ever_indexed_nothing_is_left_in_an_index(world: World
     assert receipts.check_forgotten(world.parts, world.workspace_id, receipt.card_id) == "done"
 
 
-def test_a_fact_that_moved_since_the_question_is_not_forgotten_by_its_answer(world: World) -> None:
+def test_a_fact_that_moved_since_the_question_is_not_forgotten_by_its_answer(world: MemoryWorld) -> None:
     world.learn("Our colour is cobalt.")
     card = world.ask_to_forget(world.only().id)
     world.learn("With off-white, always.", REFINED)
@@ -226,7 +228,7 @@ def test_a_fact_that_moved_since_the_question_is_not_forgotten_by_its_answer(wor
         assert cards.get_card(scope, card.id).state == "open"
 
 
-def test_several_facts_are_forgotten_on_one_card(world: World) -> None:
+def test_several_facts_are_forgotten_on_one_card(world: MemoryWorld) -> None:
     world.learn("Our colour is cobalt.")
     world.learn("Cobalt feels soft.")
     world.learn("Letters are big.")
@@ -237,6 +239,6 @@ def test_several_facts_are_forgotten_on_one_card(world: World) -> None:
     assert world.texts() == ["Letters are big."]
 
 
-def _number(world: World, text: str) -> int:
+def _number(world: MemoryWorld, text: str) -> int:
     """Under which number the model would be offered a fact: found anew for each question, best first."""
     return 1 + [fact.text for fact, _ in world.recall("Big letters, and bold ones.", limit=5).items].index(text)

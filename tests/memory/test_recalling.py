@@ -21,7 +21,7 @@ from memory.fact_text import clean_fact_text
 from memory.facts import Fact
 from memory.recall import Recalled, recall
 from runtime.cards import cards
-from tests.memory.world import World
+from tests.memory.world import MemoryWorld
 
 
 class Slow(HashedPieces):
@@ -33,12 +33,12 @@ class Slow(HashedPieces):
 
 
 @pytest.mark.parametrize("within", [(), ("",)])
-def test_boundary_59_a_recall_without_a_scope_is_an_error(world: World, within: tuple[str, ...]) -> None:
+def test_boundary_59_a_recall_without_a_scope_is_an_error(world: MemoryWorld, within: tuple[str, ...]) -> None:
     with pytest.raises(ValueError, match="scope"):
         world.recall("colour", within)
 
 
-def test_boundary_59_what_another_workspace_or_person_remembers_is_never_returned(world: World) -> None:
+def test_boundary_59_what_another_workspace_or_person_remembers_is_never_returned(world: MemoryWorld) -> None:
     world.learn("Our colour is cobalt.")
     other = "ws_other"
     with world.store.database.unscoped() as connection:
@@ -55,7 +55,7 @@ def test_boundary_59_what_another_workspace_or_person_remembers_is_never_returne
         facts.get_fact(scope, world.only().id, "person_other")
 
 
-def test_boundary_57_a_recall_that_takes_too_long_is_an_answer_and_no_error(world: World) -> None:
+def test_boundary_57_a_recall_that_takes_too_long_is_an_answer_and_no_error(world: MemoryWorld) -> None:
     world.learn("Our colour is cobalt.")
     search = SearchDependencies(world.store.database, Slow(), NoIndex())
     began = time.monotonic()
@@ -66,7 +66,7 @@ def test_boundary_57_a_recall_that_takes_too_long_is_an_answer_and_no_error(worl
     assert time.monotonic() - began < 4
 
 
-def test_a_task_sees_what_holds_for_it_and_no_other_task_does(world: World) -> None:
+def test_a_task_sees_what_holds_for_it_and_no_other_task_does(world: MemoryWorld) -> None:
     world.learn(
         "Gulls in every picture.",
         {"text": "Gulls in every picture", "evidence": [1], "scope": "task"},
@@ -80,7 +80,7 @@ def test_a_task_sees_what_holds_for_it_and_no_other_task_does(world: World) -> N
     assert world.recall("gulls", scopes.visible_scopes(person, "task_2")).items == ()
 
 
-def test_what_held_at_a_time_in_the_world(world: World) -> None:
+def test_what_held_at_a_time_in_the_world(world: MemoryWorld) -> None:
     world.learn("Our colour is cobalt.")
     before = world.store.clock.now()
     world.store.clock.advance(timedelta(days=30))
@@ -93,18 +93,18 @@ def test_what_held_at_a_time_in_the_world(world: World) -> None:
     assert _at(world, before - timedelta(days=900)) == []
 
 
-def _at(world: World, at: datetime) -> list[str]:
+def _at(world: MemoryWorld, at: datetime) -> list[str]:
     with world.store.database.reading(world.workspace_id) as scope:
         return [fact.text for fact in facts.list_facts(scope, scopes.visible_scopes(world.store.person_id), at=at)]
 
 
-def _correct(world: World, fact: Fact, text: str, cause: str = "cause") -> Fact:
+def _correct(world: MemoryWorld, fact: Fact, text: str, cause: str = "cause") -> Fact:
     [vector] = world.parts.search.embedder.embed([text])
     with world.store.database.transaction(world.workspace_id) as scope:
         return correcting.correct_fact(scope, fact.id, text, vector, world.store.person_id, cause)
 
 
-def test_a_correction_is_a_version_with_the_person_as_its_source(world: World) -> None:
+def test_a_correction_is_a_version_with_the_person_as_its_source(world: MemoryWorld) -> None:
     world.learn("Our colour is cobalt.")
 
     fixed = _correct(world, world.only(), "Our colour is navy")
@@ -118,7 +118,7 @@ def test_a_correction_is_a_version_with_the_person_as_its_source(world: World) -
     assert world.recalled("which colour?") == ["Our colour is navy"]
 
 
-def test_a_correction_says_no_to_nothing_to_too_much_and_to_what_another_fact_says(world: World) -> None:
+def test_a_correction_says_no_to_nothing_to_too_much_and_to_what_another_fact_says(world: MemoryWorld) -> None:
     world.learn("Our colour is cobalt.")
     world.learn("Letters are big.")
 
@@ -129,7 +129,7 @@ def test_a_correction_says_no_to_nothing_to_too_much_and_to_what_another_fact_sa
             clean_fact_text(text)
 
 
-def test_what_was_forgotten_may_be_written_down_again_by_hand(world: World) -> None:
+def test_what_was_forgotten_may_be_written_down_again_by_hand(world: MemoryWorld) -> None:
     world.learn("Our colour is cobalt.")
     world.learn("Our colour is sand, elsewhere.")
     world.forget(world.facts()[0].id)
@@ -147,7 +147,7 @@ HANDLERS: Mapping[str, Any] = {"choice": correcting.on_choice_answered(cards.del
 @pytest.mark.parametrize(
     ("option", "expected"), [("corrected", "Our colour is navy"), ("keep", "Our colour is cobalt.")]
 )
-def test_the_agent_only_proposes_and_the_person_chooses(world: World, option: str, expected: str) -> None:
+def test_the_agent_only_proposes_and_the_person_chooses(world: MemoryWorld, option: str, expected: str) -> None:
     world.learn("Our colour is cobalt.")
     card = _proposed(world, "Our colour is navy")
     assert world.texts() == ["Our colour is cobalt."]
@@ -158,7 +158,7 @@ def test_the_agent_only_proposes_and_the_person_chooses(world: World, option: st
     assert world.texts() == [expected]
 
 
-def test_a_proposal_about_a_fact_that_moved_changes_nothing(world: World) -> None:
+def test_a_proposal_about_a_fact_that_moved_changes_nothing(world: MemoryWorld) -> None:
     world.learn("Our colour is cobalt.")
     card = _proposed(world, "Our colour is navy")
     _correct(world, world.only(), "Our colour is sand")
@@ -171,7 +171,7 @@ def test_a_proposal_about_a_fact_that_moved_changes_nothing(world: World) -> Non
     assert world.texts() == ["Our colour is sand"]
 
 
-def _proposed(world: World, text: str) -> cards.Card:
+def _proposed(world: MemoryWorld, text: str) -> cards.Card:
     [vector] = world.parts.search.embedder.embed([text])
     with world.store.database.transaction(world.workspace_id) as scope:
         return correcting.propose_correction(scope, world.only(), text, vector, cause="cause")

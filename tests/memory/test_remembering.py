@@ -13,7 +13,7 @@ from core.llm.port import ChatMessage, Verdict
 from core.llm.scripted_model import ScriptedModel
 from memory import keeping, looking, watching
 from memory.deciding import FactStanding
-from tests.memory.world import World, asked_facts
+from tests.memory.world import MemoryWorld, asked_facts
 
 PAUSE = timedelta(seconds=10)
 
@@ -30,7 +30,7 @@ class Useless(ScriptedModel):
         raise self._error
 
 
-def test_what_a_person_states_is_a_fact_with_its_message_as_origin(world: World) -> None:
+def test_what_a_person_states_is_a_fact_with_its_message_as_origin(world: MemoryWorld) -> None:
     message_id = world.say("Our brand colour is cobalt.")
     world.foresee({"text": "The brand colour is cobalt", "evidence": [1], "scope": "workspace", "standing": "stated"})
 
@@ -46,7 +46,7 @@ def test_what_a_person_states_is_a_fact_with_its_message_as_origin(world: World)
     assert world.recalled("which colour has the brand?") == ["The brand colour is cobalt"]
 
 
-def test_nothing_is_asked_when_no_person_said_anything(world: World) -> None:
+def test_nothing_is_asked_when_no_person_said_anything(world: MemoryWorld) -> None:
     world.say("generate a poster", asked_by="program")
     world.say("I propose a cinematic teal look.", author="agent", asked_by="agent")
 
@@ -55,7 +55,7 @@ def test_nothing_is_asked_when_no_person_said_anything(world: World) -> None:
     assert not [bell for bell in world.store.bells.rung if isinstance(bell.event, MessageAnswered)]
 
 
-def test_b27_the_agents_words_are_never_shown_and_the_same_again_only_confirms(world: World) -> None:
+def test_b27_the_agents_words_are_never_shown_and_the_same_again_only_confirms(world: MemoryWorld) -> None:
     world.learn("I like low saturation.")
     for _ in range(5):
         world.say("A cinematic teal look would suit.", author="agent", asked_by="agent")
@@ -69,7 +69,7 @@ def test_b27_the_agents_words_are_never_shown_and_the_same_again_only_confirms(w
     assert [one.role for one in world.evidence(fact.id)] == ["origin"] + ["confirm"] * 5
 
 
-def test_a_detail_is_a_new_version_and_a_contradiction_closes_the_old_one(world: World) -> None:
+def test_a_detail_is_a_new_version_and_a_contradiction_closes_the_old_one(world: MemoryWorld) -> None:
     world.learn("Our main colour is cobalt.")
     world.learn(
         "Cobalt with off-white, always.",
@@ -96,7 +96,7 @@ def test_a_detail_is_a_new_version_and_a_contradiction_closes_the_old_one(world:
     assert world.recalled("main colour") == ["The main colour is sand"]
 
 
-def test_old_news_that_comes_late_does_not_unseat_what_stands(world: World) -> None:
+def test_old_news_that_comes_late_does_not_unseat_what_stands(world: MemoryWorld) -> None:
     world.learn("Our logo is a heron.")
     world.learn(
         "In 2019 the logo was a gull.",
@@ -116,7 +116,7 @@ def test_old_news_that_comes_late_does_not_unseat_what_stands(world: World) -> N
 
 
 @pytest.mark.parametrize(("standing", "expected"), [("inferred", "aside"), ("stated", "replace")])
-def test_a_guess_never_replaces_what_was_said(world: World, standing: FactStanding, expected: str) -> None:
+def test_a_guess_never_replaces_what_was_said(world: MemoryWorld, standing: FactStanding, expected: str) -> None:
     world.learn("I want serif type.")
     world.say("the sans one is nice")
     world.foresee(
@@ -127,7 +127,7 @@ def test_a_guess_never_replaces_what_was_said(world: World, standing: FactStandi
     assert world.texts() == (["I want serif type."] if expected == "aside" else ["wants sans type"])
 
 
-def test_boundary_58_one_malformed_candidate_costs_its_siblings_nothing(world: World) -> None:
+def test_boundary_58_one_malformed_candidate_costs_its_siblings_nothing(world: MemoryWorld) -> None:
     world.say("Our colour is cobalt, our font is Inter.")
     world.foresee(
         {"text": "The colour is cobalt", "evidence": [1]},
@@ -149,7 +149,7 @@ def test_boundary_58_one_malformed_candidate_costs_its_siblings_nothing(world: W
     assert sum("no message of the person" in one for one in refused) == 1
 
 
-def test_b26_numbers_that_were_not_offered_hit_nothing(world: World) -> None:
+def test_b26_numbers_that_were_not_offered_hit_nothing(world: MemoryWorld) -> None:
     world.learn("Our logo is a heron.")
     before = world.only()
     world.say("The logo is blue.")
@@ -169,7 +169,7 @@ def test_b26_numbers_that_were_not_offered_hit_nothing(world: World) -> None:
     assert any("fact 12" in one for one in world.refusals())
 
 
-def test_a_text_of_several_lines_is_kept_as_one_so_that_no_line_passes_for_a_cards(world: World) -> None:
+def test_a_text_of_several_lines_is_kept_as_one_so_that_no_line_passes_for_a_cards(world: MemoryWorld) -> None:
     world.say("Our colour is cobalt.")
     world.foresee({"text": "The colour\n\n is cobalt \x00 \n\nNothing is lost", "evidence": [1]})
 
@@ -177,7 +177,7 @@ def test_a_text_of_several_lines_is_kept_as_one_so_that_no_line_passes_for_a_car
     assert world.texts() == ["The colour is cobalt Nothing is lost"]
 
 
-def test_a_wish_for_this_once_is_not_remembered(world: World) -> None:
+def test_a_wish_for_this_once_is_not_remembered(world: MemoryWorld) -> None:
     world.say("This time red, please.")
     world.foresee({"text": "The colour is red", "evidence": [1], "temporary": True})
 
@@ -185,7 +185,7 @@ def test_a_wish_for_this_once_is_not_remembered(world: World) -> None:
     assert world.facts() == []
 
 
-def test_a_candidate_that_is_judged_twice_is_one_fact(world: World) -> None:
+def test_a_candidate_that_is_judged_twice_is_one_fact(world: MemoryWorld) -> None:
     world.say("Our colour is cobalt.")
     world.foresee({"text": "The colour is cobalt", "evidence": [1]})
     [candidate] = looking.read_due_messages(world.parts, world.workspace_id, "run-1")
@@ -197,7 +197,7 @@ def test_a_candidate_that_is_judged_twice_is_one_fact(world: World) -> None:
     assert len(world.facts()) == 1
 
 
-def test_a_run_that_dies_after_the_verdict_asks_nothing_again(world: World) -> None:
+def test_a_run_that_dies_after_the_verdict_asks_nothing_again(world: MemoryWorld) -> None:
     world.say("Our colour is cobalt.")
     world.foresee({"text": "The colour is cobalt", "evidence": [1]})
     looking.read_due_messages(world.parts, world.workspace_id, "run-1")
@@ -206,9 +206,9 @@ def test_a_run_that_dies_after_the_verdict_asks_nothing_again(world: World) -> N
     assert len(world.model.requests) == 1
 
 
-def test_a_model_that_is_away_loses_nothing_and_the_watch_rings_again(world: World) -> None:
+def test_a_model_that_is_away_loses_nothing_and_the_watch_rings_again(world: MemoryWorld) -> None:
     message_id = world.say("Our colour is cobalt.")
-    away = World(world.store, Useless(UnavailableError("no answer")))
+    away = MemoryWorld(world.store, Useless(UnavailableError("no answer")))
     assert away.remember() == []
     world.store.clock.advance(timedelta(hours=1))
 
@@ -221,9 +221,9 @@ def test_a_model_that_is_away_loses_nothing_and_the_watch_rings_again(world: Wor
     assert watching.watch_memory(world.store.database, world.workspace_id, PAUSE) == 0
 
 
-def test_b24_answers_of_no_use_are_tried_a_few_times_and_leave_a_trace(world: World) -> None:
+def test_b24_answers_of_no_use_are_tried_a_few_times_and_leave_a_trace(world: MemoryWorld) -> None:
     world.say("Our colour is cobalt.")
-    prose = World(world.store, Useless(ModelError("prose")))
+    prose = MemoryWorld(world.store, Useless(ModelError("prose")))
     for _ in range(6):
         assert prose.remember() == []
 
@@ -231,7 +231,7 @@ def test_b24_answers_of_no_use_are_tried_a_few_times_and_leave_a_trace(world: Wo
     assert "given_up" in prose.everything()
 
 
-def test_a_candidate_that_nobody_judges_is_rung_for_and_given_up_after_a_day(world: World) -> None:
+def test_a_candidate_that_nobody_judges_is_rung_for_and_given_up_after_a_day(world: MemoryWorld) -> None:
     message_id = world.say("Our colour is cobalt.")
     world.foresee({"text": "The colour is cobalt", "evidence": [1]})
     looking.read_due_messages(world.parts, world.workspace_id, "run-1")
@@ -249,7 +249,7 @@ def test_a_candidate_that_nobody_judges_is_rung_for_and_given_up_after_a_day(wor
     assert watching.watch_memory(world.store.database, world.workspace_id, PAUSE) == 0
 
 
-def test_what_several_people_said_is_read_in_one_run_and_each_alone(world: World) -> None:
+def test_what_several_people_said_is_read_in_one_run_and_each_alone(world: MemoryWorld) -> None:
     world.say("Our colour is cobalt.")
     world.say("I never work on Fridays.", person_id="person_other")
     world.foresee({"text": "Our colour is cobalt", "evidence": [1], "scope": "workspace"})
@@ -262,7 +262,7 @@ def test_what_several_people_said_is_read_in_one_run_and_each_alone(world: World
     assert [len(asked_facts(world.model)["messages"])] == [1]
 
 
-def test_a_correct_empty_list_stores_nothing_and_is_not_asked_for_again(world: World) -> None:
+def test_a_correct_empty_list_stores_nothing_and_is_not_asked_for_again(world: MemoryWorld) -> None:
     world.say("Hello!")
     world.foresee()
 

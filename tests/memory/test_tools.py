@@ -17,27 +17,27 @@ from runtime.cards import cards
 from runtime.dependencies import RuntimeDependencies
 from runtime.turns import ledger
 from runtime.turns.ledger import Call
-from tests.memory.world import HANDLERS, World
-from tests.runtime import driving
+from tests.memory.world import HANDLERS, MemoryWorld
+from tests.runtime import turn_driver
 
 
-def _runs(world: World, *script: Any) -> str:
+def _runs(world: MemoryWorld, *script: Any) -> str:
     """A whole turn of a new task with this script; answers the turn's id."""
-    task = driving.new_task(world.store)
-    driving.tell(world.store, task.id, "do as you are scripted")
-    turn_id = driving.newest_turn(world.store, task.id).id
+    task = turn_driver.new_task(world.store)
+    turn_driver.post_words(world.store, task.id, "do as you are scripted")
+    turn_id = turn_driver.newest_turn(world.store, task.id).id
     tools = memory_tools(world.parts.search, 2.0)
-    made: RuntimeDependencies = driving.parts(world.store, ScriptedModel(*script), *tools)
-    driving.run(made, world.store, turn_id)
+    made: RuntimeDependencies = turn_driver.runtime_dependencies(world.store, ScriptedModel(*script), *tools)
+    turn_driver.drive_turn(made, world.store, turn_id)
     return turn_id
 
 
-def _calls(world: World, turn_id: str) -> list[Call]:
+def _calls(world: MemoryWorld, turn_id: str) -> list[Call]:
     with world.store.database.reading(world.workspace_id) as scope:
         return ledger.list_calls(scope, [turn_id])
 
 
-def test_the_effects_say_what_each_may_do(world: World) -> None:
+def test_the_effects_say_what_each_may_do(world: MemoryWorld) -> None:
     assert {tool.name: tool.effect for tool in memory_tools(world.parts.search, 1.0)} == {
         "recall": Effect.READ,
         "propose_correction": Effect.WRITE,
@@ -45,7 +45,7 @@ def test_the_effects_say_what_each_may_do(world: World) -> None:
     }
 
 
-def test_a_recall_tells_facts_as_data_and_the_step_remembers_which(world: World) -> None:
+def test_a_recall_tells_facts_as_data_and_the_step_remembers_which(world: MemoryWorld) -> None:
     world.learn("Our colour is cobalt.")
     fact = world.only()
 
@@ -58,7 +58,7 @@ def test_a_recall_tells_facts_as_data_and_the_step_remembers_which(world: World)
         assert [step.facts for step in ledger.list_steps(scope, [turn_id])] == [(fact.id,), ()]
 
 
-def test_what_a_call_was_told_is_shown_to_no_later_step_once_it_is_forgotten(world: World) -> None:
+def test_what_a_call_was_told_is_shown_to_no_later_step_once_it_is_forgotten(world: MemoryWorld) -> None:
     world.learn("Our colour is cobalt.")
     turn_id = _runs(world, says("", ("recall", '{"query": "which colour?"}')), says("Done."))
 
@@ -70,7 +70,7 @@ def test_what_a_call_was_told_is_shown_to_no_later_step_once_it_is_forgotten(wor
     assert call.ok
 
 
-def test_a_proposal_to_forget_is_a_card_and_the_answer_reaches_the_task(world: World) -> None:
+def test_a_proposal_to_forget_is_a_card_and_the_answer_reaches_the_task(world: MemoryWorld) -> None:
     world.learn("Our colour is cobalt.")
     fact = world.only()
     turn_id = _runs(world, says("", ("propose_forget", f'{{"fact_ids": ["{fact.id}"]}}')), says("I asked."))
@@ -83,12 +83,12 @@ def test_a_proposal_to_forget_is_a_card_and_the_answer_reaches_the_task(world: W
         card = cards.answer_card(scope, call.result["card_id"], "confirm", None, world.store.person_id, HANDLERS)
 
     assert card.task_id is not None
-    assert driving.newest_turn(world.store, card.task_id).status == "queued"
+    assert turn_driver.newest_turn(world.store, card.task_id).status == "queued"
     assert cascade.clear_forgotten(world.parts, world.workspace_id, card.id) == "cleared"
     assert world.facts() == []
 
 
-def test_a_proposal_to_correct_shows_both_wordings(world: World) -> None:
+def test_a_proposal_to_correct_shows_both_wordings(world: MemoryWorld) -> None:
     world.learn("Our colour is cobalt.")
     arguments = f'{{"fact_id": "{world.only().id}", "text": "Our colour is  navy"}}'
     turn_id = _runs(world, says("", ("propose_correction", arguments)), says("I asked."))
@@ -111,7 +111,7 @@ def test_a_proposal_to_correct_shows_both_wordings(world: World) -> None:
 
 
 @pytest.mark.parametrize("fact_ids", ['["fact_made_up"]', '["fact_made_up", "x"]'])
-def test_an_id_that_is_not_there_is_an_answer_and_no_card(world: World, fact_ids: str) -> None:
+def test_an_id_that_is_not_there_is_an_answer_and_no_card(world: MemoryWorld, fact_ids: str) -> None:
     turn_id = _runs(world, says("", ("propose_forget", f'{{"fact_ids": {fact_ids}}}')), says("There is none."))
 
     [call] = _calls(world, turn_id)
@@ -120,7 +120,7 @@ def test_an_id_that_is_not_there_is_an_answer_and_no_card(world: World, fact_ids
         assert cards.list_open_cards(scope) == []
 
 
-def test_arguments_have_limits(world: World) -> None:
+def test_arguments_have_limits(world: MemoryWorld) -> None:
     tools = {tool.name: tool for tool in memory_tools(world.parts.search, 1.0)}
     for name, arguments in (
         ("recall", {"query": ""}),
@@ -134,14 +134,14 @@ def test_arguments_have_limits(world: World) -> None:
             tools[name].arguments.model_validate(arguments)
 
 
-def test_the_end_of_a_turn_rings_once_for_what_a_person_said_in_it(world: World) -> None:
-    task = driving.new_task(world.store)
-    said = driving.tell(world.store, task.id, "Our colour is cobalt.")
-    turn_id = driving.newest_turn(world.store, task.id).id
-    made = driving.parts(world.store, ScriptedModel(says("Noted.")))
+def test_the_end_of_a_turn_rings_once_for_what_a_person_said_in_it(world: MemoryWorld) -> None:
+    task = turn_driver.new_task(world.store)
+    said = turn_driver.post_words(world.store, task.id, "Our colour is cobalt.")
+    turn_id = turn_driver.newest_turn(world.store, task.id).id
+    made = turn_driver.runtime_dependencies(world.store, ScriptedModel(says("Noted.")))
     made = replace(made, when_read=readings.note_read)
 
-    driving.run(made, world.store, turn_id)
+    turn_driver.drive_turn(made, world.store, turn_id)
 
     assert world.store.bells.ids()[-1] == f"{turn_id}:finished"
     world.foresee({"text": "Our colour is cobalt", "evidence": [1]})
@@ -149,16 +149,18 @@ def test_the_end_of_a_turn_rings_once_for_what_a_person_said_in_it(world: World)
     assert [one.source_id for one in world.evidence(world.only().id)] == [said]
 
 
-def test_main_answers_and_the_message_is_read_for_what_to_remember(world: World) -> None:
-    _message, turn_id = driving.main_turn(world.store, "I like low saturation.")
-    made = replace(driving.parts(world.store, ScriptedModel(says("Good."))), when_read=readings.note_read)
+def test_main_answers_and_the_message_is_read_for_what_to_remember(world: MemoryWorld) -> None:
+    _message, turn_id = turn_driver.main_turn(world.store, "I like low saturation.")
+    made = replace(
+        turn_driver.runtime_dependencies(world.store, ScriptedModel(says("Good."))), when_read=readings.note_read
+    )
 
-    driving.run(made, world.store, turn_id)
+    turn_driver.drive_turn(made, world.store, turn_id)
 
     assert world.store.bells.ids()[-1] == f"{turn_id}:answered"
 
 
-def test_forgetting_names_at_least_one_fact(world: World) -> None:
+def test_forgetting_names_at_least_one_fact(world: MemoryWorld) -> None:
     with pytest.raises(InvalidError):
         world.ask_to_forget()
     with pytest.raises(NotFoundError):

@@ -34,7 +34,7 @@ HANDLERS: dict[str, AnswerHandler] = {"irreversible": forgetting.on_irreversible
 
 
 @dataclass
-class World:
+class MemoryWorld:
     store: Store
     model: ScriptedModel = field(default_factory=ScriptedModel)
     index: VectorIndex = field(default_factory=NoIndex)

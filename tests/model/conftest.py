@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from core.llm.openai_model import OpenAIModel
-from tests.model.standin import client, running
+from tests.model.standin import running_standin, standin_client
 
 
 @pytest.fixture
 def model(tmp_path: Path) -> Iterator[OpenAIModel]:
-    with running(tmp_path) as url:
-        yield client(url)
+    with running_standin(tmp_path) as url:
+        yield standin_client(url)

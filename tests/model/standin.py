@@ -19,7 +19,7 @@ from standins.model import ModelConfig, close, create_app
 
 
 @contextmanager
-def running(folder: Path, *, key: str | None = None, faults: bool = False) -> Iterator[str]:
+def running_standin(folder: Path, *, key: str | None = None, faults: bool = False) -> Iterator[str]:
     """The address of a stand-in that serves until the block ends."""
     app = create_app(ModelConfig(folder=folder, key=key, faults=faults))
     server = make_server("127.0.0.1", 0, app, threaded=True)
@@ -34,7 +34,7 @@ def running(folder: Path, *, key: str | None = None, faults: bool = False) -> It
         close(app)
 
 
-def client(url: str, **options: Any) -> OpenAIModel:
+def standin_client(url: str, **options: Any) -> OpenAIModel:
     return OpenAIModel(
         **{"model": "standin-1", "api_key": "", "base_url": f"{url}/v1", "timeout_seconds": 20, **options}
     )
@@ -44,7 +44,7 @@ def order_fault(url: str, name: str, **more: Any) -> None:
     httpx.post(f"{url}/faults", json={"next": name, **more}).raise_for_status()
 
 
-def log(url: str) -> list[dict[str, Any]]:
+def request_log(url: str) -> list[dict[str, Any]]:
     items: list[dict[str, Any]] = httpx.get(f"{url}/log").json()["items"]
     return items
 
@@ -132,7 +132,7 @@ class Worker:
                 {
                     "id": order_id,
                     "kind": kind,
-                    "title": told(call.arguments)["title"],
+                    "title": parse_arguments(call.arguments)["title"],
                     "state": "queued",
                     "object_ids": [],
                 }
@@ -166,12 +166,12 @@ class Worker:
         return object_id
 
 
-def told(arguments: str) -> dict[str, Any]:
+def parse_arguments(arguments: str) -> dict[str, Any]:
     values: dict[str, Any] = json.loads(arguments)
     return values
 
 
-def names(decision: Decision) -> list[str]:
+def call_names(decision: Decision) -> list[str]:
     return [call.name for call in decision.calls]
 
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from core.errors import ModelError, UnavailableError
 from core.llm.port import ToolSpec
 from tests.model.hostile import Answer, completion, hostile
-from tests.model.standin import client
+from tests.model.standin import standin_client
 
 ASK = [{"role": "user", "content": "hi"}]
 KEY = "sk-very-secret"
@@ -30,7 +30,7 @@ def test_a_good_answer_is_read_whole() -> None:
     usage = {"total_tokens": 120, "prompt_tokens_details": {"cached_tokens": 64}}
     message = {"content": "Hello", "tool_calls": [call("paint", '{"a": 1}'), call("paint", "{", "c2")]}
     with hostile([completion(message, usage=usage, finish="tool_calls")]) as server:
-        decision = client(server.url).decide(ASK, [ToolSpec("paint", "Paints.", {"type": "object"})])
+        decision = standin_client(server.url).decide(ASK, [ToolSpec("paint", "Paints.", {"type": "object"})])
     assert decision.text == "Hello"
     assert [(one.id, one.name, one.arguments) for one in decision.calls] == [
         ("c1", "paint", '{"a": 1}'),
@@ -48,7 +48,7 @@ def test_a_good_answer_is_read_whole() -> None:
 
 def test_no_tools_are_sent_where_there_are_none() -> None:
     with hostile([completion({"content": "x"})]) as server:
-        client(server.url).decide(ASK, [])
+        standin_client(server.url).decide(ASK, [])
     assert "tools" not in server.asked[0]
 
 
@@ -73,7 +73,7 @@ def test_no_tools_are_sent_where_there_are_none() -> None:
 )
 def test_a_server_that_fails_may_be_asked_again_and_was_asked_once(answer: Answer) -> None:
     with hostile([answer]) as server, pytest.raises(UnavailableError, match="standin-1"):
-        client(server.url).decide(ASK, [])
+        standin_client(server.url).decide(ASK, [])
     assert len(server.asked) == 1
 
 
@@ -89,7 +89,7 @@ def test_a_server_that_fails_may_be_asked_again_and_was_asked_once(answer: Answe
 )
 def test_a_refused_request_is_no_use_repeating_and_tells_no_key(answer: Answer) -> None:
     with hostile([answer]) as server, pytest.raises(ModelError) as caught:
-        client(server.url, api_key=KEY).decide(ASK, [])
+        standin_client(server.url, api_key=KEY).decide(ASK, [])
     assert KEY not in str(caught.value)
     assert server.keys == [f"Bearer {KEY}"]
 
@@ -97,24 +97,24 @@ def test_a_refused_request_is_no_use_repeating_and_tells_no_key(answer: Answer) 
 @pytest.mark.parametrize("answer", [Answer(b"{}", wait=3), Answer(b"{" + b" " * 60, drip=0.1)])
 def test_a_request_has_a_time_limit_as_a_whole(answer: Answer) -> None:
     with hostile([answer]) as server, pytest.raises(UnavailableError, match=r"0\.5 s"):
-        client(server.url, timeout_seconds=0.5).decide(ASK, [])
+        standin_client(server.url, timeout_seconds=0.5).decide(ASK, [])
 
 
 def test_nobody_there() -> None:
     with pytest.raises(UnavailableError, match="could not be reached"):
-        client("http://127.0.0.1:9").decide(ASK, [])
+        standin_client("http://127.0.0.1:9").decide(ASK, [])
 
 
 def test_the_fallback_is_asked_when_the_first_is_unavailable() -> None:
     with hostile([Answer(b"x", 503), completion({"content": "from the second"})]) as server:
-        decision = client(server.url, fallback_model="second").decide(ASK, [])
+        decision = standin_client(server.url, fallback_model="second").decide(ASK, [])
     assert decision.text == "from the second"
     assert [one["model"] for one in server.asked] == ["standin-1", "second"]
 
 
 def test_the_fallback_is_not_asked_when_the_request_is_refused() -> None:
     with hostile([Answer(b"{}", 401)]) as server, pytest.raises(ModelError):
-        client(server.url, fallback_model="second").decide(ASK, [])
+        standin_client(server.url, fallback_model="second").decide(ASK, [])
     assert len(server.asked) == 1
 
 
@@ -125,7 +125,7 @@ def test_cut_and_refused_answers_say_so() -> None:
         completion({"content": ""}, finish="content_filter"),
     ]
     with hostile(answers) as server:
-        model = client(server.url)
+        model = standin_client(server.url)
         cut, refused, filtered = (model.decide(ASK, []) for _ in range(3))
     assert (cut.cut, cut.refused, cut.calls[0].arguments) == (True, False, '{"a": "b')
     assert (refused.text, refused.refused) == ("I cannot", True)
@@ -135,7 +135,7 @@ def test_cut_and_refused_answers_say_so() -> None:
 def test_every_call_gets_an_id_of_its_own() -> None:
     calls = [call("a", "{}", ""), call("b", {"n": 1}), call("c", "{}"), call("d", None, None), "nonsense"]
     with hostile([completion({"content": None, "tool_calls": calls})]) as server:
-        decision = client(server.url).decide(ASK, [])
+        decision = standin_client(server.url).decide(ASK, [])
     assert [one.name for one in decision.calls] == ["a", "b", "c", "d"]
     assert len({one.id for one in decision.calls}) == 4
     assert decision.calls[1].arguments == '{"n": 1}'
@@ -145,7 +145,7 @@ def test_every_call_gets_an_id_of_its_own() -> None:
 def test_text_can_be_stored_by_every_database() -> None:
     parts = [{"type": "text", "text": "a\x00b"}, {"type": "text", "text": "\ud800c"}, {"type": "image"}]
     with hostile([completion({"content": parts})]) as server:
-        decision = client(server.url).decide(ASK, [])
+        decision = standin_client(server.url).decide(ASK, [])
     assert decision.text == "ab?c"
 
 
@@ -156,7 +156,7 @@ def test_arguments_and_verdicts_hide_nothing_unfit_behind_escapes() -> None:
         completion({"content": '{"outcome": "ma\\u0000in"}'}),
     ]
     with hostile(answers) as server:
-        model = client(server.url)
+        model = standin_client(server.url)
         decision, verdict = model.decide(ASK, []), model.verdict("route", Pick, ASK)
     assert json.loads(decision.calls[0].arguments) == {"title": "ab?", "plain": "\\u0000 stays", "n": [1]}
     assert verdict.outcome == "main"
@@ -164,7 +164,7 @@ def test_arguments_and_verdicts_hide_nothing_unfit_behind_escapes() -> None:
 
 def verdict_of(answers: list[Answer]) -> tuple[Pick, list[dict[str, Any]]]:
     with hostile(answers) as server:
-        return client(server.url).verdict("route", Pick, ASK), server.asked
+        return standin_client(server.url).verdict("route", Pick, ASK), server.asked
 
 
 def test_a_verdict_is_asked_for_with_a_strict_schema() -> None:
@@ -186,7 +186,7 @@ def test_a_server_without_schemas_is_asked_in_words_and_remembered() -> None:
     refusal = Answer(b'{"error": {"message": "response_format json_schema is not supported"}}', 400)
     good = completion({"content": '{"outcome": "ask"}'})
     with hostile([refusal, good, good]) as server:
-        model = client(server.url)
+        model = standin_client(server.url)
         first, second = model.verdict("route", Pick, ASK), model.verdict("route", Pick, ASK)
     assert first.outcome == second.outcome == "ask"
     kinds = [one["response_format"]["type"] for one in server.asked]
@@ -207,7 +207,7 @@ def test_an_unfit_verdict_gets_one_repair() -> None:
 def test_two_unfit_verdicts_are_a_plain_failure() -> None:
     bad = completion({"content": json.dumps({"score": 1})})
     with hostile([bad, bad]) as server, pytest.raises(ModelError, match="outcome: Field required"):
-        client(server.url).verdict("route", Pick, ASK)
+        standin_client(server.url).verdict("route", Pick, ASK)
     assert len(server.asked) == 2
 
 
@@ -216,4 +216,4 @@ def test_a_refused_verdict_is_a_plain_failure() -> None:
         hostile([completion({"content": None, "refusal": "no"})]) as server,
         pytest.raises(ModelError, match="refused"),
     ):
-        client(server.url).verdict("route", Pick, ASK)
+        standin_client(server.url).verdict("route", Pick, ASK)

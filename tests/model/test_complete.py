@@ -10,7 +10,7 @@ from core.errors import ModelError
 from core.llm.json_schema import find_misfits
 from core.llm.port import SpentModelError
 from tests.model.hostile import Answer, completion, hostile
-from tests.model.standin import client
+from tests.model.standin import standin_client
 
 ASK = [{"role": "user", "content": "How do they do?"}]
 SCHEMA = {
@@ -29,7 +29,7 @@ def said(text: str) -> Answer:
 
 def test_words_come_back_with_their_cost_and_their_limit_is_sent() -> None:
     with hostile([said("Well.")]) as server:
-        answer = client(server.url).complete("answer", None, ASK, 77)
+        answer = standin_client(server.url).complete("answer", None, ASK, 77)
 
     assert (answer.text, answer.value) == ("Well.", None)
     assert (answer.usage.input_tokens, answer.usage.output_tokens) == (20, 10)
@@ -38,7 +38,7 @@ def test_words_come_back_with_their_cost_and_their_limit_is_sent() -> None:
 
 def test_an_older_name_of_the_limit_is_found_once() -> None:
     with hostile([BAD_LIMIT, said("a"), said("b")]) as server:
-        model = client(server.url)
+        model = standin_client(server.url)
         answers = [model.complete("answer", None, ASK, 77).text for _ in range(2)]
 
     assert answers == ["a", "b"]
@@ -59,7 +59,7 @@ def test_an_older_name_of_the_limit_is_found_once() -> None:
 )
 def test_an_object_that_does_not_fit_is_asked_for_once_more_and_both_are_counted(first: str, reason: str) -> None:
     with hostile([said(first), said('{"state": "critical"}')]) as server:
-        answer = client(server.url).complete("health", SCHEMA, ASK, 50)
+        answer = standin_client(server.url).complete("health", SCHEMA, ASK, 50)
 
     assert answer.value == {"state": "critical"}
     assert answer.usage.tokens == 60
@@ -71,7 +71,7 @@ def test_two_misfits_are_a_failure_that_says_what_was_spent() -> None:
         hostile([said("no"), said('{"state": "normal", "more": 1}')]) as server,
         pytest.raises(SpentModelError, match="more: is not asked for") as caught,
     ):
-        client(server.url).complete("health", SCHEMA, ASK, 50)
+        standin_client(server.url).complete("health", SCHEMA, ASK, 50)
 
     assert caught.value.usage.tokens == 60
     assert isinstance(caught.value, ModelError)

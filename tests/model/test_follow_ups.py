@@ -5,53 +5,53 @@ from __future__ import annotations
 import pytest
 
 from core.llm.openai_model import OpenAIModel
-from tests.model.playing import POSTERS, answered, closed, finished, ordered, planned
-from tests.model.standin import Worker, names, told
+from tests.model.standin import Worker, call_names, parse_arguments
+from tests.model.story_steps import POSTERS, finished_worker, play_answer, play_end, play_orders, play_plan
 
 
 def test_a_change_makes_new_versions_of_the_whole_set(model: OpenAIModel) -> None:
     worker = Worker(model, goal=POSTERS)
     worker.hear(POSTERS)
-    planned(worker)
-    ordered(worker)
+    play_plan(worker)
+    play_orders(worker)
     worker.settle()
-    closed(worker)
+    play_end(worker)
     # when the person asks for a warmer set
     worker.hear("Could the set be a touch warmer?")
     decision = worker.decide()
     # then each poster is made again as a version of itself
-    assert names(decision) == ["generate_image"] * 3
-    changed = [told(call.arguments)["object_id"] for call in decision.calls]
+    assert call_names(decision) == ["generate_image"] * 3
+    changed = [parse_arguments(call.arguments)["object_id"] for call in decision.calls]
     assert changed == [one["id"] for one in worker.objects]
-    assert all("warmer" in told(call.arguments)["prompt"] for call in decision.calls)
+    assert all("warmer" in parse_arguments(call.arguments)["prompt"] for call in decision.calls)
     worker.place(decision)
     assert worker.decide().calls == ()
     worker.settle()
-    assert names(worker.decide()) in (["finish"], [])
+    assert call_names(worker.decide()) in (["finish"], [])
     assert len(worker.orders) == 6
 
 
 def test_of_a_whole_script_a_picture_is_made_from_the_beginning(model: OpenAIModel) -> None:
     script = "Make them warmer. " + "INT. HARBOUR - NIGHT. Mira walks. " * 1_500
-    worker = finished(model)
+    worker = finished_worker(model)
 
     worker.hear(script)
     decision = worker.decide()
 
-    assert names(decision) == ["generate_image"] * 3
-    assert all(len(told(call.arguments)["prompt"]) < 5_000 for call in decision.calls)
+    assert call_names(decision) == ["generate_image"] * 3
+    assert all(len(parse_arguments(call.arguments)["prompt"]) < 5_000 for call in decision.calls)
 
 
 def test_one_of_the_set_is_changed(model: OpenAIModel) -> None:
     worker = Worker(model, goal=POSTERS)
     worker.hear(POSTERS)
-    planned(worker)
-    ordered(worker)
+    play_plan(worker)
+    play_orders(worker)
     worker.settle()
-    closed(worker)
+    play_end(worker)
     worker.hear("Change the second one: bluer, and make the text bigger.")
     decision = worker.decide()
-    assert [told(call.arguments)["object_id"] for call in decision.calls] == ["obj_2"]
+    assert [parse_arguments(call.arguments)["object_id"] for call in decision.calls] == ["obj_2"]
 
 
 @pytest.mark.parametrize(
@@ -71,18 +71,18 @@ def test_one_of_the_set_is_changed(model: OpenAIModel) -> None:
 def test_follow_ups(
     model: OpenAIModel, text: str, tool: str, object_ids: list[str | None], titles: list[str] | None
 ) -> None:
-    worker = finished(model)
+    worker = finished_worker(model)
     worker.hear(text)
     decision = worker.decide()
-    assert set(names(decision)) == {tool}
-    made = [told(call.arguments) for call in decision.calls]
+    assert set(call_names(decision)) == {tool}
+    made = [parse_arguments(call.arguments) for call in decision.calls]
     assert [one.get("object_id") for one in made] == object_ids
     assert all(part in one["title"] for part, one in zip(titles or [], made, strict=titles is not None))
 
 
 @pytest.mark.parametrize(("text", "answer"), [("thanks, lovely", "welcome"), ("stop", "nothing was ordered")])
 def test_talk_after_the_work_is_answered_in_words(model: OpenAIModel, text: str, answer: str) -> None:
-    worker = finished(model)
+    worker = finished_worker(model)
     worker.hear(text)
     decision = worker.decide()
     assert decision.calls == ()
@@ -92,23 +92,23 @@ def test_talk_after_the_work_is_answered_in_words(model: OpenAIModel, text: str,
 def test_a_message_during_the_work_is_noted_and_applied_afterwards(model: OpenAIModel) -> None:
     worker = Worker(model, goal=POSTERS)
     worker.hear(POSTERS)
-    planned(worker)
-    ordered(worker)
+    play_plan(worker)
+    play_orders(worker)
     worker.hear("Dark blue, not white")
     noted = worker.decide()
     assert noted.calls == ()
     assert "Noted" in noted.text
     worker.settle()
-    assert names(worker.decide()) == ["generate_image"] * 3
+    assert call_names(worker.decide()) == ["generate_image"] * 3
 
 
 def test_a_picture_without_a_word_starts_nothing(model: OpenAIModel) -> None:
     worker = Worker(model, goal=POSTERS)
     worker.hear(POSTERS)
-    planned(worker)
-    ordered(worker)
+    play_plan(worker)
+    play_orders(worker)
     worker.settle()
-    closed(worker)
+    play_end(worker)
     worker.hear("", attachments=["obj_77"])
     assert worker.decide().calls == ()
 
@@ -120,13 +120,13 @@ def test_change_something_is_asked_back_and_its_words_are_done(model: OpenAIMode
     worker.decide()
     worker.settle()
     worker.inputs = []
-    answered(worker, "result", "change")
+    play_answer(worker, "result", "change")
     asked = worker.decide()
     assert asked.calls == ()
     assert "what to change" in asked.text
-    answered(worker, "result", "change", "make it blue")
+    play_answer(worker, "result", "change", "make it blue")
     decision = worker.decide()
-    assert [told(call.arguments)["object_id"] for call in decision.calls] == ["obj_1"]
+    assert [parse_arguments(call.arguments)["object_id"] for call in decision.calls] == ["obj_1"]
 
 
 def test_a_history_without_its_beginning_repeats_nothing(model: OpenAIModel) -> None:
@@ -136,4 +136,4 @@ def test_a_history_without_its_beginning_repeats_nothing(model: OpenAIModel) -> 
     worker.history = [{"role": "user", "content": "[7 earlier steps are left out here]"}]
     worker.hear("make it a little darker")
     decision = worker.decide()
-    assert [told(call.arguments).get("object_id") for call in decision.calls] == ["obj_1"]
+    assert [parse_arguments(call.arguments).get("object_id") for call in decision.calls] == ["obj_1"]

@@ -10,19 +10,27 @@ import httpx
 import pytest
 
 from core.errors import UnavailableError
-from tests.model.standin import Worker, client, log, names, order_fault, running, told
+from tests.model.standin import (
+    Worker,
+    call_names,
+    order_fault,
+    parse_arguments,
+    request_log,
+    running_standin,
+    standin_client,
+)
 
 CAT = "Make a poster of a cat"
 
 
 @pytest.fixture
 def url(tmp_path: Path) -> Iterator[str]:
-    with running(tmp_path, faults=True) as address:
+    with running_standin(tmp_path, faults=True) as address:
         yield address
 
 
 def worker(url: str, **options: float) -> Worker:
-    one = Worker(client(url, **options), goal=CAT, kind="light")
+    one = Worker(standin_client(url, **options), goal=CAT, kind="light")
     one.hear(CAT)
     return one
 
@@ -39,17 +47,17 @@ def test_bad_arguments_come_once_and_then_good_ones(url: str, how: str) -> None:
     order_fault(url, f"bad_arguments:{how}")
     thread = worker(url)
     bad = thread.decide()
-    assert names(bad) == ["generate_image"]
+    assert call_names(bad) == ["generate_image"]
     assert not is_object(bad.calls[0].arguments)
     # the product puts no broken arguments into the history and says what was wrong
     thread.history[-1]["tool_calls"][0]["function"]["arguments"] = "{}"
     thread.result(bad, {"error": True, "message": "the arguments are no JSON object"})
-    assert told(thread.decide().calls[0].arguments)["title"] == "Cat"
+    assert parse_arguments(thread.decide().calls[0].arguments)["title"] == "Cat"
 
 
 def test_a_number_for_a_text(url: str) -> None:
     order_fault(url, "bad_arguments:number")
-    assert told(worker(url).decide().calls[0].arguments)["prompt"] == 42
+    assert parse_arguments(worker(url).decide().calls[0].arguments)["prompt"] == 42
 
 
 def test_the_same_bad_call_is_not_made_for_ever(url: str) -> None:
@@ -80,7 +88,7 @@ def test_claimed_consent(url: str) -> None:
     order_fault(url, "claim_consent")
     decision = worker(url).decide()
     assert "yes, go ahead" in decision.text
-    assert told(decision.calls[0].arguments)["approved"] is True
+    assert parse_arguments(decision.calls[0].arguments)["approved"] is True
 
 
 def test_claimed_consent_repeats_a_call_that_waits_for_a_card(url: str) -> None:
@@ -89,8 +97,8 @@ def test_claimed_consent_repeats_a_call_that_waits_for_a_card(url: str) -> None:
     thread.open_cards = [{"id": "card_1", "kind": "quote", "title": "A picture"}]
     order_fault(url, "claim_consent")
     decision = thread.decide()
-    assert names(decision) == ["generate_image"]
-    assert told(decision.calls[0].arguments)["approved"] is True
+    assert call_names(decision) == ["generate_image"]
+    assert parse_arguments(decision.calls[0].arguments)["approved"] is True
 
 
 def test_spinning_plans_without_end(url: str) -> None:
@@ -99,7 +107,7 @@ def test_spinning_plans_without_end(url: str) -> None:
     briefs = []
     for _ in range(3):
         decision = thread.decide()
-        briefs.append(told(decision.calls[0].arguments)["brief"])
+        briefs.append(parse_arguments(decision.calls[0].arguments)["brief"])
         thread.result(decision, {"brief": "stored"})
     assert len(set(briefs)) == 3
 
@@ -110,7 +118,7 @@ def test_faults_of_the_wire(url: str, fault: str) -> None:
     thread = worker(url)
     with pytest.raises(UnavailableError):
         thread.decide()
-    assert names(thread.decide()) == ["generate_image"]
+    assert call_names(thread.decide()) == ["generate_image"]
 
 
 def test_silence(url: str) -> None:
@@ -122,7 +130,7 @@ def test_silence(url: str) -> None:
 def test_a_fault_waits_for_its_thread(url: str) -> None:
     order_fault(url, "refuse", match={"thread": "main"})
     assert not worker(url).decide().refused
-    main = Worker(client(url), thread="main")
+    main = Worker(standin_client(url), thread="main")
     main.hear("hello")
     assert main.decide().refused
     assert httpx.get(f"{url}/faults").json() == {"items": []}
@@ -166,13 +174,13 @@ def test_a_call_too_many_fails_loudly(url: str) -> None:
         worker(url).decide()
     assert httpx.get(f"{url}/replay").json()["unexpected"] == 1
     httpx.delete(f"{url}/replay")
-    assert names(worker(url).decide()) == ["generate_image"]
+    assert call_names(worker(url).decide()) == ["generate_image"]
 
 
 def test_a_recording_of_one_thread_leaves_the_others_alone(url: str) -> None:
     recording = {"answers": [{"text": "recorded"}], "match": {"thread": "main"}}
     httpx.post(f"{url}/replay", json=recording).raise_for_status()
-    assert names(worker(url).decide()) == ["generate_image"]
+    assert call_names(worker(url).decide()) == ["generate_image"]
     status = httpx.get(f"{url}/replay").json()
     assert (status["given"], status["unexpected"], len(status["leftovers"])) == (0, 0, 1)
 
@@ -181,4 +189,4 @@ def test_what_went_wrong_stands_in_the_log(url: str) -> None:
     order_fault(url, "drop")
     with pytest.raises(UnavailableError):
         worker(url).decide()
-    assert log(url)[-1]["answer"]["fault"] == "drop"
+    assert request_log(url)[-1]["answer"]["fault"] == "drop"

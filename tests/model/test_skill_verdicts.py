@@ -13,7 +13,7 @@ from skills.review.steps import verdict_messages
 from skills.review.verdict import NoProposal, Proposal, ReviewVerdict, check_verdict
 from standins.model.rules.skill_review import skill_review
 from standins.model.rules.watching_services import health_assessment, incident_correlation
-from tests.skills.review.observing import facts
+from tests.skills.review.observations import review_facts
 
 LIMITS = {"degraded_above": {"error_rate": 0.02, "latency": 0.8}, "critical_above": {"error_rate": 0.1, "latency": 3}}
 SOURCE = "SENSITIVITY = 1.0\n"
@@ -54,19 +54,19 @@ def _reviewed(of: ReviewFacts) -> Proposal | NoProposal:
 
 @pytest.mark.parametrize(("fates", "value"), [({"false": 4, "real": 1}, 0.6), ({"late": 4, "real": 1}, 1.67)])
 def test_a_review_says_what_the_outcomes_bear_out_either_way(fates: dict[str, int], value: float) -> None:
-    found = _reviewed(facts(20, **fates))
+    found = _reviewed(review_facts(20, **fates))
 
     assert isinstance(found, Proposal)
     assert [(one.constant, one.to) for one in found.changes] == [("SENSITIVITY", value)]
 
 
-@pytest.mark.parametrize("of", [facts(20, real=5), facts(20), facts(20, false=2)])
+@pytest.mark.parametrize("of", [review_facts(20, real=5), review_facts(20), review_facts(20, false=2)])
 def test_a_review_leaves_alone_what_does_well(of: ReviewFacts) -> None:
     assert isinstance(_reviewed(of), NoProposal)
 
 
 def test_a_skill_that_keeps_failing_is_to_be_changed_in_words() -> None:
-    found = _reviewed(facts(10, failed=5))
+    found = _reviewed(review_facts(10, failed=5))
 
     assert isinstance(found, Proposal)
     assert "KeyError" in found.words

@@ -28,8 +28,8 @@ from skills.review.sensitivity import read_tunables
 from skills.tools import AgentSkillFolder, skill_tools
 from skills.tools.folder import sha_of
 from standins.model.rules.route import route
-from tests.model.standin import Worker, names, told
-from tests.skills.agent import Agent, takes
+from tests.model.standin import Worker, call_names, parse_arguments
+from tests.skills.agent import Agent, take_into_service
 from tests.support.empty_database import lay_every_table
 
 NEED = "Checkout turns slow after midnight and we only hear of it at breakfast."
@@ -79,13 +79,13 @@ class Author:
             decision = self.worker.decide()
             if not decision.calls:
                 return decision.text
-            self.calls += names(decision)
+            self.calls += call_names(decision)
             self.worker.result(decision, *(self._result(decision, n) for n in range(len(decision.calls))))
         raise AssertionError(f"it never ends: {self.calls}")
 
     def _result(self, decision: Decision, n: int) -> dict[str, Any]:
         call = decision.calls[n]
-        arguments = told(call.arguments)
+        arguments = parse_arguments(call.arguments)
         match call.name:
             case "set_brief":
                 self.worker.brief = arguments["brief"]
@@ -98,7 +98,7 @@ class Author:
         except LoopwrightError as error:
             return {"error": error.code, "message": str(error)}
         if call.name == "write_skill" and said.content["written"]:
-            takes(self.database, self.desk, said.content["skill_id"])
+            take_into_service(self.database, self.desk, said.content["skill_id"])
             said = self.agent.call(call.name, self.agent.calls, **arguments)
         return dict(said.content)
 
@@ -162,7 +162,7 @@ def test_a_person_can_ask_for_fewer_alarms(author: Author) -> None:
 def shipped_as(desk: AgentSkillFolder, database: Database, stem: str) -> None:
     """The shipped check, saved as a skill of the agent's."""
     desk.write(stem, (SHIPPED_FOLDER / "infra_health_check.py").read_bytes())
-    takes(database, desk, stem)
+    take_into_service(database, desk, stem)
 
 
 def test_the_answers_to_the_cards_are_heard(model: OpenAIModel, database: Database, desk: AgentSkillFolder) -> None:
@@ -264,18 +264,18 @@ def test_problems_are_repaired_and_what_cannot_be_is_told(model: OpenAIModel) ->
     decision = worker.decide()
     worker.result(decision, {"text": "guide"}, {"skills": []})
     decision = worker.decide()
-    assert names(decision) == ["read_skill", "read_skill"]
+    assert call_names(decision) == ["read_skill", "read_skill"]
     page = {"page": 1, "pages": 1, "source": 'import os\nMANIFEST = {"permissions": {}}\n'}
-    worker.result(decision, *[{"skill_id": told(c.arguments)["name"], **page} for c in decision.calls])
+    worker.result(decision, *[{"skill_id": parse_arguments(c.arguments)["name"], **page} for c in decision.calls])
     decision = worker.decide()
-    assert names(decision) == ["write_skill"]
+    assert call_names(decision) == ["write_skill"]
     problems = [
         {"line": 1, "reason": "a skill may not import os", "fix": "…"},
         {"line": 9, "reason": "the file waits for a/b, which its manifest does not name", "fix": "…"},
     ]
     worker.result(decision, {"written": False, "problems": problems})
     again = worker.decide()
-    source = told(again.calls[0].arguments)["source"]
+    source = parse_arguments(again.calls[0].arguments)["source"]
     assert "import os" not in source
     assert '"listen": ["a/b"]' in source
     hopeless = [{"line": 2, "reason": "nobody understands this", "fix": "…"}]

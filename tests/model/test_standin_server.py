@@ -12,14 +12,14 @@ import openai
 import pytest
 
 from core.errors import ModelError
-from tests.model.standin import client, log, running
+from tests.model.standin import request_log, running_standin, standin_client
 
 HELLO = {"model": "standin-1", "messages": [{"role": "user", "content": "hello"}]}
 
 
 @pytest.fixture
 def url(tmp_path: Path) -> Iterator[str]:
-    with running(tmp_path) as address:
+    with running_standin(tmp_path) as address:
         yield address
 
 
@@ -35,11 +35,11 @@ def test_it_says_what_it_is(url: str) -> None:
 
 
 def test_the_log_is_oldest_first_and_outlives_the_process(tmp_path: Path) -> None:
-    with running(tmp_path) as first:
+    with running_standin(tmp_path) as first:
         ask(first, [{"role": "user", "content": "hello"}])
-    with running(tmp_path) as second:
+    with running_standin(tmp_path) as second:
         ask(second, [{"role": "user", "content": "thanks"}])
-        items = log(second)
+        items = request_log(second)
     assert [one["request"]["messages"][0]["content"] for one in items] == ["hello", "thanks"]
     assert all(one["answer"]["choices"] and one["at"].endswith("+00:00") for one in items)
     # ids stay unique over a restart
@@ -47,12 +47,12 @@ def test_the_log_is_oldest_first_and_outlives_the_process(tmp_path: Path) -> Non
 
 
 def test_a_key_is_asked_for_where_there_is_one(tmp_path: Path) -> None:
-    with running(tmp_path, key="k") as url:
+    with running_standin(tmp_path, key="k") as url:
         assert ask(url, HELLO["messages"]).status_code == 401
         good = httpx.post(f"{url}/v1/chat/completions", json=HELLO, headers={"Authorization": "Bearer k"})
         assert good.status_code == 200
         with pytest.raises(ModelError, match="OPENAI_API_KEY"):
-            client(url, api_key="wrong").decide([{"role": "user", "content": "x"}], [])
+            standin_client(url, api_key="wrong").decide([{"role": "user", "content": "x"}], [])
         # the log is for whoever is on this machine
         assert httpx.get(f"{url}/log").status_code == 200
 

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from core.llm.openai_model import OpenAIModel
-from tests.model.playing import POSTERS, answered, closed, ordered, planned
-from tests.model.standin import Worker, names, told
+from tests.model.standin import Worker, call_names, parse_arguments
+from tests.model.story_steps import POSTERS, play_answer, play_end, play_orders, play_plan
 
 
 def test_three_posters_are_planned_ordered_once_and_reported(model: OpenAIModel) -> None:
     # given a task with one wish
     worker = Worker(model, goal=POSTERS)
     worker.hear(POSTERS)
-    planned(worker)
+    play_plan(worker)
     # when it goes on
-    titles = ordered(worker)
+    titles = play_orders(worker)
     # then there are three different works, and nothing is ordered while they are made
     assert len(set(titles)) == 3
     assert all("Harbour Festival" in title for title in titles)
     worker.settle()
-    assert all(title in closed(worker) for title in titles[:1])
+    assert all(title in play_end(worker) for title in titles[:1])
     assert len(worker.orders) == 3
 
 
@@ -28,8 +28,8 @@ def test_a_light_task_turns_the_picture_into_a_film(model: OpenAIModel) -> None:
     worker.objects = [{"id": "obj_9", "kind": "image", "title": "Harbour 1", "version": 1, "changed": False}]
     worker.hear(text)
     decision = worker.decide()
-    assert names(decision) == ["generate_video"]
-    arguments = told(decision.calls[0].arguments)
+    assert call_names(decision) == ["generate_video"]
+    arguments = parse_arguments(decision.calls[0].arguments)
     assert arguments["seconds"] == 5
     assert arguments["references"] == ["obj_9"]
 
@@ -45,25 +45,25 @@ def test_messages_in_a_row_are_one_wish(model: OpenAIModel) -> None:
     worker = Worker(model, goal="add three character sheets: Mira, Jon, Old Tom")
     for text in ("add three character sheets: Mira, Jon, Old Tom", "they live in Porto", "sorry, Lisbon"):
         worker.hear(text)
-    planned(worker)
+    play_plan(worker)
     decision = worker.decide()
-    assert [told(call.arguments)["title"] for call in decision.calls] == ["Mira", "Jon", "Old Tom"]
-    assert all("Lisbon" in told(call.arguments)["prompt"] for call in decision.calls)
+    assert [parse_arguments(call.arguments)["title"] for call in decision.calls] == ["Mira", "Jon", "Old Tom"]
+    assert all("Lisbon" in parse_arguments(call.arguments)["prompt"] for call in decision.calls)
 
 
 def test_a_failed_order_is_tried_once_more_and_then_told(model: OpenAIModel) -> None:
     worker = Worker(model, goal=POSTERS)
     worker.hear(POSTERS)
-    planned(worker)
-    titles = ordered(worker)
+    play_plan(worker)
+    titles = play_orders(worker)
     worker.settle(failing=[titles[1]])
     again = worker.decide()
-    assert [told(call.arguments)["title"] for call in again.calls] == [titles[1]]
+    assert [parse_arguments(call.arguments)["title"] for call in again.calls] == [titles[1]]
     worker.place(again)
     assert worker.decide().calls == ()
     worker.settle(failing=[titles[1]])
     marks = worker.decide()
-    assert names(marks) == ["update_checklist"]
+    assert call_names(marks) == ["update_checklist"]
     worker.result(marks, {"ok": True})
     told_so = worker.decide()
     assert told_so.calls == ()
@@ -74,14 +74,14 @@ def test_a_document_is_written_and_reported(model: OpenAIModel) -> None:
     text = "Write a short brief for a night market"
     worker = Worker(model, goal=text)
     worker.hear(text)
-    planned(worker)
+    play_plan(worker)
     decision = worker.decide()
-    assert names(decision) == ["write_document"]
-    assert "night market" in told(decision.calls[0].arguments)["content"].lower()
-    title = told(decision.calls[0].arguments)["title"]
+    assert call_names(decision) == ["write_document"]
+    assert "night market" in parse_arguments(decision.calls[0].arguments)["content"].lower()
+    title = parse_arguments(decision.calls[0].arguments)["title"]
     worker.objects.append({"id": "obj_1", "kind": "document", "title": title, "version": 1, "changed": False})
     worker.result(decision, {"object_id": "obj_1", "version": 1})
-    assert closed(worker)
+    assert play_end(worker)
 
 
 def test_a_quote_is_waited_for_and_a_refusal_ends_it(model: OpenAIModel) -> None:
@@ -89,7 +89,7 @@ def test_a_quote_is_waited_for_and_a_refusal_ends_it(model: OpenAIModel) -> None
     worker = Worker(model, goal=text, kind="light")
     worker.hear(text)
     decision = worker.decide()
-    assert told(decision.calls[0].arguments)["seconds"] == 10
+    assert parse_arguments(decision.calls[0].arguments)["seconds"] == 10
     worker.result(decision, {"card_id": "card_1", "state": "waiting_for_approval"})
     worker.open_cards = [{"id": "card_1", "kind": "quote", "title": "A film"}]
     assert worker.decide().calls == ()
@@ -109,7 +109,7 @@ def test_a_refusal_with_words_orders_nothing(model: OpenAIModel) -> None:
     worker.hear(text)
     worker.result(worker.decide(), {"card_id": "card_1", "state": "waiting_for_approval"})
     worker.decide()
-    answered(worker, "quote", "refuse", "too expensive, make it cheaper some day")
+    play_answer(worker, "quote", "refuse", "too expensive, make it cheaper some day")
     assert worker.decide().calls == ()
 
 
@@ -117,10 +117,10 @@ def test_a_french_wish_is_answered_in_french(model: OpenAIModel) -> None:
     text = "Fais-moi trois affiches rétro pour la fête du port, bleu marine et crème."
     worker = Worker(model, goal=text, language="fr")
     worker.hear(text)
-    planned(worker)
+    play_plan(worker)
     assert "Demande" in worker.brief
     decision = worker.decide()
-    assert names(decision) == ["generate_image"] * 3
+    assert call_names(decision) == ["generate_image"] * 3
     worker.place(decision)
     assert "en cours" in worker.decide().text
 
@@ -137,8 +137,8 @@ def test_main_answers_after_a_look(model: OpenAIModel) -> None:
     main = Worker(model, thread="main", tools=("list_models", "list_tasks"))
     main.hear("Which video lengths can you do?")
     look = main.decide()
-    assert names(look) == ["list_models"]
-    assert told(look.calls[0].arguments) == {"kind": "video"}
+    assert call_names(look) == ["list_models"]
+    assert parse_arguments(look.calls[0].arguments) == {"kind": "video"}
     main.result(look, {"models": [{"model": "studio-film-1", "kind": "video", "seconds": [3, 5, 8, 10]}]})
     answer = main.decide()
     assert answer.calls == ()

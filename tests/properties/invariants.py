@@ -9,7 +9,7 @@ from generation.orders.states import OrderState
 from generation.tables import orders
 from runtime.limits import credits
 from runtime.tables import cards, entries, inbox, messages, reservations, steps, tasks, turns
-from tests.properties.world import FREE, World
+from tests.properties.world import FREE, PropertyWorld
 
 OPEN_STATES = ("ordered", "submitting", "queued", "running")
 
@@ -24,7 +24,7 @@ class Shadow:
         self.unsent_at_end: set[str] = set()
 
 
-def check_money(world: World) -> None:
+def check_money(world: PropertyWorld) -> None:
     """Every held or charged amount belongs to one order that a rule or a person authorised."""
     budget = world.read(credits.read_budget)
     held = [row for row in world.rows(reservations) if row.state == "held"]
@@ -51,7 +51,7 @@ def check_money(world: World) -> None:
     assert all((order_id, "reserve") in booked for order_id, _ in booked)
 
 
-def check_orders(world: World) -> None:
+def check_orders(world: PropertyWorld) -> None:
     """One order a call, one job an order, one charge a job, and no job that nobody ordered."""
     found = world.rows(orders)
     calls = Counter(row.call_id for row in found)
@@ -69,7 +69,7 @@ def check_orders(world: World) -> None:
         assert row.state != OrderState.SUCCEEDED or row.charge == row.quote
 
 
-def check_ends(world: World, shadow: Shadow) -> None:
+def check_ends(world: PropertyWorld, shadow: Shadow) -> None:
     """No job is begun for an order whose task was stopped, or whose end was wished for, before it had one."""
     begun = {job.key for job in world.upstream.jobs} & shadow.unsent_at_end
     assert not begun, f"begun after their end was wished for: {begun}"
@@ -80,7 +80,7 @@ def check_ends(world: World, shadow: Shadow) -> None:
             shadow.unsent_at_end.add(row.key)
 
 
-def check_messages(world: World, shadow: Shadow) -> None:
+def check_messages(world: PropertyWorld, shadow: Shadow) -> None:
     """A message is read once, by a step that is stored, or stands unread where somebody will find it."""
     stored = {(row.turn_id, row.n) for row in world.rows(steps)}
     items = {row.ref_id: row for row in world.rows(inbox) if row.kind == "message"}
@@ -100,7 +100,7 @@ def check_messages(world: World, shadow: Shadow) -> None:
             assert message.id in items, f"{message.id} is {message.state} and in no inbox"
 
 
-def check_blocked(world: World) -> None:
+def check_blocked(world: PropertyWorld) -> None:
     """A task that is blocked has read, or failed to read, all that has come since its last turn began."""
     last = {row.task_id: row for row in sorted(world.rows(turns), key=lambda row: (row.created_at, row.id))}
     blocked = {row.id for row in world.rows(tasks) if row.status == "blocked"}
@@ -111,7 +111,7 @@ def check_blocked(world: World) -> None:
             assert item.turn_id == turn.id or item.created_at <= turn.started_at, f"{item.ref_id} was left unread"
 
 
-def check_turns(world: World, shadow: Shadow) -> None:
+def check_turns(world: PropertyWorld, shadow: Shadow) -> None:
     """At most one open turn a task, none for a task that was stopped, and nothing new for it either."""
     found = world.rows(turns)
     open_of = Counter(row.task_id for row in found if row.status in ("queued", "running"))
@@ -126,7 +126,7 @@ def check_turns(world: World, shadow: Shadow) -> None:
         assert ordered[task_id] == count, "something was ordered for a task after it was stopped"
 
 
-def check_quiet(world: World) -> None:
+def check_quiet(world: PropertyWorld) -> None:
     """After people have answered, providers have recovered and the watch has had its time, nothing is left over."""
     assert not [row.id for row in world.rows(turns) if row.status in ("queued", "running")], "open turns"
     assert not [row.id for row in world.rows(messages) if row.state in ("received", "routed")], "unrouted messages"
@@ -145,5 +145,5 @@ def check_quiet(world: World) -> None:
             assert known[job.key].charge == job.cost, f"{job.id} was charged and is not in our books"
 
 
-def _tasks_of(world: World) -> dict[str, str]:
+def _tasks_of(world: PropertyWorld) -> dict[str, str]:
     return {row.ref_id: row.task_id for row in world.rows(inbox)}

@@ -21,7 +21,7 @@ from runtime.tables import messages as message_rows
 from tests.properties import invariants
 from tests.properties.invariants import Shadow
 from tests.properties.upstream import MOODS, Mood, Upstream
-from tests.properties.world import World, decision
+from tests.properties.world import PropertyWorld, decision
 
 NUMBER = st.integers(min_value=0, max_value=63)
 SOUND = ("generate_audio", '{"prompt": "Waves", "title": "Waves", "seconds": 3}')
@@ -41,12 +41,12 @@ MOST_ROUNDS = 80
 class Workspace(RuleBasedStateMachine):
     """Its rules act on whatever is there; a number picks among it."""
 
-    world: World
+    world: PropertyWorld
 
     @initialize(honours_keys=st.booleans(), searchable=st.booleans())
     def begin(self, honours_keys: bool, searchable: bool) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="properties-"))
-        self.world = World(self.folder, Upstream(honours_keys=honours_keys, searchable=searchable))
+        self.world = PropertyWorld(self.folder, Upstream(honours_keys=honours_keys, searchable=searchable))
         self.shadow = Shadow()
         self.tasks = [self.world.task().id, self.world.task().id]
         self.asked, self.checked = False, -1

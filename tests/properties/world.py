@@ -72,7 +72,7 @@ class OrderRun:
 Run = TurnRun | OrderRun
 
 
-class World:
+class PropertyWorld:
     """One workspace with an opening balance; `runs` are under way, `bells` were rung and may be heard again."""
 
     def __init__(self, folder: Path, upstream: Upstream) -> None:

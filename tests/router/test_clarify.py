@@ -11,11 +11,11 @@ from runtime.cards.cards import Card
 from runtime.commands import control, withdrawal
 from runtime.inbox.messages import Message
 from runtime.tasks.tasks import Task
-from tests.router.world import World, scripted, verdict
+from tests.router.world import RouterWorld, scripted, verdict
 from tests.support.databases import Store
 
 
-def asked(store: Store) -> tuple[World, Message, Card, Task, Task]:
+def asked(store: Store) -> tuple[RouterWorld, Message, Card, Task, Task]:
     world, _ = scripted(store)
     one, other = world.task("Posters for the harbour"), world.task("Posters for the jazz club")
     world.foresee(verdict("ask", candidates=[{"task_id": task.id, "score": 0.6} for task in (one, other)]))
@@ -25,7 +25,7 @@ def asked(store: Store) -> tuple[World, Message, Card, Task, Task]:
     return world, message, card, one, other
 
 
-def answer(world: World, card: Card, option: str) -> Card:
+def answer(world: RouterWorld, card: Card, option: str) -> Card:
     handlers = {"clarify": clarify_handler(world.parts.works)}
     with world.store.database.transaction(world.workspace_id) as scope:
         return cards.answer_card(scope, card.id, option, None, world.store.person_id, handlers)

@@ -15,7 +15,7 @@ from core.llm.port import Verdict
 from core.llm.scripted_model import ScriptedModel
 from router import dispatch, judgement
 from runtime.commands import control, withdrawal
-from tests.router.world import World, scripted, verdict
+from tests.router.world import RouterWorld, scripted, verdict
 from tests.support.databases import Store
 
 
@@ -65,7 +65,7 @@ def test_a_message_taken_back_while_the_model_thinks_goes_nowhere(store: Store) 
                 withdrawal.withdraw_message(scope, message_id)
             return super().verdict(name, shape, asked)
 
-    world = World(store, Slow(verdicts=[verdict("new")]))
+    world = RouterWorld(store, Slow(verdicts=[verdict("new")]))
     message = world.say("Make three posters for the fair")
     message_id = message.id
     assert world.route(message).state == "withdrawn"
@@ -116,7 +116,7 @@ class Slow(ScriptedModel):
 def test_a_message_is_judged_by_one_execution_at_a_time(store: Store) -> None:
     """Without this the second one, having looked before the verdict was stored, would ask for it just after."""
     model = Slow(verdict("main"))
-    world = World(store, model)
+    world = RouterWorld(store, model)
     message = world.say("Which video lengths can you do?")
     with ThreadPoolExecutor(1) as pool:
         first = pool.submit(judgement.judge_message, world.parts, world.workspace_id, message.id)

@@ -13,13 +13,13 @@ from runtime.inbox import inbox
 from runtime.inbox.messages import Message
 from runtime.tables import turns
 from runtime.tasks import tasks
-from tests.router.world import World, scripted, verdict
+from tests.router.world import RouterWorld, scripted, verdict
 from tests.support.databases import Store
 
 ROUNDS = 8
 
 
-def read(world: World, message: Message, start: threading.Barrier) -> bool:
+def read(world: RouterWorld, message: Message, start: threading.Barrier) -> bool:
     """What the decision of a turn does with its inbox, in the order of its locks; tells whether it got the message."""
     start.wait(10)
     with world.store.database.transaction(world.workspace_id) as scope:
@@ -31,7 +31,7 @@ def read(world: World, message: Message, start: threading.Barrier) -> bool:
         return bool(items)
 
 
-def move(world: World, message: Message, target: str, start: threading.Barrier) -> bool:
+def move(world: RouterWorld, message: Message, target: str, start: threading.Barrier) -> bool:
     start.wait(10)
     try:
         with world.store.database.transaction(world.workspace_id) as scope:
@@ -62,7 +62,7 @@ def test_reading_and_moving(store: Store) -> None:
                 tasks.set_task_fields(scope, str(message.task_id), status="archived")
 
 
-def withdraw(world: World, message: Message, start: threading.Barrier) -> None:
+def withdraw(world: RouterWorld, message: Message, start: threading.Barrier) -> None:
     start.wait(10)
     with world.store.database.transaction(world.workspace_id) as scope:
         withdrawal.withdraw_message(scope, message.id)

@@ -14,7 +14,7 @@ from core.llm.scripted_model import ScriptedModel
 from router import judgement
 from runtime.cards import cards
 from runtime.inbox.text import LONGEST_TEXT
-from tests.router.world import World, facts_in, scripted, verdict
+from tests.router.world import RouterWorld, facts_in, scripted, verdict
 from tests.support.databases import Store
 
 
@@ -197,7 +197,7 @@ def test_a_model_without_a_usable_verdict_leaves_it_to_the_person(store: Store) 
         def verdict(self, name: str, shape: type[Verdict], messages: Sequence[ModelMessage]) -> Verdict:
             raise ModelError(f"no usable verdict `{name}` twice")
 
-    world = World(store, Broken())
+    world = RouterWorld(store, Broken())
     task = world.task("Posters for the harbour")
     message = world.route(world.say("make the harbour ones warmer"))
     stored = world.stored_route(message)

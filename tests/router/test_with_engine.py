@@ -23,9 +23,9 @@ from functions.route_message import route_message
 from runtime.dependencies import RuntimeDependencies
 from runtime.inbox import messages
 from runtime.inbox.messages import Message
-from tests.model.standin import client as model_client
-from tests.model.standin import log, order_fault, running
-from tests.router.world import World
+from tests.model.standin import order_fault, request_log, running_standin
+from tests.model.standin import standin_client as model_client
+from tests.router.world import RouterWorld
 from tests.support.databases import prepared_file
 from tests.support.engines import RunningEngine
 from tests.support.waiting import until
@@ -36,7 +36,7 @@ POSTERS = "Make me a set of three retro posters for the Harbour Festival, navy a
 
 @dataclass
 class Live:
-    world: World
+    world: RouterWorld
     model_url: str
 
     def say(self, text: str, **target: str) -> Message:
@@ -56,16 +56,16 @@ class Live:
         return self.world.message(message.id)
 
     def verdicts(self) -> int:
-        return len(log(self.model_url))
+        return len(request_log(self.model_url))
 
 
 @dataclass(frozen=True)
-class Parts:
+class RouterAppDependencies:
     database: Database
     runtime: RuntimeDependencies
 
 
-def parts_of(world: World) -> Parts:
+def parts_of(world: RouterWorld) -> RouterAppDependencies:
     second = timedelta(seconds=1)
     runtime = RuntimeDependencies(
         database=world.store.database,
@@ -79,7 +79,7 @@ def parts_of(world: World) -> Parts:
         patience=second,
         pause=second,
     )
-    return Parts(world.store.database, runtime)
+    return RouterAppDependencies(world.store.database, runtime)
 
 
 @pytest.fixture
@@ -96,8 +96,8 @@ def live(any_engine: RunningEngine, tmp_path: Path) -> Iterator[Live]:
     store.database.close()
     store.database = Database(store.database.url, clock=SystemClock(), bells=InngestBells(client))
     with ExitStack() as stack:
-        model_url = stack.enter_context(running(tmp_path / "model", faults=True))
-        world = World(store, model_client(model_url, timeout_seconds=5))
+        model_url = stack.enter_context(running_standin(tmp_path / "model", faults=True))
+        world = RouterWorld(store, model_client(model_url, timeout_seconds=5))
         port = free_ports(1)[0]
         engine = Engine.at(any_engine.url, any_engine.signing_key, any_engine.event_key)
         functions = [route_message(client, parts_of(world))]
@@ -151,7 +151,7 @@ def test_messages_in_quick_succession_keep_their_order_and_are_judged_once(live:
     assert len(times) == 12
     assert times == sorted(times)
     assert [ref for ref, _ in live.world.inbox_of(task.id)] == [said[n].id for n in (0, 3, 6, 9)]
-    asked = [str(item["request"]["messages"]) for item in log(live.model_url)]
+    asked = [str(item["request"]["messages"]) for item in request_log(live.model_url)]
     assert len(asked) == len(set(asked)) == 8
 
 

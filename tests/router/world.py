@@ -20,13 +20,13 @@ from runtime.tables import inbox, routes, turns
 from runtime.tasks import tasks
 from runtime.tasks.tasks import Task
 from tests.support.databases import Store
-from tests.support.replies import replies_to
+from tests.support.message_replies import replies_to
 from workspace import objects
 from workspace.objects import Object
 
 
 @dataclass
-class World:
+class RouterWorld:
     store: Store
     model: Model
 
@@ -131,9 +131,9 @@ def verdict(outcome: str, **more: Any) -> dict[str, Any]:
     return {"outcome": outcome, "reasons": ["because"], **more}
 
 
-def scripted(store: Store, *verdicts: dict[str, Any]) -> tuple[World, ScriptedModel]:
+def scripted(store: Store, *verdicts: dict[str, Any]) -> tuple[RouterWorld, ScriptedModel]:
     model = ScriptedModel(verdicts=verdicts)
-    return World(store, model), model
+    return RouterWorld(store, model), model
 
 
 def facts_in(asked: Sequence[ModelMessage]) -> dict[str, Any]:

@@ -15,7 +15,15 @@ from runtime.cards.cards import Card
 from runtime.commands import control
 from runtime.loop import entry, turn_end
 from runtime.turns import ledger
-from tests.runtime.driving import Note, new_task, newest_turn, parts, run, task, tell
+from tests.runtime.turn_driver import (
+    Note,
+    drive_turn,
+    get_task,
+    new_task,
+    newest_turn,
+    post_words,
+    runtime_dependencies,
+)
 from tests.support.databases import Store
 
 PLAN = ({"title": "Brief"}, {"title": "Pictures"}, {"title": "Film"})
@@ -33,7 +41,9 @@ def done(*numbers: int, by: str) -> tuple[str, str]:
 def played(store: Store, task_id: str, *calls: tuple[str, str]) -> str:
     """A turn that makes these calls and says no more; answers how it ended."""
     model = ScriptedModel(says("", *calls), says("So far.")) if calls else ScriptedModel(says("So far."))
-    return run(parts(store, model, Note()), store, newest_turn(store, task_id).id, run_id=f"run-{task_id}")
+    return drive_turn(
+        runtime_dependencies(store, model, Note()), store, newest_turn(store, task_id).id, run_id=f"run-{task_id}"
+    )
 
 
 def open_cards(store: Store, task_id: str) -> list[Card]:
@@ -54,7 +64,7 @@ def level(store: Store, task_id: str, value: str) -> None:
 def begun(store: Store, value: str, steps: Sequence[dict[str, Any]] = PLAN) -> tuple[str, str, str]:
     """A task at a level whose first turn writes a plan and does its first two steps; how that turn ended."""
     made = new_task(store)
-    asked = tell(store, made.id, "go")
+    asked = post_words(store, made.id, "go")
     level(store, made.id, value)
     return made.id, asked, played(store, made.id, plan(*steps), done(1, 2, by=asked))
 
@@ -115,7 +125,7 @@ def test_noes_in_a_row_lower_the_level_by_one_and_the_person_is_told(store: Stor
                 scope, kind="choice", title="?", body="", options=[{"id": option}], cause=str(n), task_id=made.id
             )
         answer(store, card, option)
-        levels.append(task(store, made.id).autonomy)
+        levels.append(get_task(store, made.id).autonomy)
 
     assert levels == ["plan"] * 5 + ["checkpoint"]
     with store.database.reading(store.workspace_id) as scope:
@@ -126,21 +136,21 @@ def test_noes_in_a_row_lower_the_level_by_one_and_the_person_is_told(store: Stor
 def test_failures_in_a_row_lower_the_level_and_only_a_person_raises_it(store: Store) -> None:
     made = new_task(store)
     for n in range(4):
-        tell(store, made.id, f"try {n}")
+        post_words(store, made.id, f"try {n}")
         turn_id = newest_turn(store, made.id).id
-        broken = parts(store, ScriptedModel())
+        broken = runtime_dependencies(store, ScriptedModel())
         entry.open_turn(broken, store.workspace_id, turn_id, f"run-{n}")
         assert turn_end.fail_turn(broken, store.workspace_id, turn_id, f"run-{n}", "it broke")
-        assert task(store, made.id).autonomy == ("step" if n >= 2 else "checkpoint")
+        assert get_task(store, made.id).autonomy == ("step" if n >= 2 else "checkpoint")
 
     level(store, made.id, "plan")
-    assert (task(store, made.id).autonomy, task(store, made.id).setbacks) == ("plan", 0)
+    assert (get_task(store, made.id).autonomy, get_task(store, made.id).setbacks) == ("plan", 0)
 
 
 def test_nothing_is_written_while_a_checkpoint_holds_the_task(store: Store) -> None:
     """The plan itself may be kept; a decision that asks and writes at once writes nothing."""
     made = new_task(store)
-    tell(store, made.id, "go")
+    post_words(store, made.id, "go")
     note = Note()
     note.domain = "document"
     ask = ("ask_user", json.dumps({"kind": "checkpoint", "title": "This way?"}))
@@ -148,7 +158,7 @@ def test_nothing_is_written_while_a_checkpoint_holds_the_task(store: Store) -> N
     brief = ("set_brief", json.dumps({"brief": "Both ways"}))
     model = ScriptedModel(says("", ask, ("note", "{}"), brief), says("Please say."))
 
-    assert run(parts(store, model, note), store, turn_id) == "gated"
+    assert drive_turn(runtime_dependencies(store, model, note), store, turn_id) == "gated"
 
     with store.database.reading(store.workspace_id) as scope:
         asked, wrote, kept = ledger.list_calls_of_step(scope, turn_id, 1)
@@ -157,6 +167,6 @@ def test_nothing_is_written_while_a_checkpoint_holds_the_task(store: Store) -> N
     assert note.ran == []
     (card,) = open_cards(store, made.id)
     answer(store, card, "continue")
-    later = parts(store, ScriptedModel(says("", ("note", "{}")), says("Done.")), note)
-    run(later, store, newest_turn(store, made.id).id, run_id="run-2")
+    later = runtime_dependencies(store, ScriptedModel(says("", ("note", "{}")), says("Done.")), note)
+    drive_turn(later, store, newest_turn(store, made.id).id, run_id="run-2")
     assert len(note.ran) == 1

@@ -14,7 +14,7 @@ from runtime.cards import cards
 from runtime.inbox import messages
 from runtime.loop import decision, entry, tool_call
 from runtime.turns import ledger
-from tests.runtime.driving import Note, new_task, newest_turn, parts, run, tell
+from tests.runtime.turn_driver import Note, drive_turn, new_task, newest_turn, post_words, runtime_dependencies
 from tests.support.databases import Store
 
 
@@ -66,7 +66,7 @@ def test_14_unknown_outcome_is_told_by_what_the_call_has_left(
     store: Store, effect: Any, outcome: str, kinds: list[str]
 ) -> None:
     made_for = new_task(store)
-    tell(store, made_for.id, "go")
+    post_words(store, made_for.id, "go")
     turn_id = newest_turn(store, made_for.id).id
 
     def act_and_die(call: CallContext) -> None:
@@ -76,12 +76,14 @@ def test_14_unknown_outcome_is_told_by_what_the_call_has_left(
 
     note = Note(repeatable=False, during=act_and_die)
     look = ("check_call", json.dumps({"call_id": f"{turn_id}:1:0"}))
-    made = parts(store, ScriptedModel(says("", ("note", "{}"), ("note", "{}")), says("", look), says("ok")), note)
+    made = runtime_dependencies(
+        store, ScriptedModel(says("", ("note", "{}"), ("note", "{}")), says("", look), says("ok")), note
+    )
     entry.open_turn(made, store.workspace_id, turn_id, "run-1")
     decision.decide_step(made, store.workspace_id, turn_id, "run-1", 1)
     with pytest.raises(DiedError):
         tool_call.run_call(made, store.workspace_id, turn_id, "run-1", 1, 0)
-    assert run(made, store, turn_id) in ("completed", "gated")
+    assert drive_turn(made, store, turn_id) in ("completed", "gated")
 
     with store.database.reading(store.workspace_id) as scope:
         looked = ledger.get_call(scope, f"{turn_id}:2:0")
@@ -94,16 +96,20 @@ def test_14_unknown_outcome_is_told_by_what_the_call_has_left(
 @pytest.mark.parametrize("tool", ["check_call", "read_back"])
 def test_call_of_another_task_is_not_shown(store: Store, tool: str) -> None:
     others = new_task(store, "another")
-    tell(store, others.id, "go")
+    post_words(store, others.id, "go")
     other_turn = newest_turn(store, others.id).id
-    run(parts(store, ScriptedModel(says("", ("note", '{"text": "private"}')), says("ok")), Note()), store, other_turn)
+    drive_turn(
+        runtime_dependencies(store, ScriptedModel(says("", ("note", '{"text": "private"}')), says("ok")), Note()),
+        store,
+        other_turn,
+    )
     mine = new_task(store)
-    tell(store, mine.id, "go")
+    post_words(store, mine.id, "go")
     turn_id = newest_turn(store, mine.id).id
     argument = {"check_call": "call_id", "read_back": "ref"}[tool]
     look = (tool, json.dumps({argument: f"{other_turn}:1:0"}))
 
-    run(parts(store, ScriptedModel(says("", look), says("ok"))), store, turn_id)
+    drive_turn(runtime_dependencies(store, ScriptedModel(says("", look), says("ok"))), store, turn_id)
 
     with store.database.reading(store.workspace_id) as scope:
         (call,) = ledger.list_calls(scope, [turn_id])
@@ -113,14 +119,18 @@ def test_call_of_another_task_is_not_shown(store: Store, tool: str) -> None:
 
 def test_call_of_an_earlier_turn_of_the_task_is_shown(store: Store) -> None:
     mine = new_task(store)
-    tell(store, mine.id, "go")
+    post_words(store, mine.id, "go")
     first = newest_turn(store, mine.id).id
-    run(parts(store, ScriptedModel(says("", ("note", '{"text": "a"}')), says("ok")), Note()), store, first)
-    tell(store, mine.id, "look")
+    drive_turn(
+        runtime_dependencies(store, ScriptedModel(says("", ("note", '{"text": "a"}')), says("ok")), Note()),
+        store,
+        first,
+    )
+    post_words(store, mine.id, "look")
     second = newest_turn(store, mine.id).id
     look = ("check_call", json.dumps({"call_id": f"{first}:1:0"}))
 
-    run(parts(store, ScriptedModel(says("", look), says("ok")), Note()), store, second, "run-2")
+    drive_turn(runtime_dependencies(store, ScriptedModel(says("", look), says("ok")), Note()), store, second, "run-2")
 
     with store.database.reading(store.workspace_id) as scope:
         (call,) = ledger.list_calls(scope, [second])

@@ -15,7 +15,15 @@ from runtime.commands import control, withdrawal
 from runtime.inbox import inbox, messages
 from runtime.tables import inbox as inbox_rows
 from runtime.tasks.tasks import Task
-from tests.runtime.driving import LEASE, message, new_task, newest_turn, parts, run, tell
+from tests.runtime.turn_driver import (
+    LEASE,
+    drive_turn,
+    get_message,
+    new_task,
+    newest_turn,
+    post_words,
+    runtime_dependencies,
+)
 from tests.support.databases import Store
 
 End = Callable[[Scope, str], Task]
@@ -24,9 +32,9 @@ End = Callable[[Scope, str], Task]
 @pytest.mark.parametrize("end", [control.stop_task, control.archive_task])
 def test_message_that_was_not_read_is_superseded_and_one_that_was_stays_so(store: Store, end: End) -> None:
     made_for = new_task(store)
-    read = tell(store, made_for.id, "go")
-    run(parts(store, ScriptedModel(says("ok"))), store, newest_turn(store, made_for.id).id)
-    late = tell(store, made_for.id, "one more")
+    read = post_words(store, made_for.id, "go")
+    drive_turn(runtime_dependencies(store, ScriptedModel(says("ok"))), store, newest_turn(store, made_for.id).id)
+    late = post_words(store, made_for.id, "one more")
     with store.database.transaction(store.workspace_id) as scope:
         inbox.store_input(scope, made_for.id, "outcome", "order-1")
 
@@ -34,7 +42,7 @@ def test_message_that_was_not_read_is_superseded_and_one_that_was_stays_so(store
         end(scope, made_for.id)
         end(scope, made_for.id)
 
-    assert (message(store, read).state, message(store, late).state) == ("answered", "superseded")
+    assert (get_message(store, read).state, get_message(store, late).state) == ("answered", "superseded")
     with store.database.reading(store.workspace_id) as scope:
         assert inbox.list_unread(scope, made_for.id) == []
         states = [row.state for row in scope.rows(scope.select(inbox_rows).order_by(inbox_rows.c.created_at))]
@@ -43,7 +51,7 @@ def test_message_that_was_not_read_is_superseded_and_one_that_was_stays_so(store
 
 def test_message_of_a_closed_task_can_no_longer_be_taken_back_and_wakes_nobody(store: Store) -> None:
     made_for = new_task(store)
-    late = tell(store, made_for.id, "go")
+    late = post_words(store, made_for.id, "go")
     with store.database.transaction(store.workspace_id) as scope:
         control.stop_task(scope, made_for.id)
 

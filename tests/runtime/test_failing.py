@@ -13,7 +13,18 @@ from runtime.cards import cards
 from runtime.commands import control
 from runtime.dependencies import RuntimeDependencies
 from runtime.loop import decision, entry, turn_end
-from tests.runtime.driving import LEASE, Note, message, new_task, newest_turn, parts, run, task, tell, turn
+from tests.runtime.turn_driver import (
+    LEASE,
+    Note,
+    drive_turn,
+    get_message,
+    get_task,
+    get_turn,
+    new_task,
+    newest_turn,
+    post_words,
+    runtime_dependencies,
+)
 from tests.support.databases import Store
 
 
@@ -36,43 +47,43 @@ def _try(store: Store, made: RuntimeDependencies, turn_id: str, run_id: str = "r
 
 def test_message_that_came_while_a_turn_failed_is_read_by_a_new_one(store: Store) -> None:
     made_for = new_task(store)
-    tell(store, made_for.id, "one")
+    post_words(store, made_for.id, "one")
     failing = newest_turn(store, made_for.id).id
-    made = parts(store, ScriptedModel(says("", ("note", "{}")), says("Both are done.")), Note())
+    made = runtime_dependencies(store, ScriptedModel(says("", ("note", "{}")), says("Both are done.")), Note())
     entry.open_turn(made, store.workspace_id, failing, "run-1")
     decision.decide_step(made, store.workspace_id, failing, "run-1", 1)
     store.clock.advance(timedelta(seconds=1))
-    late = tell(store, made_for.id, "two, while it fails")
+    late = post_words(store, made_for.id, "two, while it fails")
 
     _fail(store, made, failing)
 
     following = newest_turn(store, made_for.id)
-    assert (turn(store, failing).status, following.status) == ("failed", "queued")
-    assert run(made, store, following.id, "run-2") == "completed"
-    assert message(store, late).state == "answered"
+    assert (get_turn(store, failing).status, following.status) == ("failed", "queued")
+    assert drive_turn(made, store, following.id, "run-2") == "completed"
+    assert get_message(store, late).state == "answered"
     with store.database.reading(store.workspace_id) as scope:
         assert cards.list_open_cards(scope, made_for.id) == []
 
 
 def test_message_that_came_between_two_tries_of_a_request_is_tried_and_then_waits(store: Store) -> None:
     made_for = new_task(store)
-    tell(store, made_for.id, "one")
+    post_words(store, made_for.id, "one")
     failing = newest_turn(store, made_for.id).id
-    made = parts(store, ScriptedModel(*[UnavailableError("away")] * 2))
+    made = runtime_dependencies(store, ScriptedModel(*[UnavailableError("away")] * 2))
     _try(store, made, failing)
-    tell(store, made_for.id, "two")
+    post_words(store, made_for.id, "two")
     _try(store, made, failing)
 
     _fail(store, made, failing)
     _watch(store)
 
-    assert (task(store, made_for.id).status, newest_turn(store, made_for.id).id) == ("blocked", failing)
+    assert (get_task(store, made_for.id).status, newest_turn(store, made_for.id).id) == ("blocked", failing)
 
 
 def test_model_that_stays_down_is_asked_once_for_each_new_message(store: Store) -> None:
     made_for = new_task(store)
-    first = tell(store, made_for.id, "one")
-    made = parts(store, ScriptedModel(*[UnavailableError("away")] * 3))
+    first = post_words(store, made_for.id, "one")
+    made = runtime_dependencies(store, ScriptedModel(*[UnavailableError("away")] * 3))
     seen = []
     for n in range(2):
         seen.append(newest_turn(store, made_for.id).id)
@@ -80,30 +91,30 @@ def test_model_that_stays_down_is_asked_once_for_each_new_message(store: Store) 
         _try(store, made, seen[-1], f"run-{n}")
         if n == 0:
             store.clock.advance(timedelta(seconds=1))
-            tell(store, made_for.id, "two, after the last try")
+            post_words(store, made_for.id, "two, after the last try")
         _fail(store, made, seen[-1], f"run-{n}")
     _watch(store)
 
     assert newest_turn(store, made_for.id).id == seen[1] != seen[0]
-    assert task(store, made_for.id).status == "blocked"
-    assert message(store, first).state == "delivered"
+    assert get_task(store, made_for.id).status == "blocked"
+    assert get_message(store, first).state == "delivered"
 
 
 def test_turn_that_fails_while_a_person_has_paused_its_task_is_followed_by_none(store: Store) -> None:
     made_for = new_task(store)
-    tell(store, made_for.id, "one")
+    post_words(store, made_for.id, "one")
     failing = newest_turn(store, made_for.id).id
-    made = parts(store, ScriptedModel(UnavailableError("away")))
+    made = runtime_dependencies(store, ScriptedModel(UnavailableError("away")))
     _try(store, made, failing)
     store.clock.advance(timedelta(seconds=1))
-    tell(store, made_for.id, "two")
+    post_words(store, made_for.id, "two")
     with store.database.transaction(store.workspace_id) as scope:
         control.pause_task(scope, made_for.id)
 
     _fail(store, made, failing)
     _watch(store)
 
-    assert (task(store, made_for.id).status, newest_turn(store, made_for.id).id) == ("paused", failing)
+    assert (get_task(store, made_for.id).status, newest_turn(store, made_for.id).id) == ("paused", failing)
     with store.database.transaction(store.workspace_id) as scope:
         control.resume_task(scope, made_for.id)
     assert newest_turn(store, made_for.id).status == "queued"
@@ -111,13 +122,13 @@ def test_turn_that_fails_while_a_person_has_paused_its_task_is_followed_by_none(
 
 def test_turn_that_never_came_to_read_is_not_followed_for_the_same_message(store: Store) -> None:
     made_for = new_task(store)
-    tell(store, made_for.id, "one")
+    post_words(store, made_for.id, "one")
     store.clock.advance(timedelta(seconds=1))
     failing = newest_turn(store, made_for.id).id
-    made = parts(store, ScriptedModel())
+    made = runtime_dependencies(store, ScriptedModel())
     entry.open_turn(made, store.workspace_id, failing, "run-1")
 
     _fail(store, made, failing)
     _watch(store)
 
-    assert (task(store, made_for.id).status, newest_turn(store, made_for.id).id) == ("blocked", failing)
+    assert (get_task(store, made_for.id).status, newest_turn(store, made_for.id).id) == ("blocked", failing)

@@ -17,13 +17,24 @@ from runtime.inbox import inbox, messages
 from runtime.inbox.turn_queue import wake_task
 from runtime.loop import decision, entry, tool_call, turn_end
 from runtime.turns import ledger, rows
-from tests.runtime.driving import LEASE, Note, message, new_task, newest_turn, parts, run, task, tell, turn
+from tests.runtime.turn_driver import (
+    LEASE,
+    Note,
+    drive_turn,
+    get_message,
+    get_task,
+    get_turn,
+    new_task,
+    newest_turn,
+    post_words,
+    runtime_dependencies,
+)
 from tests.support.databases import Store
 
 
 def test_18_frozen_execution_is_taken_over_once_and_its_late_result_refused(store: Store) -> None:
     made_for = new_task(store)
-    tell(store, made_for.id, "go")
+    post_words(store, made_for.id, "go")
     turn_id = newest_turn(store, made_for.id).id
     frozen, thaw = threading.Event(), threading.Event()
 
@@ -34,7 +45,7 @@ def test_18_frozen_execution_is_taken_over_once_and_its_late_result_refused(stor
 
     note = Note(during=freeze_first)
     model = ScriptedModel(says("", ("note", "{}")), says("done"))
-    made = parts(store, model, note)
+    made = runtime_dependencies(store, model, note)
     entry.open_turn(made, store.workspace_id, turn_id, "run-1")
     decision.decide_step(made, store.workspace_id, turn_id, "run-1", 1)
     late: list[BaseException] = []
@@ -60,7 +71,7 @@ def test_18_frozen_execution_is_taken_over_once_and_its_late_result_refused(stor
 
     assert taken.status == "done"
     assert len(late) == 1
-    assert (turn(store, turn_id).status, turn(store, turn_id).epoch) == ("completed", 2)
+    assert (get_turn(store, turn_id).status, get_turn(store, turn_id).epoch) == ("completed", 2)
     assert len(model.requests) == 2
     with store.database.reading(store.workspace_id) as scope:
         assert [(c.status, c.epoch) for c in ledger.list_calls(scope, [turn_id])] == [("done", 2)]
@@ -68,7 +79,7 @@ def test_18_frozen_execution_is_taken_over_once_and_its_late_result_refused(stor
 
 def test_hold_is_kept_alive_while_a_tool_takes_long(store: Store) -> None:
     made_for = new_task(store)
-    tell(store, made_for.id, "go")
+    post_words(store, made_for.id, "go")
     turn_id = newest_turn(store, made_for.id).id
     beats: list[bool] = []
 
@@ -77,24 +88,24 @@ def test_hold_is_kept_alive_while_a_tool_takes_long(store: Store) -> None:
             store.clock.advance(timedelta(seconds=0.5))
             until = store.clock.now() + made.lease
             for _ in range(200):
-                if turn(store, turn_id).lease_until == until:
+                if get_turn(store, turn_id).lease_until == until:
                     break
                 threading.Event().wait(0.05)
-            beats.append(turn(store, turn_id).lease_until == until)
+            beats.append(get_turn(store, turn_id).lease_until == until)
 
     model = ScriptedModel(says("", ("note", "{}")), says("done"))
-    made = replace(parts(store, model, Note(during=take_long)), lease=timedelta(seconds=0.6))
+    made = replace(runtime_dependencies(store, model, Note(during=take_long)), lease=timedelta(seconds=0.6))
 
-    assert run(made, store, turn_id) == "completed"
+    assert drive_turn(made, store, turn_id) == "completed"
     assert beats == [True, True]
-    assert turn(store, turn_id).epoch == 1
+    assert get_turn(store, turn_id).epoch == 1
 
 
 def test_23_second_bell_of_a_turn_is_not_let_in(store: Store) -> None:
     made_for = new_task(store)
-    tell(store, made_for.id, "go")
+    post_words(store, made_for.id, "go")
     turn_id = newest_turn(store, made_for.id).id
-    made = parts(store, ScriptedModel())
+    made = runtime_dependencies(store, ScriptedModel())
 
     assert entry.open_turn(made, store.workspace_id, turn_id, "run-1") == 1
     assert entry.open_turn(made, store.workspace_id, turn_id, "run-1") == 1
@@ -107,26 +118,26 @@ def test_23_second_bell_of_a_turn_is_not_let_in(store: Store) -> None:
 
 def test_22b_run_that_was_lost_is_replaced_and_its_steps_stop(store: Store) -> None:
     made_for = new_task(store)
-    tell(store, made_for.id, "go")
+    post_words(store, made_for.id, "go")
     turn_id = newest_turn(store, made_for.id).id
-    made = parts(store, ScriptedModel(says("ok")))
+    made = runtime_dependencies(store, ScriptedModel(says("ok")))
     entry.open_turn(made, store.workspace_id, turn_id, "run-1")
     store.clock.advance(made.patience + timedelta(seconds=1))
 
     recovery.recover_workspace(store.database, store.workspace_id, made.pause, made.patience)
     rung = [name for name in store.bells.ids() if name.startswith(turn_id)]
-    status = run(made, store, turn_id, "run-2")
+    status = drive_turn(made, store, turn_id, "run-2")
 
     assert rung == [f"{turn_id}:1", f"{turn_id}:1:ring-1"]
     assert status == "completed"
-    assert turn(store, turn_id).epoch == 2
+    assert get_turn(store, turn_id).epoch == 2
     with pytest.raises(LostError):
         decision.decide_step(made, store.workspace_id, turn_id, "run-1", 1)
 
 
 def test_20_21_stop_ends_turn_cards_and_waking(store: Store) -> None:
     made_for = new_task(store)
-    tell(store, made_for.id, "go")
+    post_words(store, made_for.id, "go")
     turn_id = newest_turn(store, made_for.id).id
 
     def stop(_call: object) -> None:
@@ -137,7 +148,9 @@ def test_20_21_stop_ends_turn_cards_and_waking(store: Store) -> None:
             )  # fmt: skip
             control.stop_task(scope, made_for.id)
 
-    made = parts(store, ScriptedModel(says("", ("note", '{"text": "late"}'), ("note", "{}"))), Note(during=stop))
+    made = runtime_dependencies(
+        store, ScriptedModel(says("", ("note", '{"text": "late"}'), ("note", "{}"))), Note(during=stop)
+    )
     entry.open_turn(made, store.workspace_id, turn_id, "run-1")
     decision.decide_step(made, store.workspace_id, turn_id, "run-1", 1)
 
@@ -146,7 +159,7 @@ def test_20_21_stop_ends_turn_cards_and_waking(store: Store) -> None:
     with pytest.raises(LostError):
         tool_call.run_call(made, store.workspace_id, turn_id, "run-1", 1, 1)
 
-    assert task(store, made_for.id).status == "stopped"
+    assert get_task(store, made_for.id).status == "stopped"
     with store.database.transaction(store.workspace_id) as scope:
         late, never = ledger.list_calls(scope, [turn_id])
         assert (late.status, late.ok, late.result) == ("done", True, {"noted": "late"})
@@ -157,13 +170,13 @@ def test_20_21_stop_ends_turn_cards_and_waking(store: Store) -> None:
             cards.answer_card(scope, card.id, "a", None, store.person_id, {})
         assert wake_task(scope, made_for.id, "late") is None
         assert [one.id for one in rows.list_turns_of_task(scope, made_for.id)] == [turn_id]
-    assert turn(store, turn_id).status == "stopped"
+    assert get_turn(store, turn_id).status == "stopped"
 
 
 @pytest.mark.parametrize("ended", ["taken_over", "given_up"])
 def test_20_late_result_is_kept_only_of_a_call_that_a_stop_cut_off(store: Store, ended: str) -> None:
     made_for = new_task(store)
-    tell(store, made_for.id, "go")
+    post_words(store, made_for.id, "go")
     turn_id = newest_turn(store, made_for.id).id
 
     def lose(_call: object) -> None:
@@ -174,7 +187,7 @@ def test_20_late_result_is_kept_only_of_a_call_that_a_stop_cut_off(store: Store,
             taken = tool_call.run_call(made, store.workspace_id, turn_id, "run-1", 1, 0)
             assert taken.status == "outcome_unknown"
 
-    made = parts(store, ScriptedModel(says("", ("note", "{}"))), Note(repeatable=False, during=lose))
+    made = runtime_dependencies(store, ScriptedModel(says("", ("note", "{}"))), Note(repeatable=False, during=lose))
     entry.open_turn(made, store.workspace_id, turn_id, "run-1")
     decision.decide_step(made, store.workspace_id, turn_id, "run-1", 1)
 
@@ -189,55 +202,57 @@ def test_20_late_result_is_kept_only_of_a_call_that_a_stop_cut_off(store: Store,
 
 def test_21_late_stop_does_not_hit_the_next_turn(store: Store) -> None:
     made_for = new_task(store)
-    tell(store, made_for.id, "go")
-    run(parts(store, ScriptedModel(says("ok"))), store, newest_turn(store, made_for.id).id)
+    post_words(store, made_for.id, "go")
+    drive_turn(runtime_dependencies(store, ScriptedModel(says("ok"))), store, newest_turn(store, made_for.id).id)
     first = newest_turn(store, made_for.id).id
     with store.database.transaction(store.workspace_id) as scope, pytest.raises(ConflictError, match="too late"):
         control.stop_task(scope, made_for.id, first)
-    assert task(store, made_for.id).status == "done"
-    tell(store, made_for.id, "and another one")
+    assert get_task(store, made_for.id).status == "done"
+    post_words(store, made_for.id, "and another one")
     second = newest_turn(store, made_for.id).id
 
     with store.database.transaction(store.workspace_id) as scope, pytest.raises(ConflictError) as late:
         control.stop_task(scope, made_for.id, first)
 
     assert late.value.facts()["newest_turn_id"] == second
-    assert run(parts(store, ScriptedModel(says("ok"))), store, second, "run-2") == "completed"
-    assert task(store, made_for.id).status == "done"
+    assert drive_turn(runtime_dependencies(store, ScriptedModel(says("ok"))), store, second, "run-2") == "completed"
+    assert get_task(store, made_for.id).status == "done"
 
 
 def test_21_stop_of_the_turn_that_is_at_work_or_waits_stops_it_and_may_come_twice(store: Store) -> None:
     for orders, status in (((), "queued"), (("order-1",), "waiting")):
         made_for = new_task(store, status)
-        tell(store, made_for.id, "go")
+        post_words(store, made_for.id, "go")
         turn_id = newest_turn(store, made_for.id).id
         if orders:
-            waiting = parts(store, ScriptedModel(says("ok")), open_orders=lambda _scope, _task: ("order-1",))
-            run(waiting, store, turn_id)
-        assert turn(store, turn_id).status == status
+            waiting = runtime_dependencies(
+                store, ScriptedModel(says("ok")), open_orders=lambda _scope, _task: ("order-1",)
+            )
+            drive_turn(waiting, store, turn_id)
+        assert get_turn(store, turn_id).status == status
 
         for _ in range(2):
             with store.database.transaction(store.workspace_id) as scope:
                 control.stop_task(scope, made_for.id, turn_id)
 
-        assert task(store, made_for.id).status == "stopped"
+        assert get_task(store, made_for.id).status == "stopped"
 
 
 def test_21_stop_of_another_tasks_turn_is_refused(store: Store) -> None:
     mine, other = new_task(store), new_task(store, "another")
     for one in (mine, other):
-        tell(store, one.id, "go")
+        post_words(store, one.id, "go")
 
     with store.database.transaction(store.workspace_id) as scope, pytest.raises(NotFoundError):
         control.stop_task(scope, mine.id, newest_turn(store, other.id).id)
 
-    assert (task(store, mine.id).status, task(store, other.id).status) == ("active", "active")
+    assert (get_task(store, mine.id).status, get_task(store, other.id).status) == ("active", "active")
 
 
 def test_10_withdrawing_and_claiming_have_one_winner(store: Store) -> None:
     made_for = new_task(store)
     for n in range(12):
-        asked = tell(store, made_for.id, f"message {n}")
+        asked = post_words(store, made_for.id, f"message {n}")
         both = threading.Barrier(2)
         outcome: dict[str, object] = {}
 
@@ -262,7 +277,7 @@ def test_10_withdrawing_and_claiming_have_one_winner(store: Store) -> None:
         racer.join()
 
         assert outcome["withdrawn"] == (asked not in claimed)
-        assert message(store, asked).state == ("withdrawn" if outcome["withdrawn"] else "consumed")
+        assert get_message(store, asked).state == ("withdrawn" if outcome["withdrawn"] else "consumed")
 
 
 def test_24_unread_message_without_a_turn_gets_one_from_the_watch(store: Store) -> None:
@@ -282,11 +297,11 @@ def test_24_unread_message_without_a_turn_gets_one_from_the_watch(store: Store) 
 
 
 def test_05b_one_bad_row_does_not_keep_the_watch_from_the_others(store: Store) -> None:
-    made = parts(store, ScriptedModel())
+    made = runtime_dependencies(store, ScriptedModel())
     turns = []
     for n in range(5):
         made_for = new_task(store, f"task {n}")
-        tell(store, made_for.id, "go")
+        post_words(store, made_for.id, "go")
         turns.append(newest_turn(store, made_for.id).id)
         entry.open_turn(made, store.workspace_id, turns[-1], f"run-{n}")
     store.clock.advance(made.patience + timedelta(seconds=1))
@@ -298,19 +313,19 @@ def test_05b_one_bad_row_does_not_keep_the_watch_from_the_others(store: Store) -
 
 def test_forged_bell_without_its_row_does_nothing(store: Store) -> None:
     with pytest.raises(NotFoundError):
-        entry.open_turn(parts(store, ScriptedModel()), store.workspace_id, "turn_forged", "run-1")
+        entry.open_turn(runtime_dependencies(store, ScriptedModel()), store.workspace_id, "turn_forged", "run-1")
 
 
 def test_paused_task_keeps_its_turn_until_it_is_resumed(store: Store) -> None:
     made_for = new_task(store)
-    tell(store, made_for.id, "go")
+    post_words(store, made_for.id, "go")
     turn_id = newest_turn(store, made_for.id).id
     with store.database.transaction(store.workspace_id) as scope:
         control.pause_task(scope, made_for.id)
-    made = parts(store, ScriptedModel(says("ok")))
+    made = runtime_dependencies(store, ScriptedModel(says("ok")))
 
     assert isinstance(entry.open_turn(made, store.workspace_id, turn_id, "run-1"), str)
     with store.database.transaction(store.workspace_id) as scope:
         control.resume_task(scope, made_for.id)
 
-    assert run(made, store, turn_id, "run-2") == "completed"
+    assert drive_turn(made, store, turn_id, "run-2") == "completed"

@@ -18,7 +18,7 @@ from runtime.commands import control
 from runtime.tables import cards as card_rows
 from runtime.tasks import waits
 from runtime.tasks.tasks import Task
-from tests.runtime.driving import new_task, newest_turn, parts, run, task, tell
+from tests.runtime.turn_driver import drive_turn, get_task, new_task, newest_turn, post_words, runtime_dependencies
 from tests.support.databases import Store
 
 MANY = 64
@@ -74,14 +74,17 @@ def test_21_card_that_stands_open_at_an_ended_task_is_refused(store: Store, end:
 
 def test_question_behind_many_results_still_holds_the_task(store: Store) -> None:
     made_for = new_task(store)
-    tell(store, made_for.id, "go")
+    post_words(store, made_for.id, "go")
     _ask(store, made_for.id, kind="result", begin="r")
     store.clock.advance(timedelta(seconds=1))
     (question,) = _ask(store, made_for.id, many=1)
 
-    assert run(parts(store, ScriptedModel(says("ok"))), store, newest_turn(store, made_for.id).id) == "gated"
+    assert (
+        drive_turn(runtime_dependencies(store, ScriptedModel(says("ok"))), store, newest_turn(store, made_for.id).id)
+        == "gated"
+    )
 
-    assert task(store, made_for.id).status == "waiting"
+    assert get_task(store, made_for.id).status == "waiting"
     with store.database.reading(store.workspace_id) as scope:
         wait = waits.find_wait(scope, made_for.id)
     assert wait is not None
@@ -90,14 +93,14 @@ def test_question_behind_many_results_still_holds_the_task(store: Store) -> None
 
 def test_question_of_a_dropped_step_goes_with_it_behind_many_others(store: Store) -> None:
     made_for = new_task(store)
-    tell(store, made_for.id, "go")
+    post_words(store, made_for.id, "go")
     _ask(store, made_for.id, kind="result", begin="r")
     store.clock.advance(timedelta(seconds=1))
     plan = ("create_checklist", json.dumps({"steps": [{"title": "One", "checkpoint": True}]}))
     ask = ("ask_user", json.dumps({"kind": "checkpoint", "title": "Go on?", "step": 1}))
     other = ("create_checklist", json.dumps({"steps": [{"title": "Another"}]}))
-    made = parts(store, ScriptedModel(says("", plan), says("", ask), says("", other), says("ok")))
-    run(made, store, newest_turn(store, made_for.id).id)
+    made = runtime_dependencies(store, ScriptedModel(says("", plan), says("", ask), says("", other), says("ok")))
+    drive_turn(made, store, newest_turn(store, made_for.id).id)
 
     with store.database.reading(store.workspace_id) as scope:
         found = [card for card in cards.list_cards(scope, task_id=made_for.id, limit=500) if card.kind == "checkpoint"]

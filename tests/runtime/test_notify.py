@@ -12,7 +12,7 @@ from core.settings import load_settings
 from functions.notify import send_notice
 from runtime import notices
 from tests.support.databases import Store
-from tests.support.town import Said, house
+from tests.support.http_servers import Response, http_server
 
 
 def told(store: Store, channel: str | None) -> NoticeRequested:
@@ -23,7 +23,7 @@ def told(store: Store, channel: str | None) -> NoticeRequested:
 
 
 def test_each_channel_has_its_own_receiver(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    with house() as common, house() as incidents:
+    with http_server() as common, http_server() as incidents:
         monkeypatch.setenv("LOOPWRIGHT_NOTIFY_WEBHOOK", f"{common.url}/all")
         monkeypatch.setenv("LOOPWRIGHT_NOTIFY_INCIDENTS", f"{incidents.url}/services/T0/B0/token")
         webhook_of = load_settings().webhook_of
@@ -40,8 +40,8 @@ def test_each_channel_has_its_own_receiver(store: Store, monkeypatch: pytest.Mon
 
 
 def test_a_receiver_that_fails_is_asked_again_and_its_address_is_not_told(store: Store) -> None:
-    answers = [Said(500), Said(200)]
-    with house(lambda _: answers.pop(0)) as slack:
+    answers = [Response(500), Response(200)]
+    with http_server(lambda _: answers.pop(0)) as slack:
         asked = told(store, "incidents")
         with pytest.raises(UnavailableError, match="the webhook of incidents answered 500") as caught:
             send_notice(store.database, lambda _: f"{slack.url}/token", asked)

@@ -8,7 +8,7 @@ from app.web.stream.frames import newest_seq, oldest_seq
 from core.tables import replies
 from runtime import notices, retention
 from runtime.tables import notices as told
-from tests.runtime.driving import new_task
+from tests.runtime.turn_driver import new_task
 from tests.support.databases import Store
 
 

@@ -22,7 +22,17 @@ from runtime.tables import inbox as inbox_rows
 from runtime.tasks import tasks
 from runtime.turns import rows
 from runtime.turns.lease import hold_lease
-from tests.runtime.driving import LEASE, message, new_task, newest_turn, parts, run, task, tell, turn
+from tests.runtime.turn_driver import (
+    LEASE,
+    drive_turn,
+    get_message,
+    get_task,
+    get_turn,
+    new_task,
+    newest_turn,
+    post_words,
+    runtime_dependencies,
+)
 from tests.support.databases import Store
 
 PATIENCE = 20.0
@@ -37,9 +47,9 @@ def _while_open(store: Store, act: Future[object]) -> None:
 
 def test_message_that_comes_while_a_turn_closes_is_read_by_the_next(store: Store) -> None:
     made_for = new_task(store)
-    tell(store, made_for.id, "go")
+    post_words(store, made_for.id, "go")
     turn_id = newest_turn(store, made_for.id).id
-    made = parts(store, ScriptedModel(says("one")))
+    made = runtime_dependencies(store, ScriptedModel(says("one")))
     entry.open_turn(made, store.workspace_id, turn_id, "run-1")
     decision.decide_step(made, store.workspace_id, turn_id, "run-1", 1)
 
@@ -49,7 +59,7 @@ def test_message_that_comes_while_a_turn_closes_is_read_by_the_next(store: Store
     ):
         with store.database.transaction(store.workspace_id) as scope:
             fence.check(scope)
-            late: Future[object] = pool.submit(tell, store, made_for.id, "late")
+            late: Future[object] = pool.submit(post_words, store, made_for.id, "late")
             _while_open(store, late)
             tasks.lock_task(scope, made_for.id)
             fence.release(scope)
@@ -58,8 +68,8 @@ def test_message_that_comes_while_a_turn_closes_is_read_by_the_next(store: Store
     following = newest_turn(store, made_for.id)
 
     assert following.id != turn_id
-    run(parts(store, ScriptedModel(says("two"))), store, following.id, "run-2")
-    assert message(store, said).state == "answered"
+    drive_turn(runtime_dependencies(store, ScriptedModel(says("two"))), store, following.id, "run-2")
+    assert get_message(store, said).state == "answered"
 
 
 def test_two_inputs_delivered_at_once_queue_one_turn(store: Store) -> None:
@@ -106,7 +116,7 @@ def test_answer_and_stop_at_once_have_one_order(store: Store) -> None:
             assert cards.get_card(scope, card.id).state == "void"
     stopping[0].result(PATIENCE)
 
-    assert task(store, made_for.id).status == "stopped"
+    assert get_task(store, made_for.id).status == "stopped"
 
 
 def test_burst_of_messages_is_read_once_each_and_in_order(store: Store) -> None:
@@ -115,12 +125,12 @@ def test_burst_of_messages_is_read_once_each_and_in_order(store: Store) -> None:
 
     def write() -> None:
         for n in range(15):
-            sent.append(tell(store, made_for.id, f"message {n}"))
+            sent.append(post_words(store, made_for.id, f"message {n}"))
 
     writer = threading.Thread(target=write)
     writer.start()
     model = ScriptedModel(*[says(f"answer {n}") for n in range(60)])
-    made = parts(store, model)
+    made = runtime_dependencies(store, model)
     runs = itertools.count()
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
@@ -128,7 +138,7 @@ def test_burst_of_messages_is_read_once_each_and_in_order(store: Store) -> None:
         with store.database.reading(store.workspace_id) as scope:
             waiting = inbox.list_unread(scope, made_for.id)
         if waiting:
-            run(made, store, newest_turn(store, made_for.id).id, f"run-{next(runs)}")
+            drive_turn(made, store, newest_turn(store, made_for.id).id, f"run-{next(runs)}")
         elif writer_done:
             break
         else:
@@ -140,7 +150,7 @@ def test_burst_of_messages_is_read_once_each_and_in_order(store: Store) -> None:
         items = scope.rows(scope.select(inbox_rows).where(inbox_rows.c.task_id == made_for.id))
     assert sorted(item.position for item in items) == list(range(1, 16))
     assert {one.state for one in said if one.author == "user"} == {"answered"}
-    assert turn(store, newest_turn(store, made_for.id).id).status == "completed"
+    assert get_turn(store, newest_turn(store, made_for.id).id).status == "completed"
 
 
 def _stop(store: Store, task_id: str, _card: str) -> None:
@@ -164,13 +174,13 @@ def _retry(store: Store, task_id: str, card_id: str) -> None:
 
 
 def _tell(store: Store, task_id: str, _card: str) -> None:
-    tell(store, task_id, "one more word")
+    post_words(store, task_id, "one more word")
 
 
 def _enter(store: Store, task_id: str, _card: str) -> None:
     """A run enters the newest turn and decides a step of it, which closes the card that says `blocked`."""
     turn_id = newest_turn(store, task_id).id
-    made = parts(store, ScriptedModel(says("one"), says("two")))
+    made = runtime_dependencies(store, ScriptedModel(says("one"), says("two")))
     if isinstance(entry.open_turn(made, store.workspace_id, turn_id, "run-1"), int):
         decision.decide_step(made, store.workspace_id, turn_id, "run-1", 1)
 
@@ -186,7 +196,7 @@ def test_two_acts_at_once_end_without_waiting_in_a_circle(store: Store, one: int
     """What only comes too late is told so; a circle would end as the database's own error."""
     for status in ("blocked", "paused"):
         made_for = new_task(store)
-        tell(store, made_for.id, "go")
+        post_words(store, made_for.id, "go")
         options = turn_end.BLOCKED_OPTIONS
         with store.database.transaction(store.workspace_id) as scope:
             tasks.set_task_fields(scope, made_for.id, status=status)
@@ -214,7 +224,7 @@ def test_two_acts_at_once_end_without_waiting_in_a_circle(store: Store, one: int
                 one for one in rows.list_turns_of_task(scope, made_for.id) if one.status in rows.OPEN_TURN_STATUSES
             ]
             left = cards.list_open_cards(scope, made_for.id)
-        ended = task(store, made_for.id).status == "stopped"
+        ended = get_task(store, made_for.id).status == "stopped"
         assert ended or _stop not in (ACTS[one], ACTS[other])
         assert not (ended and (open_turns or left))
 
@@ -223,7 +233,7 @@ def test_two_acts_at_once_end_without_waiting_in_a_circle(store: Store, one: int
 def test_two_presses_of_stop_meet_in_the_middle(store: Store) -> None:
     """The first one has taken the turn when the second one comes, and still has the cards and the task to take."""
     made_for = new_task(store)
-    tell(store, made_for.id, "go")
+    post_words(store, made_for.id, "go")
     with store.database.transaction(store.workspace_id) as scope:
         for n in range(3):
             cards.open_card(
@@ -238,6 +248,6 @@ def test_two_presses_of_stop_meet_in_the_middle(store: Store) -> None:
             control.stop_task(scope, made_for.id)
         second.result(PATIENCE)
 
-    assert task(store, made_for.id).status == "stopped"
+    assert get_task(store, made_for.id).status == "stopped"
     with store.database.reading(store.workspace_id) as scope:
         assert cards.list_open_cards(scope, made_for.id) == []

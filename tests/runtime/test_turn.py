@@ -18,22 +18,32 @@ from runtime.inbox import inbox
 from runtime.loop import decision, entry, tool_call, turn_end
 from runtime.tasks import checklist
 from runtime.turns import ledger
-from tests.runtime.driving import Note, message, new_task, newest_turn, parts, run, task, tell, turn
+from tests.runtime.turn_driver import (
+    Note,
+    drive_turn,
+    get_message,
+    get_task,
+    get_turn,
+    new_task,
+    newest_turn,
+    post_words,
+    runtime_dependencies,
+)
 from tests.support.databases import Store
-from tests.support.replies import replies_to
+from tests.support.message_replies import replies_to
 
 
 def test_message_is_read_answered_and_the_task_is_done(store: Store) -> None:
     made_for = new_task(store)
-    asked = tell(store, made_for.id, "Write a note, please")
+    asked = post_words(store, made_for.id, "Write a note, please")
     model = ScriptedModel(says("", ("note", '{"text": "hello"}')), says("Noted."))
     note = Note()
 
-    status = run(parts(store, model, note), store, newest_turn(store, made_for.id).id)
+    status = drive_turn(runtime_dependencies(store, model, note), store, newest_turn(store, made_for.id).id)
 
     assert status == "completed"
-    assert task(store, made_for.id).status == "done"
-    assert message(store, asked).state == "answered"
+    assert get_task(store, made_for.id).status == "done"
+    assert get_message(store, asked).state == "answered"
     with store.database.reading(store.workspace_id) as scope:
         replies = replies_to(scope, asked)
     assert [reply.text for reply in replies] == ["Noted."]
@@ -43,29 +53,29 @@ def test_message_is_read_answered_and_the_task_is_done(store: Store) -> None:
 
 def test_one_turn_is_open_at_a_time_and_what_meets_it_is_read_by_the_next(store: Store) -> None:
     made_for = new_task(store)
-    tell(store, made_for.id, "first")
+    post_words(store, made_for.id, "first")
     first = newest_turn(store, made_for.id)
     late: list[str] = []
-    note = Note(during=lambda _call: late.append(tell(store, made_for.id, "second")))
+    note = Note(during=lambda _call: late.append(post_words(store, made_for.id, "second")))
     model = ScriptedModel(says("", ("note", "{}")), says("one"), says("two"))
-    made = parts(store, model, note)
+    made = runtime_dependencies(store, model, note)
 
-    run(made, store, first.id)
+    drive_turn(made, store, first.id)
 
     with store.database.reading(store.workspace_id) as scope:
         item = next(i for i in inbox.list_read_by_turn(scope, first.id) if i.ref_id == late[0])
         assert (item.step, item.position) == (2, 2)
-    assert message(store, late[0]).state == "answered"
+    assert get_message(store, late[0]).state == "answered"
     assert newest_turn(store, made_for.id).id == first.id
 
 
 def test_12_decision_saved_before_a_crash_is_not_asked_for_again(store: Store) -> None:
     made_for = new_task(store)
-    tell(store, made_for.id, "go")
+    post_words(store, made_for.id, "go")
     turn_id = newest_turn(store, made_for.id).id
     model = ScriptedModel(says("", ("note", "{}"), ("note", "{}")))
     note = Note()
-    made = parts(store, model, note)
+    made = runtime_dependencies(store, model, note)
     entry.open_turn(made, store.workspace_id, turn_id, "run-1")
     decision.decide_step(made, store.workspace_id, turn_id, "run-1", 1)
 
@@ -91,10 +101,10 @@ def test_13_14_call_that_started_is_replayed_only_where_that_has_one_effect(
     store: Store, repeatable: bool, status: str, runs: int
 ) -> None:
     made_for = new_task(store)
-    tell(store, made_for.id, "go")
+    post_words(store, made_for.id, "go")
     turn_id = newest_turn(store, made_for.id).id
     note = Note(repeatable=repeatable, during=_crash)
-    made = parts(store, ScriptedModel(says("", ("note", "{}"))), note)
+    made = runtime_dependencies(store, ScriptedModel(says("", ("note", "{}"))), note)
     entry.open_turn(made, store.workspace_id, turn_id, "run-1")
     decision.decide_step(made, store.workspace_id, turn_id, "run-1", 1)
     with pytest.raises(CrashError):
@@ -109,10 +119,10 @@ def test_13_14_call_that_started_is_replayed_only_where_that_has_one_effect(
 
 def test_15_result_that_was_saved_is_used_again(store: Store) -> None:
     made_for = new_task(store)
-    tell(store, made_for.id, "go")
+    post_words(store, made_for.id, "go")
     turn_id = newest_turn(store, made_for.id).id
     note = Note()
-    made = parts(store, ScriptedModel(says("", ("note", "{}"))), note)
+    made = runtime_dependencies(store, ScriptedModel(says("", ("note", "{}"))), note)
     entry.open_turn(made, store.workspace_id, turn_id, "run-1")
     decision.decide_step(made, store.workspace_id, turn_id, "run-1", 1)
     tool_call.run_call(made, store.workspace_id, turn_id, "run-1", 1, 0)
@@ -124,28 +134,28 @@ def test_15_result_that_was_saved_is_used_again(store: Store) -> None:
 
 def test_16_model_that_fails_before_its_decision_is_saved_may_be_asked_again(store: Store) -> None:
     made_for = new_task(store)
-    asked = tell(store, made_for.id, "go")
+    asked = post_words(store, made_for.id, "go")
     turn_id = newest_turn(store, made_for.id).id
     model = ScriptedModel(UnavailableError("the model is away"), says("here"))
-    made = parts(store, model)
+    made = runtime_dependencies(store, model)
     entry.open_turn(made, store.workspace_id, turn_id, "run-1")
     with pytest.raises(UnavailableError):
         decision.decide_step(made, store.workspace_id, turn_id, "run-1", 1)
-    assert message(store, asked).state == "delivered"
+    assert get_message(store, asked).state == "delivered"
 
     decision.decide_step(made, store.workspace_id, turn_id, "run-1", 1)
 
-    assert message(store, asked).state == "consumed"
-    assert turn(store, turn_id).epoch == 1
+    assert get_message(store, asked).state == "consumed"
+    assert get_turn(store, turn_id).epoch == 1
 
 
 def test_17_large_result_is_stored_once_and_read_back_by_pages(store: Store) -> None:
     made_for = new_task(store)
-    tell(store, made_for.id, "go")
+    post_words(store, made_for.id, "go")
     turn_id = newest_turn(store, made_for.id).id
     long = "x" * 50_000
     model = ScriptedModel(says("", ("note", json.dumps({"text": long}))), says("done"))
-    run(parts(store, model, Note()), store, turn_id)
+    drive_turn(runtime_dependencies(store, model, Note()), store, turn_id)
 
     with store.database.reading(store.workspace_id) as scope:
         call = ledger.get_call(scope, f"{turn_id}:1:0")
@@ -161,11 +171,11 @@ def test_17_large_result_is_stored_once_and_read_back_by_pages(store: Store) -> 
 @pytest.mark.parametrize("arguments", ['{"text": "cut', "", "{'text': 'a'}", "[1]", '{"text": 3}', '{}{"text":"b"}'])
 def test_arguments_that_do_not_fit_are_told_to_the_model_and_not_run(store: Store, arguments: str) -> None:
     made_for = new_task(store)
-    tell(store, made_for.id, "go")
+    post_words(store, made_for.id, "go")
     turn_id = newest_turn(store, made_for.id).id
     model = ScriptedModel(says("", ("spend", arguments)), says("sorry"))
     spend = Note("spend", effect=Effect.PAID)
-    run(parts(store, model, spend), store, turn_id)
+    drive_turn(runtime_dependencies(store, model, spend), store, turn_id)
 
     expected = [] if arguments else [f"{turn_id}:1:0"]
     assert spend.ran == expected
@@ -177,92 +187,92 @@ def test_arguments_that_do_not_fit_are_told_to_the_model_and_not_run(store: Stor
 
 def test_9_message_can_be_taken_back_until_a_step_has_read_it(store: Store) -> None:
     made_for = new_task(store)
-    early, late = tell(store, made_for.id, "a"), tell(store, made_for.id, "b")
+    early, late = post_words(store, made_for.id, "a"), post_words(store, made_for.id, "b")
     with store.database.transaction(store.workspace_id) as scope:
         withdrawal.withdraw_message(scope, early)
     turn_id = newest_turn(store, made_for.id).id
-    run(parts(store, ScriptedModel(says("ok"))), store, turn_id)
+    drive_turn(runtime_dependencies(store, ScriptedModel(says("ok"))), store, turn_id)
 
     with store.database.transaction(store.workspace_id) as scope, pytest.raises(ConflictError) as refused:
         withdrawal.withdraw_message(scope, late)
 
     assert refused.value.facts()["step"] == 1
-    assert message(store, early).state == "withdrawn"
+    assert get_message(store, early).state == "withdrawn"
 
 
 def test_9_task_whose_only_words_were_taken_back_asks_no_model(store: Store) -> None:
     made_for = new_task(store)
-    only = tell(store, made_for.id, "Make me two posters.")
+    only = post_words(store, made_for.id, "Make me two posters.")
     with store.database.transaction(store.workspace_id) as scope:
         withdrawal.withdraw_message(scope, only)
     turn_id = newest_turn(store, made_for.id).id
 
-    run(parts(store, ScriptedModel()), store, turn_id)
+    drive_turn(runtime_dependencies(store, ScriptedModel()), store, turn_id)
 
-    assert (turn(store, turn_id).status, task(store, made_for.id).status) == ("stopped", "stopped")
+    assert (get_turn(store, turn_id).status, get_task(store, made_for.id).status) == ("stopped", "stopped")
     assert newest_turn(store, made_for.id).id == turn_id
 
 
 def test_plan_goes_on_by_itself_until_evidence_is_there(store: Store) -> None:
     made_for = new_task(store)
-    asked = tell(store, made_for.id, "go")
+    asked = post_words(store, made_for.id, "go")
     plan = ("create_checklist", '{"steps": [{"title": "Note it", "acceptance": "a note"}]}')
     proof = ("update_checklist", json.dumps({"changes": [
         {"n": 1, "status": "done", "evidence": [{"kind": "message", "id": asked}]}]}))  # fmt: skip
     model = ScriptedModel(says("", plan), says("Planned."), says("", proof), says("All done."))
-    made = parts(store, model)
+    made = runtime_dependencies(store, model)
 
-    run(made, store, newest_turn(store, made_for.id).id)
+    drive_turn(made, store, newest_turn(store, made_for.id).id)
     second = newest_turn(store, made_for.id)
     assert second.status == "queued"
-    run(made, store, second.id, "run-2")
+    drive_turn(made, store, second.id, "run-2")
 
-    assert task(store, made_for.id).status == "done"
+    assert get_task(store, made_for.id).status == "done"
     model.assert_spent()
 
 
 def test_44_turns_that_only_rewrite_the_plan_stop_on_a_card(store: Store) -> None:
     made_for = new_task(store)
-    tell(store, made_for.id, "go")
+    post_words(store, made_for.id, "go")
     plan = ("create_checklist", '{"steps": [{"title": "Think"}]}')
     model = ScriptedModel(*[answer for _ in range(4) for answer in (says("", plan), says("planned"))])
-    made = parts(store, model)
+    made = runtime_dependencies(store, model)
 
     for n in range(4):
-        run(made, store, newest_turn(store, made_for.id).id, f"run-{n}")
+        drive_turn(made, store, newest_turn(store, made_for.id).id, f"run-{n}")
 
-    assert task(store, made_for.id).status == "blocked"
+    assert get_task(store, made_for.id).status == "blocked"
     with store.database.reading(store.workspace_id) as scope:
         assert [card.kind for card in cards.list_open_cards(scope, made_for.id)] == ["blocked"]
 
 
 def test_b63_task_that_keeps_making_things_by_itself_asks_after_a_while(store: Store) -> None:
     made_for = new_task(store)
-    tell(store, made_for.id, "go")
+    post_words(store, made_for.id, "go")
     plan = ("create_checklist", '{"steps": [{"title": "Think"}]}')
     rounds = [answer for n in range(9) for answer in (says("", ("note", f'{{"text": "{n}"}}')), says("more"))]
-    made = replace(parts(store, ScriptedModel(says("", plan), *rounds), Note()), most_turns_alone=4)
+    made = replace(runtime_dependencies(store, ScriptedModel(says("", plan), *rounds), Note()), most_turns_alone=4)
 
     turns_taken = 0
-    while task(store, made_for.id).status != "blocked" and turns_taken < 9:
-        run(made, store, newest_turn(store, made_for.id).id, f"run-{turns_taken}")
+    while get_task(store, made_for.id).status != "blocked" and turns_taken < 9:
+        drive_turn(made, store, newest_turn(store, made_for.id).id, f"run-{turns_taken}")
         store.clock.advance(timedelta(seconds=1))
         turns_taken += 1
 
     assert turns_taken == 5
-    assert task(store, made_for.id).reason == "4 turns went by without a word from anybody; shall it go on?"
+    assert get_task(store, made_for.id).reason == "4 turns went by without a word from anybody; shall it go on?"
 
 
 def test_45_checkpoint_that_the_model_only_talks_about_gets_its_card(store: Store) -> None:
     made_for = new_task(store)
-    asked = tell(store, made_for.id, "go")
+    asked = post_words(store, made_for.id, "go")
     plan = ("create_checklist", '{"steps": [{"title": "Look", "checkpoint": true}, {"title": "Go on"}]}')
     proof = ("update_checklist", json.dumps({"changes": [
         {"n": 1, "status": "done", "evidence": [{"kind": "message", "id": asked}]}]}))  # fmt: skip
     model = ScriptedModel(says("", plan, proof), says("Please confirm."), says("Thank you, going on."))
-    made = parts(store, model)
+    made = runtime_dependencies(store, model)
 
-    status = run(made, store, newest_turn(store, made_for.id).id)
+    status = drive_turn(made, store, newest_turn(store, made_for.id).id)
 
     assert status == "gated"
     with store.database.transaction(store.workspace_id) as scope:
@@ -276,7 +286,7 @@ def test_45_checkpoint_that_the_model_only_talks_about_gets_its_card(store: Stor
 def test_checkpoint_of_a_second_plan_gets_a_card_of_its_own(store: Store) -> None:
     """Both plans have a step 1 with a checkpoint; the yes to the first says nothing about the second."""
     made_for = new_task(store)
-    asked = tell(store, made_for.id, "go")
+    asked = post_words(store, made_for.id, "go")
 
     def plan(title: str) -> tuple[str, str]:
         return "create_checklist", json.dumps({"steps": [{"title": title, "checkpoint": True}, {"title": "Go on"}]})
@@ -287,17 +297,19 @@ def test_checkpoint_of_a_second_plan_gets_a_card_of_its_own(store: Store) -> Non
     ask = ("ask_user", json.dumps({"kind": "checkpoint", "title": "Look?", "step": 1}))
     none = ("ask_user", json.dumps({"kind": "checkpoint", "title": "Look?", "step": 9}))
     steps = [says("", plan("Look"), proof, none), says("Please."), says("", again, plan("Look better"), proof, ask)]
-    made = parts(store, ScriptedModel(*steps, says("Please."), says("", again, plan("Anew")), says("On.")))
+    made = runtime_dependencies(
+        store, ScriptedModel(*steps, says("Please."), says("", again, plan("Anew")), says("On."))
+    )
 
-    assert run(made, store, newest_turn(store, made_for.id).id) == "gated"
+    assert drive_turn(made, store, newest_turn(store, made_for.id).id) == "gated"
     _let_pass(store, made_for.id)
-    assert run(made, store, newest_turn(store, made_for.id).id, "run-2") == "gated"
+    assert drive_turn(made, store, newest_turn(store, made_for.id).id, "run-2") == "gated"
     with store.database.reading(store.workspace_id) as scope:
         assert checklist.list_approved_checkpoints(scope, made_for.id) == frozenset()
         (open_card,) = cards.list_open_cards(scope, made_for.id)
         assert open_card.subject == {"n": 1, "plan": 2}
-    tell(store, made_for.id, "Plan it anew.")
-    run(made, store, newest_turn(store, made_for.id).id, "run-3")
+    post_words(store, made_for.id, "Plan it anew.")
+    drive_turn(made, store, newest_turn(store, made_for.id).id, "run-3")
     with store.database.reading(store.workspace_id) as scope:
         assert cards.get_card(scope, open_card.id).state == "superseded"
 
@@ -312,15 +324,15 @@ def _let_pass(store: Store, task_id: str) -> None:
 @pytest.mark.parametrize("effect", [Effect.WRITE, Effect.IRREVERSIBLE])
 def test_task_of_a_person_who_may_only_look_now_changes_nothing(store: Store, role: str | None, effect: Effect) -> None:
     made_for = new_task(store)
-    tell(store, made_for.id, "go")
+    post_words(store, made_for.id, "go")
     note = Note(effect=effect)
-    made = parts(store, ScriptedModel(says("", ("note", "{}")), says("It cannot be.")), note)
+    made = runtime_dependencies(store, ScriptedModel(says("", ("note", "{}")), says("It cannot be.")), note)
     with store.database.transaction(store.workspace_id) as scope:
         mine = roles.c.person_id == store.person_id
         scope.change(scope.delete(roles).where(mine) if role is None else scope.update(roles).values(role=role))
 
     turn_id = newest_turn(store, made_for.id).id
-    run(made, store, turn_id)
+    drive_turn(made, store, turn_id)
 
     assert note.ran == []
     with store.database.reading(store.workspace_id) as scope:
@@ -330,10 +342,10 @@ def test_task_of_a_person_who_may_only_look_now_changes_nothing(store: Store, ro
 
 def test_closing_twice_says_the_answer_once(store: Store) -> None:
     made_for = new_task(store)
-    asked = tell(store, made_for.id, "go")
+    asked = post_words(store, made_for.id, "go")
     turn_id = newest_turn(store, made_for.id).id
-    made = parts(store, ScriptedModel(says("ok")))
-    run(made, store, turn_id)
+    made = runtime_dependencies(store, ScriptedModel(says("ok")))
+    drive_turn(made, store, turn_id)
 
     assert turn_end.close_turn(made, store.workspace_id, turn_id, "run-1") == "completed"
 
@@ -343,13 +355,13 @@ def test_closing_twice_says_the_answer_once(store: Store) -> None:
 
 def test_report_of_a_later_turn_answers_the_message_that_asked_for_the_work(store: Store) -> None:
     made_for = new_task(store)
-    asked = tell(store, made_for.id, "go")
+    asked = post_words(store, made_for.id, "go")
     plan = ("create_checklist", '{"steps": [{"title": "Wait for it"}]}')
     model = ScriptedModel(says("", plan), says("On its way."), says("Here it is."))
-    made = parts(store, model)
-    run(made, store, newest_turn(store, made_for.id).id)
+    made = runtime_dependencies(store, model)
+    drive_turn(made, store, newest_turn(store, made_for.id).id)
 
-    run(made, store, newest_turn(store, made_for.id).id, "run-2")
+    drive_turn(made, store, newest_turn(store, made_for.id).id, "run-2")
 
     with store.database.reading(store.workspace_id) as scope:
         assert [reply.text for reply in replies_to(scope, asked)] == ["On its way.", "Here it is."]
@@ -357,11 +369,11 @@ def test_report_of_a_later_turn_answers_the_message_that_asked_for_the_work(stor
 
 def test_refused_work_is_blocked_with_a_reason_and_not_called_done(store: Store) -> None:
     made_for = new_task(store)
-    tell(store, made_for.id, "something unkind")
+    post_words(store, made_for.id, "something unkind")
     refusal = replace(says("I will not do this."), refused=True)
 
-    run(parts(store, ScriptedModel(refusal)), store, newest_turn(store, made_for.id).id)
+    drive_turn(runtime_dependencies(store, ScriptedModel(refusal)), store, newest_turn(store, made_for.id).id)
 
-    assert task(store, made_for.id).status == "blocked"
+    assert get_task(store, made_for.id).status == "blocked"
     with store.database.reading(store.workspace_id) as scope:
         assert [card.kind for card in cards.list_open_cards(scope, made_for.id)] == ["blocked"]

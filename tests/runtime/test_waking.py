@@ -33,7 +33,17 @@ from runtime.inbox import inbox, messages
 from runtime.loop import entry, turn_end
 from runtime.tables import inbox as inbox_rows
 from runtime.tasks import tasks, waits
-from tests.runtime.driving import LEASE, Note, main_turn, new_task, newest_turn, parts, run, task, tell
+from tests.runtime.turn_driver import (
+    LEASE,
+    Note,
+    drive_turn,
+    get_task,
+    main_turn,
+    new_task,
+    newest_turn,
+    post_words,
+    runtime_dependencies,
+)
 from tests.support.databases import Store
 
 PAUSE = timedelta(seconds=10)
@@ -54,14 +64,14 @@ def _move(store: Store, message_id: str, source: str, target: str) -> None:
 
 def test_message_that_moves_to_another_task_and_back_wakes_each(store: Store) -> None:
     one, other = new_task(store, "one"), new_task(store, "other")
-    said = tell(store, one.id, "go")
-    run(parts(store, ScriptedModel(says("ok"))), store, newest_turn(store, one.id).id)
-    later = tell(store, one.id, "and this")
+    said = post_words(store, one.id, "go")
+    drive_turn(runtime_dependencies(store, ScriptedModel(says("ok"))), store, newest_turn(store, one.id).id)
+    later = post_words(store, one.id, "and this")
     _move(store, later, one.id, other.id)
 
     assert newest_turn(store, other.id).status == "queued"
     _move(store, later, other.id, one.id)
-    run(parts(store, ScriptedModel(says("done"))), store, newest_turn(store, one.id).id, "run-2")
+    drive_turn(runtime_dependencies(store, ScriptedModel(says("done"))), store, newest_turn(store, one.id).id, "run-2")
 
     with store.database.reading(store.workspace_id) as scope:
         assert [m.state for m in (messages.get_message(scope, said), messages.get_message(scope, later))] == [
@@ -72,29 +82,31 @@ def test_message_that_moves_to_another_task_and_back_wakes_each(store: Store) ->
 
 def _blocked(store: Store) -> str:
     made_for = new_task(store)
-    tell(store, made_for.id, "go")
+    post_words(store, made_for.id, "go")
     turn_id = newest_turn(store, made_for.id).id
-    made = parts(store, ScriptedModel())
+    made = runtime_dependencies(store, ScriptedModel())
     entry.open_turn(made, store.workspace_id, turn_id, "run-1")
     assert turn_end.fail_turn(made, store.workspace_id, turn_id, "run-1", "the model is gone")
-    assert task(store, made_for.id).status == "blocked"
+    assert get_task(store, made_for.id).status == "blocked"
     return made_for.id
 
 
 def test_message_to_a_blocked_task_takes_it_up_and_its_card_goes(store: Store) -> None:
     task_id = _blocked(store)
-    tell(store, task_id, "try it differently")
+    post_words(store, task_id, "try it differently")
 
-    status = run(parts(store, ScriptedModel(says("better"))), store, newest_turn(store, task_id).id, "run-2")
+    status = drive_turn(
+        runtime_dependencies(store, ScriptedModel(says("better"))), store, newest_turn(store, task_id).id, "run-2"
+    )
 
-    assert (status, task(store, task_id).status) == ("completed", "done")
+    assert (status, get_task(store, task_id).status) == ("completed", "done")
     with store.database.reading(store.workspace_id) as scope:
         assert [card.state for card in cards.list_cards(scope, task_id=task_id)] == ["superseded"]
 
 
 def test_retry_on_a_task_that_is_at_work_again_is_accepted(store: Store) -> None:
     task_id = _blocked(store)
-    tell(store, task_id, "go on")
+    post_words(store, task_id, "go on")
 
     with store.database.transaction(store.workspace_id) as scope:
         card = cards.list_open_cards(scope, task_id)[0]
@@ -110,14 +122,14 @@ def test_messages_of_a_failed_turn_are_read_by_the_next(store: Store) -> None:
         control.resume_task(scope, task_id)
     model = ScriptedModel(says("here"))
 
-    run(parts(store, model), store, newest_turn(store, task_id).id, "run-2")
+    drive_turn(runtime_dependencies(store, model), store, newest_turn(store, task_id).id, "run-2")
 
     assert '"text": "go"' in str(model.requests[0][0][-1]["content"])
 
 
 def test_card_that_expires_wakes_the_task_that_waits_for_it(store: Store) -> None:
     made_for = new_task(store)
-    tell(store, made_for.id, "go")
+    post_words(store, made_for.id, "go")
     until = store.clock.now() + timedelta(days=1)
 
     def ask(_call: object) -> None:
@@ -127,19 +139,19 @@ def test_card_that_expires_wakes_the_task_that_waits_for_it(store: Store) -> Non
                 expires_at=until,
             )  # fmt: skip
 
-    asking = parts(store, ScriptedModel(says("", ("note", "{}")), says("which?")), Note(during=ask))
-    assert run(asking, store, newest_turn(store, made_for.id).id) == "gated"
+    asking = runtime_dependencies(store, ScriptedModel(says("", ("note", "{}")), says("which?")), Note(during=ask))
+    assert drive_turn(asking, store, newest_turn(store, made_for.id).id) == "gated"
 
     _watch(store, timedelta(days=1, seconds=1))
     model = ScriptedModel(says("It has expired."))
-    run(parts(store, model), store, newest_turn(store, made_for.id).id, "run-2")
+    drive_turn(runtime_dependencies(store, model), store, newest_turn(store, made_for.id).id, "run-2")
 
     assert '"option": "expired"' in str(model.requests[0][0][-1]["content"])
 
 
 def test_queued_turn_of_a_paused_task_is_not_rung_for_until_it_is_resumed(store: Store) -> None:
     made_for = new_task(store)
-    tell(store, made_for.id, "go")
+    post_words(store, made_for.id, "go")
     with store.database.transaction(store.workspace_id) as scope:
         control.pause_task(scope, made_for.id)
 
@@ -153,8 +165,8 @@ def test_queued_turn_of_a_paused_task_is_not_rung_for_until_it_is_resumed(store:
 
 def test_message_of_a_waiting_task_without_a_turn_gets_one(store: Store) -> None:
     made_for = new_task(store)
-    first = tell(store, made_for.id, "go")
-    run(parts(store, ScriptedModel(says("ok"))), store, newest_turn(store, made_for.id).id)
+    first = post_words(store, made_for.id, "go")
+    drive_turn(runtime_dependencies(store, ScriptedModel(says("ok"))), store, newest_turn(store, made_for.id).id)
     with store.database.transaction(store.workspace_id) as scope:
         waits.begin_wait(scope, made_for.id, newest_turn(store, made_for.id).id, "generation", ["order_x"])
         tasks.set_task_fields(scope, made_for.id, status="waiting")
@@ -172,19 +184,21 @@ def _message_unrouted(store: Store) -> None:
 
 
 def _task_turn_queued(store: Store) -> None:
-    tell(store, new_task(store).id, "go")
+    post_words(store, new_task(store).id, "go")
 
 
 def _task_turn_lost(store: Store) -> None:
     made_for = new_task(store)
-    tell(store, made_for.id, "go")
-    entry.open_turn(parts(store, ScriptedModel()), store.workspace_id, newest_turn(store, made_for.id).id, "run-1")
+    post_words(store, made_for.id, "go")
+    entry.open_turn(
+        runtime_dependencies(store, ScriptedModel()), store.workspace_id, newest_turn(store, made_for.id).id, "run-1"
+    )
 
 
 def _task_turn_handed_over(store: Store) -> None:
     made_for = new_task(store)
-    tell(store, made_for.id, "go")
-    made, turn_id = parts(store, ScriptedModel()), newest_turn(store, made_for.id).id
+    post_words(store, made_for.id, "go")
+    made, turn_id = runtime_dependencies(store, ScriptedModel()), newest_turn(store, made_for.id).id
     entry.open_turn(made, store.workspace_id, turn_id, "run-1")
     entry.hand_over_turn(made, store.workspace_id, turn_id, "run-1")
 
@@ -195,7 +209,7 @@ def _main_turn_queued(store: Store) -> None:
 
 def _main_turn_lost(store: Store) -> None:
     _, turn_id = main_turn(store, "hello")
-    entry.open_turn(parts(store, ScriptedModel()), store.workspace_id, turn_id, "run-1")
+    entry.open_turn(runtime_dependencies(store, ScriptedModel()), store.workspace_id, turn_id, "run-1")
 
 
 def _notice_unsent(store: Store) -> None:
@@ -244,28 +258,28 @@ def test_every_event_has_a_pass_or_says_why_it_needs_none() -> None:
 
 def test_turn_that_never_comes_further_is_given_up_after_ever_longer_waits(store: Store) -> None:
     made_for = new_task(store)
-    tell(store, made_for.id, "go")
+    post_words(store, made_for.id, "go")
     turn_id = newest_turn(store, made_for.id).id
-    made = parts(store, ScriptedModel())
+    made = runtime_dependencies(store, ScriptedModel())
     entry.open_turn(made, store.workspace_id, turn_id, "run-0")
     rung = 0
     for _ in range(2000):
         _watch(store, timedelta(seconds=30))
-        if task(store, made_for.id).status == "blocked":
+        if get_task(store, made_for.id).status == "blocked":
             break
         now = sum(name.startswith(f"{turn_id}:") for name in store.bells.ids())
         if now > rung:
             rung = now
             entry.open_turn(made, store.workspace_id, turn_id, f"run-{now}")
 
-    assert task(store, made_for.id).status == "blocked"
+    assert get_task(store, made_for.id).status == "blocked"
     assert newest_turn(store, made_for.id).status == "failed"
     assert rung <= recovery.MOST_RINGS + 1
 
 
 def test_failing_tool_that_began_nothing_is_run_again_though_it_is_not_repeatable(store: Store) -> None:
     made_for = new_task(store)
-    tell(store, made_for.id, "go")
+    post_words(store, made_for.id, "go")
 
     def away_once(_call: object) -> None:
         if len(note.ran) == 1:
@@ -273,10 +287,10 @@ def test_failing_tool_that_began_nothing_is_run_again_though_it_is_not_repeatabl
 
     note = Note(repeatable=False, during=away_once)
     model = ScriptedModel(says("", ("note", "{}")), says("done"))
-    made = parts(store, model, note)
+    made = runtime_dependencies(store, model, note)
     turn_id = newest_turn(store, made_for.id).id
     with pytest.raises(UnavailableError):
-        run(made, store, turn_id)
+        drive_turn(made, store, turn_id)
 
-    assert run(made, store, turn_id) == "completed"
+    assert drive_turn(made, store, turn_id) == "completed"
     assert len(note.ran) == 2

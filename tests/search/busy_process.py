@@ -32,7 +32,7 @@ ENDS_ITSELF_AFTER = 600.0
 
 
 @dataclass
-class Seen:
+class BusyReport:
     """What a process did and saw. Times are the machine's, in seconds."""
 
     put: list[str] = field(default_factory=list)
@@ -46,13 +46,13 @@ def text_of(entry_id: str) -> str:
     return f"Customer {entry_id.replace('-', '')} likes posters on matte paper."
 
 
-def put(search: SearchDependencies, entry_id: str, text: str) -> None:
+def put_entry(search: SearchDependencies, entry_id: str, text: str) -> None:
     vector = search.embedder.embed([text])[0]
     with search.database.transaction(WORKSPACE_ID, "busy.put") as scope:
         entries.put_entry(scope, ROOM, entry_id, SCOPE, text, vector)
 
 
-def look_for(search: SearchDependencies, query: str) -> SearchResult:
+def find_entries(search: SearchDependencies, query: str) -> SearchResult:
     return find_hits(search, WHERE, query, limit=5)
 
 
@@ -60,18 +60,18 @@ def search_parts(database_url: str, index_url: str) -> SearchDependencies:
     return SearchDependencies(Database(database_url, clock=SystemClock()), best_embedder(), ChromaIndex(index_url))
 
 
-def live(name: str, folder: Path, search: SearchDependencies) -> Seen:
-    seen, deadline = Seen(), time.monotonic() + ENDS_ITSELF_AFTER
+def put_and_search(name: str, folder: Path, search: SearchDependencies) -> BusyReport:
+    seen, deadline = BusyReport(), time.monotonic() + ENDS_ITSELF_AFTER
     while not (folder / "stop").exists() and time.monotonic() < deadline:
         entry_id = f"{name}-{len(seen.put)}"
-        put(search, entry_id, text_of(entry_id))
+        put_entry(search, entry_id, text_of(entry_id))
         seen.put.append(entry_id)
         (folder / f"{name}.alive").write_text(str(len(seen.put)))
-        found = look_for(search, f"customer {entry_id.replace('-', '')}")
+        found = find_entries(search, f"customer {entry_id.replace('-', '')}")
         if entry_id not in [hit.id for hit in found.hits]:
             seen.missed.append(entry_id)
         began = time.time()
-        secret = look_for(search, "when is the launch of Moonstone")
+        secret = find_entries(search, "when is the launch of Moonstone")
         if any("Moonstone" in hit.text for hit in secret.hits):
             seen.secret_seen_by_a_search_begun_at.append(began)
         seen.searches += 2
@@ -83,18 +83,18 @@ def live(name: str, folder: Path, search: SearchDependencies) -> Seen:
 
 def last_look(search: SearchDependencies, queries: list[str]) -> dict[str, object]:
     """What each query finds, and whether every answer came with the index's help."""
-    found = {query: look_for(search, query) for query in queries}
+    found = {query: find_entries(search, query) for query in queries}
     return {
         "found": {query: sorted(hit.id for hit in one.hits) for query, one in found.items()},
         "degraded": sum(one.degraded for one in found.values()),
     }
 
 
-def work(name: str, folder: Path, database_url: str, index_url: str, plan: str) -> None:
+def run_busy_process(name: str, folder: Path, database_url: str, index_url: str, plan: str) -> None:
     """The process from its beginning to its end."""
     crash.arm(plan, folder)
     search = search_parts(database_url, index_url)
-    _write(folder / f"{name}.json", asdict(live(name, folder, search)))
+    _write(folder / f"{name}.json", asdict(put_and_search(name, folder, search)))
     deadline = time.monotonic() + ENDS_ITSELF_AFTER
     while not (folder / "look").exists() and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -13,9 +13,9 @@ from core.search.index_sync import mend_index, rebuild_index, sync_index
 from core.search.tables import search_entries
 from core.search.vectors import Embedder
 from tests.faults.dying import survive
-from tests.search.newer import Newer
-from tests.search.shelf import EMBEDDER, ROOM, Shelf
-from tests.search.standing import collection_of, in_index
+from tests.search.entries_world import EMBEDDER, ROOM, EntriesWorld
+from tests.search.index_contents import collection_of, index_entries
+from tests.search.other_embedder import OtherEmbedder
 from tests.support.databases import Store
 from tests.support.index_process import IndexProcess
 
@@ -35,29 +35,29 @@ DEATHS: dict[str, tuple[str, ...]] = {
 
 
 @pytest.fixture
-def shelf(store: Store, index_process: IndexProcess) -> Shelf:
-    shelf = Shelf(store, ChromaIndex(index_process.url))
+def shelf(store: Store, index_process: IndexProcess) -> EntriesWorld:
+    shelf = EntriesWorld(store, ChromaIndex(index_process.url))
     for n in range(3):
         shelf.put(f"entry-{n}", f"Customer number {n} likes matte paper.")
     return shelf
 
 
-def fresh(shelf: Shelf, url: str, embedder: Embedder = EMBEDDER) -> SearchDependencies:
+def fresh(shelf: EntriesWorld, url: str, embedder: Embedder = EMBEDDER) -> SearchDependencies:
     """Nothing that holds a connection is handed from one process to the next."""
     return SearchDependencies(shelf.store.database, embedder, ChromaIndex(url))
 
 
-def whole(shelf: Shelf, *gone: str) -> None:
+def whole(shelf: EntriesWorld, *gone: str) -> None:
     mend_index(shelf.search, shelf.store.workspace_id)
     with shelf.store.database.reading(shelf.store.workspace_id) as scope:
         rows = scope.rows(scope.select(search_entries))
     assert {row.id for row in rows} == {f"entry-{n}" for n in range(3)} - set(gone)
     assert all(row.indexed_at is not None for row in rows)
-    assert in_index(shelf) == {row.id: row.stamp for row in rows}
+    assert index_entries(shelf) == {row.id: row.stamp for row in rows}
     assert mend_index(shelf.search, shelf.store.workspace_id) == 0
 
 
-def test_while_it_follows(shelf: Shelf, index_process: IndexProcess, tmp_path: Path) -> None:
+def test_while_it_follows(shelf: EntriesWorld, index_process: IndexProcess, tmp_path: Path) -> None:
     sync_index(shelf.search, shelf.store.workspace_id)
     shelf.remove("entry-1")
 
@@ -71,21 +71,21 @@ def test_while_it_follows(shelf: Shelf, index_process: IndexProcess, tmp_path: P
     whole(shelf, "entry-1")
 
 
-def test_while_it_embeds_anew(shelf: Shelf, index_process: IndexProcess, tmp_path: Path) -> None:
+def test_while_it_embeds_anew(shelf: EntriesWorld, index_process: IndexProcess, tmp_path: Path) -> None:
     sync_index(shelf.search, shelf.store.workspace_id)
-    shelf.search = fresh(shelf, index_process.url, Newer())
+    shelf.search = fresh(shelf, index_process.url, OtherEmbedder())
 
     survive(
         shelf.store,
         tmp_path,
         DEATHS["embedded_anew"],
-        lambda: sync_index(fresh(shelf, index_process.url, Newer()), shelf.store.workspace_id),
+        lambda: sync_index(fresh(shelf, index_process.url, OtherEmbedder()), shelf.store.workspace_id),
     )
 
     whole(shelf)
 
 
-def test_while_it_compares(shelf: Shelf, index_process: IndexProcess, tmp_path: Path) -> None:
+def test_while_it_compares(shelf: EntriesWorld, index_process: IndexProcess, tmp_path: Path) -> None:
     sync_index(shelf.search, shelf.store.workspace_id)
     shelf.search.index.remove(collection_of(shelf), [EntryKey(ROOM, "entry-0")])
 
@@ -99,7 +99,7 @@ def test_while_it_compares(shelf: Shelf, index_process: IndexProcess, tmp_path: 
     whole(shelf)
 
 
-def test_while_it_is_built_again(shelf: Shelf, index_process: IndexProcess, tmp_path: Path) -> None:
+def test_while_it_is_built_again(shelf: EntriesWorld, index_process: IndexProcess, tmp_path: Path) -> None:
     sync_index(shelf.search, shelf.store.workspace_id)
 
     survive(

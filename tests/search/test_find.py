@@ -7,15 +7,15 @@ import pytest
 from core.search.chroma import ChromaIndex
 from core.search.index import NoIndex, Where
 from core.search.index_sync import SyncResult, sync_index
-from tests.search.shelf import Shelf
+from tests.search.entries_world import EntriesWorld
 from tests.support.databases import Store
 from tests.support.index_process import IndexProcess
 
 
 @pytest.fixture(params=["indexed", "not yet indexed", "no index"])
-def shelf(request: pytest.FixtureRequest, store: Store, index_process: IndexProcess) -> Shelf:
+def shelf(request: pytest.FixtureRequest, store: Store, index_process: IndexProcess) -> EntriesWorld:
     """The same answers whether the index knows the entries, does not know them yet, or is away."""
-    shelf = Shelf(store, NoIndex() if request.param == "no index" else ChromaIndex(index_process.url))
+    shelf = EntriesWorld(store, NoIndex() if request.param == "no index" else ChromaIndex(index_process.url))
     if request.param == "indexed":
         put = shelf.put
 
@@ -27,7 +27,7 @@ def shelf(request: pytest.FixtureRequest, store: Store, index_process: IndexProc
     return shelf
 
 
-def test_a_paraphrase_is_found_by_its_meaning(shelf: Shelf) -> None:
+def test_a_paraphrase_is_found_by_its_meaning(shelf: EntriesWorld) -> None:
     shelf.put("colour", "Our brand colour is cobalt blue.")
     shelf.put("length", "Films for the fair are never longer than twenty seconds.")
     shelf.put("voice", "We write to customers as to friends.")
@@ -36,7 +36,7 @@ def test_a_paraphrase_is_found_by_its_meaning(shelf: Shelf) -> None:
     assert shelf.ids("maximum duration of a video", limit=1) == ["length"]
 
 
-def test_an_exact_word_is_found_whatever_it_means(shelf: Shelf) -> None:
+def test_an_exact_word_is_found_whatever_it_means(shelf: EntriesWorld) -> None:
     for n in range(8):
         shelf.put(f"other-{n}", f"Customer number {n} likes colours and brands, and a friendly voice.")
     shelf.put("lamp", "The lamp XR-7100 is sold out until May; show its façade. 我们的品牌颜色是钴蓝。")
@@ -45,7 +45,7 @@ def test_an_exact_word_is_found_whatever_it_means(shelf: Shelf) -> None:
         assert shelf.ids(query, limit=1) == ["lamp"], query
 
 
-def test_nothing_outside_the_scopes_is_found(shelf: Shelf) -> None:
+def test_nothing_outside_the_scopes_is_found(shelf: EntriesWorld) -> None:
     shelf.put("ours", "Our brand colour is cobalt.", scope="workspace")
     shelf.put("mine", "My own brand colour is cobalt.", scope="person_1")
     shelf.put("theirs", "Their brand colour is cobalt.", scope="person_2")
@@ -55,7 +55,7 @@ def test_nothing_outside_the_scopes_is_found(shelf: Shelf) -> None:
     assert shelf.ids("brand colour cobalt", "person_3") == []
 
 
-def test_a_removed_entry_is_found_nowhere_at_once(shelf: Shelf) -> None:
+def test_a_removed_entry_is_found_nowhere_at_once(shelf: EntriesWorld) -> None:
     shelf.put("colour", "Our brand colour is cobalt.")
     shelf.put("paper", "Posters are printed on matte paper.")
 
@@ -65,7 +65,7 @@ def test_a_removed_entry_is_found_nowhere_at_once(shelf: Shelf) -> None:
     assert not shelf.remove("colour")
 
 
-def test_a_changed_entry_is_found_as_what_it_is_now(shelf: Shelf) -> None:
+def test_a_changed_entry_is_found_as_what_it_is_now(shelf: EntriesWorld) -> None:
     shelf.put("colour", "Our brand colour is cobalt.")
     shelf.put("colour", "Our brand colour is bottle green.")
 
@@ -74,7 +74,7 @@ def test_a_changed_entry_is_found_as_what_it_is_now(shelf: Shelf) -> None:
     assert all("cobalt" not in one.text for one in shelf.find("cobalt").hits)
 
 
-def test_an_entry_that_was_removed_can_be_put_again(shelf: Shelf) -> None:
+def test_an_entry_that_was_removed_can_be_put_again(shelf: EntriesWorld) -> None:
     shelf.put("colour", "Our brand colour is cobalt.")
     shelf.remove("colour")
     shelf.put("colour", "Our brand colour is cobalt.")
@@ -82,7 +82,7 @@ def test_an_entry_that_was_removed_can_be_put_again(shelf: Shelf) -> None:
     assert shelf.ids("cobalt") == ["colour"]
 
 
-def test_a_strange_query_finds_something_or_nothing_and_breaks_nothing(shelf: Shelf) -> None:
+def test_a_strange_query_finds_something_or_nothing_and_breaks_nothing(shelf: EntriesWorld) -> None:
     shelf.put("colour", "Our brand colour is cobalt.")
 
     for query in ("", "  ", "\0", "%", "_", "' or 1=1 --", "a" * 50_000, "\ud800", "🌊"):

@@ -14,9 +14,9 @@ from core.search.dependencies import SearchDependencies
 from core.search.index import EntryKey, IndexItem, NoIndex
 from core.search.index_sync import SyncResult, mend_index, rebuild_index, sync_index, sync_pending_index
 from core.search.tables import search_entries
-from tests.search.newer import Newer
-from tests.search.shelf import EMBEDDER, ROOM, Shelf
-from tests.search.standing import collection_of, in_index
+from tests.search.entries_world import EMBEDDER, ROOM, EntriesWorld
+from tests.search.index_contents import collection_of, index_entries
+from tests.search.other_embedder import OtherEmbedder
 from tests.support.databases import Store
 from tests.support.index_process import IndexProcess
 
@@ -28,9 +28,9 @@ TEXTS = {
 
 
 @pytest.fixture
-def shelf(store: Store, index_process: IndexProcess) -> Iterator[Shelf]:
+def shelf(store: Store, index_process: IndexProcess) -> Iterator[EntriesWorld]:
     """Three entries, not indexed yet."""
-    shelf = Shelf(store, ChromaIndex(index_process.url))
+    shelf = EntriesWorld(store, ChromaIndex(index_process.url))
     for entry_id, text in TEXTS.items():
         shelf.put(entry_id, text)
     yield shelf
@@ -38,39 +38,39 @@ def shelf(store: Store, index_process: IndexProcess) -> Iterator[Shelf]:
         index_process.start()
 
 
-def follow(shelf: Shelf) -> SyncResult:
+def follow(shelf: EntriesWorld) -> SyncResult:
     return sync_index(shelf.search, shelf.store.workspace_id)
 
 
-def watch(shelf: Shelf) -> int:
+def watch(shelf: EntriesWorld) -> int:
     return mend_index(shelf.search, shelf.store.workspace_id)
 
 
-def test_what_is_put_and_removed_reaches_the_index(shelf: Shelf) -> None:
+def test_what_is_put_and_removed_reaches_the_index(shelf: EntriesWorld) -> None:
     assert follow(shelf) is SyncResult.DONE
-    assert set(in_index(shelf)) == set(TEXTS)
+    assert set(index_entries(shelf)) == set(TEXTS)
 
     shelf.remove("paper")
     shelf.put("voice", "We write to customers as to friends.")
 
     assert follow(shelf) is SyncResult.DONE
-    assert set(in_index(shelf)) == {"colour", "length", "voice"}
+    assert set(index_entries(shelf)) == {"colour", "length", "voice"}
     with shelf.store.database.reading(shelf.store.workspace_id) as scope:
-        assert {row.id for row in scope.rows(scope.select(search_entries))} == set(in_index(shelf))
+        assert {row.id for row in scope.rows(scope.select(search_entries))} == set(index_entries(shelf))
 
 
-def test_the_watch_makes_up_for_a_lost_bell_and_then_rests(shelf: Shelf) -> None:
+def test_the_watch_makes_up_for_a_lost_bell_and_then_rests(shelf: EntriesWorld) -> None:
     assert watch(shelf) == 1
-    assert set(in_index(shelf)) == set(TEXTS)
+    assert set(index_entries(shelf)) == set(TEXTS)
 
     assert watch(shelf) == 0
     shelf.remove("paper")
     assert watch(shelf) == 1
-    assert set(in_index(shelf)) == {"colour", "length"}
+    assert set(index_entries(shelf)) == {"colour", "length"}
     assert watch(shelf) == 0
 
 
-def test_nothing_of_what_was_removed_is_left_anywhere(shelf: Shelf) -> None:
+def test_nothing_of_what_was_removed_is_left_anywhere(shelf: EntriesWorld) -> None:
     follow(shelf)
     shelf.remove("colour")
 
@@ -85,7 +85,7 @@ def test_nothing_of_what_was_removed_is_left_anywhere(shelf: Shelf) -> None:
     assert shelf.search.index.which_of(name, [key]) == set()
 
 
-def test_a_killed_index_degrades_a_search_and_loses_nothing(shelf: Shelf, index_process: IndexProcess) -> None:
+def test_a_killed_index_degrades_a_search_and_loses_nothing(shelf: EntriesWorld, index_process: IndexProcess) -> None:
     follow(shelf)
 
     index_process.kill()
@@ -99,11 +99,11 @@ def test_a_killed_index_degrades_a_search_and_loses_nothing(shelf: Shelf, index_
     assert "paper" not in [hit.id for hit in shelf.find("matte paper").hits]
     index_process.start()
     assert watch(shelf) == 1
-    assert set(in_index(shelf)) == {"colour", "length"}
+    assert set(index_entries(shelf)) == {"colour", "length"}
     assert not shelf.find("matte paper").degraded
 
 
-def test_a_lost_index_is_built_again_by_itself(shelf: Shelf, index_process: IndexProcess) -> None:
+def test_a_lost_index_is_built_again_by_itself(shelf: EntriesWorld, index_process: IndexProcess) -> None:
     follow(shelf)
     index_process.kill()
     index_process.wipe()
@@ -113,11 +113,13 @@ def test_a_lost_index_is_built_again_by_itself(shelf: Shelf, index_process: Inde
     assert found.degraded
     assert found.hits[0].id == "paper"
     assert watch(shelf) == 1
-    assert set(in_index(shelf)) == set(TEXTS)
+    assert set(index_entries(shelf)) == set(TEXTS)
     assert not shelf.find("matte paper").degraded
 
 
-def test_an_index_that_hangs_costs_a_search_no_longer_than_it_allows(shelf: Shelf, index_process: IndexProcess) -> None:
+def test_an_index_that_hangs_costs_a_search_no_longer_than_it_allows(
+    shelf: EntriesWorld, index_process: IndexProcess
+) -> None:
     follow(shelf)
     index_process.hold()
     try:
@@ -129,7 +131,7 @@ def test_an_index_that_hangs_costs_a_search_no_longer_than_it_allows(shelf: Shel
     assert found.hits[0].id == "paper"
 
 
-def test_strangers_in_the_index_go_and_what_it_lacks_comes_back(shelf: Shelf) -> None:
+def test_strangers_in_the_index_go_and_what_it_lacks_comes_back(shelf: EntriesWorld) -> None:
     follow(shelf)
     name, vector = collection_of(shelf), EMBEDDER.embed(["Our brand colour is cobalt."])[0].data
     shelf.search.index.remove(name, [EntryKey(ROOM, "paper")])
@@ -138,10 +140,10 @@ def test_strangers_in_the_index_go_and_what_it_lacks_comes_back(shelf: Shelf) ->
     assert "ghost" not in shelf.ids("cobalt")
     assert watch(shelf) == 1
 
-    assert set(in_index(shelf)) == set(TEXTS)
+    assert set(index_entries(shelf)) == set(TEXTS)
 
 
-def test_a_rebuilt_index_is_a_new_one_with_the_same_entries(shelf: Shelf) -> None:
+def test_a_rebuilt_index_is_a_new_one_with_the_same_entries(shelf: EntriesWorld) -> None:
     follow(shelf)
     before = collection_of(shelf)
 
@@ -149,59 +151,59 @@ def test_a_rebuilt_index_is_a_new_one_with_the_same_entries(shelf: Shelf) -> Non
 
     assert collection_of(shelf) != before
     assert shelf.search.index.count(before) == 0
-    assert set(in_index(shelf)) == set(TEXTS)
+    assert set(index_entries(shelf)) == set(TEXTS)
 
 
-def test_one_owner_writes_at_a_time(shelf: Shelf) -> None:
+def test_one_owner_writes_at_a_time(shelf: EntriesWorld) -> None:
     leases.acquire_lease(shelf.store.database, index_sync.LEASE, "another process", timedelta(seconds=10))
 
     assert follow(shelf) is SyncResult.BUSY
-    assert set(in_index(shelf)) == set()
+    assert set(index_entries(shelf)) == set()
 
     shelf.store.clock.advance(timedelta(seconds=11))
     assert follow(shelf) is SyncResult.DONE
 
 
-def test_a_forged_bell_without_its_rows_does_nothing(shelf: Shelf) -> None:
+def test_a_forged_bell_without_its_rows_does_nothing(shelf: EntriesWorld) -> None:
     assert sync_pending_index(shelf.search, "ws_forged") is SyncResult.DONE
     assert mend_index(shelf.search, "ws_forged") == 0
-    assert in_index(shelf) == {}
+    assert index_entries(shelf) == {}
 
 
-def test_a_transaction_rings_once_and_the_watch_is_not_needed(shelf: Shelf) -> None:
+def test_a_transaction_rings_once_and_the_watch_is_not_needed(shelf: EntriesWorld) -> None:
     bells = shelf.store.bells.rung
     assert [bell.event.name for bell in bells] == ["search/entries.changed"] * len(TEXTS)
     assert len({bell.id for bell in bells}) == len(TEXTS)
 
     assert sync_pending_index(shelf.search, bells[0].event.workspace_id) is SyncResult.DONE
 
-    assert set(in_index(shelf)) == set(TEXTS)
+    assert set(index_entries(shelf)) == set(TEXTS)
 
 
-def test_when_the_time_is_up_the_rest_is_left_to_the_next_pass(shelf: Shelf) -> None:
+def test_when_the_time_is_up_the_rest_is_left_to_the_next_pass(shelf: EntriesWorld) -> None:
     assert sync_index(shelf.search, shelf.store.workspace_id, within=0) is SyncResult.MORE
 
-    assert set(in_index(shelf)) == set()
+    assert set(index_entries(shelf)) == set()
     assert shelf.ids("matte paper", limit=1) == ["paper"]
     assert watch(shelf) == 1
 
 
-def test_a_new_model_embeds_every_entry_anew(shelf: Shelf) -> None:
+def test_a_new_model_embeds_every_entry_anew(shelf: EntriesWorld) -> None:
     follow(shelf)
     old = collection_of(shelf)
-    shelf.search = SearchDependencies(shelf.store.database, Newer(), shelf.search.index)
+    shelf.search = SearchDependencies(shelf.store.database, OtherEmbedder(), shelf.search.index)
     assert shelf.ids("matte paper", limit=1) == ["paper"]
 
     assert watch(shelf) == 1
 
     assert shelf.ids("on which paper", limit=1) == ["paper"]
-    assert set(in_index(shelf)) == set(TEXTS)
+    assert set(index_entries(shelf)) == set(TEXTS)
     assert shelf.search.index.count(old) == 0
     with shelf.store.database.reading(shelf.store.workspace_id) as scope:
         assert list(collections.list_collections(scope)) == ["newer-1"]
 
 
-def test_without_an_index_the_watch_stays_calm_and_what_is_removed_is_gone(shelf: Shelf) -> None:
+def test_without_an_index_the_watch_stays_calm_and_what_is_removed_is_gone(shelf: EntriesWorld) -> None:
     shelf.search = SearchDependencies(shelf.store.database, EMBEDDER, NoIndex())
 
     assert watch(shelf) == 0
@@ -224,7 +226,9 @@ class Interrupted(ChromaIndex):
             self._meanwhile.pop()()
 
 
-def test_a_change_while_the_index_is_written_is_indexed_after_it(shelf: Shelf, index_process: IndexProcess) -> None:
+def test_a_change_while_the_index_is_written_is_indexed_after_it(
+    shelf: EntriesWorld, index_process: IndexProcess
+) -> None:
     def meanwhile() -> None:
         shelf.remove("colour")
         shelf.put("paper", "Posters are printed on glossy paper.")
@@ -233,7 +237,7 @@ def test_a_change_while_the_index_is_written_is_indexed_after_it(shelf: Shelf, i
 
     assert sync_index(interrupted, shelf.store.workspace_id) is SyncResult.DONE
 
-    assert set(in_index(shelf)) == {"paper", "length"}
+    assert set(index_entries(shelf)) == {"paper", "length"}
     with shelf.store.database.reading(shelf.store.workspace_id) as scope:
         stamps = {row.id: row.stamp for row in scope.rows(scope.select(search_entries))}
-    assert in_index(shelf) == stamps
+    assert index_entries(shelf) == stamps

@@ -11,8 +11,8 @@ from runtime import notices
 from runtime.cards import cards
 from skills.book import refusals
 from skills.book.grants import answer_permission
+from tests.support.http_servers import Response, http_server
 from tests.support.sidecar import RunningSidecar
-from tests.support.town import Said, house
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.long
@@ -51,7 +51,7 @@ def hear(ctx: inngest.ContextSync) -> object:
 
 
 def test_a_skill_reaches_what_it_was_granted_and_nothing_else(skills: RunningSidecar) -> None:
-    with house(lambda _: Said(body=b'{"state": "open"}')) as shop:
+    with http_server(lambda _: Response(body=b'{"state": "open"}')) as shop:
         skills.save("shop", SKILL.format(place=shop.place, other=skills.port))
         grant(skills, "shop")
         skills.live("shop", 1)

@@ -24,8 +24,8 @@ from skills.book.runs import MAX_JSON_BYTES, EndStatus, SkillRun
 from skills.book.skill import get_skill
 from skills.book.versions import CheckedVersion
 from skills.lifecycle.decision import Trial
-from tests.sidecar.beside import open_gate
-from tests.skills.saved import live
+from tests.sidecar.local_registry import open_gate
+from tests.skills.saved_versions import save_live_version
 from tests.support.databases import Store
 
 CALL = RunCall("r1", "work", {"name": "a/b", "data": {}})
@@ -40,7 +40,7 @@ def skill(store: Store, tmp_path: Path) -> Iterator[ServedSkill]:
     )
     nursery = Spawner(Jail(tmp_path / "jail", nowhere), ClosedBroker())
     with store.database.transaction(store.workspace_id) as scope:
-        live(scope, "watch", "1")
+        save_live_version(scope, "watch", "1")
     with ThreadPoolExecutor(1) as checkers:
         tools = SidecarDependencies(store.database, NO_ENGINE, "", nursery, open_gate, never_tried, checkers)
         yield ServedSkill("watch", tools, lambda: None, lambda: None)

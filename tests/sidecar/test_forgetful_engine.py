@@ -11,7 +11,7 @@ import pytest
 from core.errors import UnavailableError
 from core.orchestrator.registration import engine_lists_app
 from sidecar.serve.registry import RegistryPauses
-from tests.sidecar.beside import shelf_beside
+from tests.sidecar.local_registry import local_registry
 from tests.support.engines import RunningEngine, embedded, inngest_dev, inngest_start, running
 from tests.support.sidecar import RunningSidecar, hello
 from tests.support.waiting import until
@@ -26,7 +26,7 @@ def test_an_engine_that_forgot_is_told_of_every_skill(kind: Callable[[Path], Run
     folder.mkdir()
     with (
         running(kind(folder)) as engine,
-        shelf_beside(engine, tmp_path / "home", pauses=RegistryPauses(registration=1)) as skills,
+        local_registry(engine, tmp_path / "home", pauses=RegistryPauses(registration=1)) as skills,
     ):
         for number in range(SKILLS):
             skills.save(f"known_{number}", hello(number, f"known/{number}"))

@@ -11,8 +11,8 @@ from app.bootstrap import PERSON_ID
 from sidecar.rollout.dependencies import RolloutRules
 from skills.book import runs, versions
 from skills.lifecycle import control, manual_test
-from tests.sidecar.beside import shelf_beside
-from tests.sidecar.test_moves import announced, fate_of, ran, serving_id
+from tests.sidecar.local_registry import local_registry
+from tests.sidecar.test_skill_lifecycle import announced, fate_of, ran, serving_id
 from tests.support.engines import RunningEngine
 from tests.support.sidecar import RunningSidecar, hello
 from tests.support.waiting import until
@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.long, pytest.mark.engines("embedded")]
 @pytest.fixture(scope="module")
 def skills(any_engine: RunningEngine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSidecar]:
     rules = RolloutRules(canary_runs=2, shadow_runs=1, failures=2)
-    with shelf_beside(any_engine, tmp_path_factory.mktemp("home"), rules=rules) as running:
+    with local_registry(any_engine, tmp_path_factory.mktemp("home"), rules=rules) as running:
         yield running
 
 

@@ -20,7 +20,7 @@ from skills.book.runs import SkillRun
 from skills.review import reviews, steps
 from skills.review.dependencies import ReviewDependencies
 from tests.support.engines import RunningEngine
-from tests.support.own_app import client_of, served
+from tests.support.function_app import client_of, served
 from tests.support.sidecar import RunningSidecar, sidecar
 from tests.support.waiting import until
 

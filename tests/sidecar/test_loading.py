@@ -10,7 +10,7 @@ import pytest
 
 from sidecar.watch.folders import SkillFile
 from skills.format.problem import SkillProblem
-from tests.sidecar.beside import jail_folders, shelf_beside
+from tests.sidecar.local_registry import jail_folders, local_registry
 from tests.support.engines import RunningEngine
 from tests.support.sidecar import RunningSidecar, hello
 from tests.support.waiting import until
@@ -42,7 +42,7 @@ BAD = {
 @pytest.fixture(scope="module")
 def loose(any_engine: RunningEngine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSidecar]:
     """A sidecar whose gate lets everything in."""
-    with shelf_beside(any_engine, tmp_path_factory.mktemp("home")) as running:
+    with local_registry(any_engine, tmp_path_factory.mktemp("home")) as running:
         yield running
 
 
@@ -99,7 +99,7 @@ def test_the_process_of_a_refused_file_ends_though_it_is_still_loading(
     def refuses(file: SkillFile) -> list[SkillProblem]:
         return [SkillProblem(1, "it sleeps", "wake it")] if b"sleep" in file.source else []
 
-    with shelf_beside(any_engine, tmp_path / "home", check=refuses) as skills:
+    with local_registry(any_engine, tmp_path / "home", check=refuses) as skills:
         for n in range(9):
             skills.save(f"bad_{n}", hello(n, f"bad/{n}") + "\nimport time\ntime.sleep(600)\n")
         for n in range(9):

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.sidecar.beside import shelf_beside
+from tests.sidecar.local_registry import local_registry
 from tests.support.engines import RunningEngine
 from tests.support.sidecar import RunningSidecar, hello
 from tests.support.waiting import until
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.long, pytest.mark.engines("embedded")]
 
 @pytest.fixture(scope="module")
 def loose(any_engine: RunningEngine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSidecar]:
-    with shelf_beside(any_engine, tmp_path_factory.mktemp("home")) as running:
+    with local_registry(any_engine, tmp_path_factory.mktemp("home")) as running:
         yield running
 
 

@@ -13,7 +13,7 @@ from sidecar.rollout.dependencies import RolloutRules
 from sidecar.serve.registry import RegistryPauses
 from sidecar.watch.folders import SkillFolder
 from skills.lifecycle import control
-from tests.sidecar.beside import jail_folders, shelf_beside
+from tests.sidecar.local_registry import jail_folders, local_registry
 from tests.support.engines import RunningEngine
 from tests.support.sidecar import RunningSidecar, hello
 from tests.support.waiting import until
@@ -38,7 +38,7 @@ def skills(
     any_engine: RunningEngine, people: Path, shipped: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[RunningSidecar]:
     """Who is not called for two seconds is idle."""
-    with shelf_beside(
+    with local_registry(
         any_engine,
         tmp_path_factory.mktemp("home"),
         rules=RolloutRules(idle=2.0),

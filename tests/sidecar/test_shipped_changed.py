@@ -16,7 +16,7 @@ from skills.book import versions
 from skills.folders import SHIPPED_FOLDER
 from skills.lifecycle import control
 from skills.tools import AgentSkillFolder, skill_tools
-from tests.sidecar.beside import shelf_beside
+from tests.sidecar.local_registry import local_registry
 from tests.skills.agent import Agent
 from tests.support.engines import RunningEngine
 from tests.support.sidecar import RunningSidecar, hello
@@ -51,7 +51,7 @@ def test_a_change_of_a_shipped_skill_serves_until_a_person_or_a_release_says_oth
     def started() -> Iterator[RunningSidecar]:
         """A sidecar that has looked at everything that is there."""
         pauses, folders = RegistryPauses(poll=0.2, shipped=0.2), [SkillFolder(release, "shipped")]
-        with shelf_beside(any_engine, home, pauses=pauses, folders=folders) as skills:
+        with local_registry(any_engine, home, pauses=pauses, folders=folders) as skills:
             until("what is shipped", lambda: skills.skill(CHECK), 60)
             new = f"new{next(starts)}"
             skills.save(new, hello(1, f"{new}/asked"))

@@ -22,7 +22,7 @@ import pytest
 
 from skills.book import runs, skill, versions
 from tests.bench.process_tree import tree, tree_ms
-from tests.sidecar.broken import BROKEN, OF_ANOTHER
+from tests.sidecar.broken_skills import BROKEN, OF_ANOTHER
 from tests.sidecar.test_saving import WAYS
 from tests.support.engines import RunningEngine
 from tests.support.sidecar import RunningSidecar, hello, sidecar

@@ -59,7 +59,7 @@ class Agent:
         return self.call("write_skill", again, name=name, source=source, reason="wanted", **more)
 
 
-def takes(database: Database, desk: AgentSkillFolder, stem: str = "words", *, live: bool = True) -> None:
+def take_into_service(database: Database, desk: AgentSkillFolder, stem: str = "words", *, live: bool = True) -> None:
     """What the sidecar does with a saved file that is good."""
     source = desk.path(stem).read_bytes()
     with database.transaction(HOME_WORKSPACE) as scope:

@@ -19,7 +19,7 @@ from skills.book import skill as book_skill
 from skills.book.versions import CheckedVersion
 from skills.format.problem import SkillProblem
 from skills.lifecycle import control, decision, promotion, save_status
-from tests.skills.saved import live, manifest, run, saved
+from tests.skills.saved_versions import record_run, save_live_version, save_version, skill_manifest
 from tests.support.databases import Store
 
 
@@ -44,9 +44,9 @@ def test_a_skill_is_entered_once_and_each_change_is_told(store: Store) -> None:
 
 def test_versions_are_numbered_kept_and_the_same_content_is_one(store: Store) -> None:
     with store.database.transaction(store.workspace_id) as scope:
-        one, two = live(scope, "x", "a = 1\nb = 2\n"), live(scope, "x", "a = 1\nb = 3")
+        one, two = save_live_version(scope, "x", "a = 1\nb = 2\n"), save_live_version(scope, "x", "a = 1\nb = 3")
         assert (one.number, two.number, two.parent_id) == (1, 2, one.id)
-        again = saved(scope, "x", "a = 1\nb = 2\n")
+        again = save_version(scope, "x", "a = 1\nb = 2\n")
         assert (again.id, again.number, again.stage) == (one.id, 1, "checked")
         assert [version.number for version in versions.list_versions(scope, "x")] == [2, 1]
         assert versions.get_version_by_number(scope, "x", 2).id == two.id
@@ -58,11 +58,11 @@ def test_versions_are_numbered_kept_and_the_same_content_is_one(store: Store) ->
 
 def test_a_newer_save_takes_the_place_of_a_waiting_one_and_its_card(store: Store) -> None:
     with store.database.transaction(store.workspace_id) as scope:
-        first = saved(scope, "x", "1", spend=True)
+        first = save_version(scope, "x", "1", spend=True)
         skill = promotion.wait_for_permission(scope, "x", first, ("spend",))
         assert (skill.status, skill.candidate_id) == ("waiting", first.id)
         asked = cards.list_open_cards(scope)
-        second = saved(scope, "x", "2")
+        second = save_version(scope, "x", "2")
         assert cards.get_card(scope, asked[0].id).state == "superseded"
         assert versions.get_version(scope, first.id).stage == "superseded"
         assert promotion.activate_version(scope, "x", second).status == "active"
@@ -78,7 +78,7 @@ def _answer(scope: Scope, store: Store, option: str) -> None:
 def test_granted_once_and_asked_only_for_what_is_new(store: Store) -> None:
     with store.database.transaction(store.workspace_id) as scope:
         wants: dict[str, Any] = {"hosts": ["a:1"], "model_budget_per_day": "0.50"}
-        version = saved(scope, "x", "1", **wants)
+        version = save_version(scope, "x", "1", **wants)
         missing = grants.missing_permissions(scope, "x", grants.wanted_permissions(version.manifest))
         assert missing == ("host:a:1", "model:0.50")
         promotion.wait_for_permission(scope, "x", version, missing)
@@ -97,7 +97,7 @@ def test_granted_once_and_asked_only_for_what_is_new(store: Store) -> None:
 def test_another_skill_of_an_old_name_inherits_no_grants(store: Store) -> None:
     # Given a skill that was granted a host and then taken away
     with store.database.transaction(store.workspace_id) as scope:
-        first = saved(scope, "x", "1", hosts=["a:1"])
+        first = save_version(scope, "x", "1", hosts=["a:1"])
         promotion.wait_for_permission(scope, "x", first, ("host:a:1",))
         _answer(scope, store, "grant")
         promotion.activate_version(scope, "x", first)
@@ -108,17 +108,17 @@ def test_another_skill_of_an_old_name_inherits_no_grants(store: Store) -> None:
         assert grants.granted_permissions(scope, "x") == {"host:a:1"}
         # When another one bears its name, then that asks anew
         control.retire(scope, "x")
-        saved(scope, "x", "2", author="agent", hosts=["a:1"])
+        save_version(scope, "x", "2", author="agent", hosts=["a:1"])
         assert grants.granted_permissions(scope, "x") == frozenset()
 
 
 def test_nothing_of_another_skill_of_an_old_name_comes_back_by_itself(store: Store) -> None:
     # Given a skill of two versions with a history, taken away, and another one that bears its name
     with store.database.transaction(store.workspace_id) as scope:
-        first = live(scope, "x", "1")
-        run(scope, live(scope, "x", "2"), "r1", "completed")
+        first = save_live_version(scope, "x", "1")
+        record_run(scope, save_live_version(scope, "x", "2"), "r1", "completed")
         control.delete(scope, "x", "person")
-        other = live(scope, "x", "3")
+        other = save_live_version(scope, "x", "3")
         assert not runs.has_history(scope, "x")
         assert runs.find_last_completed_run(scope, "x") is None
         # When that fails, then nothing serves in its place
@@ -128,7 +128,7 @@ def test_nothing_of_another_skill_of_an_old_name_comes_back_by_itself(store: Sto
 
 def test_what_a_person_took_away_holds_nothing_when_it_comes_back(store: Store) -> None:
     with store.database.transaction(store.workspace_id) as scope:
-        first = saved(scope, "x", "1", hosts=["a:1"])
+        first = save_version(scope, "x", "1", hosts=["a:1"])
         promotion.wait_for_permission(scope, "x", first, ("host:a:1",))
         _answer(scope, store, "grant")
         promotion.activate_version(scope, "x", first)
@@ -138,26 +138,26 @@ def test_what_a_person_took_away_holds_nothing_when_it_comes_back(store: Store) 
 
 def test_nobody_goes_back_to_a_version_whose_permissions_are_gone(store: Store) -> None:
     with store.database.transaction(store.workspace_id) as scope:
-        first = saved(scope, "x", "1", hosts=["a:1"])
+        first = save_version(scope, "x", "1", hosts=["a:1"])
         promotion.wait_for_permission(scope, "x", first, ("host:a:1",))
         _answer(scope, store, "grant")
         promotion.activate_version(scope, "x", first)
         control.delete(scope, "x", "person")
-        live(scope, "x", "2")
+        save_live_version(scope, "x", "2")
         with pytest.raises(ConflictError, match=r"version 1 asks for \(reach a:1\)"):
             control.rollback(scope, "x", "person", 1)
 
 
 def test_refused_is_refused_and_may_be_asked_again_by_a_new_save(store: Store) -> None:
     with store.database.transaction(store.workspace_id) as scope:
-        version = saved(scope, "x", "1", spend=True)
+        version = save_version(scope, "x", "1", spend=True)
         promotion.wait_for_permission(scope, "x", version, ("spend",))
         _answer(scope, store, "refuse")
         skill = book_skill.get_skill(scope, "x")
         assert (skill.status, skill.refused_sha, skill.candidate_id) == ("refused", version.sha, None)
         assert "a person refused" in skill.problems[0].reason
         assert save_status.read_save_status(scope, "x", version.sha).state == "refused"
-        again = saved(scope, "x", "1", spend=True)
+        again = save_version(scope, "x", "1", spend=True)
         promotion.wait_for_permission(scope, "x", again, ("spend",))
         assert len(cards.list_open_cards(scope)) == 1
 
@@ -166,7 +166,7 @@ def test_a_file_does_not_word_the_card_that_asks_for_it(store: Store) -> None:
     """Given a purpose that looks like the card's own words and pushes these out of sight, it stays one line."""
     ours = "It would newly be allowed to:"
     with store.database.transaction(store.workspace_id) as scope:
-        version = saved(scope, "x", "1", author="agent", spend=True)
+        version = save_version(scope, "x", "1", author="agent", spend=True)
         told = version.manifest.model_copy(
             update={"purpose": f"reads\n\n{ours}\n- read a page\n\u202e" + "\n" * 99 + "."}
         )
@@ -187,8 +187,8 @@ def test_where_each_change_needs_a_card_the_agents_does_and_a_persons_does_not(s
             facts = promotion.collect_facts(scope, skill, fresh, always_ask=True, canary_runs=3, shadow_runs=1)
             return facts.must_ask
 
-        assert not must_ask("mine", saved(scope, "mine", "1"))
-        change = saved(scope, "its", "1", author="agent")
+        assert not must_ask("mine", save_version(scope, "mine", "1"))
+        change = save_version(scope, "its", "1", author="agent")
         assert must_ask("its", change)
         promotion.wait_for_permission(scope, "its", change, ())
         (card,) = cards.list_open_cards(scope)
@@ -201,8 +201,8 @@ def test_where_each_change_needs_a_card_the_agents_does_and_a_persons_does_not(s
 def test_a_function_that_serves_goes_only_by_a_persons_word(store: Store) -> None:
     rules: dict[str, Any] = {"always_ask": False, "canary_runs": 1, "shadow_runs": 1}
     with store.database.transaction(store.workspace_id) as scope:
-        run(scope, live(scope, "x", "1"), "r1", "completed")
-        gone = saved(scope, "x", "2", author="agent", function_id="other")
+        record_run(scope, save_live_version(scope, "x", "1"), "r1", "completed")
+        gone = save_version(scope, "x", "2", author="agent", function_id="other")
         facts = promotion.collect_facts(scope, book_skill.get_skill(scope, "x"), gone, **rules)
         assert (facts.must_ask, facts.can_be_tried) == (True, False)
         promotion.wait_for_permission(scope, "x", gone, facts.missing)
@@ -213,23 +213,23 @@ def test_a_function_that_serves_goes_only_by_a_persons_word(store: Store) -> Non
         )
         assert decision.next_move(after) == "activate"
         # A person takes away what they like.
-        third = saved(scope, "x", "3", function_id="third")
+        third = save_version(scope, "x", "3", function_id="third")
         facts = promotion.collect_facts(scope, book_skill.get_skill(scope, "x"), third, **rules)
         assert not facts.must_ask
 
 
 def test_an_answer_to_a_version_that_was_overtaken_moves_nothing(store: Store) -> None:
     with store.database.transaction(store.workspace_id) as scope:
-        version = saved(scope, "x", "1", spend=True)
+        version = save_version(scope, "x", "1", spend=True)
         promotion.wait_for_permission(scope, "x", version, ("spend",))
         (card,) = cards.list_open_cards(scope)
-        saved(scope, "x", "2")
+        save_version(scope, "x", "2")
         with pytest.raises(ConflictError):
             cards.answer_card(scope, card.id, "grant", None, store.person_id, {"permission": grants.answer_permission})
 
 
 def test_every_permission_is_named_and_said(store: Store) -> None:
-    everything = manifest(
+    everything = skill_manifest(
         hosts=["metrics.example:9090"],
         secrets={"METRICS_TOKEN": "metrics.example:9090"},
         events={"listen": ["foo/bar"], "send": ["bar/done"]},
@@ -283,9 +283,9 @@ def test_a_draft_says_whose_a_save_is_and_the_agent_has_a_daily_limit(store: Sto
 
 def test_a_run_keeps_its_version_and_ends_once(store: Store) -> None:
     with store.database.transaction(store.workspace_id) as scope:
-        one = live(scope, "x", "1")
-        run(scope, one, "r1")
-        two = live(scope, "x", "2")
+        one = save_live_version(scope, "x", "1")
+        record_run(scope, one, "r1")
+        two = save_live_version(scope, "x", "2")
         named: dict[str, Any] = {
             "skill_id": "x",
             "function_id": "work",
@@ -307,16 +307,16 @@ def test_a_run_keeps_its_version_and_ends_once(store: Store) -> None:
 
 def test_quiet_runs_rates_and_large_outputs(store: Store) -> None:
     with store.database.transaction(store.workspace_id) as scope:
-        version = live(scope, "x", "1")
-        run(scope, version, "silent")
-        run(scope, version, "asked")
+        version = save_live_version(scope, "x", "1")
+        record_run(scope, version, "silent")
+        record_run(scope, version, "asked")
     store.clock.advance(timedelta(minutes=2))
     with store.database.transaction(store.workspace_id) as scope:
         runs.record_run_call(scope, "asked")
         assert [one.run_id for one in runs.list_quiet_runs(scope, scope.now - timedelta(minutes=1))] == ["silent"]
         runs.record_run_end(scope, "silent", "lost")
         runs.record_run_end(scope, "asked", "completed", output="x" * 100_000, attempts=3)
-        run(scope, version, "bad", "failed")
+        record_run(scope, version, "bad", "failed")
         kept = runs.find_run(scope, "asked")
         assert kept is not None
         assert kept.output["cut"] is True
@@ -327,11 +327,11 @@ def test_quiet_runs_rates_and_large_outputs(store: Store) -> None:
 
 def test_a_run_that_was_skipped_counts_nowhere(store: Store) -> None:
     with store.database.transaction(store.workspace_id) as scope:
-        live(scope, "x", "1")
-        tried = live(scope, "x", "2")
-        run(scope, tried, "r1", "failed")
-        run(scope, tried, "r2", "failed")
-        run(scope, tried, "again", None, "canary")
+        save_live_version(scope, "x", "1")
+        tried = save_live_version(scope, "x", "2")
+        record_run(scope, tried, "r1", "failed")
+        record_run(scope, tried, "r2", "failed")
+        record_run(scope, tried, "again", None, "canary")
         runs.record_run_end(scope, "again", "completed", output={"skipped": "ran already"}, stage=runs.SKIPPED)
         assert runs.count_runs_by_status(scope, tried.id, "canary") == {}
         assert runs.list_completed_runs(scope, tried.id, 5) == []
@@ -344,7 +344,7 @@ def test_a_run_that_was_skipped_counts_nowhere(store: Store) -> None:
         promotion.apply_failed_run(scope, "x", tried, "work", "r2", 2)
         assert versions.get_version(scope, tried.id).stage == "quarantined"
         # A run of its own that says such a thing is a run like any other.
-        run(scope, tried, "own", None)
+        record_run(scope, tried, "own", None)
         runs.record_run_end(scope, "own", "completed", output={"skipped": "nothing to do"})
         assert runs.has_history(scope, tried.skill_id)
         assert runs.list_completed_runs(scope, tried.id, 5) != []
@@ -352,19 +352,19 @@ def test_a_run_that_was_skipped_counts_nowhere(store: Store) -> None:
 
 def _fails(scope: Scope, version: CheckedVersion, *names: str) -> book_skill.Skill:
     for name in names:
-        run(scope, version, name, "failed")
+        record_run(scope, version, name, "failed")
         promotion.apply_failed_run(scope, version.skill_id, version, "work", name, 3)
     return book_skill.get_skill(scope, version.skill_id)
 
 
 def test_62_too_many_failures_restore_the_previous_version_once(store: Store) -> None:
     with store.database.transaction(store.workspace_id) as scope:
-        good = live(scope, "x", "1")
+        good = save_live_version(scope, "x", "1")
     store.clock.advance(timedelta(minutes=1))
     with store.database.transaction(store.workspace_id) as scope:
-        bad = live(scope, "x", "2")
+        bad = save_live_version(scope, "x", "2")
         assert _fails(scope, bad, "r1", "r2").failures == 2
-        run(scope, bad, "r2b", "completed")
+        record_run(scope, bad, "r2b", "completed")
         promotion.apply_completed_run(scope, "x", bad)
         assert book_skill.get_skill(scope, "x").failures == 0
     for name in ("r3", "r4"):
@@ -390,21 +390,21 @@ def test_62_too_many_failures_restore_the_previous_version_once(store: Store) ->
 
 def test_a_failure_on_a_version_that_no_longer_serves_counts_for_nothing(store: Store) -> None:
     with store.database.transaction(store.workspace_id) as scope:
-        old = live(scope, "x", "1")
-        live(scope, "x", "2")
+        old = save_live_version(scope, "x", "1")
+        save_live_version(scope, "x", "2")
         assert _fails(scope, old, "r1", "r2", "r3").status == "active"
         assert versions.get_version(scope, old.id).stage == "superseded"
 
 
 def test_rollback_moves_the_pointer_and_the_file_is_not_taken_again(store: Store) -> None:
     with store.database.transaction(store.workspace_id) as scope:
-        one = live(scope, "x", "1")
+        one = save_live_version(scope, "x", "1")
         with pytest.raises(ConflictError, match="served before"):
             control.rollback(scope, "x", "person")
     store.clock.advance(timedelta(minutes=1))
     with store.database.transaction(store.workspace_id) as scope:
-        two = live(scope, "x", "2")
-        never = saved(scope, "x", "3", spend=True)
+        two = save_live_version(scope, "x", "2")
+        never = save_version(scope, "x", "3", spend=True)
         promotion.wait_for_permission(scope, "x", never, ("spend",))
         with pytest.raises(RefusedError, match="never served"):
             control.rollback(scope, "x", "person", to=3)
@@ -422,7 +422,7 @@ def test_no_failure_brings_back_what_a_person_went_back_from(store: Store) -> No
     found = []
     for text in "1234":
         with store.database.transaction(store.workspace_id) as scope:
-            found.append(live(scope, "x", text))
+            found.append(save_live_version(scope, "x", text))
         store.clock.advance(timedelta(minutes=1))
     one, two, three, four = found
     with store.database.transaction(store.workspace_id) as scope:
@@ -440,7 +440,7 @@ def test_no_failure_brings_back_what_a_person_went_back_from(store: Store) -> No
         assert versions.get_version(scope, three.id).stage == "rolled_back"
     # When its content is saved again, then it goes the way of any version
     with store.database.transaction(store.workspace_id) as scope:
-        again = live(scope, "x", "3")
+        again = save_live_version(scope, "x", "3")
         assert (again.id, again.stage) == (three.id, "active")
         assert save_status.read_save_status(scope, "x", four.sha).state == "quarantined"
         assert save_status.read_save_status(scope, "x", one.sha).state == "rolled_back"
@@ -448,7 +448,7 @@ def test_no_failure_brings_back_what_a_person_went_back_from(store: Store) -> No
 
 def test_turned_off_and_on_and_taken_away(store: Store) -> None:
     with store.database.transaction(store.workspace_id) as scope:
-        version = live(scope, "x", "1")
+        version = save_live_version(scope, "x", "1")
         assert control.disable(scope, "x", "person").status == "disabled"
         on = control.enable(scope, "x", "person")
         assert (on.status, on.version_id) == ("active", version.id)
@@ -465,8 +465,8 @@ def test_turned_off_and_on_and_taken_away(store: Store) -> None:
 
 def test_every_row_belongs_to_its_workspace(store: Store) -> None:
     with store.database.transaction(store.workspace_id) as scope:
-        version = live(scope, "x", "1")
-        run(scope, version, "r1")
+        version = save_live_version(scope, "x", "1")
+        record_run(scope, version, "r1")
     with store.database.unscoped() as connection:
         now = store.clock.now()
         connection.execute(

@@ -12,7 +12,7 @@ from skills.checks import check_source
 from skills.checks.gate import tree_problems
 from skills.checks.syntax import parse_source
 from skills.format.problem import Overreach, RefusedSkillError, SkillProblem
-from tests.skills.files import GOOD, allowed
+from tests.skills.skill_files import GOOD, allowed
 
 LISTENING = '{"events": {"listen": ["text/written"]}}'
 

@@ -10,8 +10,8 @@ import pytest
 
 from skills.checks import check_source
 from skills.checks.gate import missing_programs
-from tests.skills import honest
-from tests.skills.files import GOOD, allowed
+from tests.skills import honest_skills
+from tests.skills.skill_files import GOOD, allowed
 
 MONITOR = '''"""Watches a few services."""
 from __future__ import annotations
@@ -196,12 +196,12 @@ def daily(ctx: inngest.ContextSync) -> int:
 """,
     "with a byte order mark": "\ufeff" + GOOD,
     "all permissions, none used": allowed(KIT),
-    "after Inngest's own pages": honest.ORDERS,
-    "with aliases and an enum": honest.WEATHER,
-    "with classes and every piece of the kit": honest.CERTIFICATES,
-    "with functions in functions": honest.TICKETS,
-    "with many constants": honest.COUNTER,
-    "with a class that has a state": honest.REPORT,
+    "after Inngest's own pages": honest_skills.ORDERS,
+    "with aliases and an enum": honest_skills.WEATHER,
+    "with classes and every piece of the kit": honest_skills.CERTIFICATES,
+    "with functions in functions": honest_skills.TICKETS,
+    "with many constants": honest_skills.COUNTER,
+    "with a class that has a state": honest_skills.REPORT,
 }
 
 ONLY_TOOLS_SEE = {

@@ -9,7 +9,7 @@ import pytest
 from skills.checks.gate import tree_problems
 from skills.checks.syntax import parse_source
 from skills.format.problem import SkillProblem
-from tests.skills.files import GOOD
+from tests.skills.skill_files import GOOD
 
 GO = """
 

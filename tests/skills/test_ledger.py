@@ -20,8 +20,8 @@ from skills.book.versions import CheckedVersion
 from skills.lifecycle import promotion, run_end
 from skills.lifecycle.run_end import EndedRun
 from skills.tables import skill_runs, skill_versions
-from tests.skills.ended import ERROR, UNREACHABLE, run_id
-from tests.skills.saved import live, run, saved
+from tests.skills.run_errors import ERROR, UNREACHABLE, run_id
+from tests.skills.saved_versions import record_run, save_live_version, save_version
 from tests.support.databases import START, Store
 
 FAILURES = 3
@@ -29,12 +29,12 @@ FAILURES = 3
 
 def version(store: Store, stem: str = "watch", text: str = "1") -> CheckedVersion:
     with store.database.transaction(store.workspace_id) as scope:
-        return live(scope, stem, text)
+        return save_live_version(scope, stem, text)
 
 
 def begun(store: Store, of: CheckedVersion, name: str, stage: str = "live", status: EndStatus | None = None) -> None:
     with store.database.transaction(store.workspace_id) as scope:
-        run(scope, of, name, status, stage)
+        record_run(scope, of, name, status, stage)
 
 
 def told(store: Store, name: str, status: EndStatus, **more: Any) -> str:
@@ -106,7 +106,7 @@ def test_what_nobody_answered_for_says_nothing_of_a_version(store: Store) -> Non
 def test_who_answers_cannot_say_that_nobody_did(store: Store) -> None:
     one = version(store)
     with store.database.transaction(store.workspace_id) as scope:
-        run(scope, one, "r1")
+        record_run(scope, one, "r1")
         assert run_end.end_run(scope, "r1", "failed", most=FAILURES, error=UNREACHABLE, attempts=1)
 
     assert told(store, "r1", "failed", error=UNREACHABLE) == "known"
@@ -188,14 +188,14 @@ def test_too_many_failures_that_only_the_engine_told_of_end_a_versions_service(s
 def test_a_function_is_a_handler_of_failures_by_its_registration_and_not_by_its_name(store: Store) -> None:
     """Its failures count like any other's, and its first runs as those of a change that is tried."""
     with store.database.transaction(store.workspace_id) as scope:
-        named = saved(scope, "watch", "1", function_id="disk-failure")
+        named = save_version(scope, "watch", "1", function_id="disk-failure")
         promotion.activate_version(scope, "watch", named)
-        run(scope, named, "first", "completed", "canary", "disk-failure")
+        record_run(scope, named, "first", "completed", "canary", "disk-failure")
         assert runs.count_runs_by_status(scope, named.id, "canary") == {"completed": 1}
         assert [one.run_id for one in runs.list_completed_runs(scope, named.id, 5)] == ["first"]
         assert run_days.count_runs_by_day(scope, "watch", UTC, 1)[0].completed == 1
         for n in range(FAILURES):
-            run(scope, named, f"r{n}", None, "live", "disk-failure")
+            record_run(scope, named, f"r{n}", None, "live", "disk-failure")
     for n in range(FAILURES):
         assert told(store, f"r{n}", "failed", function="skill-watch-disk-failure", error=ERROR) == "ended"
 
@@ -206,12 +206,12 @@ def test_a_function_is_a_handler_of_failures_by_its_registration_and_not_by_its_
 def test_what_a_handler_of_failures_came_to_is_not_counted(store: Store) -> None:
     handles = {"id": "skill-watch-work-failure", "triggers": [{"event": "inngest/function.failed"}]}
     with store.database.transaction(store.workspace_id) as scope:
-        one = live(scope, "watch", "1")
+        one = save_live_version(scope, "watch", "1")
         functions = [*one.functions, handles]
         scope.change(scope.update(skill_versions).where(skill_versions.c.id == one.id).values(functions=functions))
         one = versions.get_version(scope, one.id)
         for n in range(FAILURES):
-            run(scope, one, f"r{n}", None, "live", "work-failure")
+            record_run(scope, one, f"r{n}", None, "live", "work-failure")
     for n in range(FAILURES):
         told(store, f"r{n}", "failed", function="skill-watch-work-failure", error=ERROR)
     told(store, "alone", "failed", function="skill-watch-work-failure", error=UNREACHABLE)
@@ -225,7 +225,7 @@ def test_what_a_handler_of_failures_came_to_is_not_counted(store: Store) -> None
 def test_a_candidate_that_waits_for_its_first_runs_is_looked_at_again(store: Store) -> None:
     one = version(store)
     with store.database.transaction(store.workspace_id) as scope:
-        two = saved(scope, "watch", "2", "agent")
+        two = save_version(scope, "watch", "2", "agent")
         promotion.set_candidate_stage(scope, "watch", two, "canary")
         before = get_skill(scope, "watch").epoch
     begun(store, two, "r1", "canary")
@@ -250,7 +250,7 @@ def test_of_two_stems_that_fit_the_one_with_the_function_is_meant(store: Store) 
     told(store, "r1", "cancelled", function="skill-night-watch-work")
 
     with store.database.transaction(store.workspace_id) as scope:
-        other = saved(scope, "night", "3")
+        other = save_version(scope, "night", "3")
         functions = [{"id": "skill-night-watch-late", "triggers": [{"event": "a/b"}]}]
         scope.change(scope.update(skill_versions).where(skill_versions.c.id == other.id).values(functions=functions))
         promotion.activate_version(scope, "night", versions.get_version(scope, other.id))
@@ -266,7 +266,7 @@ def test_rows_of_another_workspace_are_not_touched(store: Store) -> None:
         other = {"id": "ws_other", "name": "O", "timezone": "UTC", "change_seq": 0, "created_at": store.clock.now()}
         connection.execute(sa.insert(workspaces).values(**other))
     with store.database.transaction("ws_other") as scope:
-        run(scope, theirs, "r1")
+        record_run(scope, theirs, "r1")
 
     assert told(store, "r1", "cancelled") == "entered"
     with store.database.reading("ws_other") as scope:

@@ -10,7 +10,7 @@ from skills.book import claims, drafts, outcomes, refusals, runs, schedule_claim
 from skills.book.schedule_claims import ScheduledStart
 from skills.lifecycle import promotion
 from skills.review import reviews
-from tests.skills.saved import live, run
+from tests.skills.saved_versions import record_run, save_live_version
 from tests.support.databases import Store
 
 KEPT = timedelta(days=40)
@@ -66,7 +66,7 @@ def ran(store: Store, stem: str, *names: str) -> None:
     """Runs of the version that serves, a minute apart, each completed."""
     for name in names:
         with store.database.transaction(store.workspace_id) as scope:
-            run(scope, serving(scope, stem), name, "completed")
+            record_run(scope, serving(scope, stem), name, "completed")
         store.clock.advance(timedelta(minutes=1))
 
 
@@ -81,7 +81,7 @@ def known(store: Store, stem: str) -> set[str]:
 
 def test_the_newest_runs_of_a_version_stay_so_that_it_has_a_history(store: Store) -> None:
     with store.database.transaction(store.workspace_id) as scope:
-        live(scope, "x", "1")
+        save_live_version(scope, "x", "1")
     named = [f"r{n:02}" for n in range(retention.NEWEST + 5)]
     ran(store, "x", *named)
     store.clock.advance(KEPT)
@@ -101,7 +101,7 @@ def test_the_newest_runs_of_a_version_stay_so_that_it_has_a_history(store: Store
 
 def test_a_run_that_has_not_ended_keeps_its_version_whatever_its_age(store: Store) -> None:
     with store.database.transaction(store.workspace_id) as scope:
-        run(scope, live(scope, "x", "1"), "sleeper")
+        record_run(scope, save_live_version(scope, "x", "1"), "sleeper")
     ran(store, "x", *(f"r{n:02}" for n in range(retention.NEWEST + 1)))
     store.clock.advance(10 * KEPT)
 
@@ -114,7 +114,7 @@ def test_a_run_that_has_not_ended_keeps_its_version_whatever_its_age(store: Stor
 
 def test_a_short_retention_leaves_what_a_review_looks_at(store: Store) -> None:
     with store.database.transaction(store.workspace_id) as scope:
-        live(scope, "x", "1")
+        save_live_version(scope, "x", "1")
     ran(store, "x", *(f"r{n:02}" for n in range(retention.NEWEST + 3)))
     store.clock.advance(timedelta(days=20))
 
@@ -125,7 +125,7 @@ def test_a_short_retention_leaves_what_a_review_looks_at(store: Store) -> None:
 
 def test_old_reviews_go_but_for_the_newest_ones_and_one_that_is_under_way(store: Store) -> None:
     with store.database.transaction(store.workspace_id) as scope:
-        live(scope, "x", "1")
+        save_live_version(scope, "x", "1")
         for n in range(retention.NEWEST + 2):
             review = reviews.request_review(scope, "x", f"weekly:{n}", ring=False)
             reviews.move_review(scope, review.id, "done", was="requested")
@@ -144,9 +144,9 @@ def test_old_reviews_go_but_for_the_newest_ones_and_one_that_is_under_way(store:
 def test_more_than_a_batch_goes_in_one_pass(store: Store) -> None:
     more = retention.BATCH + retention.NEWEST + 7
     with store.database.transaction(store.workspace_id) as scope:
-        version = live(scope, "x", "1")
+        version = save_live_version(scope, "x", "1")
         for n in range(more):
-            run(scope, version, f"r{n:04}", "completed")
+            record_run(scope, version, f"r{n:04}", "completed")
     store.clock.advance(KEPT + timedelta(days=1))
 
     assert prune(store) == more - retention.NEWEST

@@ -14,7 +14,7 @@ from runtime.commands import control
 from skills.book import grants, skill, versions
 from skills.format.problem import SkillProblem
 from skills.lifecycle import promotion
-from tests.skills.saved import saved
+from tests.skills.saved_versions import save_version
 from tests.skills.test_waiting_task import HANDLERS, the_card, waiting
 from tests.support.databases import Store
 
@@ -24,7 +24,7 @@ PATIENCE = 20.0
 def test_a_save_and_the_answer_to_the_card_of_the_one_before(store: Store) -> None:
     # Given a version that waits for its card
     with store.database.transaction(store.workspace_id) as scope:
-        first = saved(scope, "x", "1", spend=True)
+        first = save_version(scope, "x", "1", spend=True)
         promotion.wait_for_permission(scope, "x", first, ("spend",))
         [card] = cards.list_open_cards(scope)
 
@@ -40,7 +40,7 @@ def test_a_save_and_the_answer_to_the_card_of_the_one_before(store: Store) -> No
             promotion.lock_with_candidate(scope, "x")
             answer = pool.submit(grant)
             threading.Event().wait(0.5)
-            second = saved(scope, "x", "2")
+            second = save_version(scope, "x", "2")
         # Then the answer is told that its question is no longer asked
         with pytest.raises(ConflictError, match="superseded"):
             answer.result(PATIENCE)
@@ -69,7 +69,7 @@ def test_an_answer_that_wakes_a_task_and_whatever_takes_its_card_away(store: Sto
                     promotion.lock_with_candidate(scope, "x")
                     held.set()
                     threading.Event().wait(0.3)
-                    saved(scope, "x", "2")
+                    save_version(scope, "x", "2")
                 case "refusal":
                     sha = versions.get_version_by_number(scope, "x", 1).sha
                     promotion.lock_with_candidate(scope, "x")

@@ -20,7 +20,7 @@ from runtime.tables import budgets, entries
 from skills.book import skill
 from skills.lifecycle import model_budget, run_end
 from skills.lifecycle.budget_card import RETRY_AFTER, BudgetReached, on_limit_answered
-from tests.skills.saved import live, run
+from tests.skills.saved_versions import record_run, save_live_version
 from tests.support.databases import Store
 
 HANDLERS = {"limit": on_limit_answered(cards.deliver_card_answer)}
@@ -146,11 +146,11 @@ def test_a_reached_limit_asks_once_and_a_yes_lets_the_skill_go_on(store: Store) 
 def test_a_limit_that_is_met_ends_no_version_and_the_same_failures_on_another_day_do(store: Store) -> None:
     """Given a skill whose runs fail since its limit is a question that nobody answers, and then since they said no."""
     with store.database.transaction(store.workspace_id) as scope:
-        version = live(scope, "watch", "1")
+        version = save_live_version(scope, "watch", "1")
 
     def fails(name: str) -> str:
         with store.database.transaction(store.workspace_id) as scope:
-            run(scope, version, name)
+            record_run(scope, version, name)
             assert run_end.end_run(scope, name, "failed", most=2, error={"name": "LimitReached"}, attempts=1)
         with store.database.reading(store.workspace_id) as scope:
             return skill.get_skill(scope, "watch").status

@@ -17,8 +17,16 @@ from runtime.turns import rows
 from skills.book import grants, skill, versions
 from skills.format.problem import SkillProblem
 from skills.lifecycle import authors, promotion
-from tests.runtime.driving import Note, new_task, newest_turn, parts, run, task, tell
-from tests.skills.saved import saved
+from tests.runtime.turn_driver import (
+    Note,
+    drive_turn,
+    get_task,
+    new_task,
+    newest_turn,
+    post_words,
+    runtime_dependencies,
+)
+from tests.skills.saved_versions import save_version
 from tests.support.databases import Store
 
 HANDLERS = {"permission": grants.answer_permission}
@@ -29,14 +37,14 @@ def waiting(store: Store) -> str:
 
     def write(call: CallContext) -> None:
         with store.database.transaction(store.workspace_id) as scope:
-            version = saved(scope, "x", "1", "agent", call.call_id, spend=True)
+            version = save_version(scope, "x", "1", "agent", call.call_id, spend=True)
             promotion.wait_for_permission(scope, "x", version, ("spend",))
 
     made_for = new_task(store, "Watch the checkout")
-    tell(store, made_for.id, "watch it")
+    post_words(store, made_for.id, "watch it")
     model = ScriptedModel(says("", ("write_skill", "{}")), says("It waits for you."))
-    made = parts(store, model, Note("write_skill", during=write))
-    assert run(made, store, newest_turn(store, made_for.id).id) == "gated"
+    made = runtime_dependencies(store, model, Note("write_skill", during=write))
+    assert drive_turn(made, store, newest_turn(store, made_for.id).id) == "gated"
     return made_for.id
 
 
@@ -60,7 +68,7 @@ def test_the_task_says_for_which_card_it_waits(store: Store) -> None:
     task_id = waiting(store)
 
     card = the_card(store)
-    assert (card.kind, card.task_id, task(store, task_id).status) == ("permission", task_id, "waiting")
+    assert (card.kind, card.task_id, get_task(store, task_id).status) == ("permission", task_id, "waiting")
     with store.database.reading(store.workspace_id) as scope:
         wait = waits.find_wait(scope, task_id)
     assert wait is not None
@@ -77,9 +85,9 @@ def test_an_answer_takes_the_task_up_and_it_reads_what_was_said(store: Store, op
     turn = newest_turn(store, task_id)
     assert turn.status == "queued"
     model = ScriptedModel(says("Thank you."))
-    assert run(parts(store, model), store, turn.id) == "completed"
+    assert drive_turn(runtime_dependencies(store, model), store, turn.id) == "completed"
     assert f'"option": "{option}"' in str(model.requests[0][0])
-    assert task(store, task_id).status == "done"
+    assert get_task(store, task_id).status == "done"
 
 
 def test_the_answer_and_the_turn_it_queues_are_one_transaction(store: Store) -> None:
@@ -102,7 +110,7 @@ def test_a_newer_save_tells_the_task_that_the_answer_will_not_come(store: Store)
     task_id, card = waiting(store), the_card(store)
 
     with store.database.transaction(store.workspace_id) as scope:
-        saved(scope, "x", "2")
+        save_version(scope, "x", "2")
 
     turn = newest_turn(store, task_id)
     assert turn.status == "queued"
@@ -137,7 +145,7 @@ def test_a_task_that_was_stopped_takes_its_question_along_and_the_skill_asks_by_
 def test_a_version_that_falls_after_its_write_was_answered_is_told_to_its_task(store: Store) -> None:
     task_id = waiting(store)
     answer(store, the_card(store), "grant")
-    run(parts(store, ScriptedModel(says("Thank you."))), store, newest_turn(store, task_id).id)
+    drive_turn(runtime_dependencies(store, ScriptedModel(says("Thank you."))), store, newest_turn(store, task_id).id)
     problem = SkillProblem(None, "the engine refuses it: no such schedule", "correct the trigger")
 
     with store.database.transaction(store.workspace_id) as scope:
@@ -145,9 +153,9 @@ def test_a_version_that_falls_after_its_write_was_answered_is_told_to_its_task(s
 
     turn = newest_turn(store, task_id)
     assert turn.status == "queued"
-    made = parts(store, ScriptedModel(says("I see.")))
+    made = runtime_dependencies(store, ScriptedModel(says("I see.")))
     made = replace(made, inputs={**made.inputs, authors.SKILL_INPUT_KIND: authors.read_refused_input})
-    assert run(made, store, turn.id) == "completed"
+    assert drive_turn(made, store, turn.id) == "completed"
     asked = str(made.model.requests[0][0]) if isinstance(made.model, ScriptedModel) else ""
     assert '"stage": "refused"' in asked
     assert "no such schedule" in asked
@@ -157,13 +165,15 @@ def test_a_version_that_falls_after_its_write_was_answered_is_told_to_its_task(s
 def test_what_the_write_or_a_failed_run_tells_is_not_told_again(store: Store, stage: str, turns: int) -> None:
     def write(call: CallContext) -> None:
         with store.database.transaction(store.workspace_id) as scope:
-            version = saved(scope, "x", "1", "agent", call.call_id)
+            version = save_version(scope, "x", "1", "agent", call.call_id)
             promotion.set_candidate_stage(scope, "x", version, stage)
 
     made_for = new_task(store, "Watch the checkout")
-    tell(store, made_for.id, "watch it")
+    post_words(store, made_for.id, "watch it")
     model = ScriptedModel(says("", ("write_skill", "{}")), says("It is tried."))
-    run(parts(store, model, Note("write_skill", during=write)), store, newest_turn(store, made_for.id).id)
+    drive_turn(
+        runtime_dependencies(store, model, Note("write_skill", during=write)), store, newest_turn(store, made_for.id).id
+    )
 
     with store.database.transaction(store.workspace_id) as scope:
         promotion.refuse_version(

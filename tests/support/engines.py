@@ -21,7 +21,7 @@ from app.supervision.ports import free_ports
 from core.orchestrator.engine import Engine
 from sidecar.protocol.registration import register_app
 from tests.support.environment import without_settings
-from tests.support.template import COMMAND, Copy, loaded_product
+from tests.support.template import COMMAND, ForkedProcess, loaded_product
 from tests.support.waiting import until
 
 CONFIG = Path(__file__).parents[2] / "inngest.json"
@@ -45,7 +45,7 @@ class RunningEngine:
     env: dict[str, str] = field(default_factory=dict)
     signing_key: str | None = None
     event_key: str | None = None
-    process: subprocess.Popen[bytes] | Copy | None = None
+    process: subprocess.Popen[bytes] | ForkedProcess | None = None
 
     @property
     def is_ours(self) -> bool:
@@ -61,7 +61,7 @@ class RunningEngine:
             self.process = self._begin(log)
         until(f"the engine at {self.url}", self._answers, 60)
 
-    def _begin(self, log: IO[bytes]) -> subprocess.Popen[bytes] | Copy:
+    def _begin(self, log: IO[bytes]) -> subprocess.Popen[bytes] | ForkedProcess:
         env = {**without_settings(), **self.env}
         if tuple(self.argv[: len(COMMAND)]) == COMMAND:
             # To load it anew costs a second of processor time.

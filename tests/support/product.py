@@ -17,7 +17,7 @@ import pytest
 from app.supervision.home_state import ProcessRow, ProcessState, read_rows
 from tests.support.engines import ENGINE_KEYS, named, retire_apps
 from tests.support.environment import without_settings
-from tests.support.template import COMMAND, Copy, Ended, loaded_product
+from tests.support.template import COMMAND, EndedProcess, ForkedProcess, loaded_product
 from tests.support.waiting import until
 
 T = TypeVar("T")
@@ -68,7 +68,7 @@ class Product:
         self.client = httpx.Client(base_url=self.url, headers=headers, timeout=30, trust_env=False, verify=False)
         return self
 
-    def _begin(self, output: IO[bytes]) -> subprocess.Popen[bytes] | Copy:
+    def _begin(self, output: IO[bytes]) -> subprocess.Popen[bytes] | ForkedProcess:
         told = ["up", "--home", str(self.home), "--port", "0", "--engine", self.engine]
         if not self.program:
             return loaded_product().start(told, self.env, output.fileno())
@@ -118,7 +118,7 @@ class Product:
         row = self.row(name)
         return row.pid not in {None, old} and row.state is ProcessState.RUNNING
 
-    def command(self, *words: str, stdin: str | None = None) -> Ended:
+    def command(self, *words: str, stdin: str | None = None) -> EndedProcess:
         """Run `loopwright …` against this home; as a program of its own where the product is one."""
         told = [words[0], "--home", str(self.home), *words[1:]]
         if not self.program and stdin is None:
@@ -132,7 +132,7 @@ class Product:
             env=self.env,
             check=False,
         )
-        return Ended(done.returncode, done.stdout, done.stderr)
+        return EndedProcess(done.returncode, done.stdout, done.stderr)
 
     def get(self, path: str, **query: str) -> Any:
         answer = self.client.get(path, params=query)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from urllib.parse import parse_qs, urlsplit
 
-from tests.support.town import Asked, House, Said, house
+from tests.support.http_servers import HttpServer, Request, Response, http_server
 
 WELL = {
     "requests_per_second": 40.0,
@@ -42,19 +42,19 @@ class Metrics:
     def set(self, service: str, **readings: float) -> None:
         self.services[service] = {**WELL, **readings}
 
-    def talk(self, asked: Asked) -> Said:
+    def talk(self, asked: Request) -> Response:
         address = urlsplit(asked.path)
         if self.down:
-            return Said(503, b"the storage is not ready")
+            return Response(503, b"the storage is not ready")
         if address.path != "/api/v1/query":
-            return Said(404, b"no such page")
+            return Response(404, b"no such page")
         if self.held is not None:
             self.held.wait(30)
         query = parse_qs(address.query)["query"][0]
         self.queries.append(query)
         rows = [{"metric": labels, "value": [1790000000.0, str(value)]} for labels, value in self._rows(query)]
         told = {"status": "success", "data": {"resultType": "vector", "result": rows}}
-        return Said(200, json.dumps(told).encode(), {"content-type": "application/json"})
+        return Response(200, json.dumps(told).encode(), {"content-type": "application/json"})
 
     def _rows(self, query: str) -> list[tuple[dict[str, str], float]]:
         if "deployed_at_seconds" in query:
@@ -80,7 +80,7 @@ def _measure(query: str) -> tuple[str, float]:
 @contextmanager
 def prometheus(port: int = 0) -> Iterator[Metrics]:
     metrics = Metrics()
-    with house(metrics.talk, port=port) as built:
+    with http_server(metrics.talk, port=port) as built:
         metrics.place = built.place
         yield metrics
 
@@ -89,7 +89,7 @@ def prometheus(port: int = 0) -> Iterator[Metrics]:
 class Receiver:
     """What was posted to one address, oldest first."""
 
-    house: House
+    house: HttpServer
 
     @property
     def url(self) -> str:
@@ -102,5 +102,5 @@ class Receiver:
 
 @contextmanager
 def receiver() -> Iterator[Receiver]:
-    with house() as built:
+    with http_server() as built:
         yield Receiver(built)

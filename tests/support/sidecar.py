@@ -28,7 +28,7 @@ from runtime.cards import cards
 from skills.book import grants, skill
 from tests.support.engines import RunningEngine
 from tests.support.environment import without_settings
-from tests.support.template import Copy, loaded_product
+from tests.support.template import ForkedProcess, loaded_product
 from tests.support.waiting import until
 
 HELLO = '''"""Answers {event} events."""
@@ -54,7 +54,7 @@ class RunningSidecar:
     home: Path
     env: Mapping[str, str] = field(default_factory=dict)
     port: int = field(default_factory=lambda: free_ports(1)[0])
-    process: Copy | None = None
+    process: ForkedProcess | None = None
     jail: Path | None = None
     """Where its children have their folders, if that is known: it depends on how they are kept apart."""
     made_at: datetime = field(default_factory=SystemClock().now)

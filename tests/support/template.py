@@ -28,7 +28,7 @@ _MOST_BYTES = 1_000_000
 
 
 @dataclass(frozen=True)
-class Ended:
+class EndedProcess:
     """A command that ran to its end."""
 
     status: int
@@ -36,10 +36,10 @@ class Ended:
     err: str
 
 
-class Copy:
+class ForkedProcess:
     """A fork, with what the tests need of `subprocess.Popen`."""
 
-    def __init__(self, template: Template, pid: int) -> None:
+    def __init__(self, template: ProcessTemplate, pid: int) -> None:
         self._template = template
         self.pid = pid
         self.returncode: int | None = None
@@ -69,7 +69,7 @@ class Copy:
         self.send_signal(signal.SIGKILL)
 
 
-class Template:
+class ProcessTemplate:
     """A process that has loaded `modules`, the first of which has the `main` that its copies run and end with.
 
     Where that one has a `load`, it is called once, before the copies are made.
@@ -91,15 +91,15 @@ class Template:
 
     def start(
         self, arguments: Sequence[str], env: Mapping[str, str], output: int = 2, errors: Path | None = None
-    ) -> Copy:
+    ) -> ForkedProcess:
         """Run its `main` with these arguments in a session of its own; what it says goes to the file `output`.
 
         With `errors`, only what is no error goes there.
         """
         told = {"arguments": list(arguments), "env": dict(env), "errors": str(errors) if errors else None}
-        return Copy(self, self.ask({"start": told}, output))
+        return ForkedProcess(self, self.ask({"start": told}, output))
 
-    def run(self, arguments: Sequence[str], env: Mapping[str, str], timeout: float = 120) -> Ended:
+    def run(self, arguments: Sequence[str], env: Mapping[str, str], timeout: float = 120) -> EndedProcess:
         """Run its `main` to its end. Raises `subprocess.TimeoutExpired`."""
         with tempfile.TemporaryDirectory() as folder:
             out, err = Path(folder) / "out", Path(folder) / "err"
@@ -109,7 +109,7 @@ class Template:
                 status = copy.wait(timeout)
             finally:
                 copy.kill()
-            return Ended(status, out.read_text(), err.read_text())
+            return EndedProcess(status, out.read_text(), err.read_text())
 
     def ask(self, question: Mapping[str, Any], *files: int) -> Any:
         with self._turn:
@@ -125,12 +125,12 @@ class Template:
 
 
 @cache
-def template_of(*modules: str) -> Template:
+def template_of(*modules: str) -> ProcessTemplate:
     """One for all tests of this process."""
-    return Template(modules)
+    return ProcessTemplate(modules)
 
 
-def loaded_product() -> Template:
+def loaded_product() -> ProcessTemplate:
     """Its copies are `loopwright`, with what its processes load; the libraries of the studio start threads."""
     processes = (module_of(name) for name in ("engine", "model", "sidecar", "web", "worker"))
-    return template_of("tests.support.loaded_first", *processes, "openai", "psycopg2")
+    return template_of("tests.support.preloaded_product", *processes, "openai", "psycopg2")

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support import story
 from tests.support.product import Product
-from tests.support.skilled import Skilled
+from tests.support.skilled_product import SkilledProduct
 
 pytestmark = pytest.mark.long
 
@@ -43,14 +43,14 @@ def mine(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def skills(products: Callable[..., Product], mine: Path) -> Skilled:
+def skills(products: Callable[..., Product], mine: Path) -> SkilledProduct:
     product = products(LOOPWRIGHT_SKILL_PATH=str(mine), LOOPWRIGHT_CANARY_RUNS="1")
-    running = Skilled(product)
+    running = SkilledProduct(product)
     running.grant("boiler", "freezer")
     return running
 
 
-def read(skills: Skilled, stem: str, value: float) -> bool:
+def read(skills: SkilledProduct, stem: str, value: float) -> bool:
     """What one reading comes to."""
     function = f"skill-{stem}/alarm"
     known = {run["id"] for run in skills.runs(function)}
@@ -63,7 +63,7 @@ def read(skills: Skilled, stem: str, value: float) -> bool:
     return bool(skills.product.until(f"the run of {stem}", lambda: [ended()] if ended() else [], 90)[0][0])
 
 
-def proposed(skills: Skilled, stem: str) -> dict[str, Any]:
+def proposed(skills: SkilledProduct, stem: str) -> dict[str, Any]:
     """The card on which the agent shows its change, after alarms that people call false and a review of them."""
     for n in range(5):
         assert read(skills, stem, 11 + n)
@@ -80,12 +80,12 @@ def proposed(skills: Skilled, stem: str) -> dict[str, Any]:
     return card
 
 
-def task_of(skills: Skilled, stem: str) -> str:
+def task_of(skills: SkilledProduct, stem: str) -> str:
     (review,) = [one for one in skills.product.items(f"/api/v1/skills/{stem}/reviews") if one["task_id"]]
     return str(review["task_id"])
 
 
-def test_an_accepted_change_is_saved_tried_and_serves(skills: Skilled, mine: Path) -> None:
+def test_an_accepted_change_is_saved_tried_and_serves(skills: SkilledProduct, mine: Path) -> None:
     # Given a review that finds a person's skill too sensitive
     file = mine / "boiler.py"
     before = file.read_text()
@@ -117,7 +117,7 @@ def test_an_accepted_change_is_saved_tried_and_serves(skills: Skilled, mine: Pat
     story.ended(skills.product, task_of(skills, "boiler"))
 
 
-def test_a_refused_change_changes_nothing(skills: Skilled, mine: Path) -> None:
+def test_a_refused_change_changes_nothing(skills: SkilledProduct, mine: Path) -> None:
     file = mine / "freezer.py"
     before = file.read_text()
     card = proposed(skills, "freezer")

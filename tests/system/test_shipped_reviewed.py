@@ -20,7 +20,7 @@ from standins.model.server import create_app
 from tests.support import story
 from tests.support.product import Product
 from tests.support.prometheus import Metrics, Receiver, prometheus, receiver
-from tests.support.skilled import Skilled
+from tests.support.skilled_product import SkilledProduct
 from tests.support.wsgi import serving
 
 pytestmark = pytest.mark.long
@@ -49,10 +49,10 @@ class Thoughts:
 
 
 @dataclass
-class House:
+class ReviewedProduct:
     """A product whose shipped skills watch a service, with everything around it."""
 
-    skills: Skilled
+    skills: SkilledProduct
     metrics: Metrics
     incidents: Receiver
     ops: Receiver
@@ -144,7 +144,7 @@ class House:
 
 
 @pytest.fixture
-def house(products: Callable[..., Product], tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+def house(products: Callable[..., Product], tmp_path_factory: pytest.TempPathFactory) -> Iterator[ReviewedProduct]:
     with ExitStack() as stack:
         if (metrics := _metrics_of_the_release(stack)) is None:
             pytest.skip(f"somebody has port {PORT}, where the shipped skills look for Prometheus")
@@ -160,10 +160,10 @@ def house(products: Callable[..., Product], tmp_path_factory: pytest.TempPathFac
             LOOPWRIGHT_NOTIFY_OPS=ops.url,
             LOOPWRIGHT_CANARY_RUNS="2",
         )
-        yield House(Skilled(product), metrics, incidents, ops, thoughts)
+        yield ReviewedProduct(SkilledProduct(product), metrics, incidents, ops, thoughts)
 
 
-def test_a_review_of_a_shipped_skill_ends_with_the_agents_change_in_service(house: House) -> None:
+def test_a_review_of_a_shipped_skill_ends_with_the_agents_change_in_service(house: ReviewedProduct) -> None:
     shipped = {
         stem: hashlib.sha256((SHIPPED_FOLDER / f"{stem}.py").read_bytes()).hexdigest() for stem in (CHECK, TRIAGE)
     }
@@ -279,6 +279,6 @@ def _metrics_of_the_release(stack: ExitStack) -> Metrics | None:
         time.sleep(1)
 
 
-def _is_open(house: House, function: str) -> bool:
+def _is_open(house: ReviewedProduct, function: str) -> bool:
     """Whether a run of this function is under way."""
     return any(run["status"] == "running" for run in house.product.items("/api/v1/runs", function=function))

@@ -14,7 +14,7 @@ from standins.model.config import ModelConfig
 from standins.model.server import create_app
 from tests.support.product import Product
 from tests.support.prometheus import Metrics, Receiver, prometheus, receiver
-from tests.support.skilled import GIVEN_UP, Skilled
+from tests.support.skilled_product import MOST_SECONDS, SkilledProduct
 from tests.support.wsgi import serving
 
 pytestmark = pytest.mark.long
@@ -24,10 +24,10 @@ CHECK, TRIAGE = "night_check", "night_triage"
 
 
 @dataclass
-class House:
+class ShippedProduct:
     """A product that watches services, with everything around it."""
 
-    skills: Skilled
+    skills: SkilledProduct
     metrics: Metrics
     incidents: Receiver
     ops: Receiver
@@ -49,7 +49,7 @@ class House:
 
 
 @pytest.fixture(scope="module")
-def house(products: Callable[..., Product], tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+def house(products: Callable[..., Product], tmp_path_factory: pytest.TempPathFactory) -> Iterator[ShippedProduct]:
     with ExitStack() as stack:
         metrics = stack.enter_context(prometheus())
         incidents, ops = stack.enter_context(receiver()), stack.enter_context(receiver())
@@ -61,7 +61,7 @@ def house(products: Callable[..., Product], tmp_path_factory: pytest.TempPathFac
             LOOPWRIGHT_NOTIFY_INCIDENTS=incidents.url,
             LOOPWRIGHT_NOTIFY_OPS=ops.url,
         )
-        skills = Skilled(product)
+        skills = SkilledProduct(product)
         for words in (
             ("enable", "infra_health_check"),
             ("new", TRIAGE, "--from", "incident_triage", "--use", f"127.0.0.1:9090={metrics.place}"),
@@ -73,11 +73,11 @@ def house(products: Callable[..., Product], tmp_path_factory: pytest.TempPathFac
         short = {"minutes=5": "seconds=2", "retries=3": "retries=1"}
         skills.copy("infra_health_check", CHECK, copied | short)
         skills.grant(TRIAGE, CHECK)
-        yield House(skills, metrics, incidents, ops, model_url)
+        yield ShippedProduct(skills, metrics, incidents, ops, model_url)
 
 
 @pytest.fixture(autouse=True)
-def well(house: House) -> None:
+def well(house: ShippedProduct) -> None:
     """Each test begins with services that are well."""
     house.metrics.services.clear()
     house.metrics.set("checkout")
@@ -86,7 +86,7 @@ def well(house: House) -> None:
     house.metrics.down, house.metrics.held = False, None
 
 
-def test_the_shipped_file_itself_is_off_and_asks_before_it_serves(house: House) -> None:
+def test_the_shipped_file_itself_is_off_and_asks_before_it_serves(house: ShippedProduct) -> None:
     found = house.product.until("its card", lambda: house.skills.skill("infra_health_check")["status"] == "waiting")
     (card,) = [one for one in house.skills.cards("permission") if "infra_health_check" in one["title"]]
 
@@ -95,7 +95,7 @@ def test_the_shipped_file_itself_is_off_and_asks_before_it_serves(house: House) 
     assert house.skills.skill("incident_triage")["status"] == "disabled"
 
 
-def test_while_all_is_well_nobody_is_told(house: House) -> None:
+def test_while_all_is_well_nobody_is_told(house: ShippedProduct) -> None:
     told = len(house.incidents.texts)
 
     said = house.check()
@@ -104,7 +104,7 @@ def test_while_all_is_well_nobody_is_told(house: House) -> None:
     assert len(house.incidents.texts) == told
 
 
-def test_an_incident_is_triaged_posted_once_and_people_are_asked(house: House) -> None:
+def test_an_incident_is_triaged_posted_once_and_people_are_asked(house: ShippedProduct) -> None:
     house.metrics.set("checkout", latency_p95_seconds=2.0)
     house.metrics.deploys = [("checkout", "v42", 12), ("checkout", "v41", 110), ("cart", "v7", 1)]
 
@@ -120,7 +120,7 @@ def test_an_incident_is_triaged_posted_once_and_people_are_asked(house: House) -
     assert house.incidents.texts.count(text) == 1
 
 
-def test_when_the_model_fails_rules_classify_and_correlate(house: House) -> None:
+def test_when_the_model_fails_rules_classify_and_correlate(house: ShippedProduct) -> None:
     house.metrics.set("cart", error_rate=0.3)
     house.metrics.deploys = [("cart", "v9", 4)]
     house.model_fails("health_assessment", 1)
@@ -135,23 +135,23 @@ def test_when_the_model_fails_rules_classify_and_correlate(house: House) -> None
     assert "cart v9 was deployed 4 minutes ago" in triage["cause"]
 
 
-def test_while_the_metrics_are_down_it_waits_and_asks_again(house: House) -> None:
+def test_while_the_metrics_are_down_it_waits_and_asks_again(house: ShippedProduct) -> None:
     house.metrics.down = True
     run_id = house.skills.start(CHECK, "infra-health-check")
 
     def waits() -> bool:
         return "wait-for-metrics" in [step["name"] for step in house.product.get(f"/api/v1/runs/{run_id}")["steps"]]
 
-    house.product.until("the wait", waits, GIVEN_UP)
+    house.product.until("the wait", waits, MOST_SECONDS)
     house.metrics.down = False
 
     assert house.skills.run(run_id)["output"]["status"] == "normal"
 
 
-def test_a_check_that_finds_no_metrics_at_all_gives_up_and_tells_ops(house: House) -> None:
+def test_a_check_that_finds_no_metrics_at_all_gives_up_and_tells_ops(house: ShippedProduct) -> None:
     house.metrics.down = True
 
-    run = house.skills.run(house.skills.start(CHECK, "infra-health-check"), GIVEN_UP)
+    run = house.skills.run(house.skills.start(CHECK, "infra-health-check"), MOST_SECONDS)
 
     assert run["status"] == "failed"
     assert [step["name"] for step in run["steps"]].count("wait-for-metrics") == 3
@@ -159,7 +159,7 @@ def test_a_check_that_finds_no_metrics_at_all_gives_up_and_tells_ops(house: Hous
     house.product.until("the handler's words", lambda: any(head in text for text in house.ops.texts), 60)
 
 
-def test_one_triage_a_service_at_a_time_by_a_row_whatever_the_engines_key_says(house: House) -> None:
+def test_one_triage_a_service_at_a_time_by_a_row_whatever_the_engines_key_says(house: ShippedProduct) -> None:
     house.metrics.set("checkout", latency_p95_seconds=2.0)
     house.metrics.held = threading.Event()
     before = len(house.incidents.texts)
@@ -194,7 +194,7 @@ def test_one_triage_a_service_at_a_time_by_a_row_whatever_the_engines_key_says(h
     house.product.until("the next one's summary", lambda: len(house.incidents.texts) == before + 2)
 
 
-def test_a_triage_that_fails_tells_ops_and_its_event_is_kept(house: House) -> None:
+def test_a_triage_that_fails_tells_ops_and_its_event_is_kept(house: ShippedProduct) -> None:
     house.metrics.down = True
     data = {"services": ["checkout"], "service": "checkout", "status": "critical", "reasoning": "down"}
     known = {run["id"] for run in house.skills.runs(f"skill-{TRIAGE}/incident-triage")}
@@ -203,7 +203,7 @@ def test_a_triage_that_fails_tells_ops_and_its_event_is_kept(house: House) -> No
     told = house.product.until(
         "the handler's words",
         lambda: next((t for t in house.ops.texts if "Incident triage failed" in t), ""),
-        GIVEN_UP,
+        MOST_SECONDS,
     )
     ours = house.product.until(
         "the product's own words",

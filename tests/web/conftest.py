@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.web.site.parts import make_home, make_parts
+from tests.web.site.dependencies import make_dependencies, make_home
 from tests.web.site.site import Site, served
 
 
@@ -24,7 +24,7 @@ def site(fresh_home: tuple[Path, str], tmp_path: Path) -> Iterator[Site]:
     """A web process over a fresh SQLite database."""
     home, token = fresh_home
     shutil.copytree(home, tmp_path / "home")
-    with served(make_parts(tmp_path / "home"), token) as running:
+    with served(make_dependencies(tmp_path / "home"), token) as running:
         yield running
 
 
@@ -32,5 +32,5 @@ def site(fresh_home: tuple[Path, str], tmp_path: Path) -> Iterator[Site]:
 def postgres_site(postgres_url: str, tmp_path: Path) -> Iterator[Site]:
     """A web process over PostgreSQL."""
     token = make_home(tmp_path / "home", postgres_url)
-    with served(make_parts(tmp_path / "home", postgres_url), token) as running:
+    with served(make_dependencies(tmp_path / "home", postgres_url), token) as running:
         yield running

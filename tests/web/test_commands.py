@@ -14,8 +14,8 @@ from generation.tables import orders
 from runtime.cards import cards
 from runtime.inbox import inbox, messages
 from runtime.tasks import tasks, waits
-from tests.web.site.prepared import prepare
 from tests.web.site.site import Site
+from tests.web.site.workspace_rows import insert_workspace_rows
 
 
 def ask(site: Site, cause: str = "ask") -> str:
@@ -117,7 +117,7 @@ def test_a_secret_is_not_kept_with_the_answer(site: Site) -> None:
 
 
 def test_a_program_says_neither_how_far_a_task_goes_nor_what_it_may_spend(site: Site) -> None:
-    made = prepare(site)
+    made = insert_workspace_rows(site)
     path = f"/api/v1/tasks/{made.task_id}"
     body = {"name": "robot", "scopes": ["read", "write", "approve"], "speaks_as": "program"}
     robot = site.post("/api/v1/keys", body).json()["key"]
@@ -131,7 +131,7 @@ def test_a_program_says_neither_how_far_a_task_goes_nor_what_it_may_spend(site: 
 
 
 def test_a_task_is_told_to_pause_resume_and_stop(site: Site) -> None:
-    made = prepare(site)
+    made = insert_workspace_rows(site)
     path = f"/api/v1/tasks/{made.task_id}"
 
     assert site.post(f"{path}/pause").json()["status"] == "paused"
@@ -171,7 +171,7 @@ def test_a_quick_task_that_has_ended_is_not_gone_on_with(site: Site, end: str) -
 
 
 def test_21_stop_that_names_a_turn_that_has_ended_changes_nothing(site: Site) -> None:
-    made = prepare(site)
+    made = insert_workspace_rows(site)
     path = f"/api/v1/tasks/{made.task_id}"
     follow_up = site.post("/api/v1/messages", {"text": "and in blue", "task_id": made.task_id}).json()["message_id"]
     with site.writing() as scope:
@@ -193,7 +193,7 @@ def test_21_stop_that_names_a_turn_that_has_ended_changes_nothing(site: Site) ->
 
 @pytest.mark.parametrize("command", ["stop", "archive"])
 def test_a_message_that_a_closed_task_never_read_says_so(site: Site, command: str) -> None:
-    made = prepare(site)
+    made = insert_workspace_rows(site)
     path = f"/api/v1/tasks/{made.task_id}"
     late = site.post("/api/v1/messages", {"text": "and in blue", "task_id": made.task_id}).json()["message_id"]
     with site.writing() as scope:
@@ -209,7 +209,7 @@ def test_a_message_that_a_closed_task_never_read_says_so(site: Site, command: st
 
 
 def test_a_wait_says_until_when_and_what_happens_then(site: Site) -> None:
-    made = prepare(site)
+    made = insert_workspace_rows(site)
     path = f"/api/v1/tasks/{made.task_id}"
     order = site.get(f"/api/v1/generations/{made.order_id}")
     waiting = site.get(path)["waiting_on"]
@@ -232,7 +232,7 @@ def test_a_wait_says_until_when_and_what_happens_then(site: Site) -> None:
 
 
 def test_a_task_and_its_turns_are_told_in_full(site: Site) -> None:
-    made = prepare(site)
+    made = insert_workspace_rows(site)
 
     task = site.get(f"/api/v1/tasks/{made.task_id}")
     turn = site.get(f"/api/v1/turns/{made.turn_id}")
@@ -372,7 +372,7 @@ def test_a_query_for_runs_that_is_none_is_told_what_to_write(
 
 
 def test_the_api_describes_itself_and_counts(site: Site) -> None:
-    prepare(site)
+    insert_workspace_rows(site)
 
     told = site.get("/api/v1/openapi.json")
     numbers = site.client.get("/metrics").text

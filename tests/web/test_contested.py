@@ -11,8 +11,8 @@ from app.cli import main
 from generation.orders.end import finish_order
 from generation.orders.states import OrderState
 from runtime.limits import credits
-from tests.web.site.prepared import Prepared, prepare
 from tests.web.site.site import Site
+from tests.web.site.workspace_rows import WorkspaceRows, insert_workspace_rows
 
 WORDS = (
     "'Harbour poster 3' was quoted at 0.04 USD. studio billed 2.00 USD, and 0.08 USD is charged, the most that was "
@@ -22,9 +22,9 @@ WORDS = (
 
 
 @pytest.fixture
-def made(site: Site) -> Prepared:
+def made(site: Site) -> WorkspaceRows:
     """A task whose third poster is done, for fifty times its price."""
-    made = prepare(site)
+    made = insert_workspace_rows(site)
     with site.writing() as scope:
         credits.reserve_credit(scope, made.order_id, Decimal("0.04"), task_id=made.task_id)
         assert finish_order(scope, made.order_id, OrderState.SUCCEEDED, claim="2.00 USD", object_ids=made.pictures[2:3])
@@ -32,7 +32,7 @@ def made(site: Site) -> Prepared:
 
 
 def test_38_the_order_says_what_was_quoted_billed_and_charged_and_with_whom_the_rest_is_contested(
-    site: Site, made: Prepared
+    site: Site, made: WorkspaceRows
 ) -> None:
     order = site.get(f"/api/v1/generations/{made.order_id}")
     assert order["most"] == order["charge"] == {"amount": "0.08", "currency": "USD"}
@@ -49,7 +49,7 @@ def test_38_the_order_says_what_was_quoted_billed_and_charged_and_with_whom_the_
     assert site.get("/api/v1/budget")["balance"] == "99.92"
 
 
-def test_38_a_person_is_told_on_the_page_in_a_notice_and_on_the_command_line(site: Site, made: Prepared) -> None:
+def test_38_a_person_is_told_on_the_page_in_a_notice_and_on_the_command_line(site: Site, made: WorkspaceRows) -> None:
     page = site.client.get(f"/tasks/{made.task_id}").text
     assert WORDS.replace("'", "&#39;") in page
     assert [one["text"] for one in site.get("/api/v1/thread")["items"] if one.get("text") == WORDS] == [WORDS]

@@ -14,8 +14,8 @@ import app.web.api
 from core.orchestrator.run_facts import TraceStep
 from core.orchestrator.run_history import RunDetail
 from skills.book import runs
-from tests.web.site.prepared import prepare
 from tests.web.site.site import Site
+from tests.web.site.workspace_rows import insert_workspace_rows
 from tests.web.test_memory import remember
 from tests.web.test_skills import STEM, save
 
@@ -82,7 +82,11 @@ def test_every_answer_has_its_shape_and_every_refusal_too(site: Site) -> None:
 
 def test_every_route_answers_as_it_is_described(site: Site) -> None:
     """Each answer is held against the description as it comes in."""
-    made, fact_id, second = prepare(site), remember(site, "Our colour is cobalt"), remember(site, "Letters are big")
+    made, fact_id, second = (
+        insert_workspace_rows(site),
+        remember(site, "Our colour is cobalt"),
+        remember(site, "Letters are big"),
+    )
     _skill_with_runs(site)
     text = _ok(site.post("/api/v1/objects", {"title": "Notes", "content": "first"}))["id"]
     key_id = _ok(site.post("/api/v1/keys", {"name": "k", "scopes": ["read"], "speaks_as": "program"}))["id"]

@@ -15,14 +15,14 @@ from runtime.inbox import inbox, messages
 from runtime.tables import routes
 from runtime.tasks import tasks
 from tests.web.site.pictures import poster
-from tests.web.site.prepared import prepare
 from tests.web.site.site import Site
+from tests.web.site.workspace_rows import insert_workspace_rows
 from workspace import objects
 
 
 def test_made_is_only_what_the_task_made_since_the_message_with_its_version(site: Site) -> None:
     # Given a task with two posters, half of its plan done, and an open card, that is spoken to
-    made = prepare(site)
+    made = insert_workspace_rows(site)
     message_id = _told(site, made.task_id)
     progress = MessageProgress(Api(site.url, site.token), message_id)
 
@@ -43,7 +43,7 @@ def test_made_is_only_what_the_task_made_since_the_message_with_its_version(site
 
 def test_work_that_stands_still_before_the_message_is_read_ends_it(site: Site) -> None:
     # Given a task with cards that was blocked since the model is down, and a message that waits for it
-    made = prepare(site)
+    made = insert_workspace_rows(site)
     message_id = _told(site, made.task_id)
     progress = MessageProgress(Api(site.url, site.token), message_id)
     assert (len(progress.fresh()), progress.ended) == (1, False)
@@ -67,7 +67,7 @@ def test_work_that_stands_still_before_the_message_is_read_ends_it(site: Site) -
 
 
 def test_a_task_that_is_stopped_before_the_message_is_read_ends_it(site: Site) -> None:
-    made = prepare(site)
+    made = insert_workspace_rows(site)
     message_id = _told(site, made.task_id)
     with site.writing() as scope:
         control.stop_task(scope, made.task_id)
@@ -81,7 +81,7 @@ def test_a_task_that_is_stopped_before_the_message_is_read_ends_it(site: Site) -
 
 def test_other_tasks_cards_are_not_shown(site: Site) -> None:
     # Given a card of another task, and one of this task that comes after the message
-    made = prepare(site)
+    made = insert_workspace_rows(site)
     message_id = _told(site, made.task_id)
     with site.writing() as scope:
         other = tasks.create_task(
@@ -110,7 +110,7 @@ def test_other_tasks_cards_are_not_shown(site: Site) -> None:
 
 def test_what_ends_while_it_is_looked_at_is_told_whole_at_the_next_look(site: Site) -> None:
     # Given a task whose film comes, with the card of its result, just after somebody has looked at the task
-    made = prepare(site)
+    made = insert_workspace_rows(site)
     message_id = _told(site, made.task_id)
 
     def comes() -> None:

@@ -7,15 +7,15 @@ from itertools import pairwise
 
 import pytest
 
-from tests.web.site.prepared import prepare
 from tests.web.site.site import Site
+from tests.web.site.workspace_rows import insert_workspace_rows
 
 PATHS = ("/", "/tasks", "/tasks/{task}", "/objects", "/memory", "/skills", "/runs", "/settings")
 
 
 @pytest.mark.parametrize("full", [True, False], ids=["full", "empty"])
 def test_headings_leave_out_no_level(site: Site, full: bool) -> None:
-    task_id = prepare(site).task_id if full else ""
+    task_id = insert_workspace_rows(site).task_id if full else ""
 
     for path in PATHS if full else [path for path in PATHS if "{" not in path]:
         shown = site.client.get(path.format(task=task_id), headers={"Accept": "text/html"})

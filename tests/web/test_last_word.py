@@ -13,7 +13,7 @@ from runtime.commands import control
 from runtime.inbox import messages
 from runtime.tasks import tasks
 from tests.web.site.site import Site
-from tests.web.site.worked import running_order, worked_turn
+from tests.web.site.turn_rows import insert_running_order, insert_turn
 
 WAITS = "Something waits for your decision."
 
@@ -60,7 +60,7 @@ class Film:
 
     def order(self) -> str:
         with self.site.writing() as scope:
-            return running_order(scope, self.task_id, self.turn_id)
+            return insert_running_order(scope, self.task_id, self.turn_id)
 
     def end(self, order_id: str) -> None:
         with self.site.writing() as scope:
@@ -81,7 +81,7 @@ def film(site: Site) -> Film:
             asked_by="person",
             cause=message_id,
         )
-        return Film(site, task.id, worked_turn(scope, task.id, message_id))
+        return Film(site, task.id, insert_turn(scope, task.id, message_id))
 
 
 def test_what_waits_is_said_until_the_card_is_answered(film: Film) -> None:

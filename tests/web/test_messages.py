@@ -15,7 +15,7 @@ from runtime.inbox import messages
 from runtime.tables import messages as message_rows
 from runtime.tasks import tasks
 from tests.web.site.site import Site
-from tests.web.site.worked import running_order, worked_turn
+from tests.web.site.turn_rows import insert_running_order, insert_turn
 from tests.web.test_access import bearer, new_key
 
 
@@ -246,8 +246,8 @@ def test_message_says_who_read_it_and_which_orders_it_comes_too_late_for(site: S
     task_id = make_task(site)
     first = site.say("Three posters, please", task_id=task_id)
     with site.writing() as scope:
-        turn_id = worked_turn(scope, task_id, first)
-        order_id = running_order(scope, task_id, turn_id)
+        turn_id = insert_turn(scope, task_id, first)
+        order_id = insert_running_order(scope, task_id, turn_id)
 
     # When a person says more
     later = site.say("Warmer, please", task_id=task_id)

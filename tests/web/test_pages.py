@@ -11,8 +11,8 @@ from runtime.inbox import inbox, messages
 from runtime.tables import messages as message_rows
 from runtime.tasks import tasks
 from tests.web.site.pictures import poster
-from tests.web.site.prepared import Prepared, make_progress, prepare
 from tests.web.site.site import Site
+from tests.web.site.workspace_rows import WorkspaceRows, insert_workspace_rows, make_progress
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Dialog, Page, Route
@@ -64,7 +64,7 @@ FAINT = """() => {
 }"""
 
 
-def every_path(made: Prepared) -> tuple[str, ...]:
+def every_path(made: WorkspaceRows) -> tuple[str, ...]:
     task, document = f"/tasks/{made.task_id}", f"/objects/{made.document_id}"
     return ("/", task, "/objects", document, "/tasks", "/memory", "/skills", "/runs", "/settings")
 
@@ -197,7 +197,7 @@ def test_a_file_goes_along(page: Page, site: Site) -> None:
 
 def test_pictures_and_films_are_really_shown(page: Page, site: Site) -> None:
     # Given a task with two posters, and one with a film
-    made = prepare(site)
+    made = insert_workspace_rows(site)
     sign_in(page, site)
 
     # Then the pictures have their size, and the film plays
@@ -217,7 +217,7 @@ def test_pictures_and_films_are_really_shown(page: Page, site: Site) -> None:
 
 def test_progress_moves_without_a_reload(page: Page, site: Site) -> None:
     # Given a task's page with an order at 35 %
-    made = prepare(site)
+    made = insert_workspace_rows(site)
     sign_in(page, site, f"/tasks/{made.task_id}")
     bar = page.locator(f'[data-generation="{made.order_id}"] progress')
     assert bar.get_attribute("value") == "35"
@@ -237,7 +237,7 @@ def test_progress_moves_without_a_reload(page: Page, site: Site) -> None:
 
 def test_a_card_is_answered_by_a_press(page: Page, site: Site) -> None:
     # Given a quote on a task's page, drawn from stored facts
-    made = prepare(site)
+    made = insert_workspace_rows(site)
     sign_in(page, site, f"/tasks/{made.task_id}")
     card = page.locator(f"#card-{made.card_id}")
     assert "0.50 USD" in card.locator("tfoot").inner_text()
@@ -252,7 +252,7 @@ def test_a_card_is_answered_by_a_press(page: Page, site: Site) -> None:
 
 def test_after_a_press_by_keyboard_the_focus_stays_where_the_card_stood(page: Page, site: Site) -> None:
     # Given the thread, where a task's entry holds its card
-    made = prepare(site)
+    made = insert_workspace_rows(site)
     sign_in(page, site)
     entry = page.locator(f'[data-key="task-{made.task_id}"]')
     refuse = entry.get_by_role("button", name="Refuse")
@@ -272,7 +272,7 @@ def test_after_a_press_by_keyboard_the_focus_stays_where_the_card_stood(page: Pa
 
 def test_a_late_press_is_told_what_was_decided(page: Page, site: Site) -> None:
     # Given a page whose line is cut, and a card that somebody else answers meanwhile
-    made = prepare(site)
+    made = insert_workspace_rows(site)
     sign_in(page, site, f"/tasks/{made.task_id}")
     page.route("**/api/v1/events*", lambda route: route.abort())
     page.evaluate("() => window.dispatchEvent(new Event('pagehide'))")
@@ -287,7 +287,7 @@ def test_a_late_press_is_told_what_was_decided(page: Page, site: Site) -> None:
 
 
 def test_what_is_written_in_a_task_goes_to_that_task(page: Page, site: Site) -> None:
-    made = prepare(site)
+    made = insert_workspace_rows(site)
     sign_in(page, site, f"/tasks/{made.task_id}")
 
     page.get_by_label("Message to this task").locator("textarea").fill("warmer, please")
@@ -301,7 +301,7 @@ def test_what_is_written_in_a_task_goes_to_that_task(page: Page, site: Site) -> 
 
 def test_a_message_is_moved_to_another_task_by_keyboard(page: Page, site: Site) -> None:
     # Given a task, and words in the thread that nobody has read
-    made = prepare(site)
+    made = insert_workspace_rows(site)
     message_id = site.say("a little warmer, please")
     sign_in(page, site)
     shown = page.locator(f"#{message_id}")
@@ -329,7 +329,7 @@ def test_a_message_is_moved_to_another_task_by_keyboard(page: Page, site: Site) 
 
 
 def test_a_task_is_stopped_by_its_button(page: Page, site: Site) -> None:
-    made = prepare(site)
+    made = insert_workspace_rows(site)
     sign_in(page, site, f"/tasks/{made.task_id}")
     asked: list[str] = []
 
@@ -354,7 +354,7 @@ def test_a_task_is_stopped_by_its_button(page: Page, site: Site) -> None:
 
 def test_the_view_after_a_lost_line_equals_a_fresh_load(page: Page, site: Site) -> None:
     # Given a task's page with a running film of its state
-    made = prepare(site)
+    made = insert_workspace_rows(site)
     sign_in(page, site, f"/tasks/{made.task_id}")
     turn = page.locator(f'[data-key="turn-{made.turn_id}"]')
     turn.locator("summary").click()
@@ -390,7 +390,7 @@ def test_the_view_after_a_lost_line_equals_a_fresh_load(page: Page, site: Site) 
 
 
 def test_two_tabs_see_the_same(page: Page, site: Site) -> None:
-    made = prepare(site)
+    made = insert_workspace_rows(site)
     sign_in(page, site)
     other = page.context.new_page()
     other.goto(f"{site.url}/tasks/{made.task_id}")
@@ -405,7 +405,7 @@ def test_two_tabs_see_the_same(page: Page, site: Site) -> None:
 
 def test_what_a_model_wrote_can_do_nothing(page: Page, site: Site) -> None:
     # Given words with a script, a script's link and a picture from elsewhere
-    prepare(site)
+    insert_workspace_rows(site)
     far: list[str] = []
     page.on("request", lambda request: far.append(request.url) if not request.url.startswith(site.url) else None)
 
@@ -422,7 +422,7 @@ def test_what_a_model_wrote_can_do_nothing(page: Page, site: Site) -> None:
 
 def test_a_document_is_edited_and_a_newer_one_is_not_overwritten(page: Page, site: Site) -> None:
     # Given a document's page
-    made = prepare(site)
+    made = insert_workspace_rows(site)
     path = f"/api/v1/objects/{made.document_id}"
     sign_in(page, site, f"/objects/{made.document_id}")
     page.get_by_text("Edit", exact=True).click()
@@ -479,7 +479,7 @@ def test_runs_are_shown_with_their_steps(page: Page, site: Site) -> None:
 
 
 def test_every_page_is_used_by_keyboard_and_fits_a_phone(page: Page, site: Site) -> None:
-    made = prepare(site)
+    made = insert_workspace_rows(site)
     sign_in(page, site)
     page.set_viewport_size({"width": 390, "height": 844})
     for path in every_path(made):
@@ -501,7 +501,7 @@ def test_every_page_is_used_by_keyboard_and_fits_a_phone(page: Page, site: Site)
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_page_is_readable_by_day_and_by_night(page: Page, site: Site, scheme: Literal["light", "dark"]) -> None:
-    made = prepare(site)
+    made = insert_workspace_rows(site)
     page.emulate_media(color_scheme=scheme)
     sign_in(page, site)
     for path in every_path(made):

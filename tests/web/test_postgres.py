@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from tests.web.site.prepared import prepare
 from tests.web.site.site import Site
+from tests.web.site.workspace_rows import insert_workspace_rows
 
 pytestmark = pytest.mark.postgres
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.postgres
 def test_everything_that_is_read_and_commanded(postgres_site: Site) -> None:
     # Given a workspace in the middle of its work
     site = postgres_site
-    made = prepare(site)
+    made = insert_workspace_rows(site)
 
     # Then every list, thing and page is answered
     for path in (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 
 from skills.review import alarms, reviews
-from tests.skills.review.observing import facts
-from tests.skills.saved import live, run
+from tests.skills.review.observations import review_facts
+from tests.skills.saved_versions import record_run, save_live_version
 from tests.web.site.site import Site
 
 PROPOSAL = {
@@ -19,7 +19,7 @@ PREDICTION = {"measure": "false_alarm_rate", "was": 0.8, "expected": 0.4}
 
 def test_a_review_is_asked_for_once_and_shown_when_it_is_done(site: Site) -> None:
     with site.writing() as scope:
-        version = live(scope, "watch", "SENSITIVITY = 1.0\n")
+        version = save_live_version(scope, "watch", "SENSITIVITY = 1.0\n")
 
     asked = [site.client.post("/api/v1/skills/watch/review", json={}) for _ in range(2)]
 
@@ -28,7 +28,7 @@ def test_a_review_is_asked_for_once_and_shown_when_it_is_done(site: Site) -> Non
     assert [one["state"] for one in site.get("/api/v1/skills/watch/reviews")["items"]] == ["requested"]
     assert "under way" in site.client.get("/skills/watch").text
     with site.writing() as scope:
-        found = facts(20, false=4, real=1).model_dump(mode="json")
+        found = review_facts(20, false=4, real=1).model_dump(mode="json")
         comparison = {**PREDICTION, "review_id": "review_0", "outcome": "kept", "happened": 0.1}
         reviews.move_review(
             scope, review_id, "gathered", was="requested", version_id=version.id, facts={"facts": found}
@@ -49,7 +49,7 @@ def test_a_review_is_asked_for_once_and_shown_when_it_is_done(site: Site) -> Non
 
 def test_a_proposal_that_came_to_nothing_says_why(site: Site) -> None:
     with site.writing() as scope:
-        live(scope, "watch", "SENSITIVITY = 1.0\n")
+        save_live_version(scope, "watch", "SENSITIVITY = 1.0\n")
         asked = reviews.request_review(scope, "watch", "cause")
         verdict = {"proposal": PROPOSAL, "reason": "the skill has changed meanwhile"}
         reviews.move_review(scope, asked.id, "done", was="requested", verdict=verdict, prediction=PREDICTION)
@@ -66,8 +66,8 @@ def test_nobody_elses_and_no_unknown_skill_is_reviewed(site: Site) -> None:
 
 def test_what_came_of_an_alarm_or_never_came_is_told_and_counts(site: Site) -> None:
     with site.writing() as scope:
-        version = live(scope, "watch", "SENSITIVITY = 1.0\n")
-        run(scope, version, "run1", "completed")
+        version = save_live_version(scope, "watch", "SENSITIVITY = 1.0\n")
+        record_run(scope, version, "run1", "completed")
 
     told = [{"value": "missed"}, {"value": "false alarm", "run_id": "run1", "text": "a deploy"}]
     assert [site.post("/api/v1/skills/watch/outcomes", one).status_code for one in told] == [200, 200]

@@ -17,7 +17,7 @@ from core.settings import load_settings
 from core.tables import changes
 from runtime import notices
 from tests.support.waiting import until
-from tests.web.site.parts import make_parts
+from tests.web.site.dependencies import make_dependencies
 from tests.web.site.site import Site, served
 from tests.web.site.streaming import Sent, streaming
 
@@ -110,12 +110,12 @@ def test_a_slow_reader_misses_nothing_and_delays_nobody(site: Site) -> None:
 def test_a_place_outlives_the_process(fresh_home: tuple[Path, str], tmp_path: Path) -> None:
     # Given a reader that has seen three changes
     shutil.copytree(fresh_home[0], tmp_path / "home")
-    with served(make_parts(tmp_path / "home"), fresh_home[1]) as site, streaming(site) as line:
+    with served(make_dependencies(tmp_path / "home"), fresh_home[1]) as site, streaming(site) as line:
         change(site, 3)
         line.take(3)
 
     # When the process is another one, and things happened in between
-    with served(make_parts(tmp_path / "home"), fresh_home[1]) as again:
+    with served(make_dependencies(tmp_path / "home"), fresh_home[1]) as again:
         change(again, 2, "between")
         with streaming(again, line.last_id) as returned:
             change(again, 1, "after")
@@ -134,7 +134,7 @@ def test_a_place_from_before_a_restore_leads_to_a_reset(
 ) -> None:
     home, back = tmp_path / "home", tmp_path / "back"
     shutil.copytree(fresh_home[0], home)
-    with served(make_parts(home), fresh_home[1]) as site, streaming(site) as line:
+    with served(make_dependencies(home), fresh_home[1]) as site, streaming(site) as line:
         change(site, 3)
         line.take(3)
         # Given a backup, and a reader that saw what happened after it
@@ -146,7 +146,7 @@ def test_a_place_from_before_a_restore_leads_to_a_reset(
     back.mkdir()
     restore_backup(back, url_of(back), "0001", tmp_path / "backup", SystemClock().now())
     skip_change_numbers(url_of(back))
-    with served(make_parts(back), fresh_home[1]) as again:
+    with served(make_dependencies(back), fresh_home[1]) as again:
         change(again, since, "other")
         with streaming(again, line.last_id) as returned:
             [told] = returned.take(1)
@@ -188,7 +188,7 @@ def test_a_place_that_is_forgotten_leads_to_a_reset(site: Site) -> None:
 
 def test_a_stream_ends_cleanly_when_the_process_is_asked_to_stop(fresh_home: tuple[Path, str], tmp_path: Path) -> None:
     # Given a hub with one reader
-    parts = make_parts(fresh_home[0])
+    parts = make_dependencies(fresh_home[0])
     hub = Hub(parts.database)
     reader = Reader(hub, parts.database, "ws_local", None, lambda: True)
     got: list[bytes] = []
@@ -209,7 +209,7 @@ def test_a_stream_ends_cleanly_when_the_process_is_asked_to_stop(fresh_home: tup
 
 
 def test_there_is_a_most_number_of_streams_and_a_place_is_freed(fresh_home: tuple[Path, str]) -> None:
-    parts = make_parts(fresh_home[0])
+    parts = make_dependencies(fresh_home[0])
     hub = Hub(parts.database, most=1)
     first = Reader(hub, parts.database, "ws_local", None, lambda: True)
 

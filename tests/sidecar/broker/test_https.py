@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from skills.kit import Unavailable, http
+from tests.support.http_servers import Response, http_server
 from tests.support.skill_world import SkillWorld
-from tests.support.town import Said, house
 
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="certificates are made with openssl")
 
@@ -29,7 +29,7 @@ def certificate(tmp_path: Path) -> Path:
 
 
 def test_a_certificate_that_nobody_signed_is_not_trusted(world: SkillWorld, certificate: Path) -> None:
-    with house(tls=_served_with(certificate)) as server:
+    with http_server(tls=_served_with(certificate)) as server:
         world.speak_as("watch", hosts=[f"localhost:{server.port}"])
         with pytest.raises(Unavailable, match="could not be asked"):
             http.get(f"https://localhost:{server.port}/")
@@ -41,7 +41,7 @@ def test_the_name_that_was_declared_must_be_in_the_certificate(
     world: SkillWorld, certificate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    with house(lambda _: Said(body=b"private"), tls=_served_with(certificate)) as server:
+    with http_server(lambda _: Response(body=b"private"), tls=_served_with(certificate)) as server:
         places = [f"localhost:{server.port}", f"127.0.0.1:{server.port}"]
         world.speak_as("watch", hosts=places)
         answer = http.get(f"https://{places[0]}/")

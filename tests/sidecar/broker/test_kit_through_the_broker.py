@@ -27,8 +27,8 @@ from skills.kit import runs as own_runs
 from skills.kit.door import OutsideError
 from skills.lifecycle import budget_card, model_budget
 from tests.support.databases import Store
+from tests.support.http_servers import Request, Response, http_server
 from tests.support.skill_world import RUN, SkillWorld, raw, skill_world, speak_for
-from tests.support.town import Asked, Said, house
 from tests.support.waiting import until
 
 
@@ -38,7 +38,9 @@ class Health(BaseModel):
 
 def test_a_page_is_fetched_with_its_parameters_and_a_secret_that_the_skill_never_sees(world: SkillWorld) -> None:
     world.secrets.set("TOKEN", "s3cret-value")
-    with house(lambda asked: Said(body=json.dumps({"you sent": asked.headers["authorization"]}).encode())) as metrics:
+    with http_server(
+        lambda asked: Response(body=json.dumps({"you sent": asked.headers["authorization"]}).encode())
+    ) as metrics:
         world.speak_as("watch", hosts=[metrics.place], secrets={"TOKEN": metrics.place})
 
         headers = {"Authorization": f"Bearer {secrets['TOKEN']}"}
@@ -51,7 +53,7 @@ def test_a_page_is_fetched_with_its_parameters_and_a_secret_that_the_skill_never
 
 
 def test_what_is_posted_arrives_as_it_is_and_a_repeat_carries_the_same_key(world: SkillWorld) -> None:
-    with house(lambda _: Said(201, b"made")) as shop:
+    with http_server(lambda _: Response(201, b"made")) as shop:
         world.speak_as("watch", hosts=[shop.place])
         answers = [http.post(f"{shop.url}/orders", json={"n": 1}) for _ in range(2)]
         other = http.post(f"{shop.url}/orders", json={"n": 2}, headers={"Idempotency-Key": "mine"})
@@ -65,7 +67,7 @@ def test_what_is_posted_arrives_as_it_is_and_a_repeat_carries_the_same_key(world
 
 
 def test_a_status_says_whether_to_try_again(world: SkillWorld) -> None:
-    with house(lambda asked: Said(int(asked.path[1:]), b"said")) as server:
+    with http_server(lambda asked: Response(int(asked.path[1:]), b"said")) as server:
         world.speak_as("watch", hosts=[server.place])
         with pytest.raises(Unavailable, match="503: said"):
             http.get(f"{server.url}/503").raise_for_status()
@@ -74,7 +76,7 @@ def test_a_status_says_whether_to_try_again(world: SkillWorld) -> None:
 
 
 def test_a_server_that_is_not_there_may_be_asked_again(world: SkillWorld) -> None:
-    with house() as gone:
+    with http_server() as gone:
         pass
     world.speak_as("watch", hosts=[gone.place])
 
@@ -83,10 +85,14 @@ def test_a_server_that_is_not_there_may_be_asked_again(world: SkillWorld) -> Non
 
 
 def test_a_redirect_within_the_host_is_followed_as_browsers_do(world: SkillWorld) -> None:
-    def talk(asked: Asked) -> Said:
-        return Said(303, b"", {"location": "/done"}) if asked.path == "/start" else Said(body=asked.method.encode())
+    def talk(asked: Request) -> Response:
+        return (
+            Response(303, b"", {"location": "/done"})
+            if asked.path == "/start"
+            else Response(body=asked.method.encode())
+        )
 
-    with house(talk) as server:
+    with http_server(talk) as server:
         world.speak_as("watch", hosts=[server.place])
         answer = http.post(f"{server.url}/start", json={})
 
@@ -301,15 +307,15 @@ def test_the_kit_explains_itself_outside() -> None:
 
 
 @pytest.fixture
-def engine_world(store: Store, tmp_path: Path) -> Iterator[tuple[SkillWorld, list[Asked]]]:
+def engine_world(store: Store, tmp_path: Path) -> Iterator[tuple[SkillWorld, list[Request]]]:
     with (
-        house(lambda _: Said(body=b'{"ids": ["e1"], "status": 200}')) as engine,
+        http_server(lambda _: Response(body=b'{"ids": ["e1"], "status": 200}')) as engine,
         skill_world(store, tmp_path / "h", engine_url=engine.url) as made,
     ):
         yield made, engine.asked
 
 
-def test_events_go_out_under_ids_of_the_skills_own(engine_world: tuple[SkillWorld, list[Asked]]) -> None:
+def test_events_go_out_under_ids_of_the_skills_own(engine_world: tuple[SkillWorld, list[Request]]) -> None:
     world, sent = engine_world
     address = world.speak_as("watch", events={"send": ["shop/slow"]})
     body = [{"name": "shop/slow", "data": {"n": 1, "_inngest": {"fn_id": "x"}}, "id": "", "ts": 0}]

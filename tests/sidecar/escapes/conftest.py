@@ -12,9 +12,9 @@ from sidecar.child.limits import MEBIBYTE, Limits
 from sidecar.jail.isolation import Isolation, Level
 from sidecar.jail.probe import isolation_works, possible_isolations, probe_isolation
 from tests.support.databases import Store
-from tests.support.jailed import Jailed, jailed
+from tests.support.http_servers import HttpServer, Request, Response, http_server
+from tests.support.jail_children import JailChildren, jailed
 from tests.support.skill_world import SkillWorld, skill_world
-from tests.support.town import Asked, House, Said, house
 
 LIMITS = Limits(seconds=20, cpu_seconds=10, memory=256 * MEBIBYTE, processes=65, disk=16 * MEBIBYTE)
 
@@ -49,14 +49,14 @@ def without_bubblewrap() -> Isolation:
 
 
 @pytest.fixture(scope="session")
-def prison(isolation: Isolation, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jailed]:
+def prison(isolation: Isolation, tmp_path_factory: pytest.TempPathFactory) -> Iterator[JailChildren]:
     """The best there is here."""
     with jailed(tmp_path_factory.mktemp("prison"), isolation, LIMITS) as found:
         yield found
 
 
 @pytest.fixture(scope="session")
-def sealed(isolation: Isolation, prison: Jailed) -> Jailed:
+def sealed(isolation: Isolation, prison: JailChildren) -> JailChildren:
     """One whose inmates see only their own files and processes."""
     if isolation.level is not Level.BUBBLEWRAP:
         pytest.skip(f"only bubblewrap hides this; this machine has {isolation.words}")
@@ -64,14 +64,14 @@ def sealed(isolation: Isolation, prison: Jailed) -> Jailed:
 
 
 @pytest.fixture(scope="session")
-def user_prison(without_bubblewrap: Isolation, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jailed]:
+def user_prison(without_bubblewrap: Isolation, tmp_path_factory: pytest.TempPathFactory) -> Iterator[JailChildren]:
     """An unprivileged user of its own for each child, and nothing more."""
     with jailed(tmp_path_factory.mktemp("prison"), without_bubblewrap, LIMITS) as found:
         yield found
 
 
 @pytest.fixture(scope="session")
-def limits_prison(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jailed]:
+def limits_prison(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JailChildren]:
     """Our own user, with limits: what is left without bubblewrap and without root."""
     last = next(one for one in possible_isolations() if one.level is Level.LIMITS and not one.own_network)
     with jailed(tmp_path_factory.mktemp("prison"), last, LIMITS) as found:
@@ -85,36 +85,36 @@ THIRD_BEST = pytest.param("limits_prison", marks=pytest.mark.load)
 
 
 @pytest.fixture(params=["prison", SECOND_BEST, THIRD_BEST])
-def any_prison(request: pytest.FixtureRequest) -> Jailed:
+def any_prison(request: pytest.FixtureRequest) -> JailChildren:
     """For what holds however little there is."""
-    found: Jailed = request.getfixturevalue(request.param)
+    found: JailChildren = request.getfixturevalue(request.param)
     found.refused.clear()
     return found
 
 
 @pytest.fixture(params=["prison", SECOND_BEST, THIRD_BEST])
-def walled(request: pytest.FixtureRequest) -> Jailed:
+def walled(request: pytest.FixtureRequest) -> JailChildren:
     """One behind walls, so that its inmates may be let at our own files and processes."""
-    found: Jailed = request.getfixturevalue(request.param)
+    found: JailChildren = request.getfixturevalue(request.param)
     if found.isolation.level is Level.LIMITS and found.isolation.fence < SIGNALS_SINCE:
         pytest.skip(f"nothing keeps a skill from this; this machine has {found.isolation.words}")
     return found
 
 
 @pytest.fixture
-def engine() -> Iterator[House]:
+def engine() -> Iterator[HttpServer]:
     """What takes the events that the broker sends."""
-    with house(lambda _: Said(body=b'{"ids": [], "status": 200}')) as built:
+    with http_server(lambda _: Response(body=b'{"ids": [], "status": 200}')) as built:
         yield built
 
 
 @pytest.fixture
-def sent(engine: House) -> list[Asked]:
+def sent(engine: HttpServer) -> list[Request]:
     return engine.asked
 
 
 @pytest.fixture
-def world(store: Store, tmp_path: Path, engine: House) -> Iterator[SkillWorld]:
+def world(store: Store, tmp_path: Path, engine: HttpServer) -> Iterator[SkillWorld]:
     """The broker that a hostile skill asks."""
     with skill_world(store, tmp_path / "h", engine_url=engine.url) as made:
         yield made

@@ -8,22 +8,22 @@ import pytest
 
 from core.errors import UnavailableError
 from sidecar.protocol.replies import EngineReply
-from tests.support.jailed import Jailed
+from tests.support.jail_children import JailChildren
 
 
-def answer(prison: Jailed, body: str) -> EngineReply:
+def answer(prison: JailChildren, body: str) -> EngineReply:
     prison.refused.clear()
     return prison.reply(body)
 
 
-def is_refused(prison: Jailed, reply: EngineReply, what: str, detail: str) -> None:
+def is_refused(prison: JailChildren, reply: EngineReply, what: str, detail: str) -> None:
     """It is an error that is not tried again, it names the thing, and it is on record."""
     assert (reply.status, reply.headers["x-inngest-no-retry"]) == (500, "true")
     assert detail in json.loads(reply.body)["message"]
     assert [(kind, detail in said) for kind, said in prison.refused] == [(what, True)]
 
 
-def test_the_ai_gateway_is_refused(prison: Jailed) -> None:
+def test_the_ai_gateway_is_refused(prison: JailChildren) -> None:
     body = """
 from inngest.experimental import ai
 adapter = ai.openai.Adapter(auth_key="key", model="m")
@@ -32,19 +32,19 @@ return ctx.step.ai.infer("ask", adapter=adapter, body={})
     is_refused(prison, answer(prison, body), "gateway", "AIGateway")
 
 
-def test_a_wait_for_an_event_it_does_not_listen_to_is_refused(prison: Jailed) -> None:
+def test_a_wait_for_an_event_it_does_not_listen_to_is_refused(prison: JailChildren) -> None:
     reply = answer(prison, 'ctx.step.wait_for_event("wait", event="card/answered", timeout=60_000)')
     is_refused(prison, reply, "wait", "card/answered")
 
 
 @pytest.mark.parametrize("target", ["skill-other/secret", "loopwright/generate", "skill-subject2/main"])
-def test_an_invocation_of_a_function_it_does_not_name_is_refused(prison: Jailed, target: str) -> None:
+def test_an_invocation_of_a_function_it_does_not_name_is_refused(prison: JailChildren, target: str) -> None:
     app, function = target.split("/")
     reply = answer(prison, f'ctx.step.invoke_by_id("call", app_id={app!r}, function_id={function!r})')
     is_refused(prison, reply, "invoke", f"{app}-{function}")
 
 
-def test_64_an_invocation_that_nobody_granted_is_refused(prison: Jailed) -> None:
+def test_64_an_invocation_that_nobody_granted_is_refused(prison: JailChildren) -> None:
     """Given a version that serves again after its grants were forgotten, its manifest alone gives it nothing."""
     prison.withdrawn.add("invoke:skill-other/work")
     try:
@@ -54,7 +54,7 @@ def test_64_an_invocation_that_nobody_granted_is_refused(prison: Jailed) -> None
     is_refused(prison, reply, "invoke", "skill-other-work, and nobody has granted that")
 
 
-def test_what_is_declared_passes(prison: Jailed) -> None:
+def test_what_is_declared_passes(prison: JailChildren) -> None:
     body = """
 import datetime
 event = lambda: ctx.step.wait_for_event("wait", event="door/opened", if_exp="async.data.a == 1", timeout=60_000)
@@ -127,14 +127,14 @@ def wait(**opts: object) -> dict[str, object]:
         (302, {}, "op"),
     ],
 )
-def test_a_forged_answer_is_refused(prison: Jailed, status: int, said: object, what: str) -> None:
+def test_a_forged_answer_is_refused(prison: JailChildren, status: int, said: object, what: str) -> None:
     told = json.dumps([said] if status == 206 else said)
     reply = answer(prison, FORGE + f"send({status}, {{}}, {told!r}.encode())")
     assert (reply.status, reply.headers["x-inngest-no-retry"]) == (500, "true")
     assert [kind for kind, _ in prison.refused] == [what]
 
 
-def test_headers_are_ours(prison: Jailed) -> None:
+def test_headers_are_ours(prison: JailChildren) -> None:
     forged = {"x-inngest-signature": "t=1&s=2", "set-cookie": "a=b", "location": "http://x", "x-inngest-sdk": "mine"}
     forged |= {"x-inngest-no-retry": "true", "retry-after": "1\\r\\nx: y", "server-timing": "a"}
     reply = answer(prison, FORGE + f"send(500, {forged!r}, b'{{}}')")
@@ -142,7 +142,7 @@ def test_headers_are_ours(prison: Jailed) -> None:
     assert reply.headers["x-inngest-sdk"].startswith("inngest-py:")
 
 
-def test_expressions_without_end_are_refused_unread(prison: Jailed) -> None:
+def test_expressions_without_end_are_refused_unread(prison: JailChildren) -> None:
     reply = answer(
         prison,
         FORGE
@@ -159,11 +159,11 @@ send(206, {{}}, json.dumps(ops).encode())
 
 
 @pytest.mark.parametrize("later", ["1e308", "-5", "nan", "1 Jan 99999999999999 00:00:00", "Mon", "9" * 40])
-def test_an_odd_time_to_try_again_is_forgotten(prison: Jailed, later: str) -> None:
+def test_an_odd_time_to_try_again_is_forgotten(prison: JailChildren, later: str) -> None:
     assert "retry-after" not in answer(prison, FORGE + f"send(500, {{'retry-after': {later!r}}}, b'{{}}')").headers
 
 
-def test_a_time_to_try_again_is_passed_on(prison: Jailed) -> None:
+def test_a_time_to_try_again_is_passed_on(prison: JailChildren) -> None:
     body = "import datetime\nat = datetime.datetime(2030, 1, 2, tzinfo=datetime.timezone.utc)\n"
     reply = answer(prison, body + 'raise inngest.RetryAfterError("later", at)')
     assert reply.headers["retry-after"] == "2030-01-02T00:00:00.000Z"
@@ -187,17 +187,17 @@ FORMLESS = {
 
 
 @pytest.mark.parametrize("name", FORMLESS)
-def test_an_answer_in_no_form_is_none(prison: Jailed, name: str) -> None:
+def test_an_answer_in_no_form_is_none(prison: JailChildren, name: str) -> None:
     with pytest.raises(UnavailableError, match="cannot be used"):
         answer(prison, FORMLESS[name])
 
 
-def test_a_status_that_is_none_is_refused(prison: Jailed) -> None:
+def test_a_status_that_is_none_is_refused(prison: JailChildren) -> None:
     reply = answer(prison, FORGE + "send(-5, {'a b': 'x'}, b'')")
     assert (reply.status, reply.headers["x-inngest-no-retry"]) == (500, "true")
 
 
-def test_output_that_is_no_json_is_refused(prison: Jailed) -> None:
+def test_output_that_is_no_json_is_refused(prison: JailChildren) -> None:
     for said in (b"{", b"[" * 5000, b"NaN", b'{"a": Infinity}', b"1e999", b"1" * 400, '"wide"'.encode("utf-16")):
         for status, body in ((200, said), (206, b'[{"op":"StepRun","id":"a","displayName":"a","data":' + said + b"}]")):
             reply = answer(prison, FORGE + f"send({status}, {{}}, {body!r})")
@@ -205,14 +205,14 @@ def test_output_that_is_no_json_is_refused(prison: Jailed) -> None:
             assert reply.status == 500
 
 
-def test_an_output_is_written_anew(prison: Jailed) -> None:
+def test_an_output_is_written_anew(prison: JailChildren) -> None:
     """Given an output that two readers may read differently, then both are told the one that was checked."""
     said = ' {"a": 1, "b": "é", "a": 2.50}\n'.encode()
     reply = answer(prison, FORGE + f"send(200, {{}}, {said!r})")
     assert (reply.status, reply.body, prison.refused) == (200, b'{"a":2.5,"b":"\\u00e9"}', [])
 
 
-def test_an_error_in_another_encoding_is_still_told_in_ours(prison: Jailed) -> None:
+def test_an_error_in_another_encoding_is_still_told_in_ours(prison: JailChildren) -> None:
     said = json.dumps({"code": "odd", "name": "Odd", "message": "m"}).encode("utf-16")
     reply = answer(prison, FORGE + f"send(500, {{}}, {said!r})")
     assert reply.status == 500

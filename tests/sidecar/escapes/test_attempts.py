@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from skills.format.problem import RefusedSkillError
-from tests.support.jailed import Jailed, subject
+from tests.support.jail_children import JailChildren, subject
 
 pytestmark = pytest.mark.long
 
@@ -32,7 +32,7 @@ PLAIN = {
 
 
 @pytest.mark.parametrize("name", PLAIN)
-def test_a_plain_attempt_is_told(prison: Jailed, name: str) -> None:
+def test_a_plain_attempt_is_told(prison: JailChildren, name: str) -> None:
     act, said = PLAIN[name]
     prison.tried.clear()
     prison.output(
@@ -41,7 +41,7 @@ def test_a_plain_attempt_is_told(prison: Jailed, name: str) -> None:
     assert any(said in one for one in prison.tried), prison.tried
 
 
-def test_honest_work_is_no_attempt(prison: Jailed) -> None:
+def test_honest_work_is_no_attempt(prison: JailChildren) -> None:
     """Given a run that uses its own folder, the library and its steps, nothing is told of it."""
     prison.tried.clear()
     body = """
@@ -60,7 +60,7 @@ return ctx.step.run("work", lambda: open("notes").read() != "")
     assert prison.tried == []
 
 
-def test_what_is_told_is_bounded(prison: Jailed) -> None:
+def test_what_is_told_is_bounded(prison: JailChildren) -> None:
     prison.tried.clear()
     body = """
 for number in range(1000):
@@ -75,20 +75,20 @@ return 1
     assert max(len(one) for one in prison.tried) == 200
 
 
-def test_what_is_tried_while_the_file_is_loaded_is_told_too(prison: Jailed) -> None:
+def test_what_is_tried_while_the_file_is_loaded_is_told_too(prison: JailChildren) -> None:
     child = prison.boot(subject("return 1") + LOOKS)
     assert list(child.tried) == ["look into /home"]
     assert list(prison.boot(subject("return 2")).tried) == []
 
 
-def test_a_run_is_not_told_to_have_tried_what_loading_did(prison: Jailed) -> None:
+def test_a_run_is_not_told_to_have_tried_what_loading_did(prison: JailChildren) -> None:
     child = prison.boot(subject("return 1") + LOOKS)
     prison.tried.clear()
     assert prison.run(child).body == b"1"
     assert prison.tried == []
 
 
-def test_a_file_that_does_not_load_has_tried_what_it_tried(prison: Jailed) -> None:
+def test_a_file_that_does_not_load_has_tried_what_it_tried(prison: JailChildren) -> None:
     with pytest.raises(RefusedSkillError) as refused:
         prison.boot(subject("return 1") + LOOKS + "raise ValueError\n")
     assert list(refused.value.tried) == ["look into /home"]

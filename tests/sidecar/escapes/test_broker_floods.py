@@ -13,8 +13,8 @@ from sidecar.broker.rate_limits import RATE_LIMITS
 from skills.book import claims, runs
 from skills.book.refusals import MOST_AN_HOUR
 from skills.kit import Refused, claim
+from tests.support.http_servers import Request
 from tests.support.skill_world import RUN, SkillWorld, raw
-from tests.support.town import Asked
 
 pytestmark = pytest.mark.long
 SAID = {"x-run-id": RUN}
@@ -84,7 +84,7 @@ def test_bytes_are_counted_too(world: SkillWorld) -> None:
             assert other.post("/runs", json={}, headers={"x-run-id": "good-run"}).status_code == 200
 
 
-def test_many_events_in_one_request_are_many(world: SkillWorld, sent: list[Asked]) -> None:
+def test_many_events_in_one_request_are_many(world: SkillWorld, sent: list[Request]) -> None:
     address = world.speak_as("bad", events={"send": ["shop/slow"]})
     with raw(address) as client:
         for _ in range(40):
@@ -111,7 +111,7 @@ def test_many_events_in_one_request_are_many(world: SkillWorld, sent: list[Asked
     ],
 )
 def test_what_no_json_holds_is_malformed_and_reaches_nobody(
-    world: SkillWorld, sent: list[Asked], caplog: pytest.LogCaptureFixture, path: str, body: str
+    world: SkillWorld, sent: list[Request], caplog: pytest.LogCaptureFixture, path: str, body: str
 ) -> None:
     address = world.speak_as("bad", events={"send": ["shop/slow"]}, model_budget_per_day="1")
     with raw(address) as client:
@@ -121,7 +121,7 @@ def test_what_no_json_holds_is_malformed_and_reaches_nobody(
     assert (sent, world.model.requests, caplog.records) == ([], [], [])
 
 
-def test_an_event_of_tomorrow_is_sent(world: SkillWorld, sent: list[Asked]) -> None:
+def test_an_event_of_tomorrow_is_sent(world: SkillWorld, sent: list[Request]) -> None:
     address, at = world.speak_as("bad", events={"send": ["shop/slow"]}), int(time.time() + 86400) * 1000
     with raw(address) as client:
         assert client.post("/e/key", json={"name": "shop/slow", "ts": at}, headers=SAID).status_code == 200

@@ -21,8 +21,8 @@ from sidecar.broker.network.addresses import OwnAddress, own_addresses
 from sidecar.broker.network.outbound import MOST_AT_ONCE
 from skills.kit import Refused, Unavailable, http, secrets
 from tests.support.databases import Store
+from tests.support.http_servers import HttpServer, Request, Response, http_server
 from tests.support.skill_world import RUN, SkillWorld, raw, skill_world
-from tests.support.town import Asked, House, Said, house
 
 pytestmark = pytest.mark.long
 
@@ -30,14 +30,14 @@ SECRET = "hunter2-hunter2"
 
 
 @pytest.fixture
-def web() -> Iterator[House]:
+def web() -> Iterator[HttpServer]:
     """One of our own processes: what must never hear from a skill."""
-    with house() as ours:
+    with http_server() as ours:
         yield ours
 
 
 @pytest.fixture
-def world(store: Store, tmp_path: Path, web: House) -> Iterator[SkillWorld]:
+def world(store: Store, tmp_path: Path, web: HttpServer) -> Iterator[SkillWorld]:
     with skill_world(store, tmp_path / "h", own=[OwnAddress("127.0.0.1", web.port)]) as made:
         yield made
 
@@ -47,7 +47,7 @@ def whats(world: SkillWorld) -> list[str]:
 
 
 def test_a_host_that_is_not_declared_or_not_granted(world: SkillWorld) -> None:
-    with house() as other:
+    with http_server() as other:
         world.speak_as("bad", hosts=["metrics.example:9090"])
         with pytest.raises(Refused, match="not among the hosts"):
             http.get(other.url)
@@ -60,7 +60,7 @@ def test_a_host_that_is_not_declared_or_not_granted(world: SkillWorld) -> None:
 
 
 def test_another_port_of_a_declared_host(world: SkillWorld) -> None:
-    with house() as good, house() as other:
+    with http_server() as good, http_server() as other:
         world.speak_as("bad", hosts=[good.place])
         with pytest.raises(Refused, match=f"{other.port} is not among the hosts"):
             http.get(other.url)
@@ -71,9 +71,9 @@ def test_another_port_of_a_declared_host(world: SkillWorld) -> None:
 
 @pytest.mark.parametrize("target", ["{other}/x", "http://metrics.example/x", "//localhost:{port}/x"])
 def test_a_redirect_to_another_host(world: SkillWorld, target: str) -> None:
-    with house() as other:
+    with http_server() as other:
         location = target.format(other=other.url, port=other.port)
-        with house(lambda _: Said(302, b"", {"location": location})) as good:
+        with http_server(lambda _: Response(302, b"", {"location": location})) as good:
             world.speak_as("bad", hosts=[good.place, other.place])
             with pytest.raises(Refused, match="redirects to"):
                 http.get(good.url)
@@ -83,8 +83,8 @@ def test_a_redirect_to_another_host(world: SkillWorld, target: str) -> None:
     assert whats(world) == ["host"]
 
 
-def test_a_redirect_to_ourselves(world: SkillWorld, web: House) -> None:
-    with house(lambda _: Said(307, b"", {"location": f"{web.url}/api/v1/cards/c1/answer"})) as good:
+def test_a_redirect_to_ourselves(world: SkillWorld, web: HttpServer) -> None:
+    with http_server(lambda _: Response(307, b"", {"location": f"{web.url}/api/v1/cards/c1/answer"})) as good:
         world.speak_as("bad", hosts=[good.place, web.place])
         with pytest.raises(Refused, match="redirects to"):
             http.post(good.url, json={"option": "grant"})
@@ -94,7 +94,7 @@ def test_a_redirect_to_ourselves(world: SkillWorld, web: House) -> None:
 
 
 def test_a_redirect_without_end(world: SkillWorld) -> None:
-    with house(lambda _: Said(302, b"", {"location": "/again"})) as good:
+    with http_server(lambda _: Response(302, b"", {"location": "/again"})) as good:
         world.speak_as("bad", hosts=[good.place])
         with pytest.raises(Refused, match="without end"):
             http.get(good.url)
@@ -120,7 +120,7 @@ def test_a_redirect_without_end(world: SkillWorld) -> None:
     ],
 )
 def test_tricks_with_an_address_reach_nobody_but_the_declared_host(world: SkillWorld, url: str) -> None:
-    with house() as good, house() as other:
+    with http_server() as good, http_server() as other:
         world.speak_as("bad", hosts=[good.place])
         try:
             http.get(url.format(good=good.place, other=other.place))
@@ -152,7 +152,7 @@ def test_tricks_with_an_address_reach_nobody_but_the_declared_host(world: SkillW
         "ⓛocalhost",
     ],
 )
-def test_our_own_processes_in_every_spelling_even_when_declared(world: SkillWorld, web: House, host: str) -> None:
+def test_our_own_processes_in_every_spelling_even_when_declared(world: SkillWorld, web: HttpServer, host: str) -> None:
     place = f"{host}:{web.port}"
     world.speak_as("bad", hosts=[place])
 
@@ -162,7 +162,7 @@ def test_our_own_processes_in_every_spelling_even_when_declared(world: SkillWorl
     assert web.asked == []
 
 
-def test_faking_an_approval_is_written_down(world: SkillWorld, web: House) -> None:
+def test_faking_an_approval_is_written_down(world: SkillWorld, web: HttpServer) -> None:
     world.speak_as("bad", hosts=[web.place])
 
     with pytest.raises(Refused, match="a process of Loopwright itself"):
@@ -173,7 +173,7 @@ def test_faking_an_approval_is_written_down(world: SkillWorld, web: House) -> No
 
 
 def test_the_supervisor_tells_which_ports_are_ours(world: SkillWorld) -> None:
-    with house() as worker:
+    with http_server() as worker:
         rows = {"items": [{"name": "worker", "pid": 1, "port": worker.port, "state": "running"}]}
         (world.home / "processes.json").write_text(json.dumps(rows))
         world.speak_as("bad", hosts=[worker.place])
@@ -232,7 +232,7 @@ def test_where_a_cloud_tells_a_machine_its_keys(world: SkillWorld, host: str) ->
 def test_a_secret_for_another_host_or_of_nobody(world: SkillWorld) -> None:
     world.secrets.set("TOKEN", SECRET)
     world.secrets.set("OTHER", SECRET)
-    with house() as good, house() as other:
+    with http_server() as good, http_server() as other:
         world.speak_as("bad", hosts=[good.place, other.place], secrets={"TOKEN": good.place})
         for url, name in ((other.url, "TOKEN"), (good.url, "OTHER"), (good.url, "../session.key")):
             with pytest.raises(Refused):
@@ -258,7 +258,7 @@ def test_a_secret_goes_in_the_open_only_to_a_port_that_a_person_saw(world: Skill
 
 def test_a_secret_in_what_is_posted_stays_a_name(world: SkillWorld) -> None:
     world.secrets.set("TOKEN", SECRET)
-    with house() as good:
+    with http_server() as good:
         world.speak_as("bad", hosts=[good.place], secrets={"TOKEN": good.place})
         http.post(good.url, json={"t": str(secrets["TOKEN"])})
 
@@ -269,7 +269,7 @@ def test_a_secret_that_comes_back_is_masked_however_it_looks(world: SkillWorld) 
     value = 'p/w "quoted" +1'
     world.secrets.set("TOKEN", value)
 
-    def echo(asked: Asked) -> Said:
+    def echo(asked: Request) -> Response:
         sent = asked.headers["authorization"]
         body = [
             sent,
@@ -277,9 +277,9 @@ def test_a_secret_that_comes_back_is_masked_however_it_looks(world: SkillWorld) 
             quote(sent),
             *(base64.b64encode(b"x" * n + sent.encode()).decode() for n in range(3)),
         ]
-        return Said(body="\n".join(body).encode(), headers={"x-echo": sent})
+        return Response(body="\n".join(body).encode(), headers={"x-echo": sent})
 
-    with house(echo) as good:
+    with http_server(echo) as good:
         world.speak_as("bad", hosts=[good.place], secrets={"TOKEN": good.place})
         answer = http.get(good.url, headers={"authorization": secrets["TOKEN"]})
 
@@ -296,7 +296,7 @@ def test_a_secret_that_comes_back_is_masked_however_it_looks(world: SkillWorld) 
 def test_many_requests_at_once_go_out_a_few_at_a_time(world: SkillWorld) -> None:
     now, most, lock = 0, 0, threading.Lock()
 
-    def talk(_: Asked) -> Said:
+    def talk(_: Request) -> Response:
         nonlocal now, most
         with lock:
             now += 1
@@ -304,9 +304,9 @@ def test_many_requests_at_once_go_out_a_few_at_a_time(world: SkillWorld) -> None
         time.sleep(0.1)
         with lock:
             now -= 1
-        return Said()
+        return Response()
 
-    with house(talk) as good:
+    with http_server(talk) as good:
         address = world.speak_as("bad", hosts=[good.place])
 
         def ask(n: int) -> int:
@@ -321,7 +321,7 @@ def test_many_requests_at_once_go_out_a_few_at_a_time(world: SkillWorld) -> None
 
 
 def test_a_server_that_drips_is_cut_off(world: SkillWorld) -> None:
-    with house(lambda _: Said(body=b"x" * 10_000), drip=0.05) as slow:
+    with http_server(lambda _: Response(body=b"x" * 10_000), drip=0.05) as slow:
         world.speak_as("bad", hosts=[slow.place])
         began = time.monotonic()
         with pytest.raises(Unavailable, match="within 1 s"):
@@ -333,8 +333,8 @@ def test_a_server_that_drips_is_cut_off(world: SkillWorld) -> None:
 def test_an_answer_that_is_too_large_or_swells(world: SkillWorld) -> None:
     bomb = zlib.compress(b"\0" * (64 * 1024 * 1024), 9)
     with (
-        house(lambda _: Said(body=b"x" * (9 * 1024 * 1024))) as large,
-        house(lambda _: Said(body=bomb, headers={"content-encoding": "deflate"})) as packed,
+        http_server(lambda _: Response(body=b"x" * (9 * 1024 * 1024))) as large,
+        http_server(lambda _: Response(body=bomb, headers={"content-encoding": "deflate"})) as packed,
     ):
         world.speak_as("bad", hosts=[large.place, packed.place])
         for one in (large, packed):
@@ -344,7 +344,7 @@ def test_an_answer_that_is_too_large_or_swells(world: SkillWorld) -> None:
 
 @pytest.mark.parametrize("name", ["host", "Content-Length", "transfer-encoding", "Proxy-Authorization", "x y"])
 def test_headers_that_are_not_the_skills_to_set(world: SkillWorld, name: str) -> None:
-    with house() as good:
+    with http_server() as good:
         world.speak_as("bad", hosts=[good.place])
         with pytest.raises(Refused, match="not the skill's to set"):
             http.get(good.url, headers={name: "x"})
@@ -353,7 +353,7 @@ def test_headers_that_are_not_the_skills_to_set(world: SkillWorld, name: str) ->
 
 
 def test_a_header_with_a_line_of_its_own(world: SkillWorld) -> None:
-    with house() as good:
+    with http_server() as good:
         world.speak_as("bad", hosts=[good.place])
         with pytest.raises(Refused, match="no header can"):
             http.get(good.url, headers={"x-a": "1\r\nHost: other"})
@@ -362,7 +362,7 @@ def test_a_header_with_a_line_of_its_own(world: SkillWorld) -> None:
 
 
 def test_a_body_that_is_too_large(world: SkillWorld) -> None:
-    with house() as good:
+    with http_server() as good:
         address = world.speak_as("bad", hosts=[good.place])
         with pytest.raises(Refused, match="at most 1048576 bytes"):
             http.post(good.url, data=b"x" * (1024 * 1024 + 1))

@@ -27,8 +27,8 @@ from skills.book.refusals import MOST_AN_HOUR
 from skills.kit import LimitReached, Refused, Unavailable, ask_agent, claim, llm, memory, notify, release
 from skills.kit import runs as own_runs
 from skills.lifecycle import model_budget
+from tests.support.http_servers import Request
 from tests.support.skill_world import RUN, SkillWorld, raw, speak_for
-from tests.support.town import Asked
 
 pytestmark = pytest.mark.long
 
@@ -54,7 +54,7 @@ def post(address: Path, path: str, body: Any, run_id: str = RUN) -> httpx.Respon
 )
 @pytest.mark.parametrize("path", ["/e/key", "/events"])
 def test_events_of_the_core_or_of_the_engine_even_when_declared(
-    world: SkillWorld, sent: list[Asked], name: str, path: str
+    world: SkillWorld, sent: list[Request], name: str, path: str
 ) -> None:
     address = world.speak_as("bad", events={"send": [name]})
     event = {"name": name, "data": {"workspace_id": "ws_local", "message_id": "m"}}
@@ -67,7 +67,7 @@ def test_events_of_the_core_or_of_the_engine_even_when_declared(
     assert whats(world) == ["event"]
 
 
-def test_one_undeclared_event_among_good_ones_stops_them_all(world: SkillWorld, sent: list[Asked]) -> None:
+def test_one_undeclared_event_among_good_ones_stops_them_all(world: SkillWorld, sent: list[Request]) -> None:
     address = world.speak_as("bad", events={"send": ["shop/slow"]})
 
     answer = post(address, "/e/key", [{"name": "shop/slow"}, {"name": "other/thing"}])
@@ -75,7 +75,7 @@ def test_one_undeclared_event_among_good_ones_stops_them_all(world: SkillWorld, 
     assert (answer.status_code, sent, whats(world)) == (403, [], ["event"])
 
 
-def test_another_skills_event_id_is_not_taken(world: SkillWorld, sent: list[Asked]) -> None:
+def test_another_skills_event_id_is_not_taken(world: SkillWorld, sent: list[Request]) -> None:
     for stem in ("bad", "good"):
         address = world.speak_as(stem, run_id=f"run-{stem}", events={"send": ["shop/slow"]})
         post(address, "/e/key", {"name": "shop/slow", "id": "order-1"}, f"run-{stem}")

@@ -13,7 +13,7 @@ import pytest
 from sidecar.child.limits import MEBIBYTE, Limits
 from sidecar.jail.isolation import Isolation
 from tests.support.databases import Store
-from tests.support.jailed import WILLING, Jailed, jailed, subject
+from tests.support.jail_children import WILLING, JailChildren, jailed, subject
 from tests.support.skill_world import SkillWorld, skill_world
 
 pytestmark = pytest.mark.long
@@ -54,13 +54,13 @@ SEARCH = """
 
 
 @contextmanager
-def _both(store: Store, folder: Path, isolation: Isolation) -> Iterator[tuple[SkillWorld, Jailed]]:
+def _both(store: Store, folder: Path, isolation: Isolation) -> Iterator[tuple[SkillWorld, JailChildren]]:
     with skill_world(store, folder / "h") as world, jailed(folder, isolation, LIMITS, world.broker) as prison:
         yield world, prison
 
 
 @pytest.fixture(params=["isolation", "without_bubblewrap"])
-def both(request: pytest.FixtureRequest, store: Store, tmp_path: Path) -> Iterator[tuple[SkillWorld, Jailed]]:
+def both(request: pytest.FixtureRequest, store: Store, tmp_path: Path) -> Iterator[tuple[SkillWorld, JailChildren]]:
     """A world and a prison in it, in the jail of this machine and in the weaker one."""
     with _both(store, tmp_path, request.getfixturevalue(request.param)) as made:
         yield made
@@ -68,7 +68,7 @@ def both(request: pytest.FixtureRequest, store: Store, tmp_path: Path) -> Iterat
 
 @pytest.mark.load
 def test_a_child_speaks_as_itself_whatever_it_says_and_reaches_no_other_socket(
-    both: tuple[SkillWorld, Jailed],
+    both: tuple[SkillWorld, JailChildren],
 ) -> None:
     world, prison = both
     world.begin("subject", "run-1")

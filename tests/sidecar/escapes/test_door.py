@@ -15,7 +15,7 @@ import pytest
 from sidecar.broker.identity import SkillIdentity
 from sidecar.jail.isolation import Isolation
 from tests.sidecar.escapes.conftest import LIMITS
-from tests.support.jailed import Jailed, jailed
+from tests.support.jail_children import JailChildren, jailed
 
 pytestmark = pytest.mark.long
 
@@ -60,7 +60,7 @@ class NamingBroker:
 
 
 @contextmanager
-def prison_with_broker(folder: Path, isolation: Isolation) -> Iterator[tuple[Jailed, NamingBroker]]:
+def prison_with_broker(folder: Path, isolation: Isolation) -> Iterator[tuple[JailChildren, NamingBroker]]:
     broker = NamingBroker()
     with jailed(folder, isolation, LIMITS, broker) as found:
         yield found, broker

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.sidecar.beside import shelf_beside
+from tests.sidecar.local_registry import local_registry
 from tests.support.engines import RunningEngine
 from tests.support.sidecar import RunningSidecar, hello
 from tests.support.waiting import until
@@ -63,7 +63,7 @@ HOSTILE = {
 
 @pytest.fixture(scope="module")
 def loose(any_engine: RunningEngine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSidecar]:
-    with shelf_beside(any_engine, tmp_path_factory.mktemp("home")) as running:
+    with local_registry(any_engine, tmp_path_factory.mktemp("home")) as running:
         running.save("good", hello(7, "good/asked"))
         running.live("good", 1)
         yield running

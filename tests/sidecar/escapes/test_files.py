@@ -9,7 +9,7 @@ import pytest
 
 from sidecar.jail.exposed_files import library_folders, system_paths
 from tests.sidecar.escapes.conftest import PLANTED
-from tests.support.jailed import Jailed
+from tests.support.jail_children import JailChildren
 
 pytestmark = pytest.mark.long
 
@@ -38,18 +38,18 @@ def secrets(folder: Path) -> list[str]:
     return [str(file) for file in files]
 
 
-def test_secrets_cannot_be_read(walled: Jailed, tmp_path: Path) -> None:
+def test_secrets_cannot_be_read(walled: JailChildren, tmp_path: Path) -> None:
     paths = ["/etc/shadow", "/etc/gshadow", "/proc/1/environ", "/proc/1/mem", *secrets(tmp_path)]
     assert walled.output(READ.format(paths=paths)) == []
 
 
-def test_the_machines_own_files_are_not_there(sealed: Jailed) -> None:
+def test_the_machines_own_files_are_not_there(sealed: JailChildren) -> None:
     paths = ["/etc/passwd", "/etc/hostname", "/proc/1/root/etc/passwd", str(Path(__file__).resolve())]
     paths += [str(Path(__file__).resolve().parents[3] / name) for name in ("app/__init__.py", "core/database.py")]
     assert sealed.output(READ.format(paths=paths)) == []
 
 
-def test_the_root_holds_only_what_a_child_needs(sealed: Jailed) -> None:
+def test_the_root_holds_only_what_a_child_needs(sealed: JailChildren) -> None:
     seen = sealed.output(
         "import os\nreturn [os.listdir('/'), os.listdir('/run'), os.listdir('/app'), os.listdir('/tmp')]"
     )
@@ -60,7 +60,7 @@ def test_the_root_holds_only_what_a_child_needs(sealed: Jailed) -> None:
     assert seen[1:] == [[], ["core", "sidecar", "skills"], []] or set(seen[2]) == {"core", "sidecar", "skills"}
 
 
-def test_nothing_can_be_written_but_its_own_scratch(sealed: Jailed) -> None:
+def test_nothing_can_be_written_but_its_own_scratch(sealed: JailChildren) -> None:
     body = """
     import os
     written = []
@@ -77,7 +77,7 @@ def test_nothing_can_be_written_but_its_own_scratch(sealed: Jailed) -> None:
     assert sealed.output("\n".join(line[4:] for line in body.splitlines())) == ["."]
 
 
-def test_the_source_it_was_loaded_from_cannot_be_changed(walled: Jailed, tmp_path: Path) -> None:
+def test_the_source_it_was_loaded_from_cannot_be_changed(walled: JailChildren, tmp_path: Path) -> None:
     snapshot = tmp_path / "subject.py"
     snapshot.write_text("the code")
     body = f"""
@@ -90,7 +90,7 @@ except OSError as error:
     assert snapshot.read_text() == "the code"
 
 
-def test_mounts_and_users_cannot_be_changed(walled: Jailed) -> None:
+def test_mounts_and_users_cannot_be_changed(walled: JailChildren) -> None:
     body = """
 import ctypes, os
 libc = ctypes.CDLL(None)
@@ -113,7 +113,7 @@ return done
 
 
 def test_environment_and_arguments_tell_no_secret(
-    walled: Jailed,
+    walled: JailChildren,
 ) -> None:
     body = """
 import glob, os

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from core.errors import UnavailableError
-from tests.support.jailed import Jailed, subject
+from tests.support.jail_children import JailChildren, subject
 
 pytestmark = pytest.mark.long
 
@@ -34,7 +34,7 @@ os.register_at_fork(after_in_parent=spin)
 """
 
 
-def test_memory_of_a_version_is_limited_whatever_its_own_guard_does(walled: Jailed) -> None:
+def test_memory_of_a_version_is_limited_whatever_its_own_guard_does(walled: JailChildren) -> None:
     child = walled.boot(subject(MEMORY) + BLIND)
     began = time.monotonic()
     with pytest.raises(UnavailableError):
@@ -43,7 +43,7 @@ def test_memory_of_a_version_is_limited_whatever_its_own_guard_does(walled: Jail
     assert not child.alive
 
 
-def test_a_process_that_works_while_nobody_called_is_ended(walled: Jailed) -> None:
+def test_a_process_that_works_while_nobody_called_is_ended(walled: JailChildren) -> None:
     child = walled.boot(subject("return 1") + AT_REST)
     with ThreadPoolExecutor(1) as threads:
         called = threads.submit(walled.run, child)

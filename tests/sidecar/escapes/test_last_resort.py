@@ -21,7 +21,7 @@ SIDECAR = """
 import json, sys, threading, time
 from pathlib import Path
 from sidecar.jail.isolation import Isolation, Level
-from tests.support.jailed import jailed, subject
+from tests.support.jail_children import jailed, subject
 
 SOURCE = '''
 import ctypes, os, signal, time

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.jail.isolation import Level
-from tests.support.jailed import Jailed
+from tests.support.jail_children import JailChildren
 
 pytestmark = pytest.mark.long
 
@@ -22,7 +22,7 @@ def listener() -> Iterator[socket.socket]:
         yield server
 
 
-def test_no_host_can_be_reached(any_prison: Jailed, listener: socket.socket) -> None:
+def test_no_host_can_be_reached(any_prison: JailChildren, listener: socket.socket) -> None:
     port = listener.getsockname()[1]
     body = f"""
 import socket
@@ -50,7 +50,7 @@ return reached
         listener.accept()
 
 
-def test_no_unix_socket_of_others_can_be_reached(walled: Jailed, tmp_path: Path) -> None:
+def test_no_unix_socket_of_others_can_be_reached(walled: JailChildren, tmp_path: Path) -> None:
     named, hidden = socket.socket(socket.AF_UNIX), socket.socket(socket.AF_UNIX)
     with named, hidden:
         named.bind(str(tmp_path / "other.sock"))
@@ -74,7 +74,7 @@ return reached
     assert set(reached) <= allowed
 
 
-def test_no_inherited_descriptor_leads_out(any_prison: Jailed) -> None:
+def test_no_inherited_descriptor_leads_out(any_prison: JailChildren) -> None:
     body = """
 import os, stat
 kinds = []

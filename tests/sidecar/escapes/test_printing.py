@@ -9,7 +9,7 @@ import pytest
 
 from sidecar.jail.isolation import Isolation
 from tests.sidecar.escapes.conftest import LIMITS
-from tests.support.jailed import jailed
+from tests.support.jail_children import jailed
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.long

@@ -13,18 +13,18 @@ from core.errors import UnavailableError
 from sidecar.jail.isolation import Level
 from sidecar.pool.child_process import ProcessLostError
 from skills.format.problem import RefusedSkillError
-from tests.support.jailed import Jailed, subject
+from tests.support.jail_children import JailChildren, subject
 
 pytestmark = pytest.mark.long
 
 
-def ends(prison: Jailed, body: str, reason: str, seconds: float | None = None) -> None:
+def ends(prison: JailChildren, body: str, reason: str, seconds: float | None = None) -> None:
     """The run of a function that does this ends without an answer, for a reason that can be read."""
     with pytest.raises(UnavailableError, match=reason):
         prison.reply(body, seconds=seconds)
 
 
-def others_go_on(prison: Jailed) -> None:
+def others_go_on(prison: JailChildren) -> None:
     """Another run of the same child."""
     assert prison.output("return 'fine'") == "fine"
 
@@ -39,7 +39,7 @@ DEATHS = {
 
 
 @pytest.mark.parametrize("death", DEATHS)
-def test_a_run_that_ends_its_process_is_told_and_the_next_one_runs(prison: Jailed, death: str) -> None:
+def test_a_run_that_ends_its_process_is_told_and_the_next_one_runs(prison: JailChildren, death: str) -> None:
     others_go_on(prison)
     child = prison.children[-1]
     ends(prison, f"import ctypes, os\n{death}", DEATHS[death])
@@ -47,7 +47,7 @@ def test_a_run_that_ends_its_process_is_told_and_the_next_one_runs(prison: Jaile
     assert prison.children[-1] is child
 
 
-def test_what_it_raises_is_an_answer(prison: Jailed) -> None:
+def test_what_it_raises_is_an_answer(prison: JailChildren) -> None:
     for raised in ("SystemExit(1)", "KeyboardInterrupt()", "BaseException('odd')", "RecursionError()"):
         reply = prison.reply(f"raise {raised}")
         assert (reply.status, reply.headers["x-inngest-sdk"][:10]) == (500, "inngest-py")
@@ -59,7 +59,7 @@ def test_what_it_raises_is_an_answer(prison: Jailed) -> None:
     ["while True:\n    pass", "import re\nre.match(r'(a+)+$', 'a' * 64 + 'b')", "import time\ntime.sleep(600)"],
     ids=["loop", "holding the interpreter", "sleep"],
 )
-def test_a_run_that_does_not_end_is_ended(prison: Jailed, spin: str) -> None:
+def test_a_run_that_does_not_end_is_ended(prison: JailChildren, spin: str) -> None:
     others_go_on(prison)
     with ThreadPoolExecutor(1) as threads:
         spinning = threads.submit(ends, prison, spin, "took more than 1 s", 1)
@@ -67,7 +67,7 @@ def test_a_run_that_does_not_end_is_ended(prison: Jailed, spin: str) -> None:
         spinning.result()
 
 
-def test_processor_time_is_limited_too(any_prison: Jailed) -> None:
+def test_processor_time_is_limited_too(any_prison: JailChildren) -> None:
     body = "import resource\nreturn resource.getrlimit(resource.RLIMIT_CPU)"
     assert any_prison.output(body) == [10, 11]
 
@@ -84,7 +84,7 @@ while True:
 """
 
 
-def test_a_fork_bomb_ends_with_its_run(walled: Jailed) -> None:
+def test_a_fork_bomb_ends_with_its_run(walled: JailChildren) -> None:
     if not walled.isolation.counts_processes:
         pytest.skip(f"the system does not count a skill's processes by themselves; here is {walled.isolation.words}")
     child = walled.boot(subject(BOMB))
@@ -125,7 +125,7 @@ return "left"
 """
 
 
-def test_daemons_do_not_outlive_their_run(any_prison: Jailed) -> None:
+def test_daemons_do_not_outlive_their_run(any_prison: JailChildren) -> None:
     child = any_prison.boot(subject(DAEMON))
     assert any_prison.run(child).body == b'"left"'
     deadline = time.monotonic() + 5
@@ -134,12 +134,12 @@ def test_daemons_do_not_outlive_their_run(any_prison: Jailed) -> None:
     assert left == 0
 
 
-def test_memory_is_limited(any_prison: Jailed) -> None:
+def test_memory_is_limited(any_prison: JailChildren) -> None:
     reply = any_prison.reply("return len(bytearray(2 * 1024 ** 3))")
     assert (reply.status, json.loads(reply.body)["name"]) == (500, "MemoryError")
 
 
-def test_disk_is_limited_and_left_clean(sealed: Jailed) -> None:
+def test_disk_is_limited_and_left_clean(sealed: JailChildren) -> None:
     body = """
 total = 0
 try:
@@ -170,7 +170,7 @@ except OSError as error:
 """
 
 
-def test_files_without_a_name_count_where_the_disk_is_the_childs_own(any_prison: Jailed) -> None:
+def test_files_without_a_name_count_where_the_disk_is_the_childs_own(any_prison: JailChildren) -> None:
     if not (any_prison.isolation.own_disk or any_prison.isolation.level is Level.BUBBLEWRAP):
         pytest.skip("only files with a name are counted here, and doctor says so")
     count, error = any_prison.output(HOARD)
@@ -178,7 +178,7 @@ def test_files_without_a_name_count_where_the_disk_is_the_childs_own(any_prison:
     assert error == 28
 
 
-def test_what_a_run_writes_is_limited_in_all(any_prison: Jailed) -> None:
+def test_what_a_run_writes_is_limited_in_all(any_prison: JailChildren) -> None:
     body = """
 import time
 try:
@@ -196,11 +196,11 @@ time.sleep(15)
     others_go_on(any_prison)
 
 
-def test_what_a_run_hides_from_the_count_ends_it(limits_prison: Jailed) -> None:
+def test_what_a_run_hides_from_the_count_ends_it(limits_prison: JailChildren) -> None:
     ends(limits_prison, "import os, time\nos.mkdir('a')\nos.chmod('a', 0)\ntime.sleep(15)", "hid files")
 
 
-def test_a_file_is_limited(any_prison: Jailed) -> None:
+def test_a_file_is_limited(any_prison: JailChildren) -> None:
     body = """
 import os, tempfile
 with tempfile.TemporaryFile() as file:
@@ -212,7 +212,7 @@ with tempfile.TemporaryFile() as file:
     assert any_prison.output(body) in {27, 28}
 
 
-def test_nobody_else_can_be_signalled(walled: Jailed) -> None:
+def test_nobody_else_can_be_signalled(walled: JailChildren) -> None:
     """By the signal that only asks for leave: should a wall be missing, nobody is hurt."""
     body = f"""
 import os
@@ -231,12 +231,12 @@ return reached
     assert set(walled.output(body)) <= ({1} if walled.isolation.level is Level.BUBBLEWRAP else set())
 
 
-def test_the_first_process_of_its_namespace_takes_no_signal(sealed: Jailed) -> None:
+def test_the_first_process_of_its_namespace_takes_no_signal(sealed: JailChildren) -> None:
     sealed.output("import os\ntry:\n    os.kill(1, 9)\nexcept OSError:\n    pass\nreturn 1")
     others_go_on(sealed)
 
 
-def test_a_skill_cannot_end_the_process_it_came_from(any_prison: Jailed) -> None:
+def test_a_skill_cannot_end_the_process_it_came_from(any_prison: JailChildren) -> None:
     """Nor limit or slow it down, by whatever call."""
     child = any_prison.boot(subject(OTHERS.format(pid="os.getppid()")))
     if not any_prison.isolation.fences_runs:
@@ -281,7 +281,7 @@ return done
 """
 
 
-def beside(prison: Jailed, body: str, reason: str) -> None:
+def beside(prison: JailChildren, body: str, reason: str) -> None:
     """A run that does this is ended for this reason; another one of the same version begins before and goes on."""
     others_go_on(prison)
     child = prison.children[-1]
@@ -304,17 +304,17 @@ for _ in range({count}):
 """
 
 
-def test_a_run_with_too_many_processes_ends_and_the_others_of_its_version_go_on(prison: Jailed) -> None:
+def test_a_run_with_too_many_processes_ends_and_the_others_of_its_version_go_on(prison: JailChildren) -> None:
     if not prison.isolation.counts_processes:
         pytest.skip(f"the system does not count a skill's processes by themselves; here is {prison.isolation.words}")
     beside(prison, FORKS.format(count=100) + "\ntime.sleep(600)", "more than 8 processes")
 
 
-def test_a_run_with_too_many_files_ends_and_the_others_of_its_version_go_on(sealed: Jailed) -> None:
+def test_a_run_with_too_many_files_ends_and_the_others_of_its_version_go_on(sealed: JailChildren) -> None:
     beside(sealed, "number = 0\nwhile True:\n    number += 1\n    open(str(number), 'w').close()", "too many files")
 
 
-def test_a_run_that_fills_the_disk_ends_and_the_others_of_its_version_go_on(sealed: Jailed) -> None:
+def test_a_run_that_fills_the_disk_ends_and_the_others_of_its_version_go_on(sealed: JailChildren) -> None:
     body = """
 import time
 try:
@@ -328,7 +328,7 @@ time.sleep(600)
     beside(sealed, body, "other runs need room")
 
 
-def test_a_run_changes_no_files_and_ends_no_process_of_another(prison: Jailed) -> None:
+def test_a_run_changes_no_files_and_ends_no_process_of_another(prison: JailChildren) -> None:
     if not prison.isolation.fences_runs:
         pytest.skip("this kernel keeps no run from it, and doctor says so")
     others_go_on(prison)
@@ -360,7 +360,7 @@ return [len(glob.glob("../run-*")), reached]
         assert other.result() == "mine"
 
 
-def test_no_process_can_be_traced(walled: Jailed) -> None:
+def test_no_process_can_be_traced(walled: JailChildren) -> None:
     body = """
 import ctypes, os
 libc = ctypes.CDLL(None, use_errno=True)
@@ -377,7 +377,7 @@ return traced
     assert walled.output(body) == []
 
 
-def test_memory_is_limited_over_all_processes_of_a_run(walled: Jailed) -> None:
+def test_memory_is_limited_over_all_processes_of_a_run(walled: JailChildren) -> None:
     body = """
 import os, time
 for _ in range(6):
@@ -390,7 +390,7 @@ time.sleep(600)
     others_go_on(walled)
 
 
-def test_memory_that_no_limit_counts_cannot_be_had(any_prison: Jailed) -> None:
+def test_memory_that_no_limit_counts_cannot_be_had(any_prison: JailChildren) -> None:
     body = """
 import ctypes, mmap, os, socket
 libc = ctypes.CDLL(None)
@@ -436,14 +436,14 @@ return had
     assert any_prison.output(body) == []
 
 
-def test_what_a_run_leaves_in_its_folder_is_gone_with_it(any_prison: Jailed) -> None:
+def test_what_a_run_leaves_in_its_folder_is_gone_with_it(any_prison: JailChildren) -> None:
     write = "import os\nopen('left', 'w').write('x')\nos.mkdir('a')\nos.symlink('/', 'a/root')\nreturn os.getcwd()"
     first = any_prison.output(write)
     assert any_prison.output("import os\nreturn os.listdir('.')") == []
     assert any_prison.output(f"import os\nreturn os.path.exists({first!r})") is False
 
 
-def test_files_without_end_are_ended(sealed: Jailed) -> None:
+def test_files_without_end_are_ended(sealed: JailChildren) -> None:
     ends(sealed, "number = 0\nwhile True:\n    number += 1\n    open(str(number), 'w').close()", "too many files")
     others_go_on(sealed)
 
@@ -452,6 +452,6 @@ def test_files_without_end_are_ended(sealed: Jailed) -> None:
     "stray",
     ["threading.Thread(target=time.sleep, args=(600,), daemon=True).start()", "os.fork() or time.sleep(600)"],
 )
-def test_nothing_runs_beside_the_functions(prison: Jailed, stray: str) -> None:
+def test_nothing_runs_beside_the_functions(prison: JailChildren, stray: str) -> None:
     with pytest.raises(RefusedSkillError, match="started a thread or a process"):
         prison.boot(subject("return 1") + f"\nimport os, threading, time\n{stray}\n")

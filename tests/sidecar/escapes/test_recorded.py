@@ -11,7 +11,7 @@ from sidecar.watch.folders import SkillFile
 from skills.book import refusals
 from skills.checks import check_source
 from skills.format.problem import SkillProblem
-from tests.sidecar.beside import shelf_beside
+from tests.sidecar.local_registry import local_registry
 from tests.support.engines import RunningEngine
 from tests.support.sidecar import RunningSidecar, hello
 from tests.support.waiting import until
@@ -45,7 +45,7 @@ ENDED = {
 
 @pytest.fixture(scope="module")
 def loose(any_engine: RunningEngine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSidecar]:
-    with shelf_beside(any_engine, tmp_path_factory.mktemp("home"), check=gate) as running:
+    with local_registry(any_engine, tmp_path_factory.mktemp("home"), check=gate) as running:
         yield running
 
 

@@ -9,7 +9,7 @@ import pytest
 from skills.checks.gate import tree_problems
 from skills.checks.syntax import parse_source
 from skills.format.problem import RefusedSkillError
-from tests.support.jailed import Jailed, subject
+from tests.support.jail_children import JailChildren, subject
 
 CLEAN = subject("return 1")
 OTHER = """
@@ -106,7 +106,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_it_is_refused_with_the_field_named(prison: Jailed, name: str) -> None:
+def test_it_is_refused_with_the_field_named(prison: JailChildren, name: str) -> None:
     source, reason = HOSTILE[name]
     with pytest.raises(RefusedSkillError) as caught:
         prison.registered(source)
@@ -114,7 +114,7 @@ def test_it_is_refused_with_the_field_named(prison: Jailed, name: str) -> None:
     assert all(problem.fix for problem in caught.value.problems)
 
 
-def test_an_honest_one_is_written_anew(prison: Jailed) -> None:
+def test_an_honest_one_is_written_anew(prison: JailChildren) -> None:
     options = """retries=3, on_failure=lambda ctx: None, concurrency=[inngest.Concurrency(limit=2, scope="fn")],
         debounce=inngest.Debounce(period=2000), throttle=inngest.Throttle(limit=1, period=1000),
         rate_limit=inngest.RateLimit(limit=1, period=60_000), timeouts=inngest.Timeouts(start=1000),
@@ -164,7 +164,7 @@ def _events(count: int) -> str:
 
 
 @pytest.mark.parametrize("name", AT_THE_LIMIT)
-def test_the_gate_and_the_registration_have_the_same_limits(prison: Jailed, name: str) -> None:
+def test_the_gate_and_the_registration_have_the_same_limits(prison: JailChildren, name: str) -> None:
     """Given a file at a limit and one beyond it, then both let the one pass and neither the other."""
     at, beyond = (AT_THE_LIMIT[name](extra) for extra in (0, 1))
     assert gate(at) == []

@@ -14,8 +14,8 @@ import pytest
 
 from skills.kit import Refused, Unavailable, http, secrets
 from tests.support.databases import Store
+from tests.support.http_servers import HttpServer, Request, Response, http_server
 from tests.support.skill_world import SkillWorld, skill_world
-from tests.support.town import Asked, House, Said, house
 
 pytestmark = pytest.mark.long
 
@@ -31,7 +31,7 @@ def world(store: Store, tmp_path: Path) -> Iterator[SkillWorld]:
         yield made
 
 
-def speak(world: SkillWorld, good: House, *others: House) -> None:
+def speak(world: SkillWorld, good: HttpServer, *others: HttpServer) -> None:
     hosts = [good.place, *(one.place for one in others)]
     world.speak_as("bad", hosts=hosts, secrets={"TOKEN": good.place, "PLAIN": good.place})
 
@@ -57,7 +57,7 @@ LOOKS: dict[str, Callable[[str], bytes]] = {
 @pytest.mark.parametrize("look", LOOKS)
 def test_in_an_answer(world: SkillWorld, look: str) -> None:
     packed = {"content-encoding": "gzip"} if look == "packed" else {}
-    with house(lambda asked: Said(200, LOOKS[look](asked.headers["x-token"]), packed)) as good:
+    with http_server(lambda asked: Response(200, LOOKS[look](asked.headers["x-token"]), packed)) as good:
         speak(world, good)
         answer = http.get(good.url, headers={"x-token": secrets["TOKEN"]})
 
@@ -67,7 +67,9 @@ def test_in_an_answer(world: SkillWorld, look: str) -> None:
 def test_in_the_host_of_a_redirect(world: SkillWorld, caplog: pytest.LogCaptureFixture) -> None:
     """As frameworks do that believe `X-Forwarded-Host`: the host of an address is in small letters."""
     caplog.set_level(logging.INFO)
-    with house(lambda asked: Said(302, b"", {"location": f"http://{asked.headers['x-forwarded-host']}/"})) as good:
+    with http_server(
+        lambda asked: Response(302, b"", {"location": f"http://{asked.headers['x-forwarded-host']}/"})
+    ) as good:
         speak(world, good)
         with pytest.raises(Refused, match="redirects to") as refused:
             http.get(good.url, headers={"X-Forwarded-Host": secrets["PLAIN"]})
@@ -78,11 +80,11 @@ def test_in_the_host_of_a_redirect(world: SkillWorld, caplog: pytest.LogCaptureF
 
 @pytest.mark.parametrize("packing", ["br", "zstd", "gzip, gzip", "compress"])
 def test_packed_in_a_way_that_cannot_be_looked_into(world: SkillWorld, packing: str) -> None:
-    def talk(asked: Asked) -> Said:
+    def talk(asked: Request) -> Response:
         twice = gzip.compress(gzip.compress(asked.headers["x-token"].encode()))
-        return Said(200, twice, {"content-encoding": packing})
+        return Response(200, twice, {"content-encoding": packing})
 
-    with house(talk) as good:
+    with http_server(talk) as good:
         speak(world, good)
         with pytest.raises(Unavailable, match="packed"):
             http.get(good.url, headers={"x-token": secrets["PLAIN"]})
@@ -91,11 +93,11 @@ def test_packed_in_a_way_that_cannot_be_looked_into(world: SkillWorld, packing: 
 def test_piece_by_piece(world: SkillWorld) -> None:
     """No piece of a secret is one: a host that has one of the skill's is not asked for pieces."""
 
-    def talk(asked: Asked) -> Said:
+    def talk(asked: Request) -> Response:
         first, last = (int(one) for one in asked.headers["range"].removeprefix("bytes=").split("-"))
-        return Said(206, PLAIN.encode()[first : last + 1])
+        return Response(206, PLAIN.encode()[first : last + 1])
 
-    with house(talk) as good:
+    with http_server(talk) as good:
         speak(world, good)
         for name in ("Range", "range"):
             with pytest.raises(Refused, match="not the skill's to set"):
@@ -104,7 +106,7 @@ def test_piece_by_piece(world: SkillWorld) -> None:
 
 
 def test_pieces_of_other_hosts_may_be_asked_for(world: SkillWorld) -> None:
-    with house(lambda _: Said(206, b"part")) as other, house() as good:
+    with http_server(lambda _: Response(206, b"part")) as other, http_server() as good:
         speak(world, good, other)
         assert http.get(other.url, headers={"Range": "bytes=0-3"}).text == "part"
 
@@ -112,13 +114,13 @@ def test_pieces_of_other_hosts_may_be_asked_for(world: SkillWorld) -> None:
 def test_a_host_of_its_own_does_not_tell_which_guess_is_right(world: SkillWorld) -> None:
     """Were every answer masked, the skill could have its own server say a million guesses and see which one is gone."""
     guesses = "\n".join(["1234", PLAIN, SECRET])
-    with house(lambda _: Said(200, guesses.encode())) as own, house() as good:
+    with http_server(lambda _: Response(200, guesses.encode())) as own, http_server() as good:
         speak(world, good, own)
         assert http.get(own.url).text == guesses
 
 
 def test_a_secret_that_nobody_granted_is_not_told_by_its_mask(world: SkillWorld) -> None:
-    with house(lambda _: Said(200, PLAIN.encode())) as own:
+    with http_server(lambda _: Response(200, PLAIN.encode())) as own:
         granted = [f"host:{own.place}"]
         world.speak_as("bad", hosts=[own.place], secrets={"PLAIN": own.place}, granted=granted)
         assert http.get(own.url).text == PLAIN

@@ -9,7 +9,7 @@ import pytest
 from sidecar.jail.isolation import Isolation
 from sidecar.jail.users import ChildUsers
 from tests.sidecar.escapes.conftest import LIMITS
-from tests.support.jailed import jailed, subject
+from tests.support.jail_children import jailed, subject
 
 pytestmark = pytest.mark.long
 

@@ -10,7 +10,7 @@ from runtime import notices
 from sidecar.watch.folders import SkillFile
 from skills.book import refusals
 from skills.format.problem import SkillProblem
-from tests.sidecar.beside import shelf_beside
+from tests.sidecar.local_registry import local_registry
 from tests.sidecar.test_broker_live import grant
 from tests.support.engines import RunningEngine
 from tests.support.sidecar import RunningSidecar
@@ -48,7 +48,7 @@ def gate(file: SkillFile) -> list[SkillProblem]:
 
 @pytest.fixture(scope="module")
 def loose(any_engine: RunningEngine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSidecar]:
-    with shelf_beside(any_engine, tmp_path_factory.mktemp("home"), check=gate) as running:
+    with local_registry(any_engine, tmp_path_factory.mktemp("home"), check=gate) as running:
         yield running
 
 

@@ -30,8 +30,8 @@ from skills.book.versions import CheckedVersion
 from skills.format.manifest import read_manifest
 from skills.lifecycle import budget_card
 from tests.support.databases import Store
+from tests.support.http_servers import HttpServer, Request, Response, http_server
 from tests.support.skill_world import SkillWorld, skill_world
-from tests.support.town import Asked, House, Said, house
 
 pytestmark = pytest.mark.long
 
@@ -74,7 +74,7 @@ class Theatre:
 
     world: SkillWorld
     nursery: Spawner
-    shop: House
+    shop: HttpServer
     booted: list[ChildProcess] = field(default_factory=list)
 
     def source(self, body: str) -> str:
@@ -115,15 +115,15 @@ class Theatre:
         return len([one for one in self.shop.asked if one.method == "POST"]), told, asked
 
 
-def talk(asked: Asked) -> Said:
-    return Said(201) if asked.method == "POST" else Said(body=b'{"n": 7, "path": "%s"}' % asked.path.encode())
+def talk(asked: Request) -> Response:
+    return Response(201) if asked.method == "POST" else Response(body=b'{"n": 7, "path": "%s"}' % asked.path.encode())
 
 
 @pytest.fixture
 def theatre(store: Store, tmp_path: Path) -> Iterator[Theatre]:
     with (
-        house(talk) as shop,
-        house(lambda _: Said(body=b'{"ids": ["e"], "status": 200}')) as engine,
+        http_server(talk) as shop,
+        http_server(lambda _: Response(body=b'{"ids": ["e"], "status": 200}')) as engine,
         skill_world(store, tmp_path / "h", engine_url=engine.url) as world,
     ):
         nursery = Spawner(Jail(tmp_path / "run", probe_isolation()), world.broker)

@@ -17,7 +17,7 @@ from skills.book.versions import CheckedVersion
 from skills.review import reviews, steps
 from skills.review.dependencies import ReviewDependencies
 from skills.review.reviews import Review
-from tests.skills.saved import live
+from tests.skills.saved_versions import save_live_version
 from tests.support.databases import Store
 
 SOURCE = "SENSITIVITY = 1.0\n"
@@ -25,7 +25,7 @@ QUESTION = ("real", "real but too late", "false alarm")
 
 
 @dataclass
-class Remembering:
+class ScriptedEngine:
     """An engine's history; by default it has forgotten everything."""
 
     kept: Sequence[EngineRun] = ()
@@ -44,25 +44,27 @@ class Remembering:
         return RunPage(tuple(self.kept), None)
 
 
-def parts(store: Store, *verdicts: dict[str, object], engine: Remembering | None = None) -> ReviewDependencies:
-    return ReviewDependencies(store.database, ScriptedModel(verdicts=verdicts), engine or Remembering())
+def review_dependencies(
+    store: Store, *verdicts: dict[str, object], engine: ScriptedEngine | None = None
+) -> ReviewDependencies:
+    return ReviewDependencies(store.database, ScriptedModel(verdicts=verdicts), engine or ScriptedEngine())
 
 
-def skill(store: Store, stem: str = "watch", author: str = "agent") -> CheckedVersion:
+def save_skill(store: Store, stem: str = "watch", author: str = "agent") -> CheckedVersion:
     """A skill whose version serves."""
     with store.database.transaction(store.workspace_id) as scope:
-        return live(scope, stem, SOURCE, author)
+        return save_live_version(scope, stem, SOURCE, author)
 
 
-def past(
+def record_past_runs(
     store: Store, version: CheckedVersion, count: int, said: Sequence[str | None] = (), status: EndStatus = "completed"
 ) -> None:
     """So many runs, half an hour apart; the first ones asked people, who said so (None: nobody answered)."""
     for n in range(count):
         with store.database.transaction(store.workspace_id) as scope:
-            begin(scope, version, f"{version.id}-run{n}")
+            begin_run(scope, version, f"{version.id}-run{n}")
             if n < len(said):
-                ask(store, scope, version, f"{version.id}-run{n}", said[n])
+                ask_about_alarm(store, scope, version, f"{version.id}-run{n}", said[n])
             store.clock.advance(timedelta(seconds=2))
         with store.database.transaction(store.workspace_id) as scope:
             error = {"name": "KeyError", "message": "'x'"} if status == "failed" else None
@@ -72,7 +74,7 @@ def past(
         store.clock.advance(timedelta(minutes=30))
 
 
-def begin(scope: Scope, version: CheckedVersion, run_id: str, **inngest: str) -> None:
+def begin_run(scope: Scope, version: CheckedVersion, run_id: str, **inngest: str) -> None:
     data = {"_inngest": inngest} if inngest else {}
     runs.record_run_start(
         scope,
@@ -85,7 +87,7 @@ def begin(scope: Scope, version: CheckedVersion, run_id: str, **inngest: str) ->
     )
 
 
-def ask(store: Store, scope: Scope, version: CheckedVersion, run_id: str, said: str | None) -> None:
+def ask_about_alarm(store: Store, scope: Scope, version: CheckedVersion, run_id: str, said: str | None) -> None:
     """A question of a run to people, and a person's answer."""
     card = outcomes.open_question_card(
         scope,
@@ -100,7 +102,7 @@ def ask(store: Store, scope: Scope, version: CheckedVersion, run_id: str, said: 
         cards.answer_card(scope, card.id, said, None, store.person_id, OUTCOME_HANDLERS)
 
 
-def review(store: Store, made: ReviewDependencies, stem: str = "watch") -> Review:
+def run_review(store: Store, made: ReviewDependencies, stem: str = "watch") -> Review:
     """A whole review, step by step as the durable function does it, each step twice."""
     with store.database.transaction(store.workspace_id) as scope:
         asked = reviews.request_review(scope, stem, scope.ids.new("cause"))
@@ -111,7 +113,7 @@ def review(store: Store, made: ReviewDependencies, stem: str = "watch") -> Revie
         return reviews.get_review(scope, asked.id)
 
 
-def change(**told: object) -> dict[str, object]:
+def change_verdict(**told: object) -> dict[str, object]:
     """A verdict that wants less sensitivity, on the evidence of the first run."""
     base: dict[str, object] = {"decision": "change", "summary": "Too many false alarms.", "measure": "false_alarm_rate"}
     base |= {"sensitivity": "less_sensitive", "numbers": [{"constant": "SENSITIVITY", "value": 0.7}], "expected": 0.3}

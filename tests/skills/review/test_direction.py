@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from skills.review.sensitivity import Tunable, decide_direction, is_unwell, movable_tunables, moved_value, read_tunables
-from tests.skills.review.observing import facts
+from tests.skills.review.observations import review_facts
 
 SENSITIVITY = Tunable("SENSITIVITY", 1.0, 1, "more alarms")
 THRESHOLD = Tunable("LATENCY_THRESHOLD", 1.0, 1, "fewer alarms")
@@ -27,11 +27,11 @@ THRESHOLD = Tunable("LATENCY_THRESHOLD", 1.0, 1, "fewer alarms")
     ],
 )
 def test_direction_follows_from_what_became_of_the_alarms(runs: int, fates: dict[str, int], way: str) -> None:
-    assert decide_direction(facts(runs, **fates)) == way
+    assert decide_direction(review_facts(runs, **fates)) == way
 
 
 def test_opposite_facts_move_the_same_number_the_other_way() -> None:
-    too_many, too_late = facts(20, false=4, real=1), facts(20, late=4, real=1)
+    too_many, too_late = review_facts(20, false=4, real=1), review_facts(20, late=4, real=1)
 
     assert moved_value(SENSITIVITY, too_many) == 0.6
     assert moved_value(SENSITIVITY, too_late) == 1.67
@@ -41,14 +41,14 @@ def test_opposite_facts_move_the_same_number_the_other_way() -> None:
 
 
 def test_the_clearer_the_facts_the_further_it_moves() -> None:
-    steps = [moved_value(SENSITIVITY, facts(20, false=false, real=10 - false)) for false in (4, 6, 8, 10)]
+    steps = [moved_value(SENSITIVITY, review_facts(20, false=false, real=10 - false)) for false in (4, 6, 8, 10)]
 
     assert steps == [0.8, 0.7, 0.6, 0.5]
 
 
 def test_with_few_runs_nothing_moves() -> None:
-    assert moved_value(SENSITIVITY, facts(4, false=4)) == 1.0
-    assert moved_value(SENSITIVITY, facts(4, late=4)) == 1.0
+    assert moved_value(SENSITIVITY, review_facts(4, false=4)) == 1.0
+    assert moved_value(SENSITIVITY, review_facts(4, late=4)) == 1.0
 
 
 def test_numbers_are_read_from_the_source_without_running_it() -> None:
@@ -76,6 +76,6 @@ raise SystemExit("never run")
 
 
 def test_a_skill_that_fails_again_and_again_is_unwell() -> None:
-    assert is_unwell(facts(10, failed=5))
-    assert not is_unwell(facts(10, failed=1))
-    assert not is_unwell(facts(4, failed=4))
+    assert is_unwell(review_facts(10, failed=5))
+    assert not is_unwell(review_facts(10, failed=1))
+    assert not is_unwell(review_facts(4, failed=4))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from skills.review.facts import answer_meaning, compute_facts
-from tests.skills.review.observing import SINCE, UNTIL, alarm, facts, ran
+from tests.skills.review.observations import SINCE, UNTIL, observed_alarm, observed_run, review_facts
 
 
 @pytest.mark.parametrize(
@@ -27,11 +27,16 @@ def test_an_answer_means_what_its_words_say(said: str, means: str) -> None:
 
 
 def test_rates_durations_retries_and_repeated_failures() -> None:
-    runs = [ran(n, seconds=n + 1) for n in range(9)]
-    runs += [ran(n, status="failed", seconds=60, attempts=4, error=f"TimeoutError: job {n}") for n in (9, 10)]
-    runs += [ran(11, status="running"), ran(12, status="cancelled")]
-    raised = [alarm(0, "false alarm"), alarm(1, "real"), alarm(2, "real but too late"), alarm(3, None, ignored=True)]
-    raised.append(alarm(4, None))
+    runs = [observed_run(n, seconds=n + 1) for n in range(9)]
+    runs += [observed_run(n, status="failed", seconds=60, attempts=4, error=f"TimeoutError: job {n}") for n in (9, 10)]
+    runs += [observed_run(11, status="running"), observed_run(12, status="cancelled")]
+    raised = [
+        observed_alarm(0, "false alarm"),
+        observed_alarm(1, "real"),
+        observed_alarm(2, "real but too late"),
+        observed_alarm(3, None, ignored=True),
+    ]
+    raised.append(observed_alarm(4, None))
 
     found = compute_facts("watch", 3, SINCE, UNTIL, runs, raised)
 
@@ -46,6 +51,6 @@ def test_rates_durations_retries_and_repeated_failures() -> None:
 
 
 def test_nothing_observed_gives_no_rates() -> None:
-    found = facts(0)
+    found = review_facts(0)
 
     assert (found.success_rate, found.median_seconds, found.false_alarm_rate, found.judged) == (None, None, None, ())

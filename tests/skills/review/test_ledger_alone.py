@@ -13,8 +13,16 @@ from skills.book.versions import CheckedVersion
 from skills.lifecycle import run_end
 from skills.lifecycle.run_end import EndedRun
 from skills.review.history import MOST_RUNS
-from tests.skills.ended import ERROR, UNREACHABLE, run_id
-from tests.skills.review.history import Remembering, ask, begin, parts, past, review, skill
+from tests.skills.review.history import (
+    ScriptedEngine,
+    ask_about_alarm,
+    begin_run,
+    record_past_runs,
+    review_dependencies,
+    run_review,
+    save_skill,
+)
+from tests.skills.run_errors import ERROR, UNREACHABLE, run_id
 from tests.support.databases import Store
 
 DECIDES: dict[str, object] = {"decision": "keep"}
@@ -48,8 +56,8 @@ def lived(store: Store, version: CheckedVersion) -> list[EngineRun]:
         name = run_id(began, n)
         if was_called:
             with store.database.transaction(store.workspace_id) as scope:
-                begin(scope, version, name)
-                ask(store, scope, version, name, ["false alarm", "real", None][n % 3])
+                begin_run(scope, version, name)
+                ask_about_alarm(store, scope, version, name, ["false alarm", "real", None][n % 3])
         store.clock.advance(timedelta(seconds=2 + n))
         error = (ERROR if was_called else UNREACHABLE) if status == "failed" else None
         if has_answered:
@@ -65,16 +73,16 @@ def lived(store: Store, version: CheckedVersion) -> list[EngineRun]:
 
 
 def numbers(store: Store, engine: Any) -> dict[str, Any]:
-    done = review(store, parts(store, DECIDES, engine=engine))
+    done = run_review(store, review_dependencies(store, DECIDES, engine=engine))
     found = dict(done.facts["facts"])
     assert done.state == "done"
     return found
 
 
 def test_every_number_is_the_same_with_the_history_and_without(store: Store) -> None:
-    told = lived(store, skill(store))
+    told = lived(store, save_skill(store))
 
-    with_history = numbers(store, Remembering(told))
+    with_history = numbers(store, ScriptedEngine(told))
 
     counted = [with_history[name] for name in ("runs", "ended", "completed", "failed")]
     assert counted == [13, 11, 7, 4]
@@ -83,8 +91,8 @@ def test_every_number_is_the_same_with_the_history_and_without(store: Store) -> 
     assert (with_history["false_alarms"], with_history["real"], with_history["ignored"]) == (4, 3, 3)
     assert len(with_history["repeated_failures"]) == 2
     for gone in (
-        Remembering(),
-        Remembering(told[:5]),
+        ScriptedEngine(),
+        ScriptedEngine(told[:5]),
         Silent(UnavailableError("this engine lists no runs")),
         Silent(RefusedError("the engine refuses our key")),
     ):
@@ -92,26 +100,26 @@ def test_every_number_is_the_same_with_the_history_and_without(store: Store) -> 
 
 
 def test_a_run_that_was_skipped_is_none_with_the_history_and_without(store: Store) -> None:
-    version = skill(store)
-    past(store, version, 5)
+    version = save_skill(store)
+    record_past_runs(store, version, 5)
     began = store.clock.now()
     with store.database.transaction(store.workspace_id) as scope:
-        begin(scope, version, "again")
+        begin_run(scope, version, "again")
         runs.record_run_end(scope, "again", "completed", output={"skipped": "ran already"}, stage=runs.SKIPPED)
     told = [EngineRun("again", "skill-watch", "work", "completed", began.isoformat(), began.isoformat())]
 
-    for engine in (Remembering(told), Remembering()):
+    for engine in (ScriptedEngine(told), ScriptedEngine()):
         found = numbers(store, engine)
         assert (found["runs"], found["completed"]) == (5, 5)
 
 
 def test_the_runs_of_one_function_leave_those_of_another_in_sight(store: Store) -> None:
-    version = skill(store)
-    past(store, version, 6)
+    version = save_skill(store)
+    record_past_runs(store, version, 6)
     handler: dict[str, Any] = {"skill_id": "watch", "function_id": "work-failure", "version_id": version.id}
     handler |= {"stage": "live", "handler": True}
     with store.database.transaction(store.workspace_id) as scope:
         for n in range(MOST_RUNS):
             runs.record_run_start(scope, run_id=f"handler{n}", event={}, **handler)
 
-    assert numbers(store, Remembering())["completed"] == 6
+    assert numbers(store, ScriptedEngine())["completed"] == 6

@@ -25,8 +25,17 @@ from skills.review.dependencies import ReviewDependencies
 from skills.review.reviews import Review
 from skills.tables import skill_versions
 from skills.tables import skills as skill_rows
-from tests.skills.review.history import Remembering, ask, begin, change, parts, past, review, skill
-from tests.skills.saved import saved
+from tests.skills.review.history import (
+    ScriptedEngine,
+    ask_about_alarm,
+    begin_run,
+    change_verdict,
+    record_past_runs,
+    review_dependencies,
+    run_review,
+    save_skill,
+)
+from tests.skills.saved_versions import save_version
 from tests.support.databases import Store
 
 NOISY = ["false alarm"] * 4 + ["real"]
@@ -54,7 +63,7 @@ def _order(store: Store, done: Review) -> tuple[str, dict[str, object]]:
 def test_of_many_skills_those_reviewed_longest_ago_come_first_and_the_rest_is_rung_for(store: Store) -> None:
     stems = [f"skill{n:02}" for n in range(reviews.MOST_IN_A_RUN + 5)]
     for stem in stems:
-        skill(store, stem)
+        save_skill(store, stem)
     last = stems[-3:]
 
     def week(run_id: str) -> list[str]:
@@ -87,12 +96,12 @@ def test_of_many_skills_those_reviewed_longest_ago_come_first_and_the_rest_is_ru
 
 
 def test_questions_that_nobody_answers_close_after_a_week_and_count_as_ignored(store: Store) -> None:
-    version = skill(store)
-    past(store, version, 6, [None] * 6)
+    version = save_skill(store)
+    record_past_runs(store, version, 6, [None] * 6)
     store.clock.advance(timedelta(days=8))
     runtime_watching.recover_workspace(store.database, store.workspace_id, timedelta(seconds=10), timedelta(seconds=30))
 
-    done = review(store, parts(store, change(evidence=_evidence(version))))
+    done = run_review(store, review_dependencies(store, change_verdict(evidence=_evidence(version))))
 
     with store.database.reading(store.workspace_id) as scope:
         assert cards.list_open_cards(scope) == []
@@ -102,10 +111,10 @@ def test_questions_that_nobody_answers_close_after_a_week_and_count_as_ignored(s
 
 
 def test_a_review_gives_the_agent_one_task_with_evidence_and_expected_effect(store: Store) -> None:
-    version = skill(store)
-    past(store, version, 8, NOISY)
+    version = save_skill(store)
+    record_past_runs(store, version, 8, NOISY)
 
-    done = review(store, parts(store, change(evidence=_evidence(version))))
+    done = run_review(store, review_dependencies(store, change_verdict(evidence=_evidence(version))))
 
     assert (done.state, done.version_id) == ("done", version.id)
     assert done.facts["facts"]["false_alarm_rate"] == 0.8
@@ -126,9 +135,9 @@ def test_a_review_gives_the_agent_one_task_with_evidence_and_expected_effect(sto
 
 
 def test_with_few_runs_the_model_is_not_asked_and_nothing_changes(store: Store) -> None:
-    past(store, skill(store), 4, NOISY[:4])
+    record_past_runs(store, save_skill(store), 4, NOISY[:4])
 
-    done = review(store, parts(store))
+    done = run_review(store, review_dependencies(store))
 
     assert done.task_id is None
     assert done.verdict == {"said": None, "reason": "only 4 runs have ended; 5 are the least to judge by"}
@@ -136,10 +145,10 @@ def test_with_few_runs_the_model_is_not_asked_and_nothing_changes(store: Store) 
 
 
 def test_a_verdict_against_the_facts_is_kept_and_does_nothing(store: Store) -> None:
-    version = skill(store)
-    past(store, version, 8, ["real"] * 5)
+    version = save_skill(store)
+    record_past_runs(store, version, 8, ["real"] * 5)
 
-    done = review(store, parts(store, change(evidence=_evidence(version))))
+    done = run_review(store, review_dependencies(store, change_verdict(evidence=_evidence(version))))
 
     assert done.task_id is None
     assert done.verdict is not None
@@ -160,10 +169,10 @@ class Confused:
 
 
 def test_a_model_without_a_usable_verdict_proposes_nothing(store: Store) -> None:
-    version = skill(store)
-    past(store, version, 8, NOISY)
+    version = save_skill(store)
+    record_past_runs(store, version, 8, NOISY)
 
-    done = review(store, ReviewDependencies(store.database, Confused(), Remembering()))  # type: ignore[arg-type]
+    done = run_review(store, ReviewDependencies(store.database, Confused(), ScriptedEngine()))  # type: ignore[arg-type]
 
     assert done.task_id is None
     assert done.verdict is not None
@@ -171,22 +180,22 @@ def test_a_model_without_a_usable_verdict_proposes_nothing(store: Store) -> None
 
 
 def test_an_alarm_belongs_to_the_skill_that_invoked_the_one_that_asked(store: Store) -> None:
-    watch, triage = skill(store, "watch"), skill(store, "triage")
-    past(store, watch, 6)
+    watch, triage = save_skill(store, "watch"), save_skill(store, "triage")
+    record_past_runs(store, watch, 6)
     with store.database.transaction(store.workspace_id) as scope:
         for n in range(5):
-            begin(
+            begin_run(
                 scope,
                 triage,
                 f"t{n}",
                 source_app_id="34f937e0-c44b-56fe-a589-bcf922e3c151",
                 correlation_id=f"{watch.id}-run{n}.abc",
             )
-            ask(store, scope, triage, f"t{n}", "false alarm")
-    past(store, triage, 6)
+            ask_about_alarm(store, scope, triage, f"t{n}", "false alarm")
+    record_past_runs(store, triage, 6)
 
-    of_watch = review(store, parts(store, change(evidence=["t0"])))
-    of_triage = review(store, parts(store, {"decision": "keep"}), "triage")
+    of_watch = run_review(store, review_dependencies(store, change_verdict(evidence=["t0"])))
+    of_triage = run_review(store, review_dependencies(store, {"decision": "keep"}), "triage")
 
     assert of_watch.facts["facts"]["false_alarms"] == 5
     assert of_watch.task_id is not None
@@ -194,10 +203,10 @@ def test_an_alarm_belongs_to_the_skill_that_invoked_the_one_that_asked(store: St
 
 
 def test_the_engine_has_the_last_word_and_the_ledger_what_it_forgot(store: Store) -> None:
-    version = skill(store)
-    past(store, version, 2)
+    version = save_skill(store)
+    record_past_runs(store, version, 2)
     with store.database.transaction(store.workspace_id) as scope:
-        begin(scope, version, "01J00000000000000000000001")
+        begin_run(scope, version, "01J00000000000000000000001")
     began = store.clock.now()
     told = EngineRun(
         "01J00000000000000000000001", "skill-watch", "work", "failed", began.isoformat(), began.isoformat()
@@ -205,9 +214,9 @@ def test_the_engine_has_the_last_word_and_the_ledger_what_it_forgot(store: Store
     alone = EngineRun(
         "01J00000000000000000000002", "skill-watch", "work", "completed", began.isoformat(), began.isoformat()
     )
-    engine = Remembering([told, alone])
+    engine = ScriptedEngine([told, alone])
 
-    done = review(store, parts(store, engine=engine))
+    done = run_review(store, review_dependencies(store, engine=engine))
 
     found = done.facts["facts"]
     assert (found["runs"], found["completed"], found["failed"]) == (4, 3, 1)
@@ -227,7 +236,7 @@ def _written_by(store: Store, task_id: str, text: str) -> CheckedVersion:
     """A draft that a call of this task wrote, and that now serves."""
     with store.database.transaction(store.workspace_id) as scope:
         call_id = _call_of(scope, task_id)
-        version = saved(scope, "watch", text, "agent")
+        version = save_version(scope, "watch", text, "agent")
         wrote = scope.update(skill_versions).where(skill_versions.c.id == version.id)
         scope.change(wrote.values(author_ref=call_id))
         promotion.activate_version(scope, "watch", version)
@@ -236,21 +245,21 @@ def _written_by(store: Store, task_id: str, text: str) -> CheckedVersion:
 
 
 def test_the_next_review_compares_the_prediction_with_what_happened(store: Store) -> None:
-    first = skill(store)
-    past(store, first, 8, NOISY)
-    proposed = review(store, parts(store, change(evidence=_evidence(first))))
+    first = save_skill(store)
+    record_past_runs(store, first, 8, NOISY)
+    proposed = run_review(store, review_dependencies(store, change_verdict(evidence=_evidence(first))))
     assert proposed.task_id is not None
     second = _written_by(store, proposed.task_id, "SENSITIVITY = 0.7\n")
 
-    past(store, second, 2, ["real"])
-    too_soon = review(store, parts(store))
+    record_past_runs(store, second, 2, ["real"])
+    too_soon = run_review(store, review_dependencies(store))
     with store.database.transaction(store.workspace_id) as scope:
         for n, said in enumerate(["real", "real", "false alarm", "real"]):
-            begin(scope, second, f"later{n}")
-            ask(store, scope, second, f"later{n}", said)
+            begin_run(scope, second, f"later{n}")
+            ask_about_alarm(store, scope, second, f"later{n}", said)
             runs.record_run_end(scope, f"later{n}", "completed", output={}, attempts=1)
-    compared = review(store, parts(store, {"decision": "keep"}))
-    again = review(store, parts(store, {"decision": "keep"}))
+    compared = run_review(store, review_dependencies(store, {"decision": "keep"}))
+    again = run_review(store, review_dependencies(store, {"decision": "keep"}))
 
     assert (too_soon.comparison or {})["outcome"] == "too_few"
     assert compared.comparison == {
@@ -271,13 +280,18 @@ def test_the_next_review_compares_the_prediction_with_what_happened(store: Store
 
 def test_a_change_that_brings_an_older_text_back_is_compared_like_any_other(store: Store) -> None:
     # Given a change whose alarms then come too late, and one by which the number becomes what it was
-    first = skill(store)
-    past(store, first, 8, NOISY)
-    lowered = review(store, parts(store, change(evidence=_evidence(first))))
+    first = save_skill(store)
+    record_past_runs(store, first, 8, NOISY)
+    lowered = run_review(store, review_dependencies(store, change_verdict(evidence=_evidence(first))))
     second = _written_by(store, lowered.task_id or "", "SENSITIVITY = 0.5\n")
-    past(store, second, 8, ["real but too late"] * 5)
+    record_past_runs(store, second, 8, ["real but too late"] * 5)
     more = {"sensitivity": "more_sensitive", "numbers": [{"constant": "SENSITIVITY", "value": 1.0}]}
-    raised = review(store, parts(store, change(evidence=_evidence(second), **more, measure="late_rate", expected=0.2)))
+    raised = run_review(
+        store,
+        review_dependencies(
+            store, change_verdict(evidence=_evidence(second), **more, measure="late_rate", expected=0.2)
+        ),
+    )
     with store.database.transaction(store.workspace_id) as scope:
         brought = {"author": "agent", "author_ref": _call_of(scope, raised.task_id or ""), "reason": "too late"}
         promotion.offer_version(scope, "watch", first, brought)
@@ -287,10 +301,10 @@ def test_a_change_that_brings_an_older_text_back_is_compared_like_any_other(stor
     # When that has served for a while
     for n in range(6):
         with store.database.transaction(store.workspace_id) as scope:
-            begin(scope, first, f"later{n}")
-            ask(store, scope, first, f"later{n}", "real")
+            begin_run(scope, first, f"later{n}")
+            ask_about_alarm(store, scope, first, f"later{n}", "real")
             runs.record_run_end(scope, f"later{n}", "completed", output={}, attempts=1)
-    compared = review(store, parts(store, {"decision": "keep"}))
+    compared = run_review(store, review_dependencies(store, {"decision": "keep"}))
 
     # Then its prediction is held against what happened since it serves again, and no older alarm counts
     assert raised.prediction == {"measure": "late_rate", "was": 1.0, "expected": 0.2}
@@ -300,12 +314,12 @@ def test_a_change_that_brings_an_older_text_back_is_compared_like_any_other(stor
 
 
 def test_a_proposal_for_a_persons_file_becomes_the_agents_task_which_asks_before_it_saves(store: Store) -> None:
-    version = skill(store)
-    past(store, version, 8, NOISY)
+    version = save_skill(store)
+    record_past_runs(store, version, 8, NOISY)
     with store.database.transaction(store.workspace_id) as scope:
         scope.change(scope.update(skill_rows).where(skill_rows.c.id == "watch").values(origin="person"))
 
-    done = review(store, parts(store, change(evidence=_evidence(version))))
+    done = run_review(store, review_dependencies(store, change_verdict(evidence=_evidence(version))))
 
     words, data = _order(store, done)
     assert "write_skill asks them on a card" in words
@@ -314,16 +328,16 @@ def test_a_proposal_for_a_persons_file_becomes_the_agents_task_which_asks_before
 
 
 def test_a_proposal_for_a_shipped_skill_is_the_agents_to_write_and_its_file_stays(store: Store) -> None:
-    version = skill(store)
-    past(store, version, 8, NOISY)
+    version = save_skill(store)
+    record_past_runs(store, version, 8, NOISY)
     with store.database.transaction(store.workspace_id) as scope:
         scope.change(scope.update(skill_rows).where(skill_rows.c.id == "watch").values(origin="shipped"))
-    proposed = review(store, parts(store, change(evidence=_evidence(version))))
+    proposed = run_review(store, review_dependencies(store, change_verdict(evidence=_evidence(version))))
     words, data = _order(store, proposed)
     own = _written_by(store, proposed.task_id or "", "SENSITIVITY = 0.5\n")
-    past(store, own, 6)
+    record_past_runs(store, own, 6)
 
-    compared = review(store, parts(store, {"decision": "keep"}))
+    compared = run_review(store, review_dependencies(store, {"decision": "keep"}))
 
     assert "its file stays as it is" in words
     assert data["base_version"] == 1
@@ -332,11 +346,11 @@ def test_a_proposal_for_a_shipped_skill_is_the_agents_to_write_and_its_file_stay
 
 
 def test_while_the_agent_is_at_work_on_a_proposal_no_second_one_is_made(store: Store) -> None:
-    version = skill(store)
-    past(store, version, 8, NOISY)
-    first = review(store, parts(store, change(evidence=_evidence(version))))
+    version = save_skill(store)
+    record_past_runs(store, version, 8, NOISY)
+    first = run_review(store, review_dependencies(store, change_verdict(evidence=_evidence(version))))
 
-    second = review(store, parts(store, change(evidence=_evidence(version))))
+    second = run_review(store, review_dependencies(store, change_verdict(evidence=_evidence(version))))
 
     assert (first.task_id is None, second.task_id) == (False, None)
     assert second.verdict is not None
@@ -344,14 +358,14 @@ def test_while_the_agent_is_at_work_on_a_proposal_no_second_one_is_made(store: S
 
 
 def test_a_skill_whose_last_changes_did_not_hold_is_left_to_a_person(store: Store) -> None:
-    version = skill(store)
-    past(store, version, 8, NOISY)
+    version = save_skill(store)
+    record_past_runs(store, version, 8, NOISY)
     with store.database.transaction(store.workspace_id) as scope:
         for n in (2, 3):
-            tried = saved(scope, "watch", f"SENSITIVITY = {n}\n", "agent")
+            tried = save_version(scope, "watch", f"SENSITIVITY = {n}\n", "agent")
             promotion.refuse_version(scope, "watch", tried.sha, (SkillProblem(None, "it failed", "mend it"),))
 
-    done = review(store, parts(store, change(evidence=_evidence(version))))
+    done = run_review(store, review_dependencies(store, change_verdict(evidence=_evidence(version))))
 
     assert [one["stage"] for one in done.facts["changes"]] == ["refused", "refused", "active"]
     assert (done.task_id, (done.verdict or {})["reason"]) == (
@@ -361,15 +375,15 @@ def test_a_skill_whose_last_changes_did_not_hold_is_left_to_a_person(store: Stor
 
 
 def test_a_skill_that_changed_while_it_was_judged_is_left_alone(store: Store) -> None:
-    version = skill(store)
-    past(store, version, 8, NOISY)
+    version = save_skill(store)
+    record_past_runs(store, version, 8, NOISY)
     with store.database.transaction(store.workspace_id) as scope:
         asked = reviews.request_review(scope, "watch", "cause")
-    made = parts(store, change(evidence=_evidence(version)))
+    made = review_dependencies(store, change_verdict(evidence=_evidence(version)))
     steps.gather_facts(made, store.workspace_id, asked.id)
     steps.judge_review(made, store.workspace_id, asked.id)
     with store.database.transaction(store.workspace_id) as scope:
-        promotion.activate_version(scope, "watch", saved(scope, "watch", "SENSITIVITY = 2\n"))
+        promotion.activate_version(scope, "watch", save_version(scope, "watch", "SENSITIVITY = 2\n"))
 
     assert steps.act_on_review(made, store.workspace_id, asked.id) == "kept"
     with store.database.reading(store.workspace_id) as scope:
@@ -377,12 +391,12 @@ def test_a_skill_that_changed_while_it_was_judged_is_left_alone(store: Store) ->
 
 
 def test_a_run_takes_up_what_was_asked_for_and_makes_no_second_one(store: Store) -> None:
-    skill(store, "one")
-    skill(store, "two")
+    save_skill(store, "one")
+    save_skill(store, "two")
     with store.database.transaction(store.workspace_id) as scope:
         asked = reviews.request_review(scope, "one", "by hand")
         assert reviews.request_review(scope, "one", "by hand again").id == asked.id
-        saved(scope, "three", "not serving yet")
+        save_version(scope, "three", "not serving yet")
 
     begun = reviews.begin_reviews(store.database, store.workspace_id, "run-1")
 
@@ -393,8 +407,8 @@ def test_a_run_takes_up_what_was_asked_for_and_makes_no_second_one(store: Store)
 
 
 def test_a_bell_that_comes_again_after_the_review_does_nothing(store: Store) -> None:
-    skill(store)
-    done = review(store, parts(store))
+    save_skill(store)
+    done = run_review(store, review_dependencies(store))
 
     assert reviews.begin_reviews(store.database, store.workspace_id, "run-2", "watch") == []
     store.clock.advance(timedelta(minutes=2))
@@ -403,7 +417,7 @@ def test_a_bell_that_comes_again_after_the_review_does_nothing(store: Store) -> 
 
 
 def test_a_lost_bell_is_rung_again_under_new_ids_and_given_up_after_a_day(store: Store) -> None:
-    skill(store)
+    save_skill(store)
     patience = timedelta(seconds=30)
     with store.database.transaction(store.workspace_id) as scope:
         asked = reviews.request_review(scope, "watch", "cause")

@@ -10,11 +10,11 @@ from pydantic import ValidationError
 from skills.review.facts import ReviewFacts
 from skills.review.sensitivity import Tunable
 from skills.review.verdict import NoProposal, Proposal, ReviewVerdict, check_verdict
-from tests.skills.review.observing import facts
+from tests.skills.review.observations import review_facts
 
 KNOWN = (Tunable("SENSITIVITY", 1.0, 7, "more alarms"), Tunable("PAUSE", 300.0, 9, "unknown"))
-NOISY = facts(20, false=4, real=1)
-LATE = facts(20, late=4, real=1)
+NOISY = review_facts(20, false=4, real=1)
+LATE = review_facts(20, late=4, real=1)
 
 
 def said(**told: Any) -> ReviewVerdict:
@@ -50,11 +50,11 @@ def test_with_the_opposite_facts_it_goes_up() -> None:
 @pytest.mark.parametrize(
     ("told", "of", "reason"),
     [
-        ({}, facts(4, false=4), "only 4 runs"),
+        ({}, review_facts(4, false=4), "only 4 runs"),
         ({"sensitivity": "more_sensitive"}, NOISY, "the outcomes say less_sensitive"),
         ({}, LATE, "the outcomes say more_sensitive"),
         ({"evidence": ["card99", "made up"]}, NOISY, "names no run and no answer"),
-        ({"sensitivity": "keep"}, facts(20, real=5), "give a reason"),
+        ({"sensitivity": "keep"}, review_facts(20, real=5), "give a reason"),
         ({"numbers": [{"constant": "PAUSE", "value": 1}]}, NOISY, "no change that can be made"),
         ({"numbers": [{"constant": "NEVER", "value": 1}]}, NOISY, "no change that can be made"),
         ({"decision": "keep", "summary": "it does well"}, NOISY, "it does well"),
@@ -75,7 +75,7 @@ def test_numbers_stay_within_a_half_and_on_the_facts_side(wished: float, becomes
 
 
 def test_a_skill_that_keeps_failing_may_be_changed_in_words() -> None:
-    unwell = facts(10, failed=5)
+    unwell = review_facts(10, failed=5)
     told = said(
         sensitivity="keep", numbers=[], words="guard the missing key", evidence=["run5"], measure="success_rate"
     )

@@ -28,15 +28,15 @@ from skills.book.versions import CheckedVersion
 from skills.review import reviews
 from skills.review.dependencies import ReviewDependencies
 from skills.review.reviews import Review
-from tests.skills.saved import live
+from tests.skills.saved_versions import save_live_version
 from tests.support.databases import Store, prepared_file
 from tests.support.engines import RunningEngine, every_engine, moved_by_tests, running
-from tests.support.own_app import client_of, served
+from tests.support.function_app import client_of, served
 from tests.support.waiting import until
 
 
 @dataclass
-class World:
+class ReviewWorld:
     store: Store
     engine: Engine
     version: CheckedVersion
@@ -70,14 +70,14 @@ def watch_skill(client: inngest.Inngest) -> inngest.Function[Any]:
 
 
 @contextmanager
-def world(engine_of: RunningEngine, folder: Path, clock: Clock) -> Iterator[World]:
+def world(engine_of: RunningEngine, folder: Path, clock: Clock) -> Iterator[ReviewWorld]:
     engine = Engine.at(engine_of.url, engine_of.signing_key, engine_of.event_key)
     own, foreign = (client_of(engine_of, app) for app in ("loopwright", "skill-watch"))
     store = prepared_file(folder / "live.sqlite")
     store.database.close()
     store.database = Database(store.database.url, clock=clock, bells=InngestBells(own))
     with store.database.transaction(store.workspace_id) as scope:
-        version = live(scope, "watch", "SENSITIVITY = 1.0\n", "agent")
+        version = save_live_version(scope, "watch", "SENSITIVITY = 1.0\n", "agent")
     model = ScriptedModel(verdicts=[{"decision": "keep", "summary": "it does well"}])
     parts = ReviewDependencies(store.database, model, RunHistory.of(engine))
     with ExitStack() as stack:
@@ -85,7 +85,7 @@ def world(engine_of: RunningEngine, folder: Path, clock: Clock) -> Iterator[Worl
         functions: list[inngest.Function[Any]] = [review_skills(own, parts, "Europe/Paris"), on_run_failed(own, parts)]
         stack.enter_context(served(own, functions, engine, clock))
         stack.enter_context(served(foreign, [watch_skill(foreign)], engine, clock))
-        yield World(store, engine, version)
+        yield ReviewWorld(store, engine, version)
 
 
 @every_engine

@@ -12,7 +12,7 @@ from app.cli import main
 from skills.checks import check_source
 from skills.format.manifest import read_manifest
 from skills.format.template import render_template
-from tests.skills.files import GOOD
+from tests.skills.skill_files import GOOD
 
 
 def run(*words: str) -> Result:

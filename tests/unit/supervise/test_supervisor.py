@@ -14,7 +14,7 @@ import pytest
 
 from app.supervision.home_state import ProcessRow, ProcessState, is_home_in_use, read_rows
 from app.supervision.ports import free_ports, is_free
-from tests.support import supervised
+from tests.support import supervisor_process
 from tests.support.template import template_of
 from tests.support.waiting import until
 
@@ -28,7 +28,7 @@ class Running:
         self.home = home
         self.output = home / "output"
         with self.output.open("wb") as output:
-            template = template_of(supervised.__name__)
+            template = template_of(supervisor_process.__name__)
             self.process = template.start([kind, str(home), *specs], os.environ, output.fileno())
 
     @property
@@ -232,7 +232,7 @@ def test_a_late_child_that_does_not_start_ends_nothing(
 
 def test_a_second_supervisor_of_the_home_is_refused(pair: Running, ports: list[int], started: list[Running]) -> None:
     said = subprocess.run(
-        [sys.executable, supervised.__file__, "program", str(pair.home), f"third:{ports[2]}"],
+        [sys.executable, supervisor_process.__file__, "program", str(pair.home), f"third:{ports[2]}"],
         capture_output=True,
         text=True,
         timeout=30,

@@ -15,8 +15,8 @@ from werkzeug.serving import make_server
 from app.bootstrap import PERSON_ID, WORKSPACE_ID
 from app.web import create_app, hub_of
 from core.database import Scope
-from tests.web.site.described import Described, described
-from tests.web.site.parts import Parts
+from tests.web.site.checked_client import CheckedClient, checked_client
+from tests.web.site.dependencies import SiteDependencies
 
 
 @dataclass
@@ -25,10 +25,10 @@ class Site:
 
     url: str
     token: str
-    parts: Parts
+    parts: SiteDependencies
     app: Flask
     client: httpx.Client
-    described: Described
+    described: CheckedClient
     person_id: str = PERSON_ID
     workspace_id: str = WORKSPACE_ID
 
@@ -52,7 +52,7 @@ class Site:
 
 
 @contextmanager
-def served(parts: Parts, token: str) -> Iterator[Site]:
+def served(parts: SiteDependencies, token: str) -> Iterator[Site]:
     """Serve these parts on a free port until the block ends."""
     app = create_app(parts)
     server = make_server("127.0.0.1", 0, app, threaded=True)
@@ -62,7 +62,7 @@ def served(parts: Parts, token: str) -> Iterator[Site]:
     headers = {"Authorization": f"Bearer {token}"}
     client = httpx.Client(base_url=url, headers=headers, timeout=30, trust_env=False, verify=False)
     try:
-        published = described(client)
+        published = checked_client(client)
         client.event_hooks["response"].append(published.check)
         yield Site(url, token, parts, app, client, published)
     finally:
