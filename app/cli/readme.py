@@ -9,7 +9,7 @@ from pathlib import Path
 from app.cli.root import COMMANDS
 from core.settings import Settings, variable_of
 
-README = Path(__file__).parent.parent / "README.md"
+README = Path(__file__).parents[2] / "README.md"
 _BLOCK = re.compile(r"(<!-- (commands|settings) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 

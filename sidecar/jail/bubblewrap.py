@@ -91,5 +91,5 @@ def _file_arguments(folder: Path, disk: int, place: str) -> list[str]:
 
 
 def _our_packages(ours: Path) -> list[str]:
-    names = ("app", "core", "engine", "functions", "generation", "memory", "router", "runtime", "sidecar", "skills")
-    return [name for name in (*names, "workspace") if (ours / name).is_dir()]
+    names = ("app", "core", "engine", "functions", "generation", "loopwright", "memory", "router", "runtime", "sidecar")
+    return [name for name in (*names, "skills", "standins", "workspace") if (ours / name).is_dir()]

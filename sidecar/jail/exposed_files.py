@@ -10,11 +10,13 @@ from pathlib import Path
 # Of our own packages: what a child imports. None of it knows the database or a key.
 OURS = (
     "core/__init__.py",
+    "core/process/__init__.py",
     "core/process/parent_death.py",
     "sidecar/__init__.py",
     "sidecar/child",
     "skills/__init__.py",
     "skills/kit",
+    "skills/format/__init__.py",
     "skills/format/problem.py",
 )
 _PACKAGES = ("flask", "httpx", "inngest", "pydantic", "werkzeug")

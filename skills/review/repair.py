@@ -193,7 +193,8 @@ def _notice(failed: FailedSkillRun, run: SkillRun | None) -> str:
     what = clean_text(failed.function, 160)
     tries = f" after {run.attempts} attempts" if run is not None and run.attempts > 1 else ""
     said = error_text(failed.error) or "it gave no reason"
-    return f"{what} failed{tries}: {said} (run {clean_text(failed.run_id, 64)}). Input: {_input(failed, run, _LONGEST_INPUT)}"
+    given = _input(failed, run, _LONGEST_INPUT)
+    return f"{what} failed{tries}: {said} (run {clean_text(failed.run_id, 64)}). Input: {given}"
 
 
 def _input(failed: FailedSkillRun, run: SkillRun | None, most: int) -> str:

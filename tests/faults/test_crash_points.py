@@ -18,7 +18,7 @@ from tests.support.waiting import until
 PROGRAM = """
 import sys
 from pathlib import Path
-from core import crash
+from core.process import crash
 crash.arm(sys.argv[1], Path(sys.argv[2]))
 for n in range(3):
     crash.point("order", "accepted", "before_commit")
@@ -63,7 +63,7 @@ def test_process_is_frozen_until_it_is_told_to_go_on(tmp_path: Path) -> None:
 WRITING = """
 import sys, threading, time
 from pathlib import Path
-from core import crash
+from core.process import crash
 from core.database import Database
 crash.arm("freeze:elsewhere", Path(sys.argv[1]))
 database = Database(f"sqlite:///{sys.argv[1]}/a.sqlite")

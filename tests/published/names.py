@@ -18,8 +18,10 @@ from typing import Any
 import click
 import sqlalchemy as sa
 from pydantic import BaseModel
+from sqlalchemy.dialects import postgresql
 
 import skills.kit
+from app.bootstrap import ensure_home
 from app.cli.root import main as command_group
 from app.compose import AppDependencies, compose_dependencies
 from app.processes.process import PROCESSES
@@ -33,19 +35,11 @@ from functions.registry import make_functions
 
 ROOT = Path(__file__).parents[2]
 STORED = Path(__file__).with_name("names.json")
-PRODUCT: tuple[str, ...] = (
-    "app",
-    "core",
-    "engine",
-    "functions",
-    "generation",
-    "memory",
-    "router",
-    "runtime",
-    "sidecar",
-    "skills",
+PRODUCT = (
+    *("app", "core", "engine", "functions", "generation", "memory", "router", "runtime", "sidecar", "skills"),
+    *("standins", "workspace"),
 )
-PRODUCT += ("standins", "workspace")
+_POSTGRES = postgresql.dialect()
 _STEP_VERBS = {"run", "wait_for_event", "sleep", "sleep_until", "invoke", "invoke_by_id", "send_event"}
 _PROSE = {"title", "description"}
 _ELSEWHERE = {"jobs_url": "http://127.0.0.1:1", "openai_base_url": "http://127.0.0.1:1", "model": "any"}
@@ -62,6 +56,7 @@ def published_names() -> dict[str, Any]:
             "functions": _functions(parts),
             "tools": _tools(parts),
             "paths": _paths(parts),
+            "api types": _api_types(parts),
             "events": _events(),
             "tables": _tables(all_tables()),
             "engine tables": _tables(engine_tables),
@@ -99,6 +94,15 @@ def _paths(parts: AppDependencies) -> list[str]:
     return sorted(f"{method} {rule.rule}" for rule in rules for method in (rule.methods or set()) - {"HEAD", "OPTIONS"})
 
 
+def _api_types(parts: AppDependencies) -> dict[str, Any]:
+    """The named shapes of the API's description."""
+    client = create_app(parts).test_client()
+    document = client.get(
+        "/api/v1/openapi.json", headers={"Authorization": f"Bearer {ensure_home(parts.settings).token}"}
+    ).get_json()
+    return {name: _without_prose(shape) for name, shape in document["components"]["schemas"].items()}
+
+
 def _events() -> dict[str, Any]:
     kinds = [kind for kind in vars(events).values() if isinstance(kind, type) and issubclass(kind, events.AgentEvent)]
     return {kind.name: _without_prose(kind.model_json_schema()) for kind in kinds if kind is not events.AgentEvent}
@@ -107,7 +111,9 @@ def _events() -> dict[str, Any]:
 def _tables(metadata: sa.MetaData) -> dict[str, Any]:
     return {
         table.name: {
-            "columns": [f"{column.name} {column.type!r} {column.nullable}" for column in table.columns],
+            "columns": [
+                f"{column.name} {column.type.compile(_POSTGRES)} {column.nullable}" for column in table.columns
+            ],
             "constraints": sorted(_constraint(one) for one in table.constraints),
             "indexes": sorted(
                 f"{one.name}: {', '.join(str(each) for each in one.expressions)}" for one in table.indexes

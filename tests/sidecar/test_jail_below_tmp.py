@@ -14,10 +14,10 @@ from sidecar.jail.exposed_files import library_folders
 from sidecar.jail.probe import probe_isolation
 
 PROGRAM = """
-from sidecar.jail.exposed_files import libraries
-from sidecar.jail.probe import probe
-print(*libraries())
-print(probe().level)
+from sidecar.jail.exposed_files import library_folders
+from sidecar.jail.probe import probe_isolation
+print(*library_folders())
+print(probe_isolation().level)
 """
 
 

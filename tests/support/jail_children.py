@@ -51,12 +51,11 @@ return scope["act"](ctx)
     {"events": {"listen": ["subject/asked", "door/opened"]}, "invoke": ["skill-other/work"]},
 )
 LOADING = """
-from sidecar.child.loader import load
-from sidecar.child.ipc import Order
-from sidecar.child.loader import warm_client
+from sidecar.child.ipc import ServeOrder
+from sidecar.child.loader import load_skill, warm_client
 source = {source!r}.encode()
-order = Order(stem="subject", app_id="skill-subject", source=source, path="/subject.py", sha="0" * 64, broker="")
-return load(order, warm_client()).configurations
+order = ServeOrder(stem="subject", app_id="skill-subject", source=source, path="/subject.py", sha="0" * 64, broker="")
+return load_skill(order, warm_client()).configurations
 """
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import sqlalchemy as sa
 from flask import Response, jsonify
@@ -29,6 +29,24 @@ _FILE = {
     "required": ["file"],
     "properties": {"file": {"type": "string", "format": "binary"}, "title": {"type": "string"}},
 }
+
+
+_PUBLISHED = {
+    "AskSkillChange": "Wish",
+    "ChecklistProgress": "Progress",
+    "EngineRun": "Run",
+    "InboxItemShape": "InboxItem",
+    "InvokeFunction": "Invoke",
+    "ListPage": "Listed",
+    "MoneyShape": "Money",
+    "ProblemDocument": "Problem",
+    "SkillCandidateShape": "Candidate",
+    "StepEvidenceShape": "Evidence",
+    "TellOutcome": "Outcome",
+    "TraceStep": "Step",
+}
+"""Classes whose schema clients know by another name than the code."""
+_REF = "#/components/schemas/"
 
 
 class Description(TypedDict):
@@ -57,12 +75,32 @@ class _Schemas:
         ]
         self._found, together = TypeAdapter.json_schemas(
             [(n, way, TypeAdapter(one)) for n, (one, way) in enumerate(self._known)],
-            ref_template="#/components/schemas/{model}",
+            ref_template=_REF + "{model}",
         )
-        self.named = together.get("$defs", {})
+        self.named = {_published(name): _renamed(shape) for name, shape in together.get("$defs", {}).items()}
 
     def of(self, one: Any, way: _Way) -> dict[str, Any]:
-        return self._found[self._known.index((one, way)), way]
+        return cast(dict[str, Any], _renamed(self._found[self._known.index((one, way)), way]))
+
+
+def _published(name: str) -> str:
+    """The name clients know a class by; that of a generic class goes before those of its arguments."""
+    generic, _, arguments = name.partition("_")
+    return _PUBLISHED.get(generic, generic) + (f"_{arguments}" if arguments else "")
+
+
+def _renamed(schema: Any) -> Any:
+    """The same schema, which refers to others by their published names."""
+    match schema:
+        case {"$ref": str(ref), **more}:
+            name = ref.removeprefix(_REF)
+            return {**_renamed(more), "$ref": _REF + _published(name)}
+        case dict():
+            return {key: _renamed(value) for key, value in schema.items()}
+        case list():
+            return [_renamed(one) for one in schema]
+        case _:
+            return schema
 
 
 def describe_api(rules: Sequence[RouteRule]) -> Description:

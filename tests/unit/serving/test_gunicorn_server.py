@@ -11,7 +11,7 @@ from tests.support.waiting import until
 
 PROGRAM = """
 from pathlib import Path
-from app.processes.process import Ask
+from app.processes.process import ProcessOptions
 from app.processes.gunicorn_server import run_wsgi
 from core.settings import load_settings
 
@@ -19,7 +19,7 @@ def build():
     print("begun", flush=True)
     raise RuntimeError("it cannot begin")
 
-run_wsgi(Ask(load_settings(home=Path(__import__("sys").argv[1])), "127.0.0.1", 0), 2, build)
+run_wsgi(ProcessOptions(load_settings(home=Path(__import__("sys").argv[1])), "127.0.0.1", 0), 2, build)
 """
 
 
