@@ -32,6 +32,7 @@ from core import events
 from core.settings import Settings, load_settings, variable_of
 from engine.storage.tables import metadata as engine_tables
 from functions.registry import make_functions
+from tests.faults.points import every_point
 
 ROOT = Path(__file__).parents[2]
 STORED = Path(__file__).with_name("names.json")
@@ -64,6 +65,7 @@ def published_names() -> dict[str, Any]:
             "commands": _command(command_group, click.Context(command_group)),
             "processes": sorted(PROCESSES),
             "kit": sorted(skills.kit.__all__),
+            "points": sorted(every_point()),
             **_names_in_source(),
         }
 
