@@ -27,8 +27,15 @@ from generation.execution import recovery as order_recovery
 from generation.orders.order import list_open_order_ids
 from generation.providers.capabilities import Capabilities
 from generation.providers.port import Provider
-from generation.tools.orders import ListModels, generation_tools
-from generation.tools.state import budget_state, is_order, orders_of_call, orders_state, outcome_input
+from generation.tools import (
+    ListModels,
+    budget_state,
+    generation_tools,
+    is_order,
+    orders_of_call,
+    orders_state,
+    outcome_input,
+)
 from memory import correcting, forgetting, readings
 from memory import watching as memory_watching
 from memory.dependencies import MemoryDependencies

@@ -9,9 +9,8 @@ from core.amounts import format_amount
 from core.database import Scope
 from core.errors import ConflictError, RefusedError
 from core.tables import roles
-from generation.approval import quotes
 from generation.approval.admission import admit_order
-from generation.approval.card import open_money_card
+from generation.approval.card import open_money_card, read_card_drafts, total_price
 from generation.orders.draft import OrderDraft
 from generation.orders.order import list_open_order_ids
 from runtime.cards import cards
@@ -41,7 +40,7 @@ def quote_handler(version_of: VersionOf) -> AnswerHandler:
             cards.revoke_answer(scope, card)
             return
         budget = _lock_budget(scope, card)
-        if quotes.total_price(drafts) > budget.available:
+        if total_price(drafts) > budget.available:
             _ask_for_credit(scope, card, drafts, budget)
             return
         _admit_all(scope, card, drafts)
@@ -74,7 +73,7 @@ def _raise_limit(scope: Scope, card: Card, version_of: VersionOf) -> None:
         cards.revoke_answer(scope, card)
         return
     budget = _lock_budget(scope, card)
-    missing = quotes.total_price(drafts) - budget.available
+    missing = total_price(drafts) - budget.available
     if missing > 0:
         _add_credit(scope, card, missing, budget)
     _admit_all(scope, card, drafts)
@@ -112,7 +111,7 @@ def _authorised_drafts(scope: Scope, card: Card) -> list[OrderDraft]:
         raise RefusedError("only an owner or a member of the workspace may approve spending")
     if credits.list_reservations_of_card(scope, card.id):
         raise ConflictError(f"card {card.id} has been used; it authorises its orders once")
-    return quotes.read_card_drafts(card)
+    return read_card_drafts(card)
 
 
 def _admit_all(scope: Scope, card: Card, drafts: list[OrderDraft]) -> None:
@@ -137,7 +136,7 @@ def _wait_for_orders(scope: Scope, card: Card) -> None:
 
 
 def _ask_for_credit(scope: Scope, card: Card, drafts: list[OrderDraft], budget: credits.Budget) -> None:
-    approved, free = (format_amount(one, budget.currency) for one in (quotes.total_price(drafts), budget.available))
+    approved, free = (format_amount(one, budget.currency) for one in (total_price(drafts), budget.available))
     limit = open_money_card(
         scope,
         "limit",

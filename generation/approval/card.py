@@ -1,26 +1,83 @@
 """Cards that ask a person about money: a price to approve, or credit that is missing.
 
 One card speaks for all calls of a decision that are above a limit. It supersedes the cards of the task's earlier
-decisions.
+decisions. What it authorises is read back from the card itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any, Literal
 
+from core.amounts import format_amount
 from core.database import Scope
-from core.errors import ConflictError
+from core.errors import ConflictError, RefusedError
 from core.tools import CallContext, Effect
-from generation.approval import quotes
-from generation.orders.draft import OrderDraft
+from generation.orders.draft import OrderDraft, digest_of
 from runtime.cards import cards
 from runtime.cards.cards import Card, open_card
 from runtime.limits import guard
 from runtime.limits.guard import CallAllowed, NeedsQuote
 from runtime.tables import cards as cards_table
 from runtime.tasks import tasks
+
+QUOTE_LIFETIME = timedelta(days=7)
+"""How long a price stands on a card; then the card expires, and the task may ask for a fresh one."""
+RAISE_HINT = "Raising the limit adds what is missing to the balance."
+_KIND_NAMES = {"image": "picture", "video": "film", "audio": "sound", "model3d": "3D model"}
+
+
+def total_price(drafts: Sequence[OrderDraft]) -> Decimal:
+    return sum((draft.quote for draft in drafts), Decimal(0))
+
+
+def build_quote(drafts: Sequence[OrderDraft]) -> dict[str, Any]:
+    """The `quote` of a card: `{amount, currency, lines, plan_digest}`."""
+    return {
+        "amount": str(total_price(drafts)),
+        "currency": drafts[0].currency,
+        "lines": [draft.line() for draft in drafts],
+        "plan_digest": plan_digest(drafts),
+    }
+
+
+def plan_digest(drafts: Sequence[OrderDraft]) -> str:
+    return digest_of([draft.stored() for draft in drafts])
+
+
+def build_quote_subject(drafts: Sequence[OrderDraft], turn_id: str) -> dict[str, Any]:
+    """The stored facts that an answer acts on."""
+    return {
+        "turn_id": turn_id,
+        "call_ids": [draft.call_id for draft in drafts],
+        "orders": [draft.stored() for draft in drafts],
+    }
+
+
+def read_card_drafts(card: Card) -> list[OrderDraft]:
+    """What a card offers; raises RefusedError when it is not what the quote was made for."""
+    drafts = [OrderDraft.of(stored) for stored in card.subject.get("orders", ())]
+    if not drafts or card.quote is None or card.quote.get("plan_digest") != plan_digest(drafts):
+        raise RefusedError(f"card {card.id} does not hold what its quote was made for; nothing is ordered")
+    return drafts
+
+
+def covers_call(card_subject: Mapping[str, Any], call_id: str, digest: str) -> bool:
+    """Whether a card was opened for this call with this wish."""
+    return any(one["call_id"] == call_id and one["digest"] == digest for one in card_subject.get("orders", ()))
+
+
+def describe_drafts(drafts: Sequence[OrderDraft]) -> str:
+    """`3 pictures and 1 film for 0.37 USD`."""
+    counts: dict[str, int] = {}
+    for draft in drafts:
+        counts[draft.kind] = counts.get(draft.kind, 0) + 1
+    parts = [f"{count} {_KIND_NAMES[kind]}{'s' if count > 1 else ''}" for kind, count in counts.items()]
+    return f"{' and '.join(parts)} for {format_amount(total_price(drafts), drafts[0].currency)}"
+
 
 MoneyCardKind = Literal["quote", "limit"]
 
@@ -36,19 +93,19 @@ def open_money_card(
     turn_id: str,
 ) -> Card:
     """Ask once per `cause`; `why` says as a sentence without its full stop what stands in the way of these drafts."""
-    heading = quotes.describe_drafts(drafts)
+    heading = describe_drafts(drafts)
     return open_card(
         scope,
         kind=kind,
         title=f"Approve {heading}?" if kind == "quote" else f"Not enough credit: {heading}",
-        body=why if kind == "quote" else f"{why}. {quotes.RAISE_HINT}",
+        body=why if kind == "quote" else f"{why}. {RAISE_HINT}",
         options=cards.QUOTE_OPTIONS if kind == "quote" else cards.LIMIT_OPTIONS,
         cause=cause,
         task_id=task_id,
         turn_id=turn_id,
-        quote=quotes.build_quote(drafts),
-        subject=quotes.build_quote_subject(drafts, turn_id),
-        expires_at=scope.now + quotes.QUOTE_LIFETIME,
+        quote=build_quote(drafts),
+        subject=build_quote_subject(drafts, turn_id),
+        expires_at=scope.now + QUOTE_LIFETIME,
     )
 
 
@@ -85,7 +142,7 @@ def find_call_card(scope: Scope, call_id: str, digest: str) -> Card | None:
     causes = [_card_cause(kind, of) for of in (call_id, decision) for kind in ("quote", "limit")]
     rows = scope.rows(scope.select(cards_table.c.id).where(cards_table.c.cause.in_(causes)))
     found = [cards.get_card(scope, row.id) for row in rows]
-    return next((card for card in found if quotes.covers_call(card.subject, call_id, digest)), None)
+    return next((card for card in found if covers_call(card.subject, call_id, digest)), None)
 
 
 def ask_before_spending(
@@ -100,7 +157,7 @@ def ask_before_spending(
         return _open_call_card(scope, call, kind, _card_cause(kind, call.call_id), [mine], verdict)
     joined = [mine, *_drafts_above_limit(scope, call, others, kind)]
     card = _open_call_card(scope, call, kind, _card_cause(kind, call.call_id.rsplit(":", 1)[0]), joined, verdict)
-    if quotes.covers_call(card.subject, mine.call_id, mine.digest):
+    if covers_call(card.subject, mine.call_id, mine.digest):
         return card
     # The decision's card was opened before this call met a limit, so it does not speak of it.
     return _open_call_card(scope, call, kind, _card_cause(kind, call.call_id), [mine], verdict)
@@ -131,7 +188,7 @@ def _open_call_card(
 ) -> Card:
     card = open_money_card(scope, kind, drafts, verdict.reason, cause=cause, task_id=call.task_id, turn_id=call.turn_id)
     mine = drafts[0]
-    if cause == _card_cause(kind, mine.call_id) and not quotes.covers_call(card.subject, mine.call_id, mine.digest):
+    if cause == _card_cause(kind, mine.call_id) and not covers_call(card.subject, mine.call_id, mine.digest):
         raise ConflictError(f"the call {mine.call_id} has already asked for something else; propose a new call")
     supersede_older_cards(scope, card)
     return card

@@ -12,9 +12,8 @@ from core.tools import CallContext, Effect
 from generation.approval import card
 from generation.approval.admission import admit_order, get_admitted_order
 from generation.dependencies import OrderWorks
-from generation.orders.draft import OrderDraft, draft_order, read_sources
+from generation.orders.draft import OrderDraft, OrderRequest, draft_order, parse_recorded_request, read_sources
 from generation.orders.order import Order, find_order_by_key
-from generation.orders.request import OrderRequest, parse_recorded_request
 from generation.providers.capabilities import Capabilities
 from runtime.cards.cards import Card
 from runtime.limits import credits, guard

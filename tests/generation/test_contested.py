@@ -13,7 +13,7 @@ from generation.orders.order import Order
 from generation.orders.states import OrderState
 from generation.providers.port import JobNews, JobState
 from generation.providers.scripted import ScriptedProvider
-from generation.tools.state import outcome_input
+from generation.tools import outcome_input
 from runtime import notices
 from runtime.cards.cards import Card
 from runtime.commands import control

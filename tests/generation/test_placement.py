@@ -20,7 +20,7 @@ from core.tools import ToolResult
 from generation.approval.answers import quote_handler
 from generation.orders.states import OrderState
 from generation.providers.jobs import JobsProvider
-from generation.tools.state import orders_of_call
+from generation.tools import orders_of_call
 from runtime.cards import cards
 from runtime.commands import control
 from runtime.inbox import inbox, messages

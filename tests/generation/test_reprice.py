@@ -17,7 +17,7 @@ from generation.orders.order import Order
 from generation.orders.states import OrderState
 from generation.providers.port import JobNews, JobState, Offer
 from generation.providers.scripted import PICTURES, SOUNDS, ScriptedProvider
-from generation.tools.state import orders_of_call
+from generation.tools import orders_of_call
 from runtime.cards import cards
 from runtime.commands import control
 from runtime.inbox import inbox

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from core.errors import InvalidError, NotFoundError, RefusedError
 from core.tools import Effect
 from generation.orders.states import OrderState
-from generation.tools.state import budget_state, is_order, orders_state, outcome_input
+from generation.tools import budget_state, is_order, orders_state, outcome_input
 from tests.generation.world import GenerationWorld
 
 

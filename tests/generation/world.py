@@ -33,7 +33,7 @@ from generation.orders.states import OrderState
 from generation.providers.capabilities import Capabilities
 from generation.providers.jobs import JobsProvider
 from generation.providers.port import Provider
-from generation.tools.orders import generation_tools
+from generation.tools import generation_tools
 from runtime.cards.cards import Card, answer_card, list_open_cards
 from runtime.inbox.turn_queue import wake_task
 from runtime.tables import budgets, entries, reservations

@@ -18,7 +18,6 @@ from typing import Any
 import click
 import sqlalchemy as sa
 from pydantic import BaseModel
-from sqlalchemy.dialects import postgresql
 
 import skills.kit
 from app.bootstrap import ensure_home
@@ -40,7 +39,7 @@ PRODUCT = (
     *("app", "core", "engine", "functions", "generation", "memory", "router", "runtime", "sidecar", "skills"),
     *("standins", "workspace"),
 )
-_POSTGRES = postgresql.dialect()
+_POSTGRES = sa.create_engine("postgresql+psycopg2://").dialect
 _STEP_VERBS = {"run", "wait_for_event", "sleep", "sleep_until", "invoke", "invoke_by_id", "send_event"}
 _PROSE = {"title", "description"}
 _ELSEWHERE = {"jobs_url": "http://127.0.0.1:1", "openai_base_url": "http://127.0.0.1:1", "model": "any"}

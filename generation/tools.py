@@ -1,20 +1,91 @@
-"""Tools to order works, estimate their price, cancel an order and list the models."""
+"""Tools that order what is made elsewhere, and the state of orders and money that a model is shown."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel
 
-from core.errors import RefusedError
+from core.database import Scope
+from core.errors import NotFoundError, RefusedError
 from core.tools import CallContext, Effect, Tool, ToolResult
 from generation.approval.place import PlacementDependencies, place_order
-from generation.orders import request
+from generation.orders import draft
+from generation.orders.draft import PAID_TOOLS, build_order_request
 from generation.orders.end import cancel_order
-from generation.orders.order import Order, get_order
-from generation.orders.request import PAID_TOOLS, build_order_request
+from generation.orders.order import Order, get_order, list_call_orders, list_recent_orders
+from generation.orders.states import OrderState
 from generation.providers.capabilities import Capabilities, ListedOffer, choose_seconds
 from runtime.cards.cards import Card
+from runtime.limits import credits
+
+SHOWN_ORDERS = 50
+
+
+def orders_state(scope: Scope, task_id: str | None) -> Mapping[str, Any]:
+    """`orders`: the task's newest, oldest first; Main has none."""
+    if task_id is None:
+        return {"orders": []}
+    return {
+        "orders": [
+            {**_order_fields(order), "call_id": order.call_id}
+            for order in list_recent_orders(scope, task_id, SHOWN_ORDERS)
+        ]
+    }
+
+
+def budget_state(scope: Scope, task_id: str | None) -> Mapping[str, Any]:
+    """`budget`: amounts as decimal strings."""
+    del task_id
+    budget = credits.read_budget(scope)
+    return {
+        "budget": {
+            "balance": str(budget.balance),
+            "free_per_operation": str(budget.free_per_operation),
+            "spent_today": str(budget.spent_today),
+            "currency": budget.currency,
+        }
+    }
+
+
+def outcome_input(scope: Scope, ref_id: str) -> dict[str, Any]:
+    """The end of an order, as an input of the task that waited for it."""
+    shown = _order_fields(get_order(scope, ref_id))
+    work_kind, order_id = shown.pop("kind"), shown.pop("id")
+    return {"kind": "outcome", "order_id": order_id, "work_kind": work_kind, **shown}
+
+
+def orders_of_call(scope: Scope, call_id: str) -> list[dict[str, Any]]:
+    """What a call has ordered, and what was ordered in its place at another price."""
+    found = list_call_orders(scope, call_id)
+    return [{**_order_fields(order), "kind": "order", "work_kind": order.kind} for order in found]
+
+
+def is_order(scope: Scope, thing_id: str) -> bool:
+    """Whether a checklist step may name it as evidence: an order that has succeeded."""
+    try:
+        return get_order(scope, thing_id).state is OrderState.SUCCEEDED
+    except NotFoundError:
+        return False
+
+
+def _order_fields(order: Order) -> dict[str, Any]:
+    return {
+        "id": order.id,
+        "kind": order.kind,
+        "title": order.title,
+        "state": order.state.value,
+        "object_ids": list(order.object_ids),
+        "error": order.error,
+        **_contested_field(order),
+    }
+
+
+def _contested_field(order: Order) -> dict[str, Any]:
+    words = order.contested_in_words
+    return {"contested": words} if words else {}
+
 
 _DESCRIPTIONS = {
     "generate_image": "Order one picture. It is made elsewhere and arrives later as an outcome. "
@@ -63,7 +134,7 @@ class Estimate:
     name = "estimate"
     domain = "image"
     description = "What a number of works of a kind would cost. Nothing is ordered."
-    arguments: type[BaseModel] = request.EstimateArguments
+    arguments: type[BaseModel] = draft.EstimateArguments
     effect = Effect.READ
     repeatable = True
 
@@ -71,7 +142,7 @@ class Estimate:
         self._capabilities = capabilities
 
     def run(self, call: CallContext, arguments: Any) -> ToolResult:
-        asked: request.EstimateArguments = arguments
+        asked: draft.EstimateArguments = arguments
         offer = self._capabilities.choose(asked.kind, None).offer
         each = offer.price.of(choose_seconds(offer, asked.seconds))
         return ToolResult(
@@ -92,12 +163,12 @@ class CancelGeneration:
     name = "cancel_generation"
     domain = "image"
     description = "Cancel an order of this task that has not ended. The provider may be too late."
-    arguments: type[BaseModel] = request.CancelGenerationArguments
+    arguments: type[BaseModel] = draft.CancelGenerationArguments
     effect = Effect.WRITE
     repeatable = True
 
     def run(self, call: CallContext, arguments: Any) -> ToolResult:
-        asked: request.CancelGenerationArguments = arguments
+        asked: draft.CancelGenerationArguments = arguments
         with call.transaction() as scope:
             if get_order(scope, asked.order_id).task_id != call.task_id:
                 raise RefusedError(f"order {asked.order_id} belongs to another task")
@@ -117,7 +188,7 @@ class ListModels:
     name = "list_models"
     domain = "core"
     description = "The models that can be ordered from now, with their sizes, lengths and prices."
-    arguments: type[BaseModel] = request.ListModelsArguments
+    arguments: type[BaseModel] = draft.ListModelsArguments
     effect = Effect.READ
     repeatable = True
 
@@ -125,7 +196,7 @@ class ListModels:
         self._capabilities = capabilities
 
     def run(self, call: CallContext, arguments: Any) -> ToolResult:
-        asked: request.ListModelsArguments = arguments
+        asked: draft.ListModelsArguments = arguments
         return ToolResult({"models": [_offer_result(one) for one in self._capabilities.listed(asked.kind)]})
 
 

@@ -1,1 +1,0 @@
-"""The agent's side of generation: its tools and the state that it is shown."""
