@@ -21,7 +21,7 @@ from core.settings import Settings
 from core.tools import Tool
 from functions.routable_works import RoutableWorks
 from functions.watch import WatchPass
-from generation.approval.answers import limit_handler, quote_handler
+from generation.approval.answers import order_card_answers
 from generation.approval.place import PlacementDependencies
 from generation.execution import recovery as order_recovery
 from generation.orders.order import list_open_order_ids
@@ -36,32 +36,32 @@ from generation.tools import (
     orders_state,
     outcome_input,
 )
-from memory import correcting, forgetting, readings
+from memory import readings
 from memory import watching as memory_watching
+from memory.card_answers import MEMORY_CARD_ANSWERS
 from memory.dependencies import MemoryDependencies
 from memory.tools import memory_tools
-from router.clarification import clarify_handler
+from router.clarification import clarify_card_answers
 from runtime import retention
-from runtime.cards.cards import AnswerHandler
-from runtime.commands import card_answers
+from runtime.cards.answers import CardAnswers
+from runtime.commands.card_answers import RUNTIME_CARD_ANSWERS
 from runtime.dependencies import RuntimeDependencies
 from runtime.tools.lookup import CheckCall, ListTasks, ReadBack, ReadTask
 from runtime.tools.plan import CreateChecklist, Finish, SetBrief, UpdateChecklist
 from runtime.tools.question import AskUser
 from skills import retention as skill_pruning
-from skills.book import grants
-from skills.book import outcomes as skill_outcomes
 from skills.book import versions as skill_effects
+from skills.card_answers import SKILL_CARD_ANSWERS
 from skills.lifecycle import authors
-from skills.lifecycle.budget_card import on_limit_answered
 from skills.review import reviews as review_watching
 from skills.review.dependencies import ReviewDependencies
-from skills.tools import AgentSkillFolder, on_irreversible_answered, skill_tools
+from skills.tools import AgentSkillFolder, skill_tools
 from workspace import objects
 from workspace.assets import Assets
+from workspace.deleting import WORKSPACE_CARD_ANSWERS
 from workspace.reading_tools import ListObjects
 from workspace.state import is_object, object_input, objects_state, version_of, versions_of_call
-from workspace.tools import on_delete_answered, workspace_tools
+from workspace.tools import workspace_tools
 
 
 @dataclass(frozen=True)
@@ -85,18 +85,8 @@ class AppDependencies:
         return RunHistory.of(Engine.of(self.settings))
 
     @cached_property
-    def handlers(self) -> Mapping[str, AnswerHandler]:
-        """What an answered card does, by its kind."""
-        return {
-            **card_answers.RUNTIME_CARD_HANDLERS,
-            **skill_outcomes.OUTCOME_HANDLERS,
-            "quote": quote_handler(version_of),
-            "limit": on_limit_answered(limit_handler(version_of)),
-            "permission": grants.answer_permission,
-            "irreversible": forgetting.on_irreversible_answered(on_irreversible_answered(on_delete_answered)),
-            "choice": correcting.on_choice_answered(skill_outcomes.answer_choice),
-            "clarify": clarify_handler(RoutableWorks()),
-        }
+    def card_answers(self) -> CardAnswers:
+        return make_card_answers()
 
     @cached_property
     def runtime(self) -> RuntimeDependencies:
@@ -173,6 +163,18 @@ class AppDependencies:
             *skill_tools(skills, Engine.of(self.settings)),
             *memory_tools(self.search, self.memory.within),
         )
+
+
+def make_card_answers() -> CardAnswers:
+    """What every answered card does."""
+    return CardAnswers.of(
+        RUNTIME_CARD_ANSWERS,
+        SKILL_CARD_ANSWERS,
+        MEMORY_CARD_ANSWERS,
+        WORKSPACE_CARD_ANSWERS,
+        order_card_answers(version_of),
+        clarify_card_answers(RoutableWorks()),
+    )
 
 
 def compose_dependencies(settings: Settings) -> AppDependencies:

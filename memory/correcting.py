@@ -12,7 +12,8 @@ from memory.facts import Fact
 from memory.fingerprint import fingerprint
 from memory.writing import FactSource, FactStatement
 from runtime.cards import cards
-from runtime.cards.cards import AnswerHandler, Card
+from runtime.cards.answers import deliver_card_answer
+from runtime.cards.cards import Card
 
 CORRECT_ACT = "correct_fact"
 CORRECTED, KEEP = "corrected", "keep"
@@ -70,18 +71,15 @@ def propose_correction(
     )
 
 
-def on_choice_answered(others: AnswerHandler) -> AnswerHandler:
-    """Write the proposed words down if a person chose them; `others` does the rest.
+def answer_correction_card(scope: Scope, card: Card) -> None:
+    """Write the proposed words down if a person chose them, then deliver the answer.
 
-    Raises ConflictError, and so leaves the card open, when the fact has moved since the question was asked.
+    Raises RefusedError where a program chose them, and ConflictError when the fact has moved since the question was
+    asked; the card stays open then.
     """
-
-    def answered(scope: Scope, card: Card) -> None:
-        if card.subject.get("act") == CORRECT_ACT and card.answer_option == CORRECTED:
-            _correct(scope, card)
-        others(scope, card)
-
-    return answered
+    if card.answer_option == CORRECTED:
+        _correct(scope, card)
+    deliver_card_answer(scope, card)
 
 
 def _correct(scope: Scope, card: Card) -> None:

@@ -14,7 +14,8 @@ from memory.facts import ROOM, Fact
 from memory.tables import facts as fact_rows
 from memory.tables import forgets
 from runtime.cards import cards
-from runtime.cards.cards import AnswerHandler, Card
+from runtime.cards.answers import deliver_card_answer
+from runtime.cards.cards import Card
 
 FORGET_ACT = "forget"
 MOST_AT_ONCE = 20
@@ -55,24 +56,20 @@ def ask_to_forget_once(scope: Scope, fact_id: str, person_id: str) -> Card:
     """The open card that asks whether this fact, and only it, is forgotten: the one that is there, or a new one."""
     fact = _known(scope, fact_id, person_id)
     for card in cards.list_all_open_cards_of_kind(scope, "irreversible"):
-        if card.subject.get("act") == FORGET_ACT and card.subject["facts"] == {fact.id: fact.current.n}:
+        if card.act == FORGET_ACT and card.subject["facts"] == {fact.id: fact.current.n}:
             return card
     return ask_to_forget(scope, [fact_id], person_id, cause=scope.ids.new("forget"))
 
 
-def on_irreversible_answered(others: AnswerHandler) -> AnswerHandler:
-    """Begin to forget what a card names if the answer is `confirm`; `others` does the rest.
+def answer_forget_card(scope: Scope, card: Card) -> None:
+    """Begin to forget what the card names if the answer is `confirm`, then deliver the answer.
 
     From this transaction on nothing recalls it; the cascade clears it. Raises ConflictError, and so leaves the card
     open, when a fact has moved since the question was asked.
     """
-
-    def answered(scope: Scope, card: Card) -> None:
-        if card.subject.get("act") == FORGET_ACT and card.answer_option == "confirm":
-            _begin(scope, card)
-        others(scope, card)
-
-    return answered
+    if card.answer_option == "confirm":
+        _begin(scope, card)
+    deliver_card_answer(scope, card)
 
 
 def _begin(scope: Scope, card: Card) -> None:

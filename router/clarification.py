@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 from core.database import Scope
 from core.errors import ConflictError, NotFoundError
@@ -14,7 +16,15 @@ from router.facts import LIVING_STATUSES, RoutingFacts
 from router.language import router_sentence, shorten_line
 from router.option_match import option_described_by, option_named_by
 from runtime.cards import cards
-from runtime.cards.cards import AnswerHandler, Card
+from runtime.cards.answers import (
+    AnswerHandler,
+    CardAct,
+    CardAnswers,
+    answer_card,
+    answer_card_in_words,
+    deliver_card_answer,
+)
+from runtime.cards.cards import Card
 from runtime.inbox import messages
 from runtime.inbox.messages import Message, set_message_state
 from runtime.tables import cards as card_rows
@@ -51,16 +61,17 @@ def _living(scope: Scope, task_id: str) -> Task | None:
     return task if task.status in LIVING_STATUSES else None
 
 
-def clarify_handler(works: RouteWorks) -> AnswerHandler:
-    """The handler for cards of this kind; those that a worker opened go to the worker's task."""
+def clarify_card_answers(works: RouteWorks) -> Mapping[CardAct, AnswerHandler]:
+    """The handler of cards that ask where a message belongs."""
+    return {("clarify", ""): partial(answer_clarify_card, works)}
 
-    def handle(scope: Scope, card: Card) -> None:
-        if card.message_id is None or card.task_id is not None:
-            cards.deliver_card_answer(scope, card)
-        else:
-            _route_answered_message(scope, works, card)
 
-    return handle
+def answer_clarify_card(works: RouteWorks, scope: Scope, card: Card) -> None:
+    """Route the message that the card asks about; deliver the answer to a worker's question to its task."""
+    if card.message_id is None or card.task_id is not None:
+        deliver_card_answer(scope, card)
+    else:
+        _route_answered_message(scope, works, card)
 
 
 def _route_answered_message(scope: Scope, works: RouteWorks, card: Card) -> None:
@@ -144,7 +155,7 @@ def answer_question(scope: Scope, works: RouteWorks, message: Message, verdict: 
     if card.task_id is not None:
         # The words reach the task as a message; the card is only closed by them.
         option = option_described_by(card.options, message.text)
-        cards.answer_card_in_words(scope, card, option, message.text, message.person_id, speaks_as=message.asked_by)
+        answer_card_in_words(scope, card, option, message.text, message.person_id, speaks_as=message.asked_by)
         return False
     if card.state != "open":
         return False
@@ -161,10 +172,8 @@ def _answer(scope: Scope, works: RouteWorks, message: Message, card: Card, verdi
     if wrong is not None:
         explain_no_delivery(scope, message, *wrong)
         return
-    handlers = {"clarify": clarify_handler(works)}
-    cards.answer_card(
-        scope, card.id, str(option), message.text, message.person_id, handlers, speaks_as=message.asked_by
-    )
+    answers = CardAnswers(clarify_card_answers(works))
+    answer_card(scope, card.id, str(option), message.text, message.person_id, answers, speaks_as=message.asked_by)
     task_id = messages.get_message(scope, str(card.message_id)).task_id
     if task_id is None:
         set_message_state(scope, message.id, "answered", was=("routed",))

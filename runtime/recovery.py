@@ -13,7 +13,7 @@ from core.database import Database, Scope
 from core.errors import LoopwrightError
 from core.events import Bell, MessageReceived, NoticeRequested
 from runtime import notices
-from runtime.cards import cards
+from runtime.cards import answers, cards
 from runtime.cards.cards import Card
 from runtime.inbox import messages
 from runtime.inbox.turn_queue import wake_task
@@ -175,7 +175,7 @@ def _overdue_cards(scope: Scope) -> Iterable[Callable[[Scope], bool]]:
 
 
 def _expire(card: Card, scope: Scope) -> bool:
-    return cards.expire_card(scope, card)
+    return answers.expire_card(scope, card)
 
 
 def _unsent(scope: Scope, pause: timedelta) -> Iterable[Callable[[Scope], None]]:

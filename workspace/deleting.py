@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pydantic import BaseModel, ConfigDict, Field
 
 from core.database import Scope
 from core.errors import ConflictError
 from core.tools import CallContext, Effect, ToolResult
 from runtime.cards import cards
+from runtime.cards.answers import AnswerHandler, CardAct, deliver_card_answer
 from runtime.cards.cards import Card
 from workspace import objects
 
-ACT = "delete_object"
+DELETE_ACT = "delete_object"
 
 
 class DeleteObjectArguments(BaseModel):
@@ -22,7 +25,7 @@ class DeleteObjectArguments(BaseModel):
 class DeleteObject:
     """Opens the card that asks; deletes nothing itself."""
 
-    name = ACT
+    name = DELETE_ACT
     domain = "document"
     effect = Effect.IRREVERSIBLE
     repeatable = True
@@ -42,18 +45,17 @@ class DeleteObject:
                 cause=call.call_id,
                 task_id=call.task_id,
                 turn_id=call.turn_id,
-                subject={"act": ACT, "object_id": work.id, "version": work.version, "versions": count},
+                subject={"act": DELETE_ACT, "object_id": work.id, "version": work.version, "versions": count},
             )
         return ToolResult({"card_id": card.id, "state": "waiting_for_approval"})
 
 
-def on_delete_answered(scope: Scope, card: Card) -> None:
-    """Delete what the card names if the answer is `confirm`, then hand the answer to the task.
+def answer_delete_card(scope: Scope, card: Card) -> None:
+    """Delete the object that the card names if the answer is `confirm`, then deliver the answer.
 
-    Raises ConflictError, and so leaves the card open, when the object has moved since the question was asked. A card
-    about another act is only handed on.
+    Raises ConflictError, and so leaves the card open, when the object has moved since the question was asked.
     """
-    if card.subject.get("act") == ACT and card.answer_option == "confirm":
+    if card.answer_option == "confirm":
         object_id, version = str(card.subject["object_id"]), int(card.subject["version"])
         if not objects.delete_object(scope, object_id, version=version):
             current = objects.get_object(scope, object_id)
@@ -62,7 +64,10 @@ def on_delete_answered(scope: Scope, card: Card) -> None:
                 "keep it, or ask for the deletion again",
                 current_version=current.version,
             )
-    cards.deliver_card_answer(scope, card)
+    deliver_card_answer(scope, card)
+
+
+WORKSPACE_CARD_ANSWERS: Mapping[CardAct, AnswerHandler] = {("irreversible", DELETE_ACT): answer_delete_card}
 
 
 def _versions(count: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core.tools import Tool
 from workspace.assets import Assets
-from workspace.deleting import DeleteObject, on_delete_answered
+from workspace.deleting import DeleteObject
 from workspace.reading_tools import ListObjects, ReadObject
 from workspace.writing_tools import Collect, EditDocument, RestoreVersion, WriteDocument
 
@@ -16,7 +16,6 @@ __all__ = [
     "ReadObject",
     "RestoreVersion",
     "WriteDocument",
-    "on_delete_answered",
     "workspace_tools",
 ]
 

@@ -1,9 +1,10 @@
-"""Handlers of a person's answer to a quote or limit card, run in the transaction that records the answer."""
+"""What a person's answer to a quote or limit card does, in the transaction that records the answer."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from decimal import Decimal
+from functools import partial
 
 from core.amounts import format_amount
 from core.database import Scope
@@ -14,7 +15,8 @@ from generation.approval.card import open_money_card, read_card_drafts, total_pr
 from generation.orders.draft import OrderDraft
 from generation.orders.order import list_open_order_ids
 from runtime.cards import cards
-from runtime.cards.cards import AnswerHandler, Card
+from runtime.cards.answers import AnswerHandler, CardAct, deliver_card_answer, revoke_answer
+from runtime.cards.cards import Card
 from runtime.commands import control
 from runtime.limits import credits
 from runtime.tasks import tasks, waits
@@ -23,54 +25,54 @@ VersionOf = Callable[[Scope, str], int | None]
 """The version at which a work stands; None when it is gone."""
 
 
-def quote_handler(version_of: VersionOf) -> AnswerHandler:
-    """For quote cards: `approve` orders exactly what the card shows, `refuse` tells the task.
+def order_card_answers(version_of: VersionOf) -> Mapping[CardAct, AnswerHandler]:
+    """The handlers of quote and limit cards about orders."""
+    return {
+        ("quote", ""): partial(answer_quote_card, version_of),
+        ("limit", ""): partial(answer_limit_card, version_of),
+    }
+
+
+def answer_quote_card(version_of: VersionOf, scope: Scope, card: Card) -> None:
+    """`approve` orders exactly what the card shows, `refuse` tells the task.
 
     A quote for works that have moved since orders nothing: its card is superseded and the task told, which may ask
-    afresh. Raises ConflictError when the card has authorised its orders already, RefusedError when its facts do not
+    again. Raises ConflictError when the card has authorised its orders already, RefusedError when its facts do not
     hold.
     """
-
-    def approve(scope: Scope, card: Card) -> None:
-        if card.answer_option != "approve" or not card.subject.get("orders"):
-            cards.deliver_card_answer(scope, card)
-            return
-        drafts = _authorised_drafts(scope, card)
-        if _have_works_moved(scope, drafts, version_of):
-            cards.revoke_answer(scope, card)
-            return
-        budget = _lock_budget(scope, card)
-        if total_price(drafts) > budget.available:
-            _ask_for_credit(scope, card, drafts, budget)
-            return
-        _admit_all(scope, card, drafts)
-
-    return approve
+    if card.answer_option != "approve" or not card.subject.get("orders"):
+        deliver_card_answer(scope, card)
+        return
+    drafts = _authorised_drafts(scope, card)
+    if _have_works_moved(scope, drafts, version_of):
+        revoke_answer(scope, card)
+        return
+    budget = _lock_budget(scope, card)
+    if total_price(drafts) > budget.available:
+        _ask_for_credit(scope, card, drafts, budget)
+        return
+    _admit_all(scope, card, drafts)
 
 
-def limit_handler(version_of: VersionOf) -> AnswerHandler:
-    """For limit cards: `raise` orders what waits for credit, `stop` stops the task.
+def answer_limit_card(version_of: VersionOf, scope: Scope, card: Card) -> None:
+    """`raise` orders what waits for credit, `stop` stops the task.
 
     An owner's `raise` adds to the balance what is missing of the amount on the card, once. Raises RefusedError, so that
     the card stays open, where somebody else answers while the balance does not cover it. Works that have moved since
     are treated as on a quote card.
     """
-
-    def answer(scope: Scope, card: Card) -> None:
-        if card.answer_option == "stop" and card.task_id is not None:
-            control.stop_task(scope, card.task_id)
-        elif card.answer_option != "raise" or not card.subject.get("orders"):
-            cards.deliver_card_answer(scope, card)
-        else:
-            _raise_limit(scope, card, version_of)
-
-    return answer
+    if card.answer_option == "stop" and card.task_id is not None:
+        control.stop_task(scope, card.task_id)
+    elif card.answer_option != "raise" or not card.subject.get("orders"):
+        deliver_card_answer(scope, card)
+    else:
+        _raise_limit(scope, card, version_of)
 
 
 def _raise_limit(scope: Scope, card: Card, version_of: VersionOf) -> None:
     drafts = _authorised_drafts(scope, card)
     if _have_works_moved(scope, drafts, version_of):
-        cards.revoke_answer(scope, card)
+        revoke_answer(scope, card)
         return
     budget = _lock_budget(scope, card)
     missing = total_price(drafts) - budget.available

@@ -18,6 +18,7 @@ from core.errors import ConflictError, RefusedError
 from core.tools import CallContext, Effect
 from generation.orders.draft import OrderDraft, digest_of
 from runtime.cards import cards
+from runtime.cards.answers import deliver_card_answer
 from runtime.cards.cards import Card, open_card
 from runtime.limits import guard
 from runtime.limits.guard import CallAllowed, NeedsQuote
@@ -127,7 +128,7 @@ def supersede_older_cards(scope: Scope, card: Card) -> None:
     for row in scope.rows(asking.order_by(cards_table.c.created_at, cards_table.c.id)):
         older = cards.get_card(scope, row.id)
         if decision_of_card(older) != mine and cards.supersede_card(scope, older.id):
-            cards.deliver_card_answer(scope, older)
+            deliver_card_answer(scope, older)
 
 
 def decision_of_card(card: Card) -> str:

@@ -1,8 +1,8 @@
-"""Cards: questions to a person, answered once, by one person, on what the stored facts say."""
+"""Cards: questions to a person. Open one, find and list them, close those that ask no more."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -11,24 +11,14 @@ import sqlalchemy as sa
 
 from core import statements
 from core.database import Scope
-from core.errors import ConflictError, InvalidError, NotFoundError, RefusedError
-from runtime.inbox import inbox
-from runtime.limits import autonomy
+from core.errors import NotFoundError
 from runtime.tables import cards
-from runtime.tasks import tasks
 
 QUOTE_OPTIONS = ({"id": "approve", "label": "Approve"}, {"id": "refuse", "label": "Refuse"})
 CHECKPOINT_OPTIONS = ({"id": "continue", "label": "Continue"}, {"id": "adjust", "label": "Adjust"})
 RESULT_OPTIONS = ({"id": "accept", "label": "Accept"}, {"id": "change", "label": "Change something"})
 IRREVERSIBLE_OPTIONS = ({"id": "confirm", "label": "Confirm", "danger": True}, {"id": "keep", "label": "Keep it"})
 LIMIT_OPTIONS = ({"id": "raise", "label": "Raise the limit"}, {"id": "stop", "label": "Stop the task"})
-PERSON_ONLY = {
-    "quote": "money",
-    "limit": "a limit on money",
-    "permission": "a permission",
-    "irreversible": "what cannot be undone",
-}
-"""The kinds of cards whose answer authorises something, and what: a program answers none of them, whatever it says."""
 
 
 @dataclass(frozen=True)
@@ -58,9 +48,10 @@ class Card:
     cause: str
     created_at: datetime
 
-
-AnswerHandler = Callable[[Scope, Card], None]
-"""Acts on an answered card, in the transaction that records the answer."""
+    @property
+    def act(self) -> str:
+        """What the answer decides on, by name; empty for a card whose kind says enough."""
+        return str(self.subject.get("act", ""))
 
 
 def _card_from_row(row: sa.Row[Any]) -> Card:
@@ -108,7 +99,7 @@ def open_card(
         row = scope.first(scope.select(cards).where(cards.c.cause == cause))
         assert row is not None
         return _card_from_row(row)
-    _note_card_change(scope, card_id, task_id)
+    note_card_change(scope, card_id, task_id)
     return get_card(scope, card_id)
 
 
@@ -183,85 +174,6 @@ def list_cards(
     return [_card_from_row(row) for row in scope.rows(query.order_by(cards.c.created_at, cards.c.id).limit(limit))]
 
 
-def answer_card(
-    scope: Scope,
-    card_id: str,
-    option: str,
-    text: str | None,
-    person_id: str,
-    handlers: Mapping[str, AnswerHandler],
-    *,
-    speaks_as: str = "person",
-) -> Card:
-    """Record a choice and act on it in the same transaction; `speaks_as` says whether a program chose for the person.
-
-    Raises RefusedError for a program, whatever its option, where the card is for a person only. Raises ConflictError
-    with the first answer when there is one, or with the state of a card that is no longer open.
-    """
-    card = get_card(scope, card_id)
-    _check_speaker(card, speaks_as)
-    if card.state == "open" and card.expires_at is not None and card.expires_at <= scope.now:
-        raise ConflictError("the card has expired: ask again for a fresh one", state="expired", answer=None)
-    if option not in {str(known["id"]) for known in card.options}:
-        known = ", ".join(str(known["id"]) for known in card.options)
-        raise InvalidError(f"{option!r} is no option of this card; it has {known}")
-    if card.task_id is not None:
-        _check_task(scope, card, tasks.lock_task_with_turn(scope, card.task_id).status)
-    won = scope.change(
-        scope.update(cards)
-        .where(cards.c.id == card_id, cards.c.state == "open")
-        .values(
-            state="answered",
-            answer_option=option,
-            answer_text=text,
-            answered_by=person_id,
-            answered_as=speaks_as,
-            answered_at=scope.now,
-        )
-    )
-    if not won:
-        raise _not_open(get_card(scope, card_id))
-    _note_card_change(scope, card_id, card.task_id)
-    if card.task_id is not None:
-        plan = card.subject.get("plan") if card.kind == "checkpoint" else None
-        autonomy.weigh_answer(scope, card.task_id, option, card_id, plan, by_person=speaks_as == "person")
-    handlers.get(card.kind, deliver_card_answer)(scope, get_card(scope, card_id))
-    return get_card(scope, card_id)
-
-
-def answer_card_in_words(
-    scope: Scope, card: Card, option: str | None, text: str, person_id: str, *, speaks_as: str
-) -> bool:
-    """Close a task's question by what was written to the task; False when it is no longer open.
-
-    `option` is the one that the words name, where they name one. The words themselves reach the task as a message.
-    """
-    if card.task_id is not None and tasks.lock_task_with_turn(scope, card.task_id).status in tasks.ENDED_TASK_STATUSES:
-        return False
-    still_open = sa.or_(cards.c.expires_at.is_(None), cards.c.expires_at > scope.now)
-    won = scope.change(
-        scope.update(cards)
-        .where(cards.c.id == card.id, cards.c.state == "open", still_open)
-        .values(
-            state="answered",
-            answer_option=option,
-            answer_text=text,
-            answered_by=person_id,
-            answered_as=speaks_as,
-            answered_at=scope.now,
-        )
-    )
-    if won:
-        _note_card_change(scope, card.id, card.task_id)
-    return won == 1
-
-
-def deliver_card_answer(scope: Scope, card: Card) -> None:
-    """Hand the answer to the card's task as input; the handler of kinds that have none of their own."""
-    if card.task_id is not None:
-        inbox.deliver_input(scope, card.task_id, "answer", card.id)
-
-
 def close_open_cards(scope: Scope, task_id: str, state: str, kinds: Sequence[str] = ()) -> int:
     """Make every open card of a task `void` or `superseded`; of these kinds where any are named."""
     if kinds:
@@ -280,46 +192,10 @@ def lock_card(scope: Scope, card_id: str) -> None:
     scope.first(scope.select(cards.c.id).where(cards.c.id == card_id).with_for_update())
 
 
-def close_card(scope: Scope, card: Card, state: str) -> None:
-    """Make one card `void` or `superseded`, unless it is no longer open."""
-    if scope.change(scope.update(cards).where(cards.c.id == card.id, cards.c.state == "open").values(state=state)):
-        _note_card_change(scope, card.id, card.task_id)
-
-
-def revoke_answer(scope: Scope, card: Card) -> None:
-    """Take back the answer that was just given to a card whose facts no longer hold, and tell its task."""
-    scope.change(
-        scope.update(cards)
-        .where(cards.c.id == card.id)
-        .values(
-            state="superseded",
-            answer_option=None,
-            answer_text=None,
-            answered_by=None,
-            answered_as=None,
-            answered_at=None,
-        )
-    )
-    _note_card_change(scope, card.id, card.task_id)
-    deliver_card_answer(scope, card)
-
-
 def list_overdue_cards(scope: Scope, limit: int = 100) -> list[Card]:
     """Open cards whose time is over, oldest first."""
     query = scope.select(cards).where(cards.c.state == "open", cards.c.expires_at <= scope.now)
     return [_card_from_row(row) for row in scope.rows(query.order_by(cards.c.expires_at, cards.c.id).limit(limit))]
-
-
-def expire_card(scope: Scope, card: Card) -> bool:
-    """Close a card whose time is over and tell its task, which may ask afresh; False when it was answered meanwhile."""
-    if card.task_id is not None:
-        tasks.lock_task_with_turn(scope, card.task_id)
-    closed = scope.update(cards).where(cards.c.id == card.id, cards.c.state == "open").values(state="expired")
-    if not scope.change(closed):
-        return False
-    _note_card_change(scope, card.id, card.task_id)
-    deliver_card_answer(scope, card)
-    return True
 
 
 def supersede_card(scope: Scope, card_id: str) -> bool:
@@ -327,40 +203,11 @@ def supersede_card(scope: Scope, card_id: str) -> bool:
     closed = scope.update(cards).where(cards.c.id == card_id, cards.c.state == "open").values(state="superseded")
     if not scope.change(closed):
         return False
-    _note_card_change(scope, card_id, get_card(scope, card_id).task_id)
+    note_card_change(scope, card_id, get_card(scope, card_id).task_id)
     return True
 
 
-def _check_speaker(card: Card, speaks_as: str) -> None:
-    about = PERSON_ONLY.get(card.kind)
-    if about is not None and speaks_as != "person":
-        raise RefusedError(
-            f"this {card.kind} card is about {about}, and a program's key may not decide that: ask a person to answer "
-            f"it in the page, or with `loopwright answer {card.id}` and a key of their own"
-        )
-
-
-def _check_task(scope: Scope, card: Card, status: str) -> None:
-    """Nothing is ordered or begun for a task that has ended, whatever stands open."""
-    if status in tasks.ENDED_TASK_STATUSES and get_card(scope, card.id).state == "open":
-        raise ConflictError(f"the card can no longer be answered: its task is {status}", state="void", answer=None)
-
-
-def _not_open(card: Card) -> ConflictError:
-    if card.state == "answered":
-        first = {
-            "option": card.answer_option,
-            "text": card.answer_text,
-            "by": card.answered_by,
-            "at": card.answered_at.isoformat() if card.answered_at else None,
-        }
-        return ConflictError(f"already decided: {card.answer_option or 'in words'}", state="answered", answer=first)
-    voided = "its message was taken back" if card.task_id is None else "its task was stopped"
-    reason = voided if card.state == "void" else f"it is {card.state}"
-    return ConflictError(f"the card can no longer be answered: {reason}", state=card.state, answer=None)
-
-
-def _note_card_change(scope: Scope, card_id: str, task_id: str | None) -> None:
+def note_card_change(scope: Scope, card_id: str, task_id: str | None) -> None:
     scope.changed("card", card_id)
     if task_id is not None:
         scope.changed("task", task_id)

@@ -1,12 +1,12 @@
-"""Handlers of answered cards, for the kinds that belong to the runtime."""
+"""What the answers to the runtime's own cards do: a blocked task, and the result of a light one."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from core.database import Scope
-from runtime.cards import cards
-from runtime.cards.cards import AnswerHandler, Card
+from runtime.cards.answers import AnswerHandler, CardAct, deliver_card_answer
+from runtime.cards.cards import Card
 from runtime.commands import control
 from runtime.tasks import tasks
 
@@ -25,7 +25,10 @@ def answer_result_card(scope: Scope, card: Card) -> None:
     """`accept` closes the matter; `change` goes on with it, so that a light task becomes a persistent one."""
     if card.task_id is not None and card.answer_option == "change":
         control.promote_task(scope, card.task_id)
-        cards.deliver_card_answer(scope, card)
+        deliver_card_answer(scope, card)
 
 
-RUNTIME_CARD_HANDLERS: Mapping[str, AnswerHandler] = {"blocked": answer_blocked_card, "result": answer_result_card}
+RUNTIME_CARD_ANSWERS: Mapping[CardAct, AnswerHandler] = {
+    ("blocked", ""): answer_blocked_card,
+    ("result", ""): answer_result_card,
+}

@@ -93,7 +93,7 @@ def _drop_questions(scope: Scope, task_id: str, steps: Sequence[ChecklistStep]) 
     for card in cards.list_all_open_cards(scope, task_id):
         asks_for_step = card.kind == "checkpoint" and "n" in card.subject
         if asks_for_step and not any(checklist.is_checkpoint_subject(step, card.subject) for step in steps):
-            cards.close_card(scope, card, "superseded")
+            cards.supersede_card(scope, card.id)
 
 
 class StepEvidence(CoreToolArguments):

@@ -7,7 +7,8 @@ from decimal import Decimal
 from typing import Any
 
 from core.database import Scope
-from runtime.cards.cards import Card, deliver_card_answer, open_card
+from runtime.cards.answers import deliver_card_answer
+from runtime.cards.cards import Card, open_card
 from skills.book import versions
 from skills.book.display_text import one_line
 from skills.book.skill import Skill, lock_skill, reject_save, touch_skill

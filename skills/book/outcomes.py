@@ -12,7 +12,8 @@ import sqlalchemy as sa
 from core.database import Scope
 from core.errors import InvalidError
 from runtime.cards import cards
-from runtime.cards.cards import AnswerHandler, Card
+from runtime.cards.answers import deliver_card_answer
+from runtime.cards.cards import Card
 from skills.tables import skill_outcomes
 
 ANSWER_KIND = "answer"
@@ -100,9 +101,9 @@ def open_question_card(
 
 
 def answer_choice(scope: Scope, card: Card) -> None:
-    """The handler of `choice` cards: a skill's question becomes a fact, any other goes to its task."""
+    """Keep the answer to a skill's question as a fact; deliver any other to its task."""
     if card.task_id is not None or "skill_id" not in card.subject:
-        cards.deliver_card_answer(scope, card)
+        deliver_card_answer(scope, card)
         return
     record_outcome(
         scope,
@@ -114,6 +115,3 @@ def answer_choice(scope: Scope, card: Card) -> None:
         cause=f"card:{card.id}",
         facts={"card_id": card.id, "version_id": card.subject.get("version_id"), "text": card.answer_text},
     )
-
-
-OUTCOME_HANDLERS: Mapping[str, AnswerHandler] = {"choice": answer_choice}

@@ -9,6 +9,7 @@ from typing import Any
 from core.database import Scope
 from core.errors import NotFoundError
 from runtime.cards import cards
+from runtime.cards.answers import deliver_card_answer
 from runtime.inbox import inbox
 from runtime.tasks import tasks, waits
 from runtime.turns import ledger, rows
@@ -63,7 +64,7 @@ def withdraw_version_card(scope: Scope, card_id: str) -> None:
         return
     wait = waits.find_wait(scope, card.task_id)
     if wait is not None and card_id in wait.refs:
-        cards.deliver_card_answer(scope, card)
+        deliver_card_answer(scope, card)
 
 
 def _task_of(scope: Scope, version: CheckedVersion) -> str | None:

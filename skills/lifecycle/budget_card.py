@@ -14,7 +14,7 @@ from core.database import Scope
 from core.errors import ConflictError, RefusedError
 from core.tables import roles
 from runtime.cards import cards
-from runtime.cards.cards import AnswerHandler, Card
+from runtime.cards.cards import Card
 from runtime.limits import credits
 from runtime.tables import cards as card_rows
 
@@ -110,23 +110,14 @@ def is_limit_reached(scope: Scope, stem: str) -> bool:
     return card is not None and (card.state == "open" or card.answer_option == "stop")
 
 
-def on_limit_answered(others: AnswerHandler) -> AnswerHandler:
-    """Do what a card of a skill's limit says if the answer is `raise`; other cards are for `others`.
+def answer_budget_card(scope: Scope, card: Card) -> None:
+    """Check an answer of `raise`, and add credit where the balance was the limit; any other answer changes nothing.
 
-    The answer itself is what lets the skill spend more that day; for the balance it adds credit, in the same
-    transaction. Raises RefusedError, and so leaves the card open, where only an owner may.
+    The answer itself is what lets the skill spend more that day. Raises ConflictError once the day is over and
+    RefusedError where only an owner may raise the limit; the card stays open then.
     """
-
-    def answered(scope: Scope, card: Card) -> None:
-        if card.subject.get("act") != RAISE_ACT:
-            others(scope, card)
-        elif card.answer_option == "raise":
-            _raise(scope, card)
-
-    return answered
-
-
-def _raise(scope: Scope, card: Card) -> None:
+    if card.answer_option != "raise":
+        return
     role = scope.scalar(scope.select(roles.c.role).where(roles.c.person_id == card.answered_by))
     if credits.read_local_date(scope).isoformat() != card.subject["day"]:
         raise ConflictError("that day is over, and its limit with it", state="expired")

@@ -7,10 +7,10 @@ from core.tools import Tool
 from skills.tools.folder import AgentSkillFolder
 from skills.tools.inspection import ListSkills, ReadGuide, ReadSkill, SkillRuns
 from skills.tools.invocation import InvokeSkill, TrySkill
-from skills.tools.retirement import RetireSkill, on_irreversible_answered
+from skills.tools.retirement import RetireSkill
 from skills.tools.write import WriteSkill
 
-__all__ = ["AgentSkillFolder", "on_irreversible_answered", "skill_tools"]
+__all__ = ["AgentSkillFolder", "skill_tools"]
 
 
 def skill_tools(desk: AgentSkillFolder, engine: Engine) -> tuple[Tool, ...]:

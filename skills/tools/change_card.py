@@ -62,11 +62,7 @@ def open_change_card(
     if skill.get_skill(scope, base.skill_id).version_id != base.id:
         raise ConflictError(f"version {base.number} does not serve: only what serves is changed")
     for card in cards.list_all_open_cards(scope, call.task_id) if call.task_id is not None else ():
-        if (
-            card.subject.get("act") == CHANGE_ACT
-            and card.subject["skill_id"] == base.skill_id
-            and card.cause != call.call_id
-        ):
+        if card.act == CHANGE_ACT and card.subject["skill_id"] == base.skill_id and card.cause != call.call_id:
             cards.supersede_card(scope, card.id)
     # In one line, so that no text of it looks like the change.
     why = one_line(reason)
@@ -86,7 +82,7 @@ def open_change_card(
 def read_accepted_change(scope: Scope, call: CallContext, card_id: str, stem: str) -> AcceptedChange:
     """Raises RefusedError for a card that is another's or was refused, ConflictError for one that is not answered."""
     card = cards.get_card(scope, card_id)
-    if card.subject.get("act") != CHANGE_ACT or card.subject["skill_id"] != stem or card.task_id != call.task_id:
+    if card.act != CHANGE_ACT or card.subject["skill_id"] != stem or card.task_id != call.task_id:
         raise RefusedError(f"this card asks for no change of {stem} by this task")
     if card.state != "answered":
         raise ConflictError(f"the card is {card.state}: wait for a person's answer", state=card.state)

@@ -8,7 +8,8 @@ from core.database import Scope
 from core.errors import ConflictError, RefusedError
 from core.tools import CallContext, Effect, ToolResult
 from runtime.cards import cards
-from runtime.cards.cards import AnswerHandler, Card
+from runtime.cards.answers import deliver_card_answer
+from runtime.cards.cards import Card
 from skills.book import runs, versions
 from skills.book.display_text import one_line
 from skills.book.skill import Skill, get_skill
@@ -54,23 +55,19 @@ class RetireSkill:
         return ToolResult({"card_id": card.id, "state": "waiting_for_approval"})
 
 
-def on_irreversible_answered(others: AnswerHandler) -> AnswerHandler:
-    """Take the skill away that a card names if the answer is `confirm`; `others` does the rest.
+def answer_retire_card(scope: Scope, card: Card) -> None:
+    """Take the skill away that the card names if the answer is `confirm`, then deliver the answer.
 
     Raises ConflictError, and so leaves the card open, when another version serves than when the question was asked.
     """
-
-    def answered(scope: Scope, card: Card) -> None:
-        if card.subject.get("act") == RETIRE_ACT and card.answer_option == "confirm":
-            skill = promotion.lock_with_candidate(scope, str(card.subject["skill_id"]))
-            if skill.version_id != card.subject["version_id"]:
-                raise ConflictError(
-                    f"another version of {skill.id} serves since the question was asked: keep it, or ask again"
-                )
-            control.delete(scope, skill.id, str(card.answered_by))
-        others(scope, card)
-
-    return answered
+    if card.answer_option == "confirm":
+        skill = promotion.lock_with_candidate(scope, str(card.subject["skill_id"]))
+        if skill.version_id != card.subject["version_id"]:
+            raise ConflictError(
+                f"another version of {skill.id} serves since the question was asked: keep it, or ask again"
+            )
+        control.delete(scope, skill.id, str(card.answered_by))
+    deliver_card_answer(scope, card)
 
 
 def _body(scope: Scope, skill: Skill, reason: str) -> str:

@@ -17,7 +17,7 @@ from app.supervision.ports import free_ports
 from core.errors import ConflictError, InvalidError, LostError, NotFoundError, RefusedError, UnavailableError
 from core.tables import persons, roles
 from core.tools import ToolResult
-from generation.approval.answers import quote_handler
+from generation.approval.answers import answer_quote_card
 from generation.orders.states import OrderState
 from generation.providers.jobs import JobsProvider
 from generation.tools import orders_of_call
@@ -236,7 +236,7 @@ def test_40_an_approval_is_used_once(world: GenerationWorld) -> None:
     with pytest.raises(ConflictError):
         world.answer(card, "approve")
     with world.scope() as scope, pytest.raises(ConflictError, match="has been used"):
-        quote_handler(version_of)(scope, card)
+        answer_quote_card(version_of, scope, card)
 
     assert len(world.orders()) == 1
     assert world.money("reserve") == [Decimal("0.40")]

@@ -22,7 +22,7 @@ from core.database import Database, Scope
 from core.llm.port import Decision, ProposedCall, TokenUsage
 from core.settings import Settings
 from core.tools import CallContext, Effect, Tool, ToolResult
-from generation.approval.answers import limit_handler, quote_handler
+from generation.approval.answers import order_card_answers
 from generation.approval.place import PlacementDependencies
 from generation.execution.poll import poll_order
 from generation.execution.progress import OrderProgress
@@ -34,7 +34,8 @@ from generation.providers.capabilities import Capabilities
 from generation.providers.jobs import JobsProvider
 from generation.providers.port import Provider
 from generation.tools import generation_tools
-from runtime.cards.cards import Card, answer_card, list_open_cards
+from runtime.cards.answers import CardAnswers, answer_card
+from runtime.cards.cards import Card, list_open_cards
 from runtime.inbox.turn_queue import wake_task
 from runtime.tables import budgets, entries, reservations
 from runtime.tasks import tasks
@@ -190,9 +191,9 @@ class GenerationWorld:
         return self.get(str(self.call(task, fence, n, 0).content["order_id"]))
 
     def answer(self, card: Card, option: str, person_id: str | None = None) -> Card:
-        handlers = {"quote": quote_handler(version_of), "limit": limit_handler(version_of)}
+        answers = CardAnswers(order_card_answers(version_of))
         with self.database.transaction(self.workspace_id) as scope:
-            return answer_card(scope, card.id, option, None, person_id or self.store.person_id, handlers)
+            return answer_card(scope, card.id, option, None, person_id or self.store.person_id, answers)
 
     def get(self, order_id: str) -> Order:
         with self.database.reading(self.workspace_id) as scope:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -17,10 +16,12 @@ from core.search.index import NoIndex
 from core.search.vectors import Vector
 from core.tables import workspaces
 from memory import correcting, facts, scopes
+from memory.card_answers import MEMORY_CARD_ANSWERS
 from memory.fact_text import clean_fact_text
 from memory.facts import Fact
 from memory.recall import Recalled, recall
 from runtime.cards import cards
+from runtime.cards.answers import CardAnswers, answer_card
 from tests.memory.world import MemoryWorld
 
 
@@ -141,7 +142,7 @@ def test_what_was_forgotten_may_be_written_down_again_by_hand(world: MemoryWorld
     assert world.remember() == ["kept confirm"]
 
 
-HANDLERS: Mapping[str, Any] = {"choice": correcting.on_choice_answered(cards.deliver_card_answer)}
+ANSWERS = CardAnswers(MEMORY_CARD_ANSWERS)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +154,7 @@ def test_the_agent_only_proposes_and_the_person_chooses(world: MemoryWorld, opti
     assert world.texts() == ["Our colour is cobalt."]
 
     with world.store.database.transaction(world.workspace_id) as scope:
-        cards.answer_card(scope, card.id, option, None, world.store.person_id, HANDLERS)
+        answer_card(scope, card.id, option, None, world.store.person_id, ANSWERS)
 
     assert world.texts() == [expected]
 
@@ -167,7 +168,7 @@ def test_a_proposal_about_a_fact_that_moved_changes_nothing(world: MemoryWorld) 
         pytest.raises(ConflictError, match="changed since"),
         world.store.database.transaction(world.workspace_id) as scope,
     ):
-        cards.answer_card(scope, card.id, "corrected", None, world.store.person_id, HANDLERS)
+        answer_card(scope, card.id, "corrected", None, world.store.person_id, ANSWERS)
     assert world.texts() == ["Our colour is sand"]
 
 

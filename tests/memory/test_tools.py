@@ -11,13 +11,15 @@ from pydantic import ValidationError
 from core.errors import InvalidError, NotFoundError, RefusedError
 from core.llm.scripted_model import ScriptedModel, says
 from core.tools import Effect
-from memory import cascade, correcting, readings
+from memory import cascade, readings
+from memory.card_answers import MEMORY_CARD_ANSWERS
 from memory.tools import memory_tools
 from runtime.cards import cards
+from runtime.cards.answers import CardAnswers, answer_card
 from runtime.dependencies import RuntimeDependencies
 from runtime.turns import ledger
 from runtime.turns.ledger import Call
-from tests.memory.world import HANDLERS, MemoryWorld
+from tests.memory.world import ANSWERS, MemoryWorld
 from tests.runtime import turn_driver
 
 
@@ -80,7 +82,7 @@ def test_a_proposal_to_forget_is_a_card_and_the_answer_reaches_the_task(world: M
     assert world.texts() == ["Our colour is cobalt."]
 
     with world.store.database.transaction(world.workspace_id) as scope:
-        card = cards.answer_card(scope, call.result["card_id"], "confirm", None, world.store.person_id, HANDLERS)
+        card = answer_card(scope, call.result["card_id"], "confirm", None, world.store.person_id, ANSWERS)
 
     assert card.task_id is not None
     assert turn_driver.newest_turn(world.store, card.task_id).status == "queued"
@@ -95,16 +97,16 @@ def test_a_proposal_to_correct_shows_both_wordings(world: MemoryWorld) -> None:
     [call] = _calls(world, turn_id)
     assert call.result is not None
     card_id, person_id = str(call.result["card_id"]), world.store.person_id
-    handlers = {"choice": correcting.on_choice_answered(cards.deliver_card_answer)}
+    answers = CardAnswers(MEMORY_CARD_ANSWERS)
     # What a person means is not for a program to say.
     with (
         pytest.raises(RefusedError, match="person"),
         world.store.database.transaction(world.workspace_id) as scope,
     ):
-        cards.answer_card(scope, card_id, "corrected", None, person_id, handlers, speaks_as="program")
+        answer_card(scope, card_id, "corrected", None, person_id, answers, speaks_as="program")
     with world.store.database.transaction(world.workspace_id) as scope:
         card = cards.get_card(scope, card_id)
-        cards.answer_card(scope, card_id, "corrected", None, person_id, handlers)
+        answer_card(scope, card_id, "corrected", None, person_id, answers)
 
     assert [option["label"] for option in card.options] == ["Our colour is navy", "Our colour is cobalt."]
     assert world.texts() == ["Our colour is navy"]

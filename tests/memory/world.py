@@ -14,12 +14,13 @@ from core.search.embedders import HashedPieces
 from core.search.index import NoIndex, VectorIndex
 from core.search.tables import search_entries
 from memory import cascade, facts, forgetting, keeping, looking, readings, receipts, scopes, tables
+from memory.card_answers import MEMORY_CARD_ANSWERS
 from memory.dependencies import MemoryDependencies
 from memory.facts import Evidence, Fact, RememberedVersion
 from memory.recall import Recalled, recall
 from memory.receipts import Receipt
-from runtime.cards import cards
-from runtime.cards.cards import AnswerHandler, Card
+from runtime.cards.answers import CardAnswers, answer_card
+from runtime.cards.cards import Card
 from runtime.inbox import messages
 from runtime.tables import cards as card_rows
 from runtime.tables import messages as message_rows
@@ -30,7 +31,7 @@ _KEPT = (
     tables.facts, tables.fact_versions, tables.evidence, tables.suppressions, tables.forgets, tables.readings,
     tables.candidates, search_entries, card_rows,
 )  # fmt: skip
-HANDLERS: dict[str, AnswerHandler] = {"irreversible": forgetting.on_irreversible_answered(cards.deliver_card_answer)}
+ANSWERS = CardAnswers(MEMORY_CARD_ANSWERS)
 
 
 @dataclass
@@ -126,7 +127,7 @@ class MemoryWorld:
 
     def answer(self, card: Card, option: str) -> Card:
         with self.store.database.transaction(self.workspace_id) as scope:
-            return cards.answer_card(scope, card.id, option, None, self.store.person_id, HANDLERS)
+            return answer_card(scope, card.id, option, None, self.store.person_id, ANSWERS)
 
     def forget(self, *fact_ids: str) -> Receipt:
         """Ask, confirm and clear; answers the receipt."""

@@ -27,7 +27,8 @@ from router import dispatch
 from router import judgement as routing
 from router.dependencies import RouterDependencies
 from runtime import recovery
-from runtime.cards.cards import Card, answer_card, list_open_cards
+from runtime.cards.answers import answer_card
+from runtime.cards.cards import Card, list_open_cards
 from runtime.inbox import messages
 from runtime.inbox.messages import Message
 from runtime.loop import entry, tool_call, turn_end
@@ -158,7 +159,7 @@ class PropertyWorld:
         """A person's answer; a refusal or a conflict is one too."""
         try:
             self.write(
-                lambda scope: answer_card(scope, card.id, option, None, self.store.person_id, self.parts.handlers)
+                lambda scope: answer_card(scope, card.id, option, None, self.store.person_id, self.parts.card_answers)
             )
         except LoopwrightError:
             return

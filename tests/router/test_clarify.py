@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from core.errors import ConflictError, InvalidError
-from router.clarification import clarify_handler
+from router.clarification import clarify_card_answers
 from runtime.cards import cards
+from runtime.cards.answers import CardAnswers, answer_card
 from runtime.cards.cards import Card
 from runtime.commands import control, withdrawal
 from runtime.inbox.messages import Message
@@ -26,9 +27,9 @@ def asked(store: Store) -> tuple[RouterWorld, Message, Card, Task, Task]:
 
 
 def answer(world: RouterWorld, card: Card, option: str) -> Card:
-    handlers = {"clarify": clarify_handler(world.parts.works)}
+    answers = CardAnswers(clarify_card_answers(world.parts.works))
     with world.store.database.transaction(world.workspace_id) as scope:
-        return cards.answer_card(scope, card.id, option, None, world.store.person_id, handlers)
+        return answer_card(scope, card.id, option, None, world.store.person_id, answers)
 
 
 def test_the_chosen_task_gets_the_message(store: Store) -> None:

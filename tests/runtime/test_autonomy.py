@@ -11,6 +11,7 @@ import pytest
 from core.llm.scripted_model import ScriptedModel, says
 from runtime import notices
 from runtime.cards import cards
+from runtime.cards.answers import CardAnswers, answer_card
 from runtime.cards.cards import Card
 from runtime.commands import control
 from runtime.loop import entry, turn_end
@@ -53,7 +54,7 @@ def open_cards(store: Store, task_id: str) -> list[Card]:
 
 def answer(store: Store, card: Card, option: str) -> None:
     with store.database.transaction(store.workspace_id) as scope:
-        cards.answer_card(scope, card.id, option, None, store.person_id, {})
+        answer_card(scope, card.id, option, None, store.person_id, CardAnswers())
 
 
 def level(store: Store, task_id: str, value: str) -> None:

@@ -12,6 +12,7 @@ from core.errors import BusyError, ConflictError, LostError, NotFoundError
 from core.llm.scripted_model import ScriptedModel, says
 from runtime import recovery
 from runtime.cards import cards
+from runtime.cards.answers import CardAnswers, answer_card
 from runtime.commands import control, withdrawal
 from runtime.inbox import inbox, messages
 from runtime.inbox.turn_queue import wake_task
@@ -167,7 +168,7 @@ def test_20_21_stop_ends_turn_cards_and_waking(store: Store) -> None:
         card = cards.list_cards(scope, task_id=made_for.id)[0]
         assert card.state == "void"
         with pytest.raises(ConflictError):
-            cards.answer_card(scope, card.id, "a", None, store.person_id, {})
+            answer_card(scope, card.id, "a", None, store.person_id, CardAnswers())
         assert wake_task(scope, made_for.id, "late") is None
         assert [one.id for one in rows.list_turns_of_task(scope, made_for.id)] == [turn_id]
     assert get_turn(store, turn_id).status == "stopped"

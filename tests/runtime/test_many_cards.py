@@ -13,6 +13,7 @@ from core.errors import ConflictError
 from core.llm.scripted_model import ScriptedModel, says
 from core.tables import changes
 from runtime.cards import cards
+from runtime.cards.answers import CardAnswers, answer_card, answer_card_in_words
 from runtime.cards.cards import Card
 from runtime.commands import control
 from runtime.tables import cards as card_rows
@@ -61,13 +62,12 @@ def test_21_card_that_stands_open_at_an_ended_task_is_refused(store: Store, end:
         end(scope, made_for.id)
         scope.change(scope.update(card_rows).values(state="open"))
     acted: list[str] = []
+    answers = CardAnswers({("choice", ""): lambda _scope, one: acted.append(one.id)})
 
     with store.database.transaction(store.workspace_id) as scope:
         with pytest.raises(ConflictError, match="its task is") as refused:
-            cards.answer_card(
-                scope, card.id, "a", None, store.person_id, {"choice": lambda _scope, one: acted.append(one.id)}
-            )
-        assert not cards.answer_card_in_words(scope, card, "a", "a", store.person_id, speaks_as="person")
+            answer_card(scope, card.id, "a", None, store.person_id, answers)
+        assert not answer_card_in_words(scope, card, "a", "a", store.person_id, speaks_as="person")
 
     assert (acted, refused.value.facts()["state"]) == ([], "void")
 

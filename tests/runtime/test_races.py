@@ -14,8 +14,10 @@ from core.database import Scope
 from core.errors import ConflictError, LoopwrightError
 from core.llm.scripted_model import ScriptedModel, says
 from runtime.cards import cards
+from runtime.cards.answers import CardAnswers, answer_card, deliver_card_answer
 from runtime.cards.cards import Card
-from runtime.commands import card_answers, control
+from runtime.commands import control
+from runtime.commands.card_answers import RUNTIME_CARD_ANSWERS
 from runtime.inbox import inbox, messages
 from runtime.loop import decision, entry, turn_end
 from runtime.tables import inbox as inbox_rows
@@ -105,13 +107,13 @@ def test_answer_and_stop_at_once_have_one_order(store: Store) -> None:
 
     def slow_handler(scope: Scope, answered: Card) -> None:
         _while_open(store, stopping[0])
-        cards.deliver_card_answer(scope, answered)
+        deliver_card_answer(scope, answered)
 
     stopping: list[Future[object]] = []
     with ThreadPoolExecutor(1) as pool, store.database.transaction(store.workspace_id) as scope:
         stopping.append(pool.submit(stop))
         try:
-            cards.answer_card(scope, card.id, "a", None, store.person_id, {"choice": slow_handler})
+            answer_card(scope, card.id, "a", None, store.person_id, CardAnswers({("choice", ""): slow_handler}))
         except ConflictError:
             assert cards.get_card(scope, card.id).state == "void"
     stopping[0].result(PATIENCE)
@@ -161,7 +163,7 @@ def _stop(store: Store, task_id: str, _card: str) -> None:
 def _press(store: Store, task_id: str, card_id: str, option: str = "stop") -> None:
     del task_id
     with store.database.transaction(store.workspace_id) as scope:
-        cards.answer_card(scope, card_id, option, None, store.person_id, card_answers.RUNTIME_CARD_HANDLERS)
+        answer_card(scope, card_id, option, None, store.person_id, CardAnswers(RUNTIME_CARD_ANSWERS))
 
 
 def _resume(store: Store, task_id: str, _card: str) -> None:

@@ -13,6 +13,7 @@ from core.llm.scripted_model import ScriptedModel, says
 from core.tables import roles
 from core.tools import Effect
 from runtime.cards import cards
+from runtime.cards.answers import CardAnswers, answer_card
 from runtime.commands import withdrawal
 from runtime.inbox import inbox
 from runtime.loop import decision, entry, tool_call, turn_end
@@ -277,7 +278,7 @@ def test_45_checkpoint_that_the_model_only_talks_about_gets_its_card(store: Stor
     assert status == "gated"
     with store.database.transaction(store.workspace_id) as scope:
         card = cards.list_open_cards(scope, made_for.id)[0]
-        cards.answer_card(scope, card.id, "continue", None, store.person_id, {})
+        answer_card(scope, card.id, "continue", None, store.person_id, CardAnswers())
     with store.database.reading(store.workspace_id) as scope:
         assert checklist.list_approved_checkpoints(scope, made_for.id) == {1}
     assert newest_turn(store, made_for.id).status == "queued"
@@ -317,7 +318,7 @@ def test_checkpoint_of_a_second_plan_gets_a_card_of_its_own(store: Store) -> Non
 def _let_pass(store: Store, task_id: str) -> None:
     with store.database.transaction(store.workspace_id) as scope:
         (card,) = cards.list_open_cards(scope, task_id)
-        cards.answer_card(scope, card.id, "continue", None, store.person_id, {})
+        answer_card(scope, card.id, "continue", None, store.person_id, CardAnswers())
 
 
 @pytest.mark.parametrize("role", ["viewer", None])

@@ -28,7 +28,9 @@ from core.events import (
 from core.llm.scripted_model import ScriptedModel, says
 from runtime import notices, recovery
 from runtime.cards import cards
-from runtime.commands import card_answers, control
+from runtime.cards.answers import CardAnswers, answer_card
+from runtime.commands import control
+from runtime.commands.card_answers import RUNTIME_CARD_ANSWERS
 from runtime.inbox import inbox, messages
 from runtime.loop import entry, turn_end
 from runtime.tables import inbox as inbox_rows
@@ -110,7 +112,7 @@ def test_retry_on_a_task_that_is_at_work_again_is_accepted(store: Store) -> None
 
     with store.database.transaction(store.workspace_id) as scope:
         card = cards.list_open_cards(scope, task_id)[0]
-        answered = cards.answer_card(scope, card.id, "retry", None, store.person_id, card_answers.RUNTIME_CARD_HANDLERS)
+        answered = answer_card(scope, card.id, "retry", None, store.person_id, CardAnswers(RUNTIME_CARD_ANSWERS))
 
     assert answered.state == "answered"
     assert newest_turn(store, task_id).status == "queued"

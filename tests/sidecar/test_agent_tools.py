@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from app.bootstrap import PERSON_ID
-from runtime.cards import cards
-from skills.book import grants
-from skills.tools import AgentSkillFolder, on_irreversible_answered, skill_tools
+from runtime.cards.answers import CardAnswers, answer_card
+from skills.card_answers import SKILL_CARD_ANSWERS
+from skills.tools import AgentSkillFolder, skill_tools
 from tests.skills.agent import Agent
 from tests.support.sidecar import RunningSidecar
 from tests.support.waiting import until
@@ -35,7 +35,7 @@ def count(ctx: inngest.ContextSync) -> int:
 
 def granted(skills: RunningSidecar, card_id: str) -> None:
     with skills.writing() as scope:
-        cards.answer_card(scope, card_id, "grant", "", PERSON_ID, {"permission": grants.answer_permission})
+        answer_card(scope, card_id, "grant", "", PERSON_ID, CardAnswers(SKILL_CARD_ANSWERS))
 
 
 def test_a_skill_of_the_agents_goes_from_its_words_to_its_runs(skills: RunningSidecar) -> None:
@@ -74,6 +74,6 @@ def test_a_skill_of_the_agents_goes_from_its_words_to_its_runs(skills: RunningSi
     # when it is retired and a person confirms, its file goes
     card_id = agent.call("retire_skill", name="counter", reason="counted enough").content["card_id"]
     with skills.writing() as scope:
-        handlers = {"irreversible": on_irreversible_answered(lambda scope, card: None)}
-        cards.answer_card(scope, card_id, "confirm", "", PERSON_ID, handlers)
+        answers = CardAnswers(SKILL_CARD_ANSWERS)
+        answer_card(scope, card_id, "confirm", "", PERSON_ID, answers)
     until("its file gone", lambda: not (skills.folder / "counter.py").exists(), 60)

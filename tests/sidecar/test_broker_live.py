@@ -9,8 +9,9 @@ import pytest
 from core.identity import HOME_WORKSPACE
 from runtime import notices
 from runtime.cards import cards
+from runtime.cards.answers import CardAnswers, answer_card
 from skills.book import refusals
-from skills.book.grants import answer_permission
+from skills.card_answers import SKILL_CARD_ANSWERS
 from tests.support.http_servers import Response, http_server
 from tests.support.sidecar import RunningSidecar
 from tests.support.waiting import until
@@ -85,4 +86,4 @@ def grant(skills: RunningSidecar, stem: str) -> None:
 
     card_id = until(f"a card for {stem}", waiting, 60)
     with skills.database.transaction(HOME_WORKSPACE) as scope:
-        cards.answer_card(scope, card_id, "grant", None, "person_local", {"permission": answer_permission})
+        answer_card(scope, card_id, "grant", None, "person_local", CardAnswers(SKILL_CARD_ANSWERS))

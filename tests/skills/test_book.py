@@ -14,9 +14,11 @@ from core.errors import ConflictError, NotFoundError, RefusedError
 from core.tables import changes, workspaces
 from runtime import notices
 from runtime.cards import cards
+from runtime.cards.answers import CardAnswers, answer_card
 from skills.book import drafts, grants, run_days, runs, versions
 from skills.book import skill as book_skill
 from skills.book.versions import CheckedVersion
+from skills.card_answers import SKILL_CARD_ANSWERS
 from skills.format.problem import SkillProblem
 from skills.lifecycle import control, decision, promotion, save_status
 from tests.skills.saved_versions import record_run, save_live_version, save_version, skill_manifest
@@ -71,8 +73,8 @@ def test_a_newer_save_takes_the_place_of_a_waiting_one_and_its_card(store: Store
 def _answer(scope: Scope, store: Store, option: str) -> None:
     (card,) = cards.list_open_cards(scope)
     assert card.kind == "permission"
-    handlers = {"permission": grants.answer_permission}
-    cards.answer_card(scope, card.id, option, None, store.person_id, handlers)
+    answers = CardAnswers(SKILL_CARD_ANSWERS)
+    answer_card(scope, card.id, option, None, store.person_id, answers)
 
 
 def test_granted_once_and_asked_only_for_what_is_new(store: Store) -> None:
@@ -225,7 +227,7 @@ def test_an_answer_to_a_version_that_was_overtaken_moves_nothing(store: Store) -
         (card,) = cards.list_open_cards(scope)
         save_version(scope, "x", "2")
         with pytest.raises(ConflictError):
-            cards.answer_card(scope, card.id, "grant", None, store.person_id, {"permission": grants.answer_permission})
+            answer_card(scope, card.id, "grant", None, store.person_id, CardAnswers(SKILL_CARD_ANSWERS))
 
 
 def test_every_permission_is_named_and_said(store: Store) -> None:

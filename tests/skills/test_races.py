@@ -9,13 +9,15 @@ import pytest
 
 from core.errors import ConflictError
 from runtime.cards import cards
+from runtime.cards.answers import CardAnswers, answer_card
 from runtime.cards.cards import Card
 from runtime.commands import control
 from skills.book import grants, skill, versions
+from skills.card_answers import SKILL_CARD_ANSWERS
 from skills.format.problem import SkillProblem
 from skills.lifecycle import promotion
 from tests.skills.saved_versions import save_version
-from tests.skills.test_waiting_task import HANDLERS, the_card, waiting
+from tests.skills.test_waiting_task import ANSWERS, the_card, waiting
 from tests.support.databases import Store
 
 PATIENCE = 20.0
@@ -30,9 +32,7 @@ def test_a_save_and_the_answer_to_the_card_of_the_one_before(store: Store) -> No
 
     def grant() -> Card:
         with store.database.transaction(store.workspace_id) as scope:
-            return cards.answer_card(
-                scope, card.id, "grant", None, store.person_id, {"permission": grants.answer_permission}
-            )
+            return answer_card(scope, card.id, "grant", None, store.person_id, CardAnswers(SKILL_CARD_ANSWERS))
 
     # When a person answers it while a newer save is on its way in
     with ThreadPoolExecutor(1) as pool:
@@ -58,7 +58,7 @@ def test_an_answer_that_wakes_a_task_and_whatever_takes_its_card_away(store: Sto
     def grant() -> Card:
         held.wait(PATIENCE)
         with store.database.transaction(store.workspace_id) as scope:
-            return cards.answer_card(scope, card.id, "grant", None, store.person_id, HANDLERS)
+            return answer_card(scope, card.id, "grant", None, store.person_id, ANSWERS)
 
     # When a person answers while something else takes the same rows
     with ThreadPoolExecutor(1) as pool:

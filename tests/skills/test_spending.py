@@ -14,16 +14,18 @@ from core.errors import ConflictError, RefusedError
 from core.tables import roles, workspaces
 from generation.execution import recovery as order_recovery
 from runtime.cards import cards
+from runtime.cards.answers import CardAnswers, answer_card
 from runtime.cards.cards import Card
 from runtime.limits import credits
 from runtime.tables import budgets, entries
 from skills.book import skill
+from skills.card_answers import SKILL_CARD_ANSWERS
 from skills.lifecycle import model_budget, run_end
-from skills.lifecycle.budget_card import RETRY_AFTER, BudgetReached, on_limit_answered
+from skills.lifecycle.budget_card import RETRY_AFTER, BudgetReached
 from tests.skills.saved_versions import record_run, save_live_version
 from tests.support.databases import Store
 
-HANDLERS = {"limit": on_limit_answered(cards.deliver_card_answer)}
+ANSWERS = CardAnswers(SKILL_CARD_ANSWERS)
 
 
 def reserve(scope: Scope, key: str, amount: str, stem: str = "watch", budget: str = "1") -> BudgetReached | None:
@@ -42,7 +44,7 @@ def answer(store: Store, option: str, speaks_as: str = "person") -> Card:
     """Answer the one card that is open."""
     with store.database.transaction(store.workspace_id) as scope:
         (card,) = open_limits(scope)
-        return cards.answer_card(scope, card.id, option, None, store.person_id, HANDLERS, speaks_as=speaks_as)
+        return answer_card(scope, card.id, option, None, store.person_id, ANSWERS, speaks_as=speaks_as)
 
 
 def asked(store: Store, key: str, amount: str, stem: str = "watch", budget: str = "1") -> BudgetReached | None:

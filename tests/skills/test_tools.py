@@ -20,15 +20,17 @@ from core.orchestrator.engine import Engine
 from core.tables import workspaces
 from core.tools import ToolResult
 from runtime.cards import cards
+from runtime.cards.answers import CardAnswers, answer_card
 from runtime.tables import originals
 from runtime.tasks import tasks
-from skills.book import drafts, grants, runs, skill, versions
+from skills.book import drafts, runs, skill, versions
 from skills.book.versions import CheckedVersion
+from skills.card_answers import SKILL_CARD_ANSWERS
 from skills.format.manifest import read_manifest
 from skills.format.problem import SkillProblem
 from skills.lifecycle import control, manual_test, promotion
 from skills.lifecycle.decision import Trial
-from skills.tools import AgentSkillFolder, on_irreversible_answered, skill_tools
+from skills.tools import AgentSkillFolder, skill_tools
 from skills.tools.folder import MOST_FILES, sha_of
 from tests.skills.agent import Agent, take_into_service
 from tests.skills.skill_files import GOOD, allowed
@@ -369,13 +371,13 @@ def test_a_skill_is_taken_away_when_a_person_confirms(agent: Agent, desk: AgentS
     said = agent.call("retire_skill", name="words", reason="nobody needs it")
     again = agent.call("retire_skill", again=2, name="words", reason="nobody needs it")
     assert said.content == again.content
-    handlers = {"irreversible": on_irreversible_answered(lambda scope, card: None)}
+    answers = CardAnswers(SKILL_CARD_ANSWERS)
     with database.transaction(HOME_WORKSPACE) as scope:
         assert skill.get_skill(scope, "words").status == "active"
         card = cards.get_card(scope, said.content["card_id"])
         assert "text/written" not in card.body
         assert str(desk.path("words")) in card.body
-        cards.answer_card(scope, card.id, "confirm", "", "ann", handlers)
+        answer_card(scope, card.id, "confirm", "", "ann", answers)
         assert skill.get_skill(scope, "words").status == "retired"
 
 
@@ -386,13 +388,13 @@ def test_a_skill_that_was_kept_or_changed_meanwhile_stays(
     take_into_service(database, desk)
     first = agent.call("retire_skill", name="words", reason="x").content["card_id"]
     second = agent.call("retire_skill", name="words", reason="y").content["card_id"]
-    handlers = {"irreversible": on_irreversible_answered(lambda scope, card: None)}
+    answers = CardAnswers(SKILL_CARD_ANSWERS)
     with database.transaction(HOME_WORKSPACE) as scope:
-        cards.answer_card(scope, first, "keep", "", "ann", handlers)
+        answer_card(scope, first, "keep", "", "ann", answers)
     agent.write(CHANGED, base_version=1)
     take_into_service(database, desk)
     with pytest.raises(ConflictError, match="another version"), database.transaction(HOME_WORKSPACE) as scope:
-        cards.answer_card(scope, second, "confirm", "", "ann", handlers)
+        answer_card(scope, second, "confirm", "", "ann", answers)
     with database.reading(HOME_WORKSPACE) as scope:
         assert skill.get_skill(scope, "words").status == "active"
 
@@ -439,7 +441,7 @@ def serves(database: Database, path: Path, *, live: bool = True) -> CheckedVersi
 
 def answered(database: Database, card_id: str, option: str) -> None:
     with database.transaction(HOME_WORKSPACE) as scope:
-        cards.answer_card(scope, card_id, option, None, "ann", {"permission": grants.answer_permission})
+        answer_card(scope, card_id, option, None, "ann", CardAnswers(SKILL_CARD_ANSWERS))
 
 
 EDIT = [{"find": "retries=2", "replace": "retries=3"}]

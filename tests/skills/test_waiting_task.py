@@ -9,12 +9,14 @@ import pytest
 from core.llm.scripted_model import ScriptedModel, says
 from core.tools import CallContext
 from runtime.cards import cards
+from runtime.cards.answers import CardAnswers, answer_card
 from runtime.cards.cards import Card
 from runtime.commands import control
 from runtime.inbox import inbox
 from runtime.tasks import tasks, waits
 from runtime.turns import rows
-from skills.book import grants, skill, versions
+from skills.book import skill, versions
+from skills.card_answers import SKILL_CARD_ANSWERS
 from skills.format.problem import SkillProblem
 from skills.lifecycle import authors, promotion
 from tests.runtime.turn_driver import (
@@ -29,7 +31,7 @@ from tests.runtime.turn_driver import (
 from tests.skills.saved_versions import save_version
 from tests.support.databases import Store
 
-HANDLERS = {"permission": grants.answer_permission}
+ANSWERS = CardAnswers(SKILL_CARD_ANSWERS)
 
 
 def waiting(store: Store) -> str:
@@ -56,7 +58,7 @@ def the_card(store: Store) -> Card:
 
 def answer(store: Store, card: Card, option: str) -> None:
     with store.database.transaction(store.workspace_id) as scope:
-        cards.answer_card(scope, card.id, option, None, store.person_id, HANDLERS)
+        answer_card(scope, card.id, option, None, store.person_id, ANSWERS)
 
 
 def stage(store: Store) -> str:
@@ -96,7 +98,7 @@ def test_the_answer_and_the_turn_it_queues_are_one_transaction(store: Store) -> 
 
     def dies() -> None:
         with store.database.transaction(store.workspace_id) as scope:
-            cards.answer_card(scope, card.id, "grant", None, store.person_id, HANDLERS)
+            answer_card(scope, card.id, "grant", None, store.person_id, ANSWERS)
             raise KeyError("the process dies before the commit")
 
     with pytest.raises(KeyError):

@@ -25,7 +25,9 @@ from core.orchestrator.engine import Engine
 from core.orchestrator.run_history import RunHistory
 from core.settings import Settings, load_settings
 from runtime.cards import cards
-from skills.book import grants, skill
+from runtime.cards.answers import CardAnswers, answer_card
+from skills.book import skill
+from skills.card_answers import SKILL_CARD_ANSWERS
 from tests.support.engines import RunningEngine
 from tests.support.environment import without_settings
 from tests.support.template import ForkedProcess, loaded_product
@@ -179,7 +181,7 @@ class RunningSidecar:
         except AssertionError as error:
             raise AssertionError(f"{error}: {self.skill(stem)}") from None
         with self.writing() as scope:
-            cards.answer_card(scope, card.id, option, None, PERSON_ID, {"permission": grants.answer_permission})
+            answer_card(scope, card.id, option, None, PERSON_ID, CardAnswers(SKILL_CARD_ANSWERS))
         return dict(card.subject)
 
     def ask(self, event: str, **data: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -11,14 +10,16 @@ from app.bootstrap import PERSON_ID
 from core.identity import create_key
 from core.llm.scripted_model import ScriptedModel
 from core.search.embedders import HashedPieces
-from memory import cascade, correcting, forgetting, scopes, writing
+from memory import cascade, correcting, scopes, writing
+from memory.card_answers import MEMORY_CARD_ANSWERS
 from memory.dependencies import MemoryDependencies
 from memory.writing import FactSource, FactStatement
 from runtime.cards import cards
+from runtime.cards.answers import CardAnswers, answer_card
 from runtime.inbox import messages
 from tests.web.site.site import Site
 
-HANDLERS: Mapping[str, Any] = {"irreversible": forgetting.on_irreversible_answered(cards.deliver_card_answer)}
+ANSWERS = CardAnswers(MEMORY_CARD_ANSWERS)
 
 
 def remember(site: Site, text: str, *, within: str = "", said: str = "", confirms: bool = False) -> str:
@@ -139,7 +140,7 @@ def test_forgetting_opens_a_card_and_the_receipt_says_what_became_of_it(site: Si
     assert site.client.get(receipt).status_code == 404
 
     with site.writing() as scope:
-        cards.answer_card(scope, card["id"], "confirm", None, site.person_id, HANDLERS)
+        answer_card(scope, card["id"], "confirm", None, site.person_id, ANSWERS)
     assert [one["id"] for one in site.get("/api/v1/memory")["items"]] == [other]
     assert site.get(receipt)["state"] == "requested"
     parts = MemoryDependencies(site.parts.database, ScriptedModel(), site.parts.search)

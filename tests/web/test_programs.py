@@ -11,6 +11,7 @@ import pytest
 from core import identity
 from core.tools import Effect
 from runtime.cards import cards
+from runtime.cards.answers import answer_card_in_words
 from runtime.cards.cards import CHECKPOINT_OPTIONS, RESULT_OPTIONS
 from runtime.inbox import inbox, messages
 from runtime.limits import guard
@@ -229,7 +230,7 @@ def test_the_router_takes_a_programs_words_for_a_programs_answer(at: Site) -> No
             scope, person_id=at.person_id, asked_by="program", channel_id=None, text="blue", to_card_id=card.id
         )
         # When it is closed by words
-        cards.answer_card_in_words(scope, card, None, message.text, message.person_id, speaks_as=message.asked_by)
+        answer_card_in_words(scope, card, None, message.text, message.person_id, speaks_as=message.asked_by)
 
         # Then the card says whose they were
         assert cards.get_card(scope, card.id).answered_as == "program"

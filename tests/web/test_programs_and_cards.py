@@ -17,24 +17,24 @@ from core.errors import RefusedError
 from generation.tables import orders
 from router import clarification
 from runtime.cards import cards
+from runtime.cards.answers import PERSON_ONLY, CardAnswers, answer_card
 from runtime.cards.cards import (
     CHECKPOINT_OPTIONS,
     IRREVERSIBLE_OPTIONS,
     LIMIT_OPTIONS,
-    PERSON_ONLY,
     QUOTE_OPTIONS,
     RESULT_OPTIONS,
 )
 from runtime.inbox import messages
 from runtime.loop.turn_end import BLOCKED_OPTIONS
 from runtime.tasks import tasks
-from skills.book import grants
 from skills.book.grants import GRANT_OPTIONS
+from skills.card_answers import SKILL_CARD_ANSWERS
 from skills.lifecycle import promotion
 from skills.tables import skill_grants
 from tests.web.site.site import Site
 from tests.web.test_access import bearer, new_key
-from tests.web.test_memory import HANDLERS as FORGETTING
+from tests.web.test_memory import ANSWERS as FORGETTING
 from tests.web.test_memory import remember
 from tests.web.test_messages import make_task
 from tests.web.test_skills import STEM, save
@@ -159,7 +159,7 @@ def test_41_a_program_may_ask_to_forget_and_not_say_yes(at: Site, program: httpx
     fact_id = remember(at, "Our colour is cobalt")
     card_id = program.post(f"/api/v1/memory/{fact_id}/forget", json={}).json()["card_id"]
     with pytest.raises(RefusedError, match="what cannot be undone"), at.writing() as scope:
-        cards.answer_card(scope, card_id, "confirm", None, at.person_id, FORGETTING, speaks_as="program")
+        answer_card(scope, card_id, "confirm", None, at.person_id, FORGETTING, speaks_as="program")
     assert at.get(f"/api/v1/memory/{fact_id}")["state"] == "known"
 
 
@@ -169,10 +169,10 @@ def test_41_a_program_grants_a_skill_nothing(at: Site) -> None:
         promotion.wait_for_permission(scope, STEM, version, ("host:prices.example:443",))
         card = cards.list_open_cards(scope)[-1]
         assert card.kind == "permission"
-    handlers = {"permission": grants.answer_permission}
+    answers = CardAnswers(SKILL_CARD_ANSWERS)
     with pytest.raises(RefusedError, match="a permission"), at.writing() as scope:
-        cards.answer_card(scope, card.id, "grant", None, at.person_id, handlers, speaks_as="program")
+        answer_card(scope, card.id, "grant", None, at.person_id, answers, speaks_as="program")
     with at.writing() as scope:
         assert scope.rows(scope.select(skill_grants)) == []
-        cards.answer_card(scope, card.id, "grant", None, at.person_id, handlers)
+        answer_card(scope, card.id, "grant", None, at.person_id, answers)
         assert len(scope.rows(scope.select(skill_grants))) == 1

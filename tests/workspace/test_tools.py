@@ -13,15 +13,17 @@ from pydantic import ValidationError
 from core.database import Database
 from core.errors import ConflictError, InvalidError, LostError, NotFoundError
 from runtime.cards import cards
+from runtime.cards.answers import CardAnswers, answer_card
 from runtime.tasks import tasks
 from tests.workspace.calls import Turn
 from tests.workspace.conftest import HOME, OTHER
 from workspace import documents, objects, uploads
 from workspace.access import WorkspaceAccess
 from workspace.assets import Assets
+from workspace.deleting import WORKSPACE_CARD_ANSWERS
 from workspace.edits import TextEdit
 from workspace.state import is_object, object_input, objects_state
-from workspace.tools import on_delete_answered, workspace_tools
+from workspace.tools import workspace_tools
 
 TEXT = "# Storyboard\n\nShot 2: harbour.\n\nShot 5: crowd.\n"
 
@@ -365,7 +367,7 @@ def asked(room: Room) -> tuple[str, str, Turn]:
 
 def answer(room: Room, card_id: str, option: str) -> None:
     with room.access.transaction() as scope:
-        cards.answer_card(scope, card_id, option, None, "ann", {"irreversible": on_delete_answered})
+        answer_card(scope, card_id, option, None, "ann", CardAnswers(WORKSPACE_CARD_ANSWERS))
 
 
 def test_deletion_is_asked_with_the_stored_facts_and_done_when_confirmed(room: Room) -> None:

@@ -13,7 +13,7 @@ from app.web.presenters.card import CardShape, card_by_id, card_shape
 from core.database import Scope
 from core.errors import InvalidError
 from core.identity import Speaker
-from runtime.cards import cards
+from runtime.cards import answers, cards
 
 STATES = ("open", "answered", "expired", "superseded", "void")
 
@@ -52,13 +52,13 @@ def cards_api(parts: WebDependencies) -> Endpoints:
         scope="approve",
     )
     def answer_card(scope: Scope, speaker: Speaker, body: AnswerCard, card_id: str) -> CardShape:
-        answered = cards.answer_card(
+        answered = answers.answer_card(
             scope,
             card_id,
             body.option,
             body.text,
             speaker.person_id,
-            parts.handlers,
+            parts.card_answers,
             speaks_as=speaker.speaks_as,
         )
         return card_shape(answered)

@@ -10,7 +10,7 @@ from core.database import Database
 from core.search.dependencies import SearchDependencies
 from core.settings import Settings
 from generation.providers.port import Provider
-from runtime.cards.cards import AnswerHandler
+from runtime.cards.answers import CardAnswers
 from workspace.assets import Assets
 
 
@@ -51,7 +51,7 @@ class WebDependencies(Protocol):
     @property
     def providers(self) -> Mapping[str, Provider]: ...
     @property
-    def handlers(self) -> Mapping[str, AnswerHandler]: ...
+    def card_answers(self) -> CardAnswers: ...
     @property
     def search(self) -> SearchDependencies: ...
     @property

@@ -74,9 +74,7 @@ def _with_words(proof: FactEvidence, said: Mapping[str, str]) -> dict[str, Any]:
 def _memory_cards(scope: Scope, person_id: str) -> list[CardShape]:
     """The open questions about what is remembered, as far as this person may see what they are about."""
     asked = [
-        card
-        for card in cards.list_open_cards(scope)
-        if card.subject.get("act") in (forgetting.FORGET_ACT, correcting.CORRECT_ACT)
+        card for card in cards.list_open_cards(scope) if card.act in (forgetting.FORGET_ACT, correcting.CORRECT_ACT)
     ]
     about = {card.id: [*card.subject.get("facts", {}), card.subject.get("fact_id", "")] for card in asked}
     known = facts.facts_by_ids(scope, [one for ids in about.values() for one in ids if one])

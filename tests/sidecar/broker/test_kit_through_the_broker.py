@@ -20,12 +20,14 @@ from memory import scopes, writing
 from memory.writing import FactStatement
 from runtime import notices
 from runtime.cards import cards
+from runtime.cards.answers import CardAnswers, answer_card
 from runtime.inbox import messages
 from skills.book import claims, outcomes, runs
+from skills.card_answers import SKILL_CARD_ANSWERS
 from skills.kit import LimitReached, Refused, Unavailable, ask_agent, claim, http, llm, memory, notify, release, secrets
 from skills.kit import runs as own_runs
 from skills.kit.door import OutsideError
-from skills.lifecycle import budget_card, model_budget
+from skills.lifecycle import model_budget
 from tests.support.databases import Store
 from tests.support.http_servers import Request, Response, http_server
 from tests.support.skill_world import RUN, SkillWorld, raw, skill_world, speak_for
@@ -162,13 +164,13 @@ def test_a_question_beyond_the_budget_waits_for_a_person_and_goes_on_after_a_yes
     assert world.refused("watch") == []
     with world.store.database.transaction(world.store.workspace_id) as scope:
         (card,) = cards.list_open_cards(scope)
-        cards.answer_card(
+        answer_card(
             scope,
             card.id,
             "raise",
             None,
             world.store.person_id,
-            {"limit": budget_card.on_limit_answered(cards.deliver_card_answer)},
+            CardAnswers(SKILL_CARD_ANSWERS),
         )
 
     # Then the same question is answered at the next try
@@ -181,13 +183,13 @@ def test_a_no_to_more_money_is_a_refusal(world: SkillWorld) -> None:
         llm("Well?")
     with world.store.database.transaction(world.store.workspace_id) as scope:
         (card,) = cards.list_open_cards(scope)
-        cards.answer_card(
+        answer_card(
             scope,
             card.id,
             "stop",
             None,
             world.store.person_id,
-            {"limit": budget_card.on_limit_answered(cards.deliver_card_answer)},
+            CardAnswers(SKILL_CARD_ANSWERS),
         )
     with pytest.raises(Refused, match="left it at that"):
         llm("Well?")
@@ -201,7 +203,7 @@ def test_a_notice_is_stored_once_for_its_channel_and_a_question_becomes_a_fact(w
     with world.store.database.transaction(world.store.workspace_id) as scope:
         (notice,) = notices.list_newest_notices(scope)
         (card,) = cards.list_open_cards(scope)
-        cards.answer_card(scope, card.id, "false alarm", None, world.store.person_id, outcomes.OUTCOME_HANDLERS)
+        answer_card(scope, card.id, "false alarm", None, world.store.person_id, CardAnswers(SKILL_CARD_ANSWERS))
         (fact,) = outcomes.list_outcomes(scope, "watch")
 
     assert (notice.channel, notice.audience, notice.text) == ("ops", "ops", "[skill watch] checkout is slow")

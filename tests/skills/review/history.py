@@ -9,11 +9,11 @@ from datetime import timedelta
 from core.database import Scope
 from core.llm.scripted_model import ScriptedModel
 from core.orchestrator.run_history import EngineRun, RunPage
-from runtime.cards import cards
+from runtime.cards.answers import CardAnswers, answer_card
 from skills.book import outcomes, runs
-from skills.book.outcomes import OUTCOME_HANDLERS
 from skills.book.runs import EndStatus
 from skills.book.versions import CheckedVersion
+from skills.card_answers import SKILL_CARD_ANSWERS
 from skills.review import reviews, steps
 from skills.review.dependencies import ReviewDependencies
 from skills.review.reviews import Review
@@ -99,7 +99,7 @@ def ask_about_alarm(store: Store, scope: Scope, version: CheckedVersion, run_id:
         cause=f"ask:{run_id}",
     )
     if said is not None:
-        cards.answer_card(scope, card.id, said, None, store.person_id, OUTCOME_HANDLERS)
+        answer_card(scope, card.id, said, None, store.person_id, CardAnswers(SKILL_CARD_ANSWERS))
 
 
 def run_review(store: Store, made: ReviewDependencies, stem: str = "watch") -> Review:

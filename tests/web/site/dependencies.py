@@ -18,7 +18,7 @@ from core.search.dependencies import SearchDependencies
 from core.search.embedders import HashedPieces
 from core.search.index import NoIndex
 from core.settings import Settings
-from runtime.cards.cards import AnswerHandler
+from runtime.cards.answers import CardAnswers
 from workspace.assets import Assets
 
 
@@ -65,7 +65,7 @@ class SiteDependencies:
     assets: Assets
     clock: Clock = field(default_factory=SystemClock)
     providers: Mapping[str, Any] = field(default_factory=dict)
-    handlers: Mapping[str, AnswerHandler] = field(default_factory=dict)
+    card_answers: CardAnswers = field(default_factory=CardAnswers)
     search: SearchDependencies = field(init=False)
     runs: ListedRuns = field(default_factory=ListedRuns)
 

@@ -1,0 +1,190 @@
+"""Answers to cards: record one, act on it by the card's kind and act, hand it to the card's task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import sqlalchemy as sa
+
+from core.database import Scope
+from core.errors import ConflictError, InvalidError, RefusedError
+from runtime.cards.cards import Card, get_card, note_card_change
+from runtime.inbox import inbox
+from runtime.limits import autonomy
+from runtime.tables import cards
+from runtime.tasks import tasks
+
+PERSON_ONLY = {
+    "quote": "money",
+    "limit": "a limit on money",
+    "permission": "a permission",
+    "irreversible": "what cannot be undone",
+}
+"""The kinds of cards whose answer authorises something, and what: a program answers none of them, whatever it says."""
+CardAct = tuple[str, str]
+"""What a card is about: its kind and its act, which is empty for a card without one."""
+AnswerHandler = Callable[[Scope, Card], None]
+"""Acts on an answered card, in the transaction that records the answer; raises to leave the card open."""
+
+
+@dataclass(frozen=True)
+class CardAnswers:
+    """What an answered card does, by its kind and act.
+
+    An answer to a card that is not listed is delivered to the card's task and does nothing else.
+    """
+
+    handlers: Mapping[CardAct, AnswerHandler] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, *rooms: Mapping[CardAct, AnswerHandler]) -> CardAnswers:
+        """Join the tables of the rooms. Raises ValueError where two of them handle the same act."""
+        joined: dict[CardAct, AnswerHandler] = {}
+        for room in rooms:
+            for kind, act in joined.keys() & room.keys():
+                raise ValueError(f"two rooms handle the answer to a {kind} card with the act {act!r}; only one may")
+            joined.update(room)
+        return cls(joined)
+
+    def act_on(self, scope: Scope, card: Card) -> None:
+        """Do what the answer asks for. A card with an unknown act is never taken for one without an act."""
+        self.handlers.get((card.kind, card.act), deliver_card_answer)(scope, card)
+
+
+def answer_card(
+    scope: Scope,
+    card_id: str,
+    option: str,
+    text: str | None,
+    person_id: str,
+    answers: CardAnswers,
+    *,
+    speaks_as: str = "person",
+) -> Card:
+    """Record a choice and act on it in the same transaction; `speaks_as` says whether a program chose for the person.
+
+    Raises RefusedError for a program, whatever its option, where the card is for a person only. Raises ConflictError
+    with the first answer when there is one, or with the state of a card that is no longer open.
+    """
+    card = get_card(scope, card_id)
+    _check_speaker(card, speaks_as)
+    if card.state == "open" and card.expires_at is not None and card.expires_at <= scope.now:
+        raise ConflictError("the card has expired: ask again for a fresh one", state="expired", answer=None)
+    if option not in {str(known["id"]) for known in card.options}:
+        known = ", ".join(str(known["id"]) for known in card.options)
+        raise InvalidError(f"{option!r} is no option of this card; it has {known}")
+    if card.task_id is not None:
+        _check_task(scope, card, tasks.lock_task_with_turn(scope, card.task_id).status)
+    won = scope.change(
+        scope.update(cards)
+        .where(cards.c.id == card_id, cards.c.state == "open")
+        .values(
+            state="answered",
+            answer_option=option,
+            answer_text=text,
+            answered_by=person_id,
+            answered_as=speaks_as,
+            answered_at=scope.now,
+        )
+    )
+    if not won:
+        raise _not_open(get_card(scope, card_id))
+    note_card_change(scope, card_id, card.task_id)
+    if card.task_id is not None:
+        plan = card.subject.get("plan") if card.kind == "checkpoint" else None
+        autonomy.weigh_answer(scope, card.task_id, option, card_id, plan, by_person=speaks_as == "person")
+    answers.act_on(scope, get_card(scope, card_id))
+    return get_card(scope, card_id)
+
+
+def answer_card_in_words(
+    scope: Scope, card: Card, option: str | None, text: str, person_id: str, *, speaks_as: str
+) -> bool:
+    """Close a task's question by what was written to the task; False when it is no longer open.
+
+    `option` is the one that the words name, where they name one. The words themselves reach the task as a message.
+    """
+    if card.task_id is not None and tasks.lock_task_with_turn(scope, card.task_id).status in tasks.ENDED_TASK_STATUSES:
+        return False
+    still_open = sa.or_(cards.c.expires_at.is_(None), cards.c.expires_at > scope.now)
+    won = scope.change(
+        scope.update(cards)
+        .where(cards.c.id == card.id, cards.c.state == "open", still_open)
+        .values(
+            state="answered",
+            answer_option=option,
+            answer_text=text,
+            answered_by=person_id,
+            answered_as=speaks_as,
+            answered_at=scope.now,
+        )
+    )
+    if won:
+        note_card_change(scope, card.id, card.task_id)
+    return won == 1
+
+
+def deliver_card_answer(scope: Scope, card: Card) -> None:
+    """Hand the answer to the card's task as input; a card without a task has nowhere to deliver to."""
+    if card.task_id is not None:
+        inbox.deliver_input(scope, card.task_id, "answer", card.id)
+
+
+def revoke_answer(scope: Scope, card: Card) -> None:
+    """Take back the answer that was just given to a card whose facts no longer hold, and tell its task."""
+    scope.change(
+        scope.update(cards)
+        .where(cards.c.id == card.id)
+        .values(
+            state="superseded",
+            answer_option=None,
+            answer_text=None,
+            answered_by=None,
+            answered_as=None,
+            answered_at=None,
+        )
+    )
+    note_card_change(scope, card.id, card.task_id)
+    deliver_card_answer(scope, card)
+
+
+def expire_card(scope: Scope, card: Card) -> bool:
+    """Close a card whose time is over and tell its task, which may ask again; False when it was answered meanwhile."""
+    if card.task_id is not None:
+        tasks.lock_task_with_turn(scope, card.task_id)
+    closed = scope.update(cards).where(cards.c.id == card.id, cards.c.state == "open").values(state="expired")
+    if not scope.change(closed):
+        return False
+    note_card_change(scope, card.id, card.task_id)
+    deliver_card_answer(scope, card)
+    return True
+
+
+def _check_speaker(card: Card, speaks_as: str) -> None:
+    about = PERSON_ONLY.get(card.kind)
+    if about is not None and speaks_as != "person":
+        raise RefusedError(
+            f"this {card.kind} card is about {about}, and a program's key may not decide that: ask a person to answer "
+            f"it in the page, or with `loopwright answer {card.id}` and a key of their own"
+        )
+
+
+def _check_task(scope: Scope, card: Card, status: str) -> None:
+    """Nothing is ordered or begun for a task that has ended, whatever stands open."""
+    if status in tasks.ENDED_TASK_STATUSES and get_card(scope, card.id).state == "open":
+        raise ConflictError(f"the card can no longer be answered: its task is {status}", state="void", answer=None)
+
+
+def _not_open(card: Card) -> ConflictError:
+    if card.state == "answered":
+        first = {
+            "option": card.answer_option,
+            "text": card.answer_text,
+            "by": card.answered_by,
+            "at": card.answered_at.isoformat() if card.answered_at else None,
+        }
+        return ConflictError(f"already decided: {card.answer_option or 'in words'}", state="answered", answer=first)
+    voided = "its message was taken back" if card.task_id is None else "its task was stopped"
+    reason = voided if card.state == "void" else f"it is {card.state}"
+    return ConflictError(f"the card can no longer be answered: {reason}", state=card.state, answer=None)
