@@ -66,12 +66,20 @@ class ToolResult:
 
 
 class Tool(Protocol):
-    """One ability. `repeatable` says that running it again under the same call id has one effect."""
+    """One ability. `repeatable` says that running it again under the same call id has one effect.
+
+    A tool that writes waits while a person is asked at a checkpoint. One that may run nevertheless, since it keeps the
+    plan, asks a person or calls something off, says `held_at_checkpoint = False`. It is no member of the protocol, so
+    that a tool may leave it out: see `is_held_at_checkpoint`.
+    """
 
     @property
     def name(self) -> str: ...
     @property
-    def domain(self) -> str: ...
+    def domain(self) -> str:
+        """The field of work, by which tools are loaded: `core`, `document`, `image`. It permits and refuses nothing."""
+        ...
+
     @property
     def effect(self) -> Effect: ...
     @property
@@ -84,3 +92,8 @@ class Tool(Protocol):
     def run(self, call: CallContext, arguments: Any) -> ToolResult:
         """Act once for `call.call_id`. Raises domain errors; LostError ends the turn's execution."""
         ...
+
+
+def is_held_at_checkpoint(tool: Tool) -> bool:
+    """Whether a tool that writes waits for the answer to an open checkpoint card: yes, unless it says False."""
+    return tool.effect is Effect.WRITE and getattr(tool, "held_at_checkpoint", True) is not False

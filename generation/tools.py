@@ -165,6 +165,7 @@ class CancelGeneration:
     description = "Cancel an order of this task that has not ended. The provider may be too late."
     arguments: type[BaseModel] = draft.CancelGenerationArguments
     effect = Effect.WRITE
+    held_at_checkpoint = False
     repeatable = True
 
     def run(self, call: CallContext, arguments: Any) -> ToolResult:

@@ -71,6 +71,7 @@ class ProposeCorrection:
     name = "propose_correction"
     domain = "core"
     effect = Effect.WRITE
+    held_at_checkpoint = False
     repeatable = True
     description = (
         "Propose other words for something that is remembered, by the id that recall gave. The person chooses on a "

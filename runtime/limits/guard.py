@@ -100,8 +100,8 @@ def refuse_by_role(effect: Effect, role: str | None) -> CallRefused | None:
     return None
 
 
-def is_held_at_checkpoint(scope: Scope, task_id: str | None) -> bool:
-    """Whether an open checkpoint card holds the task."""
+def has_open_checkpoint(scope: Scope, task_id: str | None) -> bool:
+    """Whether a checkpoint card of the task waits for its answer."""
     held = scope.select(cards.c.id).where(
         cards.c.task_id == task_id, cards.c.kind == "checkpoint", cards.c.state == "open"
     )
@@ -222,7 +222,7 @@ def gather_call_facts(
         role=read_role(scope, person_id),
         asked_by="program" if task is not None and _is_a_programs(scope, task) else asked_by,
         task_status=None if task is None else task.status,
-        at_checkpoint=is_held_at_checkpoint(scope, task_id),
+        at_checkpoint=has_open_checkpoint(scope, task_id),
         amount=amount,
         currency=currency,
         budget=credits.read_budget(scope),

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 from core.database import Scope
 from core.errors import BusyError, LoopwrightError, LostError, UnavailableError
 from core.process import crash
-from core.tools import CallContext, Effect, Tool, ToolResult
+from core.tools import CallContext, Effect, Tool, ToolResult, is_held_at_checkpoint
 from runtime.dependencies import RuntimeDependencies
 from runtime.inbox import messages
 from runtime.limits import guard
@@ -32,7 +32,6 @@ _REPEATED_CALL = ToolResult(
     },
     ok=False,
 )
-_NEVER_HELD = frozenset({"cancel_generation"})
 
 
 @dataclass(frozen=True)
@@ -99,20 +98,16 @@ def _made_often(scope: Scope, call: Call, found: CallSnapshot | None) -> bool:
 
 
 def _refused(scope: Scope, tool: Tool, context: CallContext) -> ToolResult | None:
-    """What the person whose task it is may no longer do, the task may not either, and nothing is written while a
-    checkpoint holds the task; paid tools ask the whole guard.
+    """Refuse what the person's role does not allow, and what has to wait for the answer at a checkpoint.
+
+    Paid tools ask the whole guard themselves.
     """
     if tool.effect not in (Effect.WRITE, Effect.IRREVERSIBLE):
         return None
     refused = guard.refuse_by_role(tool.effect, guard.read_role(scope, context.person_id))
-    if refused is None and _may_be_held(tool):
-        refused = guard.refuse_at_checkpoint(tool.effect, guard.is_held_at_checkpoint(scope, context.task_id))
+    if refused is None and is_held_at_checkpoint(tool):
+        refused = guard.refuse_at_checkpoint(tool.effect, guard.has_open_checkpoint(scope, context.task_id))
     return None if refused is None else ToolResult({"error": refused.rule, "message": refused.reason}, ok=False)
-
-
-def _may_be_held(tool: Tool) -> bool:
-    """The plan itself may be kept at any time, and an order called off."""
-    return tool.effect is Effect.WRITE and tool.domain != "core" and tool.name not in _NEVER_HELD
 
 
 def _take_back_start(parts: RuntimeDependencies, workspace_id: str, fence: TurnFence, call_id: str) -> None:

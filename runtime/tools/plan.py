@@ -42,6 +42,7 @@ class SetBrief:
     name = "set_brief"
     domain = "core"
     effect = Effect.WRITE
+    held_at_checkpoint = False
     repeatable = True
     description = "Store the direction of this work in a few lines: goal, audience, look, must and must not."
     arguments = SetBriefArguments
@@ -70,6 +71,7 @@ class CreateChecklist:
     name = "create_checklist"
     domain = "core"
     effect = Effect.WRITE
+    held_at_checkpoint = False
     repeatable = True
     description = (
         "Write the plan as steps, each with what must be true for it to be done. `checkpoint` asks the person before "
@@ -117,6 +119,7 @@ class UpdateChecklist:
     name = "update_checklist"
     domain = "core"
     effect = Effect.WRITE
+    held_at_checkpoint = False
     repeatable = True
     description = (
         "Move steps of the checklist. `done` needs evidence: the objects, orders, messages or cards that show it."
@@ -166,6 +169,7 @@ class Finish:
     name = "finish"
     domain = "core"
     effect = Effect.WRITE
+    held_at_checkpoint = False
     repeatable = True
     description = "End the work with a short summary for the person, once every step of the checklist is done."
     arguments = FinishArguments

@@ -34,6 +34,7 @@ class AskUser:
     name = "ask_user"
     domain = "core"
     effect = Effect.WRITE
+    held_at_checkpoint = False
     repeatable = True
     description = (
         "Ask the person on a card: `checkpoint` (continue or adjust), `choice` (one of your options) or `clarify`. "

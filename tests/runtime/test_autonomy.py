@@ -153,7 +153,7 @@ def test_nothing_is_written_while_a_checkpoint_holds_the_task(store: Store) -> N
     made = new_task(store)
     post_words(store, made.id, "go")
     note = Note()
-    note.domain = "document"
+    note.held_at_checkpoint = True
     ask = ("ask_user", json.dumps({"kind": "checkpoint", "title": "This way?"}))
     turn_id = newest_turn(store, made.id).id
     brief = ("set_brief", json.dumps({"brief": "Both ways"}))

@@ -38,6 +38,7 @@ class Note:
     """A tool that counts how often its body ran; `during` is called inside it."""
 
     domain = "core"
+    held_at_checkpoint = False
     description = "Take a note."
     arguments = NoteArguments
 
