@@ -16,7 +16,7 @@ from runtime.inbox.messages import Message, set_message_state
 from runtime.tables import cards, inbox, turns
 from runtime.tables import tasks as tasks_table
 from runtime.tasks import tasks
-from runtime.turns import ledger
+from runtime.turns import ledger_queries
 
 _REASON = "the person moved it here"
 
@@ -140,6 +140,6 @@ def _decision(scope: Scope, message: Message) -> RouteDecision:
 
 def _already_read(scope: Scope, message: Message) -> ConflictError:
     reader = read_state.find_reader(scope, message)
-    made = ledger.list_calls(scope, [reader[0]]) if reader else []
+    made = ledger_queries.list_calls(scope, [reader[0]]) if reader else []
     done = [call.id for call in made if reader and call.step == reader[1] and call.status != "proposed"]
     return read_state.make_read_conflict(message, reader, calls=done)

@@ -19,7 +19,7 @@ from runtime.cards.cards import Card
 from runtime.limits import credits, guard
 from runtime.limits.guard import CallAllowed, CallFacts, CallRefused, GuardVerdict, NeedsConfirmation, NeedsQuote
 from runtime.tasks import tasks
-from runtime.turns.ledger import list_calls_of_step
+from runtime.turns.ledger_queries import list_calls_of_step
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from runtime.context.inputs import dump_json, frame_inputs, read_input_messages,
 from runtime.dependencies import InputSource
 from runtime.inbox import inbox
 from runtime.inbox.inbox import InboxItem
-from runtime.turns import ledger
+from runtime.turns import ledger, ledger_queries
 from runtime.turns.history_cache import HistoryCache, RenderedHistory, RenderedStep
 from runtime.turns.ledger import Call, Step
 from runtime.turns.rows import Turn
@@ -71,18 +71,18 @@ class _HistoryRead:
 
 
 def _read_whole(scope: Scope, turn: Turn, task_id: str, inputs: Mapping[str, InputSource]) -> _HistoryRead:
-    total = ledger.count_steps_of_task(scope, task_id)
-    taken = ledger.list_newest_steps_of_task(scope, task_id, total - size.first_shown_step(total))
+    total = ledger_queries.count_steps_of_task(scope, task_id)
+    taken = ledger_queries.list_newest_steps_of_task(scope, task_id, total - size.first_shown_step(total))
     turn_ids = list(dict.fromkeys(step.turn_id for step in taken))
     items = inbox.list_read_by_turns(scope, turn_ids)
     before = RenderedHistory(0, total - len(taken), ())
-    return _append_steps(scope, turn, inputs, before, taken, items, ledger.list_calls(scope, turn_ids))
+    return _append_steps(scope, turn, inputs, before, taken, items, ledger_queries.list_calls(scope, turn_ids))
 
 
 def _read_growth(
     scope: Scope, turn: Turn, task_id: str, inputs: Mapping[str, InputSource], known: RenderedHistory
 ) -> _HistoryRead:
-    grown = ledger.read_growth(scope, turn.id, known.last)
+    grown = ledger_queries.read_growth(scope, turn.id, known.last)
     if not grown.taken:
         return _HistoryRead(known, known.total, known.told)
     items = inbox.list_read_after_step(scope, task_id, turn.id, known.last) if grown.has_read else ()

@@ -18,7 +18,7 @@ from runtime.inbox import messages
 from runtime.inbox.inbox import InboxItem
 from runtime.tasks import tasks
 from runtime.tasks.tasks import Task
-from runtime.turns import ledger
+from runtime.turns import ledger_queries
 from runtime.turns.rows import Turn
 
 LONGEST_OF_THREAD = 4_000
@@ -67,11 +67,11 @@ def _request_for_main(scope: Scope, turn: Turn, parts: RuntimeDependencies) -> D
             past.append(
                 {"role": "user", "content": inputs.frame_inputs([inputs.render_message(message, LONGEST_OF_THREAD)])}
             )
-    taken = ledger.list_steps(scope, [turn.id])
+    taken = ledger_queries.list_steps(scope, [turn.id])
     entry = inputs.frame_inputs([inputs.render_message(asked)])
     if taken:
         past.append({"role": "user", "content": entry})
-        made = ledger.list_calls(scope, [turn.id])
+        made = ledger_queries.list_calls(scope, [turn.id])
         told = [history.render_step(step, [call for call in made if call.step == step.n]) for step in taken]
         first = size.first_step_that_fits([len(inputs.dump_json(one)) for one in told], 0)
         past += [message for one in told[first:] for message in one]

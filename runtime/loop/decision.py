@@ -16,7 +16,7 @@ from runtime.inbox.inbox import InboxItem
 from runtime.inbox.messages import set_message_state
 from runtime.loop import withdrawn_input
 from runtime.tasks import tasks
-from runtime.turns import ledger, repeats, snapshot
+from runtime.turns import ledger, ledger_queries, repeats, snapshot
 from runtime.turns.lease import TurnFence, acquire_lease, renew_while
 from runtime.turns.rows import Turn
 from runtime.turns.snapshot import DecisionSnapshot
@@ -50,9 +50,9 @@ def decide_step(parts: RuntimeDependencies, workspace_id: str, turn_id: str, run
         turn,
     ):
         found = None if turn.task_id is None else snapshot.read_before_decision(scope, turn.task_id, turn_id, n)
-        if found.decided if found is not None else ledger.find_step(scope, turn_id, n) is not None:
+        if found.decided if found is not None else ledger_queries.find_step(scope, turn_id, n) is not None:
             fence.release(scope)
-            return StoredDecision(len(ledger.list_calls_of_step(scope, turn_id, n)))
+            return StoredDecision(len(ledger_queries.list_calls_of_step(scope, turn_id, n)))
         if _is_over(scope, fence, turn, found):
             return _NOTHING_MORE
         _check_circles(scope, turn, n, found)
@@ -106,7 +106,7 @@ def _check_circles(scope: Scope, turn: Turn, n: int, found: DecisionSnapshot | N
     if n > MOST_DECISIONS_OF_TURN:
         raise ModelError(f"the turn took {MOST_DECISIONS_OF_TURN} decisions and came to no end")
     may_be = n > repeats.MOST_REPEATS and (found is None or found.failed)
-    stuck = repeats.find_repeated_failure(ledger.list_failed_calls(scope, turn.id)) if may_be else None
+    stuck = repeats.find_repeated_failure(ledger_queries.list_failed_calls(scope, turn.id)) if may_be else None
     if stuck is not None:
         why = f": {stuck.reason}" if stuck.reason else ""
         raise ModelError(f"the same call of {stuck.tool} failed {repeats.MOST_REPEATS} times{why}")

@@ -6,7 +6,7 @@ from core.database import Scope
 from core.events import Bell, MainRequested, TurnRequested
 from runtime.dependencies import RuntimeDependencies
 from runtime.tables import turns
-from runtime.turns import ledger, rows
+from runtime.turns import ledger, ledger_queries, rows
 from runtime.turns.lease import enter_turn
 from runtime.turns.rows import Turn
 
@@ -25,10 +25,10 @@ def open_turn(parts: RuntimeDependencies, workspace_id: str, turn_id: str, run_i
 
 def _first_open_step(scope: Scope, turn_id: str) -> int:
     """The step after the last one whose calls all have results; a step without calls is the one to close after."""
-    taken = ledger.list_steps(scope, [turn_id])
+    taken = ledger_queries.list_steps(scope, [turn_id])
     if not taken:
         return 1
-    made = ledger.list_calls_of_step(scope, turn_id, taken[-1].n)
+    made = ledger_queries.list_calls_of_step(scope, turn_id, taken[-1].n)
     complete = bool(made) and all(call.status in ledger.FINISHED_CALL_STATUSES for call in made)
     finished = any(call.tool == "finish" and call.ok for call in made)
     return taken[-1].n + 1 if complete and not finished else taken[-1].n
@@ -44,7 +44,7 @@ def hand_over_turn(parts: RuntimeDependencies, workspace_id: str, turn_id: str, 
             .values(run_id=None, touched_at=scope.now)
         )
         if given_up:
-            parts_done = len(ledger.list_steps(scope, [turn_id]))
+            parts_done = len(ledger_queries.list_steps(scope, [turn_id]))
             scope.ring(Bell(_event_of_turn(scope, turn), id=f"{turn_id}:{turn.epoch}:part-{parts_done}"))
     return "handed over" if given_up else "lost"
 

@@ -8,18 +8,18 @@ from core.database import Scope
 from runtime.inbox import inbox, messages, replies
 from runtime.inbox.messages import Message
 from runtime.tasks import tasks
-from runtime.turns import ledger
+from runtime.turns import ledger_queries
 from runtime.turns.ledger import Call
 from runtime.turns.rows import Turn
 
 
 def say_reply(scope: Scope, turn: Turn) -> list[str]:
     """Say the words of the last step, once at each place; answers the ids of the messages that this turn has read."""
-    taken = ledger.list_steps(scope, [turn.id])
+    taken = ledger_queries.list_steps(scope, [turn.id])
     if not taken:
         return []
     last = taken[-1]
-    text = last.text.strip() or _finish_summary(ledger.list_calls_of_step(scope, turn.id, last.n))
+    text = last.text.strip() or _finish_summary(ledger_queries.list_calls_of_step(scope, turn.id, last.n))
     asked = _list_read_messages(scope, turn)
     if text:
         # A report of what was made goes to where the work was asked for, however many turns ago that was.

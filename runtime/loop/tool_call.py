@@ -18,7 +18,7 @@ from core.tools import CallContext, Effect, Tool, ToolResult, is_held_at_checkpo
 from runtime.dependencies import RuntimeDependencies
 from runtime.inbox import messages
 from runtime.limits import guard
-from runtime.turns import ledger, repeats, snapshot
+from runtime.turns import ledger, ledger_queries, repeats, snapshot
 from runtime.turns.lease import TurnFence, acquire_lease, renew_while
 from runtime.turns.ledger import Call
 from runtime.turns.rows import Turn
@@ -51,7 +51,7 @@ def run_call(parts: RuntimeDependencies, workspace_id: str, turn_id: str, run_id
         turn,
     ):
         found = None if turn.task_id is None else snapshot.read_before_call(scope, turn.task_id, call_id)
-        call = ledger.get_call(scope, call_id) if found is None else found.call
+        call = ledger_queries.get_call(scope, call_id) if found is None else found.call
         if call.status in ledger.FINISHED_CALL_STATUSES:
             fence.release(scope)
             return _call_end(call)
@@ -94,7 +94,7 @@ def run_call(parts: RuntimeDependencies, workspace_id: str, turn_id: str, run_id
 def _made_often(scope: Scope, call: Call, found: CallSnapshot | None) -> bool:
     if found is not None and found.alike < repeats.MOST_REPEATS:
         return False
-    return repeats.is_made_often(call.effect, ledger.list_same_calls(scope, call))
+    return repeats.is_made_often(call.effect, ledger_queries.list_same_calls(scope, call))
 
 
 def _refused(scope: Scope, tool: Tool, context: CallContext) -> ToolResult | None:

@@ -18,7 +18,7 @@ from runtime.loop.reply import say_reply
 from runtime.tables import turns
 from runtime.tasks import checklist, tasks, waits
 from runtime.tasks.tasks import Task
-from runtime.turns import ledger, rows
+from runtime.turns import ledger, ledger_queries, rows
 from runtime.turns.lease import TurnFence, hold_lease
 from runtime.turns.ledger import Call
 from runtime.turns.proceed import (
@@ -174,7 +174,7 @@ def _why_next(facts: TurnFacts) -> str:
 
 def _gather_facts(scope: Scope, parts: RuntimeDependencies, turn: Turn, task: Task) -> TurnFacts:
     approved = checklist.list_approved_checkpoints(scope, task.id)
-    made = ledger.list_calls(scope, [turn.id])
+    made = ledger_queries.list_calls(scope, [turn.id])
     return TurnFacts(
         task_status=task.status,
         kind=task.kind,
@@ -206,7 +206,7 @@ def _gather_facts(scope: Scope, parts: RuntimeDependencies, turn: Turn, task: Ta
 
 
 def _has_declined(scope: Scope, turn: Turn) -> bool:
-    taken = ledger.list_steps(scope, [turn.id])
+    taken = ledger_queries.list_steps(scope, [turn.id])
     return bool(taken) and taken[-1].refused
 
 

@@ -20,7 +20,7 @@ from runtime.tables import notices as notices_table
 from runtime.tables import originals
 from runtime.tasks import checklist, tasks
 from runtime.tools.plan import CoreToolArguments, ShortLine
-from runtime.turns import ledger, rows
+from runtime.turns import ledger_queries, rows
 from runtime.turns.ledger import Call
 
 
@@ -150,7 +150,7 @@ class CheckCall:
 
 def _own_call(scope: Scope, call: CallContext, call_id: str) -> Call:
     """Raises NotFoundError for a call that another task, or Main for another message, has made."""
-    known = ledger.get_call(scope, call_id)
+    known = ledger_queries.get_call(scope, call_id)
     same_turn = known.turn_id == call.turn_id
     if not same_turn and (call.task_id is None or rows.get_turn(scope, known.turn_id).task_id != call.task_id):
         raise NotFoundError(f"no call {call_id} of this task")

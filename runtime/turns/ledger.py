@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -13,12 +13,11 @@ from sqlalchemy.sql.dml import Update
 
 from core import statements
 from core.database import Scope
-from core.errors import NotFoundError
 from core.llm.port import Decision
 from core.tools import Effect, ToolResult
-from runtime.tables import calls, inbox, originals, steps, turns
+from runtime.tables import calls, originals, steps, turns
 from runtime.turns.lease import TurnFence
-from runtime.turns.repeats import EarlierCall, FailedCall, digest_wish
+from runtime.turns.repeats import digest_wish
 
 FINISHED_CALL_STATUSES = ("done", "failed", "cancelled", "outcome_unknown")
 """What a call's status ends with."""
@@ -65,87 +64,6 @@ class Call:
     finished_at: datetime | None
 
 
-@dataclass(frozen=True)
-class TurnGrowth:
-    """Steps and calls in their order, and whether any of these steps has read an input."""
-
-    taken: tuple[Step, ...]
-    made: tuple[Call, ...]
-    has_read: bool
-
-
-def _step_from_row(row: sa.Row[Any]) -> Step:
-    found = dict(row._mapping)
-    found.pop("workspace_id")
-    return _step_from(found)
-
-
-def _step_from(found: dict[str, Any]) -> Step:
-    return Step(**{**found, "facts": tuple(found["facts"])})
-
-
-_CALL_FIELDS = tuple(field.name for field in fields(Call))
-
-
-def call_from_row(row: sa.Row[Any]) -> Call:
-    """The call of a row that has all columns of its table, and perhaps more."""
-    found = row._mapping
-    return Call(**{name: found[name] for name in _CALL_FIELDS})
-
-
-_TURN: sa.BindParameter[str] = sa.bindparam("turn")
-_STEP: sa.BindParameter[int] = sa.bindparam("of_step")
-_TURNS: sa.BindParameter[Any] = sa.bindparam("of_turns", expanding=True)
-_ONE_STEP = statements.select(steps).where(steps.c.turn_id == _TURN, steps.c.n == _STEP)
-_STEPS_OF = statements.select(steps).where(steps.c.turn_id.in_(_TURNS)).order_by(steps.c.turn_id, steps.c.n)
-_COUNT = (
-    statements.select(sa.func.count(steps.c.n).label("n"), turns.c.task_id)
-    .where(turns.c.id == steps.c.turn_id, turns.c.task_id == sa.bindparam("task"))
-    .group_by(turns.c.task_id)
-)
-_NEWEST = (
-    statements.select(*steps.c)
-    .where(
-        turns.c.id == steps.c.turn_id,
-        turns.c.workspace_id == steps.c.workspace_id,
-        turns.c.task_id == sa.bindparam("task"),
-    )
-    .order_by(turns.c.created_at.desc(), turns.c.id.desc(), steps.c.n.desc())
-    .limit(sa.bindparam("most"))
-)
-_CALL = statements.select(calls).where(calls.c.id == sa.bindparam("call"))
-_CALLS_OF = (
-    statements.select(calls).where(calls.c.turn_id.in_(_TURNS)).order_by(calls.c.turn_id, calls.c.step, calls.c.seq)
-)
-_CALLS_OF_STEP = statements.select(calls).where(calls.c.turn_id == _TURN, calls.c.step == _STEP).order_by(calls.c.seq)
-_STEP_COLUMNS = [column for column in steps.c if column is not steps.c.workspace_id]
-_CALL_COLUMNS = [column for column in calls.c if column is not calls.c.workspace_id]
-_GROWTH = (
-    statements.select(
-        sa.exists()
-        .where(
-            inbox.c.workspace_id == steps.c.workspace_id,
-            inbox.c.turn_id == steps.c.turn_id,
-            inbox.c.step == steps.c.n,
-            inbox.c.state == "consumed",
-        )
-        .label("has_read"),
-        *(column.label(f"step_{column.name}") for column in _STEP_COLUMNS),
-        *(column.label(f"call_{column.name}") for column in _CALL_COLUMNS),
-    )
-    .select_from(
-        steps.outerjoin(
-            calls,
-            sa.and_(
-                calls.c.workspace_id == steps.c.workspace_id,
-                calls.c.turn_id == steps.c.turn_id,
-                calls.c.step == steps.c.n,
-            ),
-        )
-    )
-    .where(steps.c.turn_id == _TURN, steps.c.n > _STEP)
-    .order_by(steps.c.n, calls.c.seq)
-)
 _UNFINISHED = statements.update(calls).where(
     calls.c.id == sa.bindparam("call"), statements.one_of(calls.c.status, "proposed", "started")
 )
@@ -164,76 +82,6 @@ _LATE = (
     .where(calls.c.id == sa.bindparam("call"), calls.c.status == "outcome_unknown")
     .values(**_BROUGHT)
 )
-_LIKE = (
-    statements.select(calls.c.step, calls.c.result)
-    .where(calls.c.turn_id == _TURN, calls.c.wish == sa.bindparam("wished"), calls.c.step < _STEP, calls.c.ok)
-    .order_by(calls.c.step, calls.c.seq)
-)
-_FAILED = (
-    statements.select(calls.c.step, calls.c.tool, calls.c.wish, calls.c.result)
-    .where(calls.c.turn_id == _TURN, calls.c.status == "failed", ~calls.c.ok)
-    .order_by(calls.c.step, calls.c.seq)
-)
-
-
-def find_step(scope: Scope, turn_id: str, n: int) -> Step | None:
-    row = scope.first(_ONE_STEP, turn=turn_id, of_step=n)
-    return None if row is None else _step_from_row(row)
-
-
-def list_steps(scope: Scope, turn_ids: Sequence[str]) -> list[Step]:
-    """The steps of these turns; those of one turn in their order."""
-    return [_step_from_row(row) for row in scope.rows(_STEPS_OF, of_turns=list(turn_ids))]
-
-
-def count_steps_of_task(scope: Scope, task_id: str) -> int:
-    return int(scope.scalar(_COUNT, task=task_id) or 0)
-
-
-def list_newest_steps_of_task(scope: Scope, task_id: str, limit: int) -> list[Step]:
-    """The last steps of a task over all its turns, oldest first."""
-    return [_step_from_row(row) for row in reversed(scope.rows(_NEWEST, task=task_id, most=limit))]
-
-
-def list_calls(scope: Scope, turn_ids: Sequence[str]) -> list[Call]:
-    return [call_from_row(row) for row in scope.rows(_CALLS_OF, of_turns=list(turn_ids))]
-
-
-def list_calls_of_step(scope: Scope, turn_id: str, n: int) -> list[Call]:
-    return [call_from_row(row) for row in scope.rows(_CALLS_OF_STEP, turn=turn_id, of_step=n)]
-
-
-def read_growth(scope: Scope, turn_id: str, n: int) -> TurnGrowth:
-    """What a turn has done after step `n`."""
-    taken: list[Step] = []
-    made: list[Call] = []
-    has_read = False
-    for row in scope.rows(_GROWTH, turn=turn_id, of_step=n):
-        found = row._mapping
-        if not taken or taken[-1].n != found["step_n"]:
-            taken.append(_step_from({column.name: found[f"step_{column.name}"] for column in _STEP_COLUMNS}))
-            has_read = has_read or found["has_read"]
-        if found["call_id"] is not None:
-            made.append(Call(**{column.name: found[f"call_{column.name}"] for column in _CALL_COLUMNS}))
-    return TurnGrowth(tuple(taken), tuple(made), has_read)
-
-
-def get_call(scope: Scope, call_id: str) -> Call:
-    row = scope.first(_CALL, call=call_id)
-    if row is None:
-        raise NotFoundError(f"no call {call_id} in this workspace")
-    return call_from_row(row)
-
-
-def list_same_calls(scope: Scope, call: Call) -> list[EarlierCall]:
-    """The calls of earlier steps of the turn that asked for the same and succeeded."""
-    rows = scope.rows(_LIKE, turn=call.turn_id, wished=call.wish, of_step=call.step)
-    return [EarlierCall(row.step, row.result) for row in rows]
-
-
-def list_failed_calls(scope: Scope, turn_id: str) -> list[FailedCall]:
-    """The calls of a turn that have failed, in their order."""
-    return [FailedCall(row.step, row.tool, row.wish, row.result) for row in scope.rows(_FAILED, turn=turn_id)]
 
 
 def record_decision(
@@ -310,8 +158,10 @@ def record_late_result(scope: Scope, fence: TurnFence, call: Call, status: str, 
     Only in the place of an unknown outcome, and of a call that nobody has taken over.
     """
     turn = scope.first(scope.select(turns.c.status).where(turns.c.id == fence.turn_id).with_for_update(key_share=True))
-    known = get_call(scope, call.id)
-    if turn is None or turn.status != "stopped" or (known.status, known.epoch) != ("outcome_unknown", fence.epoch):
+    known = scope.first(scope.select(calls.c.status, calls.c.epoch).where(calls.c.id == call.id))
+    if turn is None or turn.status != "stopped" or known is None:
+        return False
+    if (known.status, known.epoch) != ("outcome_unknown", fence.epoch):
         return False
     _write_result(scope, _LATE, fence, call, status, result)
     scope.changed("turn", fence.turn_id)

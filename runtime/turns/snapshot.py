@@ -12,7 +12,7 @@ from core.errors import NotFoundError
 from runtime.tables import calls, cards, inbox, steps
 from runtime.tables import tasks as tasks_table
 from runtime.tasks.tasks import Task, task_from_row
-from runtime.turns import ledger
+from runtime.turns import ledger_queries
 from runtime.turns.ledger import Call
 
 
@@ -98,4 +98,4 @@ def read_before_call(scope: Scope, task_id: str, call_id: str) -> CallSnapshot:
     row = scope.first(_CALL_SNAPSHOT, task=task_id, call=call_id)
     if row is None:
         raise NotFoundError(f"no call {call_id} of task {task_id} in this workspace")
-    return CallSnapshot(ledger.call_from_row(row), row.alike, row.person_id, row.asked_by, row.language)
+    return CallSnapshot(ledger_queries.call_from_row(row), row.alike, row.person_id, row.asked_by, row.language)

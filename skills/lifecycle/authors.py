@@ -12,7 +12,7 @@ from runtime.cards import cards
 from runtime.cards.answers import deliver_card_answer
 from runtime.inbox import inbox
 from runtime.tasks import tasks, waits
-from runtime.turns import ledger, rows
+from runtime.turns import ledger_queries, rows
 from skills.book import versions
 from skills.book.skill import get_skill
 from skills.book.versions import CheckedVersion
@@ -72,6 +72,6 @@ def _task_of(scope: Scope, version: CheckedVersion) -> str | None:
     if author != "agent" or reference is None:
         return None
     try:
-        return rows.get_turn(scope, ledger.get_call(scope, reference).turn_id).task_id
+        return rows.get_turn(scope, ledger_queries.get_call(scope, reference).turn_id).task_id
     except NotFoundError:
         return None

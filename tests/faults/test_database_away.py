@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from core.llm.scripted_model import ScriptedModel, says
 from core.tools import CallContext
-from runtime.turns import ledger
+from runtime.turns import ledger, ledger_queries
 from tests.runtime.turn_driver import Note, drive_turn, new_task, newest_turn, post_words, runtime_dependencies
 from tests.support.databases import Store
 
@@ -44,7 +44,7 @@ def test_26_database_that_is_away_at_the_commit_leaves_nothing_done(store: Store
     with pytest.raises(sa.exc.DBAPIError):
         drive_turn(made, store, turn_id)
     with store.database.reading(store.workspace_id) as scope:
-        assert ledger.get_call(scope, f"{turn_id}:1:0").status == "started"
+        assert ledger_queries.get_call(scope, f"{turn_id}:1:0").status == "started"
     with server.connect() as other:
         assert other.execute(sa.text("select count(*) from originals")).scalar() == 0
 

@@ -26,7 +26,7 @@ from runtime.loop import entry, tool_call, turn_end
 from runtime.tables import inbox, originals
 from runtime.tasks import tasks
 from runtime.tools.lookup import PAGE
-from runtime.turns import ledger
+from runtime.turns import ledger_queries
 from runtime.turns.lease import hold_lease
 from tests.faults.stage import Stage, commit
 from tests.router.world import scripted, verdict
@@ -138,7 +138,7 @@ def test_14_call_that_began_nothing_is_run_again_though_it_is_not_repeatable(sta
     stage.die(DEATHS["nothing_begun"], both)
 
     with store.database.reading(ws) as scope:
-        first, second = ledger.list_calls(scope, [turn_id])
+        first, second = ledger_queries.list_calls(scope, [turn_id])
     assert (first.status, second.status) == ("outcome_unknown", "proposed")
     finished = runtime_dependencies(store, ScriptedModel(says("done")), note := Note(repeatable=False))
     assert turn_driver.drive_turn(finished, store, turn_id, "run-1") == "completed"
@@ -167,7 +167,7 @@ def test_20_late_result_of_a_stopped_turn_is_kept_or_stays_unknown(stage: Stage,
     stage.die(DEATHS["late_result"][n : n + 1], call)
 
     with store.database.reading(ws) as scope:
-        (kept,) = ledger.list_calls(scope, [turn_id])
+        (kept,) = ledger_queries.list_calls(scope, [turn_id])
     assert kept.status == ("outcome_unknown", "done")[n]
     assert newest_turn(store, task.id).id == turn_id
 
@@ -316,7 +316,7 @@ def test_17_large_result_is_stored_once_whatever_dies_while_it_is_stored(stage: 
     call_id = f"{turn_id}:1:0"
     with store.database.reading(ws) as scope:
         (kept,) = scope.rows(scope.select(originals))
-        call = ledger.get_call(scope, call_id)
+        call = ledger_queries.get_call(scope, call_id)
     assert (kept.cause, json.loads(kept.text)) == (call_id, {"noted": large})
     assert (call.status, call.result_ref, (call.result or {})["stored_as"]) == ("done", kept.id, kept.id)
     assert len(json.dumps(call.result)) < 3_000
@@ -328,5 +328,5 @@ def test_17_large_result_is_stored_once_whatever_dies_while_it_is_stored(stage: 
         == "completed"
     )
     with store.database.reading(ws) as scope:
-        read = [(one.result or {})["text"] for one in ledger.list_calls_of_step(scope, turn_id, 2)]
+        read = [(one.result or {})["text"] for one in ledger_queries.list_calls_of_step(scope, turn_id, 2)]
     assert "".join(read) == kept.text

@@ -14,7 +14,7 @@ from memory.tools import memory_tools
 from runtime.cards import cards
 from runtime.loop import decision as steps
 from runtime.loop import entry, tool_call
-from runtime.turns import ledger
+from runtime.turns import ledger_queries
 from tests.faults.stage import Stage, commit
 from tests.memory.world import MemoryWorld
 from tests.runtime.turn_driver import new_task, newest_turn, post_words, runtime_dependencies
@@ -92,7 +92,7 @@ def test_a_recall_is_noted_with_its_step_once(stage: Stage) -> None:
     stage.die(DEATHS["recalled"], recall)
 
     with stage.store.database.reading(world.workspace_id) as scope:
-        (step,) = ledger.list_steps(scope, [turn_id])
+        (step,) = ledger_queries.list_steps(scope, [turn_id])
     assert step.facts == (world.only().id,)
 
 

@@ -40,7 +40,7 @@ from runtime.inbox.turn_queue import wake_task
 from runtime.tables import budgets, entries, reservations
 from runtime.tasks import tasks
 from runtime.tasks.tasks import Task
-from runtime.turns import ledger
+from runtime.turns import ledger, ledger_queries
 from runtime.turns.lease import TurnFence, enter_turn, take_lease
 from standins.studio.config import StudioConfig
 from standins.studio.server import close, create_app
@@ -165,7 +165,7 @@ class GenerationWorld:
     ) -> ToolResult:
         """Run a recorded call, as the runtime does; may be run again."""
         with self.database.reading(self.workspace_id) as scope:
-            recorded = ledger.get_call(scope, f"{fence.turn_id}:{n}:{seq}")
+            recorded = ledger_queries.get_call(scope, f"{fence.turn_id}:{n}:{seq}")
         tool = self.tools[recorded.tool]
         context = self.context(task, fence, recorded.id, asked_by, person_id)
         return tool.run(context, tool.arguments.model_validate_json(recorded.arguments))

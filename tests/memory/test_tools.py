@@ -17,7 +17,7 @@ from memory.tools import memory_tools
 from runtime.cards import cards
 from runtime.cards.answers import CardAnswers, answer_card
 from runtime.dependencies import RuntimeDependencies
-from runtime.turns import ledger
+from runtime.turns import ledger_queries
 from runtime.turns.ledger import Call
 from tests.memory.world import ANSWERS, MemoryWorld
 from tests.runtime import turn_driver
@@ -36,7 +36,7 @@ def _runs(world: MemoryWorld, *script: Any) -> str:
 
 def _calls(world: MemoryWorld, turn_id: str) -> list[Call]:
     with world.store.database.reading(world.workspace_id) as scope:
-        return ledger.list_calls(scope, [turn_id])
+        return ledger_queries.list_calls(scope, [turn_id])
 
 
 def test_the_effects_say_what_each_may_do(world: MemoryWorld) -> None:
@@ -57,7 +57,7 @@ def test_a_recall_tells_facts_as_data_and_the_step_remembers_which(world: Memory
     assert call.result is not None
     assert [one["text"] for one in call.result["facts"]] == ["Our colour is cobalt."]
     with world.store.database.reading(world.workspace_id) as scope:
-        assert [step.facts for step in ledger.list_steps(scope, [turn_id])] == [(fact.id,), ()]
+        assert [step.facts for step in ledger_queries.list_steps(scope, [turn_id])] == [(fact.id,), ()]
 
 
 def test_what_a_call_was_told_is_shown_to_no_later_step_once_it_is_forgotten(world: MemoryWorld) -> None:

@@ -36,7 +36,7 @@ from runtime.loop.decision import decide_step
 from runtime.tables import budgets, entries
 from runtime.tasks import tasks
 from runtime.tasks.tasks import Task
-from runtime.turns import ledger
+from runtime.turns import ledger_queries
 from runtime.turns.rows import Turn, get_turn
 from tests.properties.mortal import CountedIds, Died, MortalDatabase
 from tests.properties.upstream import Mood, Upstream
@@ -211,7 +211,7 @@ class PropertyWorld:
                     return True
                 run.place, run.n = "decide", first
             case "decide":
-                stored = self.read(lambda scope: ledger.find_step(scope, run.turn_id, run.n))
+                stored = self.read(lambda scope: ledger_queries.find_step(scope, run.turn_id, run.n))
                 try:
                     run.count = decide_step(parts, self.ws, run.turn_id, run.id, run.n).calls
                 except ModelError as error:

@@ -15,7 +15,7 @@ from runtime.cards.answers import CardAnswers, answer_card
 from runtime.cards.cards import Card
 from runtime.commands import control
 from runtime.loop import entry, turn_end
-from runtime.turns import ledger
+from runtime.turns import ledger_queries
 from tests.runtime.turn_driver import (
     Note,
     drive_turn,
@@ -162,7 +162,7 @@ def test_nothing_is_written_while_a_checkpoint_holds_the_task(store: Store) -> N
     assert drive_turn(runtime_dependencies(store, model, note), store, turn_id) == "gated"
 
     with store.database.reading(store.workspace_id) as scope:
-        asked, wrote, kept = ledger.list_calls_of_step(scope, turn_id, 1)
+        asked, wrote, kept = ledger_queries.list_calls_of_step(scope, turn_id, 1)
     assert (asked.status, wrote.status, kept.status) == ("done", "failed", "done")
     assert (wrote.result or {})["error"] == "autonomy"
     assert note.ran == []

@@ -13,7 +13,7 @@ from runtime import notices
 from runtime.cards import cards
 from runtime.inbox import messages
 from runtime.loop import decision, entry, tool_call
-from runtime.turns import ledger
+from runtime.turns import ledger_queries
 from tests.runtime.turn_driver import Note, drive_turn, new_task, newest_turn, post_words, runtime_dependencies
 from tests.support.databases import Store
 
@@ -86,7 +86,7 @@ def test_14_unknown_outcome_is_told_by_what_the_call_has_left(
     assert drive_turn(made, store, turn_id) in ("completed", "gated")
 
     with store.database.reading(store.workspace_id) as scope:
-        looked = ledger.get_call(scope, f"{turn_id}:2:0")
+        looked = ledger_queries.get_call(scope, f"{turn_id}:2:0")
     assert note.ran == [f"{turn_id}:1:0", f"{turn_id}:1:1"]
     assert looked.result is not None
     assert (looked.result["status"], looked.result["outcome"]) == ("outcome_unknown", outcome)
@@ -112,7 +112,7 @@ def test_call_of_another_task_is_not_shown(store: Store, tool: str) -> None:
     drive_turn(runtime_dependencies(store, ScriptedModel(says("", look), says("ok"))), store, turn_id)
 
     with store.database.reading(store.workspace_id) as scope:
-        (call,) = ledger.list_calls(scope, [turn_id])
+        (call,) = ledger_queries.list_calls(scope, [turn_id])
     assert call.status == "failed"
     assert "private" not in json.dumps(call.result)
 
@@ -133,6 +133,6 @@ def test_call_of_an_earlier_turn_of_the_task_is_shown(store: Store) -> None:
     drive_turn(runtime_dependencies(store, ScriptedModel(says("", look), says("ok")), Note()), store, second, "run-2")
 
     with store.database.reading(store.workspace_id) as scope:
-        (call,) = ledger.list_calls(scope, [second])
+        (call,) = ledger_queries.list_calls(scope, [second])
     assert call.result is not None
     assert (call.result["status"], call.result["result"], call.result["effects"]) == ("done", {"noted": "a"}, [])

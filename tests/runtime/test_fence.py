@@ -17,7 +17,7 @@ from runtime.commands import control, withdrawal
 from runtime.inbox import inbox, messages
 from runtime.inbox.turn_queue import wake_task
 from runtime.loop import decision, entry, tool_call, turn_end
-from runtime.turns import ledger, rows
+from runtime.turns import ledger_queries, rows
 from tests.runtime.turn_driver import (
     LEASE,
     Note,
@@ -75,7 +75,7 @@ def test_18_frozen_execution_is_taken_over_once_and_its_late_result_refused(stor
     assert (get_turn(store, turn_id).status, get_turn(store, turn_id).epoch) == ("completed", 2)
     assert len(model.requests) == 2
     with store.database.reading(store.workspace_id) as scope:
-        assert [(c.status, c.epoch) for c in ledger.list_calls(scope, [turn_id])] == [("done", 2)]
+        assert [(c.status, c.epoch) for c in ledger_queries.list_calls(scope, [turn_id])] == [("done", 2)]
 
 
 def test_hold_is_kept_alive_while_a_tool_takes_long(store: Store) -> None:
@@ -162,7 +162,7 @@ def test_20_21_stop_ends_turn_cards_and_waking(store: Store) -> None:
 
     assert get_task(store, made_for.id).status == "stopped"
     with store.database.transaction(store.workspace_id) as scope:
-        late, never = ledger.list_calls(scope, [turn_id])
+        late, never = ledger_queries.list_calls(scope, [turn_id])
         assert (late.status, late.ok, late.result) == ("done", True, {"noted": "late"})
         assert (never.status, never.result) == ("cancelled", None)
         card = cards.list_cards(scope, task_id=made_for.id)[0]
@@ -196,7 +196,7 @@ def test_20_late_result_is_kept_only_of_a_call_that_a_stop_cut_off(store: Store,
         tool_call.run_call(made, store.workspace_id, turn_id, "run-1", 1, 0)
 
     with store.database.reading(store.workspace_id) as scope:
-        (call,) = ledger.list_calls(scope, [turn_id])
+        (call,) = ledger_queries.list_calls(scope, [turn_id])
     assert call.status == "outcome_unknown"
     assert "noted" not in (call.result or {})
 

@@ -16,7 +16,7 @@ from runtime.cards import cards
 from runtime.commands import control, withdrawal
 from runtime.loop import decision, entry, tool_call, turn_end
 from runtime.tasks import tasks
-from runtime.turns import ledger, repeats
+from runtime.turns import ledger_queries, repeats
 from tests.runtime.turn_driver import (
     LEASE,
     Note,
@@ -241,7 +241,11 @@ def test_b34_every_call_has_one_result_in_order_after_a_stop_between_them(store:
         "done", "cancelled", "cancelled",
     ]  # fmt: skip
     with store.database.reading(store.workspace_id) as scope:
-        assert [call.status for call in ledger.list_calls(scope, [turn_id])] == ["done", "cancelled", "cancelled"]
+        assert [call.status for call in ledger_queries.list_calls(scope, [turn_id])] == [
+            "done",
+            "cancelled",
+            "cancelled",
+        ]
 
 
 def test_long_turn_is_handed_to_another_run_that_goes_on_with_the_next_step(store: Store) -> None:

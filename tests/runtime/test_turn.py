@@ -18,7 +18,7 @@ from runtime.commands import withdrawal
 from runtime.inbox import inbox
 from runtime.loop import decision, entry, tool_call, turn_end
 from runtime.tasks import checklist
-from runtime.turns import ledger
+from runtime.turns import ledger_queries
 from tests.runtime.turn_driver import (
     Note,
     drive_turn,
@@ -85,7 +85,10 @@ def test_12_decision_saved_before_a_crash_is_not_asked_for_again(store: Store) -
     assert again.calls == 2
     assert len(model.requests) == 1
     with store.database.reading(store.workspace_id) as scope:
-        assert [c.id for c in ledger.list_calls_of_step(scope, turn_id, 1)] == [f"{turn_id}:1:0", f"{turn_id}:1:1"]
+        assert [c.id for c in ledger_queries.list_calls_of_step(scope, turn_id, 1)] == [
+            f"{turn_id}:1:0",
+            f"{turn_id}:1:1",
+        ]
     assert note.ran == []
 
 
@@ -159,7 +162,7 @@ def test_17_large_result_is_stored_once_and_read_back_by_pages(store: Store) -> 
     drive_turn(runtime_dependencies(store, model, Note()), store, turn_id)
 
     with store.database.reading(store.workspace_id) as scope:
-        call = ledger.get_call(scope, f"{turn_id}:1:0")
+        call = ledger_queries.get_call(scope, f"{turn_id}:1:0")
 
     assert call.result_ref is not None
     assert call.result is not None
@@ -337,7 +340,7 @@ def test_task_of_a_person_who_may_only_look_now_changes_nothing(store: Store, ro
 
     assert note.ran == []
     with store.database.reading(store.workspace_id) as scope:
-        (call,) = ledger.list_calls(scope, [turn_id])
+        (call,) = ledger_queries.list_calls(scope, [turn_id])
     assert (call.status, call.result["error"] if call.result else None) == ("failed", "permission")
 
 

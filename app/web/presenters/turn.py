@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 from app.web.presenters.values import Moment, moment
 from core.database import Scope
 from runtime.inbox import inbox
-from runtime.turns import ledger, rows
+from runtime.turns import ledger_queries, rows
 from runtime.turns.ledger import Call, Step
 from runtime.turns.rows import Turn
 
@@ -78,7 +78,7 @@ def turn_head(turn: Turn) -> TurnHead:
 
 def turns_in_full(scope: Scope, turns: Sequence[Turn]) -> list[TurnShape]:
     ids = [turn.id for turn in turns]
-    steps, calls = ledger.list_steps(scope, ids), ledger.list_calls(scope, ids)
+    steps, calls = ledger_queries.list_steps(scope, ids), ledger_queries.list_calls(scope, ids)
     return [
         {
             **turn_head(turn),
