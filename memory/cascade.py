@@ -14,7 +14,7 @@ from core.search.vectors import Vector
 from memory import candidates, correcting, facts, forgetting, readings, recall_records, receipts, writing
 from memory.affected import Affected, affected_by
 from memory.dependencies import MemoryDependencies
-from memory.facts import Fact, RememberedVersion
+from memory.facts import MemoryFact, RememberedVersion
 from memory.forgetting import hide_fact
 from memory.receipts import Receipt
 from memory.suppressions import suppress_statement
@@ -58,7 +58,7 @@ def _option(kind: str, option: Mapping[str, Any]) -> dict[str, Any]:
 class _Plan:
     """What goes, and the version that each other fact falls back to, where one is left."""
 
-    targets: Mapping[str, Fact]
+    targets: Mapping[str, MemoryFact]
     reach: Affected
     falls_back: Mapping[str, RememberedVersion | None]
 
@@ -93,7 +93,7 @@ def _plan(scope: Scope, receipt: Receipt) -> _Plan:
     return _Plan(targets, reach, falls_back)
 
 
-def _left(scope: Scope, fact: Fact, gone: frozenset[int]) -> RememberedVersion | None:
+def _left(scope: Scope, fact: MemoryFact, gone: frozenset[int]) -> RememberedVersion | None:
     """The newest version that stood and still stands on its own."""
     every = facts.versions_of(scope, fact.id)
     stood = [one for one in every if one.text is not None and one.superseded_at != one.created_at]
@@ -134,7 +134,7 @@ def _clear(scope: Scope, receipt: Receipt, plan: _Plan, vectors: Mapping[str, Ve
     }
 
 
-def _suppress(scope: Scope, fact: Fact, card_id: str) -> int:
+def _suppress(scope: Scope, fact: MemoryFact, card_id: str) -> int:
     texts = {version.text for version in facts.versions_of(scope, fact.id) if version.text}
     return sum(suppress_statement(scope, fact.scope, text, card_id) for text in sorted(texts))
 
@@ -146,7 +146,7 @@ def _revoke(scope: Scope, fact_ids: Sequence[str], message_ids: Sequence[str]) -
     return scope.change(query.values(eligible=False))
 
 
-def _fall_back(scope: Scope, fact: Fact, version: RememberedVersion, vectors: Mapping[str, Vector]) -> None:
+def _fall_back(scope: Scope, fact: MemoryFact, version: RememberedVersion, vectors: Mapping[str, Vector]) -> None:
     """Its older words stand again, as a version of their own with the evidence they always had."""
     vector = vectors.get(version.text or "")
     if vector is None:
@@ -157,7 +157,7 @@ def _fall_back(scope: Scope, fact: Fact, version: RememberedVersion, vectors: Ma
     writing.add_version(scope, fact, role="origin", said=said, sources=sources, ends_the_old=False)
 
 
-def _read_rest(scope: Scope, fact: Fact, card_id: str) -> int:
+def _read_rest(scope: Scope, fact: MemoryFact, card_id: str) -> int:
     """Nothing of it stands as it was said; what else speaks for it is read anew, without what is forgotten."""
     rest = [one.source_id for one in facts.evidence_of(scope, fact.id) if one.kind == "message" and one.eligible]
     return readings.read_again(scope, list(dict.fromkeys(rest)), card_id) if rest else 0

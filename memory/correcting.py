@@ -8,7 +8,7 @@ from core.database import Scope
 from core.errors import ConflictError, RefusedError
 from core.search.vectors import Vector
 from memory import facts, scopes, suppressions, writing
-from memory.facts import Fact
+from memory.facts import MemoryFact
 from memory.fingerprint import fingerprint
 from memory.writing import FactSource, FactStatement
 from runtime.cards import cards
@@ -19,7 +19,7 @@ CORRECT_ACT = "correct_fact"
 CORRECTED, KEEP = "corrected", "keep"
 
 
-def correct_fact(scope: Scope, fact_id: str, text: str, vector: Vector, person_id: str, cause: str) -> Fact:
+def correct_fact(scope: Scope, fact_id: str, text: str, vector: Vector, person_id: str, cause: str) -> MemoryFact:
     """Let a fact say `text` from now on, once per `cause`. `vector` is the text's, made before the transaction.
 
     Raises NotFoundError where there is no such fact for this person, ConflictError where another one says it already.
@@ -41,7 +41,7 @@ def correct_fact(scope: Scope, fact_id: str, text: str, vector: Vector, person_i
 
 def propose_correction(
     scope: Scope,
-    fact: Fact,
+    fact: MemoryFact,
     text: str,
     vector: Vector,
     *,

@@ -49,7 +49,7 @@ class Evidence:
 
 
 @dataclass(frozen=True)
-class Fact:
+class MemoryFact:
     """A fact with its version that stands; `person_id` is who said it first."""
 
     id: str
@@ -96,7 +96,7 @@ _SAME_WORDS = statements.select(*_BOTH).where(
 )
 
 
-def get_fact(scope: Scope, fact_id: str, person_id: str) -> Fact:
+def get_fact(scope: Scope, fact_id: str, person_id: str) -> MemoryFact:
     """A fact that this person may see, forgotten or not; raises NotFoundError."""
     row = scope.first(_GET, fact=fact_id)
     if row is None or not scopes.may_see(row.scope, person_id):
@@ -104,11 +104,11 @@ def get_fact(scope: Scope, fact_id: str, person_id: str) -> Fact:
     return _fact(row)
 
 
-def facts_by_ids(scope: Scope, fact_ids: Sequence[str]) -> dict[str, Fact]:
+def facts_by_ids(scope: Scope, fact_ids: Sequence[str]) -> dict[str, MemoryFact]:
     return {row.id: _fact(row) for row in scope.rows(_BY_IDS, ids=list(fact_ids))} if fact_ids else {}
 
 
-def fact_of_words(scope: Scope, within: str, fingerprint: str) -> Fact | None:
+def fact_of_words(scope: Scope, within: str, fingerprint: str) -> MemoryFact | None:
     """The fact of this scope that says the same in the same words."""
     row = scope.first(_SAME_WORDS, within=within, print=fingerprint)
     return None if row is None else _fact(row)
@@ -121,7 +121,7 @@ def list_facts(
     at: datetime | None = None,
     after: tuple[datetime, str] | None = None,
     limit: int = 50,
-) -> list[Fact]:
+) -> list[MemoryFact]:
     """What is remembered in these scopes, the newest first; `at` asks for what held at that time in the world."""
     standing = _STANDING if at is None else fact_versions.c.fact_id == facts.c.id
     query = scope.select(*_BOTH).where(standing, facts.c.scope.in_(list(within)), facts.c.forgotten_at.is_(None))
@@ -157,7 +157,9 @@ def evidence_of(scope: Scope, fact_id: str) -> list[Evidence]:
     return [_evidence(row) for row in scope.rows(_EVIDENCE, fact=fact_id)]
 
 
-def facts_in_full(scope: Scope, found: Sequence[Fact]) -> list[tuple[Fact, list[RememberedVersion], list[Evidence]]]:
+def facts_in_full(
+    scope: Scope, found: Sequence[MemoryFact]
+) -> list[tuple[MemoryFact, list[RememberedVersion], list[Evidence]]]:
     """Each fact with all its versions, the newest first, and its evidence."""
     ids = [fact.id for fact in found]
     newest = scope.select(fact_versions).where(fact_versions.c.fact_id.in_(ids)).order_by(fact_versions.c.n.desc())
@@ -170,8 +172,8 @@ def facts_in_full(scope: Scope, found: Sequence[Fact]) -> list[tuple[Fact, list[
     ]
 
 
-def _fact(row: sa.Row[Any]) -> Fact:
-    return Fact(
+def _fact(row: sa.Row[Any]) -> MemoryFact:
+    return MemoryFact(
         id=row.id,
         scope=row.scope,
         person_id=row.person_id,

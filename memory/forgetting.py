@@ -10,7 +10,7 @@ from core.events import Bell, ForgetRequested
 from core.search import entries
 from memory import facts, scopes
 from memory.affected import affected_by
-from memory.facts import ROOM, Fact
+from memory.facts import ROOM, MemoryFact
 from memory.tables import facts as fact_rows
 from memory.tables import forgets
 from runtime.cards import cards
@@ -94,7 +94,7 @@ def _begin(scope: Scope, card: Card) -> None:
         scope.ring(Bell(ForgetRequested(workspace_id=scope.workspace_id, card_id=card.id), id=f"{card.id}:forget"))
 
 
-def hide_fact(scope: Scope, fact: Fact) -> None:
+def hide_fact(scope: Scope, fact: MemoryFact) -> None:
     """Nothing lists or recalls it any more."""
     scope.change(
         scope.update(fact_rows)
@@ -105,14 +105,14 @@ def hide_fact(scope: Scope, fact: Fact) -> None:
     scope.changed("memory", fact.id)
 
 
-def _known(scope: Scope, fact_id: str, person_id: str) -> Fact:
+def _known(scope: Scope, fact_id: str, person_id: str) -> MemoryFact:
     fact = facts.get_fact(scope, fact_id, person_id)
     if not fact.known:
         raise NotFoundError(f"{fact_id} is forgotten already")
     return fact
 
 
-def _what_is_lost(scope: Scope, asked: Sequence[Fact]) -> str:
+def _what_is_lost(scope: Scope, asked: Sequence[MemoryFact]) -> str:
     found = affected_by(scope, [fact.id for fact in asked])
     lines = [f"- “{_short(fact)}” ({_whose(fact)}; {_count(scope, fact)})" for fact in asked]
     said = ["These will be gone, with all their versions, and will not be remembered again by themselves:", *lines]
@@ -128,12 +128,12 @@ def _what_is_lost(scope: Scope, asked: Sequence[Fact]) -> str:
     return "\n".join(said)
 
 
-def _count(scope: Scope, fact: Fact) -> str:
+def _count(scope: Scope, fact: MemoryFact) -> str:
     n = len(facts.versions_of(scope, fact.id))
     return "one version" if n == 1 else f"{n} versions"
 
 
-def _whose(fact: Fact) -> str:
+def _whose(fact: MemoryFact) -> str:
     match scopes.scope_label(fact.scope):
         case "person":
             return "about you"
@@ -143,7 +143,7 @@ def _whose(fact: Fact) -> str:
             return "for one task"
 
 
-def _short(fact: Fact) -> str:
+def _short(fact: MemoryFact) -> str:
     return fact.text if len(fact.text) <= _SHOWN else f"{fact.text[:_SHOWN]}…"
 
 

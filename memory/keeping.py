@@ -26,7 +26,7 @@ from memory.deciding import (
     judge_claim,
 )
 from memory.dependencies import MemoryDependencies
-from memory.facts import Fact
+from memory.facts import MemoryFact
 from memory.fingerprint import fingerprint
 from memory.suppressions import is_suppressed
 from memory.verdict import CandidateSaid, began_to_hold
@@ -46,11 +46,11 @@ class _ReadCandidate:
     statement: FactStatement
     sources: Sequence[FactSource]
     within: str
-    fact: Fact | None
+    fact: MemoryFact | None
     same_words: bool
 
     @property
-    def spoken_of(self) -> Fact:
+    def spoken_of(self) -> MemoryFact:
         if self.fact is None:
             raise NotFoundError("the table spoke of a fact that it was not shown")
         return self.fact

@@ -11,7 +11,7 @@ from core.database import Scope
 from core.errors import ConflictError, ModelError, UnavailableError
 from memory import candidates, readings, scopes, verdict
 from memory.dependencies import MemoryDependencies
-from memory.facts import Fact
+from memory.facts import MemoryFact
 from memory.recall import recall
 from runtime.inbox.messages import Message
 
@@ -67,9 +67,9 @@ def _store(scope: Scope, said: Sequence[Message], found: Sequence[verdict.Checke
     candidates.store_candidates(scope, said[0].person_id, found)
 
 
-def _known(parts: MemoryDependencies, workspace_id: str, said: Sequence[Message]) -> list[Fact]:
+def _known(parts: MemoryDependencies, workspace_id: str, said: Sequence[Message]) -> list[MemoryFact]:
     """What is remembered and might be what a message speaks of."""
-    found: dict[str, Fact] = {}
+    found: dict[str, MemoryFact] = {}
     for message in said:
         within = scopes.visible_scopes(message.person_id, message.task_id)
         near = recall(

@@ -15,7 +15,7 @@ from core.search.dependencies import SearchDependencies
 from core.search.index import Where
 from core.search.query import find_hits
 from memory import facts
-from memory.facts import ROOM, Fact
+from memory.facts import ROOM, MemoryFact
 
 log = logging.getLogger(__name__)
 MOST = 20
@@ -30,7 +30,7 @@ class Recalled:
     `degraded`: the index did not answer. `timed_out`: nothing was found out in time, which is not the same as nothing.
     """
 
-    items: tuple[tuple[Fact, float], ...] = ()
+    items: tuple[tuple[MemoryFact, float], ...] = ()
     degraded: bool = False
     timed_out: bool = False
 
@@ -76,7 +76,7 @@ def _found(search: SearchDependencies, where: Where, query: str, limit: int, sec
     return Recalled(items, degraded=found.degraded)
 
 
-def _known(database: Database, where: Where, ids: Sequence[str]) -> dict[str, Fact]:
+def _known(database: Database, where: Where, ids: Sequence[str]) -> dict[str, MemoryFact]:
     with database.reading(where.workspace_id) as scope:
         found = facts.facts_by_ids(scope, ids)
     return {fact.id: fact for fact in found.values() if fact.known and fact.text and fact.scope in where.scopes}

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from core.database import Scope
 from core.tools import CallContext
-from memory.facts import Fact
+from memory.facts import MemoryFact
 from memory.tables import recalls
 from runtime.turns import ledger
 
 _FORGOTTEN = {"facts": [], "note": "something that was recalled here was forgotten since"}
 
 
-def note_recalled(scope: Scope, call: CallContext, told: Sequence[Fact]) -> None:
+def note_recalled(scope: Scope, call: CallContext, told: Sequence[MemoryFact]) -> None:
     """The call is told these facts, and its step relies on them; part of the transaction before it answers."""
     for fact in told:
         scope.insert_new(recalls, call_id=call.call_id, fact_id=fact.id, n=fact.current.n, created_at=scope.now)

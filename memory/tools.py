@@ -11,7 +11,7 @@ from core.search.dependencies import SearchDependencies
 from core.tools import CallContext, Effect, Tool, ToolResult
 from memory import correcting, facts, forgetting, recall_records, scopes
 from memory.fact_text import LONGEST_FACT, clean_fact_text
-from memory.facts import Fact
+from memory.facts import MemoryFact
 from memory.recall import MOST, recall
 
 FactId = Annotated[str, Field(min_length=1, max_length=64)]
@@ -125,7 +125,7 @@ class ProposeForget:
         return ToolResult({"card_id": card.id, "state": "waiting_for_approval"})
 
 
-def _shown(fact: Fact) -> dict[str, Any]:
+def _shown(fact: MemoryFact) -> dict[str, Any]:
     return {
         "id": fact.id,
         "text": fact.text,

@@ -16,7 +16,7 @@ from core.llm.port import ChatMessage as Asked
 from memory import scopes
 from memory.deciding import FactStanding, Relation
 from memory.fact_text import LONGEST_FACT, clean_fact_text
-from memory.facts import Fact
+from memory.facts import MemoryFact
 from runtime.inbox.messages import Message
 
 NAME = "memory_candidates"
@@ -84,7 +84,7 @@ class Checked:
     wrong: str = ""
 
 
-def candidates_question(said: Sequence[Message], known: Sequence[Fact]) -> list[Asked]:
+def candidates_question(said: Sequence[Message], known: Sequence[MemoryFact]) -> list[Asked]:
     """What the model is asked: messages and facts by number."""
     told = {
         "messages": [
@@ -110,13 +110,13 @@ def candidates_question(said: Sequence[Message], known: Sequence[Fact]) -> list[
     return [{"role": "system", "content": _RULES}, {"role": "user", "content": f"<facts>\n{text}\n</facts>"}]
 
 
-def check_candidates(verdict: Candidates, said: Sequence[Message], known: Sequence[Fact]) -> list[Checked]:
+def check_candidates(verdict: Candidates, said: Sequence[Message], known: Sequence[MemoryFact]) -> list[Checked]:
     """Every item of the verdict, the wrong ones with their reason; an item names only what it was shown."""
     items: Sequence[CandidateSaid | Malformed] = verdict.candidates[:MOST_CANDIDATES]
     return [_check(item, said, known) for item in items]
 
 
-def _check(item: CandidateSaid | Malformed, said: Sequence[Message], known: Sequence[Fact]) -> Checked:
+def _check(item: CandidateSaid | Malformed, said: Sequence[Message], known: Sequence[MemoryFact]) -> Checked:
     if isinstance(item, Malformed):
         return Checked({}, (), None, f"malformed: {item.reason}"[:300])
     try:

@@ -15,7 +15,7 @@ from core.search import entries
 from core.search.vectors import Vector
 from memory import facts
 from memory.deciding import FactStanding
-from memory.facts import ROOM, Fact
+from memory.facts import ROOM, MemoryFact
 from memory.fingerprint import fingerprint
 from memory.tables import evidence, fact_versions
 from memory.tables import facts as fact_rows
@@ -41,7 +41,7 @@ class FactSource:
 
 def create_fact(
     scope: Scope, *, within: str, person_id: str, said: FactStatement, sources: Sequence[FactSource]
-) -> Fact | None:
+) -> MemoryFact | None:
     """A fact with its first version; None when the scope has one of the same words already."""
     fact_id = scope.ids.new("fact")
     added = scope.insert_new(
@@ -63,7 +63,7 @@ def create_fact(
     return facts.facts_by_ids(scope, [fact_id])[fact_id]
 
 
-def confirm_fact(scope: Scope, fact: Fact, sources: Sequence[FactSource]) -> int:
+def confirm_fact(scope: Scope, fact: MemoryFact, sources: Sequence[FactSource]) -> int:
     """More evidence for the version that stands; what is evidence for it already adds nothing."""
     known = {(one.kind, one.source_id) for one in facts.evidence_of(scope, fact.id)}
     new = [source for source in sources if (source.kind, source.id) not in known]
@@ -75,7 +75,7 @@ def confirm_fact(scope: Scope, fact: Fact, sources: Sequence[FactSource]) -> int
 
 
 def add_version(
-    scope: Scope, fact: Fact, *, role: str, said: FactStatement, sources: Sequence[FactSource], ends_the_old: bool
+    scope: Scope, fact: MemoryFact, *, role: str, said: FactStatement, sources: Sequence[FactSource], ends_the_old: bool
 ) -> int:
     """A version in the place of the one that stands; with `ends_the_old` that one held until the new one began."""
     n = _next(scope, fact.id)
@@ -86,7 +86,7 @@ def add_version(
     return n
 
 
-def add_old_version(scope: Scope, fact: Fact, *, said: FactStatement, sources: Sequence[FactSource]) -> int:
+def add_old_version(scope: Scope, fact: MemoryFact, *, said: FactStatement, sources: Sequence[FactSource]) -> int:
     """What held before the version that stands and is heard of only now; that one goes on standing."""
     n = _next(scope, fact.id)
     _insert_version(scope, fact.id, n, said, valid_to=fact.current.valid_from, superseded_at=scope.now)
@@ -95,7 +95,7 @@ def add_old_version(scope: Scope, fact: Fact, *, said: FactStatement, sources: S
     return n
 
 
-def make_current(scope: Scope, fact: Fact, n: int, text: str, vector: Vector) -> None:
+def make_current(scope: Scope, fact: MemoryFact, n: int, text: str, vector: Vector) -> None:
     """Let a version stand: it is what is recalled from now on."""
     print_of = fingerprint(scope.workspace_id, fact.scope, text)
     other = facts.fact_of_words(scope, fact.scope, print_of)
@@ -109,7 +109,7 @@ def make_current(scope: Scope, fact: Fact, n: int, text: str, vector: Vector) ->
     scope.changed("memory", fact.id)
 
 
-def lock_fact(scope: Scope, fact_id: str) -> Fact:
+def lock_fact(scope: Scope, fact_id: str) -> MemoryFact:
     """The fact, which nobody changes until the transaction ends; raises NotFoundError when it is forgotten."""
     scope.first(scope.select(fact_rows.c.id).where(fact_rows.c.id == fact_id).with_for_update())
     fact = facts.facts_by_ids(scope, [fact_id]).get(fact_id)
@@ -151,7 +151,7 @@ def _insert_version(scope: Scope, fact_id: str, n: int, said: FactStatement, **m
     )
 
 
-def _supersede(scope: Scope, fact: Fact, held_until: datetime | None) -> None:
+def _supersede(scope: Scope, fact: MemoryFact, held_until: datetime | None) -> None:
     ends = {} if held_until is None else {"valid_to": held_until}
     scope.change(
         scope.update(fact_versions)

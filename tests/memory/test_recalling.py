@@ -18,7 +18,7 @@ from core.tables import workspaces
 from memory import correcting, facts, scopes
 from memory.card_answers import MEMORY_CARD_ANSWERS
 from memory.fact_text import clean_fact_text
-from memory.facts import Fact
+from memory.facts import MemoryFact
 from memory.recall import Recalled, recall
 from runtime.cards import cards
 from runtime.cards.answers import CardAnswers, answer_card
@@ -99,7 +99,7 @@ def _at(world: MemoryWorld, at: datetime) -> list[str]:
         return [fact.text for fact in facts.list_facts(scope, scopes.visible_scopes(world.store.person_id), at=at)]
 
 
-def _correct(world: MemoryWorld, fact: Fact, text: str, cause: str = "cause") -> Fact:
+def _correct(world: MemoryWorld, fact: MemoryFact, text: str, cause: str = "cause") -> MemoryFact:
     [vector] = world.parts.search.embedder.embed([text])
     with world.store.database.transaction(world.workspace_id) as scope:
         return correcting.correct_fact(scope, fact.id, text, vector, world.store.person_id, cause)

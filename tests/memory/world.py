@@ -16,7 +16,7 @@ from core.search.tables import search_entries
 from memory import cascade, facts, forgetting, keeping, looking, readings, receipts, scopes, tables
 from memory.card_answers import MEMORY_CARD_ANSWERS
 from memory.dependencies import MemoryDependencies
-from memory.facts import Evidence, Fact, RememberedVersion
+from memory.facts import Evidence, MemoryFact, RememberedVersion
 from memory.recall import Recalled, recall
 from memory.receipts import Receipt
 from runtime.cards.answers import CardAnswers, answer_card
@@ -88,7 +88,7 @@ class MemoryWorld:
         self.remember()
         return message_id
 
-    def facts(self) -> list[Fact]:
+    def facts(self) -> list[MemoryFact]:
         """What is remembered, oldest first."""
         with self.store.database.reading(self.workspace_id) as scope:
             found = facts.list_facts(scope, scopes.visible_scopes(self.store.person_id))
@@ -97,7 +97,7 @@ class MemoryWorld:
     def texts(self) -> list[str]:
         return [fact.text for fact in self.facts()]
 
-    def only(self) -> Fact:
+    def only(self) -> MemoryFact:
         [fact] = self.facts()
         return fact
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -14,14 +15,32 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 DECIDING = ("functions", "runtime", "generation", "router", "workspace")
-ROOMS = ("app", "core", "functions", "generation", "router", "runtime", "sidecar", "skills", "workspace")
+ROOMS = (
+    *("app", "core", "functions", "generation", "memory", "router", "runtime", "sidecar", "skills", "standins"),
+    "workspace",
+)
+DOZEN = 12
+FULLER = {
+    "core": "the ground that every room stands on; its files are one concept each and share none",
+    "functions": "a file for each durable function, and the shell, registry and loop they share",
+    "memory": "not divided into rooms yet",
+    "standins/model": "a server of its own that only tests and offline starts run",
+    "standins/model/rules": "a file for each kind of answer that the offline model gives",
+    "standins/studio": "a server of its own that only tests and offline starts run",
+    "standins/studio/media": "a file for each part of a made picture, film or sound",
+    "workspace": "not divided into rooms yet",
+}
+"""Folders with more than a dozen modules, and why."""
+SQL_COPIES = {"Found", "Planned", "Session"}
+"""Class names that `core` and `engine` share while each has its own copy of the SQL layer."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """What these rules ask of a file: the names that it calls and reads on something, and the packages it imports."""
+    """What the rules need of a file: the names it calls and reads, the packages it imports, its public classes."""
 
     path: str
+    classes: frozenset[str]
     calls: frozenset[str]
     reads: frozenset[str]
     imports: frozenset[str]
@@ -41,7 +60,9 @@ def _sources(*folders: str) -> Iterator[Source]:
 
 def _source(path: Path) -> Source:
     calls, reads, imports, reads_clock, is_async = set(), set(), set(), False, False
-    for node in ast.walk(ast.parse(path.read_text())):
+    tree = ast.parse(path.read_text())
+    classes = {node.name for node in tree.body if isinstance(node, ast.ClassDef) and not node.name.startswith("_")}
+    for node in ast.walk(tree):
         match node:
             case ast.Call(func=ast.Attribute(attr=name, value=value)):
                 calls.add(name)
@@ -55,7 +76,9 @@ def _source(path: Path) -> Source:
             case ast.AsyncFunctionDef():
                 is_async = True
     where = str(path.relative_to(ROOT))
-    return Source(where, frozenset(calls), frozenset(reads), frozenset(imports), reads_clock, is_async)
+    return Source(
+        where, frozenset(classes), frozenset(calls), frozenset(reads), frozenset(imports), reads_clock, is_async
+    )
 
 
 def _is_clock(node: ast.expr) -> bool:
@@ -115,3 +138,22 @@ def test_function_code_is_sync() -> None:
 def test_deciding_code_reads_no_clock_and_no_environment() -> None:
     outside = {"environ", "getenv", "utcnow"}
     assert [one.path for one in _sources(*DECIDING) if one.reads_clock or one.reads & outside] == []
+
+
+def test_no_public_class_name_is_used_twice() -> None:
+    places: defaultdict[str, list[str]] = defaultdict(list)
+    for source in _sources(*ROOMS, "engine"):
+        for name in source.classes:
+            places[name].append(source.path)
+
+    assert {name: paths for name, paths in places.items() if len(paths) > 1 and name not in SQL_COPIES} == {}
+    assert {name for name in SQL_COPIES if len(places[name]) < 2} == set(), "unique now: drop it from the list"
+
+
+def test_a_folder_has_a_dozen_modules_or_a_reason() -> None:
+    modules = [Path(source.path) for source in _sources(*ROOMS, "engine")]
+    sizes = Counter(str(path.parent) for path in modules if path.name != "__init__.py")
+    full = {folder: size for folder, size in sizes.items() if size > DOZEN}
+
+    assert {one: size for one, size in full.items() if one not in FULLER} == {}, "give it rooms, or say why not"
+    assert FULLER.keys() - full.keys() == set(), "no longer that full: drop it from the list"

@@ -21,7 +21,7 @@ from core.search import index_sync
 from core.search.vectors import Vector
 from memory import correcting, facts, forgetting, receipts, scopes
 from memory.fact_text import clean_fact_text
-from memory.facts import Fact
+from memory.facts import MemoryFact
 from memory.recall import MOST, recall
 
 REBUILD_SECONDS = 20.0
@@ -67,7 +67,7 @@ def memory_api(parts: WebDependencies) -> Endpoints:
     return door
 
 
-def search_facts(parts: WebDependencies, speaker: Speaker, query: str) -> list[Fact]:
+def search_facts(parts: WebDependencies, speaker: Speaker, query: str) -> list[MemoryFact]:
     """What fits a person's question, best first; their own and what holds for the workspace."""
     where = scopes.visible_scopes(speaker.person_id)
     found = recall(parts.search, speaker.workspace_id, where, query[:2000], limit=MOST)

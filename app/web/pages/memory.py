@@ -17,7 +17,7 @@ from app.web.presenters.fact import FactEvidence, fact_shapes
 from core.database import Scope
 from core.identity import Speaker
 from memory import correcting, facts, forgetting, scopes
-from memory.facts import Fact
+from memory.facts import MemoryFact
 from runtime.cards import cards
 from runtime.inbox import messages
 
@@ -55,7 +55,7 @@ def memory_page(parts: WebDependencies) -> Endpoints:
     return door
 
 
-def _facts_with_words(scope: Scope, found: Sequence[Fact]) -> list[dict[str, Any]]:
+def _facts_with_words(scope: Scope, found: Sequence[MemoryFact]) -> list[dict[str, Any]]:
     """Each fact with the words it comes from."""
     shapes = fact_shapes(scope, found)
     ids = {proof["message_id"] for shape in shapes for proof in shape["evidence"] if "message_id" in proof}

@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 from app.web.presenters.values import Moment, moment, without_nulls
 from core.database import Scope
 from memory import facts, scopes
-from memory.facts import Evidence, Fact, RememberedVersion
+from memory.facts import Evidence, MemoryFact, RememberedVersion
 from memory.receipts import Receipt
 
 Validity = TypedDict("Validity", {"from": Moment | None, "to": Moment | None})
@@ -78,7 +78,7 @@ def fact_by_id(scope: Scope, fact_id: str, person_id: str) -> FactShape:
     return fact_shapes(scope, [facts.get_fact(scope, fact_id, person_id)])[0]
 
 
-def fact_shapes(scope: Scope, found: Sequence[Fact]) -> list[FactShape]:
+def fact_shapes(scope: Scope, found: Sequence[MemoryFact]) -> list[FactShape]:
     return [_shape(fact, versions, proofs) for fact, versions, proofs in facts.facts_in_full(scope, found)]
 
 
@@ -94,7 +94,7 @@ def receipt_shape(receipt: Receipt) -> ReceiptShape:
     }
 
 
-def _shape(fact: Fact, versions: Sequence[RememberedVersion], proofs: Sequence[Evidence]) -> FactShape:
+def _shape(fact: MemoryFact, versions: Sequence[RememberedVersion], proofs: Sequence[Evidence]) -> FactShape:
     current = fact.current
     return {
         "id": fact.id,
@@ -112,7 +112,7 @@ def _shape(fact: Fact, versions: Sequence[RememberedVersion], proofs: Sequence[E
     }
 
 
-def _version(fact: Fact, version: RememberedVersion) -> FactVersion:
+def _version(fact: MemoryFact, version: RememberedVersion) -> FactVersion:
     return {
         "version": version.n,
         "text": version.text if fact.known else None,
