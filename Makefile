@@ -51,6 +51,7 @@ check: install-dev
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@$(BIN)/deptry .
 
 # The browser and the sandbox: system packages where that is allowed, the browser driver's own download elsewhere.
 test-tools: install-dev
