@@ -10,8 +10,8 @@ from itertools import islice
 from pathlib import Path
 
 from skills.checks.functions import check_functions, check_stems
-from skills.checks.imports import check_forbidden, check_imports
-from skills.checks.load_time import check_import_work
+from skills.checks.imports import check_forbidden, check_hidden_names, check_imports
+from skills.checks.load_rules import check_load_rules
 from skills.checks.permissions import check_permissions
 from skills.checks.programs import (
     CheckProgram,
@@ -36,8 +36,9 @@ _LONGEST = 500
 CHECKS: tuple[SourceCheck, ...] = (
     check_stems,
     check_imports,
+    check_hidden_names,
     check_forbidden,
-    check_import_work,
+    check_load_rules,
     check_functions,
     check_triggers,
     check_steps,

@@ -9,7 +9,10 @@ import inngest._internal.types as sdk
 import pytest
 
 from skills.checks import check_source
-from skills.checks.gate import missing_programs
+from skills.checks.gate import missing_programs, tree_problems
+from skills.checks.syntax import parse_source
+from standins.model.rules.skill_source import adapt_source, repair_source, set_numbers
+from standins.model.rules.watch_wish import WatchWish
 from tests.skills import honest_skills
 from tests.skills.skill_files import GOOD, allowed
 
@@ -227,6 +230,20 @@ def test_the_tools_are_installed() -> None:
 @pytest.mark.parametrize("name", GOOD_ONES)
 def test_a_good_file_passes(name: str) -> None:
     assert check_source(GOOD_ONES[name].encode(), "thing", {"other": Path("other.py")}) == []
+
+
+@pytest.mark.parametrize("name", ["incident_triage", "infra_health_check"])
+@pytest.mark.parametrize("address", ["", "http://10.0.0.1:9090"])
+def test_what_the_scripted_model_writes_passes(name: str, address: str) -> None:
+    """Given a shipped skill that it adapts, changes and repairs, the syntax tree holds nothing wrong."""
+    shipped = (Path(__file__).parents[2] / f"skills/shipped/{name}.py").read_text()
+    text = adapt_source(shipped, WatchWish("checkout", address, 5), 'checkout: "health"', "checkout_triage")
+    text = set_numbers(text, [{"constant": "SENSITIVITY", "to": 1.5}])
+    broken = "import os\n" + text
+    found = tree_problems(*parse_source(broken.encode()), "checkout", {})
+    assert [problem.line for problem in found] == [1]
+    repaired = repair_source(broken, [{"line": one.line, "reason": one.reason} for one in found])
+    assert tree_problems(*parse_source(repaired.encode()), "checkout", {}) == []
 
 
 @pytest.mark.parametrize("name", ONLY_TOOLS_SEE)
