@@ -1,1 +1,1 @@
-"""An embedded server for Inngest functions; imports nothing of ours."""
+"""An embedded server for Inngest functions, independent of the rest of the project."""

@@ -9,7 +9,7 @@ from engine.settings import EngineConfig
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Exit status 2 for wrong use, 1 when the engine cannot start."""
+    """Run an engine with the given arguments; exits with status 2 for wrong arguments, 1 when it cannot start."""
     parser = argparse.ArgumentParser(
         prog="python -m engine", description="An Inngest-compatible engine on SQLite or PostgreSQL."
     )
@@ -22,15 +22,15 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--retry-interval", type=float, help="seconds between attempts, in place of the back-off schedule"
     )
-    parser.add_argument("--lease", type=_seconds, default=timedelta(seconds=15), help="after how long others take over")
+    parser.add_argument("--lease", type=_seconds, default=timedelta(seconds=15), help="seconds until others take over")
     parser.add_argument(
         "--retention",
         type=_days,
         default=timedelta(days=30),
-        help="days for which ended runs and events are remembered",
+        help="days for which ended runs and events are kept",
     )
-    parser.add_argument("--test-clock", action="store_true")
-    parser.add_argument("--otlp-endpoint", help="a collector for traces, e.g. http://127.0.0.1:4318")
+    parser.add_argument("--test-clock", action="store_true", help="let tests move the clock, through /test/clock")
+    parser.add_argument("--otlp-endpoint", help="an OpenTelemetry collector for traces, such as http://127.0.0.1:4318")
     options = vars(parser.parse_args(arguments))
     try:
         config = EngineConfig(**{**options, "event_keys": tuple(options["event_keys"])})

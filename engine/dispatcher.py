@@ -1,38 +1,42 @@
-"""The dispatcher: commits set off calls, their answers are committed, and a timer wakes what is due."""
+"""The dispatcher: starts the calls that a commit calls for, commits their answers, and wakes up for due items."""
+
+from __future__ import annotations
 
 import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Sequence
 
-from sqlalchemy import bindparam, delete, select, text, update
-
 from engine.calls.caller import Caller
 from engine.event import EngineEvent
 from engine.formats.clock import MillisecondClock
 from engine.history.trace_export import TraceExport
+from engine.ownership import hand_back_items, take_over_items
 from engine.runs.answer import record_answer
 from engine.runs.schedules import reschedule_function
 from engine.runs.timers import shift_waiting, work_off_due
 from engine.settings import EngineSettings
-from engine.storage.coordination import listen_for_work, notify_others
+from engine.storage.coordination import listen_for_work
 from engine.storage.database import EngineDatabase
-from engine.storage.queue import CLAIMED, PARKED, WAITING, postpone_item, read_next_due
+from engine.storage.queue import postpone_item, read_next_due
 from engine.storage.retention import delete_old_rows
-from engine.storage.tables import items, owners, slots
 from engine.storage.transaction import AppCall, Transaction
 from engine.writer import Writer
 
 _LOG = logging.getLogger("engine")
 _LONGEST_SLEEP_S = 5.0
-_TROUBLE_MS = 5_000
-_SET_BACK_MS = 60_000
-_TIDY_PAUSE_S = 0.2
-_TIDY_EVERY_S = 600.0
+_RETRY_AFTER_ERROR_MS = 5_000
+_CLOCK_SET_BACK_MS = 60_000
+_DELETE_PAUSE_S = 0.2
+_DELETE_EVERY_S = 600.0
 
 
 class Dispatcher:
-    """Owns the writer, the timer and the calls in flight."""
+    """Holds the writer, the timer and the calls in flight.
+
+    Args:
+        owner: the id of this process, under which it claims queue items.
+    """
 
     def __init__(
         self,
@@ -49,7 +53,7 @@ class Dispatcher:
         self.settings = settings
         self.caller = caller
         self.owner = owner
-        self.writer = Writer(database, clock, settings, owner, self._committed)
+        self.writer = Writer(database, clock, settings, owner, self._follow_commit)
         self._wake = asyncio.Event()
         self._next_due: int | None = None
         self._latest = clock.now_ms()
@@ -57,53 +61,56 @@ class Dispatcher:
         self._background: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
-        """Take over what dead processes had claimed, then begin to work."""
+        """Take over the items of dead processes, then start the timer and the background tasks."""
         self.writer.start()
         await self.caller.start()
-        await self.writer.submit(self._take_over)
+        await self.writer.submit(self._take_over_items)
         await self.writer.submit(_reschedule_all)
-        works = [self._run_timer(), self._keep_lease(), self._forget()]
+        loops = [self._run_timer(), self._renew_lease(), self._delete_old_periodically()]
         if not self.database.is_sqlite:
-            works.append(listen_for_work(self.database, self.wake))
-        self._background = [asyncio.create_task(work) for work in works]
+            loops.append(listen_for_work(self.database, self.wake))
+        self._background = [asyncio.create_task(loop) for loop in loops]
         if self._traces is not None:
             self._traces.start()
 
     async def stop(self) -> None:
-        """Leave calls in flight to the next start: their items stay claimed and are carried out again."""
+        """Stop all work and hand the claimed items back.
+
+        Calls in flight are dropped: the process that claims their items next makes them again.
+        """
         for task in [*self._background, *self._in_flight]:
             task.cancel()
         await asyncio.gather(*self._background, *self._in_flight, return_exceptions=True)
-        await self.writer.submit(self._hand_back)
+        await self.writer.submit(hand_back_items)
         if self._traces is not None:
             await self._traces.stop()
         await self.caller.stop()
         await asyncio.to_thread(self.writer.stop)
 
     async def send(self, events: Sequence[EngineEvent]) -> list[AppCall]:
-        """Store events, each in one transaction with all it sets off.
+        """Store events, each in one transaction with the runs it starts, and return the calls that follow.
 
-        Returns the calls that follow, for `go_out`: the sender is to hear that its events are stored before the
-        functions run, whose effects it may be about to look for.
+        The caller answers the sender first and passes the calls to `start_calls` afterwards, so that no function runs
+        before its sender knows that the event is stored.
         """
-        handed_in = [self.writer.submit(_delivering(event)) for event in events]
-        done = await asyncio.gather(*handed_in, return_exceptions=True)
-        calls = [call for tx in done if isinstance(tx, Transaction) for call in tx.calls]
-        failures = [tx for tx in done if isinstance(tx, BaseException)]
+        deliveries = [self.writer.submit(_deliver(event)) for event in events]
+        results = await asyncio.gather(*deliveries, return_exceptions=True)
+        calls = [call for tx in results if isinstance(tx, Transaction) for call in tx.calls]
+        failures = [error for error in results if isinstance(error, BaseException)]
         if failures:
-            self.go_out(calls)
+            self.start_calls(calls)
             raise failures[0]
         return calls
 
-    def go_out(self, calls: Sequence[AppCall]) -> None:
-        """Carry out claimed calls, each in a task of its own."""
+    def start_calls(self, calls: Sequence[AppCall]) -> None:
+        """Make claimed calls, each in a separate task."""
         for call in calls:
-            task = asyncio.create_task(self._carry_out(call))
+            task = asyncio.create_task(self._make_call(call))
             self._in_flight.add(task)
             task.add_done_callback(self._in_flight.discard)
 
     async def work_off(self) -> None:
-        """Carry out what is due and wait until the app answered every call, and every call that followed from it."""
+        """Work off what is due and wait until apps have answered every call, also those that follow from answers."""
         while True:
             while await self.writer.submit(work_off_due):
                 pass
@@ -112,22 +119,22 @@ class Dispatcher:
                 return
             await asyncio.gather(*self._in_flight, return_exceptions=True)
 
-    async def tidy(self) -> None:
-        """Forget all that is older than the retention time."""
+    async def delete_old(self) -> None:
+        """Delete ended runs and events that are older than the retention time."""
         while await self.writer.submit(delete_old_rows):
-            await asyncio.sleep(_TIDY_PAUSE_S)
+            await asyncio.sleep(_DELETE_PAUSE_S)
 
-    async def next_due(self) -> int | None:
-        """The earliest moment for which something waits."""
+    async def read_next_due(self) -> int | None:
+        """Return the earliest due time in the queue, in milliseconds."""
         return await self.writer.submit(read_next_due)
 
     def wake(self) -> None:
-        """Look for due items now."""
+        """Make the timer look for due items now."""
         self._next_due = self.clock.now_ms()
         self._wake.set()
 
-    def _committed(self, transactions: list[Transaction]) -> None:
-        self.go_out([call for tx in transactions if not tx.held_back for call in tx.calls])
+    def _follow_commit(self, transactions: list[Transaction]) -> None:
+        self.start_calls([call for tx in transactions if not tx.held_back for call in tx.calls])
         if self._traces is not None and (ended := [run_id for tx in transactions for run_id in tx.ended]):
             self._traces.add(ended, self.writer.registry)
         due = min((tx.next_due for tx in transactions if tx.next_due is not None), default=None)
@@ -135,13 +142,13 @@ class Dispatcher:
             self._next_due = due
             self._wake.set()
 
-    async def _carry_out(self, call: AppCall) -> None:
+    async def _make_call(self, call: AppCall) -> None:
         function = self.writer.registry.by_id[call.function_id]
-        outcome = await self.caller.carry_out(call, function)
+        outcome = await self.caller.make_call(call, function)
         try:
             await self.writer.submit(lambda tx: record_answer(tx, call, outcome))
-        except Exception:  # noqa: BLE001 — whatever went wrong (the writer logged it), the call must not be lost
-            await self.writer.submit(lambda tx: postpone_item(tx, call.item_id, tx.now + _TROUBLE_MS))
+        except Exception:  # noqa: BLE001 — the writer has logged it; the call must not be lost
+            await self.writer.submit(lambda tx: postpone_item(tx, call.item_id, tx.now + _RETRY_AFTER_ERROR_MS))
 
     async def _run_timer(self) -> None:
         while True:
@@ -149,7 +156,7 @@ class Dispatcher:
             wait = _LONGEST_SLEEP_S if self._next_due is None else (self._next_due - self.clock.now_ms()) / 1000
             if wait > 0:
                 try:
-                    # `wait_for` would swallow the cancellation by which this ends, where it comes as we are woken.
+                    # Not `wait_for`, which swallows a cancellation that arrives together with the wake-up.
                     async with asyncio.timeout(min(wait, _LONGEST_SLEEP_S)):
                         await self._wake.wait()
                 except TimeoutError:
@@ -158,84 +165,49 @@ class Dispatcher:
                     continue
             self._next_due = None
             try:
-                await self._heed_clock()
+                await self._check_clock()
                 if await self.writer.submit(work_off_due):
                     self.wake()
             except Exception:  # noqa: BLE001 — the timer must outlive one bad item; the writer has logged it
                 await asyncio.sleep(1)
 
-    async def _heed_clock(self) -> None:
-        """Without this what was planned while the clock was ahead would wait until it is there again.
+    async def _check_clock(self) -> None:
+        """Move waiting items earlier when the machine's clock was set back, or they would wait that much longer.
 
-        Only where nobody else works on the queue: on another machine the clock may have been right all the time.
+        Only on SQLite, where this process is alone: with several processes, another machine's clock may be right.
         """
         now = self.clock.now_ms()
         back, self._latest = self._latest - now, now
-        if back > _SET_BACK_MS and self.database.is_sqlite:
-            _LOG.warning("the clock was set back by %d s: what waits is planned anew", back // 1000)
+        if back > _CLOCK_SET_BACK_MS and self.database.is_sqlite:
+            _LOG.warning("the clock was set back by %d s: moving waiting items and schedules accordingly", back // 1000)
             await self.writer.submit(lambda tx: shift_waiting(tx, back))
 
-    async def _keep_lease(self) -> None:
+    async def _renew_lease(self) -> None:
         while True:
             await asyncio.sleep(self.settings.lease_ms / 3000)
             if not self.database.is_sqlite:
-                await self.writer.submit(self._take_over)
+                await self.writer.submit(self._take_over_items)
 
-    async def _forget(self) -> None:
+    async def _delete_old_periodically(self) -> None:
         while True:
-            with contextlib.suppress(Exception):  # it is tried again, and the writer has logged it
-                await self.tidy()
-            await asyncio.sleep(_TIDY_EVERY_S)
+            with contextlib.suppress(Exception):  # the writer has logged it, and the next round tries again
+                await self.delete_old()
+            await asyncio.sleep(_DELETE_EVERY_S)
 
-    def _take_over(self, tx: Transaction) -> None:
-        """Renew the lease; free the items of owners that are gone: on SQLite all others, else those without a lease."""
-        lease = tx.now + tx.settings.lease_ms
-        tx.run(
-            text(
-                "INSERT INTO engine_owners (id, lease_until) VALUES (:owner, :lease) "
-                "ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until"
-            ),
-            {"owner": self.owner, "lease": lease},
-        )
-        others = select(owners.c.id).where(owners.c.id != self.owner)
-        if not self.database.is_sqlite:
-            others = others.where(owners.c.lease_until < tx.now)
-        for row in tx.run(others).all():
-            _free_owner(tx, row.id)
-        if self.database.is_sqlite:
-            # Nobody else holds a slot: let everything that waits for one look again.
-            tx.run(_UNPARK_ALL)
-
-    def _hand_back(self, tx: Transaction) -> None:
-        _free_owner(tx, self.owner)
-
-
-_FREE_SLOTS = delete(slots).where(
-    slots.c.item_id.in_(select(items.c.id).where(items.c.owner == bindparam("gone"), items.c.state == CLAIMED))
-)
-_FREE_ITEMS = update(items).where(items.c.owner == bindparam("gone")).values(owner=None, state=WAITING)
-_UNPARK_ALL = update(items).where(items.c.state == PARKED).values(state=WAITING, blocked_on=None)
-_DROP_OWNER = delete(owners).where(owners.c.id == bindparam("gone"))
-
-
-def _free_owner(tx: Transaction, owner: str) -> None:
-    tx.run(_FREE_SLOTS, {"gone": owner})
-    tx.run(_FREE_ITEMS, {"gone": owner})
-    tx.run(_DROP_OWNER, {"gone": owner})
-    tx.due(tx.now)
-    notify_others(tx)
+    def _take_over_items(self, tx: Transaction) -> None:
+        take_over_items(tx, is_sqlite=self.database.is_sqlite)
 
 
 def _reschedule_all(tx: Transaction) -> None:
     for function in tx.registry.by_id.values():
         reschedule_function(tx, function)
-    tx.due(tx.now)
+    tx.wake_at(tx.now)
 
 
-def _delivering(event: EngineEvent) -> Callable[[Transaction], Transaction]:
-    def hand_in(tx: Transaction) -> Transaction:
+def _deliver(event: EngineEvent) -> Callable[[Transaction], Transaction]:
+    def operation(tx: Transaction) -> Transaction:
         tx.outbox.append(event)
         tx.held_back = True
         return tx
 
-    return hand_in
+    return operation

@@ -1,4 +1,4 @@
-"""Events inside the engine, and how events from outside are checked, cleaned and given the engine's ids."""
+"""Events inside the engine, and reading events that clients send: checks, cleaning and the engine's ids."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ _INTERNAL = "inngest/"
 
 @dataclass(frozen=True)
 class EngineEvent:
-    """`id` is the engine's ULID; `dedup` the sender's own id, or None; `body` what functions see."""
+    """An event with the engine's ULID as its `id`.
+
+    `body` is the event as functions see it; `dedup` is the id the sender gave it, if any, by which repeats are dropped.
+    """
 
     id: str
     name: str
@@ -46,27 +49,30 @@ class EngineEvent:
 
 
 def make_event(event_id: str, name: str, data: dict[str, Any], ts: int, *, dedup: str | None = None) -> EngineEvent:
-    """An event of the engine itself."""
+    """Make an event of the engine's own."""
     body = {"data": data, "id": dedup or event_id, "name": name, "ts": ts, "user": {}}
     return EngineEvent(event_id, name, ts, body, dedup)
 
 
 _EARLIEST_TS = 315_532_800_000
-# The end of the year 9999: no later moment can be written down as a time.
+# The end of the year 9999, the last that RFC 3339 can express.
 _LATEST_TS = 253_402_300_799_999
 _MAX_NAME = 512
 
 
 @dataclass(frozen=True)
 class Intake:
-    """The events that were accepted and, when not all were, why the first bad one was not."""
+    """The accepted events and, if one was refused, the reason; events after the refused one are not accepted."""
 
     events: Sequence[EngineEvent]
     error: str | None
 
 
 def read_events(body: bytes, seed: str | None, now: int, settings: EngineSettings) -> Intake:
-    """Events up to the first bad one."""
+    """Read the events of a request body, up to the first bad one.
+
+    `seed` is the request's `x-inngest-event-id-seed` header: with it, a repeated request gets the same ids.
+    """
     try:
         value = loads(body)
     except (ValueError, RecursionError) as error:
@@ -119,15 +125,15 @@ def _content_problem(name: str, data: Any, moment: Any) -> str | None:
 
 
 def _make_sent_event(item: dict[str, Any], event_id: str, now: int, *, seeded: bool) -> EngineEvent:
-    given = clean_text(str(item["id"])) if item.get("id") else None
+    own_id = clean_text(str(item["id"])) if item.get("id") else None
     name = clean_text(item["name"])
-    dedup = event_id if seeded and given is None else given
+    dedup = event_id if seeded and own_id is None else own_id
     data = {key: value for key, value in (item.get("data") or {}).items() if key != "_inngest"}
     moment = int(item.get("ts") or now)
-    body = {"data": data, "id": given or event_id, "name": name, "ts": moment, "user": item.get("user") or {}}
+    body = {"data": data, "id": own_id or event_id, "name": name, "ts": moment, "user": item.get("user") or {}}
     if item.get("v"):
         body["v"] = item["v"]
-    # Through text once, so that what matches and what is stored is the cleaned form.
+    # A round trip through text, so that expressions see the same cleaned form that is stored.
     return EngineEvent(event_id, name, moment, loads(dumps(body)), dedup)
 
 

@@ -1,4 +1,4 @@
-"""A registered function, as the engine works with it."""
+"""A registered function with its options, read from the configuration that its app sent."""
 
 import json
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ MAX_RETRIES = 20
 
 @dataclass(frozen=True)
 class EventTrigger:
-    """Starts a run for events of this name (a trailing `*` stands for any rest) for which the expression holds."""
+    """Starts a run for each event of this name whose `expression` is true; a name may end in `*` for any rest."""
 
     name: str
     expression: Expression | None
@@ -23,13 +23,15 @@ class EventTrigger:
 
 @dataclass(frozen=True)
 class CronTrigger:
+    """Starts a run at each tick of the cron expression `text`, up to `jitter_ms` later."""
+
     text: str
     jitter_ms: int
 
 
 @dataclass(frozen=True)
 class ConcurrencyLimit:
-    """At most `limit` executing steps per value of `key`, within the function or across the engine."""
+    """Allows `limit` executing steps per value of `key`, within the function (scope `fn`) or across the engine."""
 
     limit: int
     key: Expression | None
@@ -38,6 +40,8 @@ class ConcurrencyLimit:
 
 @dataclass(frozen=True)
 class Cancellation:
+    """Cancels a run when this event arrives within `timeout_ms` of its start; None means at any time."""
+
     event: str
     expression: Expression | None
     timeout_ms: int | None
@@ -45,6 +49,8 @@ class Cancellation:
 
 @dataclass(frozen=True)
 class DebounceRule:
+    """Starts a run with the last event after `period_ms` without one, or `timeout_ms` after the first at the latest."""
+
     period_ms: int
     timeout_ms: int | None
     key: Expression | None
@@ -52,6 +58,11 @@ class DebounceRule:
 
 @dataclass(frozen=True)
 class BatchRule:
+    """Starts one run for `max_size` events, or for fewer after `timeout_ms`.
+
+    Events for which `condition` is false start a run by themselves.
+    """
+
     max_size: int
     timeout_ms: int
     key: Expression | None
@@ -60,7 +71,7 @@ class BatchRule:
 
 @dataclass(frozen=True)
 class RateRule:
-    """`limit` per `period_ms`, with `burst` more at once."""
+    """Allows `limit` runs per `period_ms`, and `burst` more in a row."""
 
     limit: int
     period_ms: int
@@ -70,13 +81,15 @@ class RateRule:
 
 @dataclass(frozen=True)
 class SingletonRule:
+    """Allows one run at a time per value of `key`: a new run is skipped (`skip`) or replaces the old one (`cancel`)."""
+
     mode: str
     key: Expression | None
 
 
 @dataclass(frozen=True)
 class Function:
-    """`slug` is `<app>-<fn>` and names the function everywhere on the wire; `id` is its UUID."""
+    """A registered function; `slug` (`<app>-<fn>`) is its id in the protocol, `id` the engine's UUID for it."""
 
     id: str
     slug: str
@@ -102,11 +115,11 @@ class Function:
 
     @property
     def public_id(self) -> str:
-        """The id without the app's name, as the read APIs have it."""
+        """Return the id without the app's name, as `/v2` shows it."""
         return self.slug.removeprefix(f"{self.app}-")
 
     def call_url(self, step_id: str) -> str:
-        """Where to POST for this step (`step` to discover, else the hash of its id)."""
+        """Return the address to call for a step, by its hashed id; `step` asks the function for its next steps."""
         return f"{self._url_without_step}{quote_plus(step_id)}"
 
     @cached_property
@@ -118,7 +131,7 @@ class Function:
 
 
 def read_function(app: str, config: dict[str, Any], *, id: str, version: int, archived: bool) -> Function:
-    """A function from its registered configuration, which has been checked."""
+    """Build a function from its configuration, which `registration.checks` has accepted."""
     step = next(iter(config["steps"].values()))
     timeouts = config.get("timeouts") or {}
     triggers = config["triggers"]
@@ -153,12 +166,12 @@ def read_function(app: str, config: dict[str, Any], *, id: str, version: int, ar
 
 
 def load_function(app: str, text: str, *, id: str, version: int, archived: bool) -> Function:
-    """A function from the text that was stored."""
+    """Build a function from its stored configuration, JSON text."""
     return read_function(app, json.loads(text), id=id, version=version, archived=archived)
 
 
 def concurrency_entries(config: dict[str, Any]) -> list[dict[str, Any]]:
-    """The concurrency option as a list: Inngest also takes a bare number or one object."""
+    """Return the concurrency option as a list; Inngest also accepts a bare number or one object."""
     option = config.get("concurrency")
     if not option:
         return []

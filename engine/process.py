@@ -1,4 +1,4 @@
-"""One engine process, from start to clean exit."""
+"""Run one engine process, from its start to a clean exit."""
 
 import asyncio
 import contextlib
@@ -26,14 +26,14 @@ _CLOSE_GRACE_S = 1.0
 
 
 class StartError(Exception):
-    """The engine cannot start; the message is one line for a person."""
+    """The engine cannot start; the message is one line for the person who started it."""
 
 
 def serve(config: EngineConfig) -> None:
     """Run an engine until SIGTERM or SIGINT.
 
-    Prints `engine listening on http://HOST:PORT` once it takes requests. When it cannot start, says why in one line on
-    standard error and exits with status 1.
+    Prints `engine listening on http://HOST:PORT` once it accepts requests. When it cannot start, it prints the reason
+    as one line on standard error and exits with status 1.
     """
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     logging.getLogger("aiohttp.access").setLevel(logging.WARNING)
@@ -44,7 +44,7 @@ def serve(config: EngineConfig) -> None:
     except (StartError, DatabaseError) as error:
         print(f"engine: {error}", file=sys.stderr)
         raise SystemExit(1) from None
-    # Threads hand work to and fro at every step: a long turn of one would be another's wait.
+    # The threads hand work to each other at every step, so none should hold the interpreter for long.
     sys.setswitchinterval(0.001)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_run(config, listener, database))
@@ -79,15 +79,15 @@ async def _run(config: EngineConfig, listener: socket.socket, database: EngineDa
     clock = test_clock or clock
     caller = Caller(clock, settings, CallKeys(config.signing_keys))
     traces = TraceExport(database, config.otlp_endpoint) if config.otlp_endpoint else None
-    core = Dispatcher(database, clock, settings, caller, owner=uuid.uuid4().hex, traces=traces)
+    dispatcher = Dispatcher(database, clock, settings, caller, owner=uuid.uuid4().hex, traces=traces)
     runner = web.AppRunner(
-        make_app(ApiState(core, config.signing_keys, config.event_keys), test_clock),
+        make_app(ApiState(dispatcher, config.signing_keys, config.event_keys), test_clock),
         access_log=None,
         keepalive_timeout=75,
         shutdown_timeout=_CLOSE_GRACE_S,
     )
     try:
-        await core.start()
+        await dispatcher.start()
         await runner.setup()
         await web.SockSite(runner, listener).start()
         host, port = listener.getsockname()[:2]
@@ -96,5 +96,5 @@ async def _run(config: EngineConfig, listener: socket.socket, database: EngineDa
     finally:
         with contextlib.suppress(asyncio.CancelledError):
             await runner.cleanup()
-            await core.stop()
+            await dispatcher.stop()
         database.close()

@@ -16,6 +16,7 @@ VERSION = "loopwright-engine"
 
 
 def make_app(state: ApiState, test_clock: MovableClock | None = None) -> web.Application:
+    """Build the application; with a `test_clock`, `/test/clock` reads and moves it."""
     app = web.Application(middlewares=[guard_requests], client_max_size=_MAX_BODY)
     app[STATE] = state
     app.router.add_post("/fn/register", post_register)
@@ -55,11 +56,15 @@ def make_app(state: ApiState, test_clock: MovableClock | None = None) -> web.App
 
 
 async def get_health(_request: web.Request) -> web.Response:
+    """`GET /health`: answers as long as the engine runs."""
     return json_reply({"message": "OK", "status": 200})
 
 
 async def get_dev(request: web.Request) -> web.Response:
-    """What other SDKs probe for; a keyed engine names no functions here, since it is asked without a key."""
+    """`GET /dev`: how SDKs recognise a dev server.
+
+    It needs no key, so an engine with keys lists no functions here.
+    """
     state = state_of(request)
     functions = (
         []

@@ -12,14 +12,14 @@ DAY_MS = 86_400_000
 YEAR_MS = 366 * DAY_MS
 
 
-def too_large(what: str, size: int, most: int) -> str:
-    """The one wording of a limit that was passed."""
-    return f"{what} has {size} bytes; at most {most} ({most / MIB:g} MiB) are allowed"
+def too_large(what: str, size: int, limit: int) -> str:
+    """Return the message for something that exceeds a size limit; `size` and `limit` are bytes."""
+    return f"{what} has {size} bytes; at most {limit} ({limit / MIB:g} MiB) are allowed"
 
 
 @dataclass(frozen=True)
 class EngineSettings:
-    """What the rules of execution need to know; sizes in bytes, times in milliseconds or, where named so, seconds."""
+    """Limits and timings of execution: sizes in bytes, times in milliseconds (`_ms`) or seconds (`_s`)."""
 
     retry_interval_s: float | None = None
     call_timeout_s: float = 7200
@@ -33,6 +33,7 @@ class EngineSettings:
     max_inline: int = 4 * MIB
     max_steps: int = 1000
     seen_ms: int = DAY_MS
+    """How long event ids and idempotency keys are remembered."""
 
 
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
@@ -40,17 +41,20 @@ LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 @dataclass(frozen=True)
 class EngineConfig:
-    """`port` 0 picks a free one. With a signing key every call is signed both ways and API callers must show it.
+    """Configuration of an engine process.
+
+    With a signing key, calls to apps and their answers are signed, and API callers must present the key.
 
     Args:
+        port: 0 picks a free port.
         retry_interval: seconds between attempts, in place of Inngest's back-off schedule.
-        calls_per_app: how many requests may be open to one app at a time.
-        retention: how long ended runs and events are remembered.
+        calls_per_app: the number of requests that may be open to one app at a time.
+        retention: how long ended runs and events are kept.
         otlp_endpoint: an OpenTelemetry collector (OTLP over HTTP) that gets a trace of each ended run.
 
     Raises:
-        ValueError: the signing key is not one, event keys without a signing key, a keyless engine off loopback, or no
-            time at all to remember.
+        ValueError: the signing key is malformed, there are event keys but no signing key, an engine without keys would
+            listen on another host than loopback, or the retention is not positive.
     """
 
     database_url: str

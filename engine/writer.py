@@ -1,4 +1,6 @@
-"""The one thread that writes: operations that come together are committed together."""
+"""The thread that makes all changes to the database; operations that arrive together share a commit."""
+
+from __future__ import annotations
 
 import asyncio
 import contextlib
@@ -25,22 +27,25 @@ T = TypeVar("T")
 Operation = Callable[[Transaction], T]
 
 _LOG = logging.getLogger("engine")
-_TOGETHER = 64
-_DATABASE_PAUSE_S = 0.5
+_BATCH_SIZE = 64
+_RECONNECT_PAUSE_S = 0.5
 
 
 @dataclass
 class _Work:
     operation: Operation[Any]
-    done: "asyncio.Future[Any]"
-    alone: bool
+    done: asyncio.Future[Any]
+    changes_registry: bool
 
 
 class Writer:
-    """Runs operations in the order they are handed in, each atomic, and reports every commit.
+    """Runs operations in the order in which they are submitted, and reports every commit.
+
+    Each operation is atomic: when a batch fails, its operations are tried one by one.
 
     Args:
-        committed: called in the event loop with the transactions of a commit, before who handed them in hears of it.
+        on_commit: called in the event loop with the transactions of a commit, before the futures of `submit` are
+            resolved.
     """
 
     def __init__(
@@ -49,21 +54,22 @@ class Writer:
         clock: MillisecondClock,
         settings: EngineSettings,
         owner: str,
-        committed: Callable[[list[Transaction]], None],
+        on_commit: Callable[[list[Transaction]], None],
     ) -> None:
         self._database = database
         self._clock = clock
         self._settings = settings
         self._owner = owner
-        self._committed = committed
+        self._on_commit = on_commit
         self._ids = Ulids()
         self._work: queue.SimpleQueue[_Work | None] = queue.SimpleQueue()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread = threading.Thread(target=self._work_off, name="engine-writer", daemon=True)
+        self._thread = threading.Thread(target=self._commit_batches, name="engine-writer", daemon=True)
         self._connection: Connection | None = None
         self.registry = Registry(-1, {})
 
     def start(self) -> None:
+        """Connect, load the registry and start the thread; call it in the event loop."""
         self._loop = asyncio.get_running_loop()
         if self._database.is_sqlite:
             event.listen(self._database.engine, "begin", _begin_sqlite)
@@ -71,21 +77,24 @@ class Writer:
         self._thread.start()
 
     def stop(self) -> None:
-        """Finish what was handed in, then end the thread."""
+        """Finish the submitted operations, then end the thread."""
         self._work.put(None)
         self._thread.join()
 
-    def submit(self, operation: Operation[T], *, alone: bool = False) -> "asyncio.Future[T]":
-        """The operation's result, once committed; `alone` gives it a commit after which the registry is read anew."""
+    def submit(self, operation: Operation[T], *, changes_registry: bool = False) -> asyncio.Future[T]:
+        """Queue an operation; the future has its result once it is committed.
+
+        One that `changes_registry` gets a commit for itself, after which the registry is loaded again.
+        """
         assert self._loop is not None
         done: asyncio.Future[T] = self._loop.create_future()
-        self._work.put(_Work(operation, done, alone))
+        self._work.put(_Work(operation, done, changes_registry))
         return done
 
-    def _work_off(self) -> None:
+    def _commit_batches(self) -> None:
         while (first := self._work.get()) is not None:
             batch, last = [first], False
-            while not first.alone and len(batch) < _TOGETHER:
+            while not first.changes_registry and len(batch) < _BATCH_SIZE:
                 try:
                     work = self._work.get_nowait()
                 except queue.Empty:
@@ -94,9 +103,9 @@ class Writer:
                     last = True
                     break
                 batch.append(work)
-                if work.alone:
+                if work.changes_registry:
                     break
-            # From here on whoever waits may go: the operation is carried out.
+            # An operation that was cancelled before this point is dropped; after it, it is carried out.
             live = [work for work in batch if not work.done.cancelled()]
             if live:
                 self._commit(live)
@@ -107,18 +116,18 @@ class Writer:
 
     def _commit(self, batch: list[_Work]) -> None:
         try:
-            finished = self._attempt(batch)
+            finished = self._run_batch(batch)
         except DBAPIError as error:
             if error.connection_invalidated or not self._database.is_sqlite:
                 self._reconnect(batch, error)
             else:
-                self._one_by_one(batch, error)
-        except Exception as error:  # noqa: BLE001 — an operation's error belongs to whoever handed it in
-            self._one_by_one(batch, error)
+                self._commit_singly(batch, error)
+        except Exception as error:  # noqa: BLE001 — an operation's error goes to its submitter
+            self._commit_singly(batch, error)
         else:
             self._publish(batch, finished)
 
-    def _attempt(self, batch: list[_Work]) -> list[tuple[Transaction, Any]]:
+    def _run_batch(self, batch: list[_Work]) -> list[tuple[Transaction, Any]]:
         assert self._connection is not None
         with self._connection.begin():
             if not self._database.is_sqlite and read_registry_version(self._connection) != self.registry.version:
@@ -131,22 +140,23 @@ class Writer:
                 result = work.operation(tx)
                 deliver_outbox(tx)
                 finished.append((tx, result))
-        if any(work.alone for work in batch):
+        if any(work.changes_registry for work in batch):
             with self._connection.begin():
                 self.registry = load_registry(self._connection)
         return finished
 
     def _publish(self, batch: list[_Work], finished: list[tuple[Transaction, Any]]) -> None:
-        # One call for all of it: each wakes the loop, which then wants the interpreter from this thread.
-        self._call_loop(self._tell, batch, finished)
+        # One call for the whole batch: each call wakes the loop, which then competes with this thread for the
+        # interpreter.
+        self._call_loop(self._resolve, batch, finished)
 
-    def _tell(self, batch: list[_Work], finished: list[tuple[Transaction, Any]]) -> None:
-        self._committed([tx for tx, _ in finished])
+    def _resolve(self, batch: list[_Work], finished: list[tuple[Transaction, Any]]) -> None:
+        self._on_commit([tx for tx, _ in finished])
         for work, (_, result) in zip(batch, finished, strict=True):
             if not work.done.done():
                 work.done.set_result(result)
 
-    def _refuse(self, work: _Work, error: Exception) -> None:
+    def _reject(self, work: _Work, error: Exception) -> None:
         if not work.done.done():
             work.done.set_exception(error)
 
@@ -154,22 +164,22 @@ class Writer:
         assert self._loop is not None
         self._loop.call_soon_threadsafe(callback, *arguments)
 
-    def _one_by_one(self, batch: list[_Work], error: Exception) -> None:
+    def _commit_singly(self, batch: list[_Work], error: Exception) -> None:
         if len(batch) > 1:
             for work in batch:
                 self._commit([work])
         else:
             _LOG.error("an operation failed: %s", error, exc_info=error)
-            self._call_loop(self._refuse, batch[0], error)
+            self._call_loop(self._reject, batch[0], error)
 
     def _reconnect(self, batch: list[_Work], error: DBAPIError) -> None:
-        """The database went away or refused the whole: try the same again, each operation alone."""
+        """Reconnect when the connection is lost, then try each operation of the batch by itself."""
         _LOG.warning("the database failed (%s); trying again", str(error.orig).strip())
-        if not error.connection_invalidated and len(batch) == 1 and not _transient(error):
-            self._call_loop(self._refuse, batch[0], error)
+        if not error.connection_invalidated and len(batch) == 1 and not _is_transient(error):
+            self._call_loop(self._reject, batch[0], error)
             return
         while error.connection_invalidated:
-            time.sleep(_DATABASE_PAUSE_S)
+            time.sleep(_RECONNECT_PAUSE_S)
             with contextlib.suppress(DBAPIError):
                 self._connect()
                 break
@@ -184,12 +194,12 @@ class Writer:
             self.registry = load_registry(self._connection)
 
 
-def _transient(error: DBAPIError) -> bool:
-    """A deadlock or a failed serialisation: the same operation may succeed when it is tried again."""
+def _is_transient(error: DBAPIError) -> bool:
+    """Whether it is a deadlock or a serialisation failure, after which the same operation may succeed."""
     return getattr(error.orig, "pgcode", None) in {"40001", "40P01"}
 
 
 def _begin_sqlite(connection: Connection) -> None:
     writes = connection.get_execution_options().get("engine_writes")
-    # Straight to the driver: this comes before every commit of a step.
+    # Directly on the driver, since this runs once per commit.
     connection.connection.cursor().execute("BEGIN IMMEDIATE" if writes else "BEGIN")

@@ -1,1 +1,1 @@
-"""The engine's HTTP surface."""
+"""HTTP API of the engine: Inngest's endpoints for SDKs and readers, and the test clock."""

@@ -1,4 +1,4 @@
-"""Start runs through the API: invoke a function, run an earlier run again."""
+"""Actions that start runs: invoke a function, run an earlier run again."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ _REFUSALS = {UNKNOWN: 404, GONE: 501, SKIPPED: 409}
 
 
 async def post_invoke(request: web.Request) -> web.Response:
-    """`/v2/apps/{app}/functions/{function}/invoke` with `{data}`: `{"data": {"runId": …}}`."""
+    """`POST /v2/apps/{app}/functions/{function}/invoke`: start a run with the `data` of the body."""
     app, name = request.match_info["app"], request.match_info["function"]
     functions = state_of(request).dispatcher.writer.registry.of_app(app)
     function = next((f for f in functions if f.public_id == name), None)
@@ -24,12 +24,12 @@ async def post_invoke(request: web.Request) -> web.Response:
     if started is None:
         return _errors(400, "invalid_request", "the body must be an object whose data is an object")
     if started[1] is None:
-        return _errors(409, "run_skipped", "the function is a singleton and its run is not over")
+        return _errors(409, "run_skipped", "the function is a singleton and another run of it is under way")
     return _run_started(request, started[1])
 
 
 async def post_bare_invoke(request: web.Request) -> web.Response:
-    """`/invoke/{slug}` with `{data}`: `{id, status}`, the id being the event's."""
+    """`POST /invoke/{slug}`: start a run with the `data` of the body; the answer's `id` is that of the event."""
     function = state_of(request).dispatcher.writer.registry.by_slug.get(request.match_info["slug"])
     if function is None:
         return json_reply({"error": "function not found", "status": 404}, 404)
@@ -40,7 +40,7 @@ async def post_bare_invoke(request: web.Request) -> web.Response:
 
 
 async def post_rerun(request: web.Request) -> web.Response:
-    """`/v2/runs/{run_id}/rerun`: a new run of the same function with the same events."""
+    """`POST /v2/runs/{run_id}/rerun`: start a new run of the same function with the same events."""
     run_id = request.match_info["run_id"]
     started = await state_of(request).dispatcher.writer.submit(lambda tx: rerun_run(tx, run_id))
     if isinstance(started, RerunRefusal):
@@ -50,14 +50,14 @@ async def post_rerun(request: web.Request) -> web.Response:
 
 async def _invoke(request: web.Request, function: Function) -> tuple[str, str | None] | None:
     try:
-        asked = loads(await request.read() or b"{}")
+        body = loads(await request.read() or b"{}")
     except (ValueError, RecursionError):
         return None
-    data = asked.get("data") or {} if isinstance(asked, dict) else None
+    data = body.get("data") or {} if isinstance(body, dict) else None
     if not isinstance(data, dict):
         return None
-    given: dict[str, Any] = data
-    return await state_of(request).dispatcher.writer.submit(lambda tx: invoke_function(tx, function, given))
+    checked: dict[str, Any] = data
+    return await state_of(request).dispatcher.writer.submit(lambda tx: invoke_function(tx, function, checked))
 
 
 def _run_started(request: web.Request, run_id: str) -> web.Response:

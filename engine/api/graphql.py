@@ -1,6 +1,6 @@
-"""POST /v0/gql: the four questions of the SDK's own tests, not GraphQL.
+"""`POST /v0/gql`: the four queries that the SDK's own tests send, without a GraphQL implementation.
 
-Every root field that the query names is answered with all its fields, so that a reader finds what it asked for.
+Each known root field that a query names is answered with all its fields, whichever of them the query selects.
 """
 
 import base64
@@ -20,15 +20,15 @@ _NAME = re.compile(r"\w+")
 
 
 async def post_graphql(request: web.Request) -> web.Response:
-    """`{"data": {field: …}}`; a query that names none of the known fields gets `errors`."""
+    """Answer a query with `{"data": {field: …}}`, or with `errors` when it names no known field."""
     try:
-        asked = loads(await request.read())
-        query, variables = str(asked["query"]), dict(asked.get("variables") or {})
+        body = loads(await request.read())
+        query, variables = str(body["query"]), dict(body.get("variables") or {})
     except (ValueError, KeyError, TypeError):
         return json_reply({"errors": [{"message": "the body must be a GraphQL request"}]}, 400)
     fields = set(_NAME.findall(query.partition("{")[2])) & _FIELDS.keys()
     if not fields:
-        return json_reply({"errors": [{"message": "this engine answers a few questions only"}]})
+        return json_reply({"errors": [{"message": "this engine answers only the queries of the SDK's tests"}]})
     value = next((str(found) for found in variables.values()), "")
     data = await state_of(request).read(lambda connection: {name: _FIELDS[name](connection, value) for name in fields})
     return json_reply({"data": data})

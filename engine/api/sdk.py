@@ -1,4 +1,4 @@
-"""What SDKs ask: register an app's functions, send events, fetch a run's state that is too large for a request."""
+"""Endpoints for SDKs: register an app, send events, fetch the state of a run that is too large for a call."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from engine.formats.signing import matches_any_key
 from engine.history.runs import find_run
 from engine.registration.sync import RegistrationRefusedError, read_registration, sync_app
 from engine.rows import Row
-from engine.runs.lifecycle import ENDED
-from engine.storage.tables import steps
+from engine.storage.tables import ENDED, steps
+
+_GONE = "the state of this run is gone: it has ended"
 
 
 async def post_register(request: web.Request) -> web.Response:
-    """`{ok, modified, sync_id, app_id}`, or 400 with every reason; what was registered before stays then."""
+    """`POST /fn/register`: store an app's functions, or refuse them all with 400 and every reason."""
     state = state_of(request)
     expected = request.headers.get("x-inngest-expected-server-kind")
     if expected and expected != state.kind:
@@ -33,7 +34,7 @@ async def post_register(request: web.Request) -> web.Response:
     except (ValueError, RecursionError) as error:
         return _refuse_registration(f"the registration is not JSON: {error}")
     try:
-        synced = await state.dispatcher.writer.submit(lambda tx: sync_app(tx, registration), alone=True)
+        synced = await state.dispatcher.writer.submit(lambda tx: sync_app(tx, registration), changes_registry=True)
     except RegistrationRefusedError as error:
         return _refuse_registration(str(error))
     return json_reply({"app_id": synced.app_id, "modified": synced.modified, "ok": True, "sync_id": synced.sync_id})
@@ -44,25 +45,25 @@ def _refuse_registration(message: str) -> web.Response:
 
 
 async def post_events(request: web.Request) -> web.Response:
-    """200 with the ids once the events are stored; 400 with the ids before the first bad one."""
+    """`POST /e/{key}`: store events and answer with their ids; 400 when one is bad, with the ids of those before it."""
     state = state_of(request)
     if state.signing_keys:
         if not state.event_keys:
             return json_reply({"status": 503, "error": "this engine has no event keys"}, 503)
         if not matches_any_key(state.event_keys, request.match_info["key"]):
             return json_reply({"error": "Event key not found", "message": "", "status": 401}, 401)
-    core = state.dispatcher
+    dispatcher = state.dispatcher
     seed = request.headers.get("x-inngest-event-id-seed")
-    intake = read_events(await request.read(), seed, core.clock.now_ms(), core.settings)
-    calls = await core.send(intake.events)
+    intake = read_events(await request.read(), seed, dispatcher.clock.now_ms(), dispatcher.settings)
+    calls = await dispatcher.send(intake.events)
     try:
-        return await _answer_stored(request, [event.id for event in intake.events], intake.error)
+        return await _send_answer(request, [event.id for event in intake.events], intake.error)
     finally:
-        core.go_out(calls)
+        dispatcher.start_calls(calls)
 
 
-async def _answer_stored(request: web.Request, ids: list[str], error: str | None) -> web.Response:
-    """Answer at once rather than on return, so that what follows comes after it."""
+async def _send_answer(request: web.Request, ids: list[str], error: str | None) -> web.Response:
+    """Send the answer here rather than by returning it, so that it precedes the calls that the events start."""
     if error is not None:
         response = json_reply({"error": error, "ids": ids, "status": 400}, 400)
     else:
@@ -73,17 +74,14 @@ async def _answer_stored(request: web.Request, ids: list[str], error: str | None
     return response
 
 
-_GONE = "the state of this run is gone: it has ended"
-
-
 async def get_batch(request: web.Request) -> web.Response:
-    """The events of a run that has not ended, as an array."""
+    """`GET /v0/runs/{run_id}/batch`: the events of a run that has not ended, as an array."""
     return await _answer_run_text(request, lambda connection, run: str(run.events))
 
 
 async def get_actions(request: web.Request) -> web.Response:
-    """The memos of a run that has not ended, by hashed step id."""
-    return await _answer_run_text(request, _memos_of)
+    """`GET /v0/runs/{run_id}/actions`: the memos of a run that has not ended, by hashed step id."""
+    return await _answer_run_text(request, _read_memos)
 
 
 async def _answer_run_text(request: web.Request, text_of: Callable[[Connection, Row], str]) -> web.Response:
@@ -99,6 +97,6 @@ async def _answer_run_text(request: web.Request, text_of: Callable[[Connection, 
     return web.Response(body=text.encode(), content_type="application/json")
 
 
-def _memos_of(connection: Connection, run: Row) -> str:
+def _read_memos(connection: Connection, run: Row) -> str:
     done = select(steps.c.step_id, steps.c.memo).where(steps.c.run_id == run.id, steps.c.position.is_not(None))
     return memos_text([(row.step_id, row.memo) for row in connection.execute(done)])

@@ -1,33 +1,32 @@
-"""/v2: runs, apps and functions, as the newer API of the real server shows them."""
+"""API `/v2` (also `/api/v2`): runs, apps and functions, as the newer API of the real server shows them."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Any
 
 from aiohttp import web
 from sqlalchemy import Connection
 
 from engine.api.state import json_reply, state_of
-from engine.formats.clock import rfc3339, to_ms
+from engine.formats.clock import parse_time, rfc3339
 from engine.function import Function
 from engine.history.runs import RunQuery, find_late_runs, find_run, list_missed_ticks, list_runs
 from engine.history.trace import listed_output, plain_output, read_run_trace
 from engine.rows import Row
-from engine.runs.lifecycle import cancel_run, lock_run
+from engine.runs.lifecycle import cancel_running
 from engine.storage.registry import Registry
-from engine.storage.transaction import Transaction
+from engine.storage.tables import CANCELLED, RUN_STATUSES
 
-_MOST, _USUAL = 100, 20
-_STATUSES = frozenset({"QUEUED", "RUNNING", "COMPLETED", "FAILED", "CANCELLED"})
+_MAX_LIMIT, _DEFAULT_LIMIT = 100, 20
 _TIME_FIELDS = {"queuedat": "queuedAt", "startedat": "startedAt", "endedat": "endedAt"}
 
 
 async def get_health(request: web.Request) -> web.Response:
+    """`GET /v2/health`: answers as long as the engine runs."""
     return json_reply({"data": {"status": "ok"}, "metadata": _metadata(request)})
 
 
 async def get_runs(request: web.Request) -> web.Response:
-    """All runs, or those of apps (`appId`) and their functions (`functionId`)."""
+    """`GET /v2/runs`: all runs, or those of apps (`appId`) or of some of their functions (`functionId`)."""
     apps, names = request.query.getall("appId", []), request.query.getall("functionId", [])
     if names and not apps:
         return _refuse("appId is required when filtering by functionId")
@@ -36,15 +35,18 @@ async def get_runs(request: web.Request) -> web.Response:
 
 
 async def get_function_runs(request: web.Request) -> web.Response:
+    """`GET /v2/apps/{app}/functions/{function}/runs`: the runs of a function."""
     app, name = request.match_info["app"], request.match_info["function"]
     return await _list(request, lambda f: f.app == app and f.public_id == name)
 
 
 async def get_event_runs(request: web.Request) -> web.Response:
+    """`GET /v2/events/{event_id}/runs`: the runs that an event started."""
     return await _list(request, None, event_id=request.match_info["event_id"])
 
 
 async def get_run(request: web.Request) -> web.Response:
+    """`GET /v2/runs/{run_id}`: one run."""
     row = await _find(request)
     if row is None:
         return _not_found("Run not found")
@@ -57,6 +59,7 @@ async def get_run(request: web.Request) -> web.Response:
 
 
 async def get_trace(request: web.Request) -> web.Response:
+    """`GET /v2/runs/{run_id}/trace`: a run as a tree of spans."""
     row = await _find(request)
     if row is None:
         return _not_found("Trace not found")
@@ -66,34 +69,29 @@ async def get_trace(request: web.Request) -> web.Response:
 
 
 async def post_cancel(request: web.Request) -> web.Response:
+    """`POST /v2/runs/{run_id}/cancel`: cancel a run; 409 when it has ended."""
     found = await _find(request)
     if found is None:
         return _not_found("Run not found")
     run_id = found.id
-
-    def stop(tx: Transaction) -> bool:
-        run = lock_run(tx, run_id)
-        if run is None:
-            return False
-        cancel_run(tx, run)
-        return True
-
-    if not await state_of(request).dispatcher.writer.submit(stop):
+    if not await state_of(request).dispatcher.writer.submit(lambda tx: cancel_running(tx, run_id)):
         row = await _find(request)
-        if row is not None and row.status == "CANCELLED":
+        if row is not None and row.status == CANCELLED:
             return _errors(409, "run_already_cancelled", "Run is already cancelled")
         return _errors(409, "run_already_ended", "Cannot cancel an ended run")
     return json_reply({"data": {"runId": run_id}, "metadata": _metadata(request)})
 
 
 async def get_apps(request: web.Request) -> web.Response:
+    """`GET /v2/apps`: all apps."""
     registry = state_of(request).dispatcher.writer.registry
     names = sorted({f.app for f in registry.by_id.values()})
     data = [_app(registry, name) for name in names]
-    return json_reply({"data": data, "metadata": _metadata(request), "page": {"limit": _MOST}})
+    return json_reply({"data": data, "metadata": _metadata(request), "page": {"limit": _MAX_LIMIT}})
 
 
 async def get_app(request: web.Request) -> web.Response:
+    """`GET /v2/apps/{app}`: one app."""
     registry, name = state_of(request).dispatcher.writer.registry, request.match_info["app"]
     if not any(f.app == name for f in registry.by_id.values()):
         return _not_found("App not found")
@@ -101,13 +99,14 @@ async def get_app(request: web.Request) -> web.Response:
 
 
 async def get_functions(request: web.Request) -> web.Response:
+    """`GET /v2/apps/{app}/functions`: the functions of an app."""
     registry = state_of(request).dispatcher.writer.registry
     data = [_function(f) for f in sorted(registry.of_app(request.match_info["app"]), key=lambda f: f.slug)]
-    return json_reply({"data": data, "metadata": _metadata(request), "page": {"limit": _MOST}})
+    return json_reply({"data": data, "metadata": _metadata(request), "page": {"limit": _MAX_LIMIT}})
 
 
 async def get_missed(request: web.Request) -> web.Response:
-    """Ticks of a function's schedules that ran late or were skipped, newest first."""
+    """`GET /v2/apps/{app}/functions/{function}/missed`: ticks of a function that ran late or were skipped."""
     app, name = request.match_info["app"], request.match_info["function"]
     state = state_of(request)
     found = next(
@@ -115,9 +114,9 @@ async def get_missed(request: web.Request) -> web.Response:
     )
     if found is None:
         return _not_found("Function not found")
-    rows = await state.read(lambda connection: list_missed_ticks(connection, _MOST, found.id))
+    rows = await state.read(lambda connection: list_missed_ticks(connection, _MAX_LIMIT, found.id))
     data = [_missed(row) for row in rows]
-    return json_reply({"data": data, "metadata": _metadata(request), "page": {"limit": _MOST}})
+    return json_reply({"data": data, "metadata": _metadata(request), "page": {"limit": _MAX_LIMIT}})
 
 
 async def _list(
@@ -147,15 +146,15 @@ def _read_list(connection: Connection, query: RunQuery) -> tuple[list[Row], str 
 def _read_query(
     request: web.Request, registry: Registry, matches: Callable[[Function], bool] | None, event_id: str | None
 ) -> RunQuery:
-    asked = request.query
-    limit = int(asked.get("limit") or _USUAL)
-    if not 1 <= limit <= _MOST:
-        raise ValueError("Limit must be at least 1" if limit < 1 else f"Limit cannot exceed {_MOST}")
-    statuses = [status.strip().upper() for status in asked.getall("status", [])]
-    if not _STATUSES.issuperset(statuses):
+    query = request.query
+    limit = int(query.get("limit") or _DEFAULT_LIMIT)
+    if not 1 <= limit <= _MAX_LIMIT:
+        raise ValueError("Limit must be at least 1" if limit < 1 else f"Limit cannot exceed {_MAX_LIMIT}")
+    statuses = [status.strip().upper() for status in query.getall("status", [])]
+    if not set(RUN_STATUSES).issuperset(statuses):
         raise ValueError("Status is invalid")
-    field = _TIME_FIELDS.get((asked.get("timeField") or "queuedAt").replace("_", "").lower())
-    order = (asked.get("order") or "DESC").upper()
+    field = _TIME_FIELDS.get((query.get("timeField") or "queuedAt").replace("_", "").lower())
+    order = (query.get("order") or "DESC").upper()
     if field is None or order not in {"ASC", "DESC"}:
         raise ValueError("timeField is invalid" if field is None else "order is invalid")
     return RunQuery(
@@ -164,11 +163,11 @@ def _read_query(
         event_id=event_id,
         statuses=statuses,
         time_field=field,
-        since=_moment(asked.get("from")),
-        until=_moment(asked.get("until")),
+        since=_read_time(query.get("from")),
+        until=_read_time(query.get("until")),
         ascending=order == "ASC",
-        cursor=asked.get("cursor"),
-        with_output=asked.get("includeOutput") == "true",
+        cursor=query.get("cursor"),
+        with_output=query.get("includeOutput") == "true",
     )
 
 
@@ -241,11 +240,8 @@ def _metadata(request: web.Request) -> dict[str, Any]:
     return {"fetchedAt": rfc3339(state_of(request).dispatcher.clock.now_ms())}
 
 
-def _moment(text: str | None) -> int | None:
-    if not text:
-        return None
-    moment = datetime.fromisoformat(text)
-    return to_ms(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+def _read_time(text: str | None) -> int | None:
+    return parse_time(text) if text else None
 
 
 def _errors(status: int, code: str, message: str) -> web.Response:

@@ -1,1 +1,1 @@
-"""Calling apps over HTTP."""
+"""Calls over HTTP: to apps, and to model providers for AI steps."""

@@ -1,4 +1,6 @@
-"""Carries out claimed items: one HTTP request each."""
+"""The caller: makes the HTTP request of a claimed item."""
+
+from __future__ import annotations
 
 import asyncio
 import itertools
@@ -24,16 +26,16 @@ from engine.settings import EngineSettings
 from engine.storage.transaction import AppCall
 
 USER_AGENT = "Inngest"
-# Less than servers keep an idle connection for (gunicorn two seconds): the app must not be the one to close.
+# Shorter than servers keep an idle connection (gunicorn: two seconds), so that the app is not the one to close it.
 _KEEP_ALIVE_S = 1.0
 _STALE_S = 0.25
-# Bodies whose canonical form may take so long that others would wait for it.
+# Larger bodies are canonicalised in a thread, so that the event loop does not wait.
 _LARGE = 65_536
 
 
 @dataclass(frozen=True)
 class CallKeys:
-    """What is needed to sign calls and to check what comes back; empty without keys."""
+    """The keys that sign calls and check answers; empty in an engine without keys."""
 
     signing: tuple[str, ...] = ()
 
@@ -43,40 +45,42 @@ class CallKeys:
 
 
 @dataclass
-class UsedConnection:
-    """Whether a request went over a connection that was kept from an earlier one."""
+class _ConnectionUse:
+    """Whether a request used the connection of an earlier one."""
 
-    kept: bool = False
+    reused: bool = False
 
 
 class Caller:
-    """Speaks to apps; at most `calls_per_app` requests are open to one app at a time."""
+    """Makes calls to apps, at most `calls_per_app` to one app at the same time."""
 
     def __init__(self, clock: MillisecondClock, settings: EngineSettings, keys: CallKeys) -> None:
         self._clock = clock
         self._settings = settings
         self._keys = keys
         self._session: aiohttp.ClientSession | None = None
-        self._gates: defaultdict[str, asyncio.Semaphore] = defaultdict(
+        self._semaphores: defaultdict[str, asyncio.Semaphore] = defaultdict(
             lambda: asyncio.Semaphore(settings.calls_per_app)
         )
         self._generation = itertools.count(1)
 
     async def start(self) -> None:
+        """Open the HTTP session."""
         connector = TolerantConnector(limit=0, keepalive_timeout=_KEEP_ALIVE_S, ttl_dns_cache=60)
         timeout = aiohttp.ClientTimeout(total=self._settings.call_timeout_s, sock_connect=10)
         tracing = aiohttp.TraceConfig()
-        tracing.on_connection_reuseconn.append(_note_kept)
+        tracing.on_connection_reuseconn.append(_note_reuse)
         self._session = aiohttp.ClientSession(connector=connector, timeout=timeout, trace_configs=[tracing])
 
     async def stop(self) -> None:
+        """Close the HTTP session."""
         if self._session is not None:
             await self._session.close()
 
-    async def carry_out(self, call: AppCall, function: Function) -> CallOutcome:
-        """The outcome of one call; never raises for what an app or the network does."""
+    async def make_call(self, call: AppCall, function: Function) -> CallOutcome:
+        """Make one call and return its outcome; errors of the app or the network are outcomes too, never exceptions."""
         assert self._session is not None
-        async with self._gates[function.app]:
+        async with self._semaphores[function.app]:
             started_at = self._clock.now_ms()
             if call.kind == "gateway":
                 return await call_gateway(self._session, call, started_at)
@@ -98,23 +102,23 @@ class Caller:
         if answer is None:
             return _failed("the app's answer is larger than 64 MiB", started_at)
         lower = {key.lower(): value for key, value in response.headers.items()}
-        if (problem := self._distrust(lower, answer, response.status)) is not None:
+        if (problem := self._find_signature_problem(lower, answer, response.status)) is not None:
             return _failed(problem, started_at)
         return read_answer(response.status, lower, answer, started_at=started_at, now=self._clock.now_ms())
 
     async def _post(
         self, session: aiohttp.ClientSession, url: str, body: str, headers: Mapping[str, str]
     ) -> tuple[aiohttp.ClientResponse, bytes | None]:
-        """The answer; None for its body when that is too large."""
+        """Return the response and its body; None for a body that is too large."""
         began = time.monotonic()
-        used = UsedConnection()
+        use = _ConnectionUse()
         try:
-            return await _exchange(session, url, body, headers, used)
+            return await _exchange(session, url, body, headers, use)
         except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
-            # A kept connection that the app had closed by then: it never saw the request.
-            if not used.kept or time.monotonic() - began > _STALE_S:
+            # The app had already closed the reused connection, so it never saw the request.
+            if not use.reused or time.monotonic() - began > _STALE_S:
                 raise
-        return await _exchange(session, url, body, headers, UsedConnection())
+        return await _exchange(session, url, body, headers, _ConnectionUse())
 
     async def _headers(self, call: AppCall, ids: RequestIds, body: str, now: int) -> dict[str, str]:
         headers = {
@@ -129,33 +133,33 @@ class Caller:
             "x-run-id": call.run_id,
         }
         if self._keys.signing:
-            form = canonicalise(body) if len(body) < _LARGE else await asyncio.to_thread(canonicalise, body)
-            headers["x-inngest-signature"] = sign_body(self._keys.signing[0], form, now // 1000)
+            canonical = canonicalise(body) if len(body) < _LARGE else await asyncio.to_thread(canonicalise, body)
+            headers["x-inngest-signature"] = sign_body(self._keys.signing[0], canonical, now // 1000)
         return headers
 
-    def _distrust(self, headers: Mapping[str, str], body: bytes, status: int) -> str | None:
-        """Why a keyed engine must not believe this answer, or None."""
+    def _find_signature_problem(self, headers: Mapping[str, str], body: bytes, status: int) -> str | None:
+        """Return why an engine with keys cannot trust this answer, or None."""
         if not self._keys.signing or "x-inngest-sdk" not in headers or status not in {200, 206}:
             return None
         signature = headers.get("x-inngest-signature", "")
         if not signature:
-            return "the app's answer is not signed: has it the signing key of this engine?"
+            return "the app's answer is not signed; give the app the signing key of this engine"
         if not verify_signature(self._keys.signing, body, signature):
-            return "the app's answer has a wrong signature: its signing key is not that of this engine"
+            return "the app's answer has a wrong signature; its signing key must be that of this engine"
         return None
 
 
 async def _exchange(
-    session: aiohttp.ClientSession, url: str, body: str, headers: Mapping[str, str], used: UsedConnection
+    session: aiohttp.ClientSession, url: str, body: str, headers: Mapping[str, str], use: _ConnectionUse
 ) -> tuple[aiohttp.ClientResponse, bytes | None]:
-    request = session.post(url, data=body.encode(), headers=headers, allow_redirects=False, trace_request_ctx=used)
+    request = session.post(url, data=body.encode(), headers=headers, allow_redirects=False, trace_request_ctx=use)
     async with request as response:
         return response, await read_limited(response)
 
 
-async def _note_kept(_session: aiohttp.ClientSession, context: Any, _told: object) -> None:
-    if isinstance(context.trace_request_ctx, UsedConnection):
-        context.trace_request_ctx.kept = True
+async def _note_reuse(_session: aiohttp.ClientSession, context: Any, _params: object) -> None:
+    if isinstance(context.trace_request_ctx, _ConnectionUse):
+        context.trace_request_ctx.reused = True
 
 
 def _unreachable(url: str, reason: str, started_at: int) -> CallOutcome:

@@ -1,4 +1,4 @@
-"""AI gateway steps: the engine itself asks a model provider."""
+"""AI gateway steps: the engine calls a model provider on behalf of an app."""
 
 import json
 from typing import Any
@@ -14,10 +14,10 @@ ERROR_NAME = "AIGatewayError"
 
 
 async def call_gateway(session: aiohttp.ClientSession, call: AppCall, started_at: int) -> CallOutcome:
-    """POST what the step says; the provider's JSON is the step's output."""
+    """POST the request that the step describes; the provider's JSON answer becomes the step's output."""
     opts = json.loads(call.body or "{}")
-    own = {_spelt(str(name)): str(value) for name, value in (opts.get("headers") or {}).items()}
-    headers = {"Content-Type": "application/json", **_auth(opts), **own}
+    own_headers = {_capitalise(str(name)): str(value) for name, value in (opts.get("headers") or {}).items()}
+    headers = {"Content-Type": "application/json", **_auth(opts), **own_headers}
     url = str(opts.get("url") or "")
     if opts.get("format") == "gemini" and opts.get("auth_key"):
         url += f"{'&' if '?' in url else '?'}key={opts['auth_key']}"
@@ -53,8 +53,8 @@ def _auth(opts: dict[str, Any]) -> dict[str, str]:
             return {"Authorization": f"Bearer {key}"}
 
 
-def _spelt(name: str) -> str:
-    """`x-my-header` as `X-My-Header`, which is how the real server sends headers."""
+def _capitalise(name: str) -> str:
+    """Return `x-my-header` as `X-My-Header`, as the real server sends headers."""
     return "-".join(part.capitalize() for part in name.split("-"))
 
 

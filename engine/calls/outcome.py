@@ -1,4 +1,4 @@
-"""Outcome of a call to an app: the function returned, told of steps, or failed."""
+"""Outcome of a call to an app: the function returned, reported steps, or failed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Opcode:
-    """One thing the app's function does or wants next; `id` is the hashed step id."""
+    """One step that the function reports as done, failed or wanted next; `id` is the hashed step id."""
 
     op: str
     id: str
@@ -20,26 +20,27 @@ class Opcode:
 
     @property
     def race(self) -> bool:
+        """Whether the step races with others: the function continues after each of them, not after all."""
         return self.opts.get("parallelMode") == "race"
 
 
 @dataclass(frozen=True)
 class Returned:
-    """The function ended with this output, JSON text."""
+    """The function ended and returned this output, JSON text."""
 
     output: str
 
 
 @dataclass(frozen=True)
 class Stepped:
-    """The function told of steps."""
+    """The function reported steps."""
 
     opcodes: Sequence[Opcode]
 
 
 @dataclass(frozen=True)
 class FunctionFailed:
-    """The function's own code failed, or the app did not answer as one; `summary` says it in a few words."""
+    """The function's own code failed, or the answer was not that of an SDK; `summary` is a short form of the error."""
 
     error: dict[str, Any]
     summary: str | None = None
@@ -47,7 +48,7 @@ class FunctionFailed:
 
 @dataclass(frozen=True)
 class CallOutcome:
-    """`retry_at` is when the app asked to be called again; `sdk_version` what it speaks, None when it did not say."""
+    """The result of a call; `retry_at` is when the app asked to be called again, `sdk_version` its protocol version."""
 
     result: Returned | Stepped | FunctionFailed
     started_at: int

@@ -1,4 +1,4 @@
-"""The body of an execution request."""
+"""Request body of a call to an app."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,12 +9,17 @@ from engine.storage.transaction import AppCall
 
 @dataclass(frozen=True)
 class RequestIds:
+    """Ids that are new with every request."""
+
     request_id: str
     generation_id: int
 
 
 def build_body(call: AppCall, ids: RequestIds, max_inline: int) -> str:
-    """JSON with sorted keys; the parts that were stored as JSON go in as they are."""
+    """Build the body: JSON with sorted keys, into which events and memos are copied as the text that was stored.
+
+    When the state is larger than `max_inline` bytes, it is left out and the SDK fetches it from the API.
+    """
     use_api = call.state_size > max_inline - 1024
     ctx = {
         "attempt": call.attempt,
@@ -34,7 +39,7 @@ def build_body(call: AppCall, ids: RequestIds, max_inline: int) -> str:
     parts = {
         "ctx": dumps(ctx),
         "defers": "{}",
-        "event": first_event(call),
+        "event": _first_event(call),
         "events": "[]" if use_api else call.events,
         "steps": "{}" if use_api else memos_text(call.memos),
         "use_api": "true" if use_api else "false",
@@ -44,11 +49,11 @@ def build_body(call: AppCall, ids: RequestIds, max_inline: int) -> str:
 
 
 def memos_text(memos: Iterable[tuple[str, str]]) -> str:
-    """The `steps` object of a request."""
+    """Build the `steps` object: memos by hashed step id."""
     pairs = sorted(memos)
     return "{" + ",".join(f'"{step_id}":{memo}' for step_id, memo in pairs) + "}"
 
 
-def first_event(call: AppCall) -> str:
-    """The text of the first event; the list of a single one is unwrapped without parsing."""
+def _first_event(call: AppCall) -> str:
+    """Return the text of the first event; a list of one is unwrapped without parsing."""
     return dumps(loads(call.events)[0]) if call.batched else call.events[1:-1]

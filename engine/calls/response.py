@@ -1,4 +1,4 @@
-"""Reading an app's answer."""
+"""Response of an app, read into an outcome."""
 
 import json
 from collections.abc import Mapping
@@ -12,13 +12,13 @@ FATAL = "Server returned a fatal error"
 
 
 def read_answer(status: int, headers: Mapping[str, str], body: bytes, *, started_at: int, now: int) -> CallOutcome:
-    """What the answer means; anything that is not an SDK's answer is a failed attempt."""
+    """Read an answer; one that does not come from an SDK is a failed attempt."""
     if status == 201:
         return _unwrap(headers, body, started_at, now)
     retry_after = headers.get("retry-after")
     version = headers.get("x-inngest-req-version", "")
     if "x-inngest-sdk" not in headers:
-        return CallOutcome(FunctionFailed(_foreign(status, body)), started_at)
+        return CallOutcome(FunctionFailed(_foreign_error(status, body)), started_at)
     return CallOutcome(
         _read_body(status, body),
         started_at,
@@ -35,14 +35,16 @@ def _read_body(status: int, body: bytes) -> Returned | Stepped | FunctionFailed:
         message = f"the app's answer (HTTP {status}, {len(body)} bytes) is not JSON: {error}"
         return FunctionFailed({"name": FATAL, "message": message, "stack": None})
     if status == 206:
-        return _stepped(value)
+        return _read_opcodes(value)
     if status == 200:
         return Returned(dumps(value))
-    told = value if isinstance(value, dict) and ("message" in value or "name" in value) else _foreign(status, body)
-    return FunctionFailed(told, f"invalid status code: {status}")
+    summary = f"invalid status code: {status}"
+    if isinstance(value, dict) and ("message" in value or "name" in value):
+        return FunctionFailed(value, summary)
+    return FunctionFailed(_foreign_error(status, body), summary)
 
 
-def _stepped(value: Any) -> Stepped | FunctionFailed:
+def _read_opcodes(value: Any) -> Stepped | FunctionFailed:
     codes: list[Any] = value if isinstance(value, list) else [None]
     if not all(isinstance(code, dict) and code.get("op") and code.get("id") for code in codes):
         return FunctionFailed(
@@ -67,20 +69,20 @@ def _opcode(code: dict[str, Any]) -> Opcode:
 
 
 def _unwrap(headers: Mapping[str, str], body: bytes, started_at: int, now: int) -> CallOutcome:
-    """A streamed answer: blanks, then `{status, headers, body}`."""
+    """Read a streamed answer (201): white space, then `{status, headers, body}`."""
     try:
         wrapper = json.loads(body)
         inner = {str(key).lower(): str(value) for key, value in wrapper["headers"].items()}
         status, text = int(wrapper["status"]), wrapper["body"]
     except (ValueError, KeyError, TypeError, AttributeError):
-        return CallOutcome(FunctionFailed(_foreign(201, body)), started_at)
+        return CallOutcome(FunctionFailed(_foreign_error(201, body)), started_at)
     raw = text if isinstance(text, str) else json.dumps(text)
     return read_answer(
         status if status != 201 else 200, {**headers, **inner}, raw.encode(), started_at=started_at, now=now
     )
 
 
-def _foreign(status: int, body: bytes) -> dict[str, Any]:
+def _foreign_error(status: int, body: bytes) -> dict[str, Any]:
     text = body[:2000].decode(errors="replace")
     message = f"{FATAL}: HTTP {status}, and not from an Inngest SDK: {text}"
     return {"name": FATAL, "message": message, "stack": None}

@@ -12,7 +12,7 @@ _MAX_WAIT_MS = 86_400_000
 
 
 def backoff_ms(attempt: int, interval_s: float | None) -> int:
-    """How long to wait after the failure of `attempt` (from 0); `interval_s` replaces the schedule and its jitter."""
+    """Return the wait after the failure of `attempt` (from 0); `interval_s` replaces the schedule and its jitter."""
     if interval_s is not None:
         return round(interval_s * 1000)
     base = _SCHEDULE_S[min(attempt, len(_SCHEDULE_S) - 1)] * 1000
@@ -20,7 +20,7 @@ def backoff_ms(attempt: int, interval_s: float | None) -> int:
 
 
 def retry_after_ms(value: str, now_ms: int) -> int | None:
-    """What a `Retry-After` header names (seconds, RFC 3339, HTTP date), 1 s to 24 h from now; None if unreadable."""
+    """Read a `Retry-After` header (seconds, RFC 3339 or HTTP date) as a time 1 s to 24 h from now, or None."""
     wait = _read_wait(value.strip(), now_ms)
     return None if wait is None else now_ms + min(max(wait, _MIN_WAIT_MS), _MAX_WAIT_MS)
 

@@ -1,4 +1,4 @@
-"""HTTP details of calls: bodies of limited length, and HTTP/1.0 answers that name an encoding they do not use."""
+"""Transport of calls: bodies of limited length, and a connector that tolerates mistakes in HTTP/1.0 answers."""
 
 from __future__ import annotations
 
@@ -13,10 +13,14 @@ from aiohttp.client_proto import ResponseHandler
 from engine.settings import MIB
 
 MAX_ANSWER = 64 * MIB
+_HTTP_1_0 = b"HTTP/1.0 "
+_END_OF_HEAD = b"\r\n\r\n"
+_MAX_HEAD = 65_536
+_ENCODING = re.compile(rb"\r\ntransfer-encoding:[^\r\n]*", re.IGNORECASE)
 
 
 async def read_limited(response: aiohttp.ClientResponse) -> bytes | None:
-    """The body; None when it is larger than 64 MiB."""
+    """Read the body of a response; None when it is larger than 64 MiB."""
     parts: list[bytes] = []
     size = 0
     async for chunk in response.content.iter_any():
@@ -27,17 +31,10 @@ async def read_limited(response: aiohttp.ClientResponse) -> bytes | None:
     return b"".join(parts)
 
 
-_OLD = b"HTTP/1.0 "
-_END_OF_HEAD = b"\r\n\r\n"
-_LONGEST_HEAD = 65_536
-_ENCODING = re.compile(rb"\r\ntransfer-encoding:[^\r\n]*", re.IGNORECASE)
-
-
 class TolerantConnector(aiohttp.TCPConnector):
-    """Ignores `Transfer-Encoding` in an HTTP/1.0 answer, where it has no meaning, as the real server does.
+    """Ignores `Transfer-Encoding` in HTTP/1.0 answers, where it has no meaning, as the real server does.
 
-    Simple proxies copy that header from the app's answer while they send the body as it is, up to the end of the
-    connection.
+    Simple proxies copy that header from the app's answer but send the body unencoded until they close the connection.
     """
 
     def __init__(self, **options: Any) -> None:
@@ -47,7 +44,7 @@ class TolerantConnector(aiohttp.TCPConnector):
 
 
 class _TolerantHandler(ResponseHandler):
-    """Looks at the first bytes of a connection only: an HTTP/1.0 server ends it after its answer."""
+    """Looks only at the first bytes of a connection, since an HTTP/1.0 server closes it after one answer."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(loop)
@@ -56,11 +53,11 @@ class _TolerantHandler(ResponseHandler):
     def data_received(self, data: bytes) -> None:
         if self._head is not None:
             data = self._head + data
-            if data.startswith(_OLD[: len(data)]) and _END_OF_HEAD not in data and len(data) < _LONGEST_HEAD:
+            if data.startswith(_HTTP_1_0[: len(data)]) and _END_OF_HEAD not in data and len(data) < _MAX_HEAD:
                 self._head = data
                 return
             self._head = None
-            if data.startswith(_OLD):
+            if data.startswith(_HTTP_1_0):
                 head, end, body = data.partition(_END_OF_HEAD)
                 data = _ENCODING.sub(b"", head) + end + body
         super().data_received(data)

@@ -1,4 +1,4 @@
-"""CEL as Inngest speaks it: missing is null, comparison is loose."""
+"""Expressions: CEL with Inngest's rules, where what is missing is null and comparison is loose."""
 
 from engine.expressions.compiler import Expression, ExpressionError, compile_expression
 from engine.expressions.event_match import match_key, match_of

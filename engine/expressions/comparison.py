@@ -1,15 +1,16 @@
-"""Inngest's loose comparison: null for what is missing, numbers in text count as numbers."""
+"""Loose comparison, as Inngest has it: what is missing is null, and a number in text counts as a number."""
 
 from collections.abc import Callable
 from typing import Any
 
 
 def truthy(value: Any) -> bool:
-    """JavaScript's idea of truth, as far as JSON goes: empty text, zero, null and false are false."""
+    """Whether a value counts as true, as in JavaScript: all but empty text, zero, null and false."""
     return bool(value) or isinstance(value, (list, dict))
 
 
 def equal(left: Any, right: Any) -> bool:
+    """Whether two values are loosely equal; null equals only null."""
     if left is None or right is None:
         return left is right
     if isinstance(left, bool) or isinstance(right, bool):
@@ -21,7 +22,7 @@ def equal(left: Any, right: Any) -> bool:
 
 
 def ordered(left: Any, right: Any, compare: Callable[[Any, Any], bool]) -> bool:
-    """`<`, `<=`, `>`, `>=`; null is below everything."""
+    """Compare two values by `<`, `<=`, `>` or `>=`; null is below everything else."""
     if left is None or right is None:
         return compare(left is not None, right is not None)
     if isinstance(left, str) and isinstance(right, str):
@@ -31,6 +32,7 @@ def ordered(left: Any, right: Any, compare: Callable[[Any, Any], bool]) -> bool:
 
 
 def add(left: Any, right: Any) -> Any:
+    """Add numbers, or join lists or text; null for anything else."""
     if isinstance(left, list) and isinstance(right, list):
         return left + right
     if isinstance(left, str) or isinstance(right, str):
@@ -42,7 +44,7 @@ def add(left: Any, right: Any) -> Any:
 
 
 def number(value: Any) -> int | float | None:
-    """The number in a number or in text, else None."""
+    """Return a number as it is, or the number that a text contains, else None."""
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, (int, float)):
@@ -56,6 +58,7 @@ def number(value: Any) -> int | float | None:
 
 
 def text(value: Any) -> str:
+    """Write a value as text; null is empty."""
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -1,6 +1,6 @@
-"""From CEL text to a function of its variables.
+"""Compiler of expressions: turns CEL text into a function of its variables.
 
-cel-python parses; this file walks its tree, because Inngest's rules for null and for comparison differ from CEL's.
+cel-python parses the text. Evaluation is our own, because Inngest's rules for null and comparison differ from CEL's.
 """
 
 import ast
@@ -22,25 +22,27 @@ Evaluate = Callable[[ExpressionScope], Any]
 ROOTS = frozenset({"event", "async", "vars"})
 MACROS = frozenset({"all", "exists", "exists_one", "filter", "map", "has"})
 _MAX_LENGTH = 10_000
-_MOST_WORK = 200_000
-_WHOLE, _CHARACTERS = 1_000, 100
-"""What a list within others may hold costs more than its own items; so many characters are as much work as one."""
+_MAX_WORK = 200_000
+_LIST_COST, _CHARACTERS_PER_UNIT = 1_000, 100
+"""Units of work: a list or map costs this much on top of its items, since these may be large; text costs by length."""
 _WORK = ""
-"""In a scope, where no name of an expression leads: how much work is left."""
+"""The key in a scope that holds how much work is left; no variable can have this name."""
 
 
 class ExpressionError(ValueError):
-    """The text is not an expression that can be used; the message says why."""
+    """The text is not a valid expression; the message says why."""
 
 
-class _TooMuchError(Exception):
-    """What is worked out goes through too many items."""
+class _TooMuchWorkError(Exception):
+    """The evaluation exceeds the limit of work."""
 
 
 @dataclass(frozen=True)
 class Expression:
-    """`evaluate` never raises, and gives null for what is too much work; `uses` names what the expression calls
-    (macros, functions, `arithmetic`).
+    """A compiled expression.
+
+    `evaluate` never raises; its result is null when it takes too much work. `uses` names the macros and functions of
+    the expression, and `arithmetic` if it has any.
     """
 
     text: str
@@ -50,6 +52,7 @@ class Expression:
     uses: frozenset[str]
 
     def is_true(self, scope: ExpressionScope) -> bool:
+        """Whether the expression's value counts as true."""
         return comparison.truthy(self.evaluate(scope))
 
 
@@ -61,7 +64,7 @@ def compile_expression(text: str) -> Expression:
         ExpressionError: it does not parse, or uses an unknown variable or function.
     """
     if len(text) > _MAX_LENGTH:
-        raise ExpressionError(f"an expression may have {_MAX_LENGTH} characters, this one has {len(text)}")
+        raise ExpressionError(f"an expression may have at most {_MAX_LENGTH} characters; this one has {len(text)}")
     try:
         tree = CELParser().parse(text)
     except (CELParseError, lark.exceptions.LarkError) as error:
@@ -71,43 +74,44 @@ def compile_expression(text: str) -> Expression:
         evaluate = compiler.compile(tree, frozenset())
     except RecursionError:
         raise ExpressionError("the expression is nested too deeply") from None
-    return Expression(text, _bounded(evaluate), tree, frozenset(compiler.roots), frozenset(compiler.uses))
+    return Expression(text, _limit_work(evaluate), tree, frozenset(compiler.roots), frozenset(compiler.uses))
 
 
-def _bounded(evaluate: Evaluate) -> Evaluate:
-    """Whose expression it is may be anybody, and everybody's runs wait while it is worked out."""
+def _limit_work(evaluate: Evaluate) -> Evaluate:
+    """Limit the work of an evaluation, since all runs wait for it and anyone may have written it."""
 
-    def within(scope: ExpressionScope) -> Any:
+    def evaluate_within_limit(scope: ExpressionScope) -> Any:
         try:
-            return evaluate({**scope, _WORK: [_MOST_WORK]})
-        except _TooMuchError:
+            return evaluate({**scope, _WORK: [_MAX_WORK]})
+        except _TooMuchWorkError:
             return None
 
-    return within
+    return evaluate_within_limit
 
 
-def _works(scope: ExpressionScope, *values: Any, each: int = _WHOLE) -> None:
-    """Raises _TooMuchError when less work is left than these values make, of which lists are looked at as a whole."""
+def _charge(scope: ExpressionScope, *values: Any, list_cost: int = _LIST_COST) -> None:
+    """Subtract the cost of these values from the work that is left; raise _TooMuchWorkError when it is used up."""
     left = scope[_WORK]
     for value in values:
         match value:
             case list() | dict():
-                left[0] -= each + len(value)
+                left[0] -= list_cost + len(value)
             case str():
-                left[0] -= 1 + len(value) // _CHARACTERS
+                left[0] -= 1 + len(value) // _CHARACTERS_PER_UNIT
             case _:
                 left[0] -= 1
     if left[0] < 0:
-        raise _TooMuchError
+        raise _TooMuchWorkError
 
 
-def _worked(scope: ExpressionScope, *values: Any) -> tuple[Any, ...]:
-    _works(scope, *values)
+def _charged(scope: ExpressionScope, *values: Any) -> tuple[Any, ...]:
+    """Return the values after charging for them."""
+    _charge(scope, *values)
     return values
 
 
 class _Compiler:
-    """One pass over a tree; remembers the variables and functions it met."""
+    """Compiles one parse tree and notes which variables and functions it contains."""
 
     def __init__(self) -> None:
         self.roots: set[str] = set()
@@ -147,18 +151,18 @@ class _Compiler:
         left, right = self.compile(children[0].children[0], bound), self.compile(children[1], bound)
         match sign:
             case "relation_eq":
-                return lambda scope: comparison.equal(*_worked(scope, left(scope), right(scope)))
+                return lambda scope: comparison.equal(*_charged(scope, left(scope), right(scope)))
             case "relation_ne":
-                return lambda scope: not comparison.equal(*_worked(scope, left(scope), right(scope)))
+                return lambda scope: not comparison.equal(*_charged(scope, left(scope), right(scope)))
             case "relation_in":
-                return lambda scope: _is_in(*_worked(scope, left(scope), right(scope)))
+                return lambda scope: _is_in(*_charged(scope, left(scope), right(scope)))
         compare = {
             "relation_lt": operator.lt,
             "relation_le": operator.le,
             "relation_gt": operator.gt,
             "relation_ge": operator.ge,
         }
-        return lambda scope: _ordered(compare[sign], *_worked(scope, left(scope), right(scope)))
+        return lambda scope: _ordered(compare[sign], *_charged(scope, left(scope), right(scope)))
 
     def _addition(self, children: list[Any], bound: frozenset[str]) -> Evaluate:
         return self._arithmetic(
@@ -181,7 +185,7 @@ class _Compiler:
         self.uses.add("arithmetic")
         operate = by_sign[children[0].data]
         left, right = self.compile(children[0].children[0], bound), self.compile(children[1], bound)
-        return lambda scope: operate(*_worked(scope, left(scope), right(scope)))
+        return lambda scope: operate(*_charged(scope, left(scope), right(scope)))
 
     def _unary(self, children: list[Any], bound: frozenset[str]) -> Evaluate:
         inner = self.compile(children[-1], bound)
@@ -211,7 +215,7 @@ class _Compiler:
         if method is None:
             raise ExpressionError(f"unknown method {name}")
         values = self._many(arguments, bound)
-        return lambda scope: _call(method, _worked(scope, whole(scope), *(value(scope) for value in values)))
+        return lambda scope: _call(method, _charged(scope, whole(scope), *(value(scope) for value in values)))
 
     def _macro(self, name: str, whole: Evaluate, arguments: list[Any], bound: frozenset[str]) -> Evaluate:
         if len(arguments) != 2:
@@ -221,7 +225,7 @@ class _Compiler:
 
         def results(scope: ExpressionScope) -> list[tuple[Any, Any]]:
             items = whole(scope)
-            _works(scope, items, each=1)
+            _charge(scope, items, list_cost=1)
             return (
                 [(item, body({**scope, variable: item})) for item in items or ()]
                 if isinstance(items, (list, dict))
@@ -243,7 +247,7 @@ class _Compiler:
         name = str(children[0])
         if name not in bound:
             if name not in ROOTS:
-                raise ExpressionError(f"unknown variable {name}; there are {', '.join(sorted(ROOTS))}")
+                raise ExpressionError(f"unknown variable {name}; use {', '.join(sorted(ROOTS))}")
             self.roots.add(name)
         return lambda scope: scope.get(name)
 
@@ -256,7 +260,7 @@ class _Compiler:
         function = FUNCTIONS.get(name)
         if function is None:
             raise ExpressionError(f"unknown function {name}")
-        return lambda scope: _call(function, _worked(scope, *(value(scope) for value in values)))
+        return lambda scope: _call(function, _charged(scope, *(value(scope) for value in values)))
 
     def _literal(self, children: list[Any], _bound: frozenset[str]) -> Evaluate:
         value = _read_literal(children[0])

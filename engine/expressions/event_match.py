@@ -1,4 +1,4 @@
-"""The equality in an expression by which an index finds the runs that wait for an event."""
+"""Event match: the equality in an expression by which an index finds what waits for an event."""
 
 from typing import Any
 
@@ -10,24 +10,24 @@ from engine.formats.json_text import clean_text
 
 
 def match_of(expression: Expression, scope: ExpressionScope) -> tuple[str, str] | None:
-    """A path in the arriving event and the key its value must have: (`data.id`, key), or None without such a pair.
+    """Return a path in the arriving event and the key that its value must have, such as (`data.id`, `s:7`), or None.
 
-    Found for `async.a.b == X` (or turned round) at the top or among the parts of a top-level `&&`.
+    It is found in `async.data.id == X` or `X == async.data.id`, alone or as a part of a top-level `&&`.
     """
     for part in _conjuncts(expression.tree):
         sides = _sides(part)
         if sides is None:
             continue
-        for near, far in (sides, sides[::-1]):
-            path = _path(near)
-            other = _value(far, scope)
+        for left, right in (sides, sides[::-1]):
+            path = _path(left)
+            other = _value(right, scope)
             if path is not None and path[0] == "async" and len(path) > 1 and (key := match_key(other)) is not None:
                 return ".".join(path[1:]), key
     return None
 
 
 def match_key(value: Any) -> str | None:
-    """The same text for values that are loosely equal; None for what has no such text."""
+    """Return a text that is the same for loosely equal values; None for values other than numbers and text."""
     if (found := comparison.number(value)) is not None:
         return f"n:{float(found) + 0.0!r}"
     return f"s:{clean_text(value)}" if isinstance(value, str) else None

@@ -1,15 +1,14 @@
-"""The functions and methods an expression may call."""
+"""Functions and methods that an expression may call."""
 
 import base64
 import binascii
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Any
 
 import re2
 
 from engine.expressions import comparison
-from engine.formats.clock import MachineClock, MillisecondClock, parse_duration, rfc3339, to_ms
+from engine.formats.clock import MachineClock, MillisecondClock, parse_duration, parse_time, rfc3339
 from engine.formats.json_text import loads
 
 _CLOCK: MillisecondClock = MachineClock()
@@ -34,17 +33,16 @@ def _json_parse(value: Any) -> Any:
 
 
 def _date(value: Any) -> str | None:
-    """The instant in RFC 3339, so that dates compare as text; numbers are milliseconds."""
+    """Write a time (text, or a number of milliseconds) in RFC 3339, so that dates can be compared as text."""
     if (moment := comparison.number(value)) is not None:
         return rfc3339(int(moment))
     try:
-        parsed = datetime.fromisoformat(comparison.text(value))
+        return rfc3339(parse_time(comparison.text(value)))
     except ValueError:
         return None
-    return rfc3339(to_ms(parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)))
 
 
-def _shifted(sign: int) -> Callable[[Any], str | None]:
+def _shift_now(sign: int) -> Callable[[Any], str | None]:
     def shift(duration: Any) -> str | None:
         try:
             return rfc3339(_CLOCK.now_ms() + sign * parse_duration(comparison.text(duration)))
@@ -85,8 +83,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "date": _date,
     "timestamp": _date,
     "now": lambda: rfc3339(_CLOCK.now_ms()),
-    "now_plus": _shifted(1),
-    "now_minus": _shifted(-1),
+    "now_plus": _shift_now(1),
+    "now_minus": _shift_now(-1),
 }
 
 METHODS: dict[str, Callable[..., Any]] = {

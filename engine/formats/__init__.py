@@ -1,1 +1,1 @@
-"""Formats of Inngest's protocol: times and durations, cron, ids, JSON text, signatures."""
+"""Formats of Inngest's protocol: times, durations, cron expressions, ids, JSON text and signatures."""

@@ -7,12 +7,15 @@ import time
 from datetime import UTC, datetime
 from typing import Protocol
 
+_UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
+_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d|w)")
+
 
 class MillisecondClock(Protocol):
-    """Where every part of the engine reads the time."""
+    """A clock; the engine reads the time from nowhere else."""
 
     def now_ms(self) -> int:
-        """Milliseconds since 1970-01-01T00:00:00Z."""
+        """Return the milliseconds since 1970-01-01T00:00:00Z."""
         ...
 
 
@@ -24,29 +27,35 @@ class MachineClock:
 
 
 def to_datetime(ms: int) -> datetime:
-    """The same instant as an aware UTC datetime."""
+    """Convert milliseconds to an aware UTC datetime."""
     return datetime.fromtimestamp(ms / 1000, UTC)
 
 
 def to_ms(moment: datetime) -> int:
-    """Milliseconds since the epoch of an aware datetime."""
+    """Convert an aware datetime to milliseconds."""
     return round(moment.timestamp() * 1000)
 
 
 def rfc3339(ms: int) -> str:
-    """The instant with milliseconds and a `Z`, as Inngest's JSON has it."""
+    """Format a time with milliseconds and a `Z`, as in Inngest's JSON."""
     return to_datetime(ms).strftime("%Y-%m-%dT%H:%M:%S.") + f"{ms % 1000:03d}Z"
 
 
-_UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
-_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d|w)")
+def parse_time(text: str) -> int:
+    """Read an ISO 8601 time in milliseconds; one without a time zone is UTC.
+
+    Raises:
+        ValueError: the text is not a time.
+    """
+    moment = datetime.fromisoformat(text)
+    return to_ms(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
 
 
 def parse_duration(text: str) -> int:
-    """Milliseconds.
+    """Read a duration, such as `1h30m`, in milliseconds.
 
     Raises:
-        ValueError: not a duration.
+        ValueError: the text is not a duration.
     """
     total, end = 0.0, 0
     for match in _PART.finditer(text):

@@ -1,4 +1,4 @@
-"""Cron expressions in their time zones."""
+"""Cron expressions and their ticks in a time zone."""
 
 import functools
 import hashlib
@@ -25,28 +25,27 @@ _SPAN_OF_ONE = re.compile(r"(\d+)-(\d+)(?:/\d+)?")
 
 @dataclass(frozen=True)
 class Cron:
-    """A schedule of whole minutes.
+    """A cron expression with its time zone.
 
-    Clock changes: a schedule of every hour keeps its pace in absolute time. Any other has hours of its own, `*/6` too,
-    and runs once at each: at the first of two equal local times, and at the next real minute when its local time does
-    not exist.
+    When clocks change, a schedule whose hour is `*` keeps its pace in absolute time. Any other, `*/6` too, runs once at
+    each of its local times: at the first of two equal ones, and at the next existing minute when its time is skipped.
     """
 
     fields: str
     zone: tzinfo
 
     def next_after(self, ms: int) -> int:
-        """The first tick after this instant."""
+        """Return the first tick after this time."""
         return next(self.all_after(ms))
 
     def all_after(self, ms: int) -> Iterator[int]:
-        """The ticks after this instant, one after the other, without end."""
+        """Return the endless ticks after this time, in order."""
         return (to_ms(tick) for tick in self._ticks(to_datetime(ms)))
 
     def latest(self, since_ms: int, until_ms: int) -> int:
-        """The last tick in (since, until]; `since_ms` itself when there is none."""
+        """Return the last tick in (since, until], or `since_ms` when there is none."""
         found = since_ms
-        # One of these steps back finds a tick at once, however long the engine was down.
+        # Look back in growing steps, to avoid walking through all ticks of a long time without an engine.
         for back in (timedelta(hours=1), timedelta(days=1), timedelta(days=31), timedelta(days=366)):
             start = max(since_ms, until_ms - round(back.total_seconds() * 1000))
             for moment in self._ticks(to_datetime(start)):
@@ -57,14 +56,14 @@ class Cron:
                 return found
         return found
 
-    def count(self, since_ms: int, until_ms: int, most: int) -> int:
-        """How many ticks are in (since, until]; `most` when there are as many or more."""
+    def count(self, since_ms: int, until_ms: int, limit: int) -> int:
+        """Count the ticks in (since, until], up to `limit`."""
         counted = itertools.takewhile(lambda tick: to_ms(tick) <= until_ms, self._ticks(to_datetime(since_ms)))
-        return sum(1 for _ in itertools.islice(counted, most))
+        return sum(1 for _ in itertools.islice(counted, limit))
 
     def _ticks(self, after: datetime) -> Iterator[datetime]:
         earlier, local, later = ((after + shift).astimezone(self.zone) for shift in (-_CHANGE, timedelta(), _CHANGE))
-        # Local times repeat or are skipped when clocks change: near a change, begin early and drop what is not later.
+        # Near a clock change local times repeat or are skipped: begin earlier and drop ticks up to `after`.
         start = local if earlier.utcoffset() == later.utcoffset() else earlier
         walk = croniter(self.fields, start.replace(tzinfo=None))
         waiting: list[datetime] = []
@@ -73,7 +72,7 @@ class Cron:
             instants = self._instants(walk.get_next(datetime))
             for tick in instants:
                 heapq.heappush(waiting, tick)
-            # The second of two equal local times comes after the first ones of the whole hour.
+            # In a repeated hour, all first occurrences come before the second ones.
             while instants and waiting and waiting[0] <= instants[0]:
                 tick = heapq.heappop(waiting)
                 if tick > last:
@@ -101,10 +100,10 @@ class Cron:
 
 @functools.lru_cache(maxsize=1024)
 def parse_cron(text: str) -> Cron:
-    """A five-field expression, with `TZ=Zone` or `CRON_TZ=Zone` before it; UTC when there is none.
+    """Read a five-field expression, optionally after `TZ=Zone` or `CRON_TZ=Zone`; the default is UTC.
 
     Raises:
-        ValueError: not such an expression, or it never comes.
+        ValueError: it is malformed, or it never comes.
     """
     zone: tzinfo = UTC
     match = _ZONE.match(text)
@@ -117,7 +116,7 @@ def parse_cron(text: str) -> Cron:
     parts = fields.split()
     if len(parts) != 5:
         raise ValueError(f"cron {text!r} must have five fields")
-    fields = " ".join(_plain(n, part) for n, part in enumerate(parts))
+    fields = " ".join(_rewrite_field(n, part) for n, part in enumerate(parts))
     try:
         croniter(fields, datetime(2024, 1, 1), max_years_between_matches=_LOOK_AHEAD_YEARS).get_next(datetime)  # noqa: DTZ001
     except (ValueError, KeyError, AttributeError) as error:
@@ -125,20 +124,20 @@ def parse_cron(text: str) -> Cron:
     return Cron(fields, zone)
 
 
-def _plain(place: int, field: str) -> str:
-    """The field as croniter must see it: to that `8-8` is every hour."""
+def _rewrite_field(place: int, field: str) -> str:
+    """Rewrite a field for croniter: names as numbers, and `8-8`, which croniter takes for every hour, as `8`."""
     names = {_MONTH: _MONTHS, _WEEKDAY: _WEEKDAYS}.get(place, ())
     numbers = re.sub("[a-z]+", lambda name: str(names.index(name[0])) if name[0] in names else name[0], field.lower())
-    return ",".join(_single(part) for part in numbers.split(","))
+    return ",".join(_unwrap_range(part) for part in numbers.split(","))
 
 
-def _single(part: str) -> str:
+def _unwrap_range(part: str) -> str:
     span = _SPAN_OF_ONE.fullmatch(part)
     return span[1] if span is not None and int(span[1]) == int(span[2]) else part
 
 
 def jitter_of(function_slug: str, tick_ms: int, jitter_ms: int) -> int:
-    """How much later than its tick a cron with jitter fires: the same for the same tick, 1 s up to `jitter_ms`."""
+    """Return how long after its tick a cron with jitter fires: 1 s to `jitter_ms`, always the same for one tick."""
     if jitter_ms <= 1000:
         return 0
     digest = hashlib.sha256(f"{function_slug}:{tick_ms}".encode()).digest()

@@ -1,4 +1,4 @@
-"""Signatures on calls and the keys that API callers show."""
+"""Signatures of requests and answers, and the keys that API callers present."""
 
 import hashlib
 import hmac
@@ -9,12 +9,12 @@ _PREFIX = re.compile(r"^signkey-[\w]+-")
 
 
 def bare_key(key: str) -> str:
-    """The key without its `signkey-<env>-` prefix."""
+    """Remove the `signkey-<env>-` prefix of a key."""
     return _PREFIX.sub("", key)
 
 
 def check_signing_key(key: str) -> None:
-    """Raises ValueError when the key is not hex of even length, bare or behind `signkey-<env>-`."""
+    """Raise ValueError unless the key is hex of even length, bare or with the prefix `signkey-<env>-`."""
     try:
         if not bytes.fromhex(bare_key(key)):
             raise ValueError
@@ -23,24 +23,24 @@ def check_signing_key(key: str) -> None:
 
 
 def hashed_key(key: str) -> str:
-    """What the SDK sends as a bearer: the SHA-256 of the key's bytes, hex."""
+    """Return the SHA-256 of the key's bytes in hex, which the SDK sends as a bearer token."""
     return hashlib.sha256(bytes.fromhex(bare_key(key))).hexdigest()
 
 
 def sign_body(key: str, canonical_body: bytes, unix_s: int) -> str:
-    """The value of `x-inngest-signature` over a body in JCS form (or the raw bytes of an answer)."""
+    """Make the `x-inngest-signature` of a body in JCS form, or of the raw bytes of an answer."""
     return f"t={unix_s}&s={_digest(key, canonical_body, str(unix_s))}"
 
 
 def verify_signature(keys: Iterable[str], body: bytes, signature: str) -> bool:
-    """Whether any key made this signature over exactly these bytes."""
+    """Whether the signature is that of exactly these bytes by one of the keys."""
     parts = dict(part.split("=", 1) for part in signature.split("&") if "=" in part)
     moment, given = parts.get("t", ""), parts.get("s", "")
     return any(_same(_digest(key, body, moment), given) for key in keys)
 
 
 def bearer_matches(keys: Iterable[str], authorization: str) -> bool:
-    """Whether an `Authorization` header shows one of the keys, plain or hashed, with or without its prefix."""
+    """Whether an `Authorization` header has one of the keys, plain or hashed, with or without prefix."""
     scheme, _, token = authorization.partition(" ")
     if scheme.lower() != "bearer" or not token:
         return False
@@ -49,7 +49,7 @@ def bearer_matches(keys: Iterable[str], authorization: str) -> bool:
 
 
 def matches_any_key(known: Iterable[str], shown: str) -> bool:
-    """Constant-time membership."""
+    """Whether the key is one of the known ones, compared in constant time."""
     return sum(_same(key, shown) for key in known) > 0
 
 

@@ -1,1 +1,1 @@
-"""Reading what happened; nothing here changes anything."""
+"""History: read-only queries of runs, events and traces."""

@@ -1,4 +1,4 @@
-"""A run as a tree of spans (the run, its steps, their attempts), with outputs as the read APIs show them."""
+"""Trace of a run: a tree of spans (the run, its steps, their attempts), with outputs as the APIs show them."""
 
 from __future__ import annotations
 
@@ -10,34 +10,7 @@ from engine.formats.clock import rfc3339
 from engine.formats.json_text import loads
 from engine.history.runs import list_run_steps
 from engine.rows import Row
-from engine.storage.tables import attempts
-
-
-def listed_output(status: str, text: str | None) -> dict[str, Any] | None:
-    """A run's output in a list: an object as it is, anything else under `data`, an error under `error`."""
-    if text is None:
-        return None
-    return {"error": loads(text)} if status == "FAILED" else _as_object(loads(text))
-
-
-def plain_output(text: str | None) -> dict[str, Any] | None:
-    """A run's output by itself: as in a list, but the error of a failed run is not wrapped."""
-    return None if text is None else _as_object(loads(text))
-
-
-def memo_output(text: str | None) -> dict[str, Any] | None:
-    """A step's memo without its wrapper; None for what has no output."""
-    value = loads(text) if text is not None else None
-    if not isinstance(value, dict):
-        return None
-    if value.keys() in ({"data"}, {"error"}):
-        (value,) = value.values()
-    return _as_object(value)
-
-
-def _as_object(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {"data": value}
-
+from engine.storage.tables import FAILED, QUEUED, attempts
 
 _OPS = {
     "StepRun": "RUN",
@@ -54,17 +27,43 @@ _OPEN = {"OPEN": "WAITING", "ERRORED": "RUNNING"}
 FINALIZATION = "Finalization"
 
 
+def listed_output(status: str, text: str | None) -> dict[str, Any] | None:
+    """Return a run's output for a list: an object as it is, another value under `data`, an error under `error`."""
+    if text is None:
+        return None
+    return {"error": loads(text)} if status == FAILED else _as_object(loads(text))
+
+
+def plain_output(text: str | None) -> dict[str, Any] | None:
+    """Return a run's output for the run itself: as in a list, but an error is not wrapped."""
+    return None if text is None else _as_object(loads(text))
+
+
+def memo_output(text: str | None) -> dict[str, Any] | None:
+    """Return a step's output or error from its memo; None when it has none."""
+    value = loads(text) if text is not None else None
+    if not isinstance(value, dict):
+        return None
+    if value.keys() in ({"data"}, {"error"}):
+        (value,) = value.values()
+    return _as_object(value)
+
+
+def _as_object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {"data": value}
+
+
 def read_run_trace(connection: Connection, run: Row, *, with_output: bool) -> dict[str, Any]:
-    """The root span; `children` are the steps, and theirs the attempts."""
-    tried: dict[str, list[Row]] = {}
+    """Return the root span of a run; its `children` are the steps, whose `children` are their attempts."""
+    failed: dict[str, list[Row]] = {}
     for row in connection.execute(select(attempts).where(attempts.c.run_id == run.id).order_by(attempts.c.seq)):
-        tried.setdefault(row.step_id, []).append(row)
+        failed.setdefault(row.step_id, []).append(row)
     children = [
-        _step(run, step, tried.get(step.step_id, []), with_output) for step in list_run_steps(connection, run.id)
+        _step(run, step, failed.get(step.step_id, []), with_output) for step in list_run_steps(connection, run.id)
     ]
-    if tried.get("") or run.ended_at is not None:
-        children.append(_finalization(run, tried.get("", []), with_output))
-    status = "WAITING" if run.status == "QUEUED" else run.status
+    if failed.get("") or run.ended_at is not None:
+        children.append(_finalization(run, failed.get("", []), with_output))
+    status = "WAITING" if run.status == QUEUED else run.status
     root = _span(run.id, "Run", status, run.queued_at, run.started_at, run.ended_at)
     if with_output:
         root["input"] = loads(run.events)[0]
@@ -80,7 +79,7 @@ def _step(run: Row, step: Row, failed: list[Row], with_output: bool) -> dict[str
     span["stepId"] = step.step_id
     output = memo_output(step.memo) if with_output else None
     _add(span, "output", output)
-    # As on the real server, a step that succeeded at once shows no attempts of its own.
+    # As on the real server, a step whose first attempt succeeded has no children.
     if failed or span["status"] == "FAILED":
         span["children"] = [_attempt(row, with_output) for row in failed]
         if step.position is not None:

@@ -21,15 +21,15 @@ from engine.storage.registry import Registry
 _LOG = logging.getLogger("engine")
 _PATH = "/v1/traces"
 _SERVICE = "loopwright-engine"
-_WAITING = 10_000
-_AT_ONCE = 100
+_MAX_WAITING = 10_000
+_BATCH_SIZE = 100
 _TIMEOUT_S = 10.0
-_AT_STOP_S = 2.0
+_STOP_TIMEOUT_S = 2.0
 _OK, _ERROR, _INTERNAL = 1, 2, 1
 
 
 class TraceExport:
-    """One trace for each ended run: the run, its steps, their attempts. A collector that is away misses what ended.
+    """Sends one trace for each ended run, once: while the collector cannot be reached, traces are lost.
 
     Args:
         endpoint: the collector's address, with or without `/v1/traces`.
@@ -38,36 +38,37 @@ class TraceExport:
     def __init__(self, database: EngineDatabase, endpoint: str) -> None:
         self._database = database
         self._url = endpoint.rstrip("/").removesuffix(_PATH) + _PATH
-        self._ended: asyncio.Queue[tuple[str, Registry]] = asyncio.Queue(_WAITING)
+        self._ended: asyncio.Queue[tuple[str, Registry]] = asyncio.Queue(_MAX_WAITING)
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        self._task = asyncio.create_task(self._work())
+        """Begin to send, in the running event loop."""
+        self._task = asyncio.create_task(self._send_ended())
 
     async def stop(self) -> None:
-        """Send what is known, for a moment."""
+        """Send what is waiting, for two seconds at most."""
         if self._task is not None:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._ended.join(), _AT_STOP_S)
+                await asyncio.wait_for(self._ended.join(), _STOP_TIMEOUT_S)
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
 
     def add(self, run_ids: Sequence[str], registry: Registry) -> None:
-        """These runs have ended; does not wait, and drops them when too many wait already."""
+        """Queue runs that have ended; drops them when too many are waiting already."""
         with contextlib.suppress(asyncio.QueueFull):
             for run_id in run_ids:
                 self._ended.put_nowait((run_id, registry))
 
-    async def _work(self) -> None:
+    async def _send_ended(self) -> None:
         timeout = aiohttp.ClientTimeout(total=_TIMEOUT_S)
         async with aiohttp.ClientSession(timeout=timeout) as session:
             while True:
                 ended = [await self._ended.get()]
-                while len(ended) < _AT_ONCE and not self._ended.empty():
+                while len(ended) < _BATCH_SIZE and not self._ended.empty():
                     ended.append(self._ended.get_nowait())
                 try:
                     await self._send(session, ended)
-                except Exception as error:  # noqa: BLE001 — traces are a courtesy: whatever fails, the engine goes on
+                except Exception as error:  # noqa: BLE001 — a failing export must not stop the engine
                     _LOG.warning("traces of %d runs were not exported to %s: %s", len(ended), self._url, error)
                 for _ in ended:
                     self._ended.task_done()
@@ -87,34 +88,34 @@ class TraceExport:
 
 
 def spans_of(connection: Connection, run_id: str, registry: Registry) -> list[dict[str, Any]]:
-    """The spans of a run in OTLP's JSON form; none when it is gone."""
+    """Return the spans of a run in OTLP's JSON form; none when the run has been deleted."""
     run = find_run(connection, run_id)
     if run is None:
         return []
     function = registry.by_id.get(run.function_id)
     root = read_run_trace(connection, run, with_output=False)
     root["name"] = run.function_id if function is None else function.slug
-    told = {"inngest.run.id": run.id, "inngest.function.id": root["name"], "inngest.event.name": run.event_name}
-    return list(_walk(root, run_id, "", told))
+    attributes = {"inngest.run.id": run.id, "inngest.function.id": root["name"], "inngest.event.name": run.event_name}
+    return list(_export_span(root, run_id, "", attributes))
 
 
-def _walk(span: dict[str, Any], run_id: str, parent: str, told: dict[str, str]) -> Iterator[dict[str, Any]]:
-    own_id = _hex(f"{run_id}/{parent}/{span['id']}", 16)
+def _export_span(span: dict[str, Any], run_id: str, parent_id: str, shared: dict[str, str]) -> Iterator[dict[str, Any]]:
+    span_id = _hex(f"{run_id}/{parent_id}/{span['id']}", 16)
     began = span.get("startedAt") or span["queuedAt"]
-    facts = {**told, "inngest.status": span["status"], "inngest.step.op": span.get("stepOp")}
-    made = {
+    own_attributes = {**shared, "inngest.status": span["status"], "inngest.step.op": span.get("stepOp")}
+    exported = {
         "traceId": _hex(run_id, 32),
-        "spanId": own_id,
+        "spanId": span_id,
         "name": span["name"],
         "kind": _INTERNAL,
         "startTimeUnixNano": _nanoseconds(began),
         "endTimeUnixNano": _nanoseconds(span.get("endedAt") or began),
-        "attributes": [_attribute(key, value) for key, value in facts.items() if value],
+        "attributes": [_attribute(key, value) for key, value in own_attributes.items() if value],
         "status": {"code": _ERROR if span["status"] == "FAILED" else _OK},
     }
-    yield made if not parent else {**made, "parentSpanId": parent}
+    yield exported if not parent_id else {**exported, "parentSpanId": parent_id}
     for child in span.get("children", []):
-        yield from _walk(child, run_id, own_id, told)
+        yield from _export_span(child, run_id, span_id, shared)
 
 
 def _attribute(key: str, value: str) -> dict[str, Any]:

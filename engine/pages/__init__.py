@@ -1,1 +1,1 @@
-"""The engine's own pages: what is registered, what came, what ran, and the few things a person may do about it."""
+"""Pages of the engine: apps and functions, events, runs, and the actions a person can take on them."""

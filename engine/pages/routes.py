@@ -1,4 +1,4 @@
-"""The pages' routes."""
+"""Routes of the pages."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from engine.pages.views import actions, events, functions, overview, raw, runs
 
 
 def mount_pages(app: web.Application, state: ApiState) -> None:
-    """Add the pages under `/ui`; the bare address leads there."""
+    """Add the pages under `/ui`, and a redirect to them from `/`."""
     pages = web.Application(middlewares=[guard_pages])
     pages[STATE] = state
     pages[SESSIONS] = Sessions(state.signing_keys)
@@ -40,9 +40,9 @@ def mount_pages(app: web.Application, state: ApiState) -> None:
     pages.router.add_post("/runs/{run_id}/cancel", actions.post_cancel)
     pages.router.add_post("/runs/{run_id}/rerun", actions.post_rerun)
     pages.router.add_static("/static", Path(__file__).parent / "static")
-    app.router.add_get("/", _to_pages)
+    app.router.add_get("/", _redirect_to_pages)
     app.add_subapp(PAGES_ROOT, pages)
 
 
-async def _to_pages(_request: web.Request) -> web.Response:
+async def _redirect_to_pages(_request: web.Request) -> web.Response:
     return web.Response(status=302, headers={"Location": PAGES_ROOT})

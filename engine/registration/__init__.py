@@ -1,1 +1,1 @@
-"""Taking in what an app says about itself."""
+"""Registration: check and store the functions of an app."""

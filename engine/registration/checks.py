@@ -1,4 +1,4 @@
-"""Checks of what an app registers: every reason to refuse a function's configuration, cron notation included."""
+"""Checks of a function's configuration: every reason to refuse its registration."""
 
 from __future__ import annotations
 
@@ -12,55 +12,22 @@ from engine.formats.clock import parse_duration
 from engine.formats.cron import parse_cron
 from engine.formats.json_text import clean_text
 from engine.function import concurrency_entries
+from engine.settings import DAY_MS, YEAR_MS
 
-_ZONE = re.compile(r"(?:CRON_)?TZ=\S+ ")
-_PART = re.compile(r"(?:[*?]|(?P<first>\w+)(?:-(?P<last>\w+))?)(?:/[0-9]+)?", re.ASCII)
-_NAMES = {
+_CRON_ZONE = re.compile(r"(?:CRON_)?TZ=\S+ ")
+_CRON_PART = re.compile(r"(?:[*?]|(?P<first>\w+)(?:-(?P<last>\w+))?)(?:/[0-9]+)?", re.ASCII)
+_CRON_NAMES = {
     name: number
     for names in ("jan feb mar apr may jun jul aug sep oct nov dec", "sun mon tue wed thu fri sat")
     for number, name in enumerate(names.split(), "sun" not in names)
 }
-_LAST_DAY = 6
-
-
-def check_cron(text: str) -> None:
-    """Raises ValueError with the reason: what `parse_cron` raises, and what only this engine could read."""
-    parse_cron(text)
-    zone = _ZONE.match(text)
-    if "=" in text and zone is None:
-        raise ValueError(f"cron {text!r} must have a blank after its time zone")
-    fields = text[zone.end() if zone else 0 :].split()
-    for number, field in enumerate(fields):
-        for part in field.split(","):
-            for wrong in _wrong(part, day_of_week=number == len(fields) - 1):
-                raise ValueError(f"cron {text!r} is not valid: {part} {wrong}")
-
-
-def _wrong(part: str, *, day_of_week: bool) -> Iterator[str]:
-    match = _PART.fullmatch(part)
-    if match is None:
-        yield "is neither a number nor a range"
-        return
-    first, last = (_number(match[end]) for end in ("first", "last"))
-    if any(match[end] and _number(match[end]) is None for end in ("first", "last")):
-        yield "is neither a number nor a range"
-    elif day_of_week and max(first or 0, last or 0) > _LAST_DAY:
-        yield "is past Saturday, which is 6; Sunday is 0"
-    elif first is not None and last is not None and first > last:
-        yield "ends before it begins"
-
-
-def _number(text: str | None) -> int | None:
-    return None if text is None else int(text) if text.isdigit() else _NAMES.get(text.lower())
-
-
-_DAY_MS = 86_400_000
+_SATURDAY = 6
 _MAX_TRIGGERS, _MAX_CANCELS, _MAX_CONCURRENCY = 10, 5, 2
-_CANCEL_MAY_NOT_USE = "a cancel expression may only compare; it uses"
+_CANCEL_ONLY_COMPARES = "a cancel expression may only compare; it uses"
 
 
 def find_problems(config: Any) -> list[str]:
-    """Everything wrong with one function's configuration; empty when it can be registered."""
+    """Return everything that is wrong with a function's configuration; empty when it can be registered."""
     if not isinstance(config, dict) or not isinstance(config.get("id"), str) or not config["id"]:
         return ["it has no id"]
     if clean_text(config["id"]) != config["id"]:
@@ -77,8 +44,8 @@ def _triggers(config: dict[str, Any]) -> Iterator[str]:
         yield "it has no trigger"
     if len(triggers) > _MAX_TRIGGERS:
         yield f"it has {len(triggers)} triggers; at most {_MAX_TRIGGERS} are allowed"
-    told = [(t.get("event"), t.get("expression"), t.get("cron")) for t in triggers]
-    if len(set(told)) != len(told):
+    distinct = {(t.get("event"), t.get("expression"), t.get("cron")) for t in triggers}
+    if len(distinct) != len(triggers):
         yield "two of its triggers are the same"
     for trigger in triggers:
         if trigger.get("cron"):
@@ -107,16 +74,16 @@ def _steps(config: dict[str, Any]) -> Iterator[str]:
 def _flow(config: dict[str, Any]) -> Iterator[str]:
     yield from _concurrency(config)
     if option := config.get("debounce"):
-        yield from _duration("debounce period", option.get("period"), 1000, 7 * _DAY_MS)
+        yield from _duration("debounce period", option.get("period"), 1000, 7 * DAY_MS)
         yield from _optional_duration("debounce timeout", option.get("timeout"))
         yield from _expression("debounce key", option.get("key"))
     if option := config.get("rateLimit"):
         yield from _count("rate limit", option.get("limit"))
-        yield from _duration("rate limit period", option.get("period"), 1000, _DAY_MS)
+        yield from _duration("rate limit period", option.get("period"), 1000, DAY_MS)
         yield from _expression("rate limit key", option.get("key"))
     if option := config.get("throttle"):
         yield from _count("throttle limit", option.get("limit"))
-        yield from _duration("throttle period", option.get("period"), 1000, 7 * _DAY_MS)
+        yield from _duration("throttle period", option.get("period"), 1000, 7 * DAY_MS)
         yield from _expression("throttle key", option.get("key"))
     if option := config.get("singleton"):
         if option.get("mode") not in {"skip", "cancel"}:
@@ -149,7 +116,7 @@ def _batch(config: dict[str, Any], option: dict[str, Any]) -> Iterator[str]:
     if not isinstance(option.get("maxSize"), int) or option["maxSize"] < 2:
         yield "its batch must hold at least 2 events"
     if option.get("timeout"):
-        yield from _duration("batch timeout", option["timeout"], 1000, 7 * _DAY_MS)
+        yield from _duration("batch timeout", option["timeout"], 1000, 7 * DAY_MS)
     else:
         yield "its batch needs a timeout"
     yield from _expression("batch key", option.get("key"))
@@ -170,7 +137,7 @@ def _cancels(config: dict[str, Any]) -> Iterator[str]:
         found = list(_expression("cancel expression", cancel.get("if")))
         yield from found
         if cancel.get("if") and not found and (uses := compile_expression(cancel["if"]).uses):
-            yield f"{_CANCEL_MAY_NOT_USE} {', '.join(sorted(uses))}"
+            yield f"{_CANCEL_ONLY_COMPARES} {', '.join(sorted(uses))}"
 
 
 def _expression(what: str, text: str | None) -> Iterator[str]:
@@ -190,7 +157,7 @@ def _reason(check: Any, value: str) -> Iterator[str]:
 
 def _optional_duration(what: str, text: str | None) -> Iterator[str]:
     if text:
-        yield from _duration(what, text, 1000, 366 * _DAY_MS)
+        yield from _duration(what, text, 1000, YEAR_MS)
 
 
 def _duration(what: str, text: str | None, least_ms: int, most_ms: int) -> Iterator[str]:
@@ -206,3 +173,34 @@ def _duration(what: str, text: str | None, least_ms: int, most_ms: int) -> Itera
 def _count(what: str, value: Any) -> Iterator[str]:
     if not isinstance(value, int) or value < 1:
         yield f"its {what} must be a whole number from 1"
+
+
+def check_cron(text: str) -> None:
+    """Raise ValueError for a malformed cron expression, or for one that only this engine could read."""
+    parse_cron(text)
+    zone = _CRON_ZONE.match(text)
+    if "=" in text and zone is None:
+        raise ValueError(f"cron {text!r} must have a blank after its time zone")
+    fields = text[zone.end() if zone else 0 :].split()
+    for number, field in enumerate(fields):
+        for part in field.split(","):
+            for problem in _cron_part_problems(part, day_of_week=number == len(fields) - 1):
+                raise ValueError(f"cron {text!r} is not valid: {part} {problem}")
+
+
+def _cron_part_problems(part: str, *, day_of_week: bool) -> Iterator[str]:
+    match = _CRON_PART.fullmatch(part)
+    if match is None:
+        yield "is neither a number nor a range"
+        return
+    first, last = (_cron_number(match[end]) for end in ("first", "last"))
+    if any(match[end] and _cron_number(match[end]) is None for end in ("first", "last")):
+        yield "is neither a number nor a range"
+    elif day_of_week and max(first or 0, last or 0) > _SATURDAY:
+        yield "is past Saturday, which is 6; Sunday is 0"
+    elif first is not None and last is not None and first > last:
+        yield "ends before it begins"
+
+
+def _cron_number(text: str | None) -> int | None:
+    return None if text is None else int(text) if text.isdigit() else _CRON_NAMES.get(text.lower())

@@ -1,4 +1,4 @@
-"""Store the functions that an app registered."""
+"""Sync of an app: read its registration and store its functions."""
 
 import hashlib
 import uuid
@@ -17,28 +17,30 @@ from engine.storage.registry import REGISTRY_MARK
 from engine.storage.tables import apps, functions
 from engine.storage.transaction import Transaction
 
-_GROW = text(
+_RAISE_MARK = text(
     "INSERT INTO engine_marks (name, value) VALUES (:name, 1) "
     "ON CONFLICT (name) DO UPDATE SET value = engine_marks.value + 1"
 )
 
 
 class RegistrationRefusedError(Exception):
-    """The registration is refused whole; the message names every bad function and why."""
+    """The whole registration is refused; the message names every bad function and the reason."""
 
 
 @dataclass(frozen=True)
 class SyncedApp:
+    """The result of a sync; `modified` says whether anything changed."""
+
     modified: bool
     sync_id: str
     app_id: str
 
 
 def read_registration(body: Any) -> dict[str, Any]:
-    """The request with its own keys in lower case, functions checked.
+    """Check a registration and return it with its top-level keys in lower case.
 
     Raises:
-        RefusedError: anything in it is wrong.
+        RegistrationRefusedError: anything in it is wrong.
     """
     if not isinstance(body, dict):
         raise RegistrationRefusedError("the registration must be an object")
@@ -49,24 +51,24 @@ def read_registration(body: Any) -> dict[str, Any]:
     configs = request.get("functions") or []
     if not isinstance(configs, list):
         raise RegistrationRefusedError("the functions of a registration must be a list")
-    told = [f"{_name(config)}: {problem}" for config in configs for problem in find_problems(config)]
-    if told:
-        raise RegistrationRefusedError("At least one function is invalid. " + "; ".join(told))
+    problems = [f"{_name(config)}: {problem}" for config in configs for problem in find_problems(config)]
+    if problems:
+        raise RegistrationRefusedError("At least one function is invalid. " + "; ".join(problems))
     request["functions"] = list({config["id"]: config for config in configs}.values())
     return request
 
 
 def sync_app(tx: Transaction, request: dict[str, Any]) -> SyncedApp:
-    """Make the app's functions exactly those of the request.
+    """Store the app's functions as the request has them; functions that it leaves out are archived.
 
     Raises:
-        RefusedError: a function of it belongs to another app.
+        RegistrationRefusedError: a function belongs to another app.
     """
     name: str = request["appname"]
     checksum = hashlib.sha256(dumps(request).encode()).hexdigest()
-    known = tx.run(select(apps).where(apps.c.name == name)).first()
-    if known is not None and known.checksum == checksum:
-        return SyncedApp(False, known.sync_id, known.id)
+    stored = tx.run(select(apps).where(apps.c.name == name)).first()
+    if stored is not None and stored.checksum == checksum:
+        return SyncedApp(False, stored.sync_id, stored.id)
     _refuse_foreign(tx, name, request["functions"])
     synced = SyncedApp(True, str(uuid.uuid4()), ids.app_id(name))
     row = {
@@ -82,7 +84,7 @@ def sync_app(tx: Transaction, request: dict[str, Any]) -> SyncedApp:
     tx.run(delete(apps).where(apps.c.name == name))
     tx.run(insert(apps), {"name": name, **row})
     _store_functions(tx, name, request["functions"])
-    tx.run(_GROW, {"name": REGISTRY_MARK})
+    tx.run(_RAISE_MARK, {"name": REGISTRY_MARK})
     return synced
 
 
@@ -112,8 +114,8 @@ def _refuse_foreign(tx: Transaction, app: str, configs: Sequence[dict[str, Any]]
     live = functions.c.archived.is_(False)
     rows = tx.run(select(functions).where(functions.c.slug.in_(slugs), functions.c.app != app, live)).all()
     if rows:
-        told = "; ".join(f"{row.slug}: it belongs to app {row.app}" for row in rows)
-        raise RegistrationRefusedError(f"At least one function is invalid. {told}")
+        reasons = "; ".join(f"{row.slug}: it belongs to app {row.app}" for row in rows)
+        raise RegistrationRefusedError(f"At least one function is invalid. {reasons}")
 
 
 def _name(config: Any) -> str:

@@ -1,1 +1,1 @@
-"""The rules of execution: what an event, an answer or a passed moment does to runs."""
+"""The rules of execution: how events, answers of apps and timers change runs."""

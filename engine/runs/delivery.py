@@ -1,4 +1,4 @@
-"""Deliver an event: store it, answer what waits for it, start the functions it triggers."""
+"""Delivery of an event: store it, end the pauses that wait for it, start the functions that it triggers."""
 
 from sqlalchemy import insert
 
@@ -21,13 +21,13 @@ _INSERT = Statement(insert(events))
 
 
 def deliver_event(tx: Transaction, event: EngineEvent) -> None:
-    """Store the event, answer what waits for it, start the functions it triggers."""
+    """Store the event, end the pauses that wait for it, and start the functions that it triggers."""
     store_event(tx, event)
     for row in pauses.find_pauses(tx, event):
         _end_pause(tx, row, event)
     if "correlation_id" in event.data and event.name == "inngest/function.finished":
         finish_invoke(tx, event)
-    started = _invoked(tx, event)
+    started = _started_by_invoke(tx, event)
     for function, trigger in tx.registry.triggered_by(event.name):
         if function.id not in started and (
             trigger.expression is None or trigger.expression.is_true({"event": event.body})
@@ -37,12 +37,13 @@ def deliver_event(tx: Transaction, event: EngineEvent) -> None:
 
 
 def deliver_outbox(tx: Transaction) -> None:
-    """Deliver what this transaction brought about, and what that brings about."""
+    """Deliver the events of the outbox until it is empty; delivering one may add others."""
     while tx.outbox:
         deliver_event(tx, tx.outbox.pop(0))
 
 
 def store_event(tx: Transaction, event: EngineEvent) -> None:
+    """Store the event without delivering it."""
     row = {
         "id": event.id,
         "name": event.name,
@@ -51,11 +52,11 @@ def store_event(tx: Transaction, event: EngineEvent) -> None:
         "ts": event.ts,
         "received_at": tx.now,
     }
-    tx.later(_INSERT, row)
+    tx.run_later(_INSERT, row)
 
 
-def _invoked(tx: Transaction, event: EngineEvent) -> set[str]:
-    """The id of the function that this event was made for, which was started with it."""
+def _started_by_invoke(tx: Transaction, event: EngineEvent) -> set[str]:
+    """Return the id of the function that an invocation event names; `begin_invoke` has already started it."""
     if event.name != FUNCTION_INVOKED:
         return set()
     function = tx.registry.by_slug.get(event.data["_inngest"]["fn_id"])

@@ -1,4 +1,4 @@
-"""Steps that run another function and wait for its result."""
+"""Invocation: steps that run another function and wait for its result."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ TIMEOUT_NAME = "InngestInvokeTimeoutError"
 
 
 def begin_invoke(tx: Transaction, run: Row, step: EngineStep, slug: str, data: dict[str, Any], expires_at: int) -> None:
-    """Start the function `slug` on the step's behalf, or fail the step when that cannot be."""
+    """Start the function `slug` for a step, or fail the step when it cannot be started."""
     function = tx.registry.by_slug.get(slug)
     if function is None:
         _fail(tx, run, step, "Error", f"could not find function with ID: {slug}")
@@ -37,7 +37,7 @@ def begin_invoke(tx: Transaction, run: Row, step: EngineStep, slug: str, data: d
     if not pass_rate_limit(tx, function, event):
         _fail(tx, run, step, "Error", "invoked function is rate limited")
         return
-    # It is an event like any other too: whoever waits or listens for it hears of it.
+    # The invocation is also an ordinary event: it may end pauses and trigger functions.
     tx.outbox.append(event)
     if start_run(tx, function, [event]) is None:
         _fail(tx, run, step, "Error", "invoked function was skipped: another run of it holds its singleton key")
@@ -47,7 +47,7 @@ def begin_invoke(tx: Transaction, run: Row, step: EngineStep, slug: str, data: d
 
 
 def finish_invoke(tx: Transaction, finished: EngineEvent) -> None:
-    """The invoked run ended: give its result to the step that waits, if it still does."""
+    """Complete the step that invoked a finished run with its result, if the step still waits."""
     pause = pauses.find_invoke_pause(tx, finished.data["correlation_id"])
     if pause is None:
         return
@@ -66,6 +66,7 @@ def finish_invoke(tx: Transaction, finished: EngineEvent) -> None:
 
 
 def time_out_invoke(tx: Transaction, run: Row, step: EngineStep) -> None:
+    """Fail a step whose invoked run did not end in time; that run continues."""
     pauses.drop_step_pause(tx, run.id, step.step_id)
     _fail(tx, run, step, TIMEOUT_NAME, "Timed out waiting for invoked function to complete")
 

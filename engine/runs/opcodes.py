@@ -1,15 +1,14 @@
-"""Act on the opcodes an app answered with: steps that are done, failed, planned, sleeping or waiting."""
+"""Opcodes of an app's answer: store each step and do what it asks for (run, sleep, wait, invoke)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import bindparam, update
 
 from engine.calls.outcome import CallOutcome, Opcode
 from engine.expressions import Expression, ExpressionError, compile_expression
-from engine.formats.clock import parse_duration, to_ms
+from engine.formats.clock import parse_duration, parse_time
 from engine.formats.json_text import dumps, loads
 from engine.rows import Row
 from engine.runs.invocation import begin_invoke
@@ -34,7 +33,7 @@ from engine.storage.tables import steps
 from engine.storage.transaction import AppCall, Transaction
 
 STATE_OVERFLOW = "InngestErrStateOverflowed"
-_CALLED = frozenset({"StepRun", "Step", "StepError", "StepFailed"})
+_RUN_BY_APP = frozenset({"StepRun", "Step", "StepError", "StepFailed"})
 _REOPEN = Statement(
     update(steps)
     .where(steps.c.run_id == bindparam("run"), steps.c.step_id == bindparam("step"))
@@ -43,7 +42,7 @@ _REOPEN = Statement(
 
 
 class RunFailure(Exception):
-    """An opcode that ends the run; `name` is the error's name."""
+    """An opcode that the run cannot survive; `name` is the name of the run's error."""
 
     def __init__(self, name: str, message: str) -> None:
         super().__init__(message)
@@ -53,17 +52,17 @@ class RunFailure(Exception):
 def apply_opcodes(
     tx: Transaction, run: Row, call: AppCall, outcome: CallOutcome, opcodes: Sequence[Opcode]
 ) -> dict[str, Any] | None:
-    """Store every step; returns the error of a step that is to be tried again, with its `id`, else None.
+    """Store and carry out all opcodes; returns the error (with the step's `id`) when one step must be tried again.
 
     Raises:
-        RunFailure: the run cannot go on.
+        RunFailure: the run fails with this error.
     """
     _check_size(tx, run, opcodes)
     if len(opcodes) > 1 and not run.plan_only:
         change_run(tx, run.id, plan_only=True)
     retried = None
-    # All steps of the answer are known before any of them is done: a group is over when its last one is.
-    fresh = [(code, step) for code in opcodes if (step := _know(tx, run, code)) is not None]
+    # Open all steps before completing any: a parallel group ends when its last open step is done.
+    fresh = [(code, step) for code in opcodes if (step := _prepare_step(tx, run, code)) is not None]
     current = run
     for index, (code, step) in enumerate(sorted(fresh, key=lambda pair: pair[0].op != "WaitForEvent")):
         if index > 0 or len(opcodes) > 1:
@@ -95,22 +94,22 @@ def _check_size(tx: Transaction, run: Row, opcodes: Sequence[Opcode]) -> None:
         raise RunFailure(STATE_OVERFLOW, too_large("the run's state", total, settings.max_state))
 
 
-def _know(tx: Transaction, run: Row, code: Opcode) -> EngineStep | None:
-    """The step of an opcode, stored when it is one that waits; None when it is done or already under way."""
+def _prepare_step(tx: Transaction, run: Row, code: Opcode) -> EngineStep | None:
+    """Return the step of an opcode, opened in the database if it waits; None when it is done or already under way."""
     step = find_step(tx, run.id, code.id)
-    called = code.op in _CALLED
+    run_by_app = code.op in _RUN_BY_APP
     if step is None:
-        status = ERRORED if called else OPEN
-        step = EngineStep(code.id, code.op, code.display_name, code.race, status, None, tx.now, stored=not called)
-        if not called:
+        status = ERRORED if run_by_app else OPEN
+        step = EngineStep(code.id, code.op, code.display_name, code.race, status, None, tx.now, stored=not run_by_app)
+        if not run_by_app:
             open_step(tx, run.id, step)
         return step
     if step.position is not None:
         return None
-    if called:
+    if run_by_app:
         return step
     if step.status == ERRORED:
-        tx.later(_REOPEN, {"run": run.id, "step": code.id, "racing": code.race})
+        tx.run_later(_REOPEN, {"run": run.id, "step": code.id, "racing": code.race})
         return replace(step, status=OPEN, race=code.race)
     return None
 
@@ -129,11 +128,11 @@ def _apply(tx: Transaction, run: Row, call: AppCall, outcome: CallOutcome, code:
         case "Sleep":
             put_item(tx, QueueItem(SLEEP, _wake_time(tx, code), run_id=run.id, step_id=code.id))
         case "WaitForEvent":
-            _wait(tx, run, code)
+            _wait_for_event(tx, run, code)
         case "InvokeFunction":
             payload = code.opts.get("payload") or {}
             timeout = code.opts.get("timeout")
-            expires_at = tx.now + (_duration(timeout) if timeout else YEAR_MS)
+            expires_at = tx.now + (_parse_duration(timeout) if timeout else YEAR_MS)
             begin_invoke(tx, run, step, str(code.opts.get("function_id")), payload.get("data") or {}, expires_at)
         case "AIGateway":
             function = tx.registry.by_id[run.function_id]
@@ -155,19 +154,18 @@ def _apply(tx: Transaction, run: Row, call: AppCall, outcome: CallOutcome, code:
 
 def _wake_time(tx: Transaction, code: Opcode) -> int:
     try:
-        moment = datetime.fromisoformat(code.name)
-        wake = to_ms(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+        wake = parse_time(code.name)
     except ValueError:
-        wake = tx.now + _duration(code.name)
+        wake = tx.now + _parse_duration(code.name)
     if wake - tx.now > YEAR_MS:
-        raise RunFailure("InngestErrTimeoutTooLong", "a sleep may last 366 days")
+        raise RunFailure("InngestErrTimeoutTooLong", "a sleep may last at most 366 days")
     return wake
 
 
-def _wait(tx: Transaction, run: Row, code: Opcode) -> None:
-    timeout = _duration(str(code.opts.get("timeout") or "365d"))
+def _wait_for_event(tx: Transaction, run: Row, code: Opcode) -> None:
+    timeout = _parse_duration(str(code.opts.get("timeout") or "365d"))
     if timeout > YEAR_MS:
-        raise RunFailure("InngestErrTimeoutTooLong", "a wait may last 366 days")
+        raise RunFailure("InngestErrTimeoutTooLong", "a wait may last at most 366 days")
     expires_at = tx.now + timeout
     trigger = loads(run.events)[0]
     expression = _compile(code.opts.get("if"))
@@ -183,10 +181,10 @@ def _compile(text: str | None) -> Expression | None:
     try:
         return compile_expression(text)
     except ExpressionError as error:
-        raise RunFailure("CompileError", f"a wait's expression is wrong: {error}") from error
+        raise RunFailure("CompileError", f"the expression of a wait is wrong: {error}") from error
 
 
-def _duration(text: str) -> int:
+def _parse_duration(text: str) -> int:
     try:
         return parse_duration(text)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""What waits for an event: a step, a run that an event may cancel, a step that invoked a function."""
+"""Pauses: a step or a run that waits for an event (`wait`), for one that cancels it (`cancel`) or an invoked run."""
 
 import json
 from typing import Any
@@ -19,7 +19,7 @@ _NEXT_PATH = Statement(
         pauses.c.event_name == bindparam("event"), pauses.c.match_path > bindparam("after")
     )
 )
-_FOUND = Statement(
+_MATCHING = Statement(
     select(pauses)
     .where(
         pauses.c.event_name == bindparam("event"),
@@ -45,15 +45,19 @@ def add_pause(
     trigger: dict[str, Any] | None = None,
     pause_id: str | None = None,
 ) -> None:
-    """Wait for an event of this name; for `expression`, `event` is the run's `trigger`, `async` the one that comes."""
-    found = match_of(expression, {"event": trigger}) if expression else None
+    """Wait for an event of this name for which `expression` is true.
+
+    In the expression, `event` is the run's `trigger` and `async` the event that arrives. An equality that it
+    demands is stored as a path and a value, so that an index finds the pause.
+    """
+    equality = match_of(expression, {"event": trigger}) if expression else None
     keeps_trigger = expression is not None and "event" in expression.roots
     row = {
         "id": pause_id or tx.new_id(),
         "kind": kind,
         "event_name": event_name,
-        "match_path": found[0] if found else "",
-        "match_value": found[1] if found else "",
+        "match_path": equality[0] if equality else "",
+        "match_value": equality[1] if equality else "",
         "run_id": run_id,
         "step_id": step_id,
         "expression": expression.text if expression else None,
@@ -64,37 +68,39 @@ def add_pause(
 
 
 def find_pauses(tx: Transaction, event: EngineEvent) -> list[Row]:
-    """The pauses this event ends, oldest first."""
-    rows = list(tx.run(_FOUND, {"event": event.name, "path": "", "key": ""}).all())
+    """Return the pauses that this event ends, oldest first."""
+    rows = list(tx.run(_MATCHING, {"event": event.name, "path": "", "key": ""}).all())
     path = ""
     while (path := tx.run(_NEXT_PATH, {"event": event.name, "after": path}).scalar() or "") != "":
-        key = match_key(_at(event.body, path))
+        key = match_key(_value_at(event.body, path))
         if key is not None:
-            rows.extend(tx.run(_FOUND, {"event": event.name, "path": path, "key": key}).all())
-    return [row for row in rows if row.expires_at > tx.now and _holds(row, event)]
+            rows.extend(tx.run(_MATCHING, {"event": event.name, "path": path, "key": key}).all())
+    return [row for row in rows if row.expires_at > tx.now and _matches(row, event)]
 
 
 def find_invoke_pause(tx: Transaction, correlation: str) -> Row | None:
+    """Return the pause of the step that invoked a run, by the correlation id of the invocation."""
     return tx.run(_BY_ID, {"pause": correlation}).first()
 
 
 def drop_pause(tx: Transaction, pause_id: str) -> bool:
-    """End a pause; False when someone else did."""
-    return tx.changed(_DROP, {"pause": pause_id}) > 0
+    """Delete a pause; False when it is already gone."""
+    return tx.change(_DROP, {"pause": pause_id}) > 0
 
 
 def drop_step_pause(tx: Transaction, run_id: str, step_id: str) -> None:
-    tx.later(_DROP_STEP, {"run": run_id, "step": step_id})
+    """Delete the pause of a step that timed out."""
+    tx.run_later(_DROP_STEP, {"run": run_id, "step": step_id})
 
 
-def _holds(row: Row, event: EngineEvent) -> bool:
+def _matches(row: Row, event: EngineEvent) -> bool:
     if row.expression is None:
         return True
     trigger = json.loads(row.event) if row.event else None
     return compile_expression(row.expression).is_true({"event": trigger, "async": event.body})
 
 
-def _at(body: dict[str, Any], path: str) -> Any:
+def _value_at(body: dict[str, Any], path: str) -> Any:
     value: Any = body
     for name in path.split("."):
         value = value.get(name) if isinstance(value, dict) else None

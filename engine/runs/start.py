@@ -21,12 +21,14 @@ from engine.settings import YEAR_MS
 from engine.statement import Statement
 from engine.storage.coordination import lock_name
 from engine.storage.queue import CALL, START_TIMEOUT, QueueItem, put_item
-from engine.storage.tables import run_events, runs
+from engine.storage.tables import QUEUED, run_events, runs
 from engine.storage.transaction import Transaction
 
-_SINGLETONS = Statement(select(runs).where(runs.c.singleton == bindparam("shared")).with_for_update())
+_ACTIVE_SINGLETONS = Statement(select(runs).where(runs.c.singleton == bindparam("shared")).with_for_update())
 _INSERT = Statement(insert(runs))
 _NEVER_MS = 100 * YEAR_MS
+
+REFUSALS = UNKNOWN, GONE, SKIPPED = "not_found", "function_gone", "run_skipped"
 
 
 def start_run(
@@ -37,10 +39,10 @@ def start_run(
     cron: str | None = None,
     batch_id: str | None = None,
 ) -> str | None:
-    """Queue a run of the function; returns its id, or None when its singleton is taken and it is to be skipped."""
+    """Queue a run of the function; returns its id, or None when it is skipped because another run is the singleton."""
     trigger = events[0]
     singleton = _singleton_key(function, trigger)
-    if singleton is not None and not _make_way(tx, function, singleton):
+    if singleton is not None and not _claim_singleton(tx, function, singleton):
         return None
     run_id = tx.new_id()
     due_at = max(throttled_until(tx, function, trigger), trigger.ts if cron is None else 0, tx.now)
@@ -54,7 +56,7 @@ def start_run(
         "event_name": trigger.name,
         "batch_id": batch_id,
         "cron": cron,
-        "status": "QUEUED",
+        "status": QUEUED,
         "queued_at": tx.now,
         "started_at": None,
         "ended_at": None,
@@ -68,7 +70,7 @@ def start_run(
         "priority_ms": priority,
         "singleton": singleton,
     }
-    tx.later(_INSERT, row)
+    tx.run_later(_INSERT, row)
     if len(events) > 1:
         rows = [{"event_id": event.id, "run_id": run_id, "position": at} for at, event in enumerate(events)]
         tx.run(insert(run_events), rows)
@@ -100,9 +102,10 @@ def _singleton_key(function: Function, trigger: EngineEvent) -> str | None:
     return f"{function.id}:{key_value(function.singleton.key, trigger)}"
 
 
-def _make_way(tx: Transaction, function: Function, singleton: str) -> bool:
+def _claim_singleton(tx: Transaction, function: Function, singleton: str) -> bool:
+    """Cancel the active runs with this key, or return False when the function skips new runs instead."""
     lock_name(tx, singleton)
-    active = tx.run(_SINGLETONS, {"shared": singleton}).all()
+    active = tx.run(_ACTIVE_SINGLETONS, {"shared": singleton}).all()
     if function.singleton is not None and function.singleton.mode == "skip":
         return not active
     for run in active:
@@ -111,47 +114,44 @@ def _make_way(tx: Transaction, function: Function, singleton: str) -> bool:
 
 
 def invoke_function(tx: Transaction, function: Function, data: dict[str, Any]) -> tuple[str, str | None]:
-    """Start the function with this data; returns the event's id and the run's, None when its singleton is taken."""
-    given = {key: value for key, value in data.items() if key != "_inngest"}
+    """Start the function with this data; returns the ids of the event and of the run (None when it is skipped)."""
+    own_data = {key: value for key, value in data.items() if key != "_inngest"}
     origin = {"fn_id": function.slug, "invoke_type": "api", "name": FUNCTION_INVOKED}
-    event = make_event(tx.new_id(), FUNCTION_INVOKED, {**given, "_inngest": origin}, tx.now)
+    event = make_event(tx.new_id(), FUNCTION_INVOKED, {**own_data, "_inngest": origin}, tx.now)
     tx.outbox.append(event)
     return event.id, start_run(tx, function, [event])
 
 
-UNKNOWN, GONE, SKIPPED = "not_found", "function_gone", "run_skipped"
-
-
 @dataclass(frozen=True)
 class RerunRefusal:
-    """It cannot be run again; `code` is one of the three above, `reason` for a person."""
+    """The reason why a run cannot be run again; `code` is one of `REFUSALS`, `reason` is text for a person."""
 
     code: str
     reason: str
 
 
 def rerun_run(tx: Transaction, run_id: str) -> str | RerunRefusal:
-    """Start a new run with the same events, whatever became of the old one; returns its id or why there is none.
+    """Start a new run with the events of an earlier one, in whatever state that is; returns its id or a refusal.
 
-    Debounce, batching, rate limit and idempotency, which decide about events, do not apply; what governs runs does. A
-    run that was invoked by another does not answer that one a second time.
+    Debounce, batching, rate limit and idempotency do not apply, since they decide about events; concurrency, throttle,
+    priority and singleton do. If the earlier run was invoked by a step, the new one does not answer that step again.
     """
     run = find_run(tx.connection, run_id)
     if run is None:
         return RerunRefusal(UNKNOWN, "there is no such run")
     function = tx.registry.by_id.get(run.function_id)
     if function is None or function.archived:
-        return RerunRefusal(GONE, "its function is not registered any more")
+        return RerunRefusal(GONE, "its function is no longer registered")
     ids = list_event_ids(tx.connection, run)
     events = [_without_correlation(event_id, body) for event_id, body in zip(ids, loads(run.events), strict=True)]
     started = start_run(tx, function, events, cron=run.cron, batch_id=run.batch_id)
     if started is None:
-        return RerunRefusal(SKIPPED, "another run of the function is under way, and it is a singleton that skips")
+        return RerunRefusal(SKIPPED, "the function is a singleton and another run of it is under way")
     return started
 
 
 def _without_correlation(event_id: str, body: dict[str, Any]) -> EngineEvent:
-    """The event without the step that once waited for its run: a rerun has nobody to answer to."""
+    """Return the event without the id of the step that waited for its run, which a rerun does not answer."""
     data = body["data"]
     if isinstance(data.get("_inngest"), dict):
         origin = {key: value for key, value in data["_inngest"].items() if key != "correlation_id"}

@@ -1,4 +1,4 @@
-"""Steps of a run: opened when the app tells of them, done when their memo is stored."""
+"""Steps of a run: opened when the app reports them, done when their memo is stored on the run's stack."""
 
 import json
 from collections.abc import Sequence
@@ -13,9 +13,10 @@ from engine.statement import Statement
 from engine.storage.queue import CALL, QueueItem, put_item
 from engine.storage.slots import Limit
 from engine.storage.tables import runs, steps
-from engine.storage.transaction import KnownRun, Transaction
+from engine.storage.transaction import CachedRun, Transaction
 
 DISCOVER = "step"
+"""The step id of a call that asks the function for its next steps."""
 OPEN, ERRORED, DONE, BROKEN, TIMED_OUT = "OPEN", "ERRORED", "DONE", "BROKEN", "TIMED_OUT"
 
 _INSERT = Statement(insert(steps))
@@ -37,7 +38,7 @@ _COMPLETE = Statement(
         ended_at=bindparam("ended"),
     )
 )
-_GROWN = Statement(
+_GROW_RUN = Statement(
     update(runs)
     .where(runs.c.id == bindparam("run"))
     .values(stack_len=bindparam("length"), state_size=bindparam("size"), plan_only=bindparam("plan"))
@@ -46,7 +47,7 @@ _GROWN = Statement(
 
 @dataclass(frozen=True)
 class EngineStep:
-    """A step as far as execution cares; `stored` says whether it has a row yet."""
+    """The fields of a step that execution needs; `stored` says whether it has a row yet."""
 
     step_id: str
     op: str
@@ -59,6 +60,7 @@ class EngineStep:
 
 
 def find_step(tx: Transaction, run_id: str, step_id: str) -> EngineStep | None:
+    """Return a stored step by its hashed id."""
     row = tx.run(_FIND, {"run": run_id, "step": step_id}).first()
     if row is None:
         return None
@@ -66,8 +68,8 @@ def find_step(tx: Transaction, run_id: str, step_id: str) -> EngineStep | None:
 
 
 def open_step(tx: Transaction, run_id: str, step: EngineStep) -> None:
-    """Store a step that is not done."""
-    tx.later(_INSERT, {**_step_row(run_id, step), "status": step.status})
+    """Store a step that is not done yet."""
+    tx.run_later(_INSERT, {**_step_row(run_id, step), "status": step.status})
 
 
 def complete_step(
@@ -80,8 +82,11 @@ def complete_step(
     attempt: int = 0,
     started_at: int | None = None,
 ) -> None:
-    """Store a step's memo on the stack and, unless its group still waits for others, ask the app what comes next."""
-    done = {
+    """Add a step's memo to the run's stack, then ask the app for the next steps.
+
+    In a parallel group only its last step asks, or in a race each one.
+    """
+    changes = {
         "position": run.stack_len,
         "status": outcome,
         "memo": memo,
@@ -90,29 +95,29 @@ def complete_step(
         "ended_at": tx.now,
     }
     if step.stored:
-        tx.later(
+        tx.run_later(
             _COMPLETE,
             {
                 "run": run.id,
                 "step": step.step_id,
-                "place": done["position"],
+                "place": changes["position"],
                 "outcome": outcome,
                 "shown": memo,
                 "tries": attempt,
-                "began": done["started_at"],
+                "began": changes["started_at"],
                 "ended": tx.now,
             },
         )
     else:
-        tx.later(_INSERT, {**_step_row(run.id, step), **done})
-    discovers = step.race or tx.run(_ANY_OPEN, {"run": run.id}).first() is None
-    plan = bool(run.plan_only and not discovers)
-    if (stack := tx.known_stacks.get(run.id)) is not None:
+        tx.run_later(_INSERT, {**_step_row(run.id, step), **changes})
+    asks_next = step.race or tx.run(_ANY_OPEN, {"run": run.id}).first() is None
+    plan = bool(run.plan_only and not asks_next)
+    if (stack := tx.cached_stacks.get(run.id)) is not None:
         stack.append((step.step_id, memo))
     size = run.state_size + len(memo.encode())
-    tx.later(_GROWN, {"run": run.id, "length": run.stack_len + 1, "size": size, "plan": plan})
-    tx.known_runs[run.id] = KnownRun(run, plan, size)
-    if discovers:
+    tx.run_later(_GROW_RUN, {"run": run.id, "length": run.stack_len + 1, "size": size, "plan": plan})
+    tx.cached_runs[run.id] = CachedRun(run, plan, size)
+    if asks_next:
         discover_next(tx, run)
 
 
@@ -133,7 +138,7 @@ def _step_row(run_id: str, step: EngineStep) -> dict[str, Any]:
 
 
 def discover_next(tx: Transaction, run: Row) -> None:
-    """Ask the app what comes next in a run."""
+    """Queue a call that asks the app for the next steps of a run."""
     call_step(tx, run, DISCOVER)
 
 
@@ -146,7 +151,7 @@ def call_step(
     max_attempts: int | None = None,
     due_at: int | None = None,
 ) -> None:
-    """Queue a request to the app."""
+    """Queue a call to the app for one step."""
     function = tx.registry.by_id[run.function_id]
     put_item(
         tx,
@@ -164,13 +169,15 @@ def call_step(
 
 
 def limits_of(run: Row) -> Sequence[Limit]:
+    """Return the concurrency limits of a run's calls, as `flow_control` computed them at its start."""
     return [(key, limit) for key, limit in json.loads(run.limits)]
 
 
 def error_memo(name: str, message: str, stack: str | None = None) -> str:
-    """What the SDK is shown of a step that failed for good."""
+    """Return the memo of a step that failed for good, as the SDK reads it."""
     return dumps({"error": {"message": message, "name": name, "stack": stack}})
 
 
-def mark_errored(tx: Transaction, run_id: str, step_id: str, attempt: int) -> None:
+def set_step_attempt(tx: Transaction, run_id: str, step_id: str, attempt: int) -> None:
+    """Note the number of the attempt that follows a failed one."""
     tx.run(update(steps).where(steps.c.run_id == run_id, steps.c.step_id == step_id).values(attempt=attempt))

@@ -1,4 +1,4 @@
-"""Timers: act on items whose time has come and that need no call; shift them when the machine's clock is set back."""
+"""Timers: act on due items that need no call, and move waiting items when the machine's clock is set back."""
 
 from __future__ import annotations
 
@@ -13,46 +13,33 @@ from engine.runs.schedules import reschedule_function
 from engine.runs.steps import DONE, TIMED_OUT, complete_step, find_step
 from engine.storage import queue
 from engine.storage.queue import CRON, WAITING
-from engine.storage.tables import gates, items
+from engine.storage.tables import QUEUED, gates, items
 from engine.storage.transaction import Transaction
 
-_ITEMS_SOONER = (
+_AT_ONCE = 200
+_MOVE_ITEMS = (
     update(items)
     .where(items.c.state == WAITING, items.c.kind != CRON)
     .values(due_at=items.c.due_at - bindparam("by"), rank=items.c.rank - bindparam("by"))
 )
-_GATES_SOONER = update(gates).values(free_at=gates.c.free_at - bindparam("by"))
-
-
-def shift_waiting(tx: Transaction, by_ms: int) -> None:
-    """The clock went back by so much: what waits was to wait for a while and not for that hour, and schedules come by
-    the new time. A tick that ran while the clock was ahead does not run again.
-    """
-    tx.run(_ITEMS_SOONER, {"by": by_ms})
-    tx.run(_GATES_SOONER, {"by": by_ms})
-    for function in tx.registry.by_id.values():
-        reschedule_function(tx, function, anew=True)
-    tx.due(tx.now)
-
-
-_AT_ONCE = 200
+_MOVE_GATES = update(gates).values(free_at=gates.c.free_at - bindparam("by"))
 
 
 def work_off_due(tx: Transaction) -> bool:
-    """Claim or carry out what is due; True when there may be more."""
+    """Claim due calls and act on other due items, up to 200; returns whether there may be more."""
     rows = queue.list_due_items(tx, _AT_ONCE)
     for row in rows:
         if queue.is_outgoing(row):
             queue.claim_item(tx, row)
         else:
             queue.drop_item(tx, row.id)
-            _fire(tx, row)
+            _act_on_item(tx, row)
     if (moment := queue.read_next_due(tx)) is not None:
-        tx.due(moment)
+        tx.wake_at(moment)
     return len(rows) == _AT_ONCE
 
 
-def _fire(tx: Transaction, row: Row) -> None:
+def _act_on_item(tx: Transaction, row: Row) -> None:
     match row.kind:
         case queue.CRON:
             schedules.fire_schedule(tx, row)
@@ -60,7 +47,7 @@ def _fire(tx: Transaction, row: Row) -> None:
             event_buffer.release_buffer(tx, row)
         case queue.START_TIMEOUT | queue.FINISH_TIMEOUT:
             run = lock_run(tx, row.run_id)
-            if run is not None and (row.kind == queue.FINISH_TIMEOUT or run.status == "QUEUED"):
+            if run is not None and (row.kind == queue.FINISH_TIMEOUT or run.status == QUEUED):
                 cancel_run(tx, run)
         case queue.SLEEP | queue.WAIT_TIMEOUT | queue.INVOKE_TIMEOUT:
             _end_step(tx, row)
@@ -79,3 +66,16 @@ def _end_step(tx: Transaction, row: Row) -> None:
     if row.kind == queue.WAIT_TIMEOUT:
         drop_step_pause(tx, run.id, step.step_id)
     complete_step(tx, run, step, "null", outcome=DONE if row.kind == queue.SLEEP else TIMED_OUT)
+
+
+def shift_waiting(tx: Transaction, by_ms: int) -> None:
+    """Move what waits `by_ms` earlier, after the machine's clock was set back by that much.
+
+    So sleeps and timeouts last as long as they were meant to. Schedules are planned again by the new time; a tick that
+    ran while the clock was ahead does not run again.
+    """
+    tx.run(_MOVE_ITEMS, {"by": by_ms})
+    tx.run(_MOVE_GATES, {"by": by_ms})
+    for function in tx.registry.by_id.values():
+        reschedule_function(tx, function, keep=False)
+    tx.wake_at(tx.now)

@@ -1,1 +1,1 @@
-"""What the engine keeps in its database: tables, transactions, the registry of functions, the queue."""
+"""Storage of the engine: its tables, transactions, the registry of functions and the queue."""

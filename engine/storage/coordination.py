@@ -1,4 +1,4 @@
-"""Coordination of engine processes that share a PostgreSQL: locks on names, and a notice when work is free."""
+"""Coordination of engine processes that share a PostgreSQL database: locks on names and notices of free work."""
 
 from __future__ import annotations
 
@@ -14,40 +14,38 @@ from engine.statement import Statement
 from engine.storage.database import EngineDatabase
 from engine.storage.transaction import Transaction
 
+_LOG = logging.getLogger("engine")
+_CHANNEL = "engine_work"
+_RECONNECT_PAUSE_S = 5.0
+_NOTIFY = Statement(text(f"NOTIFY {_CHANNEL}"))
 _LOCK = Statement(text("SELECT pg_advisory_xact_lock(hashtext(:name))"))
 
 
 def lock_name(tx: Transaction, name: str) -> None:
-    """Be the only transaction with this name until the end; on SQLite there is never another."""
+    """Hold a lock on `name` until the transaction ends; on SQLite, with its single writer, it does nothing."""
     if tx.connection.dialect.name == "postgresql":
         tx.run(_LOCK, {"name": name})
 
 
-_LOG = logging.getLogger("engine")
-_CHANNEL = "engine_work"
-_PAUSE_S = 5.0
-_NOTIFY = Statement(text(f"NOTIFY {_CHANNEL}"))
-
-
 def notify_others(tx: Transaction) -> None:
-    """Once this commits, the others look for due items; nothing on SQLite, which has one process."""
+    """Make other processes look for due items once this commits; on SQLite there are none and it does nothing."""
     if tx.connection.dialect.name == "postgresql":
-        tx.later(_NOTIFY)
+        tx.run_later(_NOTIFY)
 
 
-async def listen_for_work(database: EngineDatabase, heard: Callable[[], None]) -> None:
-    """Call `heard` whenever another process tells of work, until cancelled; connects again when it must."""
+async def listen_for_work(database: EngineDatabase, on_work: Callable[[], None]) -> None:
+    """Call `on_work` for each notice of another process, until cancelled; a lost connection is opened again."""
     failure = database.engine.dialect.loaded_dbapi.Error
     while True:
         try:
-            await _listen(database, heard)
+            await _listen(database, on_work)
         except (DBAPIError, failure) as error:
-            _LOG.warning("listening to other engines: %s", error)
-        await asyncio.sleep(_PAUSE_S)
+            _LOG.warning("cannot listen to other engine processes (%s); trying again", error)
+        await asyncio.sleep(_RECONNECT_PAUSE_S)
 
 
-async def _listen(database: EngineDatabase, heard: Callable[[], None]) -> None:
-    """Returns when the connection is lost."""
+async def _listen(database: EngineDatabase, on_work: Callable[[], None]) -> None:
+    """Listen on one connection and return when it is lost."""
     loop = asyncio.get_running_loop()
     connection = await asyncio.to_thread(database.engine.raw_connection)
     driver: Any = connection.driver_connection
@@ -57,7 +55,7 @@ async def _listen(database: EngineDatabase, heard: Callable[[], None]) -> None:
         driver.set_isolation_level(0)
         with driver.cursor() as cursor:
             cursor.execute(f"LISTEN {_CHANNEL}")
-        heard()
+        on_work()
 
         def read() -> None:
             try:
@@ -68,7 +66,7 @@ async def _listen(database: EngineDatabase, heard: Callable[[], None]) -> None:
                 return
             if driver.notifies:
                 driver.notifies.clear()
-                heard()
+                on_work()
 
         loop.add_reader(number, read)
         try:

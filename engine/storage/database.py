@@ -16,21 +16,21 @@ from engine.storage.tables import marks, metadata, runs
 T = TypeVar("T")
 
 SCHEMA = 1
-"""Grows with every change of `tables.py` that an older engine could not work with."""
+"""The number of the schema, raised with every change of the tables that an older engine could not work with."""
 _SCHEMA_MARK = "schema"
 
 
 class DatabaseError(Exception):
-    """The database cannot be used; the message is one line for a person."""
+    """The database cannot be used; the message is one line for the person who started the engine."""
 
 
 class EngineDatabase:
-    """Connections to one database.
+    """Connections to one database, given by its URL.
 
-    A SQLite file belongs to one engine process at a time: a lock on `<file>.lock` says so and dies with the process.
+    A SQLite file belongs to one engine process at a time, which holds a lock on `<file>.lock` until it ends.
 
     Raises:
-        DatabaseError: no such database, or another process owns the file.
+        DatabaseError: the file cannot be written, or another process is using it.
     """
 
     def __init__(self, url: str) -> None:
@@ -41,12 +41,12 @@ class EngineDatabase:
         self._lock: TextIO | None = None
         if self.is_sqlite:
             if not parsed.database or parsed.database == ":memory:":
-                raise DatabaseError("the engine's database must be a file or a PostgreSQL server, not memory")
+                raise DatabaseError("the engine's database must be a file or a PostgreSQL server, not in memory")
             self._lock = _lock_file(Path(parsed.database))
             self.engine: Engine = create_engine(parsed, poolclass=NullPool, connect_args={"timeout": 30})
             event.listen(self.engine, "connect", _prepare_sqlite)
         else:
-            # Only who uses PostgreSQL pays for its driver.
+            # Loads the PostgreSQL driver, which SQLite does not need.
             from engine.postgres_session import Session  # noqa: PLC0415
 
             own = {"connection_factory": Session}
@@ -55,17 +55,17 @@ class EngineDatabase:
             )
 
     def create_tables(self) -> None:
-        """Make the tables and indexes that are not there: all in a fresh database, else what an older engine lacked.
+        """Create missing tables and indexes: all in a new database, else those that an older engine lacked.
 
         Raises:
-            DatabaseError: the database does not answer, or its tables are of another schema.
+            DatabaseError: the database does not answer, or its schema has another number.
         """
         try:
             with self.engine.begin() as connection:
                 if not self.is_sqlite:
-                    # Of engines that start together, one makes the tables.
+                    # When several engines start at the same time, one creates the tables.
                     connection.execute(text("SELECT pg_advisory_xact_lock(hashtext('engine_tables'))"))
-                found = _schema_of(connection)
+                found = _read_schema(connection)
                 if found is None:
                     metadata.create_all(connection)
                     connection.execute(insert(marks), {"name": _SCHEMA_MARK, "value": SCHEMA})
@@ -73,7 +73,7 @@ class EngineDatabase:
                     where = self.engine.url.render_as_string()
                     raise DatabaseError(
                         f"the engine's database {where} has schema {found} and this engine needs {SCHEMA}; "
-                        "use the engine that made it, or another database"
+                        "use the engine version that made it, or another database"
                     )
                 else:
                     metadata.create_all(connection)
@@ -85,18 +85,19 @@ class EngineDatabase:
             raise DatabaseError(f"cannot use the engine's database {self.engine.url!r}: {reason}") from error
 
     def read(self, query: Callable[[Connection], T]) -> T:
-        """Run a query on a connection of its own; for threads other than the writer's."""
+        """Run a query on a separate connection, in any thread but the writer's."""
         with self.engine.connect() as connection:
             return query(connection)
 
     def close(self) -> None:
+        """Close all connections and release the file."""
         self.engine.dispose()
         if self._lock is not None:
             self._lock.close()
 
 
-def _schema_of(connection: Connection) -> int | None:
-    """The schema number of the tables that are there, 0 when they have none; None when there are no tables."""
+def _read_schema(connection: Connection) -> int | None:
+    """Return the schema number of the existing tables, 0 if they have none, None if there are no tables."""
     if not inspect(connection).has_table(runs.name):
         return None
     return connection.execute(select(marks.c.value).where(marks.c.name == _SCHEMA_MARK)).scalar() or 0
@@ -120,7 +121,7 @@ def _lock_file(path: Path) -> TextIO:
 def _prepare_sqlite(connection: Any, _record: object) -> None:
     connection.isolation_level = None
     cursor = connection.cursor()
-    # WAL with NORMAL survives the death of the process at any instruction; only a power cut may take the last commits.
+    # WAL with NORMAL survives the death of the process at any moment; only a power cut may lose the last commits.
     for pragma in (
         "journal_mode=WAL",
         "synchronous=NORMAL",

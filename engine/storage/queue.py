@@ -1,8 +1,10 @@
-"""The queue: what is to be done when, and who does it.
+"""The queue: what has to be done when, and which process does it.
 
-An item that is due when it is made is claimed by its maker in the same transaction, so that a run goes from step to
-step with one commit each. An item whose limit is full is parked until a slot of that limit is given back.
+An item that is due when it is added is claimed in the same transaction, so that a run needs one commit per step and no
+polling. An item whose concurrency limit is full is parked until a slot of that limit is free.
 """
+
+from __future__ import annotations
 
 import json
 from collections.abc import Sequence
@@ -13,8 +15,8 @@ from sqlalchemy import bindparam, delete, insert, select, update
 from engine.rows import Row
 from engine.statement import Statement
 from engine.storage.slots import Limit, acquire_slots, release_slots
-from engine.storage.tables import items, runs, steps
-from engine.storage.transaction import AppCall, KnownRun, Transaction
+from engine.storage.tables import QUEUED, RUNNING, items, runs, steps
+from engine.storage.transaction import AppCall, CachedRun, Transaction
 
 WAITING, CLAIMED, PARKED = 0, 1, 2
 
@@ -44,7 +46,7 @@ _PARK = Statement(
 )
 _RUN = Statement(select(runs).where(runs.c.id == bindparam("run")))
 _STARTED = Statement(
-    update(runs).where(runs.c.id == bindparam("run")).values(status="RUNNING", started_at=bindparam("moment"))
+    update(runs).where(runs.c.id == bindparam("run")).values(status=RUNNING, started_at=bindparam("moment"))
 )
 _MEMOS = Statement(
     select(steps.c.step_id, steps.c.memo)
@@ -61,20 +63,20 @@ _DUE = Statement(
     select(items)
     .where(items.c.state == WAITING, items.c.due_at <= bindparam("moment"))
     .order_by(items.c.due_at)
-    .limit(bindparam("most"))
+    .limit(bindparam("limit"))
     .with_for_update(skip_locked=True)
 )
 _NEXT_DUE = Statement(select(items.c.due_at).where(items.c.state == WAITING).order_by(items.c.due_at).limit(1))
-_OF_RUN = Statement(select(items.c.id).where(items.c.run_id == bindparam("run")))
+_LIST_RUN = Statement(select(items.c.id).where(items.c.run_id == bindparam("run")))
 _DELETE_RUN = Statement(delete(items).where(items.c.run_id == bindparam("run")))
-_OF_STEP = Statement(delete(items).where(items.c.run_id == bindparam("run"), items.c.step_id == bindparam("step")))
+_DELETE_STEP = Statement(delete(items).where(items.c.run_id == bindparam("run"), items.c.step_id == bindparam("step")))
 _ANY_OF_RUN = Statement(select(items.c.id).where(items.c.run_id == bindparam("run")).limit(1))
-_OF_SUBJECT = Statement(delete(items).where(items.c.subject == bindparam("about")))
+_DELETE_SUBJECT = Statement(delete(items).where(items.c.subject == bindparam("subject_key")))
 
 
 @dataclass(frozen=True)
 class QueueItem:
-    """One row of the queue; `subject` names what it is about when that is not a run."""
+    """An item to be added; `subject` names the schedule, debounce or batch that it belongs to, if it has no run."""
 
     kind: str
     due_at: int
@@ -89,7 +91,7 @@ class QueueItem:
 
 
 def put_item(tx: Transaction, item: QueueItem) -> str:
-    """Add an item; returns its id."""
+    """Add an item and return its id; a call that is due is claimed immediately."""
     item_id = tx.new_id()
     state, blocker = WAITING, None
     if item.kind in _OUTGOING and item.due_at <= tx.now:
@@ -112,110 +114,115 @@ def put_item(tx: Transaction, item: QueueItem) -> str:
         "body": item.body,
         "created_at": tx.now,
     }
-    tx.later(_INSERT, row)
-    tx.puts += 1
+    tx.run_later(_INSERT, row)
+    tx.added_items += 1
     if state == CLAIMED:
-        _go_out(tx, item_id, item, limited=bool(item.limits))
+        _add_call(tx, item_id, item, limited=bool(item.limits))
     elif state == WAITING:
-        tx.due(item.due_at)
+        tx.wake_at(item.due_at)
     return item_id
 
 
 def take_item(tx: Transaction, call: AppCall) -> bool:
-    """End an item that this process carried out; when it is no longer ours (False), nothing may follow from it."""
-    if tx.changed(_DELETE_OWNED, {"item": call.item_id, "claimer": tx.owner}) == 0:
+    """Remove the item of an answered call; False when this process no longer holds it, so the answer must not count."""
+    if tx.change(_DELETE_OWNED, {"item": call.item_id, "claimer": tx.owner}) == 0:
         return False
     if call.limited:
-        give_back_slots(tx, call.item_id)
+        free_slots(tx, call.item_id)
     return True
 
 
 def postpone_item(tx: Transaction, item_id: str, due_at: int) -> None:
-    """Give up a claim: the item is carried out again later."""
-    if tx.changed(_POSTPONE, {"item": item_id, "claimer": tx.owner, "moment": due_at}):
-        give_back_slots(tx, item_id)
-        tx.due(due_at)
+    """Give up the claim on an item, so that it is carried out again at `due_at`."""
+    if tx.change(_POSTPONE, {"item": item_id, "claimer": tx.owner, "moment": due_at}):
+        free_slots(tx, item_id)
+        tx.wake_at(due_at)
 
 
-def give_back_slots(tx: Transaction, item_id: str) -> None:
-    """Free an item's slots and claim who waits for them."""
+def free_slots(tx: Transaction, item_id: str) -> None:
+    """Free the slots of an item and claim parked items that wait for them."""
     for key in release_slots(tx, item_id):
         unpark_items(tx, key)
 
 
 def unpark_items(tx: Transaction, key: str) -> None:
-    """Claim parked items for which there is room."""
+    """Claim items that are parked on a limit, as long as it has free slots."""
     for row in tx.run(_PARKED, {"blocker": key}).all():
         if claim_item(tx, row) == key:
             return
 
 
 def claim_item(tx: Transaction, row: Row) -> str | None:
-    """Claim a waiting or parked item and send it out; when a limit is full, park it and return the limit's key."""
+    """Claim a waiting or parked item and add its call; when a limit is full, park it and return the limit's key."""
     blocker = acquire_slots(tx, row.id, [(key, limit) for key, limit in json.loads(row.limits)] if row.limits else [])
     if blocker is not None:
         if row.blocked_on != blocker:
-            tx.later(_PARK, {"item": row.id, "blocker": blocker})
+            tx.run_later(_PARK, {"item": row.id, "blocker": blocker})
         return blocker
-    tx.later(_CLAIM, {"item": row.id, "claimer": tx.owner})
-    _go_out(tx, row.id, row, limited=row.limits is not None)
+    tx.run_later(_CLAIM, {"item": row.id, "claimer": tx.owner})
+    _add_call(tx, row.id, row, limited=row.limits is not None)
     return None
 
 
-def list_due_items(tx: Transaction, most: int) -> list[Row]:
-    """Items whose time has come, oldest first."""
-    return list(tx.run(_DUE, {"moment": tx.now, "most": most}).all())
+def list_due_items(tx: Transaction, limit: int) -> list[Row]:
+    """Return at most `limit` due items, oldest first."""
+    return list(tx.run(_DUE, {"moment": tx.now, "limit": limit}).all())
 
 
 def is_outgoing(row: Row) -> bool:
+    """Whether the item is carried out as an HTTP call."""
     return row.kind in _OUTGOING
 
 
 def read_next_due(tx: Transaction) -> int | None:
+    """Return the earliest due time of the waiting items."""
     moment: int | None = tx.run(_NEXT_DUE).scalar()
     return moment
 
 
 def drop_item(tx: Transaction, item_id: str) -> None:
-    """Remove an item that is not carried out over HTTP."""
-    tx.later(_DELETE, {"item": item_id})
+    """Remove an item that needs no call, such as a timer."""
+    tx.run_later(_DELETE, {"item": item_id})
 
 
 def drop_step_items(tx: Transaction, run_id: str, step_id: str) -> None:
-    """Remove the timer of a step that was answered."""
-    tx.later(_OF_STEP, {"run": run_id, "step": step_id})
+    """Remove the timer of a step that is done."""
+    tx.run_later(_DELETE_STEP, {"run": run_id, "step": step_id})
 
 
 def drop_subject_items(tx: Transaction, subject: str) -> None:
-    tx.later(_OF_SUBJECT, {"about": subject})
+    """Remove the items of a schedule, a debounce or a batch."""
+    tx.run_later(_DELETE_SUBJECT, {"subject_key": subject})
 
 
 def drop_run_items(tx: Transaction, run_id: str) -> None:
-    """Remove all items of a run that has ended, executing ones too: their answers will find nothing to take."""
-    found = [row.id for row in tx.run(_OF_RUN, {"run": run_id})]
+    """Remove all items of a run that has ended, claimed ones too, so that late answers find no item to take."""
+    found = [row.id for row in tx.run(_LIST_RUN, {"run": run_id})]
     if found:
-        tx.later(_DELETE_RUN, {"run": run_id})
+        tx.run_later(_DELETE_RUN, {"run": run_id})
     for item_id in found:
-        give_back_slots(tx, item_id)
+        free_slots(tx, item_id)
 
 
 def run_has_items(tx: Transaction, run_id: str) -> bool:
+    """Whether anything is queued for the run."""
     return tx.run(_ANY_OF_RUN, {"run": run_id}).first() is not None
 
 
-def _go_out(tx: Transaction, item_id: str, item: "QueueItem | Row", *, limited: bool) -> None:
+def _add_call(tx: Transaction, item_id: str, item: QueueItem | Row, *, limited: bool) -> None:
+    """Add the call of a claimed item to the transaction; the first one starts the run."""
     run_id, step_id = item.run_id or "", item.step_id or ""
-    known = tx.known_runs.get(run_id)
-    if known is None:
+    cached = tx.cached_runs.get(run_id)
+    if cached is None:
         row = tx.run(_RUN, {"run": run_id}).one()
-        known = KnownRun(row, bool(row.plan_only), row.state_size)
-    run = known.row
-    if run.status == "QUEUED":
-        tx.later(_STARTED, {"run": run_id, "moment": tx.now})
+        cached = CachedRun(row, bool(row.plan_only), row.state_size)
+    run = cached.row
+    if run.status == QUEUED:
+        tx.run_later(_STARTED, {"run": run_id, "moment": tx.now})
         function = tx.registry.by_id.get(run.function_id)
         if function is not None and function.finish_timeout_ms is not None:
             put_item(tx, QueueItem(FINISH_TIMEOUT, tx.now + function.finish_timeout_ms, run_id=run_id))
-    memos = [] if item.kind == GATEWAY else _stack(tx, run_id)
+    memos = [] if item.kind == GATEWAY else _read_stack(tx, run_id)
     tx.calls.append(
         AppCall(
             item_id=item_id,
@@ -225,9 +232,9 @@ def _go_out(tx: Transaction, item_id: str, item: "QueueItem | Row", *, limited: 
             step_id=step_id,
             attempt=item.attempt,
             max_attempts=item.max_attempts,
-            plan_only=known.plan_only,
+            plan_only=cached.plan_only,
             sdk_version=run.sdk_version,
-            state_size=known.state_size,
+            state_size=cached.state_size,
             events=run.events,
             memos=memos,
             limited=limited,
@@ -237,8 +244,8 @@ def _go_out(tx: Transaction, item_id: str, item: "QueueItem | Row", *, limited: 
     )
 
 
-def _stack(tx: Transaction, run_id: str) -> list[tuple[str, str]]:
-    known = tx.known_stacks.get(run_id)
-    if known is not None:
-        return list(known)
+def _read_stack(tx: Transaction, run_id: str) -> list[tuple[str, str]]:
+    cached = tx.cached_stacks.get(run_id)
+    if cached is not None:
+        return list(cached)
     return [(row.step_id, row.memo) for row in tx.run(_MEMOS, {"run": run_id})]

@@ -1,4 +1,4 @@
-"""All functions the engine knows, in memory, as one unchanging snapshot."""
+"""Registry of all functions: an immutable snapshot in memory."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ _VERSION = Statement(select(marks.c.value).where(marks.c.name == REGISTRY_MARK))
 
 @dataclass(frozen=True)
 class Registry:
-    """Functions by id, slug and trigger; archived ones are found by id only."""
+    """All functions by id, slug and trigger; archived ones (no longer registered) by id only."""
 
     version: int
     by_id: dict[str, Function]
@@ -38,18 +38,19 @@ class Registry:
         object.__setattr__(self, "_patterns", patterns)
 
     def triggered_by(self, event_name: str) -> Iterator[tuple[Function, EventTrigger]]:
-        """Functions with a trigger of this event's name; a function comes once for each such trigger."""
+        """Return the functions that an event of this name triggers, once for each matching trigger."""
         yield from self._by_event.get(event_name, ())
         for prefix, function, trigger in self._patterns:
             if event_name.startswith(prefix):
                 yield function, trigger
 
     def of_app(self, app: str) -> Iterable[Function]:
+        """Return the registered functions of an app."""
         return (function for function in self.by_slug.values() if function.app == app)
 
 
 def load_registry(connection: Connection) -> Registry:
-    """The functions as they are stored."""
+    """Load all stored functions."""
     version = read_registry_version(connection)
     rows = connection.execute(select(functions))
     found = {
@@ -60,4 +61,5 @@ def load_registry(connection: Connection) -> Registry:
 
 
 def read_registry_version(connection: Connection) -> int:
+    """Return the number that grows with every change of apps and functions."""
     return _VERSION.execute(connection, {}).scalar() or 0

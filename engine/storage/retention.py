@@ -1,4 +1,4 @@
-"""Delete runs and events that are older than the retention time."""
+"""Retention: delete ended runs and events that are older than the retention time."""
 
 from sqlalchemy import delete, select
 
@@ -9,9 +9,9 @@ _AT_ONCE = 500
 
 
 def delete_old_rows(tx: Transaction) -> bool:
-    """Delete a portion of the runs that ended and the events that came too long ago; True when more are left.
+    """Delete some old rows; returns whether more are left.
 
-    What still runs is kept however old it is: a run has its events in its own row.
+    A run that has not ended is kept however old it is; deleting its events does no harm, since its row has a copy.
     """
     cutoff = tx.now - tx.settings.retention_ms
     old_runs = select(runs.c.id).where(runs.c.ended_at < cutoff).order_by(runs.c.ended_at).limit(_AT_ONCE)

@@ -1,4 +1,4 @@
-"""Slots of concurrency limits: which items execute, and which limit an item waits for."""
+"""Slots of concurrency limits: an item holds one slot of each of its limits while it is carried out."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from engine.storage.tables import slots
 from engine.storage.transaction import Transaction
 
 Limit = tuple[str, int]
-"""A key and how many items may hold it at once."""
+"""The key of a limit and how many items may hold a slot of it at the same time."""
 
 _COUNT = Statement(select(func.count()).where(slots.c.key == bindparam("slot_key")))
 _KEYS = Statement(select(slots.c.key).where(slots.c.item_id == bindparam("item")))
@@ -18,7 +18,7 @@ _RELEASE = Statement(delete(slots).where(slots.c.item_id == bindparam("item")))
 
 
 def acquire_slots(tx: Transaction, item_id: str, limits: Sequence[Limit]) -> str | None:
-    """Take one slot of every limit; when one is full, take none and return its key."""
+    """Take a slot of every limit; when one is full, take none and return the key of that limit."""
     for key, limit in sorted(limits):
         lock_name(tx, key)
         if (tx.run(_COUNT, {"slot_key": key}).scalar() or 0) >= limit:
@@ -29,11 +29,12 @@ def acquire_slots(tx: Transaction, item_id: str, limits: Sequence[Limit]) -> str
 
 
 def release_slots(tx: Transaction, item_id: str) -> list[str]:
-    """Give back what the item holds; returns the keys that have room now."""
+    """Free all slots of an item and return the keys of their limits."""
     keys = sorted(row.key for row in tx.run(_KEYS, {"item": item_id}))
     for key in keys:
-        # Else another process could find the limit full and park just after this one has looked for parked items.
+        # Without the lock, another process could find the limit full and park its item just after this one has
+        # looked for parked items.
         lock_name(tx, key)
     if keys:
-        tx.later(_RELEASE, {"item": item_id})
+        tx.run_later(_RELEASE, {"item": item_id})
     return keys

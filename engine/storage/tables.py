@@ -1,10 +1,10 @@
-"""The engine's tables. Times are milliseconds since the epoch; JSON is text."""
+"""Tables of the engine's database. Times are milliseconds since the epoch, JSON is text."""
 
 from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, MetaData, String, Table, Text, text
 
 metadata = MetaData()
 
-# Most items lack these, and an index of the others costs those nothing.
+# Most items lack these columns; partial indexes leave those items out.
 _BLOCKED_ON, _SUBJECT = text("blocked_on IS NOT NULL"), text("subject IS NOT NULL")
 
 apps = Table(
@@ -39,7 +39,7 @@ marks = Table(
     Column("name", String, primary_key=True),
     Column("value", BigInteger, nullable=False),
 )
-"""Single numbers: `registry` grows with every change of apps and functions."""
+"""Numbers by name: `registry` grows with every change of apps and functions, `schema` is that of the tables."""
 
 events = Table(
     "engine_events",
@@ -56,6 +56,10 @@ events = Table(
     Index("engine_events_received", "received_at"),
 )
 """`id` is not unique: a sender that repeats a request with its seed gets the same ids, and both copies are kept."""
+
+QUEUED, RUNNING, COMPLETED, FAILED, CANCELLED = "QUEUED", "RUNNING", "COMPLETED", "FAILED", "CANCELLED"
+RUN_STATUSES = (QUEUED, RUNNING, COMPLETED, FAILED, CANCELLED)
+ENDED = frozenset({COMPLETED, FAILED, CANCELLED})
 
 runs = Table(
     "engine_runs",
@@ -86,7 +90,10 @@ runs = Table(
     Index("engine_runs_ended", "ended_at"),
     Index("engine_runs_singleton", "singleton"),
 )
-"""`status` is one of QUEUED, RUNNING, COMPLETED, FAILED, CANCELLED; `limits` is a list of [key, limit]."""
+"""`status` is one of `RUN_STATUSES`; `events` are the events that started the run; `limits` is a list of [key, limit].
+
+`stack_len` counts the steps that are done; `plan_only` makes the SDK report steps without running them.
+"""
 
 run_events = Table(
     "engine_run_events",
@@ -96,7 +103,7 @@ run_events = Table(
     Column("position", Integer, nullable=False),
     Index("engine_run_events_run", "run_id"),
 )
-"""The events of a batch; a run of one event has it in its own row only."""
+"""The events of batches; a run of a single event has it in its row only."""
 
 steps = Table(
     "engine_steps",
@@ -115,7 +122,7 @@ steps = Table(
     Column("ended_at", BigInteger),
     Index("engine_steps_open", "run_id", "position"),
 )
-"""`position` is the place on the run's stack, null until the step is done; `memo` is what the SDK is shown then."""
+"""`position` is the place on the run's stack, null until the step is done; `memo` is then its result for the SDK."""
 
 attempts = Table(
     "engine_attempts",
@@ -129,7 +136,7 @@ attempts = Table(
     Column("ended_at", BigInteger, nullable=False),
     Index("engine_attempts_run", "run_id"),
 )
-"""Failed tries that were followed by another; `step_id` is empty for the function's own code."""
+"""Failed attempts that were followed by another; `step_id` is empty for the code outside of steps."""
 
 items = Table(
     "engine_items",
@@ -156,7 +163,7 @@ items = Table(
     Index("engine_items_owner", "owner"),
     sqlite_with_rowid=False,
 )
-"""The queue. `state`: 0 waits for its time, 1 is claimed by `owner`, 2 waits for a slot of `blocked_on`."""
+"""The queue. `state`: 0 waits until `due_at`, 1 is claimed by `owner`, 2 is parked until `blocked_on` has a slot."""
 
 slots = Table(
     "engine_slots",
@@ -165,7 +172,7 @@ slots = Table(
     Column("item_id", String, primary_key=True),
     Index("engine_slots_item", "item_id"),
 )
-"""Who counts against a concurrency limit."""
+"""Items that count against a concurrency limit."""
 
 pauses = Table(
     "engine_pauses",
@@ -183,7 +190,7 @@ pauses = Table(
     Index("engine_pauses_match", "event_name", "match_path", "match_value"),
     Index("engine_pauses_run", "run_id", "step_id"),
 )
-"""What waits for an event: `wait`, `cancel`, `invoke`; `match_value` is what it must have at `match_path`."""
+"""Steps and runs that wait for an event; `match_value` is the value that it must have at `match_path`."""
 
 seen = Table(
     "engine_seen",
@@ -203,7 +210,7 @@ gates = Table(
     Column("free_at", BigInteger, nullable=False),
     Index("engine_gates_free", "free_at"),
 )
-"""Theoretical arrival times of rate limits and throttles."""
+"""Rate limits and throttles: when each is free again (its theoretical arrival time)."""
 
 held = Table(
     "engine_held",
@@ -214,7 +221,7 @@ held = Table(
     Column("body", Text, nullable=False),
     Index("engine_held_order", "key", "position"),
 )
-"""Events that wait in a debounce or a batch, by the subject of its queue item."""
+"""Events of a debounce or a batch that has not started a run; `key` is the subject of its queue item."""
 
 missed = Table(
     "engine_missed",
@@ -231,7 +238,7 @@ missed = Table(
     Index("engine_missed_run", "run_id"),
     Index("engine_missed_noted", "noted_at"),
 )
-"""Ticks of a schedule that passed while no engine ran: one that ran late has its `run_id`, the others were skipped."""
+"""Ticks that passed while no engine ran; those without a `run_id` were skipped, the others ran late."""
 
 owners = Table(
     "engine_owners",
@@ -239,4 +246,4 @@ owners = Table(
     Column("id", String, primary_key=True),
     Column("lease_until", BigInteger, nullable=False),
 )
-"""Engine processes at work on this database."""
+"""Engine processes that work on this database."""

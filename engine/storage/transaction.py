@@ -1,4 +1,4 @@
-"""One atomic piece of work on the engine's database, and what it sets off once it is committed."""
+"""A transaction: one atomic operation on the engine's database, and what follows once it is committed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from engine.storage.registry import Registry
 
 @dataclass(frozen=True)
 class AppCall:
-    """A claimed item that is to be carried out over HTTP, with all that its request says."""
+    """The HTTP call of a claimed item, with everything that its request contains."""
 
     item_id: str
     kind: str
@@ -30,17 +30,17 @@ class AppCall:
     state_size: int
     events: str
     memos: Sequence[tuple[str, str]]
-    """Hashed step id and memo, in the order of the stack."""
+    """Hashed step ids and memos, in the order of the stack."""
     limited: bool
-    """Whether it holds slots."""
+    """Whether the item holds slots of concurrency limits."""
     batched: bool
     """Whether the run may have more than one event."""
     body: str | None = None
 
 
 @dataclass(frozen=True)
-class KnownRun:
-    """A run's row as this transaction read it, and what the transaction changed in it since."""
+class CachedRun:
+    """A run's row as this transaction read it, and the values that it has changed since."""
 
     row: Row
     plan_only: bool
@@ -49,7 +49,7 @@ class KnownRun:
 
 @dataclass
 class Transaction:
-    """`calls` and `next_due` are acted on after the commit, and only then."""
+    """An operation's access to the database, and what it leaves for the dispatcher to do after the commit."""
 
     connection: Connection
     now: int
@@ -58,22 +58,25 @@ class Transaction:
     settings: EngineSettings
     ids: Ulids
     outbox: list[EngineEvent] = field(default_factory=list)
-    """Events to be delivered before this transaction ends."""
+    """Events that are delivered before the commit."""
     calls: list[AppCall] = field(default_factory=list)
+    """Calls to be made after the commit."""
     next_due: int | None = None
-    known_runs: dict[str, KnownRun] = field(default_factory=dict)
-    known_stacks: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
-    """Stacks of runs that this transaction holds, whole: they only ever grow, and only with the run held."""
+    """The earliest time for which the timer must wake up."""
+    cached_runs: dict[str, CachedRun] = field(default_factory=dict)
+    cached_stacks: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
+    """Whole stacks of runs that this transaction has locked; a stack only grows, and only under that lock."""
     ended: list[str] = field(default_factory=list)
-    """Runs that this transaction ended."""
-    puts: int = 0
-    """Items that were added."""
+    """The ids of runs that this transaction ended."""
+    added_items: int = 0
+    """The number of items that were added to the queue."""
     held_back: bool = False
-    """Whoever handed the operation in sends the calls on their way."""
+    """Whether the submitter starts the calls, instead of the dispatcher."""
 
     def run(
         self, statement: Statement | Executable, parameters: Parameters | Sequence[Parameters] | None = None
     ) -> Found | CursorResult[Any]:
+        """Run a statement and return its rows."""
         if isinstance(statement, Statement):
             assert parameters is None or isinstance(parameters, Mapping)
             return statement.execute(self.connection, parameters or {})
@@ -81,18 +84,19 @@ class Transaction:
         assert isinstance(result, CursorResult)
         return result
 
-    def later(self, statement: Statement, parameters: Parameters | None = None) -> None:
-        """Run a statement whose answer nobody needs: PostgreSQL gets it with the next one, or with the commit."""
+    def run_later(self, statement: Statement, parameters: Parameters | None = None) -> None:
+        """Run a statement whose result is not needed; PostgreSQL gets it together with the next one or the commit."""
         statement.execute(self.connection, parameters or {}, later=True)
 
-    def changed(self, statement: Statement | Executable, parameters: Parameters | None = None) -> int:
-        """Rows that the statement changed."""
+    def change(self, statement: Statement | Executable, parameters: Parameters | None = None) -> int:
+        """Run a statement and return the number of rows that it changed."""
         return self.run(statement, parameters).rowcount
 
     def new_id(self) -> str:
+        """Return a new ULID, greater than the ones before it."""
         return self.ids.next(self.now)
 
-    def due(self, moment: int) -> None:
-        """Something waits for this moment."""
+    def wake_at(self, moment: int) -> None:
+        """Make the timer look at the queue at this time after the commit."""
         if self.next_due is None or moment < self.next_due:
             self.next_due = moment

@@ -81,7 +81,7 @@ def test_what_waits_does_not_wait_for_the_wrong_hour(database: EngineDatabase) -
         clock.ahead = 2 * HOUR
         async with working(database, clock) as core:
             # Given a schedule of every minute and a sleep of a minute, begun while the clock is two hours ahead
-            await core.writer.submit(lambda tx: sync_app(tx, scheduled("* * * * *")), alone=True)
+            await core.writer.submit(lambda tx: sync_app(tx, scheduled("* * * * *")), changes_registry=True)
             await core.writer.submit(
                 lambda tx: put_item(tx, QueueItem(SLEEP, tx.now + MINUTE, run_id="nobody", step_id="nap"))
             )
@@ -103,7 +103,7 @@ def test_a_tick_that_ran_while_the_clock_was_ahead_does_not_run_again(database: 
         async with working(database, clock) as core:
             minute = time.gmtime(time.time() + 2 * 60)
             daily = f"{minute.tm_min} {minute.tm_hour} * * *"
-            await core.writer.submit(lambda tx: sync_app(tx, scheduled(daily)), alone=True)
+            await core.writer.submit(lambda tx: sync_app(tx, scheduled(daily)), changes_registry=True)
             clock.ahead = 10 * MINUTE
             assert await started(core) == 1
             # When it is put right, and comes to that moment again

@@ -36,8 +36,8 @@ def test_sizes() -> None:
 
 def test_excerpts() -> None:
     assert make_excerpt('{"a":[1]}') == Excerpt('{\n  "a": [\n    1\n  ]\n}', 9, False)
-    assert make_excerpt("abcdef", most=4) == Excerpt("abcd", 6, True)
-    assert make_excerpt("abc", whole=10, most=4) == Excerpt("abc", 10, True)
+    assert make_excerpt("abcdef", limit=4) == Excerpt("abcd", 6, True)
+    assert make_excerpt("abc", whole=10, limit=4) == Excerpt("abc", 10, True)
     assert make_excerpt("not json").text == "not json"
     deep = "[" * 5000 + "]" * 5000
     assert make_excerpt(deep).text == deep

@@ -1,1 +1,1 @@
-"""What every page of the engine uses: access, sessions, templates, words."""
+"""Parts that all pages share: access, sessions, rendering, query parameters and text."""

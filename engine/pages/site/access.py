@@ -1,8 +1,8 @@
-"""Access to the pages: who may see them, who may change something from them, signing in and out.
+"""Access to the pages: who may see them and act on them, and signing in and out.
 
-Without keys, anybody who reaches the engine at a loopback address may look (the API's guard has seen to the address).
-With keys, only an open session may. A change also needs the page's token, which no other site can read, and must not
-come from another origin.
+Without keys, everyone who reaches the engine at a loopback address may see them (`api.access` has checked the address).
+With keys, a session is needed. An action also needs the token of the page, which no other site can read, and must come
+from the engine's own origin.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from engine.pages.site.sessions import LIFETIME_MS
 TOKEN_HEADER = "X-Engine-Token"
 SIGN_IN = f"{PAGES_ROOT}/sign-in"
 
+_MAX_FORM = 8192
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -37,7 +38,8 @@ _HEADERS = {
 
 @web.middleware
 async def guard_pages(request: web.Request, handler: Handler) -> web.StreamResponse:
-    response = _refusal(request) or await _answer(request, handler)
+    """Refuse a request to the pages or answer it, with the headers that protect a page in the browser."""
+    response = _find_refusal(request) or await _handle(request, handler)
     if not response.prepared:
         if request.path.startswith(f"{PAGES_ROOT}/static/"):
             response.headers["Cache-Control"] = "no-cache"
@@ -46,10 +48,10 @@ async def guard_pages(request: web.Request, handler: Handler) -> web.StreamRespo
     return response
 
 
-def _refusal(request: web.Request) -> web.StreamResponse | None:
+def _find_refusal(request: web.Request) -> web.StreamResponse | None:
     changes = request.method not in {"GET", "HEAD"}
     if changes and not _same_site(request):
-        return json_reply({"error": "this can only be asked for from the engine's own pages"}, 403)
+        return json_reply({"error": "only the engine's own pages may do this"}, 403)
     if request.path == SIGN_IN or request.path.startswith(f"{PAGES_ROOT}/static/"):
         return None
     sessions = request.app[SESSIONS]
@@ -68,39 +70,37 @@ def _same_site(request: web.Request) -> bool:
     return ("origin" not in request.headers or from_own_origin(request)) and fetched_from == "same-origin"
 
 
-async def _answer(request: web.Request, handler: Handler) -> web.StreamResponse:
+async def _handle(request: web.Request, handler: Handler) -> web.StreamResponse:
     try:
-        # PostgreSQL cannot even be asked about it.
+        # PostgreSQL refuses text with this character.
         if "\0" in f"{request.path}{''.join(request.query.values())}":
-            raise web.HTTPBadRequest(text="The address has a character that nothing here has.")
+            raise web.HTTPBadRequest(text="The address contains a character that is not allowed.")
         return await handler(request)
     except web.HTTPException as refused:
         if refused.status < 400:
             raise
         if request.method not in {"GET", "HEAD"}:
             return json_reply({"error": refused.text or refused.reason}, refused.status)
-        return render(request, "problem.html", {"reason": refused.reason, "told": refused.text}, refused.status)
-
-
-_MOST = 8192
+        return render(request, "problem.html", {"reason": refused.reason, "text": refused.text}, refused.status)
 
 
 async def get_sign_in(request: web.Request) -> web.Response:
+    """The form that asks for the signing key."""
     if not request.app[SESSIONS].keyed:
-        return _go(PAGES_ROOT)
+        return _redirect(PAGES_ROOT)
     return render(request, "sign_in.html", {"wrong": False, "next": request.query.get("next", "")})
 
 
 async def post_sign_in(request: web.Request) -> web.Response:
-    """A form with `key`, the signing key, and `next`, where to go then."""
+    """Begin a session; the form has `key`, the signing key, and `next`, the page to go to."""
     sessions = request.app[SESSIONS]
-    if request.content_length is None or request.content_length > _MOST:
+    if request.content_length is None or request.content_length > _MAX_FORM:
         raise web.HTTPBadRequest(text="the form is too long")
     form = await request.post()
-    key, wanted = str(form.get("key", "")), str(form.get("next", ""))
+    key, next_page = str(form.get("key", "")), str(form.get("next", ""))
     if not sessions.key_matches(key):
-        return render(request, "sign_in.html", {"wrong": True, "next": wanted}, 403)
-    response = _go(wanted if _is_ours(wanted) else PAGES_ROOT)
+        return render(request, "sign_in.html", {"wrong": True, "next": next_page}, 403)
+    response = _redirect(next_page if _is_page_address(next_page) else PAGES_ROOT)
     response.set_cookie(
         sessions.cookie_name,
         sessions.begin(state_of(request).dispatcher.clock.now_ms()),
@@ -108,21 +108,21 @@ async def post_sign_in(request: web.Request) -> web.Response:
         path=PAGES_ROOT,
         httponly=True,
         samesite="Strict",
-        # A proxy that speaks TLS for the engine shows only in where the form came from.
+        # Behind a proxy that terminates TLS, only the origin of the form shows that it is HTTPS.
         secure=request.secure or request.headers.get("origin", "").startswith("https://"),
     )
     return response
 
 
 async def post_sign_out(request: web.Request) -> web.Response:
-    """The browser forgets the session; a copy of its cookie ends with its time."""
-    response = web.json_response({"goto": f"{PAGES_ROOT}/sign-in"})
+    """Delete the session's cookie in the browser; a copy of it stays valid until it expires."""
+    response = web.json_response({"goto": SIGN_IN})
     response.del_cookie(request.app[SESSIONS].cookie_name, path=PAGES_ROOT)
     return response
 
 
-def _is_ours(address: str) -> bool:
-    """Whether it is the address of a page: a path, without a host, whatever a browser may make of it."""
+def _is_page_address(address: str) -> bool:
+    """Whether the address is that of a page: a plain path that no browser reads as an address of another host."""
     try:
         parts = urlsplit(address)
     except ValueError:
@@ -136,5 +136,5 @@ def _is_ours(address: str) -> bool:
     )
 
 
-def _go(address: str) -> web.Response:
+def _redirect(address: str) -> web.Response:
     return web.Response(status=303, headers={"Location": address})

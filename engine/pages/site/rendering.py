@@ -1,4 +1,4 @@
-"""Render templates with the values that all of them use."""
+"""Rendering of templates, with the values and filters that all of them use."""
 
 import functools
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ SESSIONS = web.AppKey("sessions", Sessions)
 
 
 def render(request: web.Request, template: str, context: Mapping[str, Any], status: int = 200) -> web.Response:
-    """The page; its token is worth something only in the session that it was made for."""
+    """Render a template as a page, with a token for actions that is valid in this session only."""
     sessions = request.app[SESSIONS]
     shared = {
         "root": PAGES_ROOT,
@@ -41,19 +41,19 @@ def _templates() -> Environment:
     templates.filters.update(
         duration=format_duration,
         kind=name_step_kind,
-        part=_part,
+        part=_quote_segment,
         rfc3339=rfc3339,
         size=format_size,
-        utc=_utc,
+        utc=_format_utc,
         status=str.lower,
     )
     return templates
 
 
-def _part(text: str) -> str:
-    """One part of an address, whatever is in it."""
+def _quote_segment(text: str) -> str:
+    """Quote text as one segment of an address."""
     return quote(text, safe="")
 
 
-def _utc(ms: int) -> str:
+def _format_utc(ms: int) -> str:
     return to_datetime(ms).strftime("%Y-%m-%d %H:%M:%S UTC")

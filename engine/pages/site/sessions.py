@@ -1,4 +1,4 @@
-"""Sessions of people who are signed in to the pages, and the token that a change needs."""
+"""Sessions of people who signed in to the pages, and the tokens that their actions need."""
 
 import hashlib
 import hmac
@@ -11,51 +11,53 @@ LIFETIME_MS = 12 * 3_600_000
 
 
 class Sessions:
-    """Sessions live in their signed cookie alone: every engine process with the same keys knows them.
+    """Sessions, each stored only in its signed cookie, so that all engine processes with the same keys accept it.
 
-    Without keys nobody signs in, and the token is this process's own.
+    Without keys there are no sessions, and tokens are valid for this process only.
     """
 
     def __init__(self, signing_keys: Sequence[str]) -> None:
         self._keys = tuple(signing_keys)
         self._secrets = [_mac(bare_key(key).encode(), "engine pages") for key in signing_keys] or [os.urandom(32).hex()]
-        # A browser may hold sessions of several engines on one host: cookies know no ports.
+        # Cookies ignore ports, so the names must differ between several engines on one host.
         self._names = [f"engine_{_mac(secret.encode(), 'name')[:8]}" for secret in self._secrets]
 
     @property
     def keyed(self) -> bool:
+        """Whether the engine has keys, so that its pages need a session."""
         return bool(self._keys)
 
     @property
     def cookie_name(self) -> str:
-        """The name of new sessions' cookies."""
+        """Return the name of the cookie of a new session."""
         return self._names[0]
 
     def cookie_in(self, cookies: Mapping[str, str]) -> str:
-        """The session's cookie among a request's; empty when there is none."""
+        """Return the session's cookie among those of a request, or empty text."""
         return next((cookies[name] for name in self._names if name in cookies), "")
 
-    def key_matches(self, shown: str) -> bool:
-        """Whether this is one of the signing keys, in any form that the API takes."""
-        return bearer_matches(self._keys, f"Bearer {shown.strip()}")
+    def key_matches(self, presented: str) -> bool:
+        """Whether this is one of the signing keys, in any form that the API accepts."""
+        return bearer_matches(self._keys, f"Bearer {presented.strip()}")
 
     def begin(self, now: int) -> str:
-        """The cookie of a new session."""
-        told = f"{now + LIFETIME_MS}.{os.urandom(16).hex()}"
-        return f"{told}.{_mac(self._secrets[0].encode(), f'session:{told}')}"
+        """Make the cookie of a new session."""
+        content = f"{now + LIFETIME_MS}.{os.urandom(16).hex()}"
+        return f"{content}.{_mac(self._secrets[0].encode(), f'session:{content}')}"
 
     def is_open(self, cookie: str, now: int) -> bool:
-        """Whether the cookie is one of ours, under either key, and has not run out."""
-        told, _, seal = cookie.rpartition(".")
-        ours = [_same(_mac(secret.encode(), f"session:{told}"), seal) for secret in self._secrets]
-        return self.keyed and any(ours) and int(told.partition(".")[0]) > now
+        """Whether the cookie is signed with one of the keys and has not expired."""
+        content, _, signature = cookie.rpartition(".")
+        ours = [_same(_mac(secret.encode(), f"session:{content}"), signature) for secret in self._secrets]
+        return self.keyed and any(ours) and int(content.partition(".")[0]) > now
 
     def token(self, cookie: str) -> str:
-        """What the pages of a session show when they ask for a change."""
+        """Make the token that the pages of a session send with an action."""
         return _mac(self._secrets[0].encode(), f"token:{cookie}")
 
-    def token_matches(self, cookie: str, shown: str) -> bool:
-        return any(_same(_mac(secret.encode(), f"token:{cookie}"), shown) for secret in self._secrets)
+    def token_matches(self, cookie: str, presented: str) -> bool:
+        """Whether a token belongs to the session with this cookie."""
+        return any(_same(_mac(secret.encode(), f"token:{cookie}"), presented) for secret in self._secrets)
 
 
 def _mac(key: bytes, text: str) -> str:

@@ -1,6 +1,6 @@
-"""Text on a page: durations, sizes and kinds in words; JSON made readable and cut where it is long.
+"""Text on a page: durations, sizes and kinds of steps in words, and readable excerpts of JSON.
 
-The author of that JSON may mean harm; templates escape it.
+The JSON may come from an attacker; templates escape it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from engine.formats.json_text import Json, loads
 
-STATUSES = ("QUEUED", "RUNNING", "COMPLETED", "FAILED", "CANCELLED")
+EXCERPT_LENGTH = 20_000
 
 _KINDS = {
     "Sleep": "sleep",
@@ -22,7 +22,7 @@ _KINDS = {
 
 
 def format_duration(ms: int) -> str:
-    """`850 ms`, `3.2 s`, `2 min 5 s`, `3 h 4 min`, `2 d 3 h`."""
+    """Write a duration as `850 ms`, `3.2 s`, `2 min 5 s`, `3 h 4 min` or `2 d 3 h`."""
     if ms < 1000:
         return f"{max(ms, 0)} ms"
     if ms < 60_000:
@@ -39,23 +39,20 @@ def format_duration(ms: int) -> str:
 
 
 def format_size(characters: int) -> str:
-    """A length of text, roughly in bytes."""
+    """Write a length of text as bytes, taking a character for a byte."""
     if characters < 1024:
         return f"{characters} B"
     return f"{characters / 1024:.3g} KiB" if characters < 1024 * 1024 else f"{characters / 1024 / 1024:.3g} MiB"
 
 
 def name_step_kind(op: str) -> str:
-    """What a step does."""
+    """Name the kind of a step by its opcode."""
     return _KINDS.get(op, "run")
-
-
-EXCERPT_LENGTH = 20_000
 
 
 @dataclass(frozen=True)
 class Excerpt:
-    """`text` for the page; `whole` is the number of characters of the original, `cut` whether some are missing."""
+    """Text for a page; `whole` is the length of the original in characters, `cut` says whether some are left out."""
 
     text: str
     whole: int
@@ -63,20 +60,20 @@ class Excerpt:
 
 
 def lay_out(value: Json) -> str:
-    """JSON over several lines."""
+    """Write JSON over several lines."""
     return json.dumps(value, ensure_ascii=False, indent=2)
 
 
 def lay_out_error(value: Json) -> str:
-    """What an error says, with its stack as a programmer knows it."""
+    """Write an error as its name, message and stack."""
     if not isinstance(value, dict) or not isinstance(value.get("message"), str):
         return lay_out(value)
-    said, stack = f"{value.get('name') or 'Error'}: {value['message']}", value.get("stack")
-    return f"{said}\n\n{stack.rstrip()}" if isinstance(stack, str) and stack.strip() else said
+    text, stack = f"{value.get('name') or 'Error'}: {value['message']}", value.get("stack")
+    return f"{text}\n\n{stack.rstrip()}" if isinstance(stack, str) and stack.strip() else text
 
 
 def lay_out_memo(value: Json) -> str:
-    """What a step returned, or the error it ended with."""
+    """Write the output or the error that a memo contains."""
     match value:
         case {"data": data} if len(value) == 1:
             return lay_out(data)
@@ -87,15 +84,15 @@ def lay_out_memo(value: Json) -> str:
 
 
 def make_excerpt(
-    text: str, whole: int | None = None, most: int = EXCERPT_LENGTH, layout: Callable[[Json], str] = lay_out
+    text: str, whole: int | None = None, limit: int = EXCERPT_LENGTH, layout: Callable[[Json], str] = lay_out
 ) -> Excerpt:
-    """The beginning of a JSON text of `whole` characters, of which `text` may be the first part only."""
+    """Make an excerpt of at most `limit` characters; `text` may be only the beginning of `whole` characters."""
     length = len(text) if whole is None else whole
-    if length > most or length > len(text):
-        return Excerpt(text[:most], length, True)
+    if length > limit or length > len(text):
+        return Excerpt(text[:limit], length, True)
     try:
         shown = layout(loads(text))
     except (ValueError, RecursionError):
         shown = text
-    # Deep nesting would make a small text huge.
+    # Laying out deeply nested JSON would make a small text huge.
     return Excerpt(shown if len(shown) <= 4 * len(text) + 200 else text, length, False)

@@ -1,4 +1,4 @@
-import { ask, tell } from "./asking.js";
+import { post, showMessage } from "./actions.js";
 import { refresh } from "./live.js";
 
 export function listenForButtons() {
@@ -6,10 +6,10 @@ export function listenForButtons() {
     const button = event.target.closest("button[data-post]");
     if (!button || (button.dataset.confirm && !window.confirm(button.dataset.confirm))) return;
     button.disabled = true;
-    const told = await ask(button.dataset.post);
+    const result = await post(button.dataset.post);
     button.disabled = false;
-    tell(told.error || "");
-    if (told.goto && told.goto !== location.pathname) location.assign(told.goto);
+    showMessage(result.error || "");
+    if (result.goto && result.goto !== location.pathname) location.assign(result.goto);
     else await refresh();
   });
 }

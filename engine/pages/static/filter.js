@@ -1,4 +1,4 @@
-// The times of the filter are shown and typed in the viewer's zone and asked for in UTC.
+// Shows the filter's times in the viewer's time zone and sends them in UTC.
 export function startFilter() {
   const form = document.getElementById("run-filter");
   if (!form) return;
@@ -10,10 +10,10 @@ export function startFilter() {
   }
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    const asked = new URLSearchParams();
+    const query = new URLSearchParams();
     for (const [name, value] of new FormData(form)) {
-      if (value) asked.set(name, form.elements[name].type === "datetime-local" ? new Date(value).toISOString() : value);
+      if (value) query.set(name, form.elements[name].type === "datetime-local" ? new Date(value).toISOString() : value);
     }
-    location.assign(`${form.getAttribute("action")}?${asked}`);
+    location.assign(`${form.getAttribute("action")}?${query}`);
   });
 }

@@ -1,6 +1,6 @@
-// Keeps the part of the page that changes up to date: asks for the page again and takes over what is different.
-import { tell } from "./asking.js";
-import { become } from "./become.js";
+// Keeps the part of the page that changes up to date: fetches the page again and applies what is different.
+import { showMessage } from "./actions.js";
+import { morph } from "./morph.js";
 import { showTimes } from "./times.js";
 
 const SLOWEST = 15000;
@@ -26,22 +26,22 @@ export async function refresh() {
     const answer = await fetch(location.href, { cache: "no-store" });
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const fresh = page.getElementById("live");
-    if (answer.redirected || !fresh) return tell("This page is no longer up to date. Reload it.");
-    takeOver(live, fresh);
+    if (answer.redirected || !fresh) return showMessage("This page is no longer up to date. Reload it.");
+    update(live, fresh);
     document.title = page.title;
-    if (misses > 1) tell("");
+    if (misses > 1) showMessage("");
     misses = 0;
   } catch {
     misses += 1;
-    if (misses > 1) tell("The engine does not answer; trying again.");
+    if (misses > 1) showMessage("The engine does not answer; trying again.");
   }
   schedule();
 }
 
-function takeOver(live, fresh) {
+function update(live, fresh) {
   const { status } = fresh.dataset;
   const changed = status !== live.dataset.status;
   showTimes(fresh);
-  become(live, fresh);
+  morph(live, fresh);
   if (changed) document.getElementById("news").textContent = `The run is now ${status}.`;
 }

@@ -1,4 +1,4 @@
-import { ask, tell } from "./asking.js";
+import { post, showMessage } from "./actions.js";
 
 export function startSending() {
   const form = document.getElementById("send");
@@ -11,14 +11,14 @@ export function startSending() {
       [name, name.value.trim() ? "" : "An event has a name."],
       [data, value.problem],
     ].filter(([field, problem]) => mark(field, problem));
-    tell("");
+    showMessage("");
     if (problems.length) return problems[0][0].focus();
     const button = form.querySelector("button[type=submit]");
     button.disabled = true;
-    const told = await ask(form.getAttribute("action"), { name: name.value.trim(), data: value.data });
+    const result = await post(form.getAttribute("action"), { name: name.value.trim(), data: value.data });
     button.disabled = false;
-    if (told.goto) location.assign(told.goto);
-    else tell(told.error);
+    if (result.goto) location.assign(result.goto);
+    else showMessage(result.error);
   });
 }
 

@@ -1,1 +1,1 @@
-"""The pages themselves: their handlers and what they read."""
+"""Views: the handlers of the pages and the queries they need."""

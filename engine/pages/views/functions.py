@@ -1,4 +1,4 @@
-"""Pages of apps and functions: a function's options in words and when its crons come next."""
+"""Pages of functions: the list by app, and one function with its options, schedules and latest runs."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ from engine.pages.site.request import list_functions, read_now
 from engine.pages.site.text import format_duration, make_excerpt
 from engine.pages.views.run_list import RunFilter, find_runs
 from engine.rows import Row
-from engine.runs.schedules import MOST_TICKS_COUNTED
+from engine.runs.schedules import MAX_COUNTED_TICKS
 from engine.storage.tables import apps
 from engine.storage.tables import functions as function_rows
 
+_LIST_LENGTH = 10
+
 
 def describe_options(function: Function) -> Iterator[tuple[str, str]]:
-    """Names and values, those that are set."""
+    """Yield the name and the description of each option that is set."""
     yield "Retries", f"{function.retries} ({function.retries + 1} attempts in all)"
     for limit in function.concurrency:
         scope = {"fn": "in this function", "env": "in this engine", "account": "in this engine"}.get(limit.scope, "")
@@ -35,9 +37,9 @@ def describe_options(function: Function) -> Iterator[tuple[str, str]]:
         yield "Throttle", f"{_describe_rate(function.throttle)}; more wait"
     if function.rate_limit is not None:
         yield "Rate limit", f"{_describe_rate(function.rate_limit)}; more are dropped"
-    if (hold := function.debounce) is not None:
-        longest = "" if hold.timeout_ms is None else f", at most {format_duration(hold.timeout_ms)}"
-        yield "Debounce", f"{format_duration(hold.period_ms)} after the last event{longest}{_per_key(hold.key)}"
+    if (debounce := function.debounce) is not None:
+        longest = "" if debounce.timeout_ms is None else f", at most {format_duration(debounce.timeout_ms)}"
+        yield "Debounce", f"{format_duration(debounce.period_ms)} after the last event{longest}{_per_key(debounce.key)}"
     if (batch := function.batch) is not None:
         only = f", only when {batch.condition.text}" if batch.condition else ""
         yield (
@@ -72,7 +74,7 @@ def _describe_rate(rate: RateRule) -> str:
 
 @dataclass(frozen=True)
 class UpcomingTick:
-    """`at` is the next run in milliseconds; `local` the same instant as the cron's own zone has it."""
+    """The next run of a cron: `at` in milliseconds, `local` as text in the cron's time zone."""
 
     function: Function
     cron: str
@@ -82,7 +84,7 @@ class UpcomingTick:
 
 
 def list_upcoming_ticks(functions: Iterable[Function], now: int) -> list[UpcomingTick]:
-    """The next run of each cron of these functions, soonest first."""
+    """Return the next run of each cron of these functions, soonest first."""
     found = [
         _next_tick(function, trigger.text, trigger.jitter_ms, now)
         for function in functions
@@ -93,7 +95,7 @@ def list_upcoming_ticks(functions: Iterable[Function], now: int) -> list[Upcomin
 
 def _next_tick(function: Function, text: str, jitter_ms: int, now: int) -> UpcomingTick:
     cron = parse_cron(text)
-    # A tick that has passed may still be to come, by its jitter.
+    # A past tick may still have to run, because of its jitter.
     tick = cron.next_after(now - jitter_ms)
     while (at := tick + jitter_of(function.slug, tick, jitter_ms)) <= now:
         tick = cron.next_after(tick)
@@ -101,10 +103,8 @@ def _next_tick(function: Function, text: str, jitter_ms: int, now: int) -> Upcom
     return UpcomingTick(function, text, jitter_ms, at, f"{local:%a %d %b %Y, %H:%M:%S} {cron.zone}")
 
 
-_FEW = 10
-
-
 async def get_functions(request: web.Request) -> web.Response:
+    """The list of functions by app."""
     functions = list_functions(request)
     rows = await state_of(request).read(lambda connection: list(connection.execute(select(apps).order_by(apps.c.name))))
     schedules = {
@@ -120,15 +120,16 @@ async def get_functions(request: web.Request) -> web.Response:
 
 
 async def get_function(request: web.Request) -> web.Response:
+    """One function."""
     state, function = state_of(request), _find_function(request)
-    wanted = RunFilter(functions=[function.id])
+    run_filter = RunFilter(functions=[function.id])
 
     def query(connection: Connection) -> tuple[list[Row], str, list[Row]]:
         statement = select(function_rows.c.config).where(function_rows.c.id == function.id)
         return (
-            find_runs(connection, wanted, (), _FEW)[0],
+            find_runs(connection, run_filter, (), _LIST_LENGTH)[0],
             connection.execute(statement).scalar() or "{}",
-            list_missed_ticks(connection, _FEW, function.id),
+            list_missed_ticks(connection, _LIST_LENGTH, function.id),
         )
 
     runs, config, missed = await state.read(query)
@@ -137,7 +138,7 @@ async def get_function(request: web.Request) -> web.Response:
         "options": list(describe_options(function)),
         "schedules": [] if function.archived else list_upcoming_ticks([function], read_now(request)),
         "missed": missed,
-        "most_ticks": MOST_TICKS_COUNTED,
+        "max_ticks": MAX_COUNTED_TICKS,
         "runs": runs,
         "registry": state.dispatcher.writer.registry,
         "config": make_excerpt(config),

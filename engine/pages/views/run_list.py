@@ -1,7 +1,8 @@
-"""Runs by function, status and time, newest first, a page at a time.
+"""List of runs by function, status and time, newest first, page by page.
 
-A run's id begins with the time it was queued, so its order is that of time, and every question is a few seeks in
-(id), (function, id) or (function, status, id): no answer reads more than a page per function and status asked for.
+A run's id begins with the time at which it was queued, so ids are in the order of time. Every query is a few seeks in
+the indexes (id), (function, id) or (function, status, id) and reads at most a page per function and status.
+`history.runs` serves the APIs, which also filter by other times.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,8 +16,8 @@ from engine.rows import Row
 from engine.storage.tables import run_events, runs
 
 RUNS_PER_PAGE = 50
-_NONE = bytes(10)
-_FACTS: list[Column[Any]] = [
+_NO_ENTROPY = bytes(10)
+_COLUMNS: list[Column[Any]] = [
     runs.c.id,
     runs.c.function_id,
     runs.c.event_id,
@@ -42,44 +43,46 @@ class RunFilter:
 
 
 def find_runs(
-    connection: Connection, wanted: RunFilter, known: Sequence[str], limit: int = RUNS_PER_PAGE
+    connection: Connection, run_filter: RunFilter, known: Sequence[str], limit: int = RUNS_PER_PAGE
 ) -> tuple[list[Row], str | None]:
-    """The page and the `before` of the next one, None at the end; `known` are the ids of all functions."""
+    """Return a page and the `before` of the next page, None at the end; `known` are the ids of all functions."""
     found: list[Row] = []
-    for conditions in _seeks(wanted, known):
-        statement = select(*_FACTS).where(*conditions, *_bounds(wanted)).order_by(runs.c.id.desc()).limit(limit + 1)
+    for conditions in _seeks(run_filter, known):
+        statement = (
+            select(*_COLUMNS).where(*conditions, *_bounds(run_filter)).order_by(runs.c.id.desc()).limit(limit + 1)
+        )
         found.extend(connection.execute(statement))
     found.sort(key=lambda row: str(row.id), reverse=True)
     return found[:limit], found[limit - 1].id if len(found) > limit else None
 
 
-def runs_of_event(connection: Connection, event_id: str, limit: int = RUNS_PER_PAGE) -> list[Row]:
-    """The runs that an event started, alone or in a batch, in order."""
+def list_event_runs(connection: Connection, event_id: str, limit: int = RUNS_PER_PAGE) -> list[Row]:
+    """Return the runs that an event started, alone or in a batch, oldest first."""
     alone = select(runs.c.id).where(runs.c.event_id == event_id).limit(limit)
     batched = select(run_events.c.run_id).where(run_events.c.event_id == event_id).limit(limit)
     ids = {row[0] for statement in (alone, batched) for row in connection.execute(statement)}
-    return list(connection.execute(select(*_FACTS).where(runs.c.id.in_(ids)).order_by(runs.c.id)))
+    return list(connection.execute(select(*_COLUMNS).where(runs.c.id.in_(ids)).order_by(runs.c.id)))
 
 
-def count_runs(connection: Connection, status: str, known: Sequence[str], most: int) -> int:
-    """How many runs have this status; `most` when there are as many or more."""
-    some = select(runs.c.id).where(runs.c.function_id.in_(known), runs.c.status == status).limit(most)
-    return connection.execute(select(func.count()).select_from(some.subquery())).scalar_one()
+def count_runs(connection: Connection, status: str, known: Sequence[str], limit: int) -> int:
+    """Count the runs with this status, up to `limit`."""
+    matching = select(runs.c.id).where(runs.c.function_id.in_(known), runs.c.status == status).limit(limit)
+    return connection.execute(select(func.count()).select_from(matching.subquery())).scalar_one()
 
 
-def _seeks(wanted: RunFilter, known: Sequence[str]) -> Iterator[list[ColumnElement[bool]]]:
-    if wanted.functions is None and wanted.status is None:
+def _seeks(run_filter: RunFilter, known: Sequence[str]) -> Iterator[list[ColumnElement[bool]]]:
+    if run_filter.functions is None and run_filter.status is None:
         yield []
         return
-    for function_id in known if wanted.functions is None else wanted.functions:
+    for function_id in known if run_filter.functions is None else run_filter.functions:
         conditions = [runs.c.function_id == function_id]
-        yield conditions if wanted.status is None else [*conditions, runs.c.status == wanted.status]
+        yield conditions if run_filter.status is None else [*conditions, runs.c.status == run_filter.status]
 
 
-def _bounds(wanted: RunFilter) -> Iterator[ColumnElement[bool]]:
-    if wanted.since is not None:
-        yield runs.c.id >= ulid(wanted.since, _NONE)
-    if wanted.until is not None:
-        yield runs.c.id < ulid(wanted.until, _NONE)
-    if wanted.before is not None:
-        yield runs.c.id < wanted.before
+def _bounds(run_filter: RunFilter) -> Iterator[ColumnElement[bool]]:
+    if run_filter.since is not None:
+        yield runs.c.id >= ulid(run_filter.since, _NO_ENTROPY)
+    if run_filter.until is not None:
+        yield runs.c.id < ulid(run_filter.until, _NO_ENTROPY)
+    if run_filter.before is not None:
+        yield runs.c.id < run_filter.before

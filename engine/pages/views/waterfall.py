@@ -1,4 +1,4 @@
-"""A run as lines on one time axis: a pure function of what is stored and of now."""
+"""Waterfall of a run: a line for each step on one time axis, a pure function of the stored run and the time."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -6,16 +6,17 @@ from dataclasses import dataclass
 from engine.pages.site.text import Excerpt, lay_out_error, lay_out_memo, make_excerpt, name_step_kind
 from engine.pages.views.run_detail import RunPageData
 from engine.rows import Row
-from engine.runs.steps import BROKEN, DISCOVER, TIMED_OUT
+from engine.runs.steps import BROKEN, DISCOVER, OPEN, TIMED_OUT
 from engine.storage.queue import CLAIMED, PARKED
+from engine.storage.tables import FAILED
 
-AXIS = 1000
-_THINNEST = 4
+AXIS_LENGTH = 1000
+_MIN_WIDTH = 4
 
 
 @dataclass(frozen=True)
 class WaterfallBar:
-    """`x` and `width` of 1000; `look` is waited, running, completed, failed or cancelled."""
+    """A bar on an axis of 1000 units; `look` is waited, running, completed, failed or cancelled."""
 
     x: int
     width: int
@@ -24,7 +25,7 @@ class WaterfallBar:
 
 @dataclass(frozen=True)
 class WaterfallAttempt:
-    """One try, numbered from 1; `error` is None for one that went well or is under way."""
+    """An attempt, numbered from 1; `error` is None when it succeeded or is under way."""
 
     number: int
     began: int
@@ -34,9 +35,9 @@ class WaterfallAttempt:
 
 @dataclass(frozen=True)
 class WaterfallLine:
-    """One step, or (with an empty `step_id`) the function's own code.
+    """The line of a step, or of the code outside of steps, whose `step_id` is empty.
 
-    `until` is the moment it waits for; `note` says for what.
+    `note` says what it waits for, `until` how long.
     """
 
     step_id: str
@@ -60,41 +61,41 @@ class _Axis:
     span: int
 
     def bar(self, began: int, ended: int, look: str) -> WaterfallBar:
-        x = min(max((began - self.begins) * AXIS // self.span, 0), AXIS - _THINNEST)
-        width = max((ended - began) * AXIS // self.span, _THINNEST)
-        return WaterfallBar(x, min(width, AXIS - x), look)
+        x = min(max((began - self.begins) * AXIS_LENGTH // self.span, 0), AXIS_LENGTH - _MIN_WIDTH)
+        width = max((ended - began) * AXIS_LENGTH // self.span, _MIN_WIDTH)
+        return WaterfallBar(x, min(width, AXIS_LENGTH - x), look)
 
 
 def draw_waterfall(detail: RunPageData, now: int) -> list[WaterfallLine]:
-    """The steps in the order in which the app told of them, then the function's own code where that shows."""
+    """Return the lines of the steps in the order in which the app reported them, then that of the code, if any."""
     run = detail.run
     ends = run.ended_at or now
     axis = _Axis(run.queued_at, max(ends - run.queued_at, 1))
     failed: dict[str, list[Row]] = {}
     for row in detail.attempts:
         failed.setdefault(row.step_id, []).append(row)
-    # When only the function's own call is queued, the item's attempt is that of the step it was told of.
+    # A step that the app runs during a discovery call has no item of its own, but that of the call.
     waiting = {row.step_id: row for row in detail.open_items}
-    lines = [_step(detail, step, failed.get(step.step_id, []), waiting, axis, ends) for step in detail.steps]
-    own = _own_code(detail, failed.get("", []), waiting.get(DISCOVER), axis, now)
-    return lines if own is None else [*lines, own]
+    lines = [_make_step_line(detail, step, failed.get(step.step_id, []), waiting, axis, ends) for step in detail.steps]
+    code_line = _make_code_line(detail, failed.get("", []), waiting.get(DISCOVER), axis, now)
+    return lines if code_line is None else [*lines, code_line]
 
 
-def _step(
+def _make_step_line(
     detail: RunPageData, step: Row, failed: Sequence[Row], waiting: dict[str, Row], axis: _Axis, ends: int
 ) -> WaterfallLine:
     over = step.position is not None
     status = _status(detail.run, step)
     item = waiting.get(step.step_id) or (waiting.get(DISCOVER) if failed and not over else None)
-    tries = _tries(failed, detail.text_most)
+    tries = _make_attempts(failed, detail.text_limit)
     output = None
     if over and step.text is not None and step.op != "Sleep":
-        output = make_excerpt(step.text, step.whole, detail.text_most, lay_out_memo)
+        output = make_excerpt(step.text, step.whole, detail.text_limit, lay_out_memo)
     if failed and over:
         tries.append(
             WaterfallAttempt(len(tries) + 1, step.started_at, step.ended_at, output if step.status == BROKEN else None)
         )
-    note, until = ("no event came in time", None) if step.status == TIMED_OUT else _waits_for(detail, step, item, over)
+    note, until = _describe_wait(detail, step, item, over)
     began = failed[0].started_at if failed else step.started_at
     return WaterfallLine(
         step_id=step.step_id,
@@ -113,27 +114,27 @@ def _step(
     )
 
 
-def _own_code(
+def _make_code_line(
     detail: RunPageData, failed: Sequence[Row], item: Row | None, axis: _Axis, now: int
 ) -> WaterfallLine | None:
-    """The function's code between its steps, where it failed or is being called or waits to be."""
+    """Make the line of the code outside of steps, if it failed, is being called or waits to be called."""
     run = detail.run
     if not failed and (item is None or run.ended_at is not None):
         return None
     bars = [axis.bar(row.started_at, row.ended_at, "failed") for row in failed]
-    tries = _tries(failed, detail.text_most)
+    tries = _make_attempts(failed, detail.text_limit)
     note = until = None
     status = run.status
     if run.ended_at is not None:
         last = (
             None
-            if run.status != "FAILED"
-            else make_excerpt(run.output_text, run.output_whole, detail.text_most, lay_out_error)
+            if run.status != FAILED
+            else make_excerpt(run.output_text, run.output_whole, detail.text_limit, lay_out_error)
         )
         tries.append(WaterfallAttempt(len(tries) + 1, run.ended_at, run.ended_at, last))
         bars.append(axis.bar(run.ended_at, run.ended_at, run.status.lower()))
     elif item is not None:
-        note, until = _call_note(item)
+        note, until = _describe_call(item)
         status = "RUNNING" if item.state == CLAIMED else "WAITING"
         bars.append(axis.bar(min(item.created_at, now), now, "running" if item.state == CLAIMED else "waited"))
     began = failed[0].started_at if failed else None
@@ -147,7 +148,7 @@ def _status(run: Row, step: Row) -> str:
         return "FAILED" if step.status == BROKEN else "COMPLETED"
     if run.ended_at is not None:
         return "CANCELLED"
-    return "WAITING" if step.status == "OPEN" else "RUNNING"
+    return "WAITING" if step.status == OPEN else "RUNNING"
 
 
 def _bars(axis: _Axis, step: Row, failed: Sequence[Row], status: str, ends: int) -> Iterator[WaterfallBar]:
@@ -163,19 +164,23 @@ def _bars(axis: _Axis, step: Row, failed: Sequence[Row], status: str, ends: int)
         yield axis.bar(step.started_at, ended, status.lower())
 
 
-def _tries(failed: Sequence[Row], most: int) -> list[WaterfallAttempt]:
+def _make_attempts(failed: Sequence[Row], limit: int) -> list[WaterfallAttempt]:
     return [
-        WaterfallAttempt(number, row.started_at, row.ended_at, make_excerpt(row.text, row.whole, most, lay_out_error))
+        WaterfallAttempt(number, row.started_at, row.ended_at, make_excerpt(row.text, row.whole, limit, lay_out_error))
         for number, row in enumerate(failed, 1)
     ]
 
 
-def _waits_for(detail: RunPageData, step: Row, item: Row | None, over: bool) -> tuple[str | None, int | None]:
+def _describe_wait(detail: RunPageData, step: Row, item: Row | None, over: bool) -> tuple[str | None, int | None]:
+    if step.status == TIMED_OUT:
+        return "no event came in time", None
+    if step.status == TIMED_OUT:
+        return "no event came in time", None
     if over or detail.run.ended_at is not None:
         return None, None
     if (wait := detail.waits.get(step.step_id)) is not None:
-        shown = f" where {wait.expression}" if wait.expression else ""
-        return f"waits for the event {wait.event_name}{shown}, until", wait.expires_at
+        condition = f" where {wait.expression}" if wait.expression else ""
+        return f"waits for the event {wait.event_name}{condition}, until", wait.expires_at
     if item is None:
         return None, None
     match item.kind:
@@ -184,13 +189,13 @@ def _waits_for(detail: RunPageData, step: Row, item: Row | None, over: bool) -> 
         case "invoke_timeout":
             return "waits for the invoked function, until", item.due_at
         case _:
-            return _call_note(item)
+            return _describe_call(item)
 
 
-def _call_note(item: Row) -> tuple[str, int | None]:
-    tries = f"attempt {item.attempt + 1} of {item.max_attempts}"
+def _describe_call(item: Row) -> tuple[str, int | None]:
+    attempt = f"attempt {item.attempt + 1} of {item.max_attempts}"
     if item.state == CLAIMED:
-        return f"{tries} is under way", None
+        return f"{attempt} is under way", None
     if item.state == PARKED:
-        return f"{tries} waits for a concurrency limit: {item.blocked_on}", None
-    return f"{tries} waits until", item.due_at
+        return f"{attempt} waits for a concurrency limit: {item.blocked_on}", None
+    return f"{attempt} waits until", item.due_at

@@ -1,16 +1,16 @@
-// Turns one element into another in place, so that what is open, focused or scrolled stays so.
-export function become(old, fresh) {
+// Turns one element into another in place, so that it keeps its focus, its scroll position and what is open.
+export function morph(old, fresh) {
   if (old.isEqualNode(fresh)) return;
-  attributes(old, fresh);
+  morphAttributes(old, fresh);
   const kept = new Map();
   for (const child of old.children) if (child.dataset.key) kept.set(child.dataset.key, child);
   let place = old.firstChild;
   for (const next of [...fresh.childNodes]) {
-    const same = next.nodeType === Node.ELEMENT_NODE && next.dataset.key ? kept.get(next.dataset.key) : alike(place, next);
+    const same = next.nodeType === Node.ELEMENT_NODE && next.dataset.key ? kept.get(next.dataset.key) : matching(place, next);
     if (same) {
       if (same !== place) old.insertBefore(same, place);
       else place = place.nextSibling;
-      if (same.nodeType === Node.ELEMENT_NODE) become(same, next);
+      if (same.nodeType === Node.ELEMENT_NODE) morph(same, next);
       else if (same.data !== next.data) same.data = next.data;
     } else old.insertBefore(next, place);
   }
@@ -21,21 +21,21 @@ export function become(old, fresh) {
   }
 }
 
-function alike(old, fresh) {
+function matching(old, fresh) {
   if (!old || old.nodeType !== fresh.nodeType || old.nodeName !== fresh.nodeName) return null;
   return old.nodeType === Node.ELEMENT_NODE && old.dataset.key ? null : old;
 }
 
-function attributes(old, fresh) {
+function morphAttributes(old, fresh) {
   for (const { name } of [...old.attributes]) {
-    if (!fresh.hasAttribute(name) && !isHeld(old, name)) old.removeAttribute(name);
+    if (!fresh.hasAttribute(name) && !isKept(old, name)) old.removeAttribute(name);
   }
   for (const { name, value } of fresh.attributes) {
     if (old.getAttribute(name) !== value) old.setAttribute(name, value);
   }
 }
 
-// What a person opened, and a button that is at work.
-function isHeld(element, name) {
+// Attributes that the page itself sets: what a person opened, and a button whose action is under way.
+function isKept(element, name) {
   return (element.nodeName === "DETAILS" && name === "open") || (element.nodeName === "BUTTON" && name === "disabled");
 }
