@@ -1,4 +1,4 @@
-"""The dispatcher: starts the calls that a commit calls for, commits their answers, and wakes up for due items."""
+"""The dispatcher: starts calls after each commit, commits their answers, and wakes up for due items."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Dispatcher:
         self.settings = settings
         self.caller = caller
         self.owner = owner
-        self.writer = Writer(database, clock, settings, owner, self._follow_commit)
+        self.writer = Writer(database, clock, settings, owner, self._handle_commit)
         self._wake = asyncio.Event()
         self._next_due: int | None = None
         self._latest = clock.now_ms()
@@ -133,7 +133,7 @@ class Dispatcher:
         self._next_due = self.clock.now_ms()
         self._wake.set()
 
-    def _follow_commit(self, transactions: list[Transaction]) -> None:
+    def _handle_commit(self, transactions: list[Transaction]) -> None:
         self.start_calls([call for tx in transactions if not tx.held_back for call in tx.calls])
         if self._traces is not None and (ended := [run_id for tx in transactions for run_id in tx.ended]):
             self._traces.add(ended, self.writer.registry)

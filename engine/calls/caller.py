@@ -28,6 +28,7 @@ from engine.storage.transaction import AppCall
 USER_AGENT = "Inngest"
 # Shorter than servers keep an idle connection (gunicorn: two seconds), so that the app is not the one to close it.
 _KEEP_ALIVE_S = 1.0
+# A reused connection that fails within this time had been closed by the app before it read the request.
 _STALE_S = 0.25
 # Larger bodies are canonicalised in a thread, so that the event loop does not wait.
 _LARGE = 65_536

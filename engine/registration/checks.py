@@ -33,12 +33,12 @@ def find_problems(config: Any) -> list[str]:
     if clean_text(config["id"]) != config["id"]:
         return ["its id holds characters that cannot be stored"]
     try:
-        return [*_triggers(config), *_steps(config), *_flow(config), *_cancels(config)]
+        return [*_check_triggers(config), *_check_steps(config), *_check_flow_control(config), *_check_cancels(config)]
     except (TypeError, AttributeError, KeyError) as error:
         return [f"its configuration has a field of the wrong kind: {error}"]
 
 
-def _triggers(config: dict[str, Any]) -> Iterator[str]:
+def _check_triggers(config: dict[str, Any]) -> Iterator[str]:
     triggers = config.get("triggers") or []
     if not triggers:
         yield "it has no trigger"
@@ -49,15 +49,15 @@ def _triggers(config: dict[str, Any]) -> Iterator[str]:
         yield "two of its triggers are the same"
     for trigger in triggers:
         if trigger.get("cron"):
-            yield from _reason(check_cron, trigger["cron"])
+            yield from _catch_reason(check_cron, trigger["cron"])
             if trigger.get("jitter"):
-                yield from _duration("cron jitter", trigger["jitter"], 1000, 300_000)
+                yield from _check_duration("cron jitter", trigger["jitter"], 1000, 300_000)
         elif not trigger.get("event"):
             yield "a trigger has neither event nor cron"
-        yield from _expression("trigger expression", trigger.get("expression"))
+        yield from _check_expression("trigger expression", trigger.get("expression"))
 
 
-def _steps(config: dict[str, Any]) -> Iterator[str]:
+def _check_steps(config: dict[str, Any]) -> Iterator[str]:
     steps = config.get("steps") or {}
     if len(steps) != 1:
         yield f"it has {len(steps)} steps in its configuration; there must be one"
@@ -71,33 +71,33 @@ def _steps(config: dict[str, Any]) -> Iterator[str]:
         yield "its retries must be a whole number from 0"
 
 
-def _flow(config: dict[str, Any]) -> Iterator[str]:
-    yield from _concurrency(config)
+def _check_flow_control(config: dict[str, Any]) -> Iterator[str]:
+    yield from _check_concurrency(config)
     if option := config.get("debounce"):
-        yield from _duration("debounce period", option.get("period"), 1000, 7 * DAY_MS)
-        yield from _optional_duration("debounce timeout", option.get("timeout"))
-        yield from _expression("debounce key", option.get("key"))
+        yield from _check_duration("debounce period", option.get("period"), 1000, 7 * DAY_MS)
+        yield from _check_optional_duration("debounce timeout", option.get("timeout"))
+        yield from _check_expression("debounce key", option.get("key"))
     if option := config.get("rateLimit"):
-        yield from _count("rate limit", option.get("limit"))
-        yield from _duration("rate limit period", option.get("period"), 1000, DAY_MS)
-        yield from _expression("rate limit key", option.get("key"))
+        yield from _check_count("rate limit", option.get("limit"))
+        yield from _check_duration("rate limit period", option.get("period"), 1000, DAY_MS)
+        yield from _check_expression("rate limit key", option.get("key"))
     if option := config.get("throttle"):
-        yield from _count("throttle limit", option.get("limit"))
-        yield from _duration("throttle period", option.get("period"), 1000, 7 * DAY_MS)
-        yield from _expression("throttle key", option.get("key"))
+        yield from _check_count("throttle limit", option.get("limit"))
+        yield from _check_duration("throttle period", option.get("period"), 1000, 7 * DAY_MS)
+        yield from _check_expression("throttle key", option.get("key"))
     if option := config.get("singleton"):
         if option.get("mode") not in {"skip", "cancel"}:
             yield "its singleton mode must be skip or cancel"
-        yield from _expression("singleton key", option.get("key"))
+        yield from _check_expression("singleton key", option.get("key"))
     if option := config.get("batchEvents"):
-        yield from _batch(config, option)
-    yield from _expression("idempotency", config.get("idempotency"))
-    yield from _expression("priority", (config.get("priority") or {}).get("run"))
+        yield from _check_batch(config, option)
+    yield from _check_expression("idempotency", config.get("idempotency"))
+    yield from _check_expression("priority", (config.get("priority") or {}).get("run"))
     for name in ("start", "finish"):
-        yield from _optional_duration(f"{name} timeout", (config.get("timeouts") or {}).get(name))
+        yield from _check_optional_duration(f"{name} timeout", (config.get("timeouts") or {}).get(name))
 
 
-def _concurrency(config: dict[str, Any]) -> Iterator[str]:
+def _check_concurrency(config: dict[str, Any]) -> Iterator[str]:
     entries = concurrency_entries(config)
     if len(entries) > _MAX_CONCURRENCY:
         yield f"it has {len(entries)} concurrency limits; at most {_MAX_CONCURRENCY} are allowed"
@@ -109,38 +109,38 @@ def _concurrency(config: dict[str, Any]) -> Iterator[str]:
             yield f"its concurrency limit of scope {scope} needs a key"
         if not isinstance(entry.get("limit"), int) or entry["limit"] < 0:
             yield "its concurrency limit must be a whole number"
-        yield from _expression("concurrency key", entry.get("key"))
+        yield from _check_expression("concurrency key", entry.get("key"))
 
 
-def _batch(config: dict[str, Any], option: dict[str, Any]) -> Iterator[str]:
+def _check_batch(config: dict[str, Any], option: dict[str, Any]) -> Iterator[str]:
     if not isinstance(option.get("maxSize"), int) or option["maxSize"] < 2:
         yield "its batch must hold at least 2 events"
     if option.get("timeout"):
-        yield from _duration("batch timeout", option["timeout"], 1000, 7 * DAY_MS)
+        yield from _check_duration("batch timeout", option["timeout"], 1000, 7 * DAY_MS)
     else:
         yield "its batch needs a timeout"
-    yield from _expression("batch key", option.get("key"))
-    yield from _expression("batch if", option.get("if"))
+    yield from _check_expression("batch key", option.get("key"))
+    yield from _check_expression("batch if", option.get("if"))
     for other in ("cancel", "debounce", "singleton", "priority"):
         if config.get(other):
             yield f"batching cannot be combined with {other}"
 
 
-def _cancels(config: dict[str, Any]) -> Iterator[str]:
+def _check_cancels(config: dict[str, Any]) -> Iterator[str]:
     cancels = config.get("cancel") or []
     if len(cancels) > _MAX_CANCELS:
         yield f"it has {len(cancels)} cancel events; at most {_MAX_CANCELS} are allowed"
     for cancel in cancels:
         if not cancel.get("event"):
             yield "a cancel has no event"
-        yield from _optional_duration("cancel timeout", cancel.get("timeout"))
-        found = list(_expression("cancel expression", cancel.get("if")))
+        yield from _check_optional_duration("cancel timeout", cancel.get("timeout"))
+        found = list(_check_expression("cancel expression", cancel.get("if")))
         yield from found
         if cancel.get("if") and not found and (uses := compile_expression(cancel["if"]).uses):
             yield f"{_CANCEL_ONLY_COMPARES} {', '.join(sorted(uses))}"
 
 
-def _expression(what: str, text: str | None) -> Iterator[str]:
+def _check_expression(what: str, text: str | None) -> Iterator[str]:
     if text:
         try:
             compile_expression(text)
@@ -148,19 +148,19 @@ def _expression(what: str, text: str | None) -> Iterator[str]:
             yield f"its {what} is wrong: {error}"
 
 
-def _reason(check: Any, value: str) -> Iterator[str]:
+def _catch_reason(check: Any, value: str) -> Iterator[str]:
     try:
         check(value)
     except ValueError as error:
         yield str(error)
 
 
-def _optional_duration(what: str, text: str | None) -> Iterator[str]:
+def _check_optional_duration(what: str, text: str | None) -> Iterator[str]:
     if text:
-        yield from _duration(what, text, 1000, YEAR_MS)
+        yield from _check_duration(what, text, 1000, YEAR_MS)
 
 
-def _duration(what: str, text: str | None, least_ms: int, most_ms: int) -> Iterator[str]:
+def _check_duration(what: str, text: str | None, least_ms: int, most_ms: int) -> Iterator[str]:
     try:
         found = parse_duration(text or "")
     except ValueError as error:
@@ -170,7 +170,7 @@ def _duration(what: str, text: str | None, least_ms: int, most_ms: int) -> Itera
         yield f"its {what} of {text} is not between {least_ms // 1000} and {most_ms // 1000} seconds"
 
 
-def _count(what: str, value: Any) -> Iterator[str]:
+def _check_count(what: str, value: Any) -> Iterator[str]:
     if not isinstance(value, int) or value < 1:
         yield f"its {what} must be a whole number from 1"
 
@@ -184,11 +184,11 @@ def check_cron(text: str) -> None:
     fields = text[zone.end() if zone else 0 :].split()
     for number, field in enumerate(fields):
         for part in field.split(","):
-            for problem in _cron_part_problems(part, day_of_week=number == len(fields) - 1):
+            for problem in _check_cron_part(part, day_of_week=number == len(fields) - 1):
                 raise ValueError(f"cron {text!r} is not valid: {part} {problem}")
 
 
-def _cron_part_problems(part: str, *, day_of_week: bool) -> Iterator[str]:
+def _check_cron_part(part: str, *, day_of_week: bool) -> Iterator[str]:
     match = _CRON_PART.fullmatch(part)
     if match is None:
         yield "is neither a number nor a range"

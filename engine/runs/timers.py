@@ -16,7 +16,7 @@ from engine.storage.queue import CRON, WAITING
 from engine.storage.tables import QUEUED, gates, items
 from engine.storage.transaction import Transaction
 
-_AT_ONCE = 200
+_BATCH_SIZE = 200
 _MOVE_ITEMS = (
     update(items)
     .where(items.c.state == WAITING, items.c.kind != CRON)
@@ -27,7 +27,7 @@ _MOVE_GATES = update(gates).values(free_at=gates.c.free_at - bindparam("by"))
 
 def work_off_due(tx: Transaction) -> bool:
     """Claim due calls and act on other due items, up to 200; returns whether there may be more."""
-    rows = queue.list_due_items(tx, _AT_ONCE)
+    rows = queue.list_due_items(tx, _BATCH_SIZE)
     for row in rows:
         if queue.is_outgoing(row):
             queue.claim_item(tx, row)
@@ -36,7 +36,7 @@ def work_off_due(tx: Transaction) -> bool:
             _act_on_item(tx, row)
     if (moment := queue.read_next_due(tx)) is not None:
         tx.wake_at(moment)
-    return len(rows) == _AT_ONCE
+    return len(rows) == _BATCH_SIZE
 
 
 def _act_on_item(tx: Transaction, row: Row) -> None:

@@ -26,7 +26,7 @@ START_TIMEOUT, FINISH_TIMEOUT = "start_timeout", "finish_timeout"
 CRON, DEBOUNCE, BATCH = "cron", "debounce", "batch"
 
 _OUTGOING = frozenset({CALL, GATEWAY})
-_RELEASED_AT_ONCE = 4
+_UNPARK_BATCH_SIZE = 4
 
 _INSERT = Statement(insert(items))
 _DELETE_OWNED = Statement(delete(items).where(items.c.id == bindparam("item"), items.c.owner == bindparam("claimer")))
@@ -57,7 +57,7 @@ _PARKED = Statement(
     select(items)
     .where(items.c.blocked_on == bindparam("blocker"), items.c.state == PARKED)
     .order_by(items.c.rank, items.c.id)
-    .limit(_RELEASED_AT_ONCE)
+    .limit(_UNPARK_BATCH_SIZE)
 )
 _DUE = Statement(
     select(items)

@@ -5,7 +5,7 @@ from sqlalchemy import delete, select
 from engine.storage.tables import attempts, events, gates, missed, run_events, runs, seen, steps
 from engine.storage.transaction import Transaction
 
-_AT_ONCE = 500
+_BATCH_SIZE = 500
 
 
 def delete_old_rows(tx: Transaction) -> bool:
@@ -14,7 +14,7 @@ def delete_old_rows(tx: Transaction) -> bool:
     A run that has not ended is kept however old it is; deleting its events does no harm, since its row has a copy.
     """
     cutoff = tx.now - tx.settings.retention_ms
-    old_runs = select(runs.c.id).where(runs.c.ended_at < cutoff).order_by(runs.c.ended_at).limit(_AT_ONCE)
+    old_runs = select(runs.c.id).where(runs.c.ended_at < cutoff).order_by(runs.c.ended_at).limit(_BATCH_SIZE)
     run_ids = [row.id for row in tx.run(old_runs)]
     if run_ids:
         for table, column in (
@@ -25,7 +25,7 @@ def delete_old_rows(tx: Transaction) -> bool:
         ):
             tx.run(delete(table).where(column.in_(run_ids)))
     old_events = (
-        select(events.c.seq).where(events.c.received_at < cutoff).order_by(events.c.received_at).limit(_AT_ONCE)
+        select(events.c.seq).where(events.c.received_at < cutoff).order_by(events.c.received_at).limit(_BATCH_SIZE)
     )
     numbers = [row.seq for row in tx.run(old_events)]
     if numbers:
@@ -33,4 +33,4 @@ def delete_old_rows(tx: Transaction) -> bool:
     tx.run(delete(seen).where(seen.c.until < tx.now))
     tx.run(delete(missed).where(missed.c.noted_at < cutoff))
     tx.run(delete(gates).where(gates.c.free_at < tx.now))
-    return len(run_ids) == _AT_ONCE or len(numbers) == _AT_ONCE
+    return len(run_ids) == _BATCH_SIZE or len(numbers) == _BATCH_SIZE

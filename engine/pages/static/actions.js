@@ -12,7 +12,7 @@ export async function post(address, body) {
 }
 
 export function showMessage(text) {
-  const message = document.getElementById("told");
+  const message = document.getElementById("message");
   message.textContent = text;
   message.hidden = !text;
 }
