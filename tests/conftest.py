@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.environment import is_setting
+from tests.support.situations import MARKERS
 
 pytest_plugins = [
     "tests.support.postgres",
@@ -22,7 +23,8 @@ pytest_plugins = [
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--engine", default="embedded", help="an Inngest server's address, for all that runs on one")
-    parser.addoption("--away", type=float, default=2.0, help="seconds for which boundary 25 takes the engine away")
+    parser.addoption("--away", type=float, default=2.0, help="seconds for which a test takes the engine away")
+    parser.addoption("--situation", help="run the tests of one row of docs/boundaries.md, such as 25 or B15")
 
 
 def pytest_configure() -> None:
@@ -32,6 +34,19 @@ def pytest_configure() -> None:
     """
     os.environ.pop("SSL_CERT_FILE", None)
     os.environ["SSL_CERT_DIR"] = "/etc/ssl/certs"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the tests of the situation that `--situation` names, as docs/boundaries.md numbers it."""
+    wanted = config.getoption("--situation")
+    if wanted is None:
+        return
+    kept, left = list[pytest.Item](), list[pytest.Item]()
+    for item in items:
+        marks = [mark for name in MARKERS for mark in item.iter_markers(name)]
+        (kept if wanted in {str(one) for mark in marks for one in mark.args} else left).append(item)
+    config.hook.pytest_deselected(items=left)
+    items[:] = kept
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:

@@ -75,7 +75,8 @@ NIGHTS = [
 ]
 
 
-def test_b14_on_nights_when_clocks_change_daily_schedules_run_once_and_quick_ones_keep_their_pace(
+@pytest.mark.case("B14")
+def test_on_nights_when_clocks_change_daily_schedules_run_once_and_quick_ones_keep_their_pace(
     clocked: EngineProcess, serve: ServeApp
 ) -> None:
     # Given daily schedules at hours that come twice or not at all, and one of every quarter of an hour
@@ -113,10 +114,9 @@ def test_b14_on_nights_when_clocks_change_daily_schedules_run_once_and_quick_one
         assert {later - one for one, later in pairwise(quarter)} == {timedelta(minutes=15)}
 
 
+@pytest.mark.case("B12")
 @pytest.mark.kill
-def test_b12_a_restart_neither_repeats_what_ran_nor_runs_what_is_not_due(
-    clocked: EngineProcess, serve: ServeApp
-) -> None:
+def test_a_restart_neither_repeats_a_tick_nor_runs_one_that_is_not_due(clocked: EngineProcess, serve: ServeApp) -> None:
     # Given three schedules in three zones, of which one has run today
     schedules = Schedules(make_client(clocked))
     zones = {
@@ -154,7 +154,8 @@ def test_b12_a_restart_neither_repeats_what_ran_nor_runs_what_is_not_due(
     assert missed_of(clocked, schedules.client, "x") == missed_of(clocked, schedules.client, "y") == []
 
 
-def test_b12_what_was_missed_runs_once_late_or_is_skipped_and_is_shown(clocked: EngineProcess, serve: ServeApp) -> None:
+@pytest.mark.case("B12")
+def test_a_missed_tick_runs_once_late_or_is_skipped_and_is_shown(clocked: EngineProcess, serve: ServeApp) -> None:
     # Given an hourly schedule, a daily one and one of every working day
     schedules = Schedules(make_client(clocked))
     crons = {"hourly": "0 * * * *", "daily": "TZ=America/Lima 15 20 * * *", "working": "0 8 * * 1-5"}
@@ -206,7 +207,8 @@ def missed_of(engine: EngineProcess, client: inngest.Inngest, name: str) -> list
     return found
 
 
-def test_b16_a_schedule_that_was_removed_changed_or_renamed_does_not_fire_again(
+@pytest.mark.case("B16")
+def test_a_schedule_that_was_removed_changed_or_renamed_does_not_fire_again(
     clocked: EngineProcess, serve: ServeApp
 ) -> None:
     # Given a schedule of every minute beside one of every five, and a run of another function in progress

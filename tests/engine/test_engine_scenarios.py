@@ -43,8 +43,9 @@ def has_stored_a_step(engine: EngineProcess, event_id: str) -> bool:
     return any(step["status"] == "COMPLETED" for step in trace["children"])
 
 
+@pytest.mark.case("B07")
 @pytest.mark.load
-def test_b07_completion_that_comes_before_its_waiter_is_registered_ends_the_wait(
+def test_completion_that_comes_before_its_waiter_is_registered_ends_the_wait(
     engine: EngineProcess, serve: ServeApp
 ) -> None:
     # Given a provider that calls back at once or 30 ms later, and a waiter that re-reads the job once it is registered
@@ -98,8 +99,9 @@ def test_b07_completion_that_comes_before_its_waiter_is_registered_ends_the_wait
     assert [engine.ended_run(event_id, within=50)["output"] for event_id in ids] == [True] * REPEATS
 
 
+@pytest.mark.case("B08")
 @pytest.mark.kill
-def test_b08_thirty_runs_in_mixed_states_end_by_themselves_after_a_kill(
+def test_thirty_runs_in_mixed_states_end_by_themselves_after_a_kill(
     mortal_engine: EngineProcess, serve: ServeApp
 ) -> None:
     engine = mortal_engine
@@ -226,7 +228,8 @@ def test_b08_thirty_runs_in_mixed_states_end_by_themselves_after_a_kill(
     assert did["scheduled tick"] > ticks
 
 
-def test_b09_answer_that_comes_after_the_stop_revives_nothing(engine: EngineProcess, serve: ServeApp) -> None:
+@pytest.mark.case("B09")
+def test_answer_that_comes_after_the_cancellation_revives_nothing(engine: EngineProcess, serve: ServeApp) -> None:
     # Given a run in the second of four steps, which has a child that sleeps
     client = make_client(engine)
     did: list[str] = []

@@ -130,7 +130,8 @@ def test_limits_name_the_size(engine: EngineProcess) -> None:
     assert "5001" in too_many["error"]
 
 
-def test_b62_text_that_cannot_be_signed_is_cleaned(engine: EngineProcess, serve: ServeApp) -> None:
+@pytest.mark.case("B62")
+def test_text_that_cannot_be_signed_is_cleaned(engine: EngineProcess, serve: ServeApp) -> None:
     # Given a function
     client = make_client(engine)
     serve(engine, client, [echo(client)])
@@ -142,6 +143,7 @@ def test_b62_text_that_cannot_be_signed_is_cleaned(engine: EngineProcess, serve:
     assert engine.ended_run(event_id)["output"] == {"text": "a\ufffdb", "n": 9007199254740993}
 
 
+@pytest.mark.case("B62")
 @pytest.mark.parametrize(
     "body",
     [
@@ -154,7 +156,7 @@ def test_b62_text_that_cannot_be_signed_is_cleaned(engine: EngineProcess, serve:
         b"[" * 100_000,
     ],
 )
-def test_b62_a_body_that_is_no_json_is_refused(engine: EngineProcess, body: bytes) -> None:
+def test_a_body_that_is_no_json_is_refused(engine: EngineProcess, body: bytes) -> None:
     request = urllib.request.Request(f"{engine.url}/e/key", data=body, method="POST")
     with pytest.raises(urllib.error.HTTPError) as caught:
         urllib.request.urlopen(request, timeout=30)

@@ -53,7 +53,8 @@ def status_of(engine: EngineProcess, method: str, path: str, headers: dict[str, 
         connection.close()
 
 
-def test_b62_ordinary_text_is_signed_both_ways(keyed_engine: EngineProcess, serve: ServeApp) -> None:
+@pytest.mark.case("B62")
+def test_ordinary_text_is_signed_both_ways(keyed_engine: EngineProcess, serve: ServeApp) -> None:
     # Given an app in production mode with the engine's key
     client = make_keyed_client(keyed_engine)
 
@@ -185,7 +186,8 @@ def test_wrong_use_is_one_clear_line(capsys: pytest.CaptureFixture[str], flags: 
     assert error.count("\n") == 1
 
 
-def test_b62_signatures_are_over_the_canonical_form() -> None:
+@pytest.mark.case("B62")
+def test_signatures_are_over_the_canonical_form() -> None:
     # Given a body whose canonical form differs from how it is sent
     text = dumps({"b": 1.0, "a": [1e21, 9007199254740993], "é": "\u2028"})
     assert canonicalise(text) == '{"a":[1e+21,9007199254740992],"b":1,"é":"\u2028"}'.encode()

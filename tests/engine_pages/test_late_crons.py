@@ -22,7 +22,8 @@ def engine(tmp_path: Path) -> Iterator[EngineProcess]:
     process.close()
 
 
-def test_b12_a_run_that_came_late_says_so(engine: EngineProcess) -> None:
+@pytest.mark.case("B12")
+def test_a_run_that_came_late_says_so(engine: EngineProcess) -> None:
     # Given an hourly function
     client = make_client(engine, "hours")
 

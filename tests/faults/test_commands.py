@@ -38,7 +38,8 @@ def _post(rig: Rig, path: str, body: object = None) -> Callable[[str], httpx.Res
     return lambda key: rig.product.post(path, body, **{"Idempotency-Key": key})
 
 
-def test_26_commands_to_a_task_are_done_once(rig: Rig) -> None:
+@pytest.mark.boundary(26)
+def test_commands_to_a_task_are_done_once(rig: Rig) -> None:
     _, message = rig.posters()
     task = rig.ended(message)
     path = f"/api/v1/tasks/{task}"
@@ -52,7 +53,8 @@ def test_26_commands_to_a_task_are_done_once(rig: Rig) -> None:
     assert rig.rows.one("select count(*) from turns where task_id = :task and ended_at is null", task=task) == 0
 
 
-def test_09_words_taken_back_put_in_place_and_moved_are_so_once(rig: Rig) -> None:
+@pytest.mark.boundary(9)
+def test_withdrawing_replacing_and_moving_a_message_happen_once(rig: Rig) -> None:
     """A task that rests leaves unread what it is told; when it goes on, it reads what is left."""
     _, first = rig.posters()
     task = story.task_of(rig.product, first)
@@ -87,7 +89,8 @@ def _state(rig: Rig, message: str) -> str:
     return str(rig.product.get(f"/api/v1/messages/{message}")["state"])
 
 
-def test_21_pause_that_comes_again_when_the_task_went_on_does_not_rest_its_next_turn(rig: Rig) -> None:
+@pytest.mark.boundary(21)
+def test_repeated_pause_does_not_stop_the_next_turn_of_a_resumed_task(rig: Rig) -> None:
     """Its answer was lost, and the person went on by hand; the client then sends it a second time."""
     _, message = rig.posters()
     task = story.task_of(rig.product, message)

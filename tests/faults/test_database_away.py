@@ -1,4 +1,4 @@
-"""26: the database goes away under a transaction."""
+"""The database goes away during a transaction."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ def server(postgres_url: str) -> sa.Engine:
     return sa.create_engine(postgres_url, isolation_level="AUTOCOMMIT")
 
 
+@pytest.mark.boundary(26)
 @pytest.mark.parametrize("store", ["postgres"], indirect=True)
-def test_26_database_that_is_away_at_the_commit_leaves_nothing_done(store: Store, server: sa.Engine) -> None:
+def test_database_that_is_away_at_the_commit_leaves_nothing_done(store: Store, server: sa.Engine) -> None:
     """The server ends every connection while a tool holds its transaction open; the step fails and is made again."""
     ran: list[str] = []
 

@@ -97,7 +97,8 @@ def test_long_turn_is_handed_over_once(stage: Stage) -> None:
     assert turn_driver.drive_turn(made, store, turn_id, "run-2") == "completed"
 
 
-def test_22_turn_that_is_given_up_asks_the_person_once(stage: Stage) -> None:
+@pytest.mark.boundary(22)
+def test_turn_that_is_given_up_asks_the_person_once(stage: Stage) -> None:
     store, ws = stage.store, stage.store.workspace_id
     task = new_task(store)
     post_words(store, task.id, "go")
@@ -113,7 +114,8 @@ def test_22_turn_that_is_given_up_asks_the_person_once(stage: Stage) -> None:
         assert [row.state for row in scope.rows(scope.select(inbox))] == ["delivered"]
 
 
-def test_14_call_that_began_nothing_is_run_again_though_it_is_not_repeatable(stage: Stage) -> None:
+@pytest.mark.boundary(14)
+def test_call_that_began_nothing_is_run_again_though_it_is_not_repeatable(stage: Stage) -> None:
     """Its process dies while it says so: before that is stored, the outcome is unknown and the tool is left alone."""
     store, ws = stage.store, stage.store.workspace_id
     task = new_task(store)
@@ -145,8 +147,9 @@ def test_14_call_that_began_nothing_is_run_again_though_it_is_not_repeatable(sta
     assert note.ran == [second.id]
 
 
+@pytest.mark.boundary(20)
 @pytest.mark.parametrize("n", [0, 1])
-def test_20_late_result_of_a_stopped_turn_is_kept_or_stays_unknown(stage: Stage, n: int) -> None:
+def test_late_result_of_a_stopped_turn_is_kept_or_stays_unknown(stage: Stage, n: int) -> None:
     store, ws = stage.store, stage.store.workspace_id
     task = new_task(store)
     post_words(store, task.id, "go")
@@ -172,7 +175,8 @@ def test_20_late_result_of_a_stopped_turn_is_kept_or_stays_unknown(stage: Stage,
     assert newest_turn(store, task.id).id == turn_id
 
 
-def test_16_request_that_failed_gives_its_messages_back(stage: Stage) -> None:
+@pytest.mark.boundary(16)
+def test_request_that_failed_leaves_its_messages_unread(stage: Stage) -> None:
     store, ws = stage.store, stage.store.workspace_id
     task = new_task(store)
     asked = post_words(store, task.id, "go")
@@ -196,7 +200,8 @@ def test_16_request_that_failed_gives_its_messages_back(stage: Stage) -> None:
     assert turn_driver.get_message(store, asked).state == "answered"
 
 
-def test_18_heart_that_stops_between_two_beats_leaves_the_turn_to_the_next(stage: Stage) -> None:
+@pytest.mark.boundary(18)
+def test_worker_whose_heartbeat_stops_between_two_beats_leaves_the_turn_to_the_next(stage: Stage) -> None:
     store, ws = stage.store, stage.store.workspace_id
     task = new_task(store)
     post_words(store, task.id, "go")
@@ -214,7 +219,8 @@ def test_18_heart_that_stops_between_two_beats_leaves_the_turn_to_the_next(stage
     assert (newest_turn(store, task.id).epoch, newest_turn(store, task.id).lease_token) == (3, None)
 
 
-def test_13_question_to_a_person_is_put_once(stage: Stage) -> None:
+@pytest.mark.boundary(13)
+def test_question_to_a_person_is_asked_once(stage: Stage) -> None:
     store, ws = stage.store, stage.store.workspace_id
     task = new_task(store)
     post_words(store, task.id, "go")
@@ -231,7 +237,8 @@ def test_13_question_to_a_person_is_put_once(stage: Stage) -> None:
     assert turn_driver.drive_turn(made, store, turn_id, "run-1") == "gated"
 
 
-def test_4_near_duplicate_is_judged_again_and_makes_no_second_task(stage: Stage) -> None:
+@pytest.mark.boundary(4)
+def test_near_duplicate_is_judged_again_and_makes_no_second_task(stage: Stage) -> None:
     world, _ = scripted(stage.store)
     task = world.task("Three retro posters for the Harbour Festival in navy and cream")
     message = world.say("Make three retro posters for the Harbour Festival in navy and cream")
@@ -246,7 +253,8 @@ def test_4_near_duplicate_is_judged_again_and_makes_no_second_task(stage: Stage)
     assert (routed.task_id, len(world.all_tasks())) == (task.id, 1)
 
 
-def test_24_watcher_that_dies_in_a_repair_is_followed(stage: Stage) -> None:
+@pytest.mark.boundary(24)
+def test_watcher_that_dies_during_a_repair_is_replaced(stage: Stage) -> None:
     """Both messages are unread and without a turn; what the dead one had not stored is found again."""
     store, ws = stage.store, stage.store.workspace_id
     made = [new_task(store) for _ in range(2)]
@@ -265,7 +273,8 @@ def test_24_watcher_that_dies_in_a_repair_is_followed(stage: Stage) -> None:
     assert [newest_turn(store, task.id).status for task in made] == ["queued", "queued"]
 
 
-def test_15_watcher_that_dies_with_its_lease_is_followed(stage: Stage) -> None:
+@pytest.mark.boundary(22)
+def test_watcher_that_dies_holding_its_lease_is_replaced(stage: Stage) -> None:
     database = stage.store.database
 
     def watch_once() -> None:
@@ -294,7 +303,8 @@ def test_pruning_that_died_is_done_an_hour_later(stage: Stage) -> None:
     stage.die(DEATHS["pruned"], prune)
 
 
-def test_17_large_result_is_stored_once_whatever_dies_while_it_is_stored(stage: Stage) -> None:
+@pytest.mark.boundary(17)
+def test_large_result_is_stored_once_whatever_dies_while_it_is_stored(stage: Stage) -> None:
     store, ws = stage.store, stage.store.workspace_id
     task = new_task(store)
     post_words(store, task.id, "go")

@@ -67,7 +67,8 @@ def test_a_reading_that_gave_nothing_usable_leaves_the_words_due(stage: Stage) -
     assert world.texts() == ["Our colour is cobalt."]
 
 
-def test_42_what_a_person_confirmed_is_forgotten_once_and_wholly(stage: Stage) -> None:
+@pytest.mark.boundary(42)
+def test_confirmed_facts_are_forgotten_once_and_wholly(stage: Stage) -> None:
     world = MemoryWorld(stage.store)
     world.learn("Our colour is cobalt.")
     card = world.ask_to_forget(world.only().id)

@@ -50,7 +50,8 @@ DEATHS: dict[str, tuple[str, ...]] = {
 }
 
 
-def test_22_watcher_that_dies_over_an_order_is_followed(stage: Stage) -> None:
+@pytest.mark.boundary(22)
+def test_watcher_that_dies_while_it_repairs_an_order_is_replaced(stage: Stage) -> None:
     _, order = stage.ordered()
     stage.store.clock.advance(timedelta(minutes=1))
 
@@ -62,7 +63,8 @@ def test_22_watcher_that_dies_over_an_order_is_followed(stage: Stage) -> None:
     assert stage.world().get(order.id).ring >= 1
 
 
-def test_30_order_whose_run_is_long_is_handed_to_the_next(stage: Stage) -> None:
+@pytest.mark.boundary(30)
+def test_order_whose_run_is_long_is_handed_to_the_next(stage: Stage) -> None:
     _, order = stage.ordered()
     database, ws = stage.store.database, stage.store.workspace_id
 
@@ -71,10 +73,9 @@ def test_30_order_whose_run_is_long_is_handed_to_the_next(stage: Stage) -> None:
     assert stage.world().get(order.id).ring == 2
 
 
+@pytest.mark.boundary(20)
 @pytest.mark.parametrize("wish", ["stop", "cancel"])
-def test_20_order_whose_process_died_before_it_was_sent_is_not_sent_after_a_wish_for_its_end(
-    stage: Stage, wish: str
-) -> None:
+def test_order_whose_process_died_before_sending_is_not_sent_after_its_cancellation(stage: Stage, wish: str) -> None:
     task, order = stage.ordered()
 
     def follow() -> None:
@@ -97,7 +98,8 @@ def test_20_order_whose_process_died_before_it_was_sent_is_not_sent_after_a_wish
         stage.studio.job(order.key)
 
 
-def test_34_order_that_fails_settles_its_money_once(stage: Stage) -> None:
+@pytest.mark.boundary(34)
+def test_order_that_fails_settles_its_money_once(stage: Stage) -> None:
     stage.studio.fault("empty_output", times=1)
     task, order = stage.ordered()
 
@@ -107,7 +109,8 @@ def test_34_order_that_fails_settles_its_money_once(stage: Stage) -> None:
     assert stage.world().money("settle") == [order.quote]
 
 
-def test_38_charge_above_the_quote_is_booked_once_and_the_next_act_is_asked_about(stage: Stage) -> None:
+@pytest.mark.boundary(38)
+def test_charge_above_the_quote_is_booked_once_and_the_next_act_is_asked_about(stage: Stage) -> None:
     stage.studio.fault("overcharge:3", times=1)
     task, order = stage.ordered()
     stage.world().poll(order)
@@ -140,7 +143,8 @@ def test_38_charge_above_the_quote_is_booked_once_and_the_next_act_is_asked_abou
     assert verdict.limit == "overcharge"
 
 
-def test_37_two_processes_that_want_the_last_of_the_day_get_it_once(stage: Stage) -> None:
+@pytest.mark.boundary(37)
+def test_two_processes_that_want_the_last_of_the_day_get_it_once(stage: Stage) -> None:
     world = stage.world()
     world.limits(free_per_day=Decimal("0.25"))
     pairs = [(task, world.turn(task)) for task in (world.task("one"), world.task("other"))]
@@ -156,7 +160,8 @@ def test_37_two_processes_that_want_the_last_of_the_day_get_it_once(stage: Stage
     assert (len(after.orders()), len(after.cards())) == (1, 1)
 
 
-def test_18_heart_that_stops_while_a_job_is_sent_leaves_it_to_the_next(stage: Stage) -> None:
+@pytest.mark.boundary(18)
+def test_worker_whose_heartbeat_stops_while_a_job_is_sent_leaves_it_to_the_next(stage: Stage) -> None:
     """The job of the first one is found by its key, so that a second order meets the other death."""
     stage.studio.fault("delay_reply:1.5", times=2)
     world = stage.world()
@@ -170,7 +175,8 @@ def test_18_heart_that_stops_while_a_job_is_sent_leaves_it_to_the_next(stage: St
         _assert_made_once(stage, task, order)
 
 
-def test_27_order_that_was_not_accepted_is_sent_later(stage: Stage) -> None:
+@pytest.mark.boundary(27)
+def test_order_that_was_not_accepted_is_sent_later(stage: Stage) -> None:
     stage.studio.fault("busy", times=2)
     task, order = stage.ordered()
 
@@ -179,7 +185,8 @@ def test_27_order_that_was_not_accepted_is_sent_later(stage: Stage) -> None:
     _assert_made_once(stage, task, order)
 
 
-def test_27_unclear_submission_is_noted_and_found(stage: Stage) -> None:
+@pytest.mark.boundary(27)
+def test_unclear_submission_is_noted_and_found(stage: Stage) -> None:
     """The death before the note ends the first attempt's story; a second order meets the death after it."""
     stage.studio.fault("drop_after_store", times=2)
     world = stage.world()
@@ -193,7 +200,8 @@ def test_27_unclear_submission_is_noted_and_found(stage: Stage) -> None:
     _assert_made_once(stage, task, two)
 
 
-def test_31_question_for_a_job_by_its_key_may_be_asked_again(stage: Stage) -> None:
+@pytest.mark.boundary(31)
+def test_lookup_of_a_job_by_its_key_may_be_repeated(stage: Stage) -> None:
     stage.studio.fault("drop_after_store", times=1)
     task, order = stage.ordered()
 
@@ -202,7 +210,8 @@ def test_31_question_for_a_job_by_its_key_may_be_asked_again(stage: Stage) -> No
     _assert_made_once(stage, task, order)
 
 
-def test_30_trouble_with_the_provider_is_noted_and_passes(stage: Stage) -> None:
+@pytest.mark.boundary(30)
+def test_trouble_with_the_provider_is_noted_and_passes(stage: Stage) -> None:
     stage.studio.fault("error_status:502", times=2)
     task, order = stage.ordered()
 
@@ -211,7 +220,8 @@ def test_30_trouble_with_the_provider_is_noted_and_passes(stage: Stage) -> None:
     _assert_made_once(stage, task, order)
 
 
-def test_28_bytes_that_were_stored_before_a_death_are_one_work(stage: Stage) -> None:
+@pytest.mark.boundary(28)
+def test_bytes_that_were_stored_before_a_death_are_one_work(stage: Stage) -> None:
     task, order = stage.ordered()
 
     stage.die(DEATHS["stored"], lambda: stage.world().follow(order))
@@ -219,7 +229,8 @@ def test_28_bytes_that_were_stored_before_a_death_are_one_work(stage: Stage) -> 
     _assert_made_once(stage, task, order)
 
 
-def test_19_question_for_prices_comes_before_any_order(stage: Stage) -> None:
+@pytest.mark.boundary(19)
+def test_lookup_of_prices_comes_before_any_order(stage: Stage) -> None:
     world = stage.world()
     task = world.task()
     fence = world.turn(task)
@@ -230,7 +241,8 @@ def test_19_question_for_prices_comes_before_any_order(stage: Stage) -> None:
     assert len(stage.world().orders()) == 1
 
 
-def test_35_result_for_an_overtaken_version_is_kept_stale_and_not_placed(stage: Stage) -> None:
+@pytest.mark.boundary(35)
+def test_result_for_an_overtaken_version_is_kept_stale_and_not_placed(stage: Stage) -> None:
     """Of three orders one would be the picture's next version, one was made from it, and one from it for another."""
     world = stage.world()
     task = world.task()
@@ -260,8 +272,9 @@ def test_35_result_for_an_overtaken_version_is_kept_stale_and_not_placed(stage: 
     assert here[0].title == "By hand"
 
 
+@pytest.mark.boundary(27, 31)
 @pytest.mark.parametrize("case", ["sent_and_not_asked_about", "never_answered"])
-def test_27_31_job_that_nobody_can_be_asked_about_is_unresolved_and_paid_back_once(stage: Stage, case: str) -> None:
+def test_job_that_cannot_be_looked_up_is_unresolved_and_refunded_once(stage: Stage, case: str) -> None:
     """Its process dies with the answer in hand, or no answer comes; it is never sent a second time."""
     sent = stage.folder / "sent"
 

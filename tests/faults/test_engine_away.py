@@ -1,4 +1,4 @@
-"""25, 22b: the engine is away, or comes back without its memory; the rows are all that is needed."""
+"""The engine is away, or comes back without its memory: the rows of the database are all that is needed."""
 
 from __future__ import annotations
 
@@ -20,11 +20,14 @@ _SENT = (
 )
 
 
-def test_25_messages_that_come_while_the_engine_is_away_are_kept_and_read_in_their_order(
+@pytest.mark.boundary(25)
+def test_messages_that_come_while_the_engine_is_away_are_kept_and_read_in_their_order(
     rig: Rig, pytestconfig: pytest.Config
 ) -> None:
-    """For as long as `--away` says; `pytest tests/faults/test_engine_away.py -m "" -k test_25 --away 600` is the
-    ten minutes. Two pictures are at the studio, and a turn may be anywhere, when it goes.
+    """The engine is away for as many seconds as `--away` says.
+
+    `pytest tests/faults/test_engine_away.py -m "" --situation 25 --away 600` takes it away for ten minutes. When it
+    goes, two pictures are at the studio and a turn may be at any step.
     """
     _, first = rig.posters()
     task = rig.ended(first)
@@ -55,8 +58,9 @@ def test_25_messages_that_come_while_the_engine_is_away_are_kept_and_read_in_the
     assert_nothing_lost_or_doubled(rig, other, works=2)
 
 
+@pytest.mark.boundary("22b")
 @pytest.mark.parametrize("point", ["decide.recorded.after_commit", "order.accepted.after_commit"])
-def test_22b_engine_that_lost_its_state_is_rung_again_under_new_ids(rig: Rig, point: str) -> None:
+def test_bells_are_sent_under_new_ids_to_an_engine_that_lost_its_state(rig: Rig, point: str) -> None:
     if rig.product.engine != "embedded":
         pytest.skip("only our own engine's state is ours to lose")
     rig.strike(f"freeze:{point}")

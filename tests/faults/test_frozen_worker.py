@@ -1,4 +1,4 @@
-"""18, the reference test: a worker freezes inside a tool and is replaced; what it says when it wakes is refused.
+"""A worker freezes inside a tool and is replaced; what it writes when it wakes is refused.
 
 A product supervises one worker, and a frozen process is no dead one: nobody restarts it. So a second worker of the same
 home is started, as it would run on another machine. The engine asks whoever registered last, the watch finds the turn
@@ -22,7 +22,8 @@ FROZEN = "freeze:tool.after_commit"
 """Inside the first tool: its own effect is stored, its result is not, and the call stands as started."""
 
 
-def test_18_frozen_worker_is_replaced_at_epoch_2_and_its_late_write_refused(rig: Rig) -> None:
+@pytest.mark.boundary(18)
+def test_frozen_worker_is_replaced_at_epoch_2_and_its_late_write_refused(rig: Rig) -> None:
     rig.strike(FROZEN)
     _, message = rig.posters()
     frozen = rig.victim(FROZEN)
@@ -63,7 +64,8 @@ def _lost_runs(rig: Rig, turn: str) -> bool:
     )
 
 
-def test_19_frozen_worker_and_its_successor_place_the_same_order_once(rig: Rig) -> None:
+@pytest.mark.boundary(19)
+def test_frozen_worker_and_its_successor_place_the_same_order_once(rig: Rig) -> None:
     """Frozen with the order admitted and the call still open; the successor makes the same call again."""
     point = "freeze:order.admitted.after_commit"
     rig.strike(point)
@@ -83,7 +85,8 @@ def test_19_frozen_worker_and_its_successor_place_the_same_order_once(rig: Rig) 
         rig.product.kill("worker")
 
 
-def test_19_frozen_worker_and_its_successor_send_the_same_job_once(rig: Rig) -> None:
+@pytest.mark.boundary(19)
+def test_frozen_worker_and_its_successor_send_the_same_job_once(rig: Rig) -> None:
     """Frozen just before it sends; the successor sends; then the first one wakes and sends as well, under one key."""
     point, late = "freeze:provider.submit.before", "provider.submit.after"
     rig.strike(point)

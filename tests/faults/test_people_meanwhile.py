@@ -1,4 +1,4 @@
-"""8, 20, 21, 40: what people say, stop and approve while processes freeze and die."""
+"""What people say, stop and approve while processes freeze and die."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from tests.support.waiting import until
 pytestmark = pytest.mark.kill
 
 
-def test_08_message_that_comes_while_the_model_thinks_is_read_by_a_later_step(rig: Rig) -> None:
+@pytest.mark.boundary(8)
+def test_message_that_comes_while_the_model_thinks_is_read_by_a_later_step(rig: Rig) -> None:
     rig.model.misbehave("silence:4")
     rig.strike("decide.recorded.after_commit")
     _, first = rig.posters()
@@ -37,7 +38,8 @@ def test_08_message_that_comes_while_the_model_thinks_is_read_by_a_later_step(ri
     assert_books_are_closed(rig, task)
 
 
-def test_20_stop_while_the_result_is_fetched_settles_the_job_and_wakes_nobody(rig: Rig) -> None:
+@pytest.mark.boundary(20)
+def test_stop_while_the_result_is_fetched_settles_the_job_and_does_not_wake_the_task(rig: Rig) -> None:
     rig.strike("freeze:provider.fetch.after")
     _, message = rig.posters()
     frozen = rig.victim("freeze:provider.fetch.after")
@@ -62,8 +64,10 @@ def test_20_stop_while_the_result_is_fetched_settles_the_job_and_wakes_nobody(ri
     assert rig.rows.one(f"select count(*) from turns where task_id = :task and {woken}", task=task) == 0
 
 
+@pytest.mark.case("B39")
+@pytest.mark.boundary(40)
 @pytest.mark.parametrize("point", ["web.answer_card.before_commit", "web.answer_card.after_commit"])
-def test_40_approval_whose_answer_was_lost_orders_once(rig: Rig, point: str) -> None:
+def test_approval_whose_answer_was_lost_orders_once(rig: Rig, point: str) -> None:
     task, card = _quoted_film(rig)
     rig.strike(point)
 
@@ -88,7 +92,8 @@ def test_40_approval_whose_answer_was_lost_orders_once(rig: Rig, point: str) -> 
     assert [row["idempotency_key"] for row in rig.studio.bill() if row["idempotency_key"] in keys] == keys
 
 
-def test_21_card_of_a_stopped_task_is_void_and_a_late_press_orders_nothing(rig: Rig) -> None:
+@pytest.mark.boundary(21)
+def test_card_of_a_stopped_task_is_void_and_a_late_press_orders_nothing(rig: Rig) -> None:
     task, card = _quoted_film(rig)
     rig.strike("web.stop_task.after_commit")
 

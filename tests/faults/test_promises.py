@@ -1,4 +1,4 @@
-"""10, 29, 32, 36, 39, 41: what people and the studio are promised, kept while processes freeze and die."""
+"""Promises to people and to the studio are kept while processes freeze and die."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from tests.support import story
 pytestmark = pytest.mark.kill
 
 
-def test_10_words_that_a_frozen_step_has_claimed_are_read_and_the_person_is_told(rig: Rig) -> None:
+@pytest.mark.boundary(10)
+def test_message_that_a_frozen_step_has_claimed_is_read_and_its_withdrawal_refused(rig: Rig) -> None:
     point = "freeze:decide.claimed.after_commit"
     rig.strike(point)
     _, message = rig.posters()
@@ -33,7 +34,8 @@ def test_10_words_that_a_frozen_step_has_claimed_are_read_and_the_person_is_told
     assert_nothing_lost_or_doubled(rig, task, works=2)
 
 
-def test_10_words_taken_back_before_the_claim_of_a_frozen_worker_are_read_by_nobody(rig: Rig) -> None:
+@pytest.mark.boundary(10)
+def test_message_withdrawn_before_the_claim_of_a_frozen_worker_is_never_read(rig: Rig) -> None:
     point = "freeze:turn.opened.after_commit"
     rig.strike(point)
     _, message = rig.posters()
@@ -49,7 +51,8 @@ def test_10_words_taken_back_before_the_claim_of_a_frozen_worker_are_read_by_nob
     assert rig.rows.ask(query, task=task) == [("withdrawn",)]
 
 
-def test_10_words_replaced_before_the_claim_of_a_frozen_worker_are_acted_on_by_nobody(rig: Rig) -> None:
+@pytest.mark.boundary(10)
+def test_message_replaced_before_the_claim_of_a_frozen_worker_is_never_acted_on(rig: Rig) -> None:
     point = "freeze:turn.opened.after_commit"
     rig.strike(point)
     town, message = rig.posters()
@@ -67,7 +70,8 @@ def test_10_words_replaced_before_the_claim_of_a_frozen_worker_are_acted_on_by_n
     assert_nothing_lost_or_doubled(rig, task, works=2)
 
 
-def test_29_late_and_doubled_callbacks_change_nothing_that_is_done(rig: Rig) -> None:
+@pytest.mark.boundary(29)
+def test_late_and_doubled_callbacks_change_nothing_that_is_done(rig: Rig) -> None:
     for fault in ("late_progress_after_done", "duplicate_callbacks"):
         rig.studio.fault(fault, times=2)
     rig.strike("order.called_back.after_commit")
@@ -76,7 +80,8 @@ def test_29_late_and_doubled_callbacks_change_nothing_that_is_done(rig: Rig) -> 
     assert_nothing_lost_or_doubled(rig, task, works=2)
 
 
-def test_32_single_picture_is_shown_without_a_further_inference(rig: Rig) -> None:
+@pytest.mark.boundary(32)
+def test_single_picture_is_shown_without_another_model_call(rig: Rig) -> None:
     rig.strike("order.settled.before_commit", "order.settled.after_commit")
     message = rig.say(f"Make me a retro poster for the {next(TOWNS)} Festival, navy and cream.")
     task = story.task_of(rig.product, message)
@@ -97,9 +102,15 @@ def _assert_one_work_without_a_further_turn(rig: Rig, task: str) -> None:
     assert_books_are_closed(rig, task)
 
 
-@pytest.mark.parametrize("claims", ["36_nothing", "39_the_users_consent"])
-def test_36_39_above_the_allowance_there_is_one_card_and_no_job_whatever_the_model_says(rig: Rig, claims: str) -> None:
-    if claims == "39_the_users_consent":
+@pytest.mark.parametrize(
+    "claims",
+    [
+        pytest.param("nothing", marks=pytest.mark.boundary(36)),
+        pytest.param("the_users_consent", marks=[pytest.mark.boundary(39), pytest.mark.case("B42")]),
+    ],
+)
+def test_above_the_allowance_there_is_one_card_and_no_job_whatever_the_model_says(rig: Rig, claims: str) -> None:
+    if claims == "the_users_consent":
         rig.model.misbehave("claim_consent")
     rig.strike("order.admitted.before_commit", "order.admitted.after_commit")
     message = rig.say(f"Make an eight-second video of a storm over {next(TOWNS)}.")
@@ -112,7 +123,8 @@ def test_36_39_above_the_allowance_there_is_one_card_and_no_job_whatever_the_mod
     assert rig.rows.one("select count(*) from orders where task_id = :task", task=task) == 0
 
 
-def test_41_each_paid_act_of_a_program_has_a_card_of_its_own(rig: Rig) -> None:
+@pytest.mark.boundary(41)
+def test_each_paid_act_of_a_program_has_a_card_of_its_own(rig: Rig) -> None:
     body = {"name": "a program", "scopes": ["read", "write"], "speaks_as": "program"}
     made = rig.product.post("/api/v1/keys", body).json()
     rig.strike("order.admitted.after_commit")

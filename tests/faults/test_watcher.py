@@ -1,4 +1,4 @@
-"""22: the watch itself is mortal, and what it would have rung for must not wait for the next minute's."""
+"""The watch itself dies, and the bells that it would have sent must not wait for the next minute."""
 
 from __future__ import annotations
 
@@ -37,8 +37,9 @@ def watched(tmp_path: Path) -> Iterator[Store]:
     store.database.close()
 
 
+@pytest.mark.boundary(22)
 @pytest.mark.kill
-def test_22_watcher_that_died_is_followed_before_the_next_minute(watched: Store, tmp_path: Path) -> None:
+def test_watcher_that_died_is_replaced_before_the_next_minute(watched: Store, tmp_path: Path) -> None:
     with ExitStack() as stack:
         engine = stack.enter_context(running(embedded(tmp_path)))
         until("room before the cron of the next minute", lambda: SystemClock().now().second < 40, 30)

@@ -1,4 +1,4 @@
-"""17, 35, 42: what is large, what comes too late and what would be gone, while processes die."""
+"""Large outputs, late results and deletions, while processes die."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ STORING = ("call.act.after", *commit("call.result"))
 ASKING = (*commit("tool"), "call.result.after_commit")
 
 
-def test_17_large_page_is_stored_once_and_the_engine_keeps_nothing_of_it(rig: Rig) -> None:
+@pytest.mark.boundary(17)
+def test_large_page_is_stored_once_and_the_engine_keeps_nothing_of_it(rig: Rig) -> None:
     task, _ = _pictures(rig, "two")
     document = rig.product.post("/api/v1/objects", {"title": "Quotes", "content": '"' * 30_000}).json()["id"]
     rig.model.replay(calls(("read_object", {"object_id": document})), says("I have read it."))
@@ -39,7 +40,8 @@ def test_17_large_page_is_stored_once_and_the_engine_keeps_nothing_of_it(rig: Ri
     assert sum(len(json.dumps(run["steps"])) for run in runs) < 10_000
 
 
-def test_35_of_two_next_versions_the_later_is_kept_stale_and_not_placed(rig: Rig) -> None:
+@pytest.mark.boundary(35)
+def test_of_two_next_versions_the_later_is_kept_stale_and_not_placed(rig: Rig) -> None:
     task, (picture, _) = _pictures(rig, "two")
     wish = {"title": "Warmer", "object_id": picture}
     both = (("generate_image", {**wish, "prompt": f"The same, {how}"}) for how in ("warmer", "warmer still"))
@@ -64,7 +66,8 @@ def test_35_of_two_next_versions_the_later_is_kept_stale_and_not_placed(rig: Rig
     assert_books_are_closed(rig, task)
 
 
-def test_42_deletion_is_confirmed_at_every_level_and_done_once(rig: Rig) -> None:
+@pytest.mark.boundary(42)
+def test_deletion_is_confirmed_at_every_level_and_done_once(rig: Rig) -> None:
     """Deaths between the card, the answer and the act, which are one transaction with it; a plan pays for anything."""
     task, pictures = _pictures(rig, "four")
     kept = pictures.pop()

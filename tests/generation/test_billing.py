@@ -27,6 +27,7 @@ QUOTE, MOST = AGREED.quote, AGREED.most
 ABOVE, OTHER, ODD = Contest.ABOVE_MOST, Contest.OTHER_CURRENCY, Contest.UNREADABLE
 
 
+@pytest.mark.boundary(38)
 @pytest.mark.parametrize(
     ("claim", "made", "failed"),
     [
@@ -48,7 +49,7 @@ ABOVE, OTHER, ODD = Contest.ABOVE_MOST, Contest.OTHER_CURRENCY, Contest.UNREADAB
         ("٤ USD", Bill(QUOTE, ODD), Bill(None, ODD)),
     ],
 )
-def test_38_a_claim_comes_to_what_was_agreed(claim: str | None, made: Bill, failed: Bill) -> None:
+def test_a_bill_is_charged_up_to_what_was_agreed(claim: str | None, made: Bill, failed: Bill) -> None:
     assert compute_bill(OrderState.SUCCEEDED, claim, AGREED) == made
     assert compute_bill(OrderState.FAILED, claim, AGREED) == compute_bill(OrderState.CANCELLED, claim, AGREED) == failed
     assert compute_bill(OrderState.UNRESOLVED, claim, AGREED) == Bill()
@@ -147,8 +148,9 @@ def test_the_words_say_what_was_quoted_billed_and_charged_and_repeat_no_stranger
     assert describe_contest("Poster", "studio", "0.04 USD", AGREED, Bill(QUOTE)) == ""
 
 
+@pytest.mark.boundary(29)
 @pytest.mark.parametrize(("claim", "why"), [("1.50 USD", ABOVE), ("1.50 EUR", OTHER), ("-1 USD", ODD)])
-def test_29_what_was_charged_at_a_first_end_is_not_said_to_be_what_was_agreed(claim: str, why: Contest) -> None:
+def test_the_charge_of_a_first_end_is_not_described_as_agreed(claim: str, why: Contest) -> None:
     said = describe_contest("Poster", "studio", claim, AGREED, Bill(Decimal("0.01"), why))
     assert "0.01 USD is charged, as it was when it first ended: it is charged once. The bill is contested" in said
     assert "agree" not in said

@@ -1,4 +1,4 @@
-"""B47: callbacks come twice, late, contradicting, forged."""
+"""Callbacks come twice, late, contradicting or forged."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ def running(world: GenerationWorld, slow_studio: StudioOfTests) -> Order:
     return world.get(order.id)
 
 
-def test_b47_progress_only_moves_forward(world: GenerationWorld, slow_studio: StudioOfTests) -> None:
+@pytest.mark.case("B47")
+def test_progress_only_moves_forward(world: GenerationWorld, slow_studio: StudioOfTests) -> None:
     order = running(world, slow_studio)
     story = [("running", 0.4), ("running", 0.2), ("queued", 0.0), ("running", 0.4), ("running", 0.8)]
     seen = [call_back(world, news(order, state, progress, n)).progress for n, (state, progress) in enumerate(story)]
@@ -56,7 +57,8 @@ def test_b47_progress_only_moves_forward(world: GenerationWorld, slow_studio: St
     assert world.get(order.id).state is OrderState.RUNNING
 
 
-def test_b47_a_claim_of_an_end_rings_and_the_provider_is_asked(
+@pytest.mark.case("B47")
+def test_a_callback_that_claims_an_end_has_the_provider_asked(
     world: GenerationWorld, slow_studio: StudioOfTests
 ) -> None:
     order = running(world, slow_studio)
@@ -73,7 +75,9 @@ def test_b47_a_claim_of_an_end_rings_and_the_provider_is_asked(
     assert world.poll(order).next == "wait"
 
 
-def test_29_b47_what_is_done_stays_done(world: GenerationWorld, the_studio: StudioOfTests) -> None:
+@pytest.mark.boundary(29)
+@pytest.mark.case("B47")
+def test_a_finished_order_stays_finished(world: GenerationWorld, the_studio: StudioOfTests) -> None:
     task = world.task()
     order = world.follow(world.order(task, world.turn(task)))
     rung = len(world.store.bells.rung)
@@ -85,7 +89,8 @@ def test_29_b47_what_is_done_stays_done(world: GenerationWorld, the_studio: Stud
     assert world.money("settle") == [order.quote]
 
 
-def test_b47_a_late_success_of_an_unresolved_order_rings_for_it(
+@pytest.mark.case("B47")
+def test_a_late_success_of_an_unresolved_order_wakes_its_run(
     world: GenerationWorld, slow_studio: StudioOfTests
 ) -> None:
     order = running(world, slow_studio)
@@ -98,9 +103,8 @@ def test_b47_a_late_success_of_an_unresolved_order_rings_for_it(
     assert (bell.event.name, bell.id) == ("generation/ordered", f"{order.id}:9:doubt")
 
 
-def test_b07_news_that_came_before_the_wait_is_seen_by_the_look(
-    world: GenerationWorld, slow_studio: StudioOfTests
-) -> None:
+@pytest.mark.case("B07")
+def test_a_callback_that_came_before_the_wait_is_seen(world: GenerationWorld, slow_studio: StudioOfTests) -> None:
     order = running(world, slow_studio)
     found = world.poll(order)
     assert not ring_if_news(world.database, world.workspace_id, order.id, found.seen, "run:1")
@@ -160,7 +164,8 @@ def test_a_signed_body_that_is_no_job_is_invalid(world: GenerationWorld, body: b
         record_callback(world.parts, "studio", signed(world, body), body)
 
 
-def test_b47_the_studios_own_faults_change_nothing(world: GenerationWorld, the_studio: StudioOfTests) -> None:
+@pytest.mark.case("B47")
+def test_late_callbacks_of_the_studio_change_nothing(world: GenerationWorld, the_studio: StudioOfTests) -> None:
     """What the studio would call back with is collected here and delivered in every order."""
     task = world.task()
     order = world.order(task, world.turn(task))

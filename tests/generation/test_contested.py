@@ -47,7 +47,8 @@ def next_act(world: GenerationWorld, task: Task, fence: TurnFence) -> Card | Non
     return next(iter(world.cards(task)), None)
 
 
-def test_38_a_bill_above_the_most_is_recorded_in_full_charged_to_the_bound_and_stops_the_next(
+@pytest.mark.boundary(38)
+def test_a_bill_above_the_most_is_recorded_in_full_charged_to_the_bound_and_stops_the_next(
     world: GenerationWorld, the_studio: StudioOfTests
 ) -> None:
     the_studio.fault("overcharge:50")
@@ -73,7 +74,8 @@ def test_38_a_bill_above_the_most_is_recorded_in_full_charged_to_the_bound_and_s
     assert card.body.startswith("the last order cost 0.08 USD where 0.04 USD was quoted, and 2.00 USD was billed")
 
 
-def test_38_a_bill_up_to_the_most_is_charged_as_it_is_and_stops_the_next(
+@pytest.mark.boundary(38)
+def test_a_bill_up_to_the_most_is_charged_as_it_is_and_stops_the_next(
     world: GenerationWorld, the_studio: StudioOfTests
 ) -> None:
     the_studio.fault("overcharge:2")
@@ -85,6 +87,7 @@ def test_38_a_bill_up_to_the_most_is_charged_as_it_is_and_stops_the_next(
     assert next_act(world, task, fence) is not None
 
 
+@pytest.mark.boundary(38)
 @pytest.mark.parametrize(
     ("cost", "contest"),
     [
@@ -96,7 +99,7 @@ def test_38_a_bill_up_to_the_most_is_charged_as_it_is_and_stops_the_next(
         ({"amount": "0.04", "currency": "EUR"}, "other_currency"),
     ],
 )
-def test_38_a_bill_that_cannot_be_read_costs_the_quote_and_is_contested(
+def test_a_bill_that_cannot_be_read_costs_the_quote_and_is_contested(
     world: GenerationWorld, the_studio: StudioOfTests, cost: Any, contest: str
 ) -> None:
     """The work comes home all the same, whatever stands beside it."""
@@ -112,8 +115,9 @@ def test_38_a_bill_that_cannot_be_read_costs_the_quote_and_is_contested(
     assert next_act(world, task, fence) is not None
 
 
+@pytest.mark.boundary(38)
 @pytest.mark.parametrize("amount", ["9" * 20, "9" * 40, f"{'9' * 40}.{'9' * 40}"])
-def test_38_more_digits_than_money_holds_are_kept_and_charged_to_the_bound(
+def test_more_digits_than_money_holds_are_kept_and_charged_to_the_bound(
     world: GenerationWorld, the_studio: StudioOfTests, amount: str
 ) -> None:
     the_studio.fault("odd_cost:" + json.dumps({"amount": amount, "currency": "USD"}))
@@ -122,8 +126,9 @@ def test_38_more_digits_than_money_holds_are_kept_and_charged_to_the_bound(
     assert balance(world) == Decimal("99.92")
 
 
+@pytest.mark.boundary(38)
 @pytest.mark.parametrize("cost", [{"amount": "-1", "currency": "USD"}, {"amount": "3.00", "currency": "EUR"}])
-def test_38_a_failed_job_with_such_a_bill_costs_nothing_and_is_contested(world: GenerationWorld, cost: Any) -> None:
+def test_a_failed_job_with_an_unreadable_bill_costs_nothing_and_is_contested(world: GenerationWorld, cost: Any) -> None:
     task = world.task()
     fence = world.turn(task)
     order = picture(world, task, fence)
@@ -142,7 +147,8 @@ def test_38_a_failed_job_with_such_a_bill_costs_nothing_and_is_contested(world: 
     assert card is not None
 
 
-def test_38_a_failed_job_that_bills_much_is_charged_to_the_bound(world: GenerationWorld) -> None:
+@pytest.mark.boundary(38)
+def test_a_failed_job_that_bills_much_is_charged_to_the_bound(world: GenerationWorld) -> None:
     provider = ScriptedProvider("studio")
     provider.foresee("submit", JobNews("job_1", JobState.QUEUED))
     provider.foresee("status", JobNews("job_1", JobState.FAILED, cost=Decimal(70), currency="USD"))
@@ -153,7 +159,8 @@ def test_38_a_failed_job_that_bills_much_is_charged_to_the_bound(world: Generati
     assert balance(world) == Decimal("99.92")
 
 
-def test_38_what_nobody_was_asked_about_never_costs_more_than_may_go_without_asking(
+@pytest.mark.boundary(38)
+def test_an_order_without_a_card_never_costs_more_than_the_free_amount(
     world: GenerationWorld, the_studio: StudioOfTests
 ) -> None:
     """Within the free allowance the bound is the quote times the factor, and at most the allowance of one act."""
@@ -163,7 +170,8 @@ def test_38_what_nobody_was_asked_about_never_costs_more_than_may_go_without_ask
     assert (ended.most, ended.charge) == (Decimal("0.05"), Decimal("0.05"))
 
 
-def test_38_what_a_plan_allowed_never_costs_more_than_the_plan_has_left(
+@pytest.mark.boundary(38)
+def test_an_order_under_a_plan_never_costs_more_than_the_plan_has_left(
     world: GenerationWorld, the_studio: StudioOfTests
 ) -> None:
     the_studio.fault("overcharge:50")
@@ -175,7 +183,8 @@ def test_38_what_a_plan_allowed_never_costs_more_than_the_plan_has_left(
     assert (ended.most, ended.charge) == (Decimal("0.05"), Decimal("0.05"))
 
 
-def test_38_what_a_card_authorised_is_bounded_by_what_the_card_shows(
+@pytest.mark.boundary(38)
+def test_an_order_that_a_card_approved_is_bounded_by_what_the_card_shows(
     world: GenerationWorld, the_studio: StudioOfTests
 ) -> None:
     the_studio.fault("overcharge:50")
@@ -191,7 +200,8 @@ def test_38_what_a_card_authorised_is_bounded_by_what_the_card_shows(
     assert (order.quote, order.most) == (Decimal("0.40"), Decimal("0.80"))
 
 
-def test_38_the_bound_is_the_one_that_was_agreed_whatever_the_setting_says_later(
+@pytest.mark.boundary(38)
+def test_a_later_setting_does_not_move_the_agreed_bound(
     store: Store, tmp_path: Path, the_studio: StudioOfTests
 ) -> None:
     the_studio.fault("overcharge:50")

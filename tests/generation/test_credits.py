@@ -78,7 +78,8 @@ def test_a_released_reservation_costs_nothing(store: Store) -> None:
     assert (after.balance, after.reserved, after.spent_today) == (Decimal(100), Decimal(0), Decimal(0))
 
 
-def test_38_a_charge_above_the_quote_is_recorded_and_counts(store: Store) -> None:
+@pytest.mark.boundary(38)
+def test_a_charge_above_the_quote_is_recorded_and_counts(store: Store) -> None:
     reserve(store, "order_1", "0.25")
     assert settle(store, "order_1", "0.90")
     after = budget(store)
@@ -138,7 +139,9 @@ def test_entries_are_only_added(store: Store) -> None:
     ]
 
 
-def test_40_the_day_begins_at_local_midnight(store: Store) -> None:
+@pytest.mark.boundary(36)
+@pytest.mark.case("B43")
+def test_the_day_begins_at_local_midnight(store: Store) -> None:
     # 09:00 UTC is 22:00 in Auckland (UTC+13 then), so midnight there comes two hours later.
     with store.database.unscoped() as connection:
         connection.execute(sa.update(workspaces).values(timezone="Pacific/Auckland"))
@@ -153,7 +156,8 @@ def test_40_the_day_begins_at_local_midnight(store: Store) -> None:
     assert budget(store).spent_today == Decimal(0)
 
 
-def test_37_two_that_ask_for_the_last_unit_at_once_get_it_once(store: Store) -> None:
+@pytest.mark.boundary(37)
+def test_two_reservations_of_the_last_unit_together_get_it_once(store: Store) -> None:
     with store.database.transaction(store.workspace_id) as scope:
         credits.grant_credit(scope, Decimal("-95"), "spent elsewhere")
     start = Barrier(8)

@@ -88,8 +88,9 @@ ENDS = {"failed": failed, "cancelled": cancelled, "unresolved": unresolved}
 End = Callable[[GenerationWorld, ScriptedProvider], Order]
 
 
+@pytest.mark.boundary(29)
 @pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
-def test_29_a_success_that_the_provider_confirms_comes_home_and_wakes_nobody(
+def test_a_success_that_the_provider_confirms_is_stored_and_wakes_no_task(
     scripted: GenerationWorld, provider: ScriptedProvider, end: End
 ) -> None:
     order = end(scripted, provider)
@@ -110,8 +111,9 @@ def test_29_a_success_that_the_provider_confirms_comes_home_and_wakes_nobody(
         assert [item.ref_id for item in inbox.list_unread(scope, str(order.task_id))] == [order.id]
 
 
+@pytest.mark.boundary(29)
 @pytest.mark.parametrize("end", [failed, cancelled])
-def test_29_a_false_word_changes_nothing_and_has_the_provider_asked_a_few_times_at_most(
+def test_a_false_callback_changes_nothing_and_has_the_provider_asked_a_few_times_at_most(
     scripted: GenerationWorld, provider: ScriptedProvider, end: End
 ) -> None:
     order = end(scripted, provider)
@@ -131,8 +133,9 @@ def test_29_a_false_word_changes_nothing_and_has_the_provider_asked_a_few_times_
     assert scripted.reservation_states() == ["released"]
 
 
+@pytest.mark.boundary(29)
 @pytest.mark.parametrize("said", [JobState.FAILED, JobState.CANCELLED])
-def test_29_an_end_that_is_told_of_an_unresolved_order_is_asked_about_and_stored(
+def test_an_end_reported_for_an_unresolved_order_is_checked_and_stored(
     scripted: GenerationWorld, provider: ScriptedProvider, said: JobState
 ) -> None:
     order = unresolved(scripted, provider)
@@ -143,8 +146,9 @@ def test_29_an_end_that_is_told_of_an_unresolved_order_is_asked_about_and_stored
     assert scripted.reservation_states() == ["released"]
 
 
+@pytest.mark.boundary(29)
 @pytest.mark.parametrize("said", [JobState.RUNNING, JobState.QUEUED, JobState.UNKNOWN, JobState.FAILED])
-def test_29_what_comes_late_is_no_contradiction(
+def test_a_late_callback_is_no_contradiction(
     scripted: GenerationWorld, provider: ScriptedProvider, said: JobState
 ) -> None:
     order = failed(scripted, provider)
@@ -154,7 +158,8 @@ def test_29_what_comes_late_is_no_contradiction(
     assert len(scripted.store.bells.rung) == rung
 
 
-def test_29_a_question_that_was_not_answered_is_asked_again_by_the_watch(
+@pytest.mark.boundary(29)
+def test_a_question_that_the_provider_did_not_answer_is_asked_again_by_the_watch(
     scripted: GenerationWorld, provider: ScriptedProvider
 ) -> None:
     order = failed(scripted, provider)
@@ -169,9 +174,10 @@ def test_29_a_question_that_was_not_answered_is_asked_again_by_the_watch(
     assert scripted.poll(order).next == "settle"
 
 
+@pytest.mark.boundary(29)
 @pytest.mark.parametrize("end", [failed, cancelled])
 @pytest.mark.parametrize("said", [JobState.RUNNING, JobState.QUEUED, JobState.UNKNOWN])
-def test_29_a_job_that_has_not_ended_after_all_is_asked_about_until_it_has(
+def test_a_job_that_has_not_ended_after_all_is_asked_about_until_it_has(
     scripted: GenerationWorld, provider: ScriptedProvider, end: End, said: JobState
 ) -> None:
     # Given an order that has ended, and a provider that says otherwise
@@ -194,7 +200,8 @@ def test_29_a_job_that_has_not_ended_after_all_is_asked_about_until_it_has(
     assert (scripted.get(order.id).state, scripted.money("settle")) == (OrderState.SUCCEEDED, [Decimal("0.03")])
 
 
-def test_29_one_answer_that_the_provider_knows_no_such_job_settles_no_doubt(
+@pytest.mark.boundary(29)
+def test_one_answer_that_the_provider_knows_no_such_job_settles_no_dispute(
     scripted: GenerationWorld, provider: ScriptedProvider
 ) -> None:
     order = failed(scripted, provider)
@@ -207,7 +214,8 @@ def test_29_one_answer_that_the_provider_knows_no_such_job_settles_no_doubt(
     assert scripted.get(order.id).state is OrderState.FAILED
 
 
-def test_29_what_was_judged_by_its_bytes_is_not_asked_about(
+@pytest.mark.boundary(29)
+def test_an_end_that_was_judged_by_its_bytes_is_not_disputed(
     scripted: GenerationWorld, provider: ScriptedProvider
 ) -> None:
     order = submitted(scripted, provider)
@@ -222,7 +230,8 @@ def test_29_what_was_judged_by_its_bytes_is_not_asked_about(
     assert len(scripted.store.bells.rung) == rung
 
 
-def test_20_a_job_that_was_sent_by_one_that_stood_still_over_a_stop_is_cancelled(
+@pytest.mark.boundary(20)
+def test_a_job_sent_after_the_stop_by_a_frozen_worker_is_cancelled(
     scripted: GenerationWorld, provider: ScriptedProvider
 ) -> None:
     task = scripted.task()
@@ -248,7 +257,8 @@ def test_20_a_job_that_was_sent_by_one_that_stood_still_over_a_stop_is_cancelled
     assert scripted.reservation_states() == ["released"]
 
 
-def test_20_what_a_late_sender_brought_home_itself_is_booked_and_leaves_no_question(
+@pytest.mark.boundary(20)
+def test_a_result_that_a_late_sender_stored_itself_is_charged_and_not_disputed(
     scripted: GenerationWorld, provider: ScriptedProvider
 ) -> None:
     task = scripted.task()

@@ -72,6 +72,7 @@ def test_refusals(given: CallFacts, rule: str) -> None:
     assert verdict.reason
 
 
+@pytest.mark.boundary(36, 41)
 @pytest.mark.parametrize(
     ("given", "limit"),
     [
@@ -93,7 +94,7 @@ def test_refusals(given: CallFacts, rule: str) -> None:
         (facts(asked_by="agent"), None),
     ],
 )
-def test_36_41_above_a_limit_a_person_is_asked(given: CallFacts, limit: str | None) -> None:
+def test_above_a_limit_a_person_is_asked(given: CallFacts, limit: str | None) -> None:
     verdict = judge_call(given)
     if limit is None:
         assert verdict == CallAllowed()
@@ -121,9 +122,10 @@ def test_amounts_are_said_as_the_card_shows_them(given: CallFacts, said: str) ->
     assert said in verdict.reason
 
 
+@pytest.mark.boundary(42)
 @pytest.mark.parametrize("amount", [Decimal(0), Decimal(9)])
 @pytest.mark.parametrize("at_checkpoint", [False, True])
-def test_42_what_cannot_be_undone_is_always_confirmed(amount: Decimal, at_checkpoint: bool) -> None:
+def test_a_call_that_cannot_be_undone_is_always_confirmed(amount: Decimal, at_checkpoint: bool) -> None:
     given = facts(Effect.IRREVERSIBLE, amount=amount, at_checkpoint=at_checkpoint, plan=Plan(Decimal(100)))
     assert judge_call(given) == NeedsConfirmation()
 
@@ -138,6 +140,7 @@ def test_facts_after_an_admitted_act_count_it() -> None:
 LATER, BEFORE = NOW + timedelta(hours=1), NOW
 
 
+@pytest.mark.boundary(36)
 @pytest.mark.parametrize(
     ("plan", "used", "reason"),
     [
@@ -149,7 +152,7 @@ LATER, BEFORE = NOW + timedelta(hours=1), NOW
         (Plan(Decimal("0.03"), kinds=("image",), count=9, expires_at=LATER), 0, "only 0.03 USD of the plan's 0.03 USD"),
     ],
 )
-def test_36_outside_the_plan_a_person_is_asked_with_the_difference(plan: Plan, used: int, reason: str | None) -> None:
+def test_outside_the_plan_a_person_is_asked_with_the_difference(plan: Plan, used: int, reason: str | None) -> None:
     verdict = judge_call(facts(plan=plan, plan_orders=used))
     if reason is None:
         assert verdict == CallAllowed()

@@ -70,6 +70,7 @@ def provider(url: str, seconds: float = 1.0) -> JobsProvider:
     return JobsProvider("jobs", url, SecretStr("k"), submit_seconds=seconds, ask_seconds=seconds)
 
 
+@pytest.mark.boundary(27)
 @pytest.mark.parametrize(
     ("status", "headers", "error"),
     [
@@ -90,7 +91,7 @@ def provider(url: str, seconds: float = 1.0) -> JobsProvider:
         (202, {}, UnclearError),
     ],
 )
-def test_27_what_an_answer_to_a_submission_means(
+def test_each_answer_to_a_submission_has_its_outcome(
     status: int, headers: dict[str, str], error: type[LoopwrightError]
 ) -> None:
     with service(status, b'{"detail": "because"}', headers) as url, pytest.raises(error) as caught:
@@ -100,11 +101,13 @@ def test_27_what_an_answer_to_a_submission_means(
         assert caught.value.wait.total_seconds() == 7
 
 
-def test_27_a_service_that_is_not_there_started_nothing() -> None:
+@pytest.mark.boundary(27)
+def test_a_service_that_cannot_be_reached_started_nothing() -> None:
     with pytest.raises(NotAcceptedError):
         provider(f"http://127.0.0.1:{free_ports(1)[0]}").submit(REQUEST)
 
 
+@pytest.mark.boundary(27)
 @pytest.mark.parametrize(
     ("talk", "pause"),
     [
@@ -115,7 +118,7 @@ def test_27_a_service_that_is_not_there_started_nothing() -> None:
     ],
     ids=["hangs up", "cut", "drips", "garbage"],
 )
-def test_27_a_connection_that_breaks_leaves_it_unclear(talk: bytes, pause: float) -> None:
+def test_a_connection_that_breaks_leaves_the_submission_unclear(talk: bytes, pause: float) -> None:
     with raw_service(talk, pause) as url, pytest.raises(UnclearError):
         provider(url).submit(REQUEST)
 
@@ -125,7 +128,8 @@ HEADERS = b"\r\n".join((b"X-Slow: " + b"a" * 100, b"Connection: close", b"Conten
 WHOLE = b"HTTP/1.1 200 OK\r\n" + HEADERS + b"\r\n\r\n" + JOB
 
 
-def test_b45_an_answer_whose_headers_drip_is_given_up_though_it_would_be_whole() -> None:
+@pytest.mark.case("B45")
+def test_an_answer_whose_headers_drip_is_given_up() -> None:
     with raw_service(WHOLE) as url:
         assert provider(url).status("job_1").state is JobState.RUNNING
     with raw_service(WHOLE, 0.02) as url:
@@ -143,6 +147,7 @@ def test_an_output_that_drips_may_be_fetched_again() -> None:
             slow.fetch(JobOutput("image/png", f"{url}/o"), 2000)
 
 
+@pytest.mark.case("B45")
 @pytest.mark.parametrize(
     "body",
     [
@@ -157,19 +162,21 @@ def test_an_output_that_drips_may_be_fetched_again() -> None:
     ],
     ids=range(8),
 )
-def test_b45_a_status_that_is_no_job_of_ours_is_trouble(body: bytes) -> None:
+def test_a_status_that_is_no_job_of_ours_is_an_error(body: bytes) -> None:
     with service(200, body) as url, pytest.raises(UnavailableError):
         provider(url).status("job_1")
 
 
-def test_b45_an_unknown_word_is_unknown() -> None:
+@pytest.mark.case("B45")
+def test_an_unknown_state_stays_unknown() -> None:
     with service(200, b'{"id": "job_1", "state": "REVIEWING", "progress": 7}') as url:
         news = provider(url).status("job_1")
     assert (news.state, news.progress) == (JobState.UNKNOWN, 1.0)
     assert "REVIEWING" in news.error
 
 
-def test_b45_a_job_nobody_knows_is_lost() -> None:
+@pytest.mark.case("B45")
+def test_a_job_that_the_provider_does_not_know_is_lost() -> None:
     with service(404) as url:
         with pytest.raises(JobLostError):
             provider(url).status("job_1")

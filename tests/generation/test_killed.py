@@ -29,8 +29,9 @@ def known(studio: StudioOfTests, key: str) -> bool:
     return True
 
 
+@pytest.mark.boundary(31)
 @pytest.mark.kill
-def test_31_a_worker_killed_before_it_saved_the_jobs_id_leaves_one_job(
+def test_a_worker_killed_before_it_saved_the_jobs_id_leaves_one_job(
     world: GenerationWorld, the_studio: StudioOfTests, tmp_path: Path
 ) -> None:
     the_studio.fault("delay_reply:20")
@@ -58,8 +59,9 @@ def test_31_a_worker_killed_before_it_saved_the_jobs_id_leaves_one_job(
     assert world.money("settle") == [order.quote]
 
 
+@pytest.mark.boundary(18)
 @pytest.mark.kill
-def test_18_a_worker_frozen_while_it_sends_is_replaced_and_changes_nothing_when_it_wakes(
+def test_a_worker_frozen_while_it_sends_is_replaced_and_changes_nothing_when_it_wakes(
     world: GenerationWorld, the_studio: StudioOfTests, tmp_path: Path
 ) -> None:
     the_studio.fault("delay_reply:3")

@@ -115,8 +115,9 @@ def test_a_picture_comes_with_the_answer_and_is_settled_at_its_quote(world: Gene
     assert service.asked == [order.key]
 
 
+@pytest.mark.boundary(27)
 @pytest.mark.parametrize("trouble", ["drop", "slow", "500", "html"])
-def test_27_an_unclear_request_is_sent_once_and_ends_unresolved(
+def test_an_unclear_request_is_sent_once_and_ends_unresolved(
     world: GenerationWorld, service: Service, trouble: str
 ) -> None:
     service.trouble = trouble
@@ -133,11 +134,10 @@ def test_27_an_unclear_request_is_sent_once_and_ends_unresolved(
     assert ended.error
 
 
+@pytest.mark.boundary(27)
 @pytest.mark.parametrize("kind", ["image", "audio"])
 @pytest.mark.parametrize(("trouble", "seconds"), [("drips", 0.7), ("large", 60.0), ("packed", 60.0)])
-def test_27_an_answer_beyond_every_bound_is_not_listened_to(
-    service: Service, kind: str, trouble: str, seconds: float
-) -> None:
+def test_an_answer_beyond_every_limit_is_given_up(service: Service, kind: str, trouble: str, seconds: float) -> None:
     service.trouble = trouble
     provider = OpenAIProvider(SecretStr("key"), base_url=f"{service.url}/v1", seconds=seconds)
     request = JobRequest("turn:1:0", kind, "m", {"prompt": "Waves"}, (), datetime(2026, 3, 1, tzinfo=UTC))

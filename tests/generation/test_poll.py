@@ -35,8 +35,9 @@ def impatient(world: GenerationWorld, studio: StudioOfTests) -> None:
     world.parts.providers["studio"] = studio_provider(studio, ask_seconds=2.0)
 
 
+@pytest.mark.case("B45")
 @pytest.mark.parametrize("fault", TROUBLE)
-def test_b45_short_trouble_passes(world: GenerationWorld, the_studio: StudioOfTests, fault: str) -> None:
+def test_short_trouble_with_the_provider_passes(world: GenerationWorld, the_studio: StudioOfTests, fault: str) -> None:
     impatient(world, the_studio)
     order = submitted(world)
     the_studio.fault(fault, times=1)
@@ -49,8 +50,9 @@ def test_b45_short_trouble_passes(world: GenerationWorld, the_studio: StudioOfTe
     assert (ended.state, ended.error) == (OrderState.SUCCEEDED, None)
 
 
+@pytest.mark.case("B45")
 @pytest.mark.parametrize("fault", TROUBLE)
-def test_b45_lasting_trouble_ends_with_its_reason_and_the_jobs_id(
+def test_lasting_trouble_ends_with_its_reason_and_the_jobs_id(
     world: GenerationWorld, the_studio: StudioOfTests, fault: str
 ) -> None:
     impatient(world, the_studio)
@@ -69,7 +71,8 @@ def test_b45_lasting_trouble_ends_with_its_reason_and_the_jobs_id(
     assert world.reservation_states() == ["released"]
 
 
-def test_b45_what_is_not_done_by_its_deadline_is_cancelled_with_the_last_reason(
+@pytest.mark.case("B45")
+def test_a_job_that_is_not_done_by_its_deadline_is_cancelled_with_the_last_reason(
     world: GenerationWorld, slow_studio: StudioOfTests
 ) -> None:
     world.parts.providers["studio"] = studio_provider(slow_studio)
@@ -86,13 +89,15 @@ def test_b45_what_is_not_done_by_its_deadline_is_cancelled_with_the_last_reason(
     assert world.reservation_states() == ["released"]
 
 
-def test_b45_three_errors_then_success(world: GenerationWorld, the_studio: StudioOfTests) -> None:
+@pytest.mark.case("B45")
+def test_a_success_after_three_errors_counts(world: GenerationWorld, the_studio: StudioOfTests) -> None:
     order = submitted(world)
     the_studio.fault("error_status:503", times=3)
     assert world.follow(order).state is OrderState.SUCCEEDED
 
 
-def test_b45_a_lost_job_is_given_up_soon_and_its_money_kept_until_the_deadline(
+@pytest.mark.case("B45")
+def test_a_lost_job_is_given_up_soon_and_its_money_kept_until_the_deadline(
     world: GenerationWorld, the_studio: StudioOfTests
 ) -> None:
     order = submitted(world)
@@ -103,7 +108,8 @@ def test_b45_a_lost_job_is_given_up_soon_and_its_money_kept_until_the_deadline(
     assert world.reservation_states() == ["held"]
 
 
-def test_b45_a_job_is_not_lost_by_one_answer(world: GenerationWorld, slow_studio: StudioOfTests) -> None:
+@pytest.mark.case("B45")
+def test_a_job_is_not_lost_by_one_answer(world: GenerationWorld, slow_studio: StudioOfTests) -> None:
     """Three in a row, with no other word of the job between; trouble of another kind is no word of it."""
     world.parts.providers["studio"] = studio_provider(slow_studio)
     order = submitted(world)

@@ -65,7 +65,8 @@ def pass_time(world: GenerationWorld) -> None:
     world.store.clock.advance(timedelta(hours=2))
 
 
-def test_40_a_price_that_has_risen_since_the_yes_is_asked_about_and_nothing_is_sent(
+@pytest.mark.boundary(40)
+def test_a_price_that_rose_after_the_approval_is_asked_about_and_nothing_is_sent(
     scripted: GenerationWorld, provider: ScriptedProvider
 ) -> None:
     order = approved(scripted)
@@ -104,9 +105,8 @@ def test_40_a_price_that_has_risen_since_the_yes_is_asked_about_and_nothing_is_s
         scripted.answer(card, "approve")
 
 
-def test_40_a_price_that_rises_again_is_asked_about_again(
-    scripted: GenerationWorld, provider: ScriptedProvider
-) -> None:
+@pytest.mark.boundary(40)
+def test_a_price_that_rises_again_is_asked_about_again(scripted: GenerationWorld, provider: ScriptedProvider) -> None:
     order = approved(scripted)
     for n, price in enumerate(("0.02", "0.03", "0.04"), 1):
         provider.offer(at(SOUNDS, price))
@@ -120,7 +120,8 @@ def test_40_a_price_that_rises_again_is_asked_about_again(
     assert provider.asked == []
 
 
-def test_40_a_refused_new_price_is_told_and_nothing_is_ordered(
+@pytest.mark.boundary(40)
+def test_a_refused_new_price_is_reported_and_nothing_is_ordered(
     scripted: GenerationWorld, provider: ScriptedProvider
 ) -> None:
     order = approved(scripted)
@@ -134,7 +135,8 @@ def test_40_a_refused_new_price_is_told_and_nothing_is_ordered(
         assert [item.ref_id for item in inbox.list_unread(scope, str(order.task_id))] == [card.id]
 
 
-def test_36_what_no_card_was_shown_for_is_asked_about_too(
+@pytest.mark.boundary(36)
+def test_a_risen_price_of_an_order_without_a_card_is_asked_about_too(
     scripted: GenerationWorld, provider: ScriptedProvider
 ) -> None:
     task = scripted.task()
@@ -163,7 +165,8 @@ def test_a_price_that_is_no_higher_is_sent(scripted: GenerationWorld, provider: 
     assert scripted.get(order.id).quote == Decimal("0.10")
 
 
-def test_40_another_currency_is_another_price(scripted: GenerationWorld, provider: ScriptedProvider) -> None:
+@pytest.mark.boundary(40)
+def test_another_currency_is_another_price(scripted: GenerationWorld, provider: ScriptedProvider) -> None:
     order = approved(scripted)
     provider.offer(at(SOUNDS, "0.01", "EUR"))
     pass_time(scripted)
@@ -228,7 +231,8 @@ def test_a_call_whose_order_was_repriced_shows_the_card_and_the_order_in_its_pla
         assert [one["id"] for one in orders_of_call(scope, order.call_id)] == [order.id, again.id]
 
 
-def test_21_the_new_price_of_a_stopped_task_is_not_asked_about(
+@pytest.mark.boundary(21)
+def test_the_new_price_of_a_stopped_task_is_not_asked_about(
     scripted: GenerationWorld, provider: ScriptedProvider
 ) -> None:
     order = approved(scripted)
@@ -243,7 +247,8 @@ def test_21_the_new_price_of_a_stopped_task_is_not_asked_about(
         assert cards.list_cards(scope, state="open") == []
 
 
-def test_21_no_card_is_opened_on_a_task_that_was_stopped_between_the_look_and_the_asking(
+@pytest.mark.boundary(21)
+def test_no_card_is_opened_on_a_task_that_was_stopped_after_the_price_was_read(
     scripted: GenerationWorld, provider: ScriptedProvider
 ) -> None:
     order = approved(scripted)

@@ -51,7 +51,8 @@ def count(world: GenerationWorld, table: sa.Table) -> int:
         return len(scope.rows(scope.select(table)))
 
 
-def test_28_completion_at_the_same_time_is_one_work_one_charge_one_wake_up(world: GenerationWorld) -> None:
+@pytest.mark.boundary(28)
+def test_two_completions_together_are_one_work_one_charge_one_wake_up(world: GenerationWorld) -> None:
     task = world.task()
     fence = world.turn(task)
     order = world.order(task, fence)
@@ -77,7 +78,8 @@ def test_28_completion_at_the_same_time_is_one_work_one_charge_one_wake_up(world
         assert [item.ref_id for item in inbox.list_unread(scope, task.id)] == [order.id]
 
 
-def test_b48_three_that_end_at_once_wake_their_task_once(world: GenerationWorld) -> None:
+@pytest.mark.case("B48")
+def test_three_orders_that_end_together_wake_their_task_once(world: GenerationWorld) -> None:
     task = world.task()
     fence = world.turn(task)
     placed = [world.order(task, fence, n) for n in (1, 2, 3)]
@@ -99,7 +101,8 @@ def test_b48_three_that_end_at_once_wake_their_task_once(world: GenerationWorld)
         assert waits.find_wait(scope, task.id) is None
 
 
-def test_34_one_that_fails_leaves_the_others_alone(world: GenerationWorld, the_studio: StudioOfTests) -> None:
+@pytest.mark.boundary(34)
+def test_an_order_that_fails_leaves_the_others_alone(world: GenerationWorld, the_studio: StudioOfTests) -> None:
     task = world.task()
     fence = world.turn(task)
     first, second = world.order(task, fence, 1), world.order(task, fence, 2)
@@ -113,7 +116,8 @@ def test_34_one_that_fails_leaves_the_others_alone(world: GenerationWorld, the_s
     assert world.money("settle") == [second.quote]
 
 
-def test_20_a_result_after_the_stop_is_stored_and_charged_and_wakes_nobody(world: GenerationWorld) -> None:
+@pytest.mark.boundary(20)
+def test_a_result_after_the_stop_is_stored_and_charged_and_does_not_wake_the_task(world: GenerationWorld) -> None:
     task = world.task()
     fence = world.turn(task)
     order = world.order(task, fence)
@@ -131,7 +135,8 @@ def test_20_a_result_after_the_stop_is_stored_and_charged_and_wakes_nobody(world
         assert tasks.get_task(scope, task.id).status == "stopped"
 
 
-def test_32_a_light_task_is_done_without_a_turn(world: GenerationWorld) -> None:
+@pytest.mark.boundary(32)
+def test_a_light_task_is_done_without_a_turn(world: GenerationWorld) -> None:
     task = world.task(kind="light")
     fence = world.turn(task)
     order = world.order(task, fence)
@@ -146,10 +151,11 @@ def test_32_a_light_task_is_done_without_a_turn(world: GenerationWorld) -> None:
     assert open_turns(world, task.id) == 0
 
 
+@pytest.mark.boundary(38)
 @pytest.mark.parametrize(
     ("fault", "says"), [("empty_output", "empty"), ("wrong_type_output", "not audio")], ids=["empty", "mistyped"]
 )
-def test_38_an_output_that_is_no_work_fails_the_order_which_is_charged_what_was_billed(
+def test_an_output_of_no_use_fails_the_order_which_is_charged_what_was_billed(
     world: GenerationWorld, the_studio: StudioOfTests, fault: str, says: str
 ) -> None:
     the_studio.fault(fault)
@@ -163,7 +169,8 @@ def test_38_an_output_that_is_no_work_fails_the_order_which_is_charged_what_was_
     assert (world.money("settle"), world.reservation_states()) == ([Decimal(billed)], ["settled"])
 
 
-def test_38_a_bill_for_what_is_no_work_is_charged_within_the_bound(
+@pytest.mark.boundary(38)
+def test_a_bill_for_an_output_of_no_use_is_charged_within_the_bound(
     world: GenerationWorld, the_studio: StudioOfTests
 ) -> None:
     the_studio.fault("overcharge:50")
@@ -244,7 +251,8 @@ def test_an_output_that_does_not_come_by_the_deadline_is_unresolved_and_may_stil
     assert (world.money("settle"), open_turns(world, task.id)) == ([order.quote], 1)
 
 
-def test_38_a_charge_above_the_quote_is_recorded(world: GenerationWorld, the_studio: StudioOfTests) -> None:
+@pytest.mark.boundary(38)
+def test_a_charge_above_the_quote_is_recorded(world: GenerationWorld, the_studio: StudioOfTests) -> None:
     the_studio.fault("overcharge:1.5")
     task = world.task()
     order = made(world, world.order(task, world.turn(task)))
@@ -256,7 +264,8 @@ def test_38_a_charge_above_the_quote_is_recorded(world: GenerationWorld, the_stu
         assert credits.read_budget(scope).spent_today == Decimal("0.045")
 
 
-def test_35_a_result_for_an_overtaken_version_is_kept_stale_and_not_placed(world: GenerationWorld) -> None:
+@pytest.mark.boundary(35)
+def test_a_result_for_an_overtaken_version_is_kept_stale_and_not_placed(world: GenerationWorld) -> None:
     task = world.task()
     fence = world.turn(task)
     picture = world.follow(world.order(task, fence, 1, tool="generate_image")).object_ids[0]

@@ -32,8 +32,9 @@ def test_only_these_moves_are_possible(now: OrderState, then: OrderState) -> Non
     assert (now in states_before(then)) == may_become(now, then)
 
 
+@pytest.mark.boundary(29)
 @pytest.mark.parametrize("final", FINAL_ORDER_STATES)
-def test_29_what_is_final_stays(final: OrderState) -> None:
+def test_a_final_state_stays(final: OrderState) -> None:
     assert not any(may_become(final, then) for then in OrderState)
 
 

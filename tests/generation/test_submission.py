@@ -35,8 +35,10 @@ def keys(studio: StudioOfTests) -> list[str]:
     return [item["idempotency_key"] for item in studio.bill()]
 
 
+@pytest.mark.boundary(27)
+@pytest.mark.case("B01")
 @pytest.mark.parametrize("fault", ["drop_after_store", "error_after_store:502", "error_after_store:503"])
-def test_27_b01_an_unclear_submission_is_found_by_its_key(
+def test_an_unclear_submission_is_found_by_its_key(
     world: GenerationWorld, the_studio: StudioOfTests, fault: str
 ) -> None:
     the_studio.fault(fault)
@@ -52,7 +54,9 @@ def test_27_b01_an_unclear_submission_is_found_by_its_key(
     assert keys(the_studio).count(order.key) == 1
 
 
-def test_27_b01_an_answer_that_takes_too_long_is_found_by_its_key(
+@pytest.mark.boundary(27)
+@pytest.mark.case("B01")
+def test_an_answer_that_takes_too_long_is_found_by_its_key(
     store: Store, tmp_path: Path, the_studio: StudioOfTests
 ) -> None:
     world = world_of(store, tmp_path / "home", studio_provider(the_studio, submit_seconds=0.5))
@@ -64,7 +68,8 @@ def test_27_b01_an_answer_that_takes_too_long_is_found_by_its_key(
     assert keys(the_studio).count(order.key) == 1
 
 
-def test_27_an_unclear_submission_is_not_sent_again_in_the_same_breath(
+@pytest.mark.boundary(27)
+def test_an_unclear_submission_is_not_sent_again_by_the_same_run(
     store: Store, tmp_path: Path, the_studio: StudioOfTests
 ) -> None:
     """The provider does not know the key yet: the order waits, is asked about, and only then sent under its key."""
@@ -80,9 +85,8 @@ def test_27_an_unclear_submission_is_not_sent_again_in_the_same_breath(
     assert keys(the_studio).count(order.key) == 1
 
 
-def test_31_a_crash_before_the_jobs_id_was_saved_finds_the_job(
-    world: GenerationWorld, the_studio: StudioOfTests
-) -> None:
+@pytest.mark.boundary(31)
+def test_a_crash_before_the_jobs_id_was_saved_finds_the_job(world: GenerationWorld, the_studio: StudioOfTests) -> None:
     task = world.task()
     order = world.order(task, world.turn(task))
     body = {"kind": order.kind, "model": order.model, "params": dict(order.params), "inputs": []}
@@ -104,7 +108,8 @@ def test_31_a_crash_before_the_jobs_id_was_saved_finds_the_job(
     assert keys(the_studio).count(order.key) == 1
 
 
-def test_18_a_late_writer_of_an_older_epoch_changes_nothing(world: GenerationWorld) -> None:
+@pytest.mark.boundary(18)
+def test_a_late_writer_of_an_older_epoch_changes_nothing(world: GenerationWorld) -> None:
     task = world.task()
     order = world.order(task, world.turn(task))
     with world.scope() as scope:
@@ -159,7 +164,8 @@ def test_two_executions_at_once_make_one_job(world: GenerationWorld, the_studio:
     assert world.money("settle") == [order.quote]
 
 
-def test_b04_a_busy_provider_is_asked_again_and_each_picture_keeps_its_own_shape(
+@pytest.mark.case("B04")
+def test_a_busy_provider_is_asked_again_and_each_picture_keeps_its_own_shape(
     world: GenerationWorld, the_studio: StudioOfTests
 ) -> None:
     task = world.task()
@@ -195,7 +201,8 @@ def test_a_provider_that_never_takes_the_job_fails_the_order_in_the_end(
     assert world.reservation_states() == ["released"]
 
 
-def test_25_an_order_that_waited_long_for_the_engine_is_still_sent(world: GenerationWorld) -> None:
+@pytest.mark.boundary(25)
+def test_an_order_that_waited_long_for_the_engine_is_still_sent(world: GenerationWorld) -> None:
     task = world.task()
     order = world.order(task, world.turn(task))
     world.store.clock.advance(timedelta(hours=5))
@@ -232,7 +239,8 @@ def test_a_provider_that_is_no_longer_set_up_fails_what_was_not_sent(world: Gene
     assert world.submit(order).state == OrderState.FAILED
 
 
-def test_20_an_order_of_a_stopped_task_that_was_not_sent_is_not_sent(
+@pytest.mark.boundary(20)
+def test_an_order_of_a_stopped_task_that_was_not_sent_is_not_sent(
     world: GenerationWorld, the_studio: StudioOfTests
 ) -> None:
     task = world.task()
@@ -267,7 +275,8 @@ def test_an_order_cancelled_while_it_was_not_taken_is_not_sent_again(
     assert order.key not in keys(the_studio)
 
 
-def test_27_a_provider_that_says_when_to_come_again_is_left_alone_until_then(store: Store, tmp_path: Path) -> None:
+@pytest.mark.boundary(27)
+def test_a_provider_that_says_when_to_retry_is_left_alone_until_then(store: Store, tmp_path: Path) -> None:
     provider = ScriptedProvider()
     world = world_of(store, tmp_path / "home", provider)
     task = world.task()
@@ -285,7 +294,8 @@ def test_27_a_provider_that_says_when_to_come_again_is_left_alone_until_then(sto
     assert len(provider.asked) == 3
 
 
-def test_20_an_order_that_was_put_off_ends_with_its_task(store: Store, tmp_path: Path) -> None:
+@pytest.mark.boundary(20)
+def test_an_order_that_was_put_off_ends_with_its_task(store: Store, tmp_path: Path) -> None:
     provider = ScriptedProvider()
     world = world_of(store, tmp_path / "home", provider)
     task = world.task()
@@ -303,10 +313,9 @@ class BrokenAssets(Assets):
         raise OSError("the store is away")
 
 
+@pytest.mark.boundary(27)
 @pytest.mark.parametrize("honours_keys", [True, False])
-def test_27_trouble_with_our_own_store_sends_nothing_and_says_so(
-    store: Store, tmp_path: Path, honours_keys: bool
-) -> None:
+def test_trouble_with_our_own_store_sends_nothing_and_says_so(store: Store, tmp_path: Path, honours_keys: bool) -> None:
     provider = ScriptedProvider(honours_keys=honours_keys)
     world = world_of(store, tmp_path / "home", provider)
     task = world.task()
@@ -364,8 +373,9 @@ def died_before_sending(world: GenerationWorld) -> Order:
     return order
 
 
+@pytest.mark.boundary(20)
 @pytest.mark.parametrize("end", [stop_it, cancel_it])
-def test_20_an_order_that_died_unsent_is_not_sent_once_its_end_is_wished_for(
+def test_an_order_whose_worker_died_before_sending_is_not_sent_once_it_is_cancelled(
     world: GenerationWorld, the_studio: StudioOfTests, end: Callable[[GenerationWorld, Order], None]
 ) -> None:
     order = died_before_sending(world)
@@ -379,8 +389,9 @@ def test_20_an_order_that_died_unsent_is_not_sent_once_its_end_is_wished_for(
     assert order.key not in keys(the_studio)
 
 
+@pytest.mark.boundary(20)
 @pytest.mark.parametrize("end", [stop_it, cancel_it])
-def test_20_an_order_whose_answer_was_lost_is_still_found_after_its_end_is_wished_for(
+def test_an_order_whose_answer_was_lost_is_still_found_after_it_is_cancelled(
     world: GenerationWorld, slow_studio: StudioOfTests, end: Callable[[GenerationWorld, Order], None]
 ) -> None:
     world.parts.providers["studio"] = studio_provider(slow_studio)
@@ -398,8 +409,9 @@ def test_20_an_order_whose_answer_was_lost_is_still_found_after_its_end_is_wishe
         assert slow_studio.job(order.key)["state"] == "cancelled"
 
 
+@pytest.mark.boundary(20)
 @pytest.mark.parametrize("end", [stop_it, cancel_it])
-def test_20_what_may_still_be_on_its_way_is_waited_for(
+def test_a_submission_that_may_still_arrive_is_waited_for(
     store: Store, tmp_path: Path, the_studio: StudioOfTests, end: Callable[[GenerationWorld, Order], None]
 ) -> None:
     """The line went dead: until a lease after the sending, that the provider knows nothing proves nothing."""
@@ -420,8 +432,9 @@ def test_20_what_may_still_be_on_its_way_is_waited_for(
     assert world.reservation_states() == ["released"]
 
 
+@pytest.mark.boundary(20)
 @pytest.mark.parametrize("end", [stop_it, cancel_it])
-def test_20_a_provider_that_cannot_be_asked_leaves_it_unresolved(
+def test_a_provider_that_cannot_be_asked_leaves_it_unresolved(
     store: Store, tmp_path: Path, end: Callable[[GenerationWorld, Order], None]
 ) -> None:
     provider = ScriptedProvider(honours_keys=False)
@@ -433,8 +446,9 @@ def test_20_a_provider_that_cannot_be_asked_leaves_it_unresolved(
     assert [question for question, _ in provider.asked] == ["look_up"]
 
 
+@pytest.mark.boundary(20)
 @pytest.mark.parametrize("end", [stop_it, cancel_it])
-def test_20_a_provider_that_is_away_is_asked_until_the_deadline(
+def test_a_provider_that_is_away_is_asked_until_the_deadline(
     store: Store, tmp_path: Path, end: Callable[[GenerationWorld, Order], None]
 ) -> None:
     provider = ScriptedProvider()

@@ -30,7 +30,8 @@ def watch(world: GenerationWorld) -> list[str]:
     return world.store.bells.ids()[before:]
 
 
-def test_22_an_order_whose_bell_was_lost_is_rung_for_under_a_new_id(world: GenerationWorld) -> None:
+@pytest.mark.boundary(22)
+def test_the_bell_of_an_order_that_was_lost_is_sent_again_under_a_new_id(world: GenerationWorld) -> None:
     task = world.task()
     order = world.order(task, world.turn(task))
     assert watch(world) == []
@@ -39,7 +40,8 @@ def test_22_an_order_whose_bell_was_lost_is_rung_for_under_a_new_id(world: Gener
     assert watch(world) == []
 
 
-def test_22b_a_run_that_is_lost_again_is_rung_for_again_ever_more_slowly(world: GenerationWorld) -> None:
+@pytest.mark.boundary("22b")
+def test_a_run_that_is_lost_again_and_again_is_started_ever_more_slowly(world: GenerationWorld) -> None:
     task = world.task()
     order = world.order(task, world.turn(task))
     rung = []
@@ -86,7 +88,8 @@ def test_a_job_is_left_alone_for_its_own_pause(world: GenerationWorld) -> None:
     assert watch(world) == [f"{order.id}:ring-1"]
 
 
-def test_b43_money_of_an_order_that_nobody_can_resolve_is_freed_after_its_deadline(
+@pytest.mark.case("B43")
+def test_money_of_an_order_that_cannot_be_resolved_is_freed_after_its_deadline(
     world: GenerationWorld, the_studio: StudioOfTests
 ) -> None:
     task = world.task()

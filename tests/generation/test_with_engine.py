@@ -127,7 +127,8 @@ def test_three_posters_of_one_decision_are_made_once_each(live: Live) -> None:
     assert sorted(item["idempotency_key"] for item in live.studio.bill()) == sorted(order.key for order in orders)
 
 
-def test_30_without_callbacks_asking_finishes_the_job(live: Live) -> None:
+@pytest.mark.boundary(30)
+def test_without_callbacks_asking_finishes_the_job(live: Live) -> None:
     live.studio.fault("no_callbacks", times=None)
     task = live.world.task()
     live.world.order(task, live.world.turn(task))
@@ -136,7 +137,8 @@ def test_30_without_callbacks_asking_finishes_the_job(live: Live) -> None:
     assert live.world.orders()[0].state is OrderState.SUCCEEDED
 
 
-def test_b07_news_that_comes_before_anybody_waits_is_not_missed(patient: Live) -> None:
+@pytest.mark.case("B07")
+def test_a_callback_that_comes_before_the_wait_is_not_missed(patient: Live) -> None:
     world = patient.world
     task = world.task()
     fence = world.turn(task)
@@ -151,7 +153,8 @@ def test_b07_news_that_comes_before_anybody_waits_is_not_missed(patient: Live) -
     assert len(world.money("settle")) == 12
 
 
-def test_b47_doubled_late_and_contradicting_callbacks_end_in_one_work(patient: Live) -> None:
+@pytest.mark.case("B47")
+def test_doubled_late_and_contradicting_callbacks_end_in_one_work(patient: Live) -> None:
     world = patient.world
     for fault in ("duplicate_callbacks", "late_progress_after_done", "failed_after_done"):
         patient.studio.fault(fault)
@@ -166,7 +169,9 @@ def test_b47_doubled_late_and_contradicting_callbacks_end_in_one_work(patient: L
     assert world.money("settle") == [order.quote for order in placed]
 
 
-def test_27_b01_a_dropped_submission_is_one_job_and_one_charge(live: Live) -> None:
+@pytest.mark.boundary(27)
+@pytest.mark.case("B01")
+def test_a_dropped_submission_is_one_job_and_one_charge(live: Live) -> None:
     live.studio.fault("drop_after_store")
     task = live.world.task()
     order = live.world.order(task, live.world.turn(task))

@@ -60,7 +60,8 @@ def test_from_the_answer_on_nothing_recalls_it_though_no_engine_runs(world: Memo
     ]
 
 
-def test_b30_every_word_of_it_is_gone_from_every_table_and_the_chat_stays(world: MemoryWorld) -> None:
+@pytest.mark.case("B30")
+def test_a_forgotten_fact_is_gone_from_every_table_and_the_chat_stays(world: MemoryWorld) -> None:
     message_id = world.learn("Our main colour is cobalt.")
     world.learn("Cobalt with off-white feels soft.", REFINED)
     world.say("the teal is fine too")
@@ -79,7 +80,8 @@ def test_b30_every_word_of_it_is_gone_from_every_table_and_the_chat_stays(world:
         assert messages.get_message(scope, message_id).text == "Our main colour is cobalt."
 
 
-def test_boundary_55_the_same_text_said_again_is_suppressed_in_its_scope_only(world: MemoryWorld) -> None:
+@pytest.mark.boundary(55)
+def test_the_same_text_said_again_is_suppressed_in_its_scope_only(world: MemoryWorld) -> None:
     world.learn("Our colour is cobalt.")
     world.forget(world.only().id)
 
@@ -107,7 +109,8 @@ def test_the_forgotten_messages_are_evidence_for_nothing_again(world: MemoryWorl
     assert world.facts() == []
 
 
-def test_boundary_53_what_was_derived_from_the_origin_is_cleared_and_read_anew_from_the_rest(
+@pytest.mark.boundary(53)
+def test_facts_derived_from_the_origin_are_cleared_and_read_again_from_the_rest(
     world: MemoryWorld,
 ) -> None:
     """The second fact began with a message that the first one also rests on; another message still speaks for it."""
@@ -151,7 +154,8 @@ def test_a_version_that_rests_on_a_forgotten_message_falls_back_to_the_one_befor
     assert world.recalled("letters") == ["Letters are big."]
 
 
-def test_boundary_56_a_fact_that_was_only_confirmed_by_the_message_stays(world: MemoryWorld) -> None:
+@pytest.mark.boundary(56)
+def test_a_fact_that_was_only_confirmed_by_the_message_stays(world: MemoryWorld) -> None:
     world.learn("Letters are big.")
     world.say("Our colour is cobalt, and big letters, as I said.")
     world.foresee(

@@ -33,13 +33,15 @@ class Slow(HashedPieces):
         return super().embed(texts)
 
 
+@pytest.mark.boundary(59)
 @pytest.mark.parametrize("within", [(), ("",)])
-def test_boundary_59_a_recall_without_a_scope_is_an_error(world: MemoryWorld, within: tuple[str, ...]) -> None:
+def test_a_recall_without_a_scope_is_an_error(world: MemoryWorld, within: tuple[str, ...]) -> None:
     with pytest.raises(ValueError, match="scope"):
         world.recall("colour", within)
 
 
-def test_boundary_59_what_another_workspace_or_person_remembers_is_never_returned(world: MemoryWorld) -> None:
+@pytest.mark.boundary(59)
+def test_what_another_workspace_or_person_remembers_is_never_returned(world: MemoryWorld) -> None:
     world.learn("Our colour is cobalt.")
     other = "ws_other"
     with world.store.database.unscoped() as connection:
@@ -56,7 +58,8 @@ def test_boundary_59_what_another_workspace_or_person_remembers_is_never_returne
         facts.get_fact(scope, world.only().id, "person_other")
 
 
-def test_boundary_57_a_recall_that_takes_too_long_is_an_answer_and_no_error(world: MemoryWorld) -> None:
+@pytest.mark.boundary(57)
+def test_a_recall_that_takes_too_long_is_an_answer_and_no_error(world: MemoryWorld) -> None:
     world.learn("Our colour is cobalt.")
     search = SearchDependencies(world.store.database, Slow(), NoIndex())
     began = time.monotonic()
@@ -81,6 +84,7 @@ def test_a_task_sees_what_holds_for_it_and_no_other_task_does(world: MemoryWorld
     assert world.recall("gulls", scopes.visible_scopes(person, "task_2")).items == ()
 
 
+@pytest.mark.case("B31")
 def test_what_held_at_a_time_in_the_world(world: MemoryWorld) -> None:
     world.learn("Our colour is cobalt.")
     before = world.store.clock.now()

@@ -55,7 +55,8 @@ def test_nothing_is_asked_when_no_person_said_anything(world: MemoryWorld) -> No
     assert not [bell for bell in world.store.bells.rung if isinstance(bell.event, MessageAnswered)]
 
 
-def test_b27_the_agents_words_are_never_shown_and_the_same_again_only_confirms(world: MemoryWorld) -> None:
+@pytest.mark.case("B27")
+def test_the_agents_words_are_never_shown_and_a_repetition_only_confirms(world: MemoryWorld) -> None:
     world.learn("I like low saturation.")
     for _ in range(5):
         world.say("A cinematic teal look would suit.", author="agent", asked_by="agent")
@@ -127,7 +128,8 @@ def test_a_guess_never_replaces_what_was_said(world: MemoryWorld, standing: Fact
     assert world.texts() == (["I want serif type."] if expected == "aside" else ["wants sans type"])
 
 
-def test_boundary_58_one_malformed_candidate_costs_its_siblings_nothing(world: MemoryWorld) -> None:
+@pytest.mark.boundary(58)
+def test_one_malformed_candidate_costs_its_siblings_nothing(world: MemoryWorld) -> None:
     world.say("Our colour is cobalt, our font is Inter.")
     world.foresee(
         {"text": "The colour is cobalt", "evidence": [1]},
@@ -149,7 +151,8 @@ def test_boundary_58_one_malformed_candidate_costs_its_siblings_nothing(world: M
     assert sum("no message of the person" in one for one in refused) == 1
 
 
-def test_b26_numbers_that_were_not_offered_hit_nothing(world: MemoryWorld) -> None:
+@pytest.mark.case("B26")
+def test_a_fact_number_that_was_not_offered_changes_nothing(world: MemoryWorld) -> None:
     world.learn("Our logo is a heron.")
     before = world.only()
     world.say("The logo is blue.")
@@ -221,7 +224,8 @@ def test_a_model_that_is_away_loses_nothing_and_the_watch_rings_again(world: Mem
     assert watching.watch_memory(world.store.database, world.workspace_id, PAUSE) == 0
 
 
-def test_b24_answers_of_no_use_are_tried_a_few_times_and_leave_a_trace(world: MemoryWorld) -> None:
+@pytest.mark.case("B24")
+def test_a_useless_answer_is_retried_a_few_times_and_recorded(world: MemoryWorld) -> None:
     world.say("Our colour is cobalt.")
     prose = MemoryWorld(world.store, Useless(ModelError("prose")))
     for _ in range(6):

@@ -60,6 +60,7 @@ def test_a_recall_tells_facts_as_data_and_the_step_remembers_which(world: Memory
         assert [step.facts for step in ledger_queries.list_steps(scope, [turn_id])] == [(fact.id,), ()]
 
 
+@pytest.mark.boundary(54)
 def test_what_a_call_was_told_is_shown_to_no_later_step_once_it_is_forgotten(world: MemoryWorld) -> None:
     world.learn("Our colour is cobalt.")
     turn_id = _runs(world, says("", ("recall", '{"query": "which colour?"}')), says("Done."))

@@ -1,4 +1,4 @@
-"""Order, replays and races of routing: each message once, oldest first (cases B56 and B57 where routing is meant)."""
+"""Order, replays and races of routing: each message is routed once, oldest first."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from tests.router.world import RouterWorld, scripted, verdict
 from tests.support.databases import Store
 
 
+@pytest.mark.case("B57")
 def test_the_oldest_message_goes_first_whichever_bell_rang(store: Store) -> None:
     world, _ = scripted(store)
     task = world.task("Posters")
@@ -32,6 +33,7 @@ def test_the_oldest_message_goes_first_whichever_bell_rang(store: Store) -> None
     assert world.route(second).state == "delivered"
 
 
+@pytest.mark.case("B56")
 def test_replayed_steps_have_one_effect(store: Store) -> None:
     world, model = scripted(store, verdict("new"))
     message = world.say("Make three posters for the fair")
@@ -72,6 +74,7 @@ def test_a_message_taken_back_while_the_model_thinks_goes_nowhere(store: Store) 
     assert world.all_tasks() == []
 
 
+@pytest.mark.boundary(3)
 def test_a_task_stopped_between_verdict_and_delivery_takes_nothing(store: Store) -> None:
     world, _ = scripted(store)
     task = world.task("Posters")
@@ -113,6 +116,7 @@ class Slow(ScriptedModel):
         return super().verdict(name, shape, messages)
 
 
+@pytest.mark.case("B57")
 def test_a_message_is_judged_by_one_execution_at_a_time(store: Store) -> None:
     """Without this the second one, having looked before the verdict was stored, would ask for it just after."""
     model = Slow(verdict("main"))

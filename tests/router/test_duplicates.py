@@ -52,6 +52,7 @@ def test_the_nearest_few_come_first() -> None:
     assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
 
 
+@pytest.mark.boundary(4)
 @pytest.mark.parametrize(
     ("verdict", "outcome", "task_id"),
     [

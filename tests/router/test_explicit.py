@@ -9,6 +9,7 @@ from router.decision import RouteDecision, RouteTarget, TaskOfObject, decide_wit
 OLD, YOUNG, ENDED = TaskOfObject("old", True), TaskOfObject("young", True), TaskOfObject("ended", False)
 
 
+@pytest.mark.boundary(1)
 @pytest.mark.parametrize(
     ("target", "level", "task_id", "object_ids"),
     [

@@ -1,4 +1,4 @@
-"""The language of the person's own words (case B38)."""
+"""The language of the person's own words."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import pytest
 from router.language import detect_language, language_of
 
 
+@pytest.mark.case("B38")
 @pytest.mark.parametrize(
     ("text", "language"),
     [
@@ -32,6 +33,7 @@ def test_plain_words(text: str, language: str) -> None:
     assert detect_language(text) == language
 
 
+@pytest.mark.case("B38")
 @pytest.mark.parametrize(
     ("text", "language"),
     [

@@ -1,4 +1,4 @@
-"""A person corrects where a message went (behaviour 7)."""
+"""A person corrects where a message went."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from runtime.inbox.messages import Message
 from runtime.tables import turns
 from tests.router.world import RouterWorld, scripted, verdict
 from tests.support.databases import Store
+
+pytestmark = pytest.mark.boundary(7)
 
 
 def move(world: RouterWorld, message: Message, target: str) -> Message:

@@ -1,4 +1,4 @@
-"""Messages through the router's steps on real rows (behaviours 1 to 5, cases B42 and B56 where routing is meant)."""
+"""Messages go through the router's steps on real rows."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from tests.router.world import RouterWorld, facts_in, scripted, verdict
 from tests.support.databases import Store
 
 
+@pytest.mark.boundary(1)
 def test_a_message_in_a_tasks_panel_needs_no_model(store: Store) -> None:
     world, model = scripted(store)
     task = world.task("Posters")
@@ -30,6 +31,7 @@ def test_a_message_in_a_tasks_panel_needs_no_model(store: Store) -> None:
     assert model.requests == []
 
 
+@pytest.mark.boundary(1)
 def test_a_message_about_a_work_goes_to_the_task_that_made_it(store: Store) -> None:
     world, model = scripted(store)
     maker = world.task("Posters")
@@ -43,6 +45,7 @@ def test_a_message_about_a_work_goes_to_the_task_that_made_it(store: Store) -> N
     assert model.requests == []
 
 
+@pytest.mark.case("B36")
 @pytest.mark.parametrize(
     "text",
     [
@@ -54,7 +57,7 @@ def test_a_message_about_a_work_goes_to_the_task_that_made_it(store: Store) -> N
     ],
     ids=["one word", "emoji", "unspaced", "script", "address"],
 )
-def test_b36_a_text_as_long_as_a_message_may_be_is_routed_and_so_is_the_next(store: Store, text: str) -> None:
+def test_a_text_as_long_as_a_message_may_be_is_routed_and_so_is_the_next(store: Store, text: str) -> None:
     # Given an older task beyond those that every message is shown
     world, model = scripted(store, verdict("main"), verdict("main"))
     for n in range(21):
@@ -70,6 +73,7 @@ def test_b36_a_text_as_long_as_a_message_may_be_is_routed_and_so_is_the_next(sto
     assert max(len(str(asked)) for asked in model.requests) < 60_000
 
 
+@pytest.mark.boundary(3)
 @pytest.mark.parametrize(("end", "word"), [("archived", "archived"), ("stopped", "stopped")])
 def test_an_ended_task_takes_nothing_and_the_person_is_told(store: Store, end: str, word: str) -> None:
     world, model = scripted(store)
@@ -90,6 +94,7 @@ def test_the_person_is_told_in_their_own_language(store: Store) -> None:
     assert "a été arrêté" in world.replies(message)[0]
 
 
+@pytest.mark.boundary(3)
 def test_an_unknown_task_and_a_deleted_work_change_nothing(store: Store) -> None:
     world, model = scripted(store)
     unknown = world.route(world.say("make it blue", to_task_id="task_nowhere"))
@@ -178,6 +183,7 @@ def test_ids_that_were_not_offered_become_a_question(store: Store) -> None:
     assert len(world.all_tasks()) == 1
 
 
+@pytest.mark.boundary(5)
 def test_an_ambiguous_set_is_asked_about_and_nothing_is_changed(store: Store) -> None:
     world, _ = scripted(store)
     one, other = world.task("Posters for the harbour"), world.task("Posters for the jazz club")
@@ -233,6 +239,7 @@ def test_older_tasks_are_found_by_their_words(store: Store) -> None:
     assert {one["id"] for one in facts["older"]} == {old.id, archived.id}
 
 
+@pytest.mark.boundary(4)
 def test_a_near_duplicate_is_put_to_the_model_and_joins_its_task(store: Store) -> None:
     world, model = scripted(store)
     task = world.task("Make three retro posters for the Harbour Festival", status="waiting")
@@ -255,6 +262,7 @@ def test_only_active_tasks_count_as_duplicates(store: Store) -> None:
     model.assert_spent()
 
 
+@pytest.mark.case("B56")
 def test_a_message_that_cannot_be_judged_is_asked_about_and_holds_up_none(store: Store) -> None:
     # Given that what the router looks up of tasks and works cannot be read
     world, _ = scripted(store, verdict("main"))

@@ -122,8 +122,9 @@ def test_a_reply_to_a_workers_question_closes_it_and_is_read_once(store: Store, 
     assert world.message(reply.id).state == "answered"
 
 
+@pytest.mark.boundary(10)
 @pytest.mark.parametrize("replaced", [False, True])
-def test_10_question_that_words_had_answered_asks_again_when_they_are_taken_back(store: Store, replaced: bool) -> None:
+def test_question_that_a_message_had_answered_asks_again_when_it_is_withdrawn(store: Store, replaced: bool) -> None:
     world, _ = scripted(store)
     task = world.task("Posters")
     first = world.route(world.say("Make them", to_task_id=task.id))

@@ -71,15 +71,17 @@ def signed(body: bytes, at: datetime = NOW, key: str = KEY) -> dict[str, str]:
     return {SIGNATURE_HEADER: sign_body(key, canonical_body(body), at), "content-type": "application/json"}
 
 
+@pytest.mark.case("B62")
 @pytest.mark.parametrize("said", ["Curaçao & crème", "😀", "<b>&amp;", "\u202eabc", "", 1.5, None, ["a", {"b": 1}]])
-def test_b62_ordinary_text_verifies(said: object) -> None:
+def test_ordinary_text_verifies(said: object) -> None:
     body = call(said)
     with worker(KEY) as http:
         answer = http.post(PATH, content=body, headers=signed(body))
     assert (answer.status_code, answer.json()) == (200, said)
 
 
-def test_b62_escaped_and_raw_text_bear_the_same_signature() -> None:
+@pytest.mark.case("B62")
+def test_escaped_and_raw_text_bear_the_same_signature() -> None:
     escaped = call("😀 é")
     raw = json.dumps(json.loads(escaped), ensure_ascii=False).encode()
     assert escaped != raw
@@ -88,8 +90,9 @@ def test_b62_escaped_and_raw_text_bear_the_same_signature() -> None:
             assert http.post(PATH, content=body, headers=signed(escaped)).json() == "😀 é"
 
 
+@pytest.mark.case("B62")
 @pytest.mark.parametrize("age", [timedelta(days=30), timedelta(seconds=301), timedelta(seconds=-301)])
-def test_b62_a_signature_of_another_time_is_refused(age: timedelta) -> None:
+def test_a_signature_of_another_time_is_refused(age: timedelta) -> None:
     body = call("x")
     with worker(KEY) as http:
         answer = http.post(PATH, content=body, headers=signed(body, NOW - age))
@@ -98,13 +101,15 @@ def test_b62_a_signature_of_another_time_is_refused(age: timedelta) -> None:
     assert f"signed {abs(age) // timedelta(seconds=1)} s {side} this machine's time" in answer.json()["message"]
 
 
-def test_b62_the_same_call_may_come_twice_within_five_minutes() -> None:
+@pytest.mark.case("B62")
+def test_the_same_call_may_come_twice_within_five_minutes() -> None:
     body = call("x")
     with worker(KEY) as http:
         for _ in range(2):
             assert http.post(PATH, content=body, headers=signed(body, NOW - timedelta(seconds=299))).status_code == 200
 
 
+@pytest.mark.case("B62")
 @pytest.mark.parametrize(
     "header",
     [
@@ -117,7 +122,7 @@ def test_b62_the_same_call_may_come_twice_within_five_minutes() -> None:
         b"t=-1&s=0",
     ],
 )
-def test_b62_a_malformed_signature_is_401_and_never_500(header: bytes) -> None:
+def test_a_malformed_signature_is_401_and_never_500(header: bytes) -> None:
     with worker(KEY) as http:
         for method in ("GET", "POST", "PUT"):
             request = http.build_request(method, PATH, content=call("x"))
@@ -125,16 +130,18 @@ def test_b62_a_malformed_signature_is_401_and_never_500(header: bytes) -> None:
             assert http.send(request).status_code == 401
 
 
+@pytest.mark.case("B62")
 @pytest.mark.parametrize(
     "body", [b"\xff\xfe", b'{"a": NaN}', b'{"a": "\\ud83d"}', b"{", b"[" * 100_000, b'{"a": 1e999}']
 )
-def test_b62_a_body_without_a_canonical_form_is_401(body: bytes) -> None:
+def test_a_body_without_a_canonical_form_is_401(body: bytes) -> None:
     with worker(KEY) as http:
         headers = {SIGNATURE_HEADER: sign_body(KEY, body, NOW)}
         assert http.post(PATH, content=body, headers=headers).status_code == 401
 
 
-def test_b62_a_large_number_is_answered_without_500() -> None:
+@pytest.mark.case("B62")
+def test_a_large_number_is_answered_without_500() -> None:
     body = call("n").replace(b'"n"', b"9007199254740993")
     with worker(KEY) as http:
         assert http.post(PATH, content=body, headers={SIGNATURE_HEADER: sign_body(KEY, body, NOW)}).status_code in {

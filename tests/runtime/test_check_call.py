@@ -54,6 +54,7 @@ def _nothing(_call: CallContext) -> None:
     return
 
 
+@pytest.mark.boundary(14)
 @pytest.mark.parametrize(
     ("effect", "outcome", "kinds"),
     [
@@ -62,7 +63,7 @@ def _nothing(_call: CallContext) -> None:
         (_nothing, "nothing_found", []),
     ],
 )
-def test_14_unknown_outcome_is_told_by_what_the_call_has_left(
+def test_unknown_outcome_names_what_the_call_has_left(
     store: Store, effect: Any, outcome: str, kinds: list[str]
 ) -> None:
     made_for = new_task(store)

@@ -104,7 +104,8 @@ def test_deeply_nested_arguments_are_an_answer_to_the_model_and_no_crash(store: 
     )
 
 
-def test_b36_long_goal_and_long_messages_leave_room(store: Store) -> None:
+@pytest.mark.case("B36")
+def test_long_goal_and_long_messages_leave_room(store: Store) -> None:
     made_for = new_task(store, "g" * 200_000)
     for n in range(30):
         post_words(store, made_for.id, f"{n}" + "😀" * 100_000)
@@ -118,7 +119,8 @@ def test_b36_long_goal_and_long_messages_leave_room(store: Store) -> None:
     assert '"text": "short"' in _sent(model)[-1]["content"]
 
 
-def test_b36_many_large_results_and_arguments_leave_room(store: Store) -> None:
+@pytest.mark.case("B36")
+def test_many_large_results_and_arguments_leave_room(store: Store) -> None:
     made_for = new_task(store)
     post_words(store, made_for.id, "go")
     long = [("note", json.dumps({"text": f"{n}" + "r" * 15_000})) for n in range(16)]
@@ -131,7 +133,8 @@ def test_b36_many_large_results_and_arguments_leave_room(store: Store) -> None:
             assert isinstance(json.loads(call["function"]["arguments"]), dict)
 
 
-def test_b36_main_is_not_filled_by_long_goals_and_messages(store: Store) -> None:
+@pytest.mark.case("B36")
+def test_main_is_not_filled_by_long_goals_and_messages(store: Store) -> None:
     for n in range(20):
         new_task(store, f"{n}" + "g" * 150_000)
         main_turn(store, f"{n}" + "m" * 150_000)

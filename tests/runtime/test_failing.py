@@ -45,6 +45,7 @@ def _try(store: Store, made: RuntimeDependencies, turn_id: str, run_id: str = "r
         decision.decide_step(made, store.workspace_id, turn_id, run_id, 1)
 
 
+@pytest.mark.case("B56")
 def test_message_that_came_while_a_turn_failed_is_read_by_a_new_one(store: Store) -> None:
     made_for = new_task(store)
     post_words(store, made_for.id, "one")

@@ -33,7 +33,9 @@ from tests.runtime.turn_driver import (
 from tests.support.databases import Store
 
 
-def test_18_frozen_execution_is_taken_over_once_and_its_late_result_refused(store: Store) -> None:
+@pytest.mark.case("B05")
+@pytest.mark.boundary(18)
+def test_frozen_execution_is_taken_over_once_and_its_late_result_refused(store: Store) -> None:
     made_for = new_task(store)
     post_words(store, made_for.id, "go")
     turn_id = newest_turn(store, made_for.id).id
@@ -102,7 +104,8 @@ def test_hold_is_kept_alive_while_a_tool_takes_long(store: Store) -> None:
     assert get_turn(store, turn_id).epoch == 1
 
 
-def test_23_second_bell_of_a_turn_is_not_let_in(store: Store) -> None:
+@pytest.mark.boundary(23)
+def test_second_bell_of_a_turn_starts_no_second_execution(store: Store) -> None:
     made_for = new_task(store)
     post_words(store, made_for.id, "go")
     turn_id = newest_turn(store, made_for.id).id
@@ -117,7 +120,8 @@ def test_23_second_bell_of_a_turn_is_not_let_in(store: Store) -> None:
         decision.decide_step(made, store.workspace_id, turn_id, "run-2", 1)
 
 
-def test_22b_run_that_was_lost_is_replaced_and_its_steps_stop(store: Store) -> None:
+@pytest.mark.boundary("22b")
+def test_run_that_was_lost_is_replaced_and_its_steps_stop(store: Store) -> None:
     made_for = new_task(store)
     post_words(store, made_for.id, "go")
     turn_id = newest_turn(store, made_for.id).id
@@ -136,7 +140,8 @@ def test_22b_run_that_was_lost_is_replaced_and_its_steps_stop(store: Store) -> N
         decision.decide_step(made, store.workspace_id, turn_id, "run-1", 1)
 
 
-def test_20_21_stop_ends_turn_cards_and_waking(store: Store) -> None:
+@pytest.mark.boundary(20, 21)
+def test_stop_ends_turn_cards_and_waking(store: Store) -> None:
     made_for = new_task(store)
     post_words(store, made_for.id, "go")
     turn_id = newest_turn(store, made_for.id).id
@@ -174,8 +179,9 @@ def test_20_21_stop_ends_turn_cards_and_waking(store: Store) -> None:
     assert get_turn(store, turn_id).status == "stopped"
 
 
+@pytest.mark.boundary(20)
 @pytest.mark.parametrize("ended", ["taken_over", "given_up"])
-def test_20_late_result_is_kept_only_of_a_call_that_a_stop_cut_off(store: Store, ended: str) -> None:
+def test_late_result_is_kept_only_of_a_call_that_a_stop_cut_off(store: Store, ended: str) -> None:
     made_for = new_task(store)
     post_words(store, made_for.id, "go")
     turn_id = newest_turn(store, made_for.id).id
@@ -201,7 +207,8 @@ def test_20_late_result_is_kept_only_of_a_call_that_a_stop_cut_off(store: Store,
     assert "noted" not in (call.result or {})
 
 
-def test_21_late_stop_does_not_hit_the_next_turn(store: Store) -> None:
+@pytest.mark.boundary(21)
+def test_late_stop_does_not_hit_the_next_turn(store: Store) -> None:
     made_for = new_task(store)
     post_words(store, made_for.id, "go")
     drive_turn(runtime_dependencies(store, ScriptedModel(says("ok"))), store, newest_turn(store, made_for.id).id)
@@ -220,7 +227,8 @@ def test_21_late_stop_does_not_hit_the_next_turn(store: Store) -> None:
     assert get_task(store, made_for.id).status == "done"
 
 
-def test_21_stop_of_the_turn_that_is_at_work_or_waits_stops_it_and_may_come_twice(store: Store) -> None:
+@pytest.mark.boundary(21)
+def test_stop_of_the_turn_that_is_at_work_or_waits_stops_it_and_may_come_twice(store: Store) -> None:
     for orders, status in (((), "queued"), (("order-1",), "waiting")):
         made_for = new_task(store, status)
         post_words(store, made_for.id, "go")
@@ -239,7 +247,8 @@ def test_21_stop_of_the_turn_that_is_at_work_or_waits_stops_it_and_may_come_twic
         assert get_task(store, made_for.id).status == "stopped"
 
 
-def test_21_stop_of_another_tasks_turn_is_refused(store: Store) -> None:
+@pytest.mark.boundary(21)
+def test_stop_of_another_tasks_turn_is_refused(store: Store) -> None:
     mine, other = new_task(store), new_task(store, "another")
     for one in (mine, other):
         post_words(store, one.id, "go")
@@ -250,7 +259,8 @@ def test_21_stop_of_another_tasks_turn_is_refused(store: Store) -> None:
     assert (get_task(store, mine.id).status, get_task(store, other.id).status) == ("active", "active")
 
 
-def test_10_withdrawing_and_claiming_have_one_winner(store: Store) -> None:
+@pytest.mark.boundary(10)
+def test_withdrawing_and_claiming_together_have_one_winner(store: Store) -> None:
     made_for = new_task(store)
     for n in range(12):
         asked = post_words(store, made_for.id, f"message {n}")
@@ -281,7 +291,8 @@ def test_10_withdrawing_and_claiming_have_one_winner(store: Store) -> None:
         assert get_message(store, asked).state == ("withdrawn" if outcome["withdrawn"] else "consumed")
 
 
-def test_24_unread_message_without_a_turn_gets_one_from_the_watch(store: Store) -> None:
+@pytest.mark.boundary(24)
+def test_unread_message_without_a_turn_gets_one_from_the_watch(store: Store) -> None:
     made_for = new_task(store)
     with store.database.transaction(store.workspace_id) as scope:
         said = messages.receive_message(
@@ -297,7 +308,8 @@ def test_24_unread_message_without_a_turn_gets_one_from_the_watch(store: Store) 
     assert newest_turn(store, made_for.id).status == "queued"
 
 
-def test_05b_one_bad_row_does_not_keep_the_watch_from_the_others(store: Store) -> None:
+@pytest.mark.case("B05")
+def test_one_bad_row_does_not_keep_the_watch_from_the_others(store: Store) -> None:
     made = runtime_dependencies(store, ScriptedModel())
     turns = []
     for n in range(5):

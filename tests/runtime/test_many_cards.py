@@ -41,8 +41,9 @@ def _states(store: Store, task_id: str) -> list[str]:
         return [card.state for card in cards.list_cards(scope, task_id=task_id, limit=500)]
 
 
+@pytest.mark.boundary(21)
 @pytest.mark.parametrize("end", [control.stop_task, control.archive_task])
-def test_21_stop_voids_every_card_and_tells_of_each(store: Store, end: Callable[[Scope, str], Task]) -> None:
+def test_stop_voids_every_card_and_reports_each(store: Store, end: Callable[[Scope, str], Task]) -> None:
     made_for = new_task(store)
     asked = _ask(store, made_for.id)
     with store.database.transaction(store.workspace_id) as scope:
@@ -54,8 +55,9 @@ def test_21_stop_voids_every_card_and_tells_of_each(store: Store, end: Callable[
     assert sorted(told) == sorted([card.id for card in asked] * 2)
 
 
+@pytest.mark.boundary(21)
 @pytest.mark.parametrize("end", [control.stop_task, control.archive_task])
-def test_21_card_that_stands_open_at_an_ended_task_is_refused(store: Store, end: Callable[[Scope, str], Task]) -> None:
+def test_answer_to_an_open_card_of_an_ended_task_is_refused(store: Store, end: Callable[[Scope, str], Task]) -> None:
     made_for = new_task(store)
     (card,) = _ask(store, made_for.id, many=1)
     with store.database.transaction(store.workspace_id) as scope:

@@ -48,25 +48,33 @@ FACTS = TurnFacts(
 @pytest.mark.parametrize(
     ("facts", "verdict"),
     [
-        # 43: open steps and a silent model: the runtime goes on
-        (FACTS, NextTurn()),
+        # Open steps and a silent model: the runtime goes on
+        pytest.param(FACTS, NextTurn(), marks=pytest.mark.boundary(43)),
         (replace(FACTS, checklist=(DONE,)), EndTask()),
         (replace(FACTS, checklist=()), EndTask()),
         (replace(FACTS, finished=True), EndTask()),
         (replace(FACTS, kind="light"), EndTask()),
         (replace(FACTS, refused=True), ReportRefusal()),
-        # 46: what a person paused is not taken up, whatever the checklist says
-        (replace(FACTS, task_status="paused", unread=True), NoFurtherTurn("the task is paused")),
+        # A paused task does not go on, whatever the checklist says
+        pytest.param(
+            replace(FACTS, task_status="paused", unread=True),
+            NoFurtherTurn("the task is paused"),
+            marks=pytest.mark.boundary(46),
+        ),
         (replace(FACTS, task_status="stopped", open_orders=("o",)), NoFurtherTurn("the task is stopped")),
         # Unread input comes first: before waiting, before the checklist, before the question of progress
         (replace(FACTS, unread=True, open_orders=("o",), progressed=False, idle_rounds=9), NextTurn()),
         (replace(FACTS, unread=True, checklist=(DONE,)), NextTurn()),
-        # 47: a long job is no lack of progress
-        (replace(FACTS, open_orders=("o", "p"), progressed=False, idle_rounds=9), WaitForOrders(("o", "p"))),
+        # A long job is no lack of progress
+        pytest.param(
+            replace(FACTS, open_orders=("o", "p"), progressed=False, idle_rounds=9),
+            WaitForOrders(("o", "p")),
+            marks=pytest.mark.boundary(47),
+        ),
         (replace(FACTS, open_orders=("o",), open_cards=("c",)), WaitForOrders(("o",))),
         (replace(FACTS, open_cards=("c",)), AskPerson(None)),
-        # 45: at a checkpoint the runtime asks, unless autonomy or a person let it pass
-        (replace(FACTS, checklist=(ASKS, SECOND)), AskPerson(1)),
+        # At a checkpoint the runtime asks, unless the level of autonomy or a person lets it pass
+        pytest.param(replace(FACTS, checklist=(ASKS, SECOND)), AskPerson(1), marks=pytest.mark.boundary(45)),
         (replace(FACTS, checklist=(PASSED, SECOND)), NextTurn()),
         (replace(FACTS, checklist=(ASKS, SECOND), autonomy="plan"), NextTurn()),
         (replace(FACTS, checklist=(MUST, SECOND), autonomy="plan"), AskPerson(1)),
@@ -75,9 +83,11 @@ FACTS = TurnFacts(
         (replace(FACTS, checklist=(UNPLANNED, SECOND), autonomy="plan"), AskPerson(1)),
         (replace(FACTS, checklist=(UNPLANNED, SECOND)), NextTurn()),
         (replace(FACTS, checklist=(DONE, SECOND), autonomy="step"), AskPerson(1)),
-        # 44: rounds without progress end
+        # Rounds without progress end
         (replace(FACTS, progressed=False, idle_rounds=1), NextTurn()),
-        (replace(FACTS, progressed=False, idle_rounds=2), ReportNoProgress(3)),
+        pytest.param(
+            replace(FACTS, progressed=False, idle_rounds=2), ReportNoProgress(3), marks=pytest.mark.boundary(44)
+        ),
         (replace(FACTS, alone=20), ReportNoProgress(20)),
     ],
 )

@@ -74,6 +74,7 @@ def test_message_that_comes_while_a_turn_closes_is_read_by_the_next(store: Store
     assert get_message(store, said).state == "answered"
 
 
+@pytest.mark.case("B57")
 def test_two_inputs_delivered_at_once_queue_one_turn(store: Store) -> None:
     made_for = new_task(store)
     both = threading.Barrier(2)
@@ -121,6 +122,7 @@ def test_answer_and_stop_at_once_have_one_order(store: Store) -> None:
     assert get_task(store, made_for.id).status == "stopped"
 
 
+@pytest.mark.case("B56", "B57")
 def test_burst_of_messages_is_read_once_each_and_in_order(store: Store) -> None:
     made_for = new_task(store)
     sent: list[str] = []

@@ -39,6 +39,7 @@ def _words_to(store: Store, message_id: str) -> list[str]:
         return [said.text for said in replies_to(scope, message_id)]
 
 
+@pytest.mark.boundary(46)
 def test_task_paused_during_a_turn_rests_after_the_step_and_goes_on_when_resumed(store: Store) -> None:
     made_for = new_task(store)
     post_words(store, made_for.id, "go")
@@ -61,6 +62,7 @@ def test_task_paused_during_a_turn_rests_after_the_step_and_goes_on_when_resumed
     assert get_task(store, made_for.id).status == "done"
 
 
+@pytest.mark.boundary(6)
 def test_turn_that_slipped_into_a_stopped_task_asks_no_model(store: Store) -> None:
     made_for = new_task(store)
     post_words(store, made_for.id, "go")
@@ -75,7 +77,8 @@ def test_turn_that_slipped_into_a_stopped_task_asks_no_model(store: Store) -> No
     assert get_task(store, made_for.id).status == "stopped"
 
 
-def test_9_message_to_main_that_is_taken_back_is_not_answered(store: Store) -> None:
+@pytest.mark.boundary(9)
+def test_withdrawn_message_to_main_is_not_answered(store: Store) -> None:
     asked, turn_id = main_turn(store, "hello")
     with store.database.transaction(store.workspace_id) as scope:
         withdrawal.withdraw_message(scope, asked)
@@ -84,7 +87,8 @@ def test_9_message_to_main_that_is_taken_back_is_not_answered(store: Store) -> N
     assert _words_to(store, asked) == []
 
 
-def test_10_message_to_main_that_is_taken_back_while_the_model_thinks_is_not_answered(store: Store) -> None:
+@pytest.mark.boundary(10)
+def test_message_to_main_that_is_withdrawn_while_the_model_thinks_is_not_answered(store: Store) -> None:
     asked, turn_id = main_turn(store, "hello")
 
     class Thinking(ScriptedModel):
@@ -149,7 +153,8 @@ def test_failure_hook_says_nothing_while_a_lease_lives(store: Store) -> None:
     assert failed == [False]
 
 
-def test_b63_same_question_with_the_same_answer_is_cut_and_then_stops_the_turn(store: Store) -> None:
+@pytest.mark.case("B63")
+def test_same_question_with_the_same_answer_is_cut_and_then_stops_the_turn(store: Store) -> None:
     made_for = new_task(store)
     post_words(store, made_for.id, "go")
     note = Note("look", effect=Effect.READ)
@@ -175,8 +180,9 @@ def test_question_whose_answer_changes_may_be_asked_again(store: Store) -> None:
     assert len(look.ran) == 10
 
 
+@pytest.mark.case("B33")
 @pytest.mark.parametrize("arguments", ['{"text": "cut', "[1]", '{"other": 1}', "[" * 3000])
-def test_b33_three_equal_bad_calls_stop_the_turn_with_a_reason(store: Store, arguments: str) -> None:
+def test_three_equal_bad_calls_stop_the_turn_with_a_reason(store: Store, arguments: str) -> None:
     made_for = new_task(store)
     post_words(store, made_for.id, "go")
     model = ScriptedModel(*[says("", ("note", arguments)) for _ in range(4)])
@@ -217,7 +223,8 @@ def test_decision_of_too_many_calls_is_taken_up_in_part(store: Store) -> None:
     assert note.ran == [f"{turn_id}:1:{n}" for n in range(decision.MOST_CALLS_OF_DECISION)]
 
 
-def test_b34_every_call_has_one_result_in_order_after_a_stop_between_them(store: Store) -> None:
+@pytest.mark.case("B34")
+def test_every_call_has_one_result_in_order_after_a_stop_between_them(store: Store) -> None:
     made_for = new_task(store)
     post_words(store, made_for.id, "go")
     turn_id = newest_turn(store, made_for.id).id
@@ -248,6 +255,7 @@ def test_b34_every_call_has_one_result_in_order_after_a_stop_between_them(store:
         ]
 
 
+@pytest.mark.case("B02")
 def test_long_turn_is_handed_to_another_run_that_goes_on_with_the_next_step(store: Store) -> None:
     made_for = new_task(store)
     post_words(store, made_for.id, "go")

@@ -70,7 +70,8 @@ def test_one_turn_is_open_at_a_time_and_what_meets_it_is_read_by_the_next(store:
     assert newest_turn(store, made_for.id).id == first.id
 
 
-def test_12_decision_saved_before_a_crash_is_not_asked_for_again(store: Store) -> None:
+@pytest.mark.boundary(12)
+def test_decision_saved_before_a_crash_is_not_asked_for_again(store: Store) -> None:
     made_for = new_task(store)
     post_words(store, made_for.id, "go")
     turn_id = newest_turn(store, made_for.id).id
@@ -100,8 +101,9 @@ def _crash(*_: object) -> None:
     raise CrashError
 
 
+@pytest.mark.boundary(13, 14)
 @pytest.mark.parametrize(("repeatable", "status", "runs"), [(True, "done", 2), (False, "outcome_unknown", 1)])
-def test_13_14_call_that_started_is_replayed_only_where_that_has_one_effect(
+def test_call_that_started_is_replayed_only_where_that_has_one_effect(
     store: Store, repeatable: bool, status: str, runs: int
 ) -> None:
     made_for = new_task(store)
@@ -121,7 +123,8 @@ def test_13_14_call_that_started_is_replayed_only_where_that_has_one_effect(
     assert note.ran == [f"{turn_id}:1:0"] * runs
 
 
-def test_15_result_that_was_saved_is_used_again(store: Store) -> None:
+@pytest.mark.boundary(15)
+def test_result_that_was_saved_is_used_again(store: Store) -> None:
     made_for = new_task(store)
     post_words(store, made_for.id, "go")
     turn_id = newest_turn(store, made_for.id).id
@@ -136,7 +139,8 @@ def test_15_result_that_was_saved_is_used_again(store: Store) -> None:
     assert len(note.ran) == 1
 
 
-def test_16_model_that_fails_before_its_decision_is_saved_may_be_asked_again(store: Store) -> None:
+@pytest.mark.boundary(16)
+def test_model_that_fails_before_its_decision_is_saved_may_be_asked_again(store: Store) -> None:
     made_for = new_task(store)
     asked = post_words(store, made_for.id, "go")
     turn_id = newest_turn(store, made_for.id).id
@@ -153,7 +157,8 @@ def test_16_model_that_fails_before_its_decision_is_saved_may_be_asked_again(sto
     assert get_turn(store, turn_id).epoch == 1
 
 
-def test_17_large_result_is_stored_once_and_read_back_by_pages(store: Store) -> None:
+@pytest.mark.boundary(17)
+def test_large_result_is_stored_once_and_read_back_by_pages(store: Store) -> None:
     made_for = new_task(store)
     post_words(store, made_for.id, "go")
     turn_id = newest_turn(store, made_for.id).id
@@ -189,7 +194,8 @@ def test_arguments_that_do_not_fit_are_told_to_the_model_and_not_run(store: Stor
     assert [m["tool_call_id"] for m in second if m["role"] == "tool"] == [assistant["tool_calls"][0]["id"]]
 
 
-def test_9_message_can_be_taken_back_until_a_step_has_read_it(store: Store) -> None:
+@pytest.mark.boundary(9)
+def test_message_can_be_withdrawn_until_a_step_has_read_it(store: Store) -> None:
     made_for = new_task(store)
     early, late = post_words(store, made_for.id, "a"), post_words(store, made_for.id, "b")
     with store.database.transaction(store.workspace_id) as scope:
@@ -204,7 +210,8 @@ def test_9_message_can_be_taken_back_until_a_step_has_read_it(store: Store) -> N
     assert get_message(store, early).state == "withdrawn"
 
 
-def test_9_task_whose_only_words_were_taken_back_asks_no_model(store: Store) -> None:
+@pytest.mark.boundary(9)
+def test_task_whose_only_message_was_withdrawn_asks_no_model(store: Store) -> None:
     made_for = new_task(store)
     only = post_words(store, made_for.id, "Make me two posters.")
     with store.database.transaction(store.workspace_id) as scope:
@@ -235,7 +242,8 @@ def test_plan_goes_on_by_itself_until_evidence_is_there(store: Store) -> None:
     model.assert_spent()
 
 
-def test_44_turns_that_only_rewrite_the_plan_stop_on_a_card(store: Store) -> None:
+@pytest.mark.boundary(44)
+def test_turns_that_only_rewrite_the_plan_stop_on_a_card(store: Store) -> None:
     made_for = new_task(store)
     post_words(store, made_for.id, "go")
     plan = ("create_checklist", '{"steps": [{"title": "Think"}]}')
@@ -250,7 +258,8 @@ def test_44_turns_that_only_rewrite_the_plan_stop_on_a_card(store: Store) -> Non
         assert [card.kind for card in cards.list_open_cards(scope, made_for.id)] == ["blocked"]
 
 
-def test_b63_task_that_keeps_making_things_by_itself_asks_after_a_while(store: Store) -> None:
+@pytest.mark.case("B63")
+def test_task_that_works_on_without_input_asks_after_a_while(store: Store) -> None:
     made_for = new_task(store)
     post_words(store, made_for.id, "go")
     plan = ("create_checklist", '{"steps": [{"title": "Think"}]}')
@@ -267,7 +276,8 @@ def test_b63_task_that_keeps_making_things_by_itself_asks_after_a_while(store: S
     assert get_task(store, made_for.id).reason == "4 turns went by without a word from anybody; shall it go on?"
 
 
-def test_45_checkpoint_that_the_model_only_talks_about_gets_its_card(store: Store) -> None:
+@pytest.mark.boundary(45)
+def test_checkpoint_that_the_model_only_talks_about_gets_its_card(store: Store) -> None:
     made_for = new_task(store)
     asked = post_words(store, made_for.id, "go")
     plan = ("create_checklist", '{"steps": [{"title": "Look", "checkpoint": true}, {"title": "Go on"}]}')

@@ -63,8 +63,9 @@ def _told(store: Store, kind: str = "persistent") -> tuple[str, str]:
     return made.id, said.id
 
 
+@pytest.mark.boundary(10)
 @pytest.mark.parametrize("kind", ["light", "persistent"])
-def test_10_words_replaced_before_the_claim_ask_no_model_and_the_new_ones_are_the_goal(store: Store, kind: str) -> None:
+def test_message_replaced_before_the_claim_asks_no_model_and_the_new_one_is_the_goal(store: Store, kind: str) -> None:
     task_id, said = _told(store, kind)
     instead = _replace(store, said)
     spend = Note("spend", effect=Effect.PAID)
@@ -82,14 +83,16 @@ def test_10_words_replaced_before_the_claim_ask_no_model_and_the_new_ones_are_th
     assert get_message(store, instead).state == "answered"
 
 
-def test_10_words_replaced_twice_leave_the_last_ones_as_the_goal(store: Store) -> None:
+@pytest.mark.boundary(10)
+def test_message_replaced_twice_leaves_the_last_one_as_the_goal(store: Store) -> None:
     task_id, said = _told(store)
     _replace(store, _replace(store, said), "Make none")
 
     assert get_task(store, task_id).goal == "Make none"
 
 
-def test_10_follow_up_in_the_same_words_is_not_what_the_task_was_made_of(store: Store) -> None:
+@pytest.mark.boundary(10)
+def test_withdrawn_follow_up_in_the_same_words_leaves_the_goal(store: Store) -> None:
     # Given a task whose words stand unread, and the same words sent to it once more
     task_id, _ = _told(store)
     again = post_words(store, task_id, OLD)
@@ -101,7 +104,8 @@ def test_10_follow_up_in_the_same_words_is_not_what_the_task_was_made_of(store: 
     assert get_task(store, task_id).goal == OLD
 
 
-def test_10_replacement_that_is_withdrawn_on_its_way_stops_the_task(store: Store) -> None:
+@pytest.mark.boundary(10)
+def test_replacement_that_is_withdrawn_before_it_arrives_stops_the_task(store: Store) -> None:
     task_id, said = _told(store)
     instead = _replace(store, said)
     assert drive_turn(runtime_dependencies(store, ScriptedModel()), store, newest_turn(store, task_id).id) == "stopped"
@@ -113,7 +117,8 @@ def test_10_replacement_that_is_withdrawn_on_its_way_stops_the_task(store: Store
     assert get_task(store, task_id).status == "stopped"
 
 
-def test_10_replaced_follow_up_leaves_the_goal_of_a_task_that_has_read(store: Store) -> None:
+@pytest.mark.boundary(10)
+def test_replaced_follow_up_leaves_the_goal_of_a_task_that_has_read(store: Store) -> None:
     task_id, _ = _told(store)
     drive_turn(runtime_dependencies(store, ScriptedModel(says("ok"))), store, newest_turn(store, task_id).id)
     again = post_words(store, task_id, OLD)
@@ -123,10 +128,9 @@ def test_10_replaced_follow_up_leaves_the_goal_of_a_task_that_has_read(store: St
     assert get_task(store, task_id).goal == OLD
 
 
+@pytest.mark.boundary(10)
 @pytest.mark.parametrize("take_back", [_withdraw, _replace])
-def test_10_follow_up_taken_back_leaves_a_done_task_done(
-    store: Store, take_back: Callable[[Store, str], object]
-) -> None:
+def test_withdrawn_follow_up_leaves_a_done_task_done(store: Store, take_back: Callable[[Store, str], object]) -> None:
     task_id, _ = _told(store)
     drive_turn(runtime_dependencies(store, ScriptedModel(says("ok"))), store, newest_turn(store, task_id).id)
     more = post_words(store, task_id, "and another one")
@@ -141,7 +145,8 @@ def test_10_follow_up_taken_back_leaves_a_done_task_done(
     assert newest_turn(store, task_id).id == woken
 
 
-def test_10_follow_up_taken_back_leaves_a_task_waiting_for_its_orders(store: Store) -> None:
+@pytest.mark.boundary(10)
+def test_withdrawn_follow_up_leaves_a_task_waiting_for_its_orders(store: Store) -> None:
     task_id, _ = _told(store)
     made = runtime_dependencies(
         store, ScriptedModel(says("on its way")), open_orders=lambda _scope, _task: ("order-1",)
@@ -161,7 +166,8 @@ def test_10_follow_up_taken_back_leaves_a_task_waiting_for_its_orders(store: Sto
     assert wait.refs == ("order-1",)
 
 
-def test_10_follow_up_taken_back_leaves_a_blocked_task_asking(store: Store) -> None:
+@pytest.mark.boundary(10)
+def test_withdrawn_follow_up_leaves_a_blocked_task_asking(store: Store) -> None:
     task_id, _ = _told(store)
     first = newest_turn(store, task_id).id
     made = runtime_dependencies(store, ScriptedModel(says("", ("note", "{}"))), Note())
@@ -180,7 +186,8 @@ def test_10_follow_up_taken_back_leaves_a_blocked_task_asking(store: Store) -> N
         assert [card.kind for card in cards.list_open_cards(scope, task_id)] == ["blocked"]
 
 
-def test_10_word_that_came_during_a_turn_and_was_taken_back_after_it_asks_nothing(store: Store) -> None:
+@pytest.mark.boundary(10)
+def test_message_that_came_during_a_turn_and_was_withdrawn_after_it_asks_no_model(store: Store) -> None:
     task_id, _ = _told(store)
     late: list[str] = []
 
@@ -200,7 +207,8 @@ def test_10_word_that_came_during_a_turn_and_was_taken_back_after_it_asks_nothin
     assert newest_turn(store, task_id).id == after
 
 
-def test_10_other_words_are_read_where_some_were_taken_back(store: Store) -> None:
+@pytest.mark.boundary(10)
+def test_other_messages_are_read_where_one_was_withdrawn(store: Store) -> None:
     task_id, said = _told(store)
     kept = post_words(store, task_id, "in red")
     _replace(store, said)
@@ -213,7 +221,8 @@ def test_10_other_words_are_read_where_some_were_taken_back(store: Store) -> Non
     assert get_message(store, kept).state == "answered"
 
 
-def test_10_resumed_task_works_on_without_a_word(store: Store) -> None:
+@pytest.mark.boundary(10)
+def test_resumed_task_works_on_without_a_message(store: Store) -> None:
     task_id, _ = _told(store)
     drive_turn(runtime_dependencies(store, ScriptedModel(says("ok"))), store, newest_turn(store, task_id).id)
     with store.database.transaction(store.workspace_id) as scope:

@@ -49,7 +49,8 @@ BAD = {
 }
 
 
-def test_60_a_bad_edit_leaves_the_good_version_serving_and_its_author_is_told(skills: RunningSidecar) -> None:
+@pytest.mark.boundary(60)
+def test_a_bad_edit_leaves_the_good_version_serving_and_its_author_is_told(skills: RunningSidecar) -> None:
     skills.save("steady", hello(1, "steady/asked"))
     good = skills.live("steady", 1)
     for name, (text, line, reason) in BAD.items():

@@ -46,7 +46,8 @@ def loose(any_engine: RunningEngine, tmp_path_factory: pytest.TempPathFactory) -
         yield running
 
 
-def test_60_what_only_loading_shows_leaves_the_good_version_serving(loose: RunningSidecar) -> None:
+@pytest.mark.boundary(60)
+def test_an_error_that_only_loading_shows_leaves_the_good_version_serving(loose: RunningSidecar) -> None:
     loose.save("steady", hello(1, "steady/asked"))
     good = loose.live("steady", 1)
     for name, (text, line, reason) in BAD.items():

@@ -25,7 +25,9 @@ def ticks(skills: RunningSidecar, function: str) -> list[datetime]:
     return sorted(datetime.fromisoformat(run["output"]) for run in runs if run["output"] is not None)
 
 
-def test_b16_and_65_a_tick_for_each_minute_and_none_of_what_left(skills: RunningSidecar) -> None:
+@pytest.mark.boundary(65)
+@pytest.mark.case("B16")
+def test_a_steady_skill_ticks_each_minute_and_a_removed_one_no_more(skills: RunningSidecar) -> None:
     for stem in ("steady", "leaving", "timed"):
         skills.save(stem, scheduled(EVERY_MINUTE))
     skills.save("edited", hello(0, "edited/asked"))

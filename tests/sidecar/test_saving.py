@@ -62,7 +62,8 @@ WAYS: tuple[Callable[[Path, str, str], None], ...] = (
 )
 
 
-def test_b19_five_ways_to_save(skills: RunningSidecar) -> None:
+@pytest.mark.case("B19")
+def test_each_of_five_ways_to_save_is_noticed(skills: RunningSidecar) -> None:
     skills.save("five", hello(0, "five/asked"))
     skills.live("five", 1)
     for turn, save in enumerate((*WAYS, *reversed(WAYS)), start=1):
@@ -87,7 +88,8 @@ def test_the_newest_of_many_quick_saves_is_live(skills: RunningSidecar) -> None:
     assert skills.skill("quick")["version"] < 10
 
 
-def test_b18_same_size_and_same_second_is_still_new_code(skills: RunningSidecar) -> None:
+@pytest.mark.case("B18")
+def test_a_save_of_the_same_size_in_the_same_second_is_new_code(skills: RunningSidecar) -> None:
     file = skills.folder / "stale.py"
     file.write_text(hello(1, "stale/asked"))
     skills.live("stale", 1)
@@ -101,8 +103,9 @@ def test_b18_same_size_and_same_second_is_still_new_code(skills: RunningSidecar)
     assert skills.outputs("skill-stale/hello", 1) == [2]
 
 
+@pytest.mark.case("B18")
 @pytest.mark.long
-def test_b18_a_fresh_process_has_no_older_memory_of_a_file(skills: RunningSidecar) -> None:
+def test_a_new_process_runs_the_newest_save(skills: RunningSidecar) -> None:
     skills.save("fresh", hello(1, "fresh/asked"))
     skills.live("fresh", 1)
     skills.save("fresh", hello(2, "fresh/asked"))
@@ -118,7 +121,8 @@ def mark(skills: RunningSidecar) -> int:
         return skill.sum_epochs(scope)
 
 
-def test_b20_reading_and_compiling_reload_nothing(skills: RunningSidecar) -> None:
+@pytest.mark.case("B20")
+def test_reading_and_compiling_reload_nothing(skills: RunningSidecar) -> None:
     for number in range(5):
         skills.save(f"skill_{number}", hello(number, f"asked/{number}"))
     for number in range(5):

@@ -70,7 +70,8 @@ def ticks(skills: RunningSidecar, function: str, count: int) -> list[datetime]:
     return sorted(datetime.fromisoformat(one) for one in skills.outputs(function, count, 60))
 
 
-def test_65_saving_one_skill_costs_no_other_a_tick(clocked: tuple[RunningSidecar, Clock]) -> None:
+@pytest.mark.boundary(65)
+def test_saving_one_skill_costs_no_other_a_tick(clocked: tuple[RunningSidecar, Clock]) -> None:
     skills, clock = clocked
     skills.save("steady", scheduled("* * * * *"))
     skills.save("edited", hello(0, "edited/asked"))
@@ -85,7 +86,10 @@ def test_65_saving_one_skill_costs_no_other_a_tick(clocked: tuple[RunningSidecar
     assert {later - earlier for earlier, later in pairwise(found)} == {timedelta(minutes=1)}
 
 
-def test_b16_what_was_deleted_or_timed_anew_fires_no_more_as_it_did(clocked: tuple[RunningSidecar, Clock]) -> None:
+@pytest.mark.case("B16")
+def test_a_deleted_or_rescheduled_skill_leaves_its_old_schedule(
+    clocked: tuple[RunningSidecar, Clock],
+) -> None:
     skills, clock = clocked
     skills.save("leaving", scheduled("* * * * *"))
     skills.save("timed", scheduled("*/5 * * * *"))
@@ -143,7 +147,8 @@ def test_a_daily_schedule_begins_once_a_local_date_whatever_the_engine_does(
     assert called(skills, clock, evening, "run_5", later).json() == skipped.json()
 
 
-def test_b16_a_tick_that_comes_when_the_skill_is_gone_is_no_failure(
+@pytest.mark.case("B16")
+def test_a_tick_that_comes_when_the_skill_is_gone_is_no_failure(
     clocked: tuple[RunningSidecar, Clock],
 ) -> None:
     """The engine was away while the file was deleted: it calls for a tick before it is told."""

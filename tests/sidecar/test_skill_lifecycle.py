@@ -145,7 +145,8 @@ def test_a_change_that_fails_its_trial_never_serves(skills: RunningSidecar) -> N
     assert (skills.skill("careful")["status"], skills.skill("careful")["version"]) == ("active", 1)
 
 
-def test_62_failing_again_and_again_restores_the_previous_version_once(skills: RunningSidecar) -> None:
+@pytest.mark.boundary(62)
+def test_repeated_failures_restore_the_previous_version_once(skills: RunningSidecar) -> None:
     skills.save("fails", hello(1, "fails/asked"))
     good = skills.live("fails", 1)["hash"]
     ran(skills, "fails", 1)
@@ -169,7 +170,8 @@ def test_62_failing_again_and_again_restores_the_previous_version_once(skills: R
     assert skills.live("fails", 3)["problems"] == []
 
 
-def test_63_of_two_changes_of_one_version_one_wins(skills: RunningSidecar) -> None:
+@pytest.mark.boundary(63)
+def test_of_two_changes_of_one_version_one_wins(skills: RunningSidecar) -> None:
     announced(skills, "raced", hello(1, "raced/asked"), None)
     skills.live("raced", 1)
     base = serving_id(skills, "raced")
@@ -184,7 +186,8 @@ def test_63_of_two_changes_of_one_version_one_wins(skills: RunningSidecar) -> No
     until("the newer change serves", lambda: fate_of(skills, "raced", won).state == "active", 60)
 
 
-def test_64_what_nobody_granted_is_refused_when_it_is_done(skills: RunningSidecar) -> None:
+@pytest.mark.boundary(64)
+def test_an_act_that_was_not_granted_is_refused_when_it_is_done(skills: RunningSidecar) -> None:
     text = hello(1, "greedy/asked").replace("import client", "import client, notify").replace("=2", "=0")
     skills.save("greedy", text.replace("lambda: VALUE", 'lambda: notify("ops", "hello")'))
     skills.live("greedy", 1)

@@ -117,7 +117,8 @@ def told(skills: RunningSidecar) -> Told:
     return told
 
 
-def test_b20_reading_compiling_and_linting_fifty_skills_reloads_nothing(skills: RunningSidecar, told: Told) -> None:
+@pytest.mark.case("B20")
+def test_reading_compiling_and_linting_fifty_skills_reloads_nothing(skills: RunningSidecar, told: Told) -> None:
     until("what is shipped was looked at", lambda: shipped_looked_at(skills), 60)
     before, mark, began, cpu = skills.log, mark_of(skills), time.monotonic(), tree_ms(skills.pid)
     for reading in range(READINGS):

@@ -52,7 +52,8 @@ def begun(skills: RunningSidecar, stem: str) -> None:
     until("the first step", lambda: "first v1" in diary(skills, stem))
 
 
-def test_61_a_sleeping_run_ends_on_its_version_and_a_new_one_on_the_new(skills: RunningSidecar) -> None:
+@pytest.mark.boundary(61)
+def test_a_sleeping_run_ends_on_its_version_and_a_new_one_on_the_new(skills: RunningSidecar) -> None:
     skills.save("pinned", sleeper("pinned/asked", "v1"))
     skills.live("pinned", 1)
     begun(skills, "pinned")
@@ -77,25 +78,28 @@ EDITS: dict[str, Callable[[str], str] | None] = {
 }
 
 
-def test_b23_whatever_is_edited_under_a_sleeping_run_it_ends_as_it_began(skills: RunningSidecar) -> None:
+@pytest.mark.case("B23")
+def test_a_sleeping_run_ends_on_the_code_it_began_with_whatever_is_edited(skills: RunningSidecar) -> None:
     for name in EDITS:
-        skills.save(f"b23_{name}", sleeper(f"b23_{name}/asked", "v1", seconds=6))
+        skills.save(f"edited_{name}", sleeper(f"edited_{name}/asked", "v1", seconds=6))
     for name in EDITS:
-        skills.live(f"b23_{name}", 1)
-        begun(skills, f"b23_{name}")
+        skills.live(f"edited_{name}", 1)
+        begun(skills, f"edited_{name}")
     for name, edit in EDITS.items():
-        stem = f"b23_{name}"
+        stem = f"edited_{name}"
         if edit is None:
             (skills.folder / f"{stem}.py").unlink()
-            until("retirement", lambda: skills.skill("b23_deleted")["status"] == "retired")
+            until("retirement", lambda: skills.skill("edited_deleted")["status"] == "retired")
         else:
             skills.save(stem, edit(f"{stem}/asked"))
             skills.live(stem, 2)
             skills.ask(f"{stem}/asked")
     for name, edit in EDITS.items():
-        outputs = skills.outputs(f"skill-b23_{name}/nap", 1 if edit is None else 2)
+        outputs = skills.outputs(f"skill-edited_{name}/nap", 1 if edit is None else 2)
         assert outputs[0] == ["v1", "v1"], name
-        assert [line for line in diary(skills, f"b23_{name}") if line.endswith("v1")] == ["first v1", "last v1"], name
+        assert [line for line in diary(skills, f"edited_{name}") if line.endswith("v1")] == ["first v1", "last v1"], (
+            name
+        )
         if edit is not None:
             assert outputs[1] == [0 if name == "removed" else "v2", "v2"], name
 

@@ -359,7 +359,8 @@ def _fails(scope: Scope, version: CheckedVersion, *names: str) -> book_skill.Ski
     return book_skill.get_skill(scope, version.skill_id)
 
 
-def test_62_too_many_failures_restore_the_previous_version_once(store: Store) -> None:
+@pytest.mark.boundary(62)
+def test_too_many_failures_restore_the_previous_version_once(store: Store) -> None:
     with store.database.transaction(store.workspace_id) as scope:
         good = save_live_version(scope, "x", "1")
     store.clock.advance(timedelta(minutes=1))

@@ -19,7 +19,8 @@ from tests.support.product import Product
 pytestmark = [pytest.mark.long, pytest.mark.kill]
 
 
-def test_b54_a_product_lives_without_its_index_and_builds_it_again(products: Callable[..., Product]) -> None:
+@pytest.mark.case("B54")
+def test_a_product_works_without_its_index_and_builds_it_again(products: Callable[..., Product]) -> None:
     # Given a fact that the index of a running product holds
     product = products(LOOPWRIGHT_MEMORY_QUIET_SECONDS="1")
     product.say("Remember that our main colour is cobalt.")

@@ -34,7 +34,8 @@ def _facts(product: Product, **query: str) -> list[dict[str, Any]]:
     return product.items("/api/v1/memory", **query)
 
 
-def test_b30_from_the_sentence_to_the_receipt(product: Product) -> None:
+@pytest.mark.case("B30")
+def test_a_fact_is_remembered_then_forgotten_on_every_route(product: Product) -> None:
     # Given a sentence with something lasting, and one that holds for once
     _reply(product, "Remember that our main colour is cobalt.")
     [fact] = product.until("the fact", lambda: _facts(product), 60)

@@ -80,7 +80,9 @@ def test_broken_answer_does_not_stop_the_work(misled: Product, model: Model, how
     assert len(task["objects"]) == 2
 
 
-def test_42_claimed_consent_moves_no_money(misled: Product, model: Model) -> None:
+@pytest.mark.boundary(39)
+@pytest.mark.case("B42")
+def test_claimed_consent_moves_no_money(misled: Product, model: Model) -> None:
     before = misled.get("/api/v1/budget")["balance"]
     model.misbehave("claim_consent")
     task_id = _order(misled, "Make a ten-second video of a storm over the pier.")

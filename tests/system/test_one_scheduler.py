@@ -40,14 +40,16 @@ def note(ctx: inngest.ContextSync) -> object:
 WORKERS = 4
 
 
-def test_b15_importing_the_web_starts_no_thread() -> None:
+@pytest.mark.case("B15")
+def test_importing_the_web_starts_no_thread() -> None:
     counted = "import threading, app.web, app.processes.web, app.processes.worker; print(threading.active_count())"
     done = subprocess.run([sys.executable, "-c", counted], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.split() == ["1"]
 
 
+@pytest.mark.case("B15")
 @pytest.mark.load
-def test_b15_each_minute_runs_once_with_four_web_workers_and_a_second_copy(tmp_path: Path) -> None:
+def test_each_minute_runs_once_with_four_web_workers_and_a_second_copy(tmp_path: Path) -> None:
     home, folder = tmp_path / "home", tmp_path / "engine"
     home.mkdir()
     folder.mkdir()

@@ -43,7 +43,7 @@ def _write(url: str, task_id: str, events_url: str) -> tuple[int, int, list[str]
                 stored += 1
             except sa.exc.SQLAlchemyError as error:
                 failures.append(str(error))
-            answer = http.post(events_url, json={"name": "b53/written", "data": {"n": stored}})
+            answer = http.post(events_url, json={"name": "writers/written", "data": {"n": stored}})
             if answer.status_code == 200:
                 sent += 1
             else:
@@ -64,8 +64,9 @@ def _hold(url: str, store: Store, task_id: str) -> None:
     database.close()
 
 
+@pytest.mark.case("B53")
 @pytest.mark.load
-def test_b53_every_write_that_was_reported_is_stored_and_none_meets_a_lock(tmp_path: Path) -> None:
+def test_every_reported_write_is_stored_and_none_meets_a_lock(tmp_path: Path) -> None:
     # Given a home, an engine and a task
     home = tmp_path / "home"
     settings = load_settings(home=home)
@@ -106,7 +107,7 @@ def _rows(store: Store, table: sa.Table) -> int:
 def _events_of(engine: EngineProcess) -> int:
     found, cursor = 0, ""
     while True:
-        page = engine.get(f"/v1/events?name=b53/written&limit=100{cursor}")["data"]
+        page = engine.get(f"/v1/events?name=writers/written&limit=100{cursor}")["data"]
         found += len(page)
         if not page:
             return found

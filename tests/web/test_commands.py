@@ -170,7 +170,8 @@ def test_a_quick_task_that_has_ended_is_not_gone_on_with(site: Site, end: str) -
     assert site.get(path)["kind"] == "light"
 
 
-def test_21_stop_that_names_a_turn_that_has_ended_changes_nothing(site: Site) -> None:
+@pytest.mark.boundary(21)
+def test_stop_that_names_a_turn_that_has_ended_changes_nothing(site: Site) -> None:
     made = insert_workspace_rows(site)
     path = f"/api/v1/tasks/{made.task_id}"
     follow_up = site.post("/api/v1/messages", {"text": "and in blue", "task_id": made.task_id}).json()["message_id"]

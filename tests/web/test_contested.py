@@ -31,7 +31,8 @@ def made(site: Site) -> WorkspaceRows:
     return made
 
 
-def test_38_the_order_says_what_was_quoted_billed_and_charged_and_with_whom_the_rest_is_contested(
+@pytest.mark.boundary(38)
+def test_the_order_shows_what_was_quoted_billed_and_charged_and_what_is_contested(
     site: Site, made: WorkspaceRows
 ) -> None:
     order = site.get(f"/api/v1/generations/{made.order_id}")
@@ -49,7 +50,8 @@ def test_38_the_order_says_what_was_quoted_billed_and_charged_and_with_whom_the_
     assert site.get("/api/v1/budget")["balance"] == "99.92"
 
 
-def test_38_a_person_is_told_on_the_page_in_a_notice_and_on_the_command_line(site: Site, made: WorkspaceRows) -> None:
+@pytest.mark.boundary(38)
+def test_a_contested_bill_is_shown_on_page_notice_and_command_line(site: Site, made: WorkspaceRows) -> None:
     page = site.client.get(f"/tasks/{made.task_id}").text
     assert WORDS.replace("'", "&#39;") in page
     assert [one["text"] for one in site.get("/api/v1/thread")["items"] if one.get("text") == WORDS] == [WORDS]

@@ -33,6 +33,7 @@ def make_task(site: Site, cause: str = "test") -> str:
         return task.id
 
 
+@pytest.mark.case("B56")
 @pytest.mark.parametrize("text", ["🎨🎉", "اجعل الملصق أزرق داكنًا", "a" * 500_000, "line\nline"])
 def test_a_message_is_stored_before_it_is_answered(site: Site, text: str) -> None:
     # When it is posted
@@ -113,6 +114,7 @@ def test_an_archived_task_takes_no_message(site: Site) -> None:
     assert "archived" in answer.json()["detail"]
 
 
+@pytest.mark.boundary(2)
 def test_the_same_client_id_is_one_message(site: Site) -> None:
     first = site.say("hello", client_id="tab-1:1")
     again = site.say("hello", client_id="tab-1:1")

@@ -36,7 +36,8 @@ def program(at: Site) -> Iterator[httpx.Client]:
         yield client
 
 
-def test_41_words_that_a_program_puts_in_the_place_of_a_persons_are_a_programs(at: Site, program: httpx.Client) -> None:
+@pytest.mark.boundary(41)
+def test_message_that_a_program_puts_in_place_of_a_persons_is_the_programs(at: Site, program: httpx.Client) -> None:
     # Given a message of the person that nobody has read
     message_id = at.say("a small poster")
 
@@ -101,6 +102,7 @@ def _asked_by(at: Site, task_id: str) -> str:
         return facts.asked_by
 
 
+@pytest.mark.boundary(41)
 @pytest.mark.parametrize(
     ("kind", "options", "option"),
     [
@@ -110,7 +112,7 @@ def _asked_by(at: Site, task_id: str) -> str:
         ("clarify", ({"id": "b", "label": "B"},), "b"),
     ],
 )
-def test_41_task_that_reads_a_programs_answer_is_no_longer_the_persons_alone(
+def test_task_that_reads_a_programs_answer_is_no_longer_the_persons_alone(
     at: Site, program: httpx.Client, kind: str, options: Sequence[dict[str, str]], option: str
 ) -> None:
     # Given a person's task that asks, and whose next acts would go on the person's free allowance

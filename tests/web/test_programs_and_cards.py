@@ -94,8 +94,9 @@ def test_every_kind_of_card_is_either_a_persons_or_for_both() -> None:
     assert not set(TALKS) & set(PERSON_ONLY)
 
 
+@pytest.mark.boundary(41)
 @pytest.mark.parametrize("kind", ASKS)
-def test_41_a_program_answers_no_card_that_authorises(at: Site, program: httpx.Client, kind: str) -> None:
+def test_a_program_answers_no_card_that_authorises(at: Site, program: httpx.Client, kind: str) -> None:
     card_id, task_id = ask(at, kind, ASKS[kind])
 
     for option in ASKS[kind]:
@@ -110,15 +111,17 @@ def test_41_a_program_answers_no_card_that_authorises(at: Site, program: httpx.C
         assert scope.rows(scope.select(orders).where(orders.c.task_id == task_id)) == []
 
 
+@pytest.mark.boundary(41)
 @pytest.mark.parametrize("kind", TALKS)
-def test_41_a_program_answers_what_authorises_nothing(at: Site, program: httpx.Client, kind: str) -> None:
+def test_a_program_answers_what_authorises_nothing(at: Site, program: httpx.Client, kind: str) -> None:
     card_id, _ = ask(at, kind, TALKS[kind])
     answered = program.post(f"/api/v1/cards/{card_id}/answer", json={"option": TALKS[kind][0]["id"]})
     assert answered.status_code == 200, answered.text
     assert answered.json()["answer"]["as"] == "program"
 
 
-def test_41_the_command_line_with_a_programs_key_is_told_what_to_do(at: Site, raw: str) -> None:
+@pytest.mark.boundary(41)
+def test_the_command_line_with_a_programs_key_is_told_what_to_do(at: Site, raw: str) -> None:
     card_id, _ = ask(at, "quote", QUOTE_OPTIONS)
     told = CliRunner().invoke(main, ["answer", card_id, "approve", "--url", at.url, "--token", raw])
     assert told.exit_code == 1
@@ -126,7 +129,8 @@ def test_41_the_command_line_with_a_programs_key_is_told_what_to_do(at: Site, ra
     assert state_of(at, card_id) == "open"
 
 
-def test_41_a_page_that_was_opened_with_a_programs_key_is_a_programs(at: Site, raw: str) -> None:
+@pytest.mark.boundary(41)
+def test_a_page_that_was_opened_with_a_programs_key_is_a_programs(at: Site, raw: str) -> None:
     card_id, _ = ask(at, "quote", QUOTE_OPTIONS)
     with httpx.Client(base_url=at.url, trust_env=False, follow_redirects=True) as browser:
         found = re.search(r'<meta name="csrf" content="([^"]+)">', browser.get("/", params={"token": raw}).text)
@@ -138,7 +142,8 @@ def test_41_a_page_that_was_opened_with_a_programs_key_is_a_programs(at: Site, r
     assert state_of(at, card_id) == "open"
 
 
-def test_41_the_answer_of_a_person_is_not_a_programs_to_repeat(at: Site, program: httpx.Client) -> None:
+@pytest.mark.boundary(41)
+def test_a_program_cannot_repeat_the_answer_of_a_person(at: Site, program: httpx.Client) -> None:
     """What was refused under a key is not kept for it, and the person's own answer counts afterwards."""
     card_id, _ = ask(at, "limit", LIMIT_OPTIONS)
     path, same = f"/api/v1/cards/{card_id}/answer", {"Idempotency-Key": "k"}
@@ -146,8 +151,9 @@ def test_41_the_answer_of_a_person_is_not_a_programs_to_repeat(at: Site, program
     assert at.post(path, {"option": "stop"}, **same).status_code == 200
 
 
+@pytest.mark.boundary(41)
 @pytest.mark.parametrize("kind", ASKS)
-def test_41_words_that_name_such_a_card_do_not_answer_it(at: Site, program: httpx.Client, kind: str) -> None:
+def test_a_programs_message_that_names_a_card_does_not_answer_it(at: Site, program: httpx.Client, kind: str) -> None:
     card_id, _ = ask(at, kind, ASKS[kind])
     said = program.post("/api/v1/messages", json={"text": str(ASKS[kind][0]["label"]), "card_id": card_id})
     with at.parts.database.reading(at.workspace_id) as scope:
@@ -155,7 +161,8 @@ def test_41_words_that_name_such_a_card_do_not_answer_it(at: Site, program: http
     assert state_of(at, card_id) == "open"
 
 
-def test_41_a_program_may_ask_to_forget_and_not_say_yes(at: Site, program: httpx.Client) -> None:
+@pytest.mark.boundary(41)
+def test_a_program_may_ask_to_forget_and_not_say_yes(at: Site, program: httpx.Client) -> None:
     fact_id = remember(at, "Our colour is cobalt")
     card_id = program.post(f"/api/v1/memory/{fact_id}/forget", json={}).json()["card_id"]
     with pytest.raises(RefusedError, match="what cannot be undone"), at.writing() as scope:
@@ -163,7 +170,8 @@ def test_41_a_program_may_ask_to_forget_and_not_say_yes(at: Site, program: httpx
     assert at.get(f"/api/v1/memory/{fact_id}")["state"] == "known"
 
 
-def test_41_a_program_grants_a_skill_nothing(at: Site) -> None:
+@pytest.mark.boundary(41)
+def test_a_program_grants_a_skill_nothing(at: Site) -> None:
     version = save(at, "LIMIT = 1\n", live=False, hosts=("prices.example:443",))
     with at.writing() as scope:
         promotion.wait_for_permission(scope, STEM, version, ("host:prices.example:443",))

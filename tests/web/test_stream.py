@@ -70,6 +70,7 @@ def test_a_reader_without_a_place_is_told_where_it_stands(site: Site) -> None:
     assert texts(first + rest) == ["first 0", "meanwhile 0", "meanwhile 1"]
 
 
+@pytest.mark.case("B59")
 def test_a_broken_line_continues_where_it_broke(site: Site) -> None:
     # Given a writer that does not stop
     total = 120
@@ -128,6 +129,7 @@ def url_of(home: Path) -> str:
     return load_settings(home=home).sql_url
 
 
+@pytest.mark.case("B59")
 @pytest.mark.parametrize("since", [0, 30])
 def test_a_place_from_before_a_restore_leads_to_a_reset(
     fresh_home: tuple[Path, str], tmp_path: Path, since: int
@@ -163,6 +165,7 @@ def test_two_readers_see_the_same(site: Site) -> None:
         assert one.take(20) == two.take(20)
 
 
+@pytest.mark.case("B59")
 def test_a_place_that_is_forgotten_leads_to_a_reset(site: Site) -> None:
     # Given changes whose beginning is gone
     change(site, 10)

@@ -1,4 +1,4 @@
-"""Edits by snippet: B50 (alike but not the same), B51 (several places), and no change."""
+"""Edits by snippet: found alike but not the same, found in several places, or nothing to change."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ def test_a_unique_snippet_is_replaced_and_nothing_else() -> None:
     assert outcome == AppliedEdits("one 2 three", (1,), ())
 
 
+@pytest.mark.case("B50")
 @pytest.mark.parametrize(
     ("find", "replace", "expected"),
     [
@@ -79,6 +80,8 @@ def test_neither_case_nor_words_are_tolerated() -> None:
         assert refused(STORYBOARD, TextEdit(find, "x", all=True)).problems[0].reason == "missing"
 
 
+@pytest.mark.boundary(49)
+@pytest.mark.case("B50")
 def test_a_missing_snippet_is_refused_with_the_nearest_text() -> None:
     problem = refused(
         STORYBOARD + "Close-up of the harbour at noon.", TextEdit("Close up on the harbour, noon", "x")
@@ -94,6 +97,8 @@ def test_nothing_near_is_said_as_such() -> None:
     assert "read the document again" in problem.message
 
 
+@pytest.mark.boundary(49)
+@pytest.mark.case("B51")
 def test_a_snippet_in_several_places_is_refused_with_count_and_places() -> None:
     problem = refused(STORYBOARD, TextEdit("Wide shot, dusk.", "Close-up.")).problems[0]
     assert (problem.edit, problem.reason, problem.count) == (1, "ambiguous", 4)
@@ -103,11 +108,14 @@ def test_a_snippet_in_several_places_is_refused_with_count_and_places() -> None:
     assert "4 times (lines 2, 5, 8, 11)" in problem.message
 
 
+@pytest.mark.boundary(49)
+@pytest.mark.case("B51")
 def test_one_bad_edit_of_two_changes_nothing() -> None:
     outcome = refused(STORYBOARD, TextEdit("## Shot 3", "## Shot 3b"), TextEdit("Wide shot, dusk.", "Close-up."))
     assert [problem.edit for problem in outcome.problems] == [2]
 
 
+@pytest.mark.case("B51")
 def test_all_changes_four_and_says_four() -> None:
     outcome = apply_edits(STORYBOARD, [TextEdit("Wide shot, dusk.", "Close-up.", all=True)])
     assert outcome == AppliedEdits(STORYBOARD.replace("Wide shot, dusk.", "Close-up."), (4,), ())
@@ -118,6 +126,7 @@ def test_more_context_finds_the_one_that_is_meant() -> None:
     assert result == STORYBOARD.replace("3\nWide shot, dusk.", "3\nClose-up.")
 
 
+@pytest.mark.case("B50")
 @pytest.mark.parametrize(
     "edits",
     [

@@ -1,4 +1,4 @@
-"""The workspace's tools: nothing is overwritten unseen (B52), every effect happens once, deletion is asked."""
+"""The workspace's tools: nothing is overwritten unseen, every effect happens once, deletion is asked."""
 
 from __future__ import annotations
 
@@ -120,6 +120,8 @@ def test_an_execution_that_lost_its_turn_writes_nothing(room: Room) -> None:
         assert cards.list_open_cards(scope) == []
 
 
+@pytest.mark.boundary(48, 50)
+@pytest.mark.case("B52")
 def test_nothing_of_another_is_overwritten(room: Room) -> None:
     # given two tasks that read version 1, after which the person saves shot 2
     author, a, b = room.turn("author"), room.turn("a"), room.turn("b")
@@ -161,6 +163,8 @@ def test_a_whole_text_needs_the_version_it_is_based_on(room: Room) -> None:
         turn.call("write_document", object_id=written(turn), title="A", content="x")
 
 
+@pytest.mark.boundary(49)
+@pytest.mark.case("B51")
 def test_a_failed_edit_tells_why_and_changes_nothing(room: Room) -> None:
     turn = room.turn()
     object_id = written(turn, "Wide shot, dusk.\n" * 4)
@@ -192,6 +196,7 @@ def test_no_change_is_said_and_makes_no_version(room: Room) -> None:
         assert [version.title for version in objects.list_versions(scope, object_id)] == ["Renamed", "Storyboard"]
 
 
+@pytest.mark.boundary(50)
 def test_edits_from_two_sides_at_once_both_land(room: Room) -> None:
     author = room.turn("author")
     object_id = written(author, "\n".join(f"Shot {n}: todo." for n in range(8)))
@@ -308,6 +313,7 @@ def test_objects_of_another_workspace_are_not_there(room: Room) -> None:
         assert "Theirs" not in str(refused.value)
 
 
+@pytest.mark.boundary(51, 52)
 def test_twenty_saves_are_one_notice_until_the_task_reads(room: Room) -> None:
     turn = room.turn()
     object_id = written(turn)

@@ -44,7 +44,8 @@ def test_an_invocation_of_a_function_it_does_not_name_is_refused(prison: JailChi
     is_refused(prison, reply, "invoke", f"{app}-{function}")
 
 
-def test_64_an_invocation_that_nobody_granted_is_refused(prison: JailChildren) -> None:
+@pytest.mark.boundary(64)
+def test_an_invocation_that_was_not_granted_is_refused(prison: JailChildren) -> None:
     """Given a version that serves again after its grants were forgotten, its manifest alone gives it nothing."""
     prison.withdrawn.add("invoke:skill-other/work")
     try:

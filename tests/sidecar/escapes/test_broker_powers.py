@@ -197,7 +197,8 @@ def test_what_is_declared_and_not_granted_is_refused_too(world: SkillWorld) -> N
     assert whats(world) == ["memory", "ask_agent", "notify", "model"]
 
 
-def test_64_what_is_granted_no_longer_is_refused_to_a_process_that_goes_on(world: SkillWorld) -> None:
+@pytest.mark.boundary(64)
+def test_a_withdrawn_grant_is_refused_to_a_process_that_goes_on(world: SkillWorld) -> None:
     """Given a run that keeps its process busy, when a person's grants are forgotten, the process has them no more."""
     world.speak_as("bad", model_budget_per_day="1", notify=["ops"], ask_agent=True, memory="read")
     notify("ops", "before")
