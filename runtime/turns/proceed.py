@@ -89,7 +89,24 @@ NextMove = EndTask | NoFurtherTurn | WaitForOrders | AskPerson | NextTurn | Repo
 
 
 def choose_next_move(facts: TurnFacts) -> NextMove:
-    """Figure 9, in its order. Unread input comes before the question of progress; a pause comes before it."""
+    """Return the move of the first rule that applies.
+
+    | no. | rule | move |
+    |---|---|---|
+    | 1 | the task is stopped, archived, paused or blocked | no further turn |
+    | 2 | input is unread | next turn |
+    | 3 | orders are open | wait for them |
+    | 4 | a card is open | wait for its answer |
+    | 5 | a step that is done has a checkpoint that no person let pass | ask about it |
+    | 6 | the model refuses the work | report the refusal |
+    | 7 | the model said that it has finished, the task is light, or no step is left | end the task |
+    | 8 | too many turns in a row brought no progress | report it |
+    | 9 | too many turns in a row had no input | report it |
+    | 10 | none of these | next turn |
+
+    A person's pause or stop wins over everything, and new input wins over what the task waits for. That the model falls
+    silent is no rule: stored facts decide.
+    """
     if facts.task_status in ("stopped", "archived", "paused", "blocked"):
         return NoFurtherTurn(f"the task is {facts.task_status}")
     if facts.unread:

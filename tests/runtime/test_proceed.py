@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -93,3 +94,37 @@ FACTS = TurnFacts(
 )
 def test_proceed(facts: TurnFacts, verdict: NextMove) -> None:
     assert choose_next_move(facts) == verdict
+
+
+def test_the_first_rule_that_applies_decides() -> None:
+    # Given facts that meet every rule
+    facts = replace(
+        FACTS,
+        task_status="paused",
+        unread=True,
+        open_orders=("o",),
+        open_cards=("c",),
+        checklist=(ASKS, SECOND),
+        refused=True,
+        finished=True,
+        progressed=False,
+        idle_rounds=2,
+        alone=20,
+    )
+    # When the reason of one rule after the other goes away
+    changes: list[tuple[NextMove, dict[str, Any]]] = [
+        (NoFurtherTurn("the task is paused"), {"task_status": "active"}),
+        (NextTurn(), {"unread": False}),
+        (WaitForOrders(("o",)), {"open_orders": ()}),
+        (AskPerson(None), {"open_cards": ()}),
+        (AskPerson(1), {"checklist": (PASSED, SECOND)}),
+        (ReportRefusal(), {"refused": False}),
+        (EndTask(), {"finished": False}),
+        (ReportNoProgress(3), {"progressed": True}),
+        (ReportNoProgress(20), {"alone": 0}),
+        (NextTurn(), {}),
+    ]
+    # Then the next one decides
+    for move, change in changes:
+        assert choose_next_move(facts) == move
+        facts = replace(facts, **change)
