@@ -223,7 +223,7 @@ def test_a_run_is_asked_for_under_one_id(stage: Stage) -> None:
 
         stage.die(DEATHS["invoked"], invoke)
 
-        assert {b"invoke:turn_1:1:1" in one.body for one in engine.asked} == {True}
+        assert {b"invoke:turn_1:1:1" in one.body for one in engine.requests} == {True}
 
 
 def _served(stage: Stage) -> tuple[AgentSkillFolder, Callable[[], Agent]]:
@@ -342,7 +342,7 @@ def test_an_event_goes_out_under_one_id_whatever_died_over_it(stage: Stage) -> N
             events={"send": ["shop/slow"]},
         )
 
-        ids = [json.loads(one.body)[0]["id"] for one in engine.asked]
+        ids = [json.loads(one.body)[0]["id"] for one in engine.requests]
     assert (len(ids), len(set(ids))) == (2, 1)
 
 
@@ -352,9 +352,9 @@ def test_what_is_sent_again_after_a_death_carries_the_same_key(stage: Stage) -> 
             stage,
             DEATHS["fetched"],
             lambda: http.post(f"{shop.url}/orders", json={"n": 1}),
-            hosts=[shop.place],
+            hosts=[shop.address],
         )
 
         # Not before it was sent; again after a death between the answer and its keeping.
-        assert len(shop.asked) == 2
-        assert len({one.headers["idempotency-key"] for one in shop.asked}) == 1
+        assert len(shop.requests) == 2
+        assert len({one.headers["idempotency-key"] for one in shop.requests}) == 1

@@ -55,11 +55,11 @@ def _at_length() -> Iterator[bytes]:
 
 @dataclass
 class Service:
-    """Counts what it is asked; `trouble` decides how it answers."""
+    """Keep the idempotency key of each request; `trouble` decides the answer."""
 
     url: str = ""
     trouble: str = ""
-    asked: list[str] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def service() -> Iterator[Service]:
     @app.post("/v1/images/generations")
     @app.post("/v1/images/edits")
     def images() -> flask.Response:
-        service.asked.append(flask.request.headers.get("Idempotency-Key", ""))
+        service.keys.append(flask.request.headers.get("Idempotency-Key", ""))
         match service.trouble:
             case "drop":
                 connection = flask.request.environ["werkzeug.socket"]
@@ -112,7 +112,7 @@ def test_a_picture_comes_with_the_answer_and_is_settled_at_its_quote(world: Gene
     ended = world.follow(order)
 
     assert (ended.state, ended.charge) == (OrderState.SUCCEEDED, order.quote), ended.error
-    assert service.asked == [order.key]
+    assert service.keys == [order.key]
 
 
 @pytest.mark.boundary(27)
@@ -130,7 +130,7 @@ def test_an_unclear_request_is_sent_once_and_ends_unresolved(
     world.poll(order)
 
     assert world.get(order.id).state is ended.state is OrderState.UNRESOLVED
-    assert service.asked == [order.key]
+    assert service.keys == [order.key]
     assert ended.error
 
 
@@ -163,7 +163,7 @@ def test_a_busy_server_is_asked_again_later(world: GenerationWorld, service: Ser
     service.trouble = ""
 
     assert world.follow(order).state is OrderState.SUCCEEDED
-    assert len(service.asked) == 2
+    assert len(service.keys) == 2
 
 
 def test_a_server_that_is_not_there_was_asked_for_nothing(store: Store, tmp_path: Path) -> None:

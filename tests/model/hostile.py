@@ -28,7 +28,7 @@ class Answer:
 class Hostile:
     url: str = ""
     answers: list[Answer] = field(default_factory=list)
-    asked: list[dict[str, Any]] = field(default_factory=list)
+    requests: list[dict[str, Any]] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
 
 
@@ -46,7 +46,7 @@ def hostile(answers: Sequence[Answer]) -> Iterator[Hostile]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            told.asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            told.requests.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
             told.keys.append(self.headers.get("Authorization", ""))
             answer = told.answers.pop(0) if told.answers else Answer(b"too many", 418)
             time.sleep(answer.wait)

@@ -39,7 +39,7 @@ def test_a_good_answer_is_read_whole() -> None:
     assert (decision.model, decision.usage.tokens, decision.usage.cached_tokens) == ("m-1", 120, 64)
     assert not decision.cut
     assert not decision.refused
-    assert server.asked[0]["tools"][0]["function"] == {
+    assert server.requests[0]["tools"][0]["function"] == {
         "name": "paint",
         "description": "Paints.",
         "parameters": {"type": "object"},
@@ -49,7 +49,7 @@ def test_a_good_answer_is_read_whole() -> None:
 def test_no_tools_are_sent_where_there_are_none() -> None:
     with hostile([completion({"content": "x"})]) as server:
         standin_client(server.url).decide(ASK, [])
-    assert "tools" not in server.asked[0]
+    assert "tools" not in server.requests[0]
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_no_tools_are_sent_where_there_are_none() -> None:
 def test_a_server_that_fails_may_be_asked_again_and_was_asked_once(answer: Answer) -> None:
     with hostile([answer]) as server, pytest.raises(UnavailableError, match="standin-1"):
         standin_client(server.url).decide(ASK, [])
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize(
@@ -109,13 +109,13 @@ def test_the_fallback_is_asked_when_the_first_is_unavailable() -> None:
     with hostile([Answer(b"x", 503), completion({"content": "from the second"})]) as server:
         decision = standin_client(server.url, fallback_model="second").decide(ASK, [])
     assert decision.text == "from the second"
-    assert [one["model"] for one in server.asked] == ["standin-1", "second"]
+    assert [one["model"] for one in server.requests] == ["standin-1", "second"]
 
 
 def test_the_fallback_is_not_asked_when_the_request_is_refused() -> None:
     with hostile([Answer(b"{}", 401)]) as server, pytest.raises(ModelError):
         standin_client(server.url, fallback_model="second").decide(ASK, [])
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 def test_cut_and_refused_answers_say_so() -> None:
@@ -164,7 +164,7 @@ def test_arguments_and_verdicts_hide_nothing_unfit_behind_escapes() -> None:
 
 def verdict_of(answers: list[Answer]) -> tuple[Pick, list[dict[str, Any]]]:
     with hostile(answers) as server:
-        return standin_client(server.url).verdict("route", Pick, ASK), server.asked
+        return standin_client(server.url).verdict("route", Pick, ASK), server.requests
 
 
 def test_a_verdict_is_asked_for_with_a_strict_schema() -> None:
@@ -189,10 +189,10 @@ def test_a_server_without_schemas_is_asked_in_words_and_remembered() -> None:
         model = standin_client(server.url)
         first, second = model.verdict("route", Pick, ASK), model.verdict("route", Pick, ASK)
     assert first.outcome == second.outcome == "ask"
-    kinds = [one["response_format"]["type"] for one in server.asked]
+    kinds = [one["response_format"]["type"] for one in server.requests]
     assert kinds == ["json_schema", "json_object", "json_object"]
-    assert "`route`" in server.asked[1]["messages"][0]["content"]
-    assert '"outcome"' in server.asked[1]["messages"][0]["content"]
+    assert "`route`" in server.requests[1]["messages"][0]["content"]
+    assert '"outcome"' in server.requests[1]["messages"][0]["content"]
 
 
 def test_an_unfit_verdict_gets_one_repair() -> None:
@@ -208,7 +208,7 @@ def test_two_unfit_verdicts_are_a_plain_failure() -> None:
     bad = completion({"content": json.dumps({"score": 1})})
     with hostile([bad, bad]) as server, pytest.raises(ModelError, match="outcome: Field required"):
         standin_client(server.url).verdict("route", Pick, ASK)
-    assert len(server.asked) == 2
+    assert len(server.requests) == 2
 
 
 def test_a_refused_verdict_is_a_plain_failure() -> None:

@@ -33,7 +33,7 @@ def test_words_come_back_with_their_cost_and_their_limit_is_sent() -> None:
 
     assert (answer.text, answer.value) == ("Well.", None)
     assert (answer.usage.input_tokens, answer.usage.output_tokens) == (20, 10)
-    assert server.asked[0]["max_completion_tokens"] == 77
+    assert server.requests[0]["max_completion_tokens"] == 77
 
 
 def test_an_older_name_of_the_limit_is_found_once() -> None:
@@ -42,7 +42,7 @@ def test_an_older_name_of_the_limit_is_found_once() -> None:
         answers = [model.complete("answer", None, ASK, 77).text for _ in range(2)]
 
     assert answers == ["a", "b"]
-    assert [("max_tokens" in one, "max_completion_tokens" in one) for one in server.asked] == [
+    assert [("max_tokens" in one, "max_completion_tokens" in one) for one in server.requests] == [
         (False, True),
         (True, False),
         (True, False),
@@ -63,7 +63,7 @@ def test_an_object_that_does_not_fit_is_asked_for_once_more_and_both_are_counted
 
     assert answer.value == {"state": "critical"}
     assert answer.usage.tokens == 60
-    assert reason in server.asked[1]["messages"][-1]["content"]
+    assert reason in server.requests[1]["messages"][-1]["content"]
 
 
 def test_two_misfits_are_a_failure_that_says_what_was_spent() -> None:

@@ -98,7 +98,7 @@ class Cloud:
     branch: str = ""
     """The name of the environment where its runs are; empty: production."""
     lists_runs: bool = True
-    asked: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
     cache: dict[str, tuple[float, Any]] = field(default_factory=dict)
 
     def keep(self, *runs: CloudRun) -> None:
@@ -120,7 +120,7 @@ def _app(cloud: Cloud) -> flask.Flask:
 
     @app.before_request
     def only_for_keys() -> flask.typing.ResponseReturnValue | None:
-        cloud.asked.append(flask.request.path)
+        cloud.requests.append(flask.request.path)
         if _is_known(cloud, flask.request.headers):
             return None
         return _refused(401, "unauthorized", "Authentication failed")

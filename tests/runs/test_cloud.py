@@ -42,7 +42,7 @@ def test_a_review_reads_every_run_of_a_function_since_a_moment(cloud: Cloud) -> 
         if run.ended_at is not None and run.started_at is not None:
             assert datetime.fromisoformat(run.ended_at) - datetime.fromisoformat(run.started_at) == timedelta(seconds=2)
     # Three pages, and a question for each run that has not ended: the cloud counts requests.
-    assert len(cloud.asked) == 3 + sum(run.ended_at is None for run in runs)
+    assert len(cloud.requests) == 3 + sum(run.ended_at is None for run in runs)
 
 
 def test_a_function_without_runs_has_none(cloud: Cloud) -> None:

@@ -31,12 +31,12 @@ def test_each_channel_has_its_own_receiver(store: Store, monkeypatch: pytest.Mon
         said = [send_notice(store.database, webhook_of, one) for one in (asked, asked, told(store, None))]
 
     assert said == ["sent", "sent before", "sent"]
-    (one,) = incidents.asked
+    (one,) = incidents.requests
     assert one.path == "/services/T0/B0/token"
     body = json.loads(one.body)
     assert (body["text"], body["channel"]) == ("checkout is slow", "incidents")
     assert one.headers["idempotency-key"] == asked.notice_id
-    assert [json.loads(one.body)["channel"] for one in common.asked] == ["ops"]
+    assert [json.loads(one.body)["channel"] for one in common.requests] == ["ops"]
 
 
 def test_a_receiver_that_fails_is_asked_again_and_its_address_is_not_told(store: Store) -> None:

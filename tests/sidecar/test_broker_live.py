@@ -53,7 +53,7 @@ def hear(ctx: inngest.ContextSync) -> object:
 
 def test_a_skill_reaches_what_it_was_granted_and_nothing_else(skills: RunningSidecar) -> None:
     with http_server(lambda _: Response(body=b'{"state": "open"}')) as shop:
-        skills.save("shop", SKILL.format(place=shop.place, other=skills.port))
+        skills.save("shop", SKILL.format(place=shop.address, other=skills.port))
         grant(skills, "shop")
         skills.live("shop", 1)
         skills.ask("shop/asked")
@@ -62,7 +62,7 @@ def test_a_skill_reaches_what_it_was_granted_and_nothing_else(skills: RunningSid
 
     assert answer["state"] == heard == "open"
     assert "is not among the hosts of the manifest" in answer["refused"]
-    assert [one.path for one in shop.asked] == ["/state?of=shop"]
+    assert [one.path for one in shop.requests] == ["/state?of=shop"]
     with skills.reading() as scope:
         assert [(one.channel, one.text) for one in notices.list_newest_notices(scope)] == [
             ("ops", "[skill shop] the shop is open")

@@ -26,7 +26,7 @@ FUNCTION = f"skill-{CHECK}/infra-health-check"
 @pytest.fixture
 def metrics(skills: RunningSidecar) -> Iterator[Metrics]:
     with prometheus() as running:
-        moved = {"127.0.0.1:9090": running.place, "incident_triage": TRIAGE}
+        moved = {"127.0.0.1:9090": running.address, "incident_triage": TRIAGE}
         for stem, shipped in ((TRIAGE, "incident_triage"), (CHECK, "infra_health_check")):
             text = (SHIPPED_FOLDER / f"{shipped}.py").read_text()
             for old, new in moved.items():

@@ -17,20 +17,20 @@ from tests.support.waiting import until
 @pytest.mark.load
 def test_a_change_is_rehearsed_with_its_effects_faked_and_a_broken_one_never_serves(skills: RunningSidecar) -> None:
     with http_server(lambda _: Response(body=b'{"state": "open"}')) as shop:
-        first = SKILL.format(place=shop.place, other=skills.port)
+        first = SKILL.format(place=shop.address, other=skills.port)
         skills.save("shop", first)
         grant(skills, "shop")
         serving = skills.live("shop", 1)
         skills.ask("shop/asked")
         skills.outputs("skill-shop/ask", 1)
         skills.outputs("skill-shop/hear", 1)
-        asked = len(shop.asked)
+        asked = len(shop.requests)
 
         broken = first.replace('"state": state, "refused"', '"state": 1 // len(refused[:0]), "refused"')
         refused = _announced(skills, broken)
         facts = until("the broken change's dry run", lambda: _dry_run(skills, refused), 90)
         assert "ZeroDivisionError" in facts["failed"]
-        assert len(shop.asked) == asked
+        assert len(shop.requests) == asked
 
         better = first.replace('"the shop is "', '"the shop seems "')
         changed = _announced(skills, better)

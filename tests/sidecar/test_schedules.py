@@ -169,7 +169,7 @@ def test_a_tick_of_its_own_schedule_runs_the_shipped_health_check(clocked: tuple
     skills, clock = clocked
     shipped = (SHIPPED_FOLDER / "infra_health_check.py").read_text()
     with prometheus() as metrics:
-        skills.save("health", shipped.replace("127.0.0.1:9090", metrics.place))
+        skills.save("health", shipped.replace("127.0.0.1:9090", metrics.address))
         skills.answer("health", "grant")
         skills.live("health", 1)
         assert skills.runs("skill-health/infra-health-check") == []

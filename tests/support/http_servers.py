@@ -33,52 +33,55 @@ Answerer = Callable[[Request], Response]
 
 @dataclass
 class HttpServer:
-    """One server of the town. `drip` seconds pass between any two bytes of its answers."""
+    """One running server, with the requests that it got, oldest first."""
 
     port: int
-    asked: list[Request] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)
 
     @property
-    def place(self) -> str:
+    def address(self) -> str:
         return f"127.0.0.1:{self.port}"
 
     @property
     def url(self) -> str:
-        return f"http://{self.place}"
+        return f"http://{self.address}"
 
 
 @contextmanager
 def http_server(
-    talk: Answerer = lambda _: Response(), *, drip: float = 0, tls: ssl.SSLContext | None = None, port: int = 0
+    answer: Answerer = lambda _: Response(), *, drip: float = 0, tls: ssl.SSLContext | None = None, port: int = 0
 ) -> Iterator[HttpServer]:
-    """A server of this machine, on a free port where none is named; raises OSError for one that is taken."""
+    """Serve on `port`, or on a free one for 0, and answer each request by `answer`.
+
+    `drip` seconds pass between any two bytes of an answer. Raises OSError for a port that is taken.
+    """
     built = HttpServer(0)
-    gone = threading.Event()
+    ended = threading.Event()
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
-        def answer(self) -> None:
+        def respond(self) -> None:
             length = int(self.headers.get("content-length") or 0)
             headers = {name.lower(): value for name, value in self.headers.items()}
-            asked = Request(self.command, self.path, headers, self.rfile.read(length))
-            built.asked.append(asked)
-            said = talk(asked)
-            self.send_response(said.status)
-            for name, value in said.headers.items():
+            request = Request(self.command, self.path, headers, self.rfile.read(length))
+            built.requests.append(request)
+            response = answer(request)
+            self.send_response(response.status)
+            for name, value in response.headers.items():
                 self.send_header(name, value)
-            self.send_header("content-length", str(len(said.body)))
+            self.send_header("content-length", str(len(response.body)))
             self.end_headers()
             if not drip:
-                self.wfile.write(said.body)
+                self.wfile.write(response.body)
                 return
-            for byte in said.body:
+            for byte in response.body:
                 self.wfile.write(bytes([byte]))
                 self.wfile.flush()
-                if gone.wait(drip):
+                if ended.wait(drip):
                     return
 
-        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = answer
+        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = respond
 
         def log_message(self, format: str, *args: Any) -> None:
             del format, args
@@ -87,16 +90,16 @@ def http_server(
         daemon_threads = True
 
         def handle_error(self, request: Any, client_address: Any) -> None:
-            """Clients that hang up are what some tests are about."""
+            """Say nothing: some tests have clients that hang up."""
 
     with Server(("127.0.0.1", port), Handler) as server:
         built.port = server.server_address[1]
         if tls is not None:
-            # The handshake is made by the thread that answers: one that fails must not hold up the door.
+            # The handshake is made by the thread that answers: one that fails must not block the others.
             server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
         thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
         thread.start()
         yield built
-        gone.set()
+        ended.set()
         server.shutdown()
         thread.join(5)

@@ -1,4 +1,4 @@
-"""A small Prometheus and a Slack-like receiver of webhooks, real servers both, whose world a test sets."""
+"""A small Prometheus, whose readings a test sets, and a receiver of webhooks like Slack's; both are real servers."""
 
 from __future__ import annotations
 
@@ -23,38 +23,38 @@ WELL = {
 
 @dataclass
 class Metrics:
-    """`services` are their readings now, `deploys` the last ones as service, version and minutes ago.
+    """What the server answers from: `services` are the readings now, `deploys` the last as service, version, minutes ago.
 
-    While it is `held` no answer comes.
+    No answer comes before `held` is set.
     """
 
     services: dict[str, dict[str, float]] = field(default_factory=lambda: {"checkout": dict(WELL), "cart": dict(WELL)})
     deploys: list[tuple[str, str, float]] = field(default_factory=list)
     down: bool = False
     held: threading.Event | None = None
-    place: str = ""
+    address: str = ""
     queries: list[str] = field(default_factory=list)
 
     @property
     def url(self) -> str:
-        return f"http://{self.place}"
+        return f"http://{self.address}"
 
     def set(self, service: str, **readings: float) -> None:
         self.services[service] = {**WELL, **readings}
 
-    def talk(self, asked: Request) -> Response:
-        address = urlsplit(asked.path)
+    def answer(self, request: Request) -> Response:
+        url = urlsplit(request.path)
         if self.down:
             return Response(503, b"the storage is not ready")
-        if address.path != "/api/v1/query":
+        if url.path != "/api/v1/query":
             return Response(404, b"no such page")
         if self.held is not None:
             self.held.wait(30)
-        query = parse_qs(address.query)["query"][0]
+        query = parse_qs(url.query)["query"][0]
         self.queries.append(query)
         rows = [{"metric": labels, "value": [1790000000.0, str(value)]} for labels, value in self._rows(query)]
-        told = {"status": "success", "data": {"resultType": "vector", "result": rows}}
-        return Response(200, json.dumps(told).encode(), {"content-type": "application/json"})
+        body = {"status": "success", "data": {"resultType": "vector", "result": rows}}
+        return Response(200, json.dumps(body).encode(), {"content-type": "application/json"})
 
     def _rows(self, query: str) -> list[tuple[dict[str, str], float]]:
         if "deployed_at_seconds" in query:
@@ -66,7 +66,7 @@ class Metrics:
 
 
 def _measure(query: str) -> tuple[str, float]:
-    """Which reading a query asks for, told by the metric in it."""
+    """Return the reading that a query asks for, and the factor it is shown with."""
     if "histogram_quantile" in query:
         return "latency_p95_seconds", 1.5 if "0.99" in query else 1.0
     if "status=~" in query:
@@ -80,8 +80,8 @@ def _measure(query: str) -> tuple[str, float]:
 @contextmanager
 def prometheus(port: int = 0) -> Iterator[Metrics]:
     metrics = Metrics()
-    with http_server(metrics.talk, port=port) as built:
-        metrics.place = built.place
+    with http_server(metrics.answer, port=port) as built:
+        metrics.address = built.address
         yield metrics
 
 
@@ -89,15 +89,15 @@ def prometheus(port: int = 0) -> Iterator[Metrics]:
 class Receiver:
     """What was posted to one address, oldest first."""
 
-    house: HttpServer
+    server: HttpServer
 
     @property
     def url(self) -> str:
-        return self.house.url
+        return self.server.url
 
     @property
     def texts(self) -> list[str]:
-        return [str(json.loads(asked.body)["text"]) for asked in list(self.house.asked)]
+        return [str(json.loads(request.body)["text"]) for request in list(self.server.requests)]
 
 
 @contextmanager

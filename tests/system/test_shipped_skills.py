@@ -64,11 +64,11 @@ def house(products: Callable[..., Product], tmp_path_factory: pytest.TempPathFac
         skills = SkilledProduct(product)
         for words in (
             ("enable", "infra_health_check"),
-            ("new", TRIAGE, "--from", "incident_triage", "--use", f"127.0.0.1:9090={metrics.place}"),
+            ("new", TRIAGE, "--from", "incident_triage", "--use", f"127.0.0.1:9090={metrics.address}"),
         ):
             done = product.command("skills", *words)
             assert done.status == 0, done.err
-        copied = {"127.0.0.1:9090": metrics.place, "incident_triage": TRIAGE}
+        copied = {"127.0.0.1:9090": metrics.address, "incident_triage": TRIAGE}
         # A check reads the metrics in four rounds; they are to be over in a test's time, whatever the engine's pauses.
         short = {"minutes=5": "seconds=2", "retries=3": "retries=1"}
         skills.copy("infra_health_check", CHECK, copied | short)

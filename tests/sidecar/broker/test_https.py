@@ -34,7 +34,7 @@ def test_a_certificate_that_nobody_signed_is_not_trusted(world: SkillWorld, cert
         with pytest.raises(Unavailable, match="could not be asked"):
             http.get(f"https://localhost:{server.port}/")
 
-    assert server.asked == []
+    assert server.requests == []
 
 
 def test_the_name_that_was_declared_must_be_in_the_certificate(
@@ -49,7 +49,7 @@ def test_the_name_that_was_declared_must_be_in_the_certificate(
             http.get(f"https://{places[1]}/")
 
     assert answer.text == "private"
-    assert [one.headers["host"] for one in server.asked] == [places[0]]
+    assert [one.headers["host"] for one in server.requests] == [places[0]]
 
 
 def _served_with(certificate: Path) -> ssl.SSLContext:

@@ -41,36 +41,36 @@ class Health(BaseModel):
 def test_a_page_is_fetched_with_its_parameters_and_a_secret_that_the_skill_never_sees(world: SkillWorld) -> None:
     world.secrets.set("TOKEN", "s3cret-value")
     with http_server(
-        lambda asked: Response(body=json.dumps({"you sent": asked.headers["authorization"]}).encode())
+        lambda request: Response(body=json.dumps({"you sent": request.headers["authorization"]}).encode())
     ) as metrics:
-        world.speak_as("watch", hosts=[metrics.place], secrets={"TOKEN": metrics.place})
+        world.speak_as("watch", hosts=[metrics.address], secrets={"TOKEN": metrics.address})
 
         headers = {"Authorization": f"Bearer {secrets['TOKEN']}"}
         answer = http.get(f"{metrics.url}/api?old=1", params={"q": "up", "n": ["1", "2"]}, headers=headers)
 
-    assert metrics.asked[0].path == "/api?q=up&n=1&n=2"
-    assert metrics.asked[0].headers["authorization"] == "Bearer s3cret-value"
+    assert metrics.requests[0].path == "/api?q=up&n=1&n=2"
+    assert metrics.requests[0].headers["authorization"] == "Bearer s3cret-value"
     assert answer.json() == {"you sent": "Bearer {{secret:TOKEN}}"}
     assert "s3cret" not in _recorded(world, "watch")
 
 
 def test_what_is_posted_arrives_as_it_is_and_a_repeat_carries_the_same_key(world: SkillWorld) -> None:
     with http_server(lambda _: Response(201, b"made")) as shop:
-        world.speak_as("watch", hosts=[shop.place])
+        world.speak_as("watch", hosts=[shop.address])
         answers = [http.post(f"{shop.url}/orders", json={"n": 1}) for _ in range(2)]
         other = http.post(f"{shop.url}/orders", json={"n": 2}, headers={"Idempotency-Key": "mine"})
 
     assert [(one.status, one.text) for one in answers] == [(201, "made"), (201, "made")]
-    assert shop.asked[0].body == b'{"n": 1}'
-    keys = [one.headers["idempotency-key"] for one in shop.asked]
+    assert shop.requests[0].body == b'{"n": 1}'
+    keys = [one.headers["idempotency-key"] for one in shop.requests]
     assert keys[0] == keys[1]
     assert keys[2] == "mine"
     assert other.raise_for_status() is other
 
 
 def test_a_status_says_whether_to_try_again(world: SkillWorld) -> None:
-    with http_server(lambda asked: Response(int(asked.path[1:]), b"said")) as server:
-        world.speak_as("watch", hosts=[server.place])
+    with http_server(lambda request: Response(int(request.path[1:]), b"said")) as server:
+        world.speak_as("watch", hosts=[server.address])
         with pytest.raises(Unavailable, match="503: said"):
             http.get(f"{server.url}/503").raise_for_status()
         with pytest.raises(Refused, match="404: said"):
@@ -80,22 +80,22 @@ def test_a_status_says_whether_to_try_again(world: SkillWorld) -> None:
 def test_a_server_that_is_not_there_may_be_asked_again(world: SkillWorld) -> None:
     with http_server() as gone:
         pass
-    world.speak_as("watch", hosts=[gone.place])
+    world.speak_as("watch", hosts=[gone.address])
 
     with pytest.raises(Unavailable, match="could not be asked"):
         http.get(gone.url)
 
 
 def test_a_redirect_within_the_host_is_followed_as_browsers_do(world: SkillWorld) -> None:
-    def talk(asked: Request) -> Response:
+    def respond(request: Request) -> Response:
         return (
             Response(303, b"", {"location": "/done"})
-            if asked.path == "/start"
-            else Response(body=asked.method.encode())
+            if request.path == "/start"
+            else Response(body=request.method.encode())
         )
 
-    with http_server(talk) as server:
-        world.speak_as("watch", hosts=[server.place])
+    with http_server(respond) as server:
+        world.speak_as("watch", hosts=[server.address])
         answer = http.post(f"{server.url}/start", json={})
 
     assert answer.text == "GET"
@@ -314,7 +314,7 @@ def engine_world(store: Store, tmp_path: Path) -> Iterator[tuple[SkillWorld, lis
         http_server(lambda _: Response(body=b'{"ids": ["e1"], "status": 200}')) as engine,
         skill_world(store, tmp_path / "h", engine_url=engine.url) as made,
     ):
-        yield made, engine.asked
+        yield made, engine.requests
 
 
 def test_events_go_out_under_ids_of_the_skills_own(engine_world: tuple[SkillWorld, list[Request]]) -> None:

@@ -110,7 +110,7 @@ def engine() -> Iterator[HttpServer]:
 
 @pytest.fixture
 def sent(engine: HttpServer) -> list[Request]:
-    return engine.asked
+    return engine.requests
 
 
 @pytest.fixture

@@ -51,21 +51,21 @@ def test_a_host_that_is_not_declared_or_not_granted(world: SkillWorld) -> None:
         world.speak_as("bad", hosts=["metrics.example:9090"])
         with pytest.raises(Refused, match="not among the hosts"):
             http.get(other.url)
-        world.speak_as("bad", hosts=[other.place], granted=["host:metrics.example:9090"])
+        world.speak_as("bad", hosts=[other.address], granted=["host:metrics.example:9090"])
         with pytest.raises(Refused, match="nobody has granted"):
             http.get(other.url)
 
-    assert other.asked == []
+    assert other.requests == []
     assert whats(world) == ["host", "host"]
 
 
 def test_another_port_of_a_declared_host(world: SkillWorld) -> None:
     with http_server() as good, http_server() as other:
-        world.speak_as("bad", hosts=[good.place])
+        world.speak_as("bad", hosts=[good.address])
         with pytest.raises(Refused, match=f"{other.port} is not among the hosts"):
             http.get(other.url)
 
-    assert other.asked == []
+    assert other.requests == []
     assert whats(world) == ["host"]
 
 
@@ -74,32 +74,32 @@ def test_a_redirect_to_another_host(world: SkillWorld, target: str) -> None:
     with http_server() as other:
         location = target.format(other=other.url, port=other.port)
         with http_server(lambda _: Response(302, b"", {"location": location})) as good:
-            world.speak_as("bad", hosts=[good.place, other.place])
+            world.speak_as("bad", hosts=[good.address, other.address])
             with pytest.raises(Refused, match="redirects to"):
                 http.get(good.url)
 
-    assert len(good.asked) == 1
-    assert other.asked == []
+    assert len(good.requests) == 1
+    assert other.requests == []
     assert whats(world) == ["host"]
 
 
 def test_a_redirect_to_ourselves(world: SkillWorld, web: HttpServer) -> None:
     with http_server(lambda _: Response(307, b"", {"location": f"{web.url}/api/v1/cards/c1/answer"})) as good:
-        world.speak_as("bad", hosts=[good.place, web.place])
+        world.speak_as("bad", hosts=[good.address, web.address])
         with pytest.raises(Refused, match="redirects to"):
             http.post(good.url, json={"option": "grant"})
 
-    assert web.asked == []
+    assert web.requests == []
     assert whats(world) == ["host"]
 
 
 def test_a_redirect_without_end(world: SkillWorld) -> None:
     with http_server(lambda _: Response(302, b"", {"location": "/again"})) as good:
-        world.speak_as("bad", hosts=[good.place])
+        world.speak_as("bad", hosts=[good.address])
         with pytest.raises(Refused, match="without end"):
             http.get(good.url)
 
-    assert len(good.asked) == 6
+    assert len(good.requests) == 6
 
 
 @pytest.mark.parametrize(
@@ -121,13 +121,13 @@ def test_a_redirect_without_end(world: SkillWorld) -> None:
 )
 def test_tricks_with_an_address_reach_nobody_but_the_declared_host(world: SkillWorld, url: str) -> None:
     with http_server() as good, http_server() as other:
-        world.speak_as("bad", hosts=[good.place])
+        world.speak_as("bad", hosts=[good.address])
         try:
-            http.get(url.format(good=good.place, other=other.place))
+            http.get(url.format(good=good.address, other=other.address))
         except (Refused, Unavailable):
-            assert good.asked == []
+            assert good.requests == []
 
-    assert other.asked == []
+    assert other.requests == []
 
 
 @pytest.mark.parametrize(
@@ -159,16 +159,16 @@ def test_our_own_processes_in_every_spelling_even_when_declared(world: SkillWorl
     with pytest.raises((Refused, Unavailable)):
         http.post(f"http://{place}/api/v1/cards/c1/answer", json={"option": "grant"}, headers={"X-Loopwright": "1"})
 
-    assert web.asked == []
+    assert web.requests == []
 
 
 def test_faking_an_approval_is_written_down(world: SkillWorld, web: HttpServer) -> None:
-    world.speak_as("bad", hosts=[web.place])
+    world.speak_as("bad", hosts=[web.address])
 
     with pytest.raises(Refused, match="a process of Loopwright itself"):
         http.post(f"{web.url}/api/v1/cards/c1/answer", json={"option": "grant"})
 
-    assert web.asked == []
+    assert web.requests == []
     assert whats(world) == ["host"]
 
 
@@ -176,11 +176,11 @@ def test_the_supervisor_tells_which_ports_are_ours(world: SkillWorld) -> None:
     with http_server() as worker:
         rows = {"items": [{"name": "worker", "pid": 1, "port": worker.port, "state": "running"}]}
         (world.home / "processes.json").write_text(json.dumps(rows))
-        world.speak_as("bad", hosts=[worker.place])
+        world.speak_as("bad", hosts=[worker.address])
         with pytest.raises(Refused, match="a process of Loopwright itself"):
             http.get(worker.url)
 
-    assert worker.asked == []
+    assert worker.requests == []
 
 
 def test_every_process_of_the_settings_is_ours(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -233,7 +233,7 @@ def test_a_secret_for_another_host_or_of_nobody(world: SkillWorld) -> None:
     world.secrets.set("TOKEN", SECRET)
     world.secrets.set("OTHER", SECRET)
     with http_server() as good, http_server() as other:
-        world.speak_as("bad", hosts=[good.place, other.place], secrets={"TOKEN": good.place})
+        world.speak_as("bad", hosts=[good.address, other.address], secrets={"TOKEN": good.address})
         for url, name in ((other.url, "TOKEN"), (good.url, "OTHER"), (good.url, "../session.key")):
             with pytest.raises(Refused):
                 http.get(url, headers={"authorization": secrets[name]})
@@ -242,7 +242,7 @@ def test_a_secret_for_another_host_or_of_nobody(world: SkillWorld) -> None:
         with pytest.raises(Refused, match="headers only"):
             http.get(good.url, params={"t": str(secrets["TOKEN"])})
 
-    assert good.asked == other.asked == []
+    assert good.requests == other.requests == []
     assert whats(world) == ["secret"] * 5
     assert SECRET not in repr(world.refused("bad"))
 
@@ -259,10 +259,10 @@ def test_a_secret_goes_in_the_open_only_to_a_port_that_a_person_saw(world: Skill
 def test_a_secret_in_what_is_posted_stays_a_name(world: SkillWorld) -> None:
     world.secrets.set("TOKEN", SECRET)
     with http_server() as good:
-        world.speak_as("bad", hosts=[good.place], secrets={"TOKEN": good.place})
+        world.speak_as("bad", hosts=[good.address], secrets={"TOKEN": good.address})
         http.post(good.url, json={"t": str(secrets["TOKEN"])})
 
-    assert b"{{secret:TOKEN}}" in good.asked[0].body
+    assert b"{{secret:TOKEN}}" in good.requests[0].body
 
 
 def test_a_secret_that_comes_back_is_masked_however_it_looks(world: SkillWorld) -> None:
@@ -280,7 +280,7 @@ def test_a_secret_that_comes_back_is_masked_however_it_looks(world: SkillWorld) 
         return Response(body="\n".join(body).encode(), headers={"x-echo": sent})
 
     with http_server(echo) as good:
-        world.speak_as("bad", hosts=[good.place], secrets={"TOKEN": good.place})
+        world.speak_as("bad", hosts=[good.address], secrets={"TOKEN": good.address})
         answer = http.get(good.url, headers={"authorization": secrets["TOKEN"]})
 
     seen = answer.text + repr(answer.headers)
@@ -296,7 +296,7 @@ def test_a_secret_that_comes_back_is_masked_however_it_looks(world: SkillWorld) 
 def test_many_requests_at_once_go_out_a_few_at_a_time(world: SkillWorld) -> None:
     now, most, lock = 0, 0, threading.Lock()
 
-    def talk(_: Request) -> Response:
+    def respond(_: Request) -> Response:
         nonlocal now, most
         with lock:
             now += 1
@@ -306,8 +306,8 @@ def test_many_requests_at_once_go_out_a_few_at_a_time(world: SkillWorld) -> None
             now -= 1
         return Response()
 
-    with http_server(talk) as good:
-        address = world.speak_as("bad", hosts=[good.place])
+    with http_server(respond) as good:
+        address = world.speak_as("bad", hosts=[good.address])
 
         def ask(n: int) -> int:
             with raw(address) as client:
@@ -322,7 +322,7 @@ def test_many_requests_at_once_go_out_a_few_at_a_time(world: SkillWorld) -> None
 
 def test_a_server_that_drips_is_cut_off(world: SkillWorld) -> None:
     with http_server(lambda _: Response(body=b"x" * 10_000), drip=0.05) as slow:
-        world.speak_as("bad", hosts=[slow.place])
+        world.speak_as("bad", hosts=[slow.address])
         began = time.monotonic()
         with pytest.raises(Unavailable, match="within 1 s"):
             http.get(slow.url, timeout=1)
@@ -336,7 +336,7 @@ def test_an_answer_that_is_too_large_or_swells(world: SkillWorld) -> None:
         http_server(lambda _: Response(body=b"x" * (9 * 1024 * 1024))) as large,
         http_server(lambda _: Response(body=bomb, headers={"content-encoding": "deflate"})) as packed,
     ):
-        world.speak_as("bad", hosts=[large.place, packed.place])
+        world.speak_as("bad", hosts=[large.address, packed.address])
         for one in (large, packed):
             with pytest.raises(Refused, match="more than"):
                 http.get(one.url)
@@ -345,25 +345,25 @@ def test_an_answer_that_is_too_large_or_swells(world: SkillWorld) -> None:
 @pytest.mark.parametrize("name", ["host", "Content-Length", "transfer-encoding", "Proxy-Authorization", "x y"])
 def test_headers_that_are_not_the_skills_to_set(world: SkillWorld, name: str) -> None:
     with http_server() as good:
-        world.speak_as("bad", hosts=[good.place])
+        world.speak_as("bad", hosts=[good.address])
         with pytest.raises(Refused, match="not the skill's to set"):
             http.get(good.url, headers={name: "x"})
 
-    assert good.asked == []
+    assert good.requests == []
 
 
 def test_a_header_with_a_line_of_its_own(world: SkillWorld) -> None:
     with http_server() as good:
-        world.speak_as("bad", hosts=[good.place])
+        world.speak_as("bad", hosts=[good.address])
         with pytest.raises(Refused, match="no header can"):
             http.get(good.url, headers={"x-a": "1\r\nHost: other"})
 
-    assert good.asked == []
+    assert good.requests == []
 
 
 def test_a_body_that_is_too_large(world: SkillWorld) -> None:
     with http_server() as good:
-        address = world.speak_as("bad", hosts=[good.place])
+        address = world.speak_as("bad", hosts=[good.address])
         with pytest.raises(Refused, match="at most 1048576 bytes"):
             http.post(good.url, data=b"x" * (1024 * 1024 + 1))
         with pytest.raises(Refused, match="a request has at most"):
@@ -371,7 +371,7 @@ def test_a_body_that_is_too_large(world: SkillWorld) -> None:
         with raw(address) as client:
             assert client.post("/http", content=iter([b"{}"])).status_code == 411
 
-    assert good.asked == []
+    assert good.requests == []
     assert whats(world) == ["limit", "limit"]
 
 

@@ -32,8 +32,8 @@ def world(store: Store, tmp_path: Path) -> Iterator[SkillWorld]:
 
 
 def speak(world: SkillWorld, good: HttpServer, *others: HttpServer) -> None:
-    hosts = [good.place, *(one.place for one in others)]
-    world.speak_as("bad", hosts=hosts, secrets={"TOKEN": good.place, "PLAIN": good.place})
+    hosts = [good.address, *(one.address for one in others)]
+    world.speak_as("bad", hosts=hosts, secrets={"TOKEN": good.address, "PLAIN": good.address})
 
 
 LOOKS: dict[str, Callable[[str], bytes]] = {
@@ -57,7 +57,7 @@ LOOKS: dict[str, Callable[[str], bytes]] = {
 @pytest.mark.parametrize("look", LOOKS)
 def test_in_an_answer(world: SkillWorld, look: str) -> None:
     packed = {"content-encoding": "gzip"} if look == "packed" else {}
-    with http_server(lambda asked: Response(200, LOOKS[look](asked.headers["x-token"]), packed)) as good:
+    with http_server(lambda request: Response(200, LOOKS[look](request.headers["x-token"]), packed)) as good:
         speak(world, good)
         answer = http.get(good.url, headers={"x-token": secrets["TOKEN"]})
 
@@ -68,7 +68,7 @@ def test_in_the_host_of_a_redirect(world: SkillWorld, caplog: pytest.LogCaptureF
     """As frameworks do that believe `X-Forwarded-Host`: the host of an address is in small letters."""
     caplog.set_level(logging.INFO)
     with http_server(
-        lambda asked: Response(302, b"", {"location": f"http://{asked.headers['x-forwarded-host']}/"})
+        lambda request: Response(302, b"", {"location": f"http://{request.headers['x-forwarded-host']}/"})
     ) as good:
         speak(world, good)
         with pytest.raises(Refused, match="redirects to") as refused:
@@ -80,11 +80,11 @@ def test_in_the_host_of_a_redirect(world: SkillWorld, caplog: pytest.LogCaptureF
 
 @pytest.mark.parametrize("packing", ["br", "zstd", "gzip, gzip", "compress"])
 def test_packed_in_a_way_that_cannot_be_looked_into(world: SkillWorld, packing: str) -> None:
-    def talk(asked: Request) -> Response:
-        twice = gzip.compress(gzip.compress(asked.headers["x-token"].encode()))
+    def respond(request: Request) -> Response:
+        twice = gzip.compress(gzip.compress(request.headers["x-token"].encode()))
         return Response(200, twice, {"content-encoding": packing})
 
-    with http_server(talk) as good:
+    with http_server(respond) as good:
         speak(world, good)
         with pytest.raises(Unavailable, match="packed"):
             http.get(good.url, headers={"x-token": secrets["PLAIN"]})
@@ -93,16 +93,16 @@ def test_packed_in_a_way_that_cannot_be_looked_into(world: SkillWorld, packing: 
 def test_piece_by_piece(world: SkillWorld) -> None:
     """No piece of a secret is one: a host that has one of the skill's is not asked for pieces."""
 
-    def talk(asked: Request) -> Response:
-        first, last = (int(one) for one in asked.headers["range"].removeprefix("bytes=").split("-"))
+    def respond(request: Request) -> Response:
+        first, last = (int(one) for one in request.headers["range"].removeprefix("bytes=").split("-"))
         return Response(206, PLAIN.encode()[first : last + 1])
 
-    with http_server(talk) as good:
+    with http_server(respond) as good:
         speak(world, good)
         for name in ("Range", "range"):
             with pytest.raises(Refused, match="not the skill's to set"):
                 http.get(good.url, headers={name: "bytes=0-3"})
-    assert good.asked == []
+    assert good.requests == []
 
 
 def test_pieces_of_other_hosts_may_be_asked_for(world: SkillWorld) -> None:
@@ -121,6 +121,6 @@ def test_a_host_of_its_own_does_not_tell_which_guess_is_right(world: SkillWorld)
 
 def test_a_secret_that_nobody_granted_is_not_told_by_its_mask(world: SkillWorld) -> None:
     with http_server(lambda _: Response(200, PLAIN.encode())) as own:
-        granted = [f"host:{own.place}"]
-        world.speak_as("bad", hosts=[own.place], secrets={"PLAIN": own.place}, granted=granted)
+        granted = [f"host:{own.address}"]
+        world.speak_as("bad", hosts=[own.address], secrets={"PLAIN": own.address}, granted=granted)
         assert http.get(own.url).text == PLAIN

@@ -78,7 +78,7 @@ class Theatre:
     booted: list[ChildProcess] = field(default_factory=list)
 
     def source(self, body: str) -> str:
-        return HEAD.format(place=self.shop.place) + body
+        return HEAD.format(place=self.shop.address) + body
 
     def boot(self, body: str, mode: IdentityMode) -> tuple[ChildProcess, RehearsedFunction]:
         data = self.source(body).encode()
@@ -112,17 +112,19 @@ class Theatre:
         """Orders at the shop, notices, and cards."""
         with self.world.reading() as scope:
             told, asked = len(notices.list_newest_notices(scope)), len(cards.list_open_cards(scope))
-        return len([one for one in self.shop.asked if one.method == "POST"]), told, asked
+        return len([one for one in self.shop.requests if one.method == "POST"]), told, asked
 
 
-def talk(asked: Request) -> Response:
-    return Response(201) if asked.method == "POST" else Response(body=b'{"n": 7, "path": "%s"}' % asked.path.encode())
+def respond(request: Request) -> Response:
+    return (
+        Response(201) if request.method == "POST" else Response(body=b'{"n": 7, "path": "%s"}' % request.path.encode())
+    )
 
 
 @pytest.fixture
 def theatre(store: Store, tmp_path: Path) -> Iterator[Theatre]:
     with (
-        http_server(talk) as shop,
+        http_server(respond) as shop,
         http_server(lambda _: Response(body=b'{"ids": ["e"], "status": 200}')) as engine,
         skill_world(store, tmp_path / "h", engine_url=engine.url) as world,
     ):
@@ -150,7 +152,7 @@ def test_a_run_of_many_steps_is_rehearsed_to_its_end(theatre: Theatre) -> None:
 
 def test_the_same_version_does_the_same_and_nothing_is_done(theatre: Theatre) -> None:
     recording = theatre.record()
-    before, asked = theatre.effects(), len(theatre.shop.asked)
+    before, asked = theatre.effects(), len(theatre.shop.requests)
 
     rehearsal = theatre.rehearse(FIRST, recording)
 
@@ -160,7 +162,7 @@ def test_the_same_version_does_the_same_and_nothing_is_done(theatre: Theatre) ->
     assert [one.path for one in rehearsal.effects] == ["/http", "/notify", "/events"]
     assert [one.name for one in rehearsal.steps] == ["metrics", "assess", "settle", "confirm", "order", "tell", "send"]
     assert theatre.effects() == before == (1, 1, 1)
-    assert len(theatre.shop.asked) == asked
+    assert len(theatre.shop.requests) == asked
 
 
 @pytest.mark.load

@@ -37,7 +37,7 @@ def test_a_worker_killed_before_it_saved_the_jobs_id_leaves_one_job(
     the_studio.fault("delay_reply:20")
     task = world.task()
     order = world.order(task, world.turn(task))
-    program = [sys.executable, "-m", "tests.generation.submitting_process", world.database.url, str(tmp_path / "home")]
+    program = [sys.executable, "-m", "tests.generation.submission_process", world.database.url, str(tmp_path / "home")]
     worker = subprocess.Popen([*program, world.workspace_id, order.id, the_studio.url], cwd=ROOT)
     try:
         until("the job is stored there", lambda: known(the_studio, order.key), 60)
@@ -67,7 +67,7 @@ def test_a_worker_frozen_while_it_sends_is_replaced_and_changes_nothing_when_it_
     the_studio.fault("delay_reply:3")
     task = world.task()
     order = world.order(task, world.turn(task))
-    program = [sys.executable, "-m", "tests.generation.submitting_process", world.database.url, str(tmp_path / "home")]
+    program = [sys.executable, "-m", "tests.generation.submission_process", world.database.url, str(tmp_path / "home")]
     worker = subprocess.Popen(
         [*program, world.workspace_id, order.id, the_studio.url], cwd=ROOT, stderr=subprocess.PIPE, text=True
     )
