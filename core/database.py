@@ -11,14 +11,13 @@ from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
-from sqlalchemy.sql.dml import Delete, Update
 
-from core import prepared, statements
 from core.clock import Clock, SystemClock
 from core.events import Bell, Bells, SilentBells
 from core.ids import Ids, RandomIds
-from core.prepared import Found
 from core.process import crash
+from core.sql import statements
+from core.sql.compiled import StatementResult, run_once, run_statement
 from core.sql.connections import Connections
 from core.tables import changes, workspaces
 
@@ -58,7 +57,7 @@ class Scope:
     """One transaction inside one workspace.
 
     Statements are begun with `select`, `update` or `delete` of the scope, which carry the workspace in them, or of
-    `core.statements`, which take it from the scope that runs them together with `values`; any other statement is
+    `core.sql.statements`, which take it from the scope that runs them together with `values`; any other statement is
     refused. What `changed` and `ring` name is written at the end of the transaction and rung after its commit.
     """
 
@@ -72,17 +71,17 @@ class Scope:
 
     def select(self, *what: sa.Table | sa.ColumnElement[Any] | sa.Label[Any]) -> sa.Select[Any]:
         """Select from the tables named by `what`, every one of them narrowed to this workspace."""
-        statement = statements.narrowed(sa.select(*what), self.workspace_id)
+        statement = statements.narrow_select(sa.select(*what), self.workspace_id)
         return statement.execution_options(**{statements.SCOPE: self.workspace_id})
 
-    def update(self, table: sa.Table) -> Update:
+    def update(self, table: sa.Table) -> sa.Update:
         return (
             sa.update(table)
             .where(table.c.workspace_id == self.workspace_id)
             .execution_options(**{statements.SCOPE: self.workspace_id})
         )
 
-    def delete(self, table: sa.Table) -> Delete:
+    def delete(self, table: sa.Table) -> sa.Delete:
         return (
             sa.delete(table)
             .where(table.c.workspace_id == self.workspace_id)
@@ -91,7 +90,7 @@ class Scope:
 
     def insert(self, table: sa.Table, **values: Any) -> None:
         row = {**values, "workspace_id": self.workspace_id}
-        prepared.run(self._connection, statements.insert(table, tuple(row)), row, later=True)
+        run_statement(self._connection, statements.insert(table, tuple(row)), row, later=True)
 
     def insert_all(self, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
         """Insert rows that all name the same columns."""
@@ -102,19 +101,19 @@ class Scope:
         """Insert unless a unique constraint says it is there already; tells whether a row was added."""
         row = {**values, "workspace_id": self.workspace_id}
         statement = statements.insert_or_nothing(table, tuple(row), self._connection.dialect.name)
-        return prepared.run(self._connection, statement, row).rowcount == 1
+        return run_statement(self._connection, statement, row).rowcount == 1
 
-    def rows(self, statement: sa.Select[Any] | Update, **values: Any) -> list[Row[Any]]:
-        """The rows of a select, or what an update of `core.statements` returns of those it met."""
+    def rows(self, statement: sa.Select[Any] | sa.Update, **values: Any) -> list[Row[Any]]:
+        """The rows of a select, or what an update of `core.sql.statements` returns of those it met."""
         return list(self._run(statement, values).all())
 
-    def first(self, statement: sa.Select[Any] | Update, **values: Any) -> Row[Any] | None:
+    def first(self, statement: sa.Select[Any] | sa.Update, **values: Any) -> Row[Any] | None:
         return self._run(statement, values).first()
 
     def scalar(self, statement: sa.Select[Any], **values: Any) -> Any:
         return self._run(statement, values).scalar()
 
-    def change(self, statement: Update | Delete, **values: Any) -> int:
+    def change(self, statement: sa.Update | sa.Delete, **values: Any) -> int:
         """Run an update or delete; answers how many rows it met."""
         return self._run(statement, values).rowcount
 
@@ -126,14 +125,14 @@ class Scope:
         """Ring after the commit. Nothing depends on its being heard: the watch rings again."""
         self.bells.append(bell)
 
-    def _run(self, statement: sa.Select[Any] | Update | Delete, values: dict[str, Any]) -> Found:
+    def _run(self, statement: sa.Select[Any] | sa.Update | sa.Delete, values: dict[str, Any]) -> StatementResult:
         scope = statement.get_execution_options().get(statements.SCOPE)
         if scope == statements.ANY:
             values[statements.WORKSPACE] = self.workspace_id
-            return prepared.run(self._connection, statement, values)
+            return run_statement(self._connection, statement, values)
         if scope != self.workspace_id:
             raise UnscopedStatementError(f"begin with scope.select/update/delete: {statement}")
-        return self._connection.execute(statement, values)
+        return run_once(self._connection, statement, values)
 
     def _write_changes(self) -> None:
         if not self._changes:
@@ -141,10 +140,10 @@ class Scope:
         if len(self._changes) == 1 and self._connection.dialect.name == "postgresql":
             ((kind, thing_id),) = self._changes
             entry = {"workspace": self.workspace_id, "changed_kind": kind, "changed_id": thing_id, "now": self.now}
-            prepared.run(self._connection, _ADVANCE_AND_ENTER, entry, later=True)
+            run_statement(self._connection, _ADVANCE_AND_ENTER, entry, later=True)
             return
         count = len(self._changes)
-        last = prepared.run(self._connection, _ADVANCE, {"workspace": self.workspace_id, "count": count}).scalar()
+        last = run_statement(self._connection, _ADVANCE, {"workspace": self.workspace_id, "count": count}).scalar()
         entries = [
             {"workspace_id": self.workspace_id, "seq": last - count + n, "kind": kind, "id": thing_id, "at": self.now}
             for n, (kind, thing_id) in enumerate(self._changes, start=1)
@@ -155,9 +154,9 @@ class Scope:
         # For a list the statement is made up anew each time.
         statement = statements.insert(table, tuple(rows[0]))
         if len(rows) == 1:
-            prepared.run(self._connection, statement, rows[0], later=True)
+            run_statement(self._connection, statement, rows[0], later=True)
         else:
-            self._connection.execute(statement, rows)
+            run_once(self._connection, statement, rows)
 
 
 class Database:
@@ -289,13 +288,13 @@ def _ask_after_rest(engine: sa.Engine) -> None:
 def _engine(url: str, pool_size: int) -> sa.Engine:
     if not url.startswith("sqlite"):
         # Only who uses PostgreSQL pays for its driver.
-        from core.postgres_session import Session  # noqa: PLC0415
+        from core.sql.postgres_session import PostgresSession  # noqa: PLC0415
 
         engine = sa.create_engine(
             url,
             pool_size=pool_size,
             max_overflow=pool_size,
-            connect_args={"connection_factory": Session},
+            connect_args={"connection_factory": PostgresSession},
             use_native_hstore=False,
         )
         _ask_after_rest(engine)

@@ -27,15 +27,15 @@ def take_over_items(tx: Transaction, *, is_sqlite: bool) -> None:
     On SQLite every other process is gone, since the file belongs to one process. On PostgreSQL a process is gone when
     its lease has expired.
     """
-    tx.run(_RENEW_LEASE, {"owner": tx.owner, "lease": tx.now + tx.settings.lease_ms})
+    tx.run_once(_RENEW_LEASE, {"owner": tx.owner, "lease": tx.now + tx.settings.lease_ms})
     others = select(owners.c.id).where(owners.c.id != tx.owner)
     if not is_sqlite:
         others = others.where(owners.c.lease_until < tx.now)
-    for row in tx.run(others).all():
+    for row in tx.run_once(others).all():
         _free_items(tx, row.id)
     if is_sqlite:
         # No other process holds a slot, so all parked items may try again.
-        tx.run(_UNPARK_ALL)
+        tx.run_once(_UNPARK_ALL)
 
 
 def hand_back_items(tx: Transaction) -> None:
@@ -44,8 +44,8 @@ def hand_back_items(tx: Transaction) -> None:
 
 
 def _free_items(tx: Transaction, owner: str) -> None:
-    tx.run(_FREE_SLOTS, {"gone": owner})
-    tx.run(_FREE_ITEMS, {"gone": owner})
-    tx.run(_DROP_OWNER, {"gone": owner})
+    tx.run_once(_FREE_SLOTS, {"gone": owner})
+    tx.run_once(_FREE_ITEMS, {"gone": owner})
+    tx.run_once(_DROP_OWNER, {"gone": owner})
     tx.wake_at(tx.now)
     notify_others(tx)

@@ -9,9 +9,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from core import statements
 from core.database import Scope
 from core.errors import NotFoundError
+from core.sql import statements
 from memory import scopes
 from memory.deciding import FactStanding
 from memory.tables import evidence, fact_versions, facts

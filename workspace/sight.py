@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from core import statements
 from core.database import Scope
 from core.errors import ConflictError
+from core.sql import statements
 from workspace.found import Object, get_object, objects_by_ids
 from workspace.tables import object_tasks, objects
 

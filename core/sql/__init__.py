@@ -1,1 +1,1 @@
-"""SQL as we use it: column types, connections, statements. Imports nothing else of ours."""
+"""SQL shared by the product and the engine: column types, connections, statements. Imports nothing of ours."""

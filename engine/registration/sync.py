@@ -66,7 +66,7 @@ def sync_app(tx: Transaction, request: dict[str, Any]) -> SyncedApp:
     """
     name: str = request["appname"]
     checksum = hashlib.sha256(dumps(request).encode()).hexdigest()
-    stored = tx.run(select(apps).where(apps.c.name == name)).first()
+    stored = tx.run_once(select(apps).where(apps.c.name == name)).first()
     if stored is not None and stored.checksum == checksum:
         return SyncedApp(False, stored.sync_id, stored.id)
     _refuse_foreign(tx, name, request["functions"])
@@ -81,38 +81,38 @@ def sync_app(tx: Transaction, request: dict[str, Any]) -> SyncedApp:
         "sync_id": synced.sync_id,
         "synced_at": tx.now,
     }
-    tx.run(delete(apps).where(apps.c.name == name))
-    tx.run(insert(apps), {"name": name, **row})
+    tx.run_once(delete(apps).where(apps.c.name == name))
+    tx.run_once(insert(apps), {"name": name, **row})
     _store_functions(tx, name, request["functions"])
-    tx.run(_RAISE_MARK, {"name": REGISTRY_MARK})
+    tx.run_once(_RAISE_MARK, {"name": REGISTRY_MARK})
     return synced
 
 
 def _store_functions(tx: Transaction, app: str, configs: Sequence[dict[str, Any]]) -> None:
     mine = or_(functions.c.app == app, functions.c.slug.in_([config["id"] for config in configs]))
-    stored = {row.slug: row for row in tx.run(select(functions).where(mine))}
+    stored = {row.slug: row for row in tx.run_once(select(functions).where(mine))}
     for config in configs:
         slug, config_text = config["id"], dumps(config)
         before = stored.pop(slug, None)
         version = 1 if before is None else before.version + (before.config != config_text)
         if before is None:
             fresh = {"slug": slug, "id": ids.function_id(slug), "app": app, "config": config_text, "version": 1}
-            tx.run(insert(functions), {**fresh, "archived": False, "created_at": tx.now})
+            tx.run_once(insert(functions), {**fresh, "archived": False, "created_at": tx.now})
         else:
             values = {"app": app, "config": config_text, "version": version, "archived": False}
-            tx.run(update(functions).where(functions.c.slug == slug).values(**values))
+            tx.run_once(update(functions).where(functions.c.slug == slug).values(**values))
         reschedule_function(
             tx, load_function(app, config_text, id=ids.function_id(slug), version=version, archived=False)
         )
     for row in stored.values():
-        tx.run(update(functions).where(functions.c.slug == row.slug).values(archived=True))
+        tx.run_once(update(functions).where(functions.c.slug == row.slug).values(archived=True))
         reschedule_function(tx, load_function(app, row.config, id=row.id, version=row.version, archived=True))
 
 
 def _refuse_foreign(tx: Transaction, app: str, configs: Sequence[dict[str, Any]]) -> None:
     slugs = [config["id"] for config in configs]
     live = functions.c.archived.is_(False)
-    rows = tx.run(select(functions).where(functions.c.slug.in_(slugs), functions.c.app != app, live)).all()
+    rows = tx.run_once(select(functions).where(functions.c.slug.in_(slugs), functions.c.app != app, live)).all()
     if rows:
         reasons = "; ".join(f"{row.slug}: it belongs to app {row.app}" for row in rows)
         raise RegistrationRefusedError(f"At least one function is invalid. {reasons}")

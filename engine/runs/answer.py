@@ -65,7 +65,7 @@ def retry_call(tx: Transaction, run: Row, call: AppCall, outcome: CallOutcome, e
         "started_at": outcome.started_at,
         "ended_at": tx.now,
     }
-    tx.run(insert(attempts), row)
+    tx.run_once(insert(attempts), row)
     if failed_step:
         set_step_attempt(tx, run.id, failed_step, call.attempt + 1)
     item = QueueItem(

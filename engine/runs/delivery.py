@@ -12,12 +12,11 @@ from engine.runs.invocation import finish_invoke
 from engine.runs.lifecycle import cancel_run, lock_run
 from engine.runs.start import start_run
 from engine.runs.steps import complete_step, find_step
-from engine.statement import Statement
 from engine.storage.queue import drop_step_items
 from engine.storage.tables import events
 from engine.storage.transaction import Transaction
 
-_INSERT = Statement(insert(events))
+_INSERT = insert(events)
 
 
 def deliver_event(tx: Transaction, event: EngineEvent) -> None:

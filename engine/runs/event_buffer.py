@@ -11,16 +11,15 @@ from engine.function import Function
 from engine.rows import Row
 from engine.runs.flow_control import key_value
 from engine.runs.start import start_run
-from engine.statement import Statement
 from engine.storage.coordination import lock_name
 from engine.storage.queue import BATCH, DEBOUNCE, QueueItem, drop_subject_items, put_item
 from engine.storage.tables import held, items
 from engine.storage.transaction import Transaction
 
-_ITEM = Statement(select(items).where(items.c.subject == bindparam("subject_key")).with_for_update())
-_BODIES = Statement(select(held.c.body).where(held.c.key == bindparam("subject_key")).order_by(held.c.position))
-_COUNT = Statement(select(func.count()).where(held.c.key == bindparam("subject_key")))
-_DROP = Statement(delete(held).where(held.c.key == bindparam("subject_key")))
+_ITEM = select(items).where(items.c.subject == bindparam("subject_key")).with_for_update()
+_BODIES = select(held.c.body).where(held.c.key == bindparam("subject_key")).order_by(held.c.position)
+_COUNT = select(func.count()).where(held.c.key == bindparam("subject_key"))
+_DROP = delete(held).where(held.c.key == bindparam("subject_key"))
 
 
 def debounce_event(tx: Transaction, function: Function, event: EngineEvent) -> None:
@@ -74,7 +73,7 @@ def _start_with_buffer(tx: Transaction, function: Function, subject: str) -> Non
 def _add_to_buffer(tx: Transaction, subject: str, event: EngineEvent) -> None:
     position = (tx.run(_COUNT, {"subject_key": subject}).scalar() or 0) + 1
     row = {"key": subject, "event_id": event.id, "position": position, "body": dumps(asdict(event))}
-    tx.run(insert(held), row)
+    tx.run_once(insert(held), row)
 
 
 def _drop_buffer(tx: Transaction, subject: str) -> None:

@@ -10,25 +10,20 @@ from engine.event import EngineEvent
 from engine.expressions import Expression
 from engine.formats.json_text import dumps
 from engine.function import Function, RateRule
-from engine.statement import Statement
 from engine.storage.coordination import lock_name
 from engine.storage.slots import Limit
 from engine.storage.tables import gates
 from engine.storage.transaction import Transaction
 
 _MAX_PRIORITY_S = 600
-_MARK_SEEN = Statement(
-    text(
-        "INSERT INTO engine_seen (function_id, key, run_id, until) VALUES (:function, :key, '', :until) "
-        "ON CONFLICT (function_id, key) DO UPDATE SET until = excluded.until WHERE engine_seen.until <= :now"
-    )
+_MARK_SEEN = text(
+    "INSERT INTO engine_seen (function_id, key, run_id, until) VALUES (:function, :key, '', :until) "
+    "ON CONFLICT (function_id, key) DO UPDATE SET until = excluded.until WHERE engine_seen.until <= :now"
 )
-_FREE_AT = Statement(select(gates.c.free_at).where(gates.c.key == bindparam("gate")).with_for_update())
-_SET_FREE = Statement(
-    text(
-        "INSERT INTO engine_gates (key, free_at) VALUES (:gate, :free_at) "
-        "ON CONFLICT (key) DO UPDATE SET free_at = excluded.free_at"
-    )
+_FREE_AT = select(gates.c.free_at).where(gates.c.key == bindparam("gate")).with_for_update()
+_SET_FREE = text(
+    "INSERT INTO engine_gates (key, free_at) VALUES (:gate, :free_at) "
+    "ON CONFLICT (key) DO UPDATE SET free_at = excluded.free_at"
 )
 
 

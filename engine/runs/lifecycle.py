@@ -11,18 +11,17 @@ from engine import event as event_names
 from engine.event import make_event
 from engine.formats.json_text import dumps
 from engine.rows import Row
-from engine.statement import Statement
 from engine.storage.queue import drop_run_items
 from engine.storage.tables import CANCELLED, COMPLETED, ENDED, FAILED, pauses, runs
 from engine.storage.transaction import Transaction
 
-_LOCK = Statement(select(runs).where(runs.c.id == bindparam("run")).with_for_update())
-_END = Statement(
+_LOCK = select(runs).where(runs.c.id == bindparam("run")).with_for_update()
+_END = (
     update(runs)
     .where(runs.c.id == bindparam("run"))
     .values(status=bindparam("outcome"), output=bindparam("result"), ended_at=bindparam("moment"), singleton=None)
 )
-_DROP_PAUSES = Statement(delete(pauses).where(pauses.c.run_id == bindparam("run")))
+_DROP_PAUSES = delete(pauses).where(pauses.c.run_id == bindparam("run"))
 _EVENT_STATUSES = {COMPLETED: "Completed", FAILED: "Failed", CANCELLED: "Cancelled"}
 
 
@@ -34,7 +33,7 @@ def lock_run(tx: Transaction, run_id: str) -> Row | None:
 
 def change_run(tx: Transaction, run_id: str, **values: Any) -> None:
     """Set columns of a run's row."""
-    tx.run(update(runs).where(runs.c.id == run_id).values(**values))
+    tx.run_once(update(runs).where(runs.c.id == run_id).values(**values))
 
 
 def complete_run(tx: Transaction, run: Row, output: str) -> None:

@@ -27,14 +27,13 @@ from engine.runs.steps import (
     open_step,
 )
 from engine.settings import YEAR_MS, too_large
-from engine.statement import Statement
 from engine.storage.queue import GATEWAY, SLEEP, WAIT_TIMEOUT, QueueItem, put_item
 from engine.storage.tables import steps
 from engine.storage.transaction import AppCall, Transaction
 
 STATE_OVERFLOW = "InngestErrStateOverflowed"
 _RUN_BY_APP = frozenset({"StepRun", "Step", "StepError", "StepFailed"})
-_REOPEN = Statement(
+_REOPEN = (
     update(steps)
     .where(steps.c.run_id == bindparam("run"), steps.c.step_id == bindparam("step"))
     .values(status=OPEN, race=bindparam("racing"))

@@ -8,18 +8,15 @@ from sqlalchemy import bindparam, delete, func, insert, select
 from engine.event import EngineEvent
 from engine.expressions import Expression, compile_expression, match_key, match_of
 from engine.rows import Row
-from engine.statement import Statement
 from engine.storage.tables import pauses
 from engine.storage.transaction import Transaction
 
 WAIT, CANCEL, INVOKE = "wait", "cancel", "invoke"
 
-_NEXT_PATH = Statement(
-    select(func.min(pauses.c.match_path)).where(
-        pauses.c.event_name == bindparam("event"), pauses.c.match_path > bindparam("after")
-    )
+_NEXT_PATH = select(func.min(pauses.c.match_path)).where(
+    pauses.c.event_name == bindparam("event"), pauses.c.match_path > bindparam("after")
 )
-_MATCHING = Statement(
+_MATCHING = (
     select(pauses)
     .where(
         pauses.c.event_name == bindparam("event"),
@@ -28,9 +25,9 @@ _MATCHING = Statement(
     )
     .order_by(pauses.c.id)
 )
-_DROP = Statement(delete(pauses).where(pauses.c.id == bindparam("pause")))
-_DROP_STEP = Statement(delete(pauses).where(pauses.c.run_id == bindparam("run"), pauses.c.step_id == bindparam("step")))
-_BY_ID = Statement(select(pauses).where(pauses.c.id == bindparam("pause")))
+_DROP = delete(pauses).where(pauses.c.id == bindparam("pause"))
+_DROP_STEP = delete(pauses).where(pauses.c.run_id == bindparam("run"), pauses.c.step_id == bindparam("step"))
+_BY_ID = select(pauses).where(pauses.c.id == bindparam("pause"))
 
 
 def add_pause(
@@ -64,7 +61,7 @@ def add_pause(
         "event": json.dumps(trigger) if keeps_trigger else None,
         "expires_at": expires_at,
     }
-    tx.run(insert(pauses), row)
+    tx.run_once(insert(pauses), row)
 
 
 def find_pauses(tx: Transaction, event: EngineEvent) -> list[Row]:

@@ -27,7 +27,7 @@ _SCHEDULED = select(items.c.subject).where(items.c.subject.like(bindparam("begin
 def reschedule_function(tx: Transaction, function: Function, *, keep: bool = True) -> None:
     """Make the queue hold exactly the function's schedules; with `keep`, those that are queued keep their next tick."""
     wanted = {} if function.archived else {_subject(function, trigger): trigger for trigger in function.cron_triggers}
-    scheduled = {row.subject for row in tx.run(_SCHEDULED, {"begins": f"{CRON}:{function.id}:%"})}
+    scheduled = {row.subject for row in tx.run_once(_SCHEDULED, {"begins": f"{CRON}:{function.id}:%"})}
     kept = scheduled & wanted.keys() if keep else set()
     for subject in scheduled - kept:
         drop_subject_items(tx, subject)
@@ -98,7 +98,7 @@ def _note_missed(
         "run_id": run_id,
         "noted_at": tx.now,
     }
-    tx.run(insert(missed), row)
+    tx.run_once(insert(missed), row)
 
 
 def _queue_next(tx: Transaction, function: Function, trigger: CronTrigger, after_ms: int) -> None:

@@ -18,14 +18,13 @@ from engine.runs.lifecycle import cancel_run
 from engine.runs.pauses import CANCEL, add_pause
 from engine.runs.steps import DISCOVER
 from engine.settings import YEAR_MS
-from engine.statement import Statement
 from engine.storage.coordination import lock_name
 from engine.storage.queue import CALL, START_TIMEOUT, QueueItem, put_item
 from engine.storage.tables import QUEUED, run_events, runs
 from engine.storage.transaction import Transaction
 
-_ACTIVE_SINGLETONS = Statement(select(runs).where(runs.c.singleton == bindparam("shared")).with_for_update())
-_INSERT = Statement(insert(runs))
+_ACTIVE_SINGLETONS = select(runs).where(runs.c.singleton == bindparam("shared")).with_for_update()
+_INSERT = insert(runs)
 _NEVER_MS = 100 * YEAR_MS
 
 REFUSALS = UNKNOWN, GONE, SKIPPED = "not_found", "function_gone", "run_skipped"
@@ -73,7 +72,7 @@ def start_run(
     tx.run_later(_INSERT, row)
     if len(events) > 1:
         rows = [{"event_id": event.id, "run_id": run_id, "position": at} for at, event in enumerate(events)]
-        tx.run(insert(run_events), rows)
+        tx.run_once(insert(run_events), rows)
     for entry in function.cancellations:
         expires_at = tx.now + (_NEVER_MS if entry.timeout_ms is None else entry.timeout_ms)
         add_pause(

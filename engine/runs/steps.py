@@ -9,7 +9,6 @@ from sqlalchemy import bindparam, insert, select, update
 
 from engine.formats.json_text import dumps
 from engine.rows import Row
-from engine.statement import Statement
 from engine.storage.queue import CALL, QueueItem, put_item
 from engine.storage.slots import Limit
 from engine.storage.tables import runs, steps
@@ -19,14 +18,14 @@ DISCOVER = "step"
 """The step id of a call that asks the function for its next steps."""
 OPEN, ERRORED, DONE, BROKEN, TIMED_OUT = "OPEN", "ERRORED", "DONE", "BROKEN", "TIMED_OUT"
 
-_INSERT = Statement(insert(steps))
-_FIND = Statement(select(steps).where(steps.c.run_id == bindparam("run"), steps.c.step_id == bindparam("step")))
-_ANY_OPEN = Statement(
+_INSERT = insert(steps)
+_FIND = select(steps).where(steps.c.run_id == bindparam("run"), steps.c.step_id == bindparam("step"))
+_ANY_OPEN = (
     select(steps.c.step_id)
     .where(steps.c.run_id == bindparam("run"), steps.c.position.is_(None), steps.c.status == OPEN)
     .limit(1)
 )
-_COMPLETE = Statement(
+_COMPLETE = (
     update(steps)
     .where(steps.c.run_id == bindparam("run"), steps.c.step_id == bindparam("step"))
     .values(
@@ -38,7 +37,7 @@ _COMPLETE = Statement(
         ended_at=bindparam("ended"),
     )
 )
-_GROW_RUN = Statement(
+_GROW_RUN = (
     update(runs)
     .where(runs.c.id == bindparam("run"))
     .values(stack_len=bindparam("length"), state_size=bindparam("size"), plan_only=bindparam("plan"))
@@ -180,4 +179,4 @@ def error_memo(name: str, message: str, stack: str | None = None) -> str:
 
 def set_step_attempt(tx: Transaction, run_id: str, step_id: str, attempt: int) -> None:
     """Note the number of the attempt that follows a failed one."""
-    tx.run(update(steps).where(steps.c.run_id == run_id, steps.c.step_id == step_id).values(attempt=attempt))
+    tx.run_once(update(steps).where(steps.c.run_id == run_id, steps.c.step_id == step_id).values(attempt=attempt))

@@ -74,8 +74,8 @@ def shift_waiting(tx: Transaction, by_ms: int) -> None:
     So sleeps and timeouts last as long as they were meant to. Schedules are planned again by the new time; a tick that
     ran while the clock was ahead does not run again.
     """
-    tx.run(_MOVE_ITEMS, {"by": by_ms})
-    tx.run(_MOVE_GATES, {"by": by_ms})
+    tx.run_once(_MOVE_ITEMS, {"by": by_ms})
+    tx.run_once(_MOVE_GATES, {"by": by_ms})
     for function in tx.registry.by_id.values():
         reschedule_function(tx, function, keep=False)
     tx.wake_at(tx.now)

@@ -10,15 +10,14 @@ from typing import Any
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
-from engine.statement import Statement
 from engine.storage.database import EngineDatabase
 from engine.storage.transaction import Transaction
 
 _LOG = logging.getLogger("engine")
 _CHANNEL = "engine_work"
 _RECONNECT_PAUSE_S = 5.0
-_NOTIFY = Statement(text(f"NOTIFY {_CHANNEL}"))
-_LOCK = Statement(text("SELECT pg_advisory_xact_lock(hashtext(:name))"))
+_NOTIFY = text(f"NOTIFY {_CHANNEL}")
+_LOCK = text("SELECT pg_advisory_xact_lock(hashtext(:name))")
 
 
 def lock_name(tx: Transaction, name: str) -> None:

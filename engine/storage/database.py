@@ -47,9 +47,9 @@ class EngineDatabase:
             event.listen(self.engine, "connect", _prepare_sqlite)
         else:
             # Loads the PostgreSQL driver, which SQLite does not need.
-            from engine.postgres_session import Session  # noqa: PLC0415
+            from core.sql.postgres_session import PostgresSession  # noqa: PLC0415
 
-            own = {"connection_factory": Session}
+            own = {"connection_factory": PostgresSession}
             self.engine = create_engine(
                 parsed, poolclass=QueuePool, pool_size=5, pool_pre_ping=True, connect_args=own, use_native_hstore=False
             )

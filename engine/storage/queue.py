@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from sqlalchemy import bindparam, delete, insert, select, update
 
 from engine.rows import Row
-from engine.statement import Statement
 from engine.storage.slots import Limit, acquire_slots, release_slots
 from engine.storage.tables import QUEUED, RUNNING, items, runs, steps
 from engine.storage.transaction import AppCall, CachedRun, Transaction
@@ -28,50 +27,46 @@ CRON, DEBOUNCE, BATCH = "cron", "debounce", "batch"
 _OUTGOING = frozenset({CALL, GATEWAY})
 _UNPARK_BATCH_SIZE = 4
 
-_INSERT = Statement(insert(items))
-_DELETE_OWNED = Statement(delete(items).where(items.c.id == bindparam("item"), items.c.owner == bindparam("claimer")))
-_DELETE = Statement(delete(items).where(items.c.id == bindparam("item")))
-_CLAIM = Statement(
+_INSERT = insert(items)
+_DELETE_OWNED = delete(items).where(items.c.id == bindparam("item"), items.c.owner == bindparam("claimer"))
+_DELETE = delete(items).where(items.c.id == bindparam("item"))
+_CLAIM = (
     update(items)
     .where(items.c.id == bindparam("item"))
     .values(state=CLAIMED, owner=bindparam("claimer"), blocked_on=None)
 )
-_POSTPONE = Statement(
+_POSTPONE = (
     update(items)
     .where(items.c.id == bindparam("item"), items.c.owner == bindparam("claimer"))
     .values(state=WAITING, owner=None, due_at=bindparam("moment"))
 )
-_PARK = Statement(
-    update(items).where(items.c.id == bindparam("item")).values(state=PARKED, blocked_on=bindparam("blocker"))
-)
-_RUN = Statement(select(runs).where(runs.c.id == bindparam("run")))
-_STARTED = Statement(
-    update(runs).where(runs.c.id == bindparam("run")).values(status=RUNNING, started_at=bindparam("moment"))
-)
-_MEMOS = Statement(
+_PARK = update(items).where(items.c.id == bindparam("item")).values(state=PARKED, blocked_on=bindparam("blocker"))
+_RUN = select(runs).where(runs.c.id == bindparam("run"))
+_STARTED = update(runs).where(runs.c.id == bindparam("run")).values(status=RUNNING, started_at=bindparam("moment"))
+_MEMOS = (
     select(steps.c.step_id, steps.c.memo)
     .where(steps.c.run_id == bindparam("run"), steps.c.position.is_not(None))
     .order_by(steps.c.position)
 )
-_PARKED = Statement(
+_PARKED = (
     select(items)
     .where(items.c.blocked_on == bindparam("blocker"), items.c.state == PARKED)
     .order_by(items.c.rank, items.c.id)
     .limit(_UNPARK_BATCH_SIZE)
 )
-_DUE = Statement(
+_DUE = (
     select(items)
     .where(items.c.state == WAITING, items.c.due_at <= bindparam("moment"))
     .order_by(items.c.due_at)
     .limit(bindparam("limit"))
     .with_for_update(skip_locked=True)
 )
-_NEXT_DUE = Statement(select(items.c.due_at).where(items.c.state == WAITING).order_by(items.c.due_at).limit(1))
-_LIST_RUN = Statement(select(items.c.id).where(items.c.run_id == bindparam("run")))
-_DELETE_RUN = Statement(delete(items).where(items.c.run_id == bindparam("run")))
-_DELETE_STEP = Statement(delete(items).where(items.c.run_id == bindparam("run"), items.c.step_id == bindparam("step")))
-_ANY_OF_RUN = Statement(select(items.c.id).where(items.c.run_id == bindparam("run")).limit(1))
-_DELETE_SUBJECT = Statement(delete(items).where(items.c.subject == bindparam("subject_key")))
+_NEXT_DUE = select(items.c.due_at).where(items.c.state == WAITING).order_by(items.c.due_at).limit(1)
+_LIST_RUN = select(items.c.id).where(items.c.run_id == bindparam("run"))
+_DELETE_RUN = delete(items).where(items.c.run_id == bindparam("run"))
+_DELETE_STEP = delete(items).where(items.c.run_id == bindparam("run"), items.c.step_id == bindparam("step"))
+_ANY_OF_RUN = select(items.c.id).where(items.c.run_id == bindparam("run")).limit(1)
+_DELETE_SUBJECT = delete(items).where(items.c.subject == bindparam("subject_key"))
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import Connection, select
 
+from core.sql.compiled import run_statement
 from engine.function import EventTrigger, Function, load_function
-from engine.statement import Statement
 from engine.storage.tables import functions, marks
 
 REGISTRY_MARK = "registry"
-_VERSION = Statement(select(marks.c.value).where(marks.c.name == REGISTRY_MARK))
+_VERSION = select(marks.c.value).where(marks.c.name == REGISTRY_MARK)
 
 
 @dataclass(frozen=True)
@@ -62,4 +62,4 @@ def load_registry(connection: Connection) -> Registry:
 
 def read_registry_version(connection: Connection) -> int:
     """Return the number that grows with every change of apps and functions."""
-    return _VERSION.execute(connection, {}).scalar() or 0
+    return run_statement(connection, _VERSION, {}).scalar() or 0

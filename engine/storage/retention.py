@@ -15,7 +15,7 @@ def delete_old_rows(tx: Transaction) -> bool:
     """
     cutoff = tx.now - tx.settings.retention_ms
     old_runs = select(runs.c.id).where(runs.c.ended_at < cutoff).order_by(runs.c.ended_at).limit(_BATCH_SIZE)
-    run_ids = [row.id for row in tx.run(old_runs)]
+    run_ids = [row.id for row in tx.run_once(old_runs)]
     if run_ids:
         for table, column in (
             (steps, steps.c.run_id),
@@ -23,14 +23,14 @@ def delete_old_rows(tx: Transaction) -> bool:
             (run_events, run_events.c.run_id),
             (runs, runs.c.id),
         ):
-            tx.run(delete(table).where(column.in_(run_ids)))
+            tx.run_once(delete(table).where(column.in_(run_ids)))
     old_events = (
         select(events.c.seq).where(events.c.received_at < cutoff).order_by(events.c.received_at).limit(_BATCH_SIZE)
     )
-    numbers = [row.seq for row in tx.run(old_events)]
+    numbers = [row.seq for row in tx.run_once(old_events)]
     if numbers:
-        tx.run(delete(events).where(events.c.seq.in_(numbers)))
-    tx.run(delete(seen).where(seen.c.until < tx.now))
-    tx.run(delete(missed).where(missed.c.noted_at < cutoff))
-    tx.run(delete(gates).where(gates.c.free_at < tx.now))
+        tx.run_once(delete(events).where(events.c.seq.in_(numbers)))
+    tx.run_once(delete(seen).where(seen.c.until < tx.now))
+    tx.run_once(delete(missed).where(missed.c.noted_at < cutoff))
+    tx.run_once(delete(gates).where(gates.c.free_at < tx.now))
     return len(run_ids) == _BATCH_SIZE or len(numbers) == _BATCH_SIZE

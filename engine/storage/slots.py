@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from sqlalchemy import bindparam, delete, func, insert, select
 
-from engine.statement import Statement
 from engine.storage.coordination import lock_name
 from engine.storage.tables import slots
 from engine.storage.transaction import Transaction
@@ -12,9 +11,9 @@ from engine.storage.transaction import Transaction
 Limit = tuple[str, int]
 """The key of a limit and how many items may hold a slot of it at the same time."""
 
-_COUNT = Statement(select(func.count()).where(slots.c.key == bindparam("slot_key")))
-_KEYS = Statement(select(slots.c.key).where(slots.c.item_id == bindparam("item")))
-_RELEASE = Statement(delete(slots).where(slots.c.item_id == bindparam("item")))
+_COUNT = select(func.count()).where(slots.c.key == bindparam("slot_key"))
+_KEYS = select(slots.c.key).where(slots.c.item_id == bindparam("item"))
+_RELEASE = delete(slots).where(slots.c.item_id == bindparam("item"))
 
 
 def acquire_slots(tx: Transaction, item_id: str, limits: Sequence[Limit]) -> str | None:
@@ -24,7 +23,7 @@ def acquire_slots(tx: Transaction, item_id: str, limits: Sequence[Limit]) -> str
         if (tx.run(_COUNT, {"slot_key": key}).scalar() or 0) >= limit:
             return key
     for key, _ in limits:
-        tx.run(insert(slots), {"key": key, "item_id": item_id})
+        tx.run_once(insert(slots), {"key": key, "item_id": item_id})
     return None
 
 

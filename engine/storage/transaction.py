@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, CursorResult, Executable
+from sqlalchemy import Connection, Executable
 
+from core.sql.compiled import ConstantStatement, StatementResult, run_once, run_statement
 from engine.event import EngineEvent
 from engine.formats.ids import Ulids
 from engine.rows import Row
 from engine.settings import EngineSettings
-from engine.statement import Found, Parameters, Statement
 from engine.storage.registry import Registry
 
 
@@ -73,24 +73,23 @@ class Transaction:
     held_back: bool = False
     """Whether the submitter starts the calls, instead of the dispatcher."""
 
-    def run(
-        self, statement: Statement | Executable, parameters: Parameters | Sequence[Parameters] | None = None
-    ) -> Found | CursorResult[Any]:
-        """Run a statement and return its rows."""
-        if isinstance(statement, Statement):
-            assert parameters is None or isinstance(parameters, Mapping)
-            return statement.execute(self.connection, parameters or {})
-        result = self.connection.execute(statement, parameters)
-        assert isinstance(result, CursorResult)
-        return result
+    def run(self, statement: ConstantStatement, parameters: Mapping[str, Any] | None = None) -> StatementResult:
+        """Run a statement that is a constant of its module; it is compiled once."""
+        return run_statement(self.connection, statement, parameters or {})
 
-    def run_later(self, statement: Statement, parameters: Parameters | None = None) -> None:
-        """Run a statement whose result is not needed; PostgreSQL gets it together with the next one or the commit."""
-        statement.execute(self.connection, parameters or {}, later=True)
+    def run_later(self, statement: ConstantStatement, parameters: Mapping[str, Any] | None = None) -> None:
+        """Run a constant whose result is not needed; PostgreSQL gets it together with the next one or the commit."""
+        run_statement(self.connection, statement, parameters or {}, later=True)
 
-    def change(self, statement: Statement | Executable, parameters: Parameters | None = None) -> int:
-        """Run a statement and return the number of rows that it changed."""
+    def change(self, statement: ConstantStatement, parameters: Mapping[str, Any] | None = None) -> int:
+        """Run a constant and return the number of rows that it changed."""
         return self.run(statement, parameters).rowcount
+
+    def run_once(
+        self, statement: Executable, parameters: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None
+    ) -> StatementResult:
+        """Run a statement that is built for this run, or that runs seldom."""
+        return run_once(self.connection, statement, parameters)
 
     def new_id(self) -> str:
         """Return a new ULID, greater than the ones before it."""

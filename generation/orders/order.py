@@ -10,9 +10,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from core import statements
 from core.database import Scope
 from core.errors import NotFoundError
+from core.sql import statements
 from generation.orders.billing import AgreedPrice, Bill, Contest, describe_contest
 from generation.orders.states import OPEN_ORDER_STATES, OrderState
 from generation.tables import orders

@@ -9,8 +9,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from core import statements
 from core.database import Scope
+from core.sql import statements
 from runtime.inbox.messages import set_message_state
 from runtime.inbox.turn_queue import wake_task
 from runtime.tables import cards, inbox, messages

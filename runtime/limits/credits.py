@@ -15,9 +15,9 @@ from zoneinfo import ZoneInfo
 
 import sqlalchemy as sa
 
-from core import statements
 from core.database import Scope
 from core.errors import InvalidError, NotFoundError, RefusedError
+from core.sql import statements
 from core.tables import workspaces
 from runtime.tables import budgets, entries, reservations, tasks
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from core import statements
 from core.database import Scope
 from core.errors import InvalidError
+from core.sql import statements
 from runtime.tables import cards, checklist_steps
 
 MOST_CHECKLIST_STEPS = 60

@@ -10,9 +10,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from core import statements
 from core.database import Scope
 from core.errors import NotFoundError
+from core.sql import statements
 from runtime.tables import tasks, turns
 
 OPEN_TASK_STATUSES = ("active", "waiting", "paused", "blocked")

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
-from core import statements
 from core.database import Scope
+from core.sql import statements
 from runtime.tables import cards, waits
 
 WaitKind = Literal["generation", "card"]

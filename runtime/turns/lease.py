@@ -16,10 +16,10 @@ from datetime import timedelta
 import sqlalchemy as sa
 from sqlalchemy.sql.dml import Update
 
-from core import statements
 from core.database import Database, Scope
 from core.errors import BusyError, LostError
 from core.process.heartbeat import keep_beating
+from core.sql import statements
 from runtime.tables import turns
 from runtime.tasks import tasks
 from runtime.turns.rows import Turn, get_turn, turn_from_row

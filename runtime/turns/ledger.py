@@ -11,9 +11,9 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.sql.dml import Update
 
-from core import statements
 from core.database import Scope
 from core.llm.port import Decision
+from core.sql import statements
 from core.tools import Effect, ToolResult
 from runtime.tables import calls, originals, steps, turns
 from runtime.turns.lease import TurnFence

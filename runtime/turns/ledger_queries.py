@@ -8,9 +8,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from core import statements
 from core.database import Scope
 from core.errors import NotFoundError
+from core.sql import statements
 from runtime.tables import calls, inbox, steps, turns
 from runtime.turns.ledger import Call, Step
 from runtime.turns.repeats import EarlierCall, FailedCall

@@ -8,9 +8,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from core import statements
 from core.database import Scope
 from core.errors import NotFoundError
+from core.sql import statements
 from runtime.tables import turns
 
 OPEN_TURN_STATUSES = ("queued", "running")

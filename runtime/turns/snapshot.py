@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from core import statements
 from core.database import Scope
 from core.errors import NotFoundError
+from core.sql import statements
 from runtime.tables import calls, cards, inbox, steps
 from runtime.tables import tasks as tasks_table
 from runtime.tasks.tasks import Task, task_from_row

@@ -1,4 +1,4 @@
-"""A transaction on PostgreSQL begins with its first statement, and what nobody waits for goes with what comes next."""
+"""BEGIN goes to PostgreSQL with the first statement, and a statement run `later` with the next one or with COMMIT."""
 
 from __future__ import annotations
 

@@ -9,9 +9,9 @@ from collections.abc import Callable
 import pytest
 import sqlalchemy as sa
 
-from core import statements
 from core.database import Scope, UnscopedStatementError
 from core.events import Bell, TurnRequested
+from core.sql import statements
 from core.tables import changes, workspaces
 from runtime.inbox.turn_queue import wake_task
 from runtime.tables import tasks, turns

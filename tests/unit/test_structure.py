@@ -21,7 +21,6 @@ ROOMS = (
 )
 DOZEN = 12
 FULLER = {
-    "core": "the ground that every room stands on; its files are one concept each and share none",
     "functions": "a file for each durable function, and the shell, registry and loop they share",
     "memory": "not divided into rooms yet",
     "standins/model": "a server of its own that only tests and offline starts run",
@@ -31,8 +30,6 @@ FULLER = {
     "workspace": "not divided into rooms yet",
 }
 """Folders with more than a dozen modules, and why."""
-SQL_COPIES = {"Found", "Planned", "Session"}
-"""Class names that `core` and `engine` share while each has its own copy of the SQL layer."""
 
 
 @dataclass(frozen=True)
@@ -146,8 +143,7 @@ def test_no_public_class_name_is_used_twice() -> None:
         for name in source.classes:
             places[name].append(source.path)
 
-    assert {name: paths for name, paths in places.items() if len(paths) > 1 and name not in SQL_COPIES} == {}
-    assert {name for name in SQL_COPIES if len(places[name]) < 2} == set(), "unique now: drop it from the list"
+    assert {name: paths for name, paths in places.items() if len(paths) > 1} == {}
 
 
 def test_a_folder_has_a_dozen_modules_or_a_reason() -> None:

@@ -1,10 +1,11 @@
-"""A PostgreSQL session that goes to its server as seldom as it can.
+"""A PostgreSQL session with fewer messages to the server.
 
-The driver sends BEGIN by itself, waits for its answer, and then waits for each statement's. Here BEGIN goes with the
-first statement of a transaction, and statements whose answer nobody needs (`later`) go with the next one or with
-COMMIT, as one message. The server carries them out one after the other; what it refuses fails the message that took it
-along, and with it the transaction.
+The driver sends BEGIN alone and waits for its answer, then for that of each statement. Here BEGIN goes with the first
+statement of a transaction, and statements whose result is not needed (`later`) go with the next one or with COMMIT, in
+one message. The server runs them in order. If it refuses one, the whole message fails, and with it the transaction.
 """
+
+from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 from psycopg2 import Error, extensions
 from psycopg2.errors import InFailedSqlTransaction
 
-from engine.planned import PLANS_LAST, Planned
+from core.sql.session_statements import SESSION_SETTINGS, SessionStatement
 
 _Values = Mapping[str, Any] | Sequence[Any] | None
 _BEGIN = {
@@ -24,24 +25,24 @@ _BEGIN = {
 }
 
 
-class Session(extensions.connection):
-    """A connection of the driver's kind, for SQLAlchemy's `connection_factory`. Its transactions are its own."""
+class PostgresSession(extensions.connection):
+    """A connection of psycopg2, for its `connection_factory`, which begins and ends transactions itself."""
 
-    def __init__(self, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
         super().set_session(autocommit=True)
         self.cursor_factory = _Cursor
         self._begin = _BEGIN[extensions.ISOLATION_LEVEL_READ_COMMITTED]
         self._waiting: list[bytes] = []
-        self._send(PLANS_LAST.encode())
+        self._send(SESSION_SETTINGS.encode())
 
     def later(self, sql: str, values: _Values = None) -> None:
-        """Run a statement of this transaction whose answer nobody needs, together with the next one or with COMMIT."""
+        """Run a statement of this transaction with the next one or with COMMIT; its result is lost."""
         with self.cursor() as cursor:
             self._waiting.append(cursor.mogrify(sql, values))
 
-    def before(self) -> list[bytes]:
-        """What has to go before a statement that goes now."""
+    def take_waiting(self) -> list[bytes]:
+        """Take what must be sent before the next statement: BEGIN, if none was sent, and what came `later`."""
         ahead = self._waiting
         if self._begin and self.get_transaction_status() == extensions.TRANSACTION_STATUS_IDLE:
             ahead = [self._begin, *ahead]
@@ -49,16 +50,16 @@ class Session(extensions.connection):
         return ahead
 
     def commit(self) -> None:
-        """Raises the driver's error where a statement was refused, now or before; then all is undone."""
+        """Commit; raise the driver's error if the server refused a statement, now or before, and undo everything."""
         status = self.get_transaction_status()
         if status == extensions.TRANSACTION_STATUS_INERROR:
             self.rollback()
-            raise InFailedSqlTransaction("a statement of the transaction had failed, so that all of it was undone")
+            raise InFailedSqlTransaction("a statement of the transaction had failed, so all of it was undone")
         if self._waiting or status != extensions.TRANSACTION_STATUS_IDLE:
             try:
-                self._send(*self.before(), b"COMMIT")
+                self._send(*self.take_waiting(), b"COMMIT")
             except Error:
-                self._undo_where_failed()
+                self._undo_failed()
                 raise
 
     def rollback(self) -> None:
@@ -67,15 +68,15 @@ class Session(extensions.connection):
             self._send(b"ROLLBACK")
 
     def set_isolation_level(self, level: int | None) -> None:
-        """Of the transactions to come; one that is open is undone, as by the driver's own."""
+        """Set the level of later transactions and roll back an open one, as the driver's own method does."""
         self.rollback()
         self._begin = _BEGIN[extensions.ISOLATION_LEVEL_READ_COMMITTED if level is None else level]
 
     def ping(self) -> None:
-        """Ask the server for a sign of life; raises the driver's error where there is none."""
+        """Raise the driver's error if the server does not answer."""
         self._send(b"SELECT 1")
 
-    def _undo_where_failed(self) -> None:
+    def _undo_failed(self) -> None:
         if self.get_transaction_status() == extensions.TRANSACTION_STATUS_INERROR:
             self._send(b"ROLLBACK")
 
@@ -85,28 +86,28 @@ class Session(extensions.connection):
 
 
 class _Cursor(extensions.cursor):
-    connection: Session
+    connection: PostgresSession
 
     def execute(self, query: Any, vars: _Values = None) -> None:
-        ahead = self.connection.before()
+        ahead = self.connection.take_waiting()
         if ahead:
             self.send([*ahead, self.mogrify(query, vars)])
         else:
             self._run(query, vars)
 
     def executemany(self, query: Any, vars_list: Any) -> None:
-        ahead = self.connection.before()
+        ahead = self.connection.take_waiting()
         if ahead:
             self.send(ahead)
         super().executemany(query, vars_list)
 
     def send(self, statements: Sequence[bytes]) -> None:
-        """All of them in one message; the cursor then holds the answer to the last."""
+        """Send statements in one message; the cursor then holds the result of the last."""
         self._run(b"; ".join(statements))
 
     def _run(self, query: Any, values: _Values = None) -> None:
         try:
             super().execute(query, values)
         except Error as error:
-            Planned.failed(error.pgcode)
+            SessionStatement.note_failure(error.pgcode)
             raise

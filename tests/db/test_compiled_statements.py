@@ -1,4 +1,4 @@
-"""Statements handed straight to the driver do as SQLAlchemy does: values, rows, errors, and they are still heard."""
+"""Statements handed straight to the driver give the values, rows and errors that SQLAlchemy gives."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 import pytest
 import sqlalchemy as sa
 
-from core import prepared, statements
-from core.planned import Planned
+from core.sql import statements
+from core.sql.compiled import run_statement
+from core.sql.session_statements import SessionStatement
 from core.tables import changes
 from runtime.tables import notices, tasks
 from tests.runtime import turn_driver
@@ -31,7 +32,7 @@ def test_row_is_the_same_as_from_sqlalchemy(store: Store) -> None:
     assert [(row.id, row.plan_kinds) for row in listed] == [(mine.id, [])]
 
 
-def test_statement_is_told_to_who_listens(store: Store) -> None:
+def test_listener_sees_the_statement(store: Store) -> None:
     mine = turn_driver.new_task(store)
     with store.database.reading(store.workspace_id) as scope:
         scope.first(_BY_ID, task=mine.id)
@@ -41,7 +42,7 @@ def test_statement_is_told_to_who_listens(store: Store) -> None:
         assert scope.first(_BY_ID, task=mine.id) is not None
 
 
-def test_broken_rule_is_sqlalchemys_error_and_undoes_the_transaction(store: Store) -> None:
+def test_broken_rule_raises_sqlalchemys_error_and_undoes_the_transaction(store: Store) -> None:
     row = {"seq": 1_000, "kind": "task", "id": "a", "at": store.clock.now()}
 
     def twice() -> None:
@@ -72,20 +73,20 @@ def test_inserts_of_one_table_may_name_other_columns(store: Store) -> None:
     assert [(row.task_id, row.sent_at) for row in found] == [(None, None), ("task", None), (None, at), (None, None)]
 
 
-def test_list_of_values_is_put_together_anew(store: Store) -> None:
+def test_list_of_values_may_have_another_length_at_each_run(store: Store) -> None:
     ids = [turn_driver.new_task(store).id for _ in range(3)]
     some = statements.select(tasks.c.id).where(tasks.c.id.in_(sa.bindparam("ids", expanding=True)))
     with store.database.unscoped() as connection:
         for asked in (ids, ids[:1], []):
             values = {"ids": asked, statements.WORKSPACE: store.workspace_id}
-            assert sorted(row.id for row in prepared.run(connection, some, values).all()) == sorted(asked)
+            assert sorted(row.id for row in run_statement(connection, some, values).all()) == sorted(asked)
 
 
 def test_session_that_lost_its_statements_fails_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pooler of transactions hands over another session, which knows nothing of what the last one was given."""
+    """Behind a pooler the next transaction may get another session, which has none of the prepared statements."""
     if store.database.url.startswith("sqlite"):
         pytest.skip("only PostgreSQL keeps statements")
-    monkeypatch.setattr(Planned, "_kept", True)
+    monkeypatch.setattr(SessionStatement, "_kept", True)
     mine = turn_driver.new_task(store)
     with store.database.transaction(store.workspace_id) as scope:
         for _ in range(6):
