@@ -1,1 +1,1 @@
-"""The process that watches, checks, jails, syncs and swaps what the book of skills says."""
+"""The process that watches, checks, jails, registers and serves skills."""

@@ -42,7 +42,7 @@ def _build_sidecar(ask: ProcessOptions) -> WSGIApplication:
         search=make_search(settings, database),
     )
 
-    def rehearsing(nursery: Spawner) -> VersionRehearsal:
-        return VersionRehearsal(nursery, broker, partial(database.reading, HOME_WORKSPACE), database.ids)
+    def rehearsing(spawner: Spawner) -> VersionRehearsal:
+        return VersionRehearsal(spawner, broker, partial(database.reading, HOME_WORKSPACE), database.ids)
 
     return start_sidecar(settings, database, broker, rehearsing, broker.recordings.keep_memos, ask.url)

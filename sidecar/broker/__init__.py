@@ -1,1 +1,1 @@
-"""What a skill can reach of the world: one unix socket for each child, and behind it what the skill was granted."""
+"""The broker: the only way from a skill to the world, within what the skill was granted."""

@@ -31,9 +31,13 @@ from sidecar.broker.service import Asker, BrokerService, ServiceAnswer
 from sidecar.broker.simulation import Simulations
 from skills.book import grants, refusals, runs
 
+_log = logging.getLogger(__name__)
+_EVENTS_PATH = "/events"
+_PAUSE_SECONDS = 0.1
+
 
 class KeyedLock:
-    """Who comes second with the same name waits until the first one has finished."""
+    """Locks by name: a second holder of the same name waits for the first."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -41,7 +45,8 @@ class KeyedLock:
         self._wanted: Counter[Hashable] = Counter()
 
     @contextmanager
-    def held(self, name: Hashable) -> Iterator[None]:
+    def hold(self, name: Hashable) -> Iterator[None]:
+        """Hold the lock of this name during the block."""
         with self._lock:
             lock = self._locks.setdefault(name, threading.Lock())
             self._wanted[name] += 1
@@ -55,82 +60,78 @@ class KeyedLock:
                     del self._wanted[name], self._locks[name]
 
 
-_log = logging.getLogger(__name__)
-_EVENTS_PATH = "/events"
-_PAUSE_SECONDS = 0.1
-
-
 @dataclass(frozen=True)
 class BrokerRoute:
-    """A path, what is asked there, and who does it."""
+    """A path's kind of request and the service that performs it."""
 
-    shape: type[BrokerRequest]
-    act: BrokerService[Any]
+    request_type: type[BrokerRequest]
+    service: BrokerService[Any]
 
 
 @dataclass
 class _SocketOwner:
-    """Who is at one of the sockets; as the same process, it may become somebody who may do more."""
+    """The identity that asks at a socket; it is replaced when the process may do more."""
 
     identity: SkillIdentity
 
 
 class Broker:
-    """`open`, `admit` and `close` may be called from any thread."""
+    """Answers requests at one socket for each child. `open`, `admit` and `close` may be called from any thread."""
 
     def __init__(
-        self, doors: Mapping[str, BrokerRoute], database: Database, workspace_id: str, recordings: Recordings
+        self, routes: Mapping[str, BrokerRoute], database: Database, workspace_id: str, recordings: Recordings
     ) -> None:
-        self._doors = doors
+        self._routes = routes
         self._database = database
         self._workspace_id = workspace_id
         self.recordings = recordings
-        self.pretences = Simulations()
-        self._pace = BrokerRateLimits()
-        self._thinking = KeyedLock()
+        self.simulations = Simulations()
+        self._rate_limits = BrokerRateLimits()
+        self._asking_model = KeyedLock()
         self._lock = threading.Lock()
-        self._lines: dict[Path, wire.BrokerSocket] = {}
-        self._guests: dict[Path, _SocketOwner] = {}
+        self._sockets: dict[Path, wire.BrokerSocket] = {}
+        self._owners: dict[Path, _SocketOwner] = {}
 
     def open(self, identity: SkillIdentity, address: Path) -> None:
-        """Answer at the unix socket `address`, which is made here, on behalf of `identity`."""
-        guest = _SocketOwner(identity)
-        line = wire.BrokerSocket(_open_listener(address), identity.skill_id, partial(self._answer, guest))
+        """Make the unix socket `address` and answer there on behalf of `identity`."""
+        owner = _SocketOwner(identity)
+        broker_socket = wire.BrokerSocket(_open_listener(address), identity.skill_id, partial(self._answer, owner))
         with self._lock:
-            self._lines[address], self._guests[address] = line, guest
+            self._sockets[address], self._owners[address] = broker_socket, owner
 
     def admit(self, identity: SkillIdentity, address: Path) -> None:
-        """Whoever asks at this open socket is `identity` from now on."""
+        """Treat requests at this open socket as `identity`'s from now on."""
         with self._lock:
-            if (guest := self._guests.get(address)) is not None:
-                guest.identity = identity
+            if (owner := self._owners.get(address)) is not None:
+                owner.identity = identity
 
     def close(self, address: Path) -> None:
-        """Answer there no more, and take the socket away."""
+        """Answer there no more, and remove the socket."""
         with self._lock:
-            line = self._lines.pop(address, None)
-            self._guests.pop(address, None)
-        if line is not None:
-            line.close()
+            broker_socket = self._sockets.pop(address, None)
+            self._owners.pop(address, None)
+        if broker_socket is not None:
+            broker_socket.close()
             with suppress(OSError):
                 address.unlink()
 
     def stop(self) -> None:
+        """Close all sockets."""
         with self._lock:
-            addresses = list(self._lines)
+            addresses = list(self._sockets)
         for address in addresses:
             self.close(address)
 
-    def _answer(self, guest: _SocketOwner, request: wire.WireRequest) -> wire.WireAnswer:
-        identity = guest.identity
-        asker = Asker(identity, request.run_id)
+    def _answer(self, owner: _SocketOwner, received: wire.WireRequest) -> wire.WireAnswer:
+        identity = owner.identity
+        asker = Asker(identity, received.run_id)
         try:
-            return _wire_answer(200, self._answered(asker, request))
+            return _wire_answer(200, self._handle(asker, received))
         except RequestDenied as denied:
-            self._write_down(asker, denied)
+            self._record_refusal(asker, denied)
             return _refusal_answer(403, str(denied), retriable=False)
-        except RequestDeferred as waits:
-            return _refusal_answer(429, str(waits), retriable=True, wait=waits.wait)
+        except RequestDeferred as deferred:
+            return _refusal_answer(429, str(deferred), retriable=True, wait=deferred.wait)
         except RequestFailed as failed:
             return _refusal_answer(503 if failed.retriable else 422, str(failed), retriable=failed.retriable)
         except LoopwrightError as error:
@@ -138,82 +139,91 @@ class Broker:
         except SQLAlchemyError as error:
             _log.warning("the broker's database did not answer: %s", type(error).__name__)
             return _refusal_answer(503, "the database did not answer", retriable=True)
-        except Exception:  # noqa: BLE001 - the boundary to foreign code: it hears of our faults, and not how they look
-            _log.exception("a request of the skill %s to %s broke", identity.skill_id, request.path[:80])
+        except Exception:  # noqa: BLE001 - the boundary to foreign code: it learns that we failed, not how
+            _log.exception("a request of the skill %s to %s failed", identity.skill_id, received.path[:80])
             return _refusal_answer(500, "the broker could not do it; its log says why", retriable=True)
 
-    def _answered(self, asker: Asker, request: wire.WireRequest) -> ServiceAnswer:
-        path = _EVENTS_PATH if request.path.startswith("/e/") else request.path
-        door = self._doors.get(path)
-        # A skill that is tried counts by itself: its pretended notices keep no real one from being told.
-        who = f"{asker.identity.mode} {asker.stem}"
-        # Before anything is read of it, since that alone takes everybody's time.
-        self._pace.check(who, path if door is not None else "/")
-        self._pace.check(who, "bytes", len(request.body))
+    def _handle(self, asker: Asker, received: wire.WireRequest) -> ServiceAnswer:
+        """Check the request's limits and permissions, then perform or simulate it."""
+        path = _EVENTS_PATH if received.path.startswith("/e/") else received.path
+        route = self._routes.get(path)
+        # A version that is tried is counted separately, so that its simulated requests use up no limit of the real
+        # ones.
+        counted_as = f"{asker.identity.mode} {asker.stem}"
+        # Counted before the body is parsed, since parsing alone takes time.
+        self._rate_limits.check(counted_as, path if route is not None else "/")
+        self._rate_limits.check(counted_as, "bytes", len(received.body))
         if asker.identity.mode == "loading":
-            raise RequestDenied("loading", f"it asked for {request.path[:80]} while its file was loaded")
-        if request.too_large:
+            raise RequestDenied("loading", f"it asked for {received.path[:80]} while its file was loaded")
+        if received.too_large:
             raise RequestDenied(
-                "limit", f"a request has at most {wire.MAX_REQUEST_BODY} bytes, not {request.too_large}"
+                "limit", f"a request has at most {wire.MAX_REQUEST_BODY} bytes, not {received.too_large}"
             )
-        if door is None:
-            raise RequestFailed(f"the broker has nothing at {path[:80]}", retriable=False)
-        ask = read_request(door.shape, request.body, events=request.path.startswith("/e/"))
+        if route is None:
+            raise RequestFailed(f"the broker has no route {path[:80]}", retriable=False)
+        request = read_request(route.request_type, received.body, events=received.path.startswith("/e/"))
         if asker.identity.mode == "live":
-            asker = self._checked(asker)
-        if isinstance(ask, EventsRequest):
-            self._pace.check(who, "events", len(ask.events))
-        door.act.check(asker, ask)
+            asker = self._check_run(asker)
+        if isinstance(request, EventsRequest):
+            self._rate_limits.check(counted_as, "events", len(request.events))
+        route.service.check(asker, request)
         if asker.identity.mode != "live":
-            return self._pretended(door.act, asker, path, ask)
-        return self._done(door.act, asker, path, ask)
+            return self._simulate(route.service, asker, path, request)
+        return self._perform_once(route.service, asker, path, request)
 
-    def _done(self, act: BrokerService[Any], asker: Asker, path: str, ask: BrokerRequest) -> ServiceAnswer:
-        if not isinstance(ask, LlmRequest):
-            return self._made(act, asker, path, ask)
-        # The step that asked is done again when its answer got lost; the model's answer did not, or is still coming.
-        with self._thinking.held((asker.run_id, exact_key(path, ask))):
-            said = self.recordings.answer_of(asker.stem, asker.run_id, path, ask)
-            return said if said is not None else self._made(act, asker, path, ask)
+    def _perform_once(
+        self, service: BrokerService[Any], asker: Asker, path: str, request: BrokerRequest
+    ) -> ServiceAnswer:
+        """Perform a request; a question that the model has answered in this run gets the same answer."""
+        if not isinstance(request, LlmRequest):
+            return self._perform(service, asker, path, request)
+        # A step whose answer was lost is repeated. The model's answer may be recorded already, or be on its way.
+        with self._asking_model.hold((asker.run_id, exact_key(path, request))):
+            answered = self.recordings.find_answer(asker.stem, asker.run_id, path, request)
+            return answered if answered is not None else self._perform(service, asker, path, request)
 
-    def _made(self, act: BrokerService[Any], asker: Asker, path: str, ask: BrokerRequest) -> ServiceAnswer:
-        answer = act.do(asker, ask)
-        self.recordings.keep(asker.stem, asker.run_id, path, ask, answer, has_effect=act.has_effect(ask))
+    def _perform(self, service: BrokerService[Any], asker: Asker, path: str, request: BrokerRequest) -> ServiceAnswer:
+        """Perform the request and record its answer."""
+        answer = service.do(asker, request)
+        self.recordings.record(asker.stem, asker.run_id, path, request, answer, has_effect=service.has_effect(request))
         return answer
 
-    def _pretended(self, act: BrokerService[Any], asker: Asker, path: str, ask: BrokerRequest) -> ServiceAnswer:
-        pretence = self.pretences.find(asker.stem, asker.run_id)
-        if pretence is None:
+    def _simulate(self, service: BrokerService[Any], asker: Asker, path: str, request: BrokerRequest) -> ServiceAnswer:
+        """Answer in the simulation that this run belongs to."""
+        simulation = self.simulations.find(asker.stem, asker.run_id)
+        if simulation is None:
             raise RequestDenied("run", "this process only tries the skill, and no such trial is going on")
-        return pretence.answer(act, asker, path, ask)
+        return simulation.answer(service, asker, path, request)
 
-    def _checked(self, asker: Asker) -> Asker:
-        """With what is granted by now: a process that is busy all the time was told of more when it began.
+    def _check_run(self, asker: Asker) -> Asker:
+        """Return the asker with its current grants; a busy process may have started with more.
 
-        A run that the skill names must go on, on the version that asks: who was called once knows its id.
+        The run that the skill names must be running, on the version that asks: a skill knows the ids of its earlier
+        runs. Raises RequestDenied.
         """
         with self._database.reading(self._workspace_id) as scope:
             run = runs.find_run(scope, asker.run_id) if asker.run_id else None
             granted = grants.granted_permissions(scope, asker.stem) & asker.identity.granted
         if run is None or run.skill_id != asker.stem:
-            raise RequestDenied("run", f"{asker.run_id[:64] or 'no run'} is no run of this skill")
+            raise RequestDenied("run", f"{asker.run_id[:64] or 'no run'} is not a run of this skill")
         if run.version_id != asker.identity.version_id:
             raise RequestDenied("run", f"{run.run_id} is a run of another version of this skill")
         if run.status != "running":
             raise RequestDenied("run", f"{run.run_id} has ended")
         return replace(asker, identity=replace(asker.identity, granted=granted))
 
-    def _write_down(self, asker: Asker, denied: RequestDenied) -> None:
-        pretence = self.pretences.find(asker.stem, asker.run_id)
-        if pretence is not None:
-            pretence.note_refusal(str(denied))
-        if not self._pace.allows(asker.stem, "refusals"):
-            # Who goes on all the same waits for it, and neither the log nor the database hears of it.
+    def _record_refusal(self, asker: Asker, denied: RequestDenied) -> None:
+        """Log and store a refusal, up to a rate."""
+        simulation = self.simulations.find(asker.stem, asker.run_id)
+        if simulation is not None:
+            simulation.note_refusal(str(denied))
+        if not self._rate_limits.allows(asker.stem, "refusals"):
+            # Beyond the rate, the skill waits, and neither the log nor the database is written to.
             time.sleep(_PAUSE_SECONDS)
             return
-        # What a skill says stays in its line.
-        said = " ".join(str(denied).split())[:500]
-        _log.warning("skill %s was refused (%s): %s", asker.stem, denied.what, said)
+        # Texts of a skill are logged on one line.
+        detail = " ".join(str(denied).split())[:500]
+        _log.warning("skill %s was refused (%s): %s", asker.stem, denied.what, detail)
         try:
             with self._database.transaction(self._workspace_id, "skill.refusal") as scope:
                 refusals.record_refusal(
@@ -225,7 +235,7 @@ class Broker:
                     detail=str(denied),
                 )
         except SQLAlchemyError as error:
-            _log.warning("that refusal is not written down: %s", type(error).__name__)
+            _log.warning("that refusal could not be stored: %s", type(error).__name__)
 
 
 def _wire_answer(status: int, answer: Mapping[str, Any]) -> wire.WireAnswer:
@@ -233,14 +243,14 @@ def _wire_answer(status: int, answer: Mapping[str, Any]) -> wire.WireAnswer:
 
 
 def _refusal_answer(status: int, text: str, *, retriable: bool, wait: timedelta | None = None) -> wire.WireAnswer:
-    # `ids` and `status` are what the SDK looks for after it sent events.
+    # The SDK looks for `ids` and `status` after it sent events.
     later = {} if wait is None else {"wait": wait.total_seconds()}
     return _wire_answer(status, {"error": text, "retriable": retriable, "ids": [], "status": status, **later})
 
 
 def _open_listener(address: Path) -> socket.socket:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    # A socket's address has some hundred bytes; through the open folder it is short wherever the home is.
+    # A socket's address is limited to some hundred bytes; through the open folder it is short wherever the home is.
     folder = os.open(address.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
         listener.bind(f"/proc/self/fd/{folder}/{address.name}")

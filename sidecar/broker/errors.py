@@ -8,7 +8,7 @@ from skills.book.refusals import RefusalKind
 
 
 class RequestDenied(Exception):
-    """It may not: never done at a retry, and written down as a refusal of the kind `what`."""
+    """The skill may not do this. Not worth a retry; stored as a refusal of the kind `what`."""
 
     def __init__(self, what: RefusalKind, detail: str) -> None:
         super().__init__(detail)
@@ -16,7 +16,7 @@ class RequestDenied(Exception):
 
 
 class RequestDeferred(Exception):
-    """It may once a person has raised a limit: worth another try after `wait`, and nothing to write down."""
+    """The skill may do this once a person has raised a limit. Worth a retry after `wait`; not stored."""
 
     def __init__(self, detail: str, wait: timedelta) -> None:
         super().__init__(detail)
@@ -24,7 +24,7 @@ class RequestDeferred(Exception):
 
 
 class RequestFailed(Exception):
-    """It did not work; nothing to write down."""
+    """The request did not work. Not stored."""
 
     def __init__(self, detail: str, *, retriable: bool) -> None:
         super().__init__(detail)

@@ -1,4 +1,4 @@
-"""Identity of a skill version at the broker: fixed when its socket is opened, never stated by the child."""
+"""Identity of a skill version at the broker: set by the sidecar when it opens the socket, never by the child."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ IdentityMode = Literal["live", "shadow", "rehearsal", "loading"]
 class SkillIdentity:
     """One version of one skill. `granted` holds canonical permissions such as `host:metrics.example:9090`.
 
-    `live` does what is asked. `rehearsal` answers from a recording and does nothing; `shadow` reads and thinks for
-    real, and does nothing either. `loading` is code that nobody has found good yet: it is refused everything.
+    Mode `live` performs requests. `rehearsal` answers from a recording and performs nothing. `shadow` reads and asks
+    the model for real, and performs no effect. `loading` is code that has not passed the checks: everything is refused.
     """
 
     skill_id: str

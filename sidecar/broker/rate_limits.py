@@ -1,4 +1,4 @@
-"""Rate limits of a skill's requests, for each kind of request."""
+"""Rate limits of a skill's requests, by kind of request."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sidecar.broker.errors import RequestDenied
 
 @dataclass(frozen=True)
 class BrokerRateLimit:
-    """At most so many in so many seconds."""
+    """At most so many within so many seconds."""
 
     most: int
     seconds: float
@@ -33,21 +33,23 @@ RATE_LIMITS = {
     "bytes": BrokerRateLimit(32 * 1024 * 1024, 60),
     "refusals": BrokerRateLimit(200, 3600),
 }
-"""By door, and `/` for where there is none; and of what a request holds, or comes to, there may be many in one."""
+"""Requests by route (`/` for unknown ones), and events, bytes and refusals, of which one request may cause many."""
 
 
 class _RecentRequests:
-    """What there was within the time of a limit."""
+    """The amounts within the time of a limit."""
 
     def __init__(self) -> None:
         self._each: deque[tuple[float, int]] = deque()
         self._sum = 0
 
-    def forget(self, before: float) -> None:
+    def drop_before(self, before: float) -> None:
+        """Drop what is older."""
         while self._each and self._each[0][0] <= before:
             self._sum -= self._each.popleft()[1]
 
-    def takes(self, amount: int, most: int, now: float) -> bool:
+    def take(self, amount: int, most: int, now: float) -> bool:
+        """Add an amount, unless that exceeds `most`."""
         if self._sum + amount > most:
             return False
         self._each.append((now, amount))
@@ -56,21 +58,22 @@ class _RecentRequests:
 
 
 class BrokerRateLimits:
-    """Counts in this process: a restart of the sidecar begins anew."""
+    """Counts in memory: a restart of the sidecar starts from zero."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._seen: defaultdict[tuple[str, str], _RecentRequests] = defaultdict(_RecentRequests)
+        self._recent: defaultdict[tuple[str, str], _RecentRequests] = defaultdict(_RecentRequests)
 
-    def check(self, who: str, what: str, amount: int = 1) -> None:
-        """Count so many; raises Denied when those were too many, which do not count."""
-        if not self.allows(who, what, amount):
-            limit, said = RATE_LIMITS[what], f"requests {what}" if what.startswith("/") else what
-            raise RequestDenied("limit", f"more than {limit.most} {said} within {limit.seconds:g} s")
+    def check(self, counted_as: str, kind: str, amount: int = 1) -> None:
+        """Count an amount; raises RequestDenied when it is too much, and then does not count it."""
+        if not self.allows(counted_as, kind, amount):
+            limit, words = RATE_LIMITS[kind], f"requests {kind}" if kind.startswith("/") else kind
+            raise RequestDenied("limit", f"more than {limit.most} {words} within {limit.seconds:g} s")
 
-    def allows(self, who: str, what: str, amount: int = 1) -> bool:
-        limit, now = RATE_LIMITS[what], time.monotonic()
+    def allows(self, counted_as: str, kind: str, amount: int = 1) -> bool:
+        """Count an amount, unless it is too much; return whether it was counted."""
+        limit, now = RATE_LIMITS[kind], time.monotonic()
         with self._lock:
-            seen = self._seen[who, what]
-            seen.forget(now - limit.seconds)
-            return seen.takes(amount, limit.most, now)
+            recent = self._recent[counted_as, kind]
+            recent.drop_before(now - limit.seconds)
+            return recent.take(amount, limit.most, now)

@@ -1,4 +1,4 @@
-"""Recordings of what the broker answered in a run, kept to try a change of the skill on it."""
+"""Recordings of what the broker answered in a run, kept to rehearse a change of the skill on it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sidecar.broker.service import ServiceAnswer, json_digest
 
 _log = logging.getLogger(__name__)
 MAX_RUN = 1024 * 1024
-"""Bytes kept of one run; what comes after is not."""
+"""Bytes kept of one run; later exchanges are not recorded."""
 MOST_RUNS = 30
 """Runs kept of one skill, the newest."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
@@ -25,7 +25,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 @dataclass(frozen=True)
 class Exchange:
-    """One request and its answer. `exactly` names the request, `nearly` the kind of thing it asks for."""
+    """One request and its answer. `exactly` is the key of the same request, `nearly` that of similar ones."""
 
     path: str
     exactly: str
@@ -36,61 +36,64 @@ class Exchange:
 
 
 class Recordings:
-    """`<folder>/<stem>/<run_id>.jsonl`. Secrets never get here: requests name them, and answers were masked."""
+    """Files `<folder>/<stem>/<run_id>.jsonl`.
+
+    They hold no secrets: requests contain only their names, and answers are masked.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._lock = threading.Lock()
 
-    def keep(
-        self, stem: str, run_id: str, path: str, ask: BrokerRequest, answer: ServiceAnswer, *, has_effect: bool
+    def record(
+        self, stem: str, run_id: str, path: str, request: BrokerRequest, answer: ServiceAnswer, *, has_effect: bool
     ) -> None:
-        """Add to a run's recording, while there is room in it."""
+        """Add an exchange to a run's recording, while there is room."""
         entry = {
             "path": path,
-            "exactly": exact_key(path, ask),
-            "nearly": similar_key(path, ask),
+            "exactly": exact_key(path, request),
+            "nearly": similar_key(path, request),
             "has_effect": has_effect,
-            "ask": request_words(ask),
+            "ask": request_words(request),
             "answer": answer,
         }
         line = json.dumps(entry, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
         self._write(stem, run_id, line)
 
     def keep_memos(self, stem: str, run_id: str, memos: Mapping[str, Any]) -> None:
-        """Add what the engine remembers of the run's steps, by their ids: told once, when the run has ended."""
+        """Add what the engine remembers of the steps of a completed run, by step id."""
         self._write(stem, run_id, json.dumps({"memos": memos}, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
 
     def memos(self, stem: str, run_id: str) -> Mapping[str, Any] | None:
-        """The memos of a run, where they were kept."""
-        return next((one["memos"] for one in self._lines(stem, run_id) if "memos" in one), None)
+        """Return the memos of a run, if they were kept."""
+        return next((one["memos"] for one in self._entries(stem, run_id) if "memos" in one), None)
 
-    def read(self, stem: str, run_id: str) -> tuple[Exchange, ...]:
-        """What was recorded of a run; nothing when it is forgotten."""
+    def read_exchanges(self, stem: str, run_id: str) -> tuple[Exchange, ...]:
+        """Return what was recorded of a run; nothing when it is not kept."""
         return tuple(self._exchanges(stem, run_id))
 
-    def answer_of(self, stem: str, run_id: str, path: str, ask: BrokerRequest) -> ServiceAnswer | None:
-        """What the same request was answered in the same run."""
-        name = exact_key(path, ask)
+    def find_answer(self, stem: str, run_id: str, path: str, request: BrokerRequest) -> ServiceAnswer | None:
+        """Return the recorded answer to the same request in the same run."""
+        name = exact_key(path, request)
         return next((one.answer for one in self._exchanges(stem, run_id) if one.exactly == name), None)
 
     def _exchanges(self, stem: str, run_id: str) -> Iterator[Exchange]:
-        for said in self._lines(stem, run_id):
-            if "path" in said:
-                yield Exchange(**said)
+        for entry in self._entries(stem, run_id):
+            if "path" in entry:
+                yield Exchange(**entry)
 
-    def _lines(self, stem: str, run_id: str) -> Iterator[dict[str, Any]]:
+    def _entries(self, stem: str, run_id: str) -> Iterator[dict[str, Any]]:
         file = self._file(stem, run_id)
         if file is None or not file.is_file():
             return
         for line in file.read_bytes().splitlines():
             try:
-                said = json.loads(line)
+                entry = json.loads(line)
             except ValueError:
-                # A process that was killed leaves half a line.
+                # A process that is killed can leave half a line.
                 continue
-            if isinstance(said, dict):
-                yield said
+            if isinstance(entry, dict):
+                yield entry
 
     def _write(self, stem: str, run_id: str, line: bytes) -> None:
         file = self._file(stem, run_id)
@@ -100,7 +103,7 @@ class Recordings:
             with self._lock:
                 self._append(file, line)
         except OSError as error:
-            _log.warning("the recording of a run of %s is not kept: %s", stem, error)
+            _log.warning("a run of %s could not be recorded: %s", stem, error)
 
     def _append(self, file: Path, line: bytes) -> None:
         fresh = not file.exists()
@@ -119,30 +122,30 @@ class Recordings:
         return self._folder / stem / f"{run_id}.jsonl"
 
 
-def request_words(ask: BrokerRequest) -> dict[str, Any]:
-    """What is asked, without what only says how or when."""
-    match ask:
+def request_words(request: BrokerRequest) -> dict[str, Any]:
+    """Return what is asked for, without what only says how or when."""
+    match request:
         case HttpRequest():
-            return ask.model_dump(mode="json", exclude={"headers", "timeout"})
+            return request.model_dump(mode="json", exclude={"headers", "timeout"})
         case EventsRequest():
-            # The SDK dates each event when it is sent.
-            return ask.model_dump(mode="json", exclude={"events": {"__all__": {"ts"}}})
+            # The SDK sets each event's time when it sends it.
+            return request.model_dump(mode="json", exclude={"events": {"__all__": {"ts"}}})
         case _:
-            return ask.model_dump(mode="json", by_alias=True)
+            return request.model_dump(mode="json", by_alias=True)
 
 
-def exact_key(path: str, ask: BrokerRequest) -> str:
-    """The request's name: the same words are the same request."""
-    return json_digest([path, request_words(ask)])
+def exact_key(path: str, request: BrokerRequest) -> str:
+    """Return the key of a request: equal for equal content."""
+    return json_digest([path, request_words(request)])
 
 
-def similar_key(path: str, ask: BrokerRequest) -> str:
-    """What a changed skill asks in other words is likely to be the same thing."""
-    match ask:
+def similar_key(path: str, request: BrokerRequest) -> str:
+    """Return the key of similar requests: a changed skill may ask for the same thing in other words."""
+    match request:
         case HttpRequest():
-            return f"{path} {ask.method} {ask.url.partition('?')[0]}"
+            return f"{path} {request.method} {request.url.partition('?')[0]}"
         case LlmRequest():
-            return f"{path} {ask.name}"
+            return f"{path} {request.name}"
         case _:
             return path
 

@@ -12,15 +12,18 @@ from sidecar.broker.errors import RequestFailed
 
 EffectKey = Annotated[str, StringConstraints(min_length=1, max_length=400)]
 ShortText = Annotated[str, StringConstraints(min_length=1, max_length=32)]
+_MOST_DEPTH = 100
 
 
 class BrokerRequest(BaseModel):
-    """A request; what it does not know is refused, so that no one believes it was heard."""
+    """A request. Unknown fields are refused, so that none is ignored without notice."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class HttpRequest(BrokerRequest):
+    """A request to a host."""
+
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
     url: str = Field(max_length=8000)
     params: dict[str, list[str]] = Field(default_factory=dict, max_length=100)
@@ -30,6 +33,8 @@ class HttpRequest(BrokerRequest):
 
 
 class LlmRequest(BrokerRequest):
+    """A question to the model."""
+
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
     prompt: str = Field(min_length=1, max_length=200_000)
@@ -40,6 +45,8 @@ class LlmRequest(BrokerRequest):
 
 
 class NotifyRequest(BrokerRequest):
+    """A notice to a channel; `ask` are answers that people may pick from."""
+
     channel: str = Field(pattern=r"^[a-z][a-z0-9_-]{0,31}$")
     text: str = Field(min_length=1, max_length=20_000)
     key: EffectKey | None = None
@@ -47,7 +54,7 @@ class NotifyRequest(BrokerRequest):
 
 
 class EventToSend(BaseModel):
-    """An event as the SDK sends it; what it says beside these is dropped."""
+    """An event as the SDK sends it; other fields are dropped."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -58,58 +65,69 @@ class EventToSend(BaseModel):
 
 
 class EventsRequest(BrokerRequest):
+    """Events to send to the engine."""
+
     events: list[EventToSend] = Field(min_length=1, max_length=100)
 
 
 class AskAgentRequest(BrokerRequest):
+    """A message to the agent."""
+
     text: str = Field(min_length=1, max_length=20_000)
     key: EffectKey | None = None
 
 
 class MemoryRequest(BrokerRequest):
+    """A search in the memory."""
+
     query: str = Field(min_length=1, max_length=4000)
     limit: int = Field(8, ge=1, le=20)
 
 
 class RunsRequest(BrokerRequest):
+    """A list of the skill's newest runs."""
+
     limit: int = Field(20, ge=1, le=100)
 
 
 class ClaimRequest(BrokerRequest):
+    """A lock for this run."""
+
     key: str = Field(min_length=1, max_length=200)
     minutes: float = Field(60, gt=0, le=7 * 24 * 60)
 
 
 class ReleaseRequest(BrokerRequest):
+    """The release of a lock, of this run or of the run `run_id`."""
+
     key: str = Field(min_length=1, max_length=200)
     run_id: str | None = Field(None, max_length=64)
 
 
-_MOST_DEPTH = 100
-
-
 def read_request(shape: type[BrokerRequest], body: bytes, *, events: bool) -> BrokerRequest:
-    """The request; with `events`, from one event or a list of them. Raises Failed."""
+    """Parse a request; with `events`, the body is one event or a list of them. Raises RequestFailed."""
     try:
-        said = json.loads(clean_json(body.decode("utf-8", "replace")))
-        _check_plain(said)
+        value = json.loads(clean_json(body.decode("utf-8", "replace")))
+        _check_plain(value)
         if events:
-            # The SDK sends its events as they are, one or several.
-            said = {"events": said if isinstance(said, list) else [said]}
-        return shape.model_validate(said)
+            # The SDK sends bare events, one or several.
+            value = {"events": value if isinstance(value, list) else [value]}
+        return shape.model_validate(value)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(str(part) for part in first["loc"])
         raise RequestFailed(f"the request is malformed: {place}: {first['msg']}", retriable=False) from None
     except (ValueError, RecursionError):
-        raise RequestFailed("the request is no JSON", retriable=False) from None
+        raise RequestFailed("the request is not JSON", retriable=False) from None
 
 
-def _check_plain(said: Any) -> None:
-    """Raises ValueError or RecursionError for numbers that JSON has not, and for what is nested deeper than anybody
-    needs: others write it down by going into it."""
-    json.dumps(said, allow_nan=False)
-    level = [said] if isinstance(said, dict | list) else []
+def _check_plain(value: Any) -> None:
+    """Raise ValueError for numbers that JSON has not, RecursionError for values nested more than 100 deep.
+
+    Others write these values by recursion.
+    """
+    json.dumps(value, allow_nan=False)
+    level = [value] if isinstance(value, dict | list) else []
     for _ in range(_MOST_DEPTH):
         within = (one.values() if isinstance(one, dict) else one for one in level)
         level = [one for values in within for one in values if isinstance(one, dict | list)]

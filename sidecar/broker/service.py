@@ -1,4 +1,4 @@
-"""The port of a broker service: who asks, what it must do, and how an effect is named."""
+"""The port of a broker service: who asks, what a service must do, and how an effect is named."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ from sidecar.broker.requests import BrokerRequest
 
 A_contra = TypeVar("A_contra", bound=BrokerRequest, contravariant=True)
 ServiceAnswer = dict[str, Any]
+OpenTransaction = Callable[[str], AbstractContextManager[Scope]]
+OpenReading = Callable[[], AbstractContextManager[Scope]]
 
 
 @dataclass(frozen=True)
 class Asker:
-    """Who asks, and for which of its runs."""
+    """The skill version that asks, and for which of its runs."""
 
     identity: SkillIdentity
     run_id: str
@@ -30,37 +32,34 @@ class Asker:
 
 
 class BrokerService(Protocol[A_contra]):
-    """One kind of request. Each method raises Denied or Failed."""
+    """Performs one kind of request. Each method raises RequestDenied or RequestFailed."""
 
-    def check(self, asker: Asker, ask: A_contra) -> None:
-        """Whether the skill may ask this; changes nothing."""
+    def check(self, asker: Asker, request: A_contra) -> None:
+        """Check whether the skill may ask this; changes nothing."""
         ...
 
-    def has_effect(self, ask: A_contra) -> bool:
-        """Whether doing it changes anything that somebody else can see."""
+    def has_effect(self, request: A_contra) -> bool:
+        """Return whether performing it changes anything that others can see."""
         ...
 
-    def do(self, asker: Asker, ask: A_contra) -> ServiceAnswer: ...
+    def do(self, asker: Asker, request: A_contra) -> ServiceAnswer:
+        """Perform the request."""
 
-    def pretend(self, asker: Asker, ask: A_contra) -> ServiceAnswer:
-        """An answer as if it had been done."""
+    def simulate(self, asker: Asker, request: A_contra) -> ServiceAnswer:
+        """Return an answer as if the request had been performed."""
         ...
 
 
 def effect_key(asker: Asker, kind: str, key: str | None, words: Mapping[str, Any]) -> str:
-    """The name of an effect: the same is done once.
+    """Return the key of an effect; effects with the same key are performed once.
 
-    A key that the skill gave counts in all its runs; without one the words count in this run.
+    A key that the skill gives is valid in all its runs. Without one, equal content is the same effect within one run.
     """
-    said: list[Any] = [asker.stem, "key", key] if key is not None else [asker.stem, "run", asker.run_id, words]
-    return f"skill:{kind}:{json_digest(said)[:40]}"
+    parts: list[Any] = [asker.stem, "key", key] if key is not None else [asker.stem, "run", asker.run_id, words]
+    return f"skill:{kind}:{json_digest(parts)[:40]}"
 
 
 def json_digest(value: Any) -> str:
-    """SHA-256 of a JSON value, whatever the order of its members."""
+    """Return the SHA-256 of a JSON value; the order of object members does not matter."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
-
-
-OpenTransaction = Callable[[str], AbstractContextManager[Scope]]
-OpenReading = Callable[[], AbstractContextManager[Scope]]

@@ -1,4 +1,4 @@
-"""Simulated runs: requests are answered from a recording, and effects are listed instead of made."""
+"""Simulated runs: requests are answered from a recording, and effects are listed instead of performed."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _MOST_EFFECTS = 500
 
 @dataclass(frozen=True)
 class SimulatedEffect:
-    """What a run would have done: `path` says of what kind, `ask` what."""
+    """An effect that a run would have had: its route and its request."""
 
     path: str
-    ask: Mapping[str, Any]
+    request: Mapping[str, Any]
 
 
 @dataclass
 class Simulation:
-    """One run that pretends. `reads_for_real`: what has no effect is done, not looked up.
+    """One simulated run. With `reads_for_real`, requests without effect are performed.
 
-    `unrecorded` are questions without an answer, `reworded` those that were answered as one like them was.
+    `unrecorded` are questions without a recorded answer; `reworded` are those answered as a similar one was.
     """
 
     recorded: Sequence[Exchange]
@@ -37,37 +37,39 @@ class Simulation:
     refused: list[str] = field(default_factory=list)
     unrecorded: list[str] = field(default_factory=list)
     reworded: list[str] = field(default_factory=list)
-    _taken: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    _asked: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def answer(self, act: BrokerService[Any], asker: Asker, path: str, ask: BrokerRequest) -> ServiceAnswer:
-        """Raises Failed where there is no answer."""
-        has_effect = act.has_effect(ask)
+    def answer(self, service: BrokerService[Any], asker: Asker, path: str, request: BrokerRequest) -> ServiceAnswer:
+        """Answer a request; raises RequestFailed where there is no answer."""
+        has_effect = service.has_effect(request)
         if has_effect:
             with self._lock:
                 if len(self.effects) < _MOST_EFFECTS:
-                    self.effects.append(SimulatedEffect(path, request_words(ask)))
-        elif self.reads_for_real and not self._costs_again(path, ask):
-            return act.do(asker, ask)
-        found, is_question = self.found(path, ask), isinstance(ask, HttpRequest | LlmRequest) and not has_effect
+                    self.effects.append(SimulatedEffect(path, request_words(request)))
+        elif self.reads_for_real and not self._is_paid(path, request):
+            return service.do(asker, request)
+        is_question = isinstance(request, HttpRequest | LlmRequest) and not has_effect
+        found = self.find_answer(path, request)
         if found is not None:
-            if is_question and not self._is_recorded(path, ask):
-                self._note(self.reworded, _describe_request(ask))
+            if is_question and not self._is_recorded(path, request):
+                self._note(self.reworded, _describe_request(request))
             return found
         if is_question:
-            self._note(self.unrecorded, _describe_request(ask))
-            raise RequestFailed(f"the recorded run did not ask {_describe_request(ask)}", retriable=False)
-        return act.pretend(asker, ask)
+            self._note(self.unrecorded, _describe_request(request))
+            raise RequestFailed(f"the recorded run did not ask {_describe_request(request)}", retriable=False)
+        return service.simulate(asker, request)
 
-    def _costs_again(self, path: str, ask: BrokerRequest) -> bool:
-        """The very question that the model has answered is not paid for twice."""
-        return isinstance(ask, LlmRequest) and self._is_recorded(path, ask)
+    def _is_paid(self, path: str, request: BrokerRequest) -> bool:
+        """Whether the model has answered exactly this question: it is not paid for twice."""
+        return isinstance(request, LlmRequest) and self._is_recorded(path, request)
 
-    def _is_recorded(self, path: str, ask: BrokerRequest) -> bool:
-        """Whether the same was asked in the same words."""
-        return any(one.exactly == exact_key(path, ask) for one in self.recorded)
+    def _is_recorded(self, path: str, request: BrokerRequest) -> bool:
+        """Whether exactly this was asked."""
+        return any(one.exactly == exact_key(path, request) for one in self.recorded)
 
     def note_refusal(self, detail: str) -> None:
+        """Note something that the run was refused."""
         self._note(self.refused, detail)
 
     def _note(self, notes: list[str], text: str) -> None:
@@ -75,49 +77,56 @@ class Simulation:
             if len(notes) < _MOST_EFFECTS:
                 notes.append(text)
 
-    def found(self, path: str, ask: BrokerRequest) -> ServiceAnswer | None:
-        """What the same request was answered, else what was answered to the one like it that stood in its place.
+    def find_answer(self, path: str, request: BrokerRequest) -> ServiceAnswer | None:
+        """Return the recorded answer to the same request, else to the similar request at the same position.
 
-        Beyond what was recorded the last answer is given again.
+        Beyond the recorded ones, the last answer is repeated.
         """
-        same, like = exact_key(path, ask), similar_key(path, ask)
+        exact, similar = exact_key(path, request), similar_key(path, request)
         with self._lock:
-            nth, place = self._taken[same], self._taken[like]
-            self._taken[same] += 1
-            # Every request takes its place among those like it: the third query of four answers the third.
-            self._taken[like] += 1
-        for among, n in (
-            ([one for one in self.recorded if one.exactly == same], nth),
-            ([one for one in self.recorded if one.nearly == like], place),
+            nth_exact, nth_similar = self._asked[exact], self._asked[similar]
+            self._asked[exact] += 1
+            # Positions are counted among similar requests: the third query is answered as the third one was.
+            self._asked[similar] += 1
+        for exchanges, n in (
+            ([one for one in self.recorded if one.exactly == exact], nth_exact),
+            ([one for one in self.recorded if one.nearly == similar], nth_similar),
         ):
-            if among:
-                return among[min(n, len(among) - 1)].answer
+            if exchanges:
+                return exchanges[min(n, len(exchanges) - 1)].answer
         return None
 
 
-def _describe_request(ask: BrokerRequest) -> str:
-    return f"{ask.method} {ask.url}" if isinstance(ask, HttpRequest) else f"the model for `{getattr(ask, 'name', '')}`"
+def _describe_request(request: BrokerRequest) -> str:
+    return (
+        f"{request.method} {request.url}"
+        if isinstance(request, HttpRequest)
+        else f"the model for `{getattr(request, 'name', '')}`"
+    )
 
 
 class Simulations:
-    """Those that go on now, by skill and run."""
+    """The simulations that are running, by skill and run."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._open: dict[tuple[str, str], Simulation] = {}
 
-    def begin(
+    def start(
         self, stem: str, run_id: str, recorded: Sequence[Exchange], *, reads_for_real: bool = False
     ) -> Simulation:
-        pretence = Simulation(recorded, reads_for_real)
+        """Start simulating a run."""
+        simulation = Simulation(recorded, reads_for_real)
         with self._lock:
-            self._open[stem, run_id] = pretence
-        return pretence
+            self._open[stem, run_id] = simulation
+        return simulation
 
     def end(self, stem: str, run_id: str) -> None:
+        """End the simulation of a run."""
         with self._lock:
             self._open.pop((stem, run_id), None)
 
     def find(self, stem: str, run_id: str) -> Simulation | None:
+        """Return the simulation of a run, if there is one."""
         with self._lock:
             return self._open.get((stem, run_id))

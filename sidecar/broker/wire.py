@@ -1,4 +1,4 @@
-"""HTTP/1.1 over one unix socket: requests of an untrusted process, each of bounded size and time."""
+"""HTTP/1.1 over a unix socket: requests of an untrusted process, each of bounded size and time."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _log = logging.getLogger(__name__)
 MAX_REQUEST_BODY = 2 * 1024 * 1024
 _MOST_DRAINED = 64 * 1024 * 1024
 MAX_CONNECTIONS = 16
-"""Of one child at a time; more of them wait at the door, which only they notice."""
+"""Connections of one child at a time; further ones wait, which affects only that child."""
 IDLE_SECONDS = 30.0
 _PAUSE_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
 class WireRequest:
-    """`run_id` is what the child says, and empty when it says nothing.
+    """A request as it was received.
 
-    `too_large` is the size of a body that was not read, else 0.
+    `run_id` is what the child states, or empty. `too_large` is the size of a body that was not read, else 0.
     """
 
     path: str
@@ -36,12 +36,14 @@ class WireRequest:
 
 @dataclass(frozen=True)
 class WireAnswer:
+    """An answer as it is sent: JSON with a status."""
+
     status: int
     body: bytes
 
 
 class BrokerSocket:
-    """One listening socket with a thread that takes its connections, each of which has a thread of its own."""
+    """A listening socket of one child, with a thread that accepts and a thread for each connection."""
 
     def __init__(self, listener: socket.socket, name: str, answer: Callable[[WireRequest], WireAnswer]) -> None:
         self._listener = listener
@@ -54,7 +56,7 @@ class BrokerSocket:
         threading.Thread(target=self._accept, name=f"broker-{name}", daemon=True).start()
 
     def close(self) -> None:
-        """Take no more connections and cut those there are."""
+        """Accept no more connections and cut the open ones."""
         with self._lock:
             self._closed = True
             connections = list(self._open)
@@ -73,8 +75,8 @@ class BrokerSocket:
                 with self._lock:
                     if self._closed:
                         return
-                # There may be too many open files for another, and fewer later.
-                _log.warning("a connection of %s waits: %s", self._name, error)
+                # Too many files may be open now, and fewer later.
+                _log.warning("a connection of %s has to wait: %s", self._name, error)
                 time.sleep(_PAUSE_SECONDS)
                 continue
             with self._lock:
@@ -88,10 +90,10 @@ class BrokerSocket:
         try:
             _Handler(connection, self._answer)
         except OSError:
-            # The child has gone, or takes too long to speak.
+            # The child has ended, or takes too long to send.
             pass
-        except Exception:  # noqa: BLE001 - the boundary of a thread: what a request breaks is ours to see
-            _log.exception("a request of %s broke the broker", self._name)
+        except Exception:  # noqa: BLE001 - the boundary of a thread: the log shows our faults
+            _log.exception("the broker failed at a request of %s", self._name)
         finally:
             with self._lock:
                 self._open.discard(connection)
@@ -111,13 +113,14 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         length = self.headers.get("content-length", "")
         if not length.isascii() or not length.isdigit() or self.headers.get("transfer-encoding"):
-            self._refuse(411, "say the length of the body")
+            self._refuse(411, "state the length of the body")
             return
         run_id = "".join(sign for sign in self.headers.get("x-run-id", "") if sign.isprintable())
         size = int(length[:15])
         if size > MAX_REQUEST_BODY:
             self.close_connection = True
-            # Who is still sending does not read: a body that is not far too large is let pass first.
+            # A client that is still sending does not read the answer, so a body that is not far too large is drained
+            # first.
             if size <= _MOST_DRAINED:
                 self._drain(size)
             self._send(self._answer(WireRequest(self.path, run_id, b"", size)))
@@ -136,15 +139,15 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = True
         self._send(WireAnswer(status, b'{"error": "%s", "retriable": false}' % text.encode()))
 
-    def _send(self, said: WireAnswer) -> None:
-        self.send_response(said.status)
+    def _send(self, answer: WireAnswer) -> None:
+        self.send_response(answer.status)
         self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(said.body)))
+        self.send_header("content-length", str(len(answer.body)))
         if self.close_connection:
             self.send_header("connection", "close")
         self.end_headers()
-        self.wfile.write(said.body)
+        self.wfile.write(answer.body)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """What matters is written down by what answers."""
+        """Log nothing: the callback that answers logs what matters."""
         del format, args

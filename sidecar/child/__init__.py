@@ -1,1 +1,1 @@
-"""The process that serves one version of one skill. It knows no key of ours and trusts nobody but the sidecar."""
+"""The process that serves one version of one skill: it holds no key and trusts only the sidecar."""

@@ -1,6 +1,6 @@
 """Serve one skill version: `python -m sidecar.child FD CONFINEMENT`.
 
-Ends when the other end of the socket FD is closed.
+The process ends when the other end of the socket FD is closed.
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ from skills.kit.door import door
 
 
 def main() -> None:
-    calls, asked = socket.socket(fileno=int(sys.argv[1])), Confinement.model_validate_json(sys.argv[2])
-    confine_process(asked)
-    # Ctrl-C goes to everybody at the terminal; when this process ends is the sidecar's decision.
+    """Give up rights, wait for an order, load the skill, and answer calls until the sidecar is gone."""
+    calls, confinement = socket.socket(fileno=int(sys.argv[1])), Confinement.model_validate_json(sys.argv[2])
+    confine_process(confinement)
+    # Ctrl-C reaches every process of the terminal, but the sidecar decides when this one ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     answers, client = _take_stdout(), warm_client()
     _write_answer(answers, ChildAnswer(state="awake"))
@@ -46,41 +47,42 @@ def main() -> None:
         return
     order = ServeOrder.model_validate_json(line)
     door.open_at(order.broker)
-    seen = Attempts([order.path, os.path.dirname(order.broker)])
-    seen.listen()
+    attempts = Attempts([order.path, os.path.dirname(order.broker)])
+    attempts.listen()
     try:
-        with seen.watching():
+        with attempts.watching():
             loaded = load_skill(order, client)
         _refuse_strays()
     except RefusedSkillError as error:
-        _write_answer(answers, ChildAnswer(state="serving", problem=error.problems[0], tried=seen.told()))
+        _write_answer(answers, ChildAnswer(state="serving", problem=error.problems[0], tried=attempts.noted()))
         return
-    _write_answer(answers, ChildAnswer(state="serving", functions=loaded.configurations, tried=seen.told()))
-    answer = _make_call_handler(order, loaded, seen, asked.limits)
-    # What was loaded is never collected: a collection in a forked process would copy all of it.
+    _write_answer(answers, ChildAnswer(state="serving", functions=loaded.configurations, tried=attempts.noted()))
+    answer = _make_call_handler(order, loaded, attempts, confinement.limits)
+    # Garbage collection in a forked process would copy all that was loaded, so it is excluded.
     gc.collect()
     gc.freeze()
-    scratch = Scratch(Path(asked.scratch), own=asked.own_scratch, disk=asked.limits.disk)
-    Zygote(calls, answer, scratch, asked.limits, _run_fence(asked)).serve()
+    scratch = Scratch(Path(confinement.scratch), own=confinement.own_scratch, disk=confinement.limits.disk)
+    Zygote(calls, answer, scratch, confinement.limits, _run_fence(confinement)).serve()
 
 
-def _run_fence(asked: Confinement) -> Callable[[Path], None]:
-    if not asked.fence_runs:
+def _run_fence(confinement: Confinement) -> Callable[[Path], None]:
+    """Return what fences a forked run in its folder, or does nothing."""
+    if not confinement.fence_runs:
         return lambda _: None
     libc = ctypes.CDLL(None, use_errno=True)
     return lambda folder: fence_changes(libc, str(folder))
 
 
 def _refuse_strays() -> None:
-    """What runs beside the functions would run for ever, and nobody would know."""
-    if list_children() or _threads() > 1:
+    """Refuse a file that started a thread or a process: those would run unseen beside the functions."""
+    if list_children() or _count_threads() > 1:
         problem = SkillProblem(
             None, "loading the file started a thread or a process", "start nothing outside of a function"
         )
         raise RefusedSkillError(problem)
 
 
-def _threads() -> int:
+def _count_threads() -> int:
     try:
         return len(os.listdir("/proc/self/task"))
     except FileNotFoundError:
@@ -88,27 +90,27 @@ def _threads() -> int:
 
 
 class _BrokerHttpClient:
-    """In place of the SDK's HTTP client, which would look for a network that is not there; it takes no other."""
+    """Replaces the SDK's HTTP client, which would look for a network that does not exist."""
 
     def send(self, request: httpx.Request) -> httpx.Response:
         return door.http().send(request)
 
 
 def _make_call_handler(
-    order: ServeOrder, loaded: LoadedSkill, seen: Attempts, limits: Limits
+    order: ServeOrder, loaded: LoadedSkill, attempts: Attempts, limits: Limits
 ) -> Callable[[socket.socket], None]:
     app = flask.Flask("skill")
     inngest.flask.serve(app, loaded.client, loaded.functions, serve_path=f"/api/inngest/{order.stem}")
     loaded.client._http_client._http_client_sync = _BrokerHttpClient()  # type: ignore[assignment]
 
-    def begin(run_id: str) -> None:
+    def set_run_id(run_id: str) -> None:
         door.run_id = run_id
 
-    return lambda connection: answer_run_call(connection, app, begin, seen, limits.cpu_seconds)
+    return lambda connection: answer_run_call(connection, app, set_run_id, attempts, limits.cpu_seconds)
 
 
 def _take_stdout() -> IO[str]:
-    """Keep the pipe to the sidecar for our answers; what the skill prints goes where its errors go."""
+    """Keep standard output for answers to the sidecar; what the skill prints goes to standard error."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     return answers

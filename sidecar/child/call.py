@@ -19,23 +19,28 @@ if TYPE_CHECKING:
 
 
 def answer_run_call(
-    connection: socket.socket, app: WSGIApplication, begin: Callable[[str], None], attempts: Attempts, cpu_seconds: int
+    connection: socket.socket,
+    app: WSGIApplication,
+    set_run_id: Callable[[str], None],
+    attempts: Attempts,
+    cpu_seconds: int,
 ) -> None:
-    """Read the call from `connection` and write the answer to it; `begin` is told the run's id first.
+    """Read the call from `connection` and write the answer to it; `set_run_id` receives the run's id first.
 
-    Whatever the skill raises is an answer; what it does to its process is seen by the process that forked this one.
+    Whatever the skill raises becomes an answer. What it does to its process is seen by the process that forked this
+    one.
     """
     resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 1))
     head, body = receive_frame(connection, CallHead)
-    begin(_read_run_id(body))
+    set_run_id(_read_run_id(body))
     with attempts.watching():
         status, headers, answer = call_app(app, head, body)
-    # Who has the answer hangs up, and that ends this process.
+    # The sidecar hangs up once it has the answer, and that ends this process, so output is flushed before.
     for stream in (sys.stdout, sys.stderr):
-        # A skill may have closed it, or put anything in its place.
+        # A skill may have closed the stream or replaced it.
         with contextlib.suppress(OSError, ValueError, AttributeError):
             stream.flush()
-    send_frame(connection, ReplyHead(status=status, headers=headers, tried=attempts.told()), answer)
+    send_frame(connection, ReplyHead(status=status, headers=headers, tried=attempts.noted()), answer)
 
 
 def _read_run_id(body: bytes) -> str:
@@ -46,21 +51,24 @@ def _read_run_id(body: bytes) -> str:
 
 
 def call_app(app: WSGIApplication, head: CallHead, body: bytes) -> tuple[int, dict[str, str], bytes]:
-    """Status, headers with lower-case names and body of the app's answer, which is an error when it raises anything."""
-    told: list[tuple[str, list[tuple[str, str]]]] = []
+    """Call the app and return status, headers with lower-case names, and body.
+
+    Whatever the app raises becomes an error answer.
+    """
+    started: list[tuple[str, list[tuple[str, str]]]] = []
 
     def start(status: str, headers: list[tuple[str, str]], *_: object) -> Callable[[bytes], object]:
-        told.append((status, headers))
+        started.append((status, headers))
         return lambda _: None
 
     try:
         parts: Iterable[bytes] = app(_wsgi_environ(head, body), start)
         answer = b"".join(parts)
-        status, headers = told[-1]
+        status, headers = started[-1]
         return int(status.split()[0]), {name.lower(): value for name, value in headers}, answer
     except BaseException as error:  # noqa: BLE001 - the boundary to foreign code: SystemExit passes through the SDK
-        said = {"code": "skill_raised", "name": type(error).__name__, "message": repr(error)[:500], "stack": None}
-        return 500, {"content-type": "application/json"}, json.dumps(said).encode()
+        error_body = {"code": "skill_raised", "name": type(error).__name__, "message": repr(error)[:500], "stack": None}
+        return 500, {"content-type": "application/json"}, json.dumps(error_body).encode()
 
 
 def _wsgi_environ(head: CallHead, body: bytes) -> WSGIEnvironment:

@@ -1,6 +1,6 @@
-"""Rights that a child gives up for good before it receives any skill.
+"""Rights that a child gives up for good before it receives a skill.
 
-Linux; where a feature is missing, that right stays as it is.
+For Linux; where the kernel lacks a feature, that right is kept.
 """
 
 from __future__ import annotations
@@ -27,12 +27,15 @@ _CAPABILITIES_VERSION = 0x20080522
 
 
 class Confinement(BaseModel):
-    """`user` is the id the child changes to, None when it stays who it is. `own_network`: it leaves the machine's.
+    """What a child gives up.
 
-    `count_processes`: the limit on processes counts this child's alone, so that it can be set. `scratch` is where it
-    may write, which is a file system by itself when `own_scratch`, and is made one first when `mount_scratch`.
-    `refuse_calls`: see `system_calls`. `fence_runs`: each run changes files of its own only and signals only itself.
-    What is not `readable` or `writable` is fenced off, see `landlock`; with nothing `readable` there is no fence.
+    `user` is the user id it changes to, None to keep its own. `own_network`: it leaves the machine's network.
+    `count_processes`: the limit on processes counts only this child's, so it can be set. `scratch` is where it may
+    write: a file system of its own with `own_scratch`, which it mounts itself with `mount_scratch`. `refuse_calls`: see
+    `system_calls`. `fence_runs`: each run changes only its own files and signals only itself.
+
+    Paths that are neither `readable` nor `writable` are fenced off, see `landlock`; with nothing `readable` there is no
+    fence.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -50,54 +53,58 @@ class Confinement(BaseModel):
     fence_runs: bool = False
 
 
-def confine_process(asked: Confinement) -> None:
-    """Raises OSError when something that was found possible is not."""
+def confine_process(confinement: Confinement) -> None:
+    """Give up the rights; raises OSError when something fails that the probe found possible."""
     libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
-    _be_first_to_go()
-    if libc is not None and asked.own_network and libc.unshare(_CLONE_NEWNET | _CLONE_NEWIPC | _CLONE_NEWUTS) != 0:
+    _end_first_without_memory()
+    if (
+        libc is not None
+        and confinement.own_network
+        and libc.unshare(_CLONE_NEWNET | _CLONE_NEWIPC | _CLONE_NEWUTS) != 0
+    ):
         raise OSError(ctypes.get_errno(), "the network cannot be left")
-    if libc is not None and asked.mount_scratch:
-        _mount_scratch(libc, asked)
-    _set_limits(asked)
-    if asked.user is not None:
+    if libc is not None and confinement.mount_scratch:
+        _mount_scratch(libc, confinement)
+    _set_limits(confinement)
+    if confinement.user is not None:
         os.setgroups([])
-        os.setresgid(asked.user, asked.user, asked.user)
-        os.setresuid(asked.user, asked.user, asked.user)
-        # Python reads many of its files late; a home that only its owner may enter would keep them from this user.
+        os.setresgid(confinement.user, confinement.user, confinement.user)
+        os.setresuid(confinement.user, confinement.user, confinement.user)
+        # Fail now if this user may not read Python's files, for example in a home that only its owner may enter.
         for module in (os, sys.modules[Confinement.__module__]):
             Path(str(module.__file__)).read_bytes()
     if libc is not None:
         libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-        # Root that stays root keeps no power beyond its files.
+        # Where the child stays root, it keeps no capabilities.
         libc.capset(struct.pack("=Ii", _CAPABILITIES_VERSION, 0), bytes(24))
-        # Orphans of a run become ours, so that none outlives it.
+        # Orphans of a run become children of this process, so that none outlives it.
         libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         # No process of this user may read or change another's memory.
         libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
-        # A change of user cleared it.
+        # The change of user cleared this setting.
         libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        if asked.readable:
-            fence_in(libc, asked.readable, asked.writable)
-        if asked.refuse_calls and not refuse_system_calls(libc):
+        if confinement.readable:
+            fence_in(libc, confinement.readable, confinement.writable)
+        if confinement.refuse_calls and not refuse_system_calls(libc):
             raise OSError(ctypes.get_errno(), "system calls cannot be refused")
 
 
-def _mount_scratch(libc: ctypes.CDLL, asked: Confinement) -> None:
-    """Nobody else sees it, it holds no more than the limit, and it is gone with this process."""
-    owner = f",uid={asked.user},gid={asked.user}" if asked.user is not None else ""
-    options = f"size={asked.limits.disk},mode=0700{owner}".encode()
-    place = asked.scratch.encode()
+def _mount_scratch(libc: ctypes.CDLL, confinement: Confinement) -> None:
+    """Mount a small file system that only this process sees; it is gone when the process ends."""
+    owner = f",uid={confinement.user},gid={confinement.user}" if confinement.user is not None else ""
+    options = f"size={confinement.limits.disk},mode=0700{owner}".encode()
+    place = confinement.scratch.encode()
     if (
         libc.unshare(_CLONE_NEWNS) != 0
         or libc.mount(None, b"/", None, ctypes.c_ulong(_MS_REC | _MS_PRIVATE), None) != 0
         or libc.mount(b"tmpfs", place, b"tmpfs", ctypes.c_ulong(_MS_NOSUID | _MS_NODEV), options) != 0
     ):
-        raise OSError(ctypes.get_errno(), "no disk of its own can be mounted")
-    os.chdir(asked.scratch)
+        raise OSError(ctypes.get_errno(), "a scratch file system cannot be mounted")
+    os.chdir(confinement.scratch)
 
 
-def _set_limits(asked: Confinement) -> None:
-    limits = asked.limits
+def _set_limits(confinement: Confinement) -> None:
+    limits = confinement.limits
     wanted = {
         resource.RLIMIT_AS: limits.memory,
         resource.RLIMIT_CORE: 0,
@@ -106,7 +113,7 @@ def _set_limits(asked: Confinement) -> None:
     }
     if sys.platform == "linux":
         wanted[resource.RLIMIT_MSGQUEUE] = 0
-    if asked.count_processes:
+    if confinement.count_processes:
         wanted[resource.RLIMIT_NPROC] = limits.processes
     for kind, most in wanted.items():
         hard = resource.getrlimit(kind)[1]
@@ -114,7 +121,7 @@ def _set_limits(asked: Confinement) -> None:
         resource.setrlimit(kind, (allowed, allowed))
 
 
-def _be_first_to_go() -> None:
-    """When the machine runs out of memory, a skill ends before anybody else."""
+def _end_first_without_memory() -> None:
+    """Let the kernel end a skill before other processes when the machine runs out of memory."""
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000")

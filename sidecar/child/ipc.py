@@ -1,7 +1,7 @@
 """Messages between the sidecar and a child.
 
-On the child's standard streams: its order and its answers, a line of JSON each. On a call's socket: frames, a head and
-a body, each with its length.
+On the child's standard streams: an order and answers, one line of JSON each. On a call's socket: frames of a head and a
+body, each preceded by its length.
 """
 
 from __future__ import annotations
@@ -16,11 +16,18 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from sidecar.child.attempts import AttemptList
 from skills.format.problem import SkillProblem
 
+MAX_FRAME_HEAD = 64 * 1024
+MAX_FRAME_BODY = 64 * 1024 * 1024
+
+_LENGTHS = struct.Struct("!II")
+_CHUNK = 1024 * 1024
+Head = TypeVar("Head", bound=BaseModel)
+
 
 class ServeOrder(BaseModel):
-    """Serve `source`, which was saved at `path`, as the app `app_id` under `/api/inngest/<stem>`.
+    """The order to serve `source`, which was saved at `path`, as the app `app_id` under `/api/inngest/<stem>`.
 
-    `broker` is the unix socket, as the child sees it, that leads to the world.
+    `broker` is the path of the broker's unix socket as the child sees it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_bytes="base64", val_json_bytes="base64")
@@ -34,10 +41,11 @@ class ServeOrder(BaseModel):
 
 
 class ChildAnswer(BaseModel):
-    """`awake`: imports are done, an order is awaited. `serving`: it was carried out, unless `problem` says why not.
+    """An answer of the child.
 
-    `functions` are the configurations of the skill's functions as the SDK writes them, `tried` what it was seen to
-    try while it was loaded.
+    State `awake`: imports are done, an order is awaited. State `serving`: the order was carried out, unless `problem`
+    says why not. `functions` are the configurations of the skill's functions as the SDK writes them, `tried` what the
+    file was seen to try while it was loaded.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -48,15 +56,8 @@ class ChildAnswer(BaseModel):
     tried: AttemptList = []
 
 
-MAX_FRAME_HEAD = 64 * 1024
-MAX_FRAME_BODY = 64 * 1024 * 1024
-
-_LENGTHS = struct.Struct("!II")
-_CHUNK = 1024 * 1024
-
-
 class FrameError(Exception):
-    """The other side sent no frame: it ended, said too much, or said it in another form."""
+    """The other side sent no frame: it ended, sent too much, or sent something else."""
 
 
 class CallHead(BaseModel):
@@ -71,8 +72,11 @@ class CallHead(BaseModel):
 
 
 class ReplyHead(BaseModel):
-    """An answer; `ended` says how the process of the run ended without one, and then nothing else counts but whether it
-    was `begun` at all. `tried` is what it says it saw the skill try."""
+    """An answer.
+
+    `ended` says how the process of the run ended without an answer; then only `begun` matters, whether the run had
+    started. `tried` lists what the process says it saw the skill try.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -83,11 +87,8 @@ class ReplyHead(BaseModel):
     tried: AttemptList = []
 
 
-Head = TypeVar("Head", bound=BaseModel)
-
-
 def send_frame(connection: socket.socket, head: BaseModel, body: bytes = b"") -> None:
-    """Raises OSError; TimeoutError when the connection has a time limit."""
+    """Send a frame; raises OSError, and TimeoutError when the connection has a time limit."""
     text = head.model_dump_json().encode()
     connection.sendall(_LENGTHS.pack(len(text), len(body)) + text)
     connection.sendall(body)
@@ -96,7 +97,7 @@ def send_frame(connection: socket.socket, head: BaseModel, body: bytes = b"") ->
 def receive_frame(
     connection: socket.socket, kind: type[Head], *, until: float | None = None, most: int = MAX_FRAME_BODY
 ) -> tuple[Head, bytes]:
-    """The next frame. `until` is a monotonic time; raises TimeoutError after it, and FrameError."""
+    """Receive a frame; raises FrameError, and TimeoutError after the monotonic time `until`."""
     head_size, body_size = _LENGTHS.unpack(_receive_exactly(connection, _LENGTHS.size, until))
     if head_size > MAX_FRAME_HEAD:
         raise FrameError(f"its head has {head_size} bytes, more than {MAX_FRAME_HEAD}")

@@ -6,14 +6,14 @@ from pydantic import BaseModel, ConfigDict, Field
 
 MEBIBYTE = 1024 * 1024
 MOST_CALLS_A_SKILL = 8
-"""Of one skill at once, at most."""
+"""Calls of one skill at a time."""
 
 
 class Limits(BaseModel):
-    """Of each process of a skill, except `processes`, which all of a version share, as they share `disk`: a run that
-    has more than its share of them is ended, so that the others have theirs.
+    """Limits of each process of a skill. All processes of a version share `processes` and `disk`.
 
-    Seconds are of one call: `seconds` on the wall, `cpu_seconds` of the processor. Memory, file and disk are in bytes.
+    A run that takes more than its share of those is ended, so that the others have theirs. `seconds` (wall clock) and
+    `cpu_seconds` (processor time) are for one call. Memory, files and disk are in bytes.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -28,5 +28,5 @@ class Limits(BaseModel):
 
     @property
     def share(self) -> int:
-        """The processes and threads that one run may have: as many runs as there are calls fit, and who forks them."""
+        """Processes and threads that one run may have, so that all calls fit beside the process that forks them."""
         return max(2, (self.processes - 1) // MOST_CALLS_A_SKILL)

@@ -1,4 +1,4 @@
-"""Load a skill file and find its functions, with an SDK client that is warmed up before the file is known."""
+"""Load a skill file and find its functions, with an SDK client that was warmed up before the file is known."""
 
 from __future__ import annotations
 
@@ -23,14 +23,16 @@ from sidecar.child.ipc import CallHead, ServeOrder
 from skills.format.problem import RefusedSkillError, SkillProblem
 from skills.kit.door import door
 
-# Every request of the SDK goes to the broker, which cares for no host name.
+# All requests of the SDK go to the broker, which ignores the host name.
 BROKER_URL = "http://broker:80"
 _WARM_UP_PATH = "/api/inngest/warming"
+LOAD_SECONDS = 5.0
+"""Seconds of processor time, since a busy machine is not the file's fault."""
 
 
 def warm_client() -> inngest.Inngest:
-    """A client whose app is named later, after one call through all of the SDK: its first is ten times as slow."""
-    # No signature is asked for: only the sidecar holds the other end of the socket that calls come from.
+    """Return a client after one call through the whole SDK, whose first call is ten times as slow."""
+    # No signature is checked, since only the sidecar holds the other end of the socket that calls come from.
     client = inngest.Inngest(
         app_id="warming", is_production=False, event_key="skill", api_base_url=BROKER_URL, event_api_base_url=BROKER_URL
     )
@@ -51,13 +53,9 @@ def warm_client() -> inngest.Inngest:
     return client
 
 
-LOAD_SECONDS = 5.0
-"""Of the processor's time, since a busy machine is no fault of a file."""
-
-
 @dataclass(frozen=True)
 class LoadedSkill:
-    """The client and functions of a file, and the functions' configurations as the SDK writes them."""
+    """The client and functions of a file, with their configurations as the SDK writes them."""
 
     client: inngest.Inngest
     functions: list[inngest.Function[Any]]
@@ -65,16 +63,16 @@ class LoadedSkill:
 
 
 def load_skill(order: ServeOrder, client: inngest.Inngest) -> LoadedSkill:
-    """Run the file under a module name of its own and find its functions; raises RefusedSkillError.
+    """Run the file as a module with a unique name and find its functions; raises RefusedSkillError.
 
-    The code comes from the order's bytes: a cached compilation of an older save can have no part in it.
+    The code is compiled from the order's bytes, so a cached compilation of an older save is never used.
     """
     client.app_id = order.app_id
     skills.kit.client = client
     module = ModuleType(f"loopwright_skill_{order.stem.replace('-', '_')}_{order.sha[:12]}")
     module.__file__ = order.path
     sys.modules[module.__name__] = module
-    # Tracebacks show the lines of this version, whatever the file holds by then.
+    # Tracebacks show the lines of this version, whatever the file contains later.
     lines = order.source.decode("utf-8", "replace").splitlines(keepends=True)
     linecache.cache[order.path] = (len(order.source), None, lines, order.path)
     try:
@@ -86,19 +84,19 @@ def load_skill(order: ServeOrder, client: inngest.Inngest) -> LoadedSkill:
         )
     except RefusedSkillError:
         raise
-    # The file may end its process or raise anything at all; each is a fault of the file, with a line.
+    # The file may raise anything, or try to end the process; each is the file's fault, reported with its line.
     except BaseException as error:  # noqa: BLE001 - the boundary to foreign code
         raise RefusedSkillError(_load_problem(error, order.path)) from None
 
 
 @contextmanager
 def _limit_processor_time(seconds: float) -> Iterator[None]:
-    """Raise TimeoutError where the block has used so much of the processor, and again each second after that."""
+    """Raise TimeoutError once the block has used this much processor time, and again every second after that."""
 
-    def over(_signal: int, _frame: FrameType | None) -> None:
+    def raise_timeout(_signal: int, _frame: FrameType | None) -> None:
         raise TimeoutError(f"loading took more than {seconds:g} s of processor time")
 
-    before = signal.signal(signal.SIGPROF, over)
+    before = signal.signal(signal.SIGPROF, raise_timeout)
     signal.setitimer(signal.ITIMER_PROF, seconds, 1.0)
     try:
         yield
@@ -108,18 +106,18 @@ def _limit_processor_time(seconds: float) -> Iterator[None]:
 
 
 def _function_configurations(function: inngest.Function[Any]) -> list[dict[str, Any]]:
-    """Of the function, and of its on_failure where it has one."""
+    """Return the configuration of the function, and of its failure handler if it has one."""
     whole = function.get_config(BROKER_URL)
     found = []
     for one in (whole.main, whole.on_failure):
         if one is None:
             continue
-        said = one.to_dict()
-        if isinstance(said, Exception):
+        text = one.to_dict()
+        if isinstance(text, Exception):
             raise RefusedSkillError(
-                SkillProblem(None, f"{function.id}: {said}", "correct the arguments of create_function")
+                SkillProblem(None, f"{function.id}: {text}", "correct the arguments of create_function")
             )
-        found.append(said)
+        found.append(text)
     return found
 
 
@@ -134,9 +132,9 @@ def _find_functions(module: ModuleType) -> list[inngest.Function[Any]]:
             SkillProblem(None, "the file has no function", "decorate one with @client.create_function(…)")
         )
     ids = [function.id for function in functions]
-    for twice in sorted({one for one in ids if ids.count(one) > 1}):
+    for duplicate in sorted({one for one in ids if ids.count(one) > 1}):
         raise RefusedSkillError(
-            SkillProblem(None, f"two functions have the id {twice}", "give each an fn_id of its own")
+            SkillProblem(None, f"two functions have the id {duplicate}", "give each an fn_id of its own")
         )
     for function in functions:
         if function.is_handler_async or function.is_on_failure_handler_async:
@@ -157,5 +155,5 @@ def _load_problem(error: BaseException, path: str) -> SkillProblem:
             fix = "a skill file must not end its process"
         case _:
             fix = "loading the file must only define functions"
-    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return SkillProblem(lines[-1] if lines else None, said[:500], fix)
+    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return SkillProblem(lines[-1] if lines else None, text[:500], fix)

@@ -1,4 +1,4 @@
-"""Processes below a given one: list them, measure what they use, and end them."""
+"""A process with its descendants: list them, measure what they use, and end them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,14 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_ROUNDS = 400
+# States in which a thread is not idle: running or ready to run, or waiting for a disk.
+_AT_WORK = {"R", "D"}
+
 
 def walk_process_tree(pid: int) -> Iterator[tuple[int, list[Path]]]:
-    """Each by its number, with the folders of its threads; of one that ends meanwhile, those that were seen."""
+    """Yield each process id with the folders of its threads, as far as they could be read before the process ended."""
     members = [pid]
     for member in members:
         tasks: list[Path] = []
@@ -23,14 +28,11 @@ def walk_process_tree(pid: int) -> Iterator[tuple[int, list[Path]]]:
         yield member, tasks
 
 
-_PAGE = os.sysconf("SC_PAGE_SIZE")
-
-
 @dataclass(frozen=True)
 class ProcessTreeUsage:
-    """`memory` is in bytes that are not files'; what processes share since a fork counts for each of them.
+    """Memory in bytes without that of files, and the number of threads.
 
-    `processes` are its threads, too, as the system counts them.
+    Memory that processes share since a fork counts for each of them.
     """
 
     memory: int
@@ -38,7 +40,7 @@ class ProcessTreeUsage:
 
 
 def measure_process_tree(pid: int) -> ProcessTreeUsage:
-    """Of what is there just now."""
+    """Measure what a process and its descendants use now."""
     total, processes = 0, 0
     for member, tasks in walk_process_tree(pid):
         processes += len(tasks)
@@ -48,31 +50,28 @@ def measure_process_tree(pid: int) -> ProcessTreeUsage:
     return ProcessTreeUsage(total, processes)
 
 
-_ROUNDS = 400
-
-
 def list_children() -> set[int]:
-    """Those whose parent this process is, orphans that became ours included."""
+    """List the children of this process, adopted orphans included."""
     try:
-        told = [task.joinpath("children").read_text() for task in Path("/proc/self/task").iterdir()]
+        listed = [task.joinpath("children").read_text() for task in Path("/proc/self/task").iterdir()]
     except OSError:
         return _find_children()
-    return {int(pid) for text in told for pid in text.split()}
+    return {int(pid) for text in listed for pid in text.split()}
 
 
-def kill_children(but: Container[int]) -> bool:
-    """End all except those in `but`; False when they multiply faster than they can be ended.
+def kill_children(except_for: Container[int]) -> bool:
+    """Kill all children except some; return False when they multiply faster than they can be killed.
 
-    What they leave behind becomes ours and ends too.
+    Their orphans become children of this process and are killed too.
     """
     for _ in range(_ROUNDS):
-        strangers = [pid for pid in list_children() if pid not in but]
-        if not strangers:
+        others = [pid for pid in list_children() if pid not in except_for]
+        if not others:
             return True
-        for pid in strangers:
+        for pid in others:
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
-        for pid in strangers:
+        for pid in others:
             with contextlib.suppress(OSError):
                 os.waitpid(pid, os.WNOHANG)
         time.sleep(0.001)
@@ -88,43 +87,39 @@ def _find_children() -> set[int]:
     return found
 
 
-# Running or ready to, or waiting for a disk: what it wants is not in its own hands.
-_AT_WORK = {"R", "D"}
-
-
 class Idleness:
-    """Looks at a process and all below it, time and again."""
+    """Tells whether a process and its descendants are idle, by comparing one look with the next."""
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
         self._used = -1
 
     def looks_idle(self) -> bool:
-        """Whether none of its threads can go on now, and none has used the processor since the last look."""
-        used, works = _measure_activity(self._pid)
-        idle = not works and used == self._used
+        """Return whether no thread can run now and none has used the processor since the last look."""
+        used, is_working = _measure_activity(self._pid)
+        idle = not is_working and used == self._used
         self._used = used
         return idle
 
 
 def measure_processor_ticks(pid: int) -> int:
-    """The ticks of the processor that a process and all below it have used."""
+    """Return the processor ticks that a process and its descendants have used."""
     return _measure_activity(pid)[0]
 
 
 def _measure_activity(pid: int) -> tuple[int, bool]:
-    """The ticks of the processor that were used, and whether any thread is at work."""
-    used, works = 0, False
+    """Return the used processor ticks, and whether any thread is at work."""
+    used, is_working = 0, False
     for _, tasks in walk_process_tree(pid):
         for task in tasks:
-            # It may end at any time.
+            # The thread may end at any time.
             with contextlib.suppress(OSError, ValueError, IndexError):
                 state, ticks = _read_task_state(task)
-                used, works = used + ticks, works or state in _AT_WORK
-    return used, works
+                used, is_working = used + ticks, is_working or state in _AT_WORK
+    return used, is_working
 
 
 def _read_task_state(task: Path) -> tuple[str, int]:
-    # The name before it may hold anything, blanks and brackets included.
+    # The process name in front may contain anything, blanks and brackets included.
     fields = task.joinpath("stat").read_text().rpartition(")")[2].split()
     return fields[0], int(fields[11]) + int(fields[12])

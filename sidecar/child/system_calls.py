@@ -1,10 +1,10 @@
-"""System calls that no skill needs and that lead out of its limits: the kernel refuses them from now on, for good.
+"""System calls that no skill needs and that lead around its limits: the kernel refuses them for good.
 
-Namespaces of its own would give a process rights to mount and to fill memory that no limit counts; files in memory are
-counted by none either, nor is memory that is mapped to be shared; a socket that listens keeps in the kernel what was
-sent to it by those who have gone again; sockets of other families than unix lead past the broker. Of some things
-there are few for a whole machine, or for all processes of a user. Everything else is allowed: this is the second wall,
-not the first.
+Namespaces would give a process rights to mount and to fill memory that no limit counts. Neither files in memory nor
+shared anonymous memory are counted. A listening socket keeps what was sent to it in the kernel. Sockets other than unix
+ones lead past the broker. Some resources are few for a whole machine or for all processes of a user.
+
+Everything else is allowed: this is the second wall, not the first.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _CLONE_NEW = 0x7E020000
 _AF_UNIX = 1
 _SHARED_WITHOUT_A_FILE = 0x21
 
-# Name to number on x86-64 and on arm64.
+# System call numbers on x86-64 and on arm64.
 _REFUSED = {
     "add_key": (248, 217),
     "bind": (49, 200),
@@ -70,10 +70,11 @@ _REFUSED = {
     "unshare": (272, 97),
     "userfaultfd": (323, 282),
 }
-# Their callers know what to do without them.
+# Reported as missing, since callers have a fallback for that.
 _ABSENT = {"clone3": (435, 435), "memfd_create": (319, 279)}
-# Meant for the caller where these arguments are nothing; else they limit or slow down another process of its user.
-_OF_ITSELF = {
+# Allowed when these arguments are zero, which means the caller itself. Otherwise they would limit or slow down another
+# process of the same user.
+_ON_ITSELF = {
     "migrate_pages": ((256, 238), (_FIRST_ARGUMENT,)),
     "move_pages": ((279, 239), (_FIRST_ARGUMENT,)),
     "prlimit64": ((302, 261), (_FIRST_ARGUMENT,)),
@@ -92,14 +93,14 @@ class _Program(ctypes.Structure):
 
 
 def can_refuse_system_calls() -> bool:
-    """Whether the kernel and the machine have such a thing."""
+    """Return whether the kernel and the machine support this."""
     return platform.machine() in _MACHINES and sys.maxsize > 2**32 and Path("/proc/sys/kernel/seccomp").exists()
 
 
 def refuse_system_calls(libc: ctypes.CDLL) -> bool:
-    """For this process and all that come from it; False when the kernel will not.
+    """Refuse them for this process and its descendants; return False when the kernel does not agree.
 
-    Asked for only where `can_refuse_system_calls`.
+    Call only where `can_refuse_system_calls`.
     """
     code = b"".join(_instructions(*_MACHINES[platform.machine()]))
     program = _Program(len(code) // 8, code)
@@ -107,20 +108,20 @@ def refuse_system_calls(libc: ctypes.CDLL) -> bool:
 
 
 def _instructions(column: int, architecture: int) -> list[bytes]:
-    """A classic BPF program; jumps count the instructions they skip, when the test holds and when it does not."""
+    """Write a classic BPF program. A jump holds how many instructions to skip when its test is true, and when false."""
     found = [_op(_LOAD, _ARCHITECTURE), _op(_EQUAL, architecture, 1, 0), _op(_RETURN, _KILL), _op(_LOAD, _NUMBER)]
     if column == 0:
-        # The same calls once more, under other numbers.
+        # The x32 interface has the same calls under other numbers.
         found += [_op(_AT_LEAST, _X32, 0, 1), _op(_RETURN, _ERRNO | errno.ENOSYS)]
     for names, error in ((_REFUSED, errno.EPERM), (_ABSENT, errno.ENOSYS)):
         for numbers in names.values():
             found += [_op(_EQUAL, numbers[column], 0, 1), _op(_RETURN, _ERRNO | error)]
-    for numbers, arguments in _OF_ITSELF.values():
+    for numbers, arguments in _ON_ITSELF.values():
         found += [_op(_EQUAL, numbers[column], 0, 2 * len(arguments) + 2)]
         for left, argument in zip(range(len(arguments), 0, -1), arguments, strict=True):
             found += [_op(_LOAD, argument), _op(_EQUAL, 0, 0, 2 * left - 1)]
         found += [_op(_RETURN, _ALLOW), _op(_RETURN, _ERRNO | errno.EPERM)]
-    # With namespaces of its own.
+    # Refuse a clone with new namespaces.
     found += [_op(_EQUAL, _CLONE[column], 0, 4), _op(_LOAD, _FIRST_ARGUMENT), _op(_ANY_BIT, _CLONE_NEW, 0, 1)]
     found += [_op(_RETURN, _ERRNO | errno.EPERM), _op(_RETURN, _ALLOW)]
     found += [_op(_EQUAL, _MMAP[column], 0, 5), _op(_LOAD, _FOURTH_ARGUMENT), _op(_AND, _SHARED_WITHOUT_A_FILE)]

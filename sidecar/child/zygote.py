@@ -19,17 +19,19 @@ from sidecar.child.limits import MEBIBYTE, Limits
 from sidecar.child.process_tree import kill_children, measure_process_tree
 from sidecar.child.scratch import Scratch
 
-# How often, while a run lasts, it is looked after.
+# How often running calls are checked.
 _SWEEP_SECONDS = 0.5
 _NICENESS = 5
 # How long a call waits for a process while one of the runs has too many.
 _ROOM_SECONDS, _ROOM_PAUSE = 3.0, 0.02
 CALL_SECONDS = struct.Struct("!d")
-"""What comes with a call's connection: the seconds it may take."""
+"""The message that comes with a call's connection: the seconds that the call may take."""
 
 
 @dataclass
 class _Run:
+    """A forked process that answers a call."""
+
     connection: socket.socket
     seconds: float
     ends_at: float
@@ -38,11 +40,11 @@ class _Run:
 
 
 class Zygote:
-    """Takes connections from `calls` until the other side is gone; each is handed to `answer` in a forked process.
+    """Accepts connections from `calls` until the other side is gone; a forked process hands each to `answer`.
 
-    The forked process has a session of its own. When it ends, by itself, by its limits or because the other side hung
-    up, everything that it started ends too, and where it gave no answer this process says why. `fence` is called in it
-    with the folder that it works in.
+    The forked process has its own session. It ends by itself, by its limits, or when the other side hangs up. Then
+    everything that it started is ended too, and if it gave no answer, this process says why. `fence` is called in it
+    with its working folder.
     """
 
     def __init__(
@@ -61,10 +63,11 @@ class Zygote:
         self._runs: dict[int, _Run] = {}
         self._poll = select.poll()
         self._bell_in, self._bell_out = socket.socketpair()
-        self._looked_at = 0.0
+        self._checked_at = 0.0
         self._pid, self._prctl = os.getpid(), load_prctl()
 
     def serve(self) -> None:
+        """Accept and look after calls until the other side is gone."""
         for end in (self._bell_in, self._bell_out):
             end.setblocking(False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -77,43 +80,46 @@ class Zygote:
                 with contextlib.suppress(BlockingIOError):
                     self._bell_out.recv(4096)
             self._reap()
-            self._end_those_over(ready)
-            self._look()
-            if self._calls.fileno() in ready and not self._take():
+            self._end_overdue(ready)
+            self._check_runs()
+            if self._calls.fileno() in ready and not self._accept_call():
                 return
 
     def _pause(self) -> float | None:
-        """Milliseconds until something is due; None when nothing runs."""
+        """Return the milliseconds until something is due; None when nothing runs."""
         if not self._runs:
             return None
         due = min(run.ends_at for run in self._runs.values()) - time.monotonic()
         return max(0.0, min(due, _SWEEP_SECONDS)) * 1000
 
-    def _take(self) -> bool:
-        """Fork for the next call; False when there will be none."""
+    def _accept_call(self) -> bool:
+        """Fork for the next call; return False when there will be none."""
         try:
-            said, fds, _, _ = socket.recv_fds(self._calls, CALL_SECONDS.size, 1)
+            message, fds, _, _ = socket.recv_fds(self._calls, CALL_SECONDS.size, 1)
         except OSError:
             return False
-        if not said:
+        if not message:
             return False
-        if len(said) != CALL_SECONDS.size or len(fds) != 1:
+        if len(message) != CALL_SECONDS.size or len(fds) != 1:
             for fd in fds:
                 os.close(fd)
             return True
-        connection, seconds = socket.socket(fileno=fds[0]), float(CALL_SECONDS.unpack(said)[0])
+        connection, seconds = socket.socket(fileno=fds[0]), float(CALL_SECONDS.unpack(message)[0])
         pid = self._fork()
         if pid is None:
             _send_end(connection, "no process could be started for it", begun=False)
             return True
         if pid == 0:
-            self._become(connection)
+            self._run_call(connection)
         self._runs[pid] = _Run(connection, seconds, time.monotonic() + seconds)
         self._poll.register(connection, 0)
         return True
 
     def _fork(self) -> int | None:
-        """None when the version has all the processes it may have: a run that took more than its share ends first."""
+        """Fork and return the process id, 0 in the forked process.
+
+        None when the version has all the processes it may have, even after runs with too many were ended.
+        """
         until = time.monotonic() + _ROOM_SECONDS
         while True:
             try:
@@ -122,12 +128,12 @@ class Zygote:
                 if time.monotonic() > until:
                     return None
             self._reap()
-            self._looked_at = 0.0
-            self._look()
+            self._checked_at = 0.0
+            self._check_runs()
             time.sleep(_ROOM_PAUSE)
 
-    def _become(self, connection: socket.socket) -> None:
-        """In the forked process: answer and end."""
+    def _run_call(self, connection: socket.socket) -> None:
+        """Answer the call and exit; runs in the forked process."""
         try:
             die_with_parent(self._pid, self._prctl)
             os.setsid()
@@ -140,12 +146,12 @@ class Zygote:
             try:
                 self._fence(self._scratch.enter())
             except OSError as error:
-                # Others may have filled the disk.
-                _send_end(connection, f"it could not be given a place of its own: {error}", begun=False)
+                # Other runs may have filled the disk.
+                _send_end(connection, f"its folder could not be made: {error}", begun=False)
             else:
                 self._answer(connection)
         finally:
-            # Whatever threads it left, and without what the interpreter does at its end.
+            # Exit despite threads that are left, and without the interpreter's own clean-up.
             os._exit(0)
 
     def _reap(self) -> None:
@@ -163,23 +169,23 @@ class Zygote:
         self._unwatch(run)
         with contextlib.suppress(OSError):
             os.killpg(pid, signal.SIGKILL)
-        self._clear()
-        self._tidy(pid)
+        self._kill_strays()
+        self._remove_files(pid)
         _send_end(run.connection, run.ended_for or _describe_end(status))
 
-    def _end_those_over(self, ready: set[int]) -> None:
-        """Runs whose time is up, or whose caller hung up: with the answer, or because it has no use for one."""
+    def _end_overdue(self, ready: set[int]) -> None:
+        """End runs whose time is up, or whose caller hung up, because it has the answer or needs none any more."""
         now = time.monotonic()
         for pid, run in self._runs.items():
             if run.connection.fileno() in ready and not run.hung_up:
                 self._unwatch(run)
-                self._end(pid, run, "nobody waits for it")
+                self._end(pid, run, "its caller has hung up")
             elif now >= run.ends_at:
                 self._end(pid, run, f"it took more than {run.seconds:g} s")
 
     def _end(self, pid: int, run: _Run, reason: str) -> None:
         run.ended_for = run.ended_for or reason
-        # Should it not be gone by then, it is tried again.
+        # If it is still there by then, it is killed again.
         run.ends_at = time.monotonic() + _SWEEP_SECONDS
         for kill in (os.killpg, os.kill):
             with contextlib.suppress(OSError):
@@ -190,35 +196,35 @@ class Zygote:
             run.hung_up = True
             self._poll.unregister(run.connection)
 
-    def _look(self) -> None:
-        """From time to time, at what runs have cut loose and at what they hold together."""
+    def _check_runs(self) -> None:
+        """Kill orphans and end runs that exceed their share, every half second."""
         now = time.monotonic()
-        if not self._runs or now - self._looked_at < _SWEEP_SECONDS:
+        if not self._runs or now - self._checked_at < _SWEEP_SECONDS:
             return
-        self._looked_at = now
-        self._clear()
-        over, limits = self._scratch.over(list(self._runs)), self._limits
+        self._checked_at = now
+        self._kill_strays()
+        excesses, limits = self._scratch.find_excesses(list(self._runs)), self._limits
         for pid, run in self._runs.items():
             usage = measure_process_tree(pid)
             if usage.processes > limits.share:
                 self._end(pid, run, f"it started more than {limits.share} processes and threads")
             elif usage.memory > limits.memory:
                 self._end(pid, run, f"it used more than {limits.memory // MEBIBYTE} MiB of memory")
-            elif pid in over:
-                self._end(pid, run, over[pid])
+            elif pid in excesses:
+                self._end(pid, run, excesses[pid])
 
-    def _tidy(self, pid: int) -> None:
+    def _remove_files(self, pid: int) -> None:
         try:
-            self._scratch.forget(pid)
+            self._scratch.remove(pid)
             if not self._runs:
                 self._scratch.clear()
         except OSError:
-            # The folder goes with us.
+            # This process ends, and the sidecar removes the folder.
             os._exit(1)
 
-    def _clear(self) -> None:
-        if not kill_children(but=self._runs):
-            # They are ended with us.
+    def _kill_strays(self) -> None:
+        if not kill_children(except_for=self._runs):
+            # This process ends, and the jail ends them with it.
             os._exit(1)
 
 

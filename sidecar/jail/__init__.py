@@ -1,1 +1,1 @@
-"""What keeps a skill's process from everything that is not its own."""
+"""The jail: keeps a skill's process away from everything that is not its own."""

@@ -9,56 +9,57 @@ from pathlib import Path
 from sidecar.jail import exposed_files
 
 RUN = "/run"
-"""Where the child's own folder, and in it the broker's socket, is seen by the child."""
+"""Where the child sees its own folder, with the broker's socket."""
 _APP = "/app"
 _SCRATCH, _OTHER_SCRATCH = "/tmp", "/scratch"
 
 
 def find_bubblewrap() -> str | None:
+    """Return the path of the program, if it is installed."""
     return shutil.which("bwrap")
 
 
 def scratch_folder() -> str:
-    """Where the child may write. What it needs itself may be below the usual place, which would hide that."""
+    """Return where the child may write: /tmp, unless files that the child needs are below it and would be hidden."""
     hidden = any(Path(path).is_relative_to(_SCRATCH) for path in _bound_paths())
     return _OTHER_SCRATCH if hidden else _SCRATCH
 
 
 def build_command(program: str, folder: Path, disk: int, *, own_user: bool) -> list[str]:
-    """All of the command up to the child's own arguments: `-m …`.
+    """Return the command up to the child's own arguments `-m …`.
 
-    With `own_user` we are root, and the child keeps the right to become another user just long enough to do so; without
-    it, it lives in a user namespace.
+    With `own_user` we are root, and the child keeps the right to change its user id until it has done so. Without it,
+    the child lives in a user namespace.
     """
     argv = [program, "--die-with-parent", "--new-session", "--unshare-ipc", "--unshare-pid", "--unshare-net"]
     argv += ["--unshare-uts", "--unshare-cgroup-try", "--hostname", "skill", "--cap-drop", "ALL"]
     argv += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"] if own_user else ["--unshare-user"]
-    place = scratch_folder()
-    argv += _file_arguments(folder, disk, place)
+    scratch = scratch_folder()
+    argv += _file_arguments(folder, disk, scratch)
     argv += ["--clearenv"]
-    for name, value in child_environment(_APP, place).items():
+    for name, value in child_environment(_APP, scratch).items():
         argv += ["--setenv", name, value]
-    return [*argv, "--chdir", place, "--", exposed_files.interpreter_path(), "-P", "-s"]
+    return [*argv, "--chdir", scratch, "--", exposed_files.interpreter_path(), "-P", "-s"]
 
 
 def child_environment(ours: str, home: str) -> dict[str, str]:
-    """All that a child is told by its environment."""
-    told = {
+    """Return the whole environment of a child."""
+    environment = {
         "HOME": home,
         "LANG": "C.UTF-8",
         "OMP_NUM_THREADS": "1",
         "PATH": "/usr/bin:/bin",
         "PYTHONDONTWRITEBYTECODE": "1",
-        # The SDK makes clients which read all certificates of a file at once, and meet nobody.
+        # The SDK creates HTTP clients that read all certificates of a file when they start, and never uses them.
         "SSL_CERT_DIR": "/etc/ssl/certs",
         "PYTHONPATH": os.pathsep.join([ours, *exposed_files.library_folders()]),
         "TMPDIR": home,
     }
-    return told | ({"TZ": os.environ["TZ"]} if "TZ" in os.environ else {})
+    return environment | ({"TZ": os.environ["TZ"]} if "TZ" in os.environ else {})
 
 
 def _bound_paths() -> list[str]:
-    """What the child sees, by the names that it has there."""
+    """Return the paths that the child sees, by their names inside."""
     return [
         *exposed_files.system_paths(),
         *exposed_files.library_folders(),
@@ -66,8 +67,8 @@ def _bound_paths() -> list[str]:
     ]
 
 
-def _file_arguments(folder: Path, disk: int, place: str) -> list[str]:
-    # Bubblewrap would make the folders above a path as shut as they are outside: a home that only root may enter.
+def _file_arguments(folder: Path, disk: int, scratch: str) -> list[str]:
+    # Bubblewrap would give parent folders the mode they have outside, for example of a home that only root may enter.
     above = {str(parent) for path in _bound_paths() for parent in Path(path).parents}
     argv = [part for name in sorted(above - {"/"}) for part in ("--perms", "0755", "--dir", name)]
     for path in exposed_files.system_paths():
@@ -78,15 +79,15 @@ def _file_arguments(folder: Path, disk: int, place: str) -> list[str]:
     for library in exposed_files.library_folders():
         argv += ["--ro-bind", library, library]
         if Path(library) == ours:
-            # Installed as a package among the others: what is not exposed below is hidden.
+            # We are installed among the libraries, so our packages are hidden except for what is exposed below.
             argv += [part for name in _our_packages(ours) for part in ("--tmpfs", f"{library}/{name}")]
     for path in exposed_files.unwanted_files():
         argv += ["--ro-bind", os.devnull, path]
     for name in exposed_files.OURS:
         argv += ["--ro-bind", str(ours / name), f"{_APP}/{name}"]
-    # Zeros that are mapped to be shared stay in memory without anybody's process being seen to hold them.
+    # Shared mappings of /dev/zero hold memory that counts for no process.
     argv += ["--proc", "/proc", "--dev", "/dev", "--ro-bind", os.devnull, "/dev/zero", "--remount-ro", "/dev"]
-    argv += ["--perms", "1777", "--size", str(disk), "--tmpfs", place]
+    argv += ["--perms", "1777", "--size", str(disk), "--tmpfs", scratch]
     return [*argv, "--ro-bind", str(folder), RUN, "--remount-ro", "/"]
 
 

@@ -7,7 +7,7 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-# Of our own packages: what a child imports. None of it knows the database or a key.
+# What a child imports of our own packages. None of it uses the database or a key.
 OURS = (
     "core/__init__.py",
     "core/process/__init__.py",
@@ -20,7 +20,7 @@ OURS = (
     "skills/format/problem.py",
 )
 _PACKAGES = ("flask", "httpx", "inngest", "pydantic", "werkzeug")
-# The command line of httpx, which it loads where it can: a tenth of the memory of a child, and of its start.
+# The command line of httpx, which it imports if it can; that takes a tenth of a child's memory and start time.
 _UNWANTED = ("httpx/_main.py",)
 _SYSTEM = ("/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libx32", "/usr/local/lib", "/usr/share/zoneinfo")
 _SYSTEM_LINKS = ("/lib", "/lib32", "/lib64", "/libx32")
@@ -28,23 +28,26 @@ _SETTINGS = ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/l
 
 
 def packages_root() -> Path:
-    """The folder our packages are in."""
+    """Return the folder that holds our packages."""
     return Path(__file__).resolve().parents[2]
 
 
 def interpreter_path() -> str:
-    """The interpreter itself, not its name in a virtual environment."""
+    """Return the real path of the interpreter, not its link in a virtual environment."""
     return os.path.realpath(sys.executable)
 
 
 def usable_interpreters() -> list[str]:
-    """Ours and the system's of the same version: ours may be in a home that no other user may enter."""
+    """Return our interpreter and the system's of the same version.
+
+    Ours may be in a home that no other user may enter.
+    """
     ours, theirs = sys.executable, f"/usr/bin/python{sys.version_info.major}.{sys.version_info.minor}"
     return [ours, theirs] if os.path.exists(theirs) and theirs != os.path.realpath(ours) else [ours]
 
 
 def library_folders() -> list[str]:
-    """The folders that hold the packages a child imports."""
+    """Return the folders that hold the packages a child imports."""
     found = []
     for name in _PACKAGES:
         spec = find_spec(name)
@@ -54,13 +57,13 @@ def library_folders() -> list[str]:
 
 
 def unwanted_files() -> list[str]:
-    """Files in the libraries that a child does better without; their packages do, too, when they are empty."""
+    """Return files of the libraries that are replaced by empty ones; their packages work without them."""
     found = [f"{library}/{name}" for library in library_folders() for name in _UNWANTED]
     return [path for path in found if os.path.exists(path)]
 
 
 def system_paths() -> list[str]:
-    """Folders and files of the system and the interpreter, as they are named here."""
+    """Return folders and files of the system and the interpreter, by their names outside."""
     wanted = [*_SYSTEM, *_SETTINGS, interpreter_path()]
     base = sys.base_prefix
     if base not in {"/", "/usr"}:
@@ -69,11 +72,14 @@ def system_paths() -> list[str]:
 
 
 def system_links() -> dict[str, str]:
-    """Names at the root that point into the system's folders, with where they point; a real folder points to itself."""
+    """Return names at the root that link into the system's folders, with their targets.
+
+    A real folder is its own target.
+    """
     return {path: os.readlink(path) if os.path.islink(path) else path for path in _SYSTEM_LINKS if os.path.isdir(path)}
 
 
 def readable_paths() -> list[str]:
-    """All that a child may read where it has no view of its own."""
+    """Return all that a child may read where it has no file view of its own."""
     ours = [str(packages_root() / name) for name in OURS]
     return [*system_paths(), *library_folders(), *ours, "/proc", "/dev/random", "/dev/urandom"]

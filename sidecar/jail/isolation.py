@@ -1,4 +1,4 @@
-"""How well a skill's process is kept apart on this machine."""
+"""How well skills' processes are isolated on this machine."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ from sidecar.child.landlock import SIGNALS_SINCE
 
 
 class Level(StrEnum):
-    """From the best down. `bubblewrap`: sees only its own files, processes and network. `user`: an unprivileged user
-    of its own for each child, who sees the machine's files as anybody does. `limits`: our own user, with limits."""
+    """Kinds of isolation, the best first.
+
+    `bubblewrap`: the child sees only its own files, processes and network. `user`: each child has an unprivileged user
+    id, and sees the machine's files as that user. `limits`: the child runs under our user id, with limits.
+    """
 
     BUBBLEWRAP = "bubblewrap"
     USER = "user"
@@ -20,12 +23,13 @@ class Level(StrEnum):
 
 @dataclass(frozen=True)
 class Isolation:
-    """What was found to work. `own_user`: each child has a user id of its own; `own_network`: it has no network.
+    """What was found to work.
 
-    `counts_processes`: the limit on processes counts a child's alone. `refuses_calls`: the kernel refuses a child's
-    system calls that lead around its limits. `own_disk`: what it writes has a limit of its own, else its files are
-    counted from time to time. `fence`: the version of Landlock that stands in for a view of its own.
-    `fences_runs`: a run changes no files of the others and signals none of them. `interpreter` runs the child.
+    `own_user`: each child has its own user id. `own_network`: it has no network. `counts_processes`: the limit on
+    processes counts only the child's. `refuses_calls`: the kernel refuses system calls that lead around the limits.
+    `own_disk`: its files are on a file system of limited size, else they are counted from time to time. `fence`: the
+    version of Landlock used in place of a file view of its own, 0 for none. `fences_runs`: a run can neither change
+    files of other runs nor signal them. `interpreter` runs the child.
     """
 
     level: Level
@@ -40,6 +44,7 @@ class Isolation:
 
     @property
     def words(self) -> str:
+        """A description for people."""
         match self.level:
             case Level.BUBBLEWRAP:
                 whose = "a user id of its own" if self.own_user else "our user id"

@@ -1,4 +1,4 @@
-"""The jail: start a child apart from everything else, as well as this machine allows."""
+"""The jail: start a child as isolated as this machine allows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SOCKET = "broker.sock"
 
 @dataclass(frozen=True)
 class Inmate:
-    """A started child with a folder of its own. The broker's socket goes to `address`; it sees it at `broker`."""
+    """A started child with its folder. The broker's socket is made at `address`; the child sees it at `broker`."""
 
     process: subprocess.Popen[bytes]
     folder: Path
@@ -35,7 +35,10 @@ class Inmate:
 
 
 class Jail:
-    """`folder` is emptied first, since one sidecar has it at a time. A child ends with the thread that starts it."""
+    """Starts and ends children. `folder` is emptied first, since only one sidecar uses it at a time.
+
+    A child ends with the thread that starts it.
+    """
 
     def __init__(self, folder: Path, isolation: Isolation, limits: Limits | None = None) -> None:
         self.isolation = isolation
@@ -45,9 +48,9 @@ class Jail:
         _end_left_overs(folder)
         shutil.rmtree(folder, ignore_errors=True)
         self.folder = folder
-        """In which each inmate has a folder of its own."""
-        # A socket's address has some hundred bytes; through the open folder it is short wherever the home is.
-        self._folder_fds = [self._made()]
+        """The folder that contains a folder for each inmate."""
+        # A socket's address is limited to some hundred bytes; through the open folder it is short wherever the home is.
+        self._folder_fds = [self._make_folder()]
         self._users = ChildUsers()
         self._lock = threading.Lock()
         self._count = 0
@@ -57,9 +60,9 @@ class Jail:
         with self._lock:
             self._count += 1
             folder = self.folder / str(self._count)
-            folder_fd = self._found()
+            folder_fd = self._open_folder()
         folder.mkdir()
-        # Bound into its view it is all the child sees of it; the folder above is shut to everybody else.
+        # Bubblewrap shows the child only this folder. Other users cannot enter the folder above it.
         folder.chmod(0o755)
         user = self._users.take() if self.isolation.own_user else None
         inside = self.isolation.level is Level.BUBBLEWRAP
@@ -80,12 +83,12 @@ class Jail:
         return Inmate(process, folder, user, address, broker)
 
     def kill(self, inmate: Inmate) -> None:
-        """End it and, as well as that can be done here, all that it started; `end` is still to be called."""
+        """Kill the child and, as well as possible, all that it started; `end` still has to be called."""
         below: list[int] = []
-        # The number of one that was waited for may be somebody else's by now.
+        # After a wait, its process id may belong to another process.
         if inmate.process.poll() is None:
-            # Bubblewrap's second process waits for the first one for ever when that ends at the very beginning; who is
-            # stopped starts no more.
+            # A stopped process starts no others. Also, bubblewrap's second process hangs if the first one is killed at
+            # the very start.
             inmate.process.send_signal(signal.SIGSTOP)
             below = [pid for pid, _ in walk_process_tree(inmate.process.pid)]
         inmate.process.kill()
@@ -96,7 +99,7 @@ class Jail:
                 os.kill(pid, signal.SIGKILL)
 
     def end(self, inmate: Inmate) -> None:
-        """Kill it and all that it started, and remove its folder."""
+        """Kill the child and all that it started, and remove its folder."""
         self.kill(inmate)
         inmate.process.wait()
         for pipe in (inmate.process.stdin, inmate.process.stdout, inmate.process.stderr):
@@ -107,25 +110,25 @@ class Jail:
         shutil.rmtree(inmate.folder, ignore_errors=True)
 
     def close(self) -> None:
-        """When every inmate was ended."""
+        """Remove the folder; called after every inmate was ended."""
         for opened in self._folder_fds:
             os.close(opened)
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _made(self) -> int:
-        """The folder, new and open. Raises OSError, also where somebody else has made it."""
+    def _make_folder(self) -> int:
+        """Make the folder and open it; raises OSError, also when it exists already."""
         self.folder.mkdir(mode=0o700, parents=True)
         self.folder.chmod(0o711 if self.isolation.level is Level.USER else 0o700)
         return os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
 
-    def _found(self) -> int:
-        """The open folder, made anew where somebody who tidies up took it; who has a folder in it keeps that."""
+    def _open_folder(self) -> int:
+        """Return the open folder, made again if a clean-up program removed it. Inmates keep the folder they have."""
         try:
             is_there = os.path.samestat(os.fstat(self._folder_fds[-1]), self.folder.lstat())
         except FileNotFoundError:
             is_there = False
         if not is_there:
-            self._folder_fds.append(self._made())
+            self._folder_fds.append(self._make_folder())
         return self._folder_fds[-1]
 
     def _command(self, folder: Path, user: int | None) -> list[str]:
@@ -158,9 +161,9 @@ class Jail:
 
 
 def _open_to_others(folder: Path) -> Path:
-    """In place of `folder`: a home that only we may enter would shut a child out of what is its own.
+    """Return a folder in the system's temporary folder, since other users may not be able to enter our home.
 
-    The same one each time, so that what a killed sidecar left is found, unless somebody else has it.
+    The name is the same each time, so that what a killed sidecar left is found, unless the folder is another user's.
     """
     name = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:16]
     place = Path(tempfile.gettempdir()) / f"loopwright-{name}"
@@ -172,7 +175,7 @@ def _open_to_others(folder: Path) -> Path:
 
 
 def _end_left_overs(folder: Path) -> None:
-    """End what a killed sidecar's children may have left: each had a folder, which was its user's."""
+    """End children that a killed sidecar may have left: each owned a folder here."""
     if folder.is_dir():
         for user in {entry.stat(follow_symlinks=False).st_uid for entry in os.scandir(folder)}:
             if is_child_user(user):

@@ -24,13 +24,13 @@ _WAKE_SECONDS = 60.0
 
 
 def probe_isolation() -> Isolation:
-    """The best isolation in which a child really starts; takes about as long as a child does."""
+    """Return the best isolation in which a child really starts; takes about as long as a child's start."""
     *better, last = possible_isolations()
     return next((one for one in better if isolation_works(one)), last)
 
 
 def isolation_works(isolation: Isolation) -> bool:
-    """A program may be installed and yet not be allowed to do its work: containers often forbid namespaces."""
+    """Return whether a child wakes up in it. An installed program may not be allowed to work, as in many containers."""
     with tempfile.TemporaryDirectory(prefix="loopwright-probe-") as folder:
         jail = Jail(Path(folder) / "run", isolation)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -44,7 +44,7 @@ def isolation_works(isolation: Isolation) -> bool:
 
 
 def possible_isolations() -> Iterator[Isolation]:
-    """From the best down; the last one needs nothing."""
+    """Yield isolations from the best down; the last one needs nothing."""
     refuses, fence = can_refuse_system_calls(), landlock.landlock_version()
     runs = fence >= landlock.SIGNALS_SINCE
     found = [replace(one, refuses_calls=refuses, fences_runs=runs) for one in _levels(root=os.geteuid() == 0)]
@@ -57,11 +57,11 @@ def _levels(*, root: bool) -> Iterator[Isolation]:
     if bubblewrap.find_bubblewrap():
         if root:
             yield Isolation(Level.BUBBLEWRAP, own_user=True, own_network=True, counts_processes=True)
-        # The system counts a namespace's processes by themselves since Linux 5.14, but never those of root.
+        # Linux counts a namespace's processes separately since 5.14, but never those of root.
         counts = not root and _kernel() >= (5, 14)
         yield Isolation(Level.BUBBLEWRAP, own_user=False, own_network=True, counts_processes=counts)
     if root and sys.platform == "linux":
-        # Who may leave the network may often mount a disk too.
+        # A process that may leave the network may often mount a file system too.
         for own_network, own_disk in ((True, True), (True, False), (False, False)):
             for interpreter in exposed_files.usable_interpreters():
                 user = Isolation(Level.USER, own_user=True, own_network=own_network, counts_processes=True)
@@ -73,8 +73,8 @@ def _levels(*, root: bool) -> Iterator[Isolation]:
 
 
 def _kernel() -> tuple[int, int]:
-    told = re.match(r"(\d+)\.(\d+)", platform.release())
-    return (int(told[1]), int(told[2])) if told else (0, 0)
+    found = re.match(r"(\d+)\.(\d+)", platform.release())
+    return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
 def _wakes_up(fd: int) -> bool:

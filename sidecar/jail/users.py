@@ -1,4 +1,4 @@
-"""User ids for children, so that the system counts and protects the processes of each by themselves."""
+"""User ids for children, so that the kernel counts and protects the processes of each separately."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ import signal
 import threading
 from pathlib import Path
 
-# Systemd hands these out to services for as long as they live; nobody's files belong to them.
+# Systemd gives these ids to services while they run; no files belong to them.
 _FIRST, _LAST = 61184, 65519
 
 
 class ChildUsers:
-    """Hands out ids that no living process has, be it another sidecar's child or a service of the machine: who shares
-    one may end the other. `first` is tried first."""
+    """Hands out user ids that no running process has, whether of another sidecar's child or of a service.
+
+    Processes with the same id could end each other. `first` is tried first.
+    """
 
     def __init__(self, first: int | None = None) -> None:
         self._lock = threading.Lock()
@@ -23,6 +25,7 @@ class ChildUsers:
         self._next = first if first is not None else random.randint(_FIRST, _LAST)
 
     def take(self) -> int:
+        """Take an unused id."""
         with self._lock:
             alive = {user for pid in _pids() if (user := _user_of(pid)) is not None}
             while self._next in self._taken | alive:
@@ -33,6 +36,7 @@ class ChildUsers:
             return user
 
     def give_back(self, user: int) -> None:
+        """Give an id back."""
         with self._lock:
             self._taken.discard(user)
 
@@ -41,11 +45,12 @@ class ChildUsers:
 
 
 def is_child_user(user: int) -> bool:
+    """Return whether the id is one that children get."""
     return _FIRST <= user <= _LAST
 
 
 def end_user_processes(user: int) -> None:
-    """Kill whatever still runs under the id; returns when nothing does, or nothing can be done."""
+    """Kill all processes of a user id; returns when none is left, or none can be killed."""
     for _ in range(100):
         left = [pid for pid in _pids() if _user_of(pid) == user]
         if not left:
@@ -60,10 +65,10 @@ def _pids() -> list[int]:
 
 
 def _user_of(pid: int) -> int | None:
-    """None when it is gone, or a zombie that only waits to be reaped."""
+    """Return the user id of a process; None when it has ended, even if it has not been reaped."""
     with contextlib.suppress(OSError, ValueError, StopIteration):
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-        told = dict(line.split(":", 1) for line in lines if ":" in line)
-        if told["State"].strip()[0] not in "ZX":
-            return int(told["Uid"].split()[0])
+        fields = dict(line.split(":", 1) for line in lines if ":" in line)
+        if fields["State"].strip()[0] not in "ZX":
+            return int(fields["Uid"].split()[0])
     return None

@@ -1,4 +1,4 @@
-"""Copy what children print to our log, line by line and within a limit."""
+"""Copy what children print to the log, line by line and within a limit."""
 
 from __future__ import annotations
 
@@ -22,87 +22,89 @@ class _OutputPipe:
     name: str = "spare"
     rest: bytes = b""
     since: float = field(default_factory=time.monotonic)
-    said: int = 0
+    counted: int = 0
 
 
 class ChildOutput:
-    """One thread listens to all. Of each child some tens of thousand bytes a minute are kept, the rest is dropped."""
+    """Reads the output of all children in one thread; each may print some ten thousand bytes a minute."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._voices: dict[int, _OutputPipe] = {}
+        self._pipes: dict[int, _OutputPipe] = {}
         self._poll = selectors.DefaultSelector()
-        self._bell, self._ring = socket.socketpair()
-        self._poll.register(self._bell, selectors.EVENT_READ)
-        self._thread = threading.Thread(target=self._listen, name="voices", daemon=True)
+        self._wake_out, self._wake_in = socket.socketpair()
+        self._poll.register(self._wake_out, selectors.EVENT_READ)
+        self._thread = threading.Thread(target=self._copy_lines, name="child-output", daemon=True)
         self._stopped = False
         self._thread.start()
 
-    def hear(self, pid: int, fd: int) -> None:
-        """Listen to a child's pipe, which stays the child's to close."""
+    def add(self, pid: int, fd: int) -> None:
+        """Read from a child's pipe. The pipe stays the child's to close."""
         os.set_blocking(fd, False)
         with self._lock:
-            self._voices[fd] = _OutputPipe(pid)
+            self._pipes[fd] = _OutputPipe(pid)
             self._poll.register(fd, selectors.EVENT_READ)
 
     def name(self, pid: int, name: str) -> None:
+        """Name the skill in a child's lines from now on."""
         with self._lock:
-            for voice in self._voices.values():
-                if voice.pid == pid:
-                    voice.name = name
+            for pipe in self._pipes.values():
+                if pipe.pid == pid:
+                    pipe.name = name
 
-    def leave(self, pid: int) -> None:
-        """Called before the pipe is closed."""
+    def remove(self, pid: int) -> None:
+        """Stop reading; called before the pipe is closed."""
         with self._lock:
-            for fd in [fd for fd, voice in self._voices.items() if voice.pid == pid]:
-                self._forget(fd)
+            for fd in [fd for fd, pipe in self._pipes.items() if pipe.pid == pid]:
+                self._drop(fd)
 
     def stop(self) -> None:
+        """Stop reading from all children."""
         self._stopped = True
-        self._ring.send(b"!")
+        self._wake_in.send(b"!")
         self._thread.join(5)
         self._poll.close()
-        self._bell.close()
-        self._ring.close()
+        self._wake_out.close()
+        self._wake_in.close()
 
-    def _listen(self) -> None:
+    def _copy_lines(self) -> None:
         while not self._stopped:
             for key, _ in self._poll.select():
                 with self._lock:
-                    if key.fd in self._voices:
-                        self._read(key.fd, self._voices[key.fd])
+                    if key.fd in self._pipes:
+                        self._read(key.fd, self._pipes[key.fd])
 
-    def _read(self, fd: int, voice: _OutputPipe) -> None:
+    def _read(self, fd: int, pipe: _OutputPipe) -> None:
         try:
-            told = os.read(fd, 65536)
+            data = os.read(fd, 65536)
         except BlockingIOError:
             return
         except OSError:
-            # Nothing more comes from there; what others say is heard all the same.
-            told = b""
-        if not told:
-            self._forget(fd)
+            # This pipe is finished; the others are still read.
+            data = b""
+        if not data:
+            self._drop(fd)
             return
         now = time.monotonic()
-        if now - voice.since > 60:
-            voice.since, voice.said = now, 0
-        left = _BYTES_A_MINUTE - voice.said
+        if now - pipe.since > 60:
+            pipe.since, pipe.counted = now, 0
+        left = _BYTES_A_MINUTE - pipe.counted
         if left <= 0:
             return
-        *lines, voice.rest = (voice.rest + told[:left]).split(b"\n")
-        if len(voice.rest) > _MAX_LINE:
-            lines, voice.rest = [*lines, voice.rest], b""
-        # What is written down of a line is longer than what was said in it.
+        *lines, pipe.rest = (pipe.rest + data[:left]).split(b"\n")
+        if len(pipe.rest) > _MAX_LINE:
+            lines, pipe.rest = [*lines, pipe.rest], b""
+        # A log line is longer than the printed line: its prefix counts too.
         kept = lines[: left // _BYTES_A_LINE]
-        voice.said += len(told) + _BYTES_A_LINE * len(kept)
+        pipe.counted += len(data) + _BYTES_A_LINE * len(kept)
         for line in kept:
-            _log.info("skill %s: %s", voice.name, _printable(line))
-        if len(kept) < len(lines) or voice.said >= _BYTES_A_MINUTE:
-            voice.said, voice.rest = _BYTES_A_MINUTE, b""
-            _log.info("skill %s: says too much; the rest of this minute is dropped", voice.name)
+            _log.info("skill %s: %s", pipe.name, _printable(line))
+        if len(kept) < len(lines) or pipe.counted >= _BYTES_A_MINUTE:
+            pipe.counted, pipe.rest = _BYTES_A_MINUTE, b""
+            _log.info("skill %s prints too much; its output of this minute is dropped", pipe.name)
 
-    def _forget(self, fd: int) -> None:
-        self._voices.pop(fd)
+    def _drop(self, fd: int) -> None:
+        self._pipes.pop(fd)
         self._poll.unregister(fd)
 
 

@@ -1,4 +1,4 @@
-"""A child process that serves one version of one skill, as the sidecar holds it."""
+"""A child process that serves one version of one skill, as the sidecar sees it."""
 
 from __future__ import annotations
 
@@ -26,26 +26,27 @@ from skills.format.manifest import SkillManifest
 from skills.format.problem import RefusedSkillError, SkillProblem
 
 MAX_REPLY = 6 * 1024 * 1024
-"""Engines keep 4 MiB of what a step gives back. Small things in it take ten times their room once they are read."""
+"""Bytes of an answer. Engines keep 4 MiB of a step's output; parsed, small values take ten times their room."""
 _WAKE_SECONDS = 60.0
-# A file that loads at all takes a tenth of one. Its child counts the processor's time, and these are for what waits:
-# a busy machine keeps it from working, but not from being ready to. The last is for what seems to work and never ends.
+# Loading takes about a tenth of a second. The child limits its own processor time; these limits are for a file that
+# waits. A busy machine may keep a process from running but not from being ready to run, so only idle time counts. The
+# last is for a file that seems to work and never ends.
 _LOOK_SECONDS = 0.25
 _IDLE_SECONDS = 5.0
 _LOAD_SECONDS = 120.0
 _MAX_LINE = 1024 * 1024
-# How much longer than a run's own limit the sidecar waits: the child ends the run, and says so.
+# How much longer than a run's own limit the sidecar waits, so that the child can end the run and say so.
 _GRACE_SECONDS = 15.0
-# How long a child may be too busy to take a call on.
+# How long a child may be too busy to accept a call.
 _HANDOVER_SECONDS = 30.0
 _ENDING_SECONDS = 1.0
 
 
 class ProcessLostError(UnavailableError):
-    """A call that came to no end, and for all that is known through no fault of its own.
+    """A call that did not end because its process did, presumably through another run's fault.
 
-    Another run of its version took the process that they share: it may be made again, in one that no other run shares.
-    `begun` says that it had been handed over to that process.
+    All runs of a version share a process. The call may be made again in a separate one. `begun` says whether it had
+    been handed to the process.
     """
 
     def __init__(self, message: str, *, begun: bool) -> None:
@@ -54,14 +55,14 @@ class ProcessLostError(UnavailableError):
 
 
 class EndedError(UnavailableError):
-    """A run that ended, by its limits or by what it did to its process, before it gave an answer that can be read."""
+    """A run that ended, by its limits or by what it did to its process, before it gave a readable answer."""
 
 
 @dataclass(frozen=True)
 class SkillCode:
-    """The code to serve, its hash, the file it was saved as, and what it may do once it runs.
+    """Code to serve: its hash, the file it was saved as, and what it may do.
 
-    Once it is `given_up` nobody waits for it to load.
+    `given_up` is set when its loading is no longer waited for.
     """
 
     stem: str
@@ -80,12 +81,12 @@ class SkillCode:
 
     @property
     def identity(self) -> SkillIdentity:
-        """Who asks when this version asks the broker."""
+        """The identity of this version at the broker."""
         return SkillIdentity(self.stem, self.version_id, self.sha, self.manifest, self.granted, self.mode)
 
 
 class ChildProcess:
-    """One process in the jail. `calls` is our end of the socket that only it and we hold."""
+    """A process in the jail. `calls` is the sidecar's end of the socket over which it receives calls."""
 
     def __init__(self, inmate: Inmate, calls: socket.socket, jail: Jail) -> None:
         self.inmate = inmate
@@ -96,10 +97,10 @@ class ChildProcess:
         self._functions: list[dict[str, Any]] = []
         self._app_id = ""
         self.tried: Sequence[str] = ()
-        """What it was seen to try while it loaded."""
-        self._open, self._calls_made = 0, 0
-        self.called: Callable[[], None] = lambda: None
-        """Heard by whoever looks after busy ones."""
+        """What it was seen to try while it loaded the file."""
+        self._open_calls, self._call_count = 0, 0
+        self.on_call: Callable[[], None] = lambda: None
+        """Called at the begin of each call, for the guard that watches busy processes."""
         self._awake = False
         self._waking = threading.Lock()
         self._lock = threading.Lock()
@@ -114,34 +115,34 @@ class ChildProcess:
 
     @property
     def busy(self) -> bool:
-        return self._open > 0
+        return self._open_calls > 0
 
     @property
-    def open(self) -> int:
+    def open_calls(self) -> int:
         """Calls under way."""
-        return self._open
+        return self._open_calls
 
     @property
-    def calls(self) -> int:
-        """All that there were."""
-        return self._calls_made
+    def call_count(self) -> int:
+        """All calls so far."""
+        return self._call_count
 
     def kill(self) -> None:
-        """End the process with all that it started; who waits for it hears so."""
+        """Kill the process and all that it started; calls under way fail."""
         self._jail.kill(self.inmate)
 
-    def awake(self, seconds: float = _WAKE_SECONDS) -> bool:
-        """Wait until it can take an order; False when it cannot within `seconds`, or never will."""
+    def wait_until_awake(self, seconds: float = _WAKE_SECONDS) -> bool:
+        """Wait until it can take an order; return False when it cannot within `seconds`, or never will."""
         with self._waking:
             if not self._awake:
                 try:
-                    self._awake = self._answer(seconds).state == "awake"
+                    self._awake = self._read_answer(seconds).state == "awake"
                 except (EOFError, TimeoutError, ValueError):
                     return False
             return self._awake
 
     def load(self, version: SkillCode) -> None:
-        """Have it run and serve a version; raises RefusedSkillError."""
+        """Have it load and serve a version; raises RefusedSkillError."""
         order = ServeOrder(
             stem=version.stem,
             app_id=version.app_id,
@@ -155,20 +156,20 @@ class ChildProcess:
         try:
             self.inmate.process.stdin.write(order.model_dump_json().encode() + b"\n")
             self.inmate.process.stdin.flush()
-            answer = self._answer_at_work(version.given_up)
+            answer = self._read_load_answer(version.given_up)
         except TimeoutError as error:
             raise RefusedSkillError(SkillProblem(None, str(error), "let the file only define functions")) from None
         except (EOFError, OSError):
             raise RefusedSkillError(SkillProblem(None, "the process ended while loading the file", fix)) from None
         except ValueError:
-            raise RefusedSkillError(SkillProblem(None, "the process answered in a form of its own", fix)) from None
+            raise RefusedSkillError(SkillProblem(None, "the process gave an answer that cannot be read", fix)) from None
         self.tried = answer.tried
         if answer.problem is not None:
             raise RefusedSkillError(answer.problem, tried=answer.tried)
         self._functions, self._app_id = answer.functions, version.app_id
 
     def functions(self) -> list[dict[str, Any]]:
-        """What it said its functions are; not to be believed."""
+        """Return the functions as the process states them, which are not to be trusted."""
         return self._functions
 
     @property
@@ -187,20 +188,18 @@ class ChildProcess:
         *,
         seconds: float | None = None,
     ) -> httpx.Response:
-        """Have a process of its own answer a call within `seconds`, by default the jail's limit.
+        """Have a forked process answer a call within `seconds`, by default the jail's limit.
 
-        The response's extensions hold the `tried` that the process says it saw.
-
-        Raises EndedError when that process ended, was too slow, or answered in no readable form, UnavailableError when
-        it could not be reached, and ProcessLostError when it was not that process but the one it came from that ended,
-        or had no room for it.
+        The response's extension `tried` lists what that process saw the skill try. Raises EndedError when the forked
+        process ended, was too slow or gave an unreadable answer, ProcessLostError when the process that forks ended or
+        had no room, and UnavailableError when it could not be reached.
         """
         allowed = min(seconds, self._jail.limits.seconds) if seconds is not None else self._jail.limits.seconds
         ours, theirs = socket.socketpair()
         begun = False
         with self._lock:
-            self._open, self._calls_made = self._open + 1, self._calls_made + 1
-        self.called()
+            self._open_calls, self._call_count = self._open_calls + 1, self._call_count + 1
+        self.on_call()
         try:
             with ours:
                 with theirs:
@@ -212,20 +211,20 @@ class ChildProcess:
                 head, answer = receive_frame(ours, ReplyHead, until=until, most=MAX_REPLY)
         except FrameError as error:
             if self._is_ending():
-                raise ProcessLostError("the process of the skill ended under the run", begun=True) from None
+                raise ProcessLostError("the process of the skill ended during the run", begun=True) from None
             raise EndedError(f"the answer of the skill's process cannot be used: {error}") from None
         except TimeoutError:
-            # It ends its runs in time, unless it was made to do otherwise.
+            # The child ends its runs in time, unless it was tampered with.
             self.kill()
             raise EndedError(f"the run took more than {allowed:g} s") from None
         except OSError as error:
-            said = f"the process of the skill ended before it answered ({error})"
+            reason = f"the process of the skill ended before it answered ({error})"
             if self._is_ending():
-                raise ProcessLostError(said, begun=begun) from None
-            raise UnavailableError(said) from None
+                raise ProcessLostError(reason, begun=begun) from None
+            raise UnavailableError(reason) from None
         finally:
             with self._lock:
-                self._open -= 1
+                self._open_calls -= 1
         if head.ended is not None and not head.begun:
             raise ProcessLostError(f"the run was not begun: {head.ended[:500]}", begun=False)
         if head.ended is not None:
@@ -233,7 +232,7 @@ class ChildProcess:
         return _make_response(head, answer)
 
     def _is_ending(self) -> bool:
-        """Who hears of its end may hear it before it can be seen."""
+        """Return whether the process ends; its socket may close a moment before that can be seen."""
         try:
             self.inmate.process.wait(_ENDING_SECONDS)
         except subprocess.TimeoutExpired:
@@ -241,15 +240,19 @@ class ChildProcess:
         return True
 
     def stop(self) -> None:
+        """Kill the process and remove what belongs to it."""
         self._jail.end(self.inmate)
         self._calls.close()
 
-    def _answer_at_work(self, given_up: threading.Event) -> ChildAnswer:
-        """The next line, as long as it works for it; raises as `_answer` does, TimeoutError with the reason."""
+    def _read_load_answer(self, given_up: threading.Event) -> ChildAnswer:
+        """Read the answer to an order, as long as the process works on it.
+
+        Raises as `_read_answer` does; TimeoutError then holds the reason.
+        """
         idleness, idle, until = Idleness(self.pid), 0.0, time.monotonic() + _LOAD_SECONDS
         while True:
             with contextlib.suppress(TimeoutError):
-                return self._answer(_LOOK_SECONDS)
+                return self._read_answer(_LOOK_SECONDS)
             idle += _LOOK_SECONDS if idleness.looks_idle() else 0.0
             if idle >= _IDLE_SECONDS:
                 raise TimeoutError(f"loading waited for more than {_IDLE_SECONDS:.0f} s")
@@ -258,8 +261,8 @@ class ChildProcess:
             if time.monotonic() >= until:
                 raise TimeoutError(f"loading took more than {_LOAD_SECONDS:.0f} s")
 
-    def _answer(self, seconds: float) -> ChildAnswer:
-        """The next line of its answers; raises TimeoutError, EOFError or ValueError."""
+    def _read_answer(self, seconds: float) -> ChildAnswer:
+        """Read the next line of answers; raises TimeoutError, EOFError or ValueError."""
         assert self.inmate.process.stdout is not None
         deadline = time.monotonic() + seconds
         poll = select.poll()

@@ -1,4 +1,4 @@
-"""Enforce the limits of skills' processes from outside: each guards its own runs, but may have been tampered with."""
+"""Enforce the limits of skills' processes from outside, since a child's own guard may have been tampered with."""
 
 from __future__ import annotations
 
@@ -14,29 +14,32 @@ from sidecar.child.process_tree import measure_process_tree, measure_processor_t
 
 _log = logging.getLogger(__name__)
 _TICKS = os.sysconf("SC_CLK_TCK")
-_BUSY_SECONDS, _REST_SECONDS = 1.0, 15.0
-_MOST_AT_REST = 0.2
-"""Of one processor's time: a process whose skill was not called has nothing to do."""
+_BUSY_SECONDS, _IDLE_SECONDS = 1.0, 15.0
+_MOST_IDLE_SHARE = 0.2
+"""Share of one processor that a process may use while no call is open."""
 _JAIL_PROCESSES = 8
-"""Processes beside those of the skill: the jail's own."""
-_LOOKS = 3
-"""So often in a row it is seen with too much before it ends: until then its own guard ends the one run that took it."""
+"""Processes of the jail itself, beside the skill's."""
+_EXCESSES_TO_END = 3
+"""Checks in a row that must find too much before the process is ended.
+
+Until then, its own guard may end the one run that is at fault.
+"""
 
 
 class GuardedProcess(Protocol):
-    """A process with all that it started."""
+    """A process, with all that it started."""
 
     @property
     def pid(self) -> int: ...
 
     @property
-    def open(self) -> int:
+    def open_calls(self) -> int:
         """Calls under way."""
         ...
 
     @property
-    def calls(self) -> int:
-        """All that there ever were."""
+    def call_count(self) -> int:
+        """All calls so far."""
         ...
 
     def kill(self) -> None: ...
@@ -44,48 +47,51 @@ class GuardedProcess(Protocol):
 
 @dataclass
 class _GuardRecord:
-    """When nobody had called, at the last look: since when, how often it was called by then, what it had used."""
+    """What the last check of a process saw without open calls: its time, the calls so far, the ticks used."""
 
     name: str
     loaded: bool = False
-    looked_at: float = field(default_factory=time.monotonic)
-    calls: int = -1
+    checked_at: float = field(default_factory=time.monotonic)
+    call_count: int = -1
     ticks: int = 0
-    over: int = 0
+    excesses: int = 0
 
 
 class LimitGuard:
-    """One thread. It looks often at those that are called, seldom at the others, and sleeps where there is none."""
+    """Checks processes in one thread: often while they are called, seldom otherwise, and never while there are none."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._changed = threading.Condition()
-        self._seen: dict[GuardedProcess, _GuardRecord] = {}
+        self._records: dict[GuardedProcess, _GuardRecord] = {}
         self._stopped = False
         self._thread = threading.Thread(target=self._watch, name="guard", daemon=True)
         self._thread.start()
 
-    def watch(self, one: GuardedProcess, name: str) -> None:
+    def watch(self, process: GuardedProcess, name: str) -> None:
+        """Check a process from now on."""
         with self._changed:
-            self._seen[one] = _GuardRecord(name)
+            self._records[process] = _GuardRecord(name)
             self._changed.notify()
 
-    def loaded(self, one: GuardedProcess) -> None:
-        """From now on it works only when it is called."""
+    def mark_loaded(self, process: GuardedProcess) -> None:
+        """Expect the process to work only when it is called."""
         with self._changed:
-            if (seen := self._seen.get(one)) is not None:
-                self._seen[one] = _GuardRecord(seen.name, loaded=True)
+            if (record := self._records.get(process)) is not None:
+                self._records[process] = _GuardRecord(record.name, loaded=True)
 
-    def leave(self, one: GuardedProcess) -> None:
+    def unwatch(self, process: GuardedProcess) -> None:
+        """Check a process no more."""
         with self._changed:
-            self._seen.pop(one, None)
+            self._records.pop(process, None)
 
-    def called(self) -> None:
-        """Somebody is busy from now on."""
+    def wake(self) -> None:
+        """Check soon, since a call has begun."""
         with self._changed:
             self._changed.notify()
 
     def stop(self) -> None:
+        """Stop checking."""
         with self._changed:
             self._stopped = True
             self._changed.notify()
@@ -98,34 +104,34 @@ class LimitGuard:
                     self._changed.wait(self._pause())
                 if self._stopped:
                     return
-                known = list(self._seen.items())
-            for one, seen in known:
-                if reason := self._reason(one, seen):
-                    _log.warning("skill %s: its process is ended: %s", seen.name, reason)
-                    one.kill()
-            # Calls that come one after the other are no reason to look more often.
+                known = list(self._records.items())
+            for process, record in known:
+                if reason := self._reason_to_end(process, record):
+                    _log.warning("skill %s: its process is ended: %s", record.name, reason)
+                    process.kill()
+            # Many calls in a row must not cause more checks.
             time.sleep(_BUSY_SECONDS)
 
     def _pause(self) -> float | None:
-        if not self._seen:
+        if not self._records:
             return None
-        is_busy = any(one.open or seen.over for one, seen in self._seen.items())
-        return 0.0 if is_busy else _REST_SECONDS
+        is_busy = any(process.open_calls or record.excesses for process, record in self._records.items())
+        return 0.0 if is_busy else _IDLE_SECONDS
 
-    def _reason(self, one: GuardedProcess, seen: _GuardRecord) -> str:
-        """Why it has to end; empty when it has not."""
-        now, open_calls, calls = time.monotonic(), one.open, one.calls
+    def _reason_to_end(self, process: GuardedProcess, record: _GuardRecord) -> str:
+        """Return why a process has to end; empty when it may go on."""
+        now, open_calls, calls = time.monotonic(), process.open_calls, process.call_count
         if open_calls:
-            seen.calls = -1
-        elif not seen.over and calls == seen.calls and now - seen.looked_at < _REST_SECONDS:
+            record.call_count = -1
+        elif not record.excesses and calls == record.call_count and now - record.checked_at < _IDLE_SECONDS:
             return ""
-        if reason := self._beyond(one.pid, open_calls):
-            seen.over += 1
-            return reason if seen.over >= _LOOKS else ""
-        seen.over = 0
-        return "" if open_calls or not seen.loaded else self._worked_at_rest(one, seen, now, calls)
+        if reason := self._excess(process.pid, open_calls):
+            record.excesses += 1
+            return reason if record.excesses >= _EXCESSES_TO_END else ""
+        record.excesses = 0
+        return "" if open_calls or not record.loaded else self._idle_work(process, record, now, calls)
 
-    def _beyond(self, pid: int, open_calls: int) -> str:
+    def _excess(self, pid: int, open_calls: int) -> str:
         usage, most = measure_process_tree(pid), self._limits.memory * (open_calls + 1)
         if usage.memory > most:
             return f"with all that it started it used more than {most // MEBIBYTE} MiB of memory"
@@ -133,10 +139,10 @@ class LimitGuard:
             return f"it started more than {self._limits.processes} processes and threads"
         return ""
 
-    def _worked_at_rest(self, one: GuardedProcess, seen: _GuardRecord, now: float, calls: int) -> str:
-        ticks, before = measure_processor_ticks(one.pid), seen.looked_at
-        used, is_first = (ticks - seen.ticks) / _TICKS, calls != seen.calls
-        seen.looked_at, seen.calls, seen.ticks = now, calls, ticks
-        if is_first or used < _MOST_AT_REST * (now - before):
+    def _idle_work(self, process: GuardedProcess, record: _GuardRecord, now: float, calls: int) -> str:
+        ticks, before = measure_processor_ticks(process.pid), record.checked_at
+        used, is_first = (ticks - record.ticks) / _TICKS, calls != record.call_count
+        record.checked_at, record.call_count, record.ticks = now, calls, ticks
+        if is_first or used < _MOST_IDLE_SHARE * (now - before):
             return ""
         return f"it used {used:.0f} s of processor time while it was not called"

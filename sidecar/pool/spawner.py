@@ -1,4 +1,4 @@
-"""Start child processes, with a spare one kept awake so that a saved skill need not wait for imports."""
+"""Start child processes, with a spare one kept ready, so that a saved skill need not wait for imports."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ _SPARE_AFTER = 0.2
 
 
 class ChildBroker(Protocol):
-    """What a child reaches the world through, over a socket that is its own."""
+    """What connects a child to the world: a broker with one socket for each child."""
 
     def open(self, identity: SkillIdentity, address: Path) -> None:
-        """Answer at the unix socket `address`, which is made here, on behalf of `identity`."""
+        """Make the unix socket `address` and answer there on behalf of `identity`."""
 
     def admit(self, identity: SkillIdentity, address: Path) -> None:
-        """Whoever asks there is `identity` from now on."""
+        """Treat requests at this open socket as `identity`'s from now on."""
 
     def close(self, address: Path) -> None:
         """Answer there no more."""
 
 
 class ClosedBroker:
-    """The broker of children who reach nothing."""
+    """A broker that answers no child."""
 
     def open(self, identity: SkillIdentity, address: Path) -> None:
         pass
@@ -49,81 +49,83 @@ class ClosedBroker:
 
 
 class Spawner:
-    """Its children live in `jail` and speak to `broker`."""
+    """Starts children in `jail`, connected to `broker`."""
 
     def __init__(self, jail: Jail, broker: ChildBroker) -> None:
         self._jail = jail
         self._broker = broker
-        self._voices = ChildOutput()
+        self._output = ChildOutput()
         self._guard = LimitGuard(jail.limits)
         self._spare: ChildProcess | None = None
         self._spare_lock = threading.Lock()
-        # A child dies with the thread that started it, so all are started by one that lasts.
-        self._starter = ThreadPoolExecutor(1, thread_name_prefix="nursery")
+        # A child dies with the thread that started it, so one lasting thread starts all of them.
+        self._starter = ThreadPoolExecutor(1, thread_name_prefix="spawner")
 
     def boot(self, version: SkillCode) -> ChildProcess:
-        """A child that serves the version; raises RefusedSkillError, or UnavailableError where none can be started.
+        """Start a child that serves the version.
 
-        While it loads the file it is refused everything, and with the mode `loading` until it is admitted.
+        The broker refuses it everything while it loads the file, and afterwards too if the mode is `loading`. Raises
+        RefusedSkillError, or UnavailableError where no process can be started.
         """
-        child = self._take()
+        child = self._take_child()
         try:
-            if not child.awake():
+            if not child.wait_until_awake():
                 raise UnavailableError("a process for the skill did not start; the sidecar's log may say why")
-            self._open_door(child, version)
-            self._voices.name(child.pid, version.stem)
-            child.called = self._guard.called
+            self._open_broker_socket(child, version)
+            self._output.name(child.pid, version.stem)
+            child.on_call = self._guard.wake
             self._guard.watch(child, version.stem)
             child.load(version)
-            self._guard.loaded(child)
+            self._guard.mark_loaded(child)
             self.admit(child, version)
         except (RefusedSkillError, UnavailableError):
             self.end(child)
             raise
         finally:
-            # Not at once: its imports would hold up the save that this child is for.
+            # Later, since the spare's imports would slow down the save that this child is for.
             later = threading.Timer(_SPARE_AFTER, self.keep_spare)
             later.daemon = True
             later.start()
         return child
 
     def admit(self, child: ChildProcess, version: SkillCode) -> None:
-        """The child may do what the version may from now on."""
+        """Allow the child what the version may do."""
         self._broker.admit(version.identity, child.inmate.address)
 
     def end(self, child: ChildProcess) -> None:
-        """Kill the child with all that it started, and shut its way to the broker."""
+        """Kill the child with all that it started, and close its socket at the broker."""
         self._broker.close(child.inmate.address)
-        self._guard.leave(child)
-        self._voices.leave(child.pid)
+        self._guard.unwatch(child)
+        self._output.remove(child.pid)
         child.stop()
 
     def keep_spare(self) -> None:
         # The sidecar may be stopping.
+        """Start a spare child, if there is none."""
         with contextlib.suppress(RuntimeError):
             self._starter.submit(self._start_spare)
 
-    def warm(self, seconds: float) -> None:
-        """Wait until the spare could take an order, but not longer than so many seconds."""
+    def warm_up(self, seconds: float) -> None:
+        """Wait until the spare child is ready, for at most so many seconds."""
         self._starter.submit(self._start_spare).result()
         with self._spare_lock:
             spare = self._spare
         if spare is not None:
-            spare.awake(seconds)
+            spare.wait_until_awake(seconds)
 
     def stop(self) -> None:
-        """When every child was ended."""
+        """Stop; called after every child was ended."""
         self._starter.shutdown(wait=True, cancel_futures=True)
         with self._spare_lock:
             if self._spare is not None:
-                self._voices.leave(self._spare.pid)
+                self._output.remove(self._spare.pid)
                 self._spare.stop()
                 self._spare = None
-        self._voices.stop()
+        self._output.stop()
         self._guard.stop()
         self._jail.close()
 
-    def _open_door(self, child: ChildProcess, version: SkillCode) -> None:
+    def _open_broker_socket(self, child: ChildProcess, version: SkillCode) -> None:
         address, user = child.inmate.address, child.inmate.user
         self._broker.open(replace(version.identity, mode="loading"), address)
         if address.exists():
@@ -131,13 +133,13 @@ class Spawner:
             if user is not None:
                 os.chown(address, user, user)
 
-    def _take(self) -> ChildProcess:
+    def _take_child(self) -> ChildProcess:
         with self._spare_lock:
             spare, self._spare = self._spare, None
         if spare is not None and spare.alive:
             return spare
         if spare is not None:
-            self._voices.leave(spare.pid)
+            self._output.remove(spare.pid)
             spare.stop()
         try:
             starting = self._starter.submit(self._start)
@@ -159,5 +161,5 @@ class Spawner:
                 ours.close()
                 raise UnavailableError(f"no process can be started for a skill: {error}") from error
         assert inmate.process.stderr is not None
-        self._voices.hear(inmate.process.pid, inmate.process.stderr.fileno())
+        self._output.add(inmate.process.pid, inmate.process.stderr.fileno())
         return ChildProcess(inmate, ours, self._jail)

@@ -1,4 +1,4 @@
-"""Live processes of one skill: one for each of its versions that is needed."""
+"""Running processes of one skill: one for each version that is needed."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from dataclasses import replace
 from sidecar.pool.child_process import ChildProcess, ProcessLostError, SkillCode
 from sidecar.pool.spawner import Spawner
 
-# A process that ends this soon after its start will do so again: it is started less and less often.
+# A process that ends this soon after its start will probably do so again, so it is restarted less and less often.
 _SOON_SECONDS = 10.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
 
 
 class _Slot:
-    """The place of one version's process."""
+    """The process of one version, or its place while there is none."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -29,88 +29,88 @@ class _Slot:
 
 
 class VersionProcesses:
-    """Starting one version never holds up the calls of another."""
+    """The processes of a skill by version. Starting one never holds up calls of another."""
 
-    def __init__(self, nursery: Spawner) -> None:
-        self._nursery = nursery
+    def __init__(self, spawner: Spawner) -> None:
+        self._spawner = spawner
         self._lock = threading.Lock()
-        self._cots: dict[str, _Slot] = {}
+        self._slots: dict[str, _Slot] = {}
 
     def child(self, version: SkillCode) -> ChildProcess:
-        """The living process of a version, started when there is none.
+        """Return the running process of a version, started if there is none.
 
-        Asked for with the mode `loading`, a new one may do nothing until it is asked for otherwise.
-
-        Raises RefusedSkillError when it does not load, ProcessLostError when it keeps ending and must
-        wait.
+        A new one may do nothing while the mode is `loading`; it is admitted when it is next asked for in another mode.
+        Raises RefusedSkillError when it does not load, ProcessLostError when it keeps ending and must wait.
         """
         with self._lock:
-            cot = self._cots.setdefault(version.sha, _Slot())
-        with cot.lock:
-            if cot.child is not None and cot.child.alive:
-                # What it may do was settled at its start: with other grants it starts anew, between two calls.
-                if cot.granted == version.granted or cot.child.busy:
-                    self._admit(cot, cot.child, version)
-                    return cot.child
-                self._end(cot)
-            self._bury(cot)
-            cot.child, cot.admitted = self._nursery.boot(version), ""
-            cot.granted = version.granted
-            cot.started_at = time.monotonic()
-            self._admit(cot, cot.child, version)
-            return cot.child
+            slot = self._slots.setdefault(version.sha, _Slot())
+        with slot.lock:
+            if slot.child is not None and slot.child.alive:
+                # Its grants are fixed at its start, so with other grants it is replaced, as soon as it has no call.
+                if slot.granted == version.granted or slot.child.busy:
+                    self._admit(slot, slot.child, version)
+                    return slot.child
+                self._end(slot)
+            self._clear_dead(slot)
+            slot.child, slot.admitted = self._spawner.boot(version), ""
+            slot.granted = version.granted
+            slot.started_at = time.monotonic()
+            self._admit(slot, slot.child, version)
+            return slot.child
 
     def end_dead(self, sha: str) -> None:
-        """Where the process of a version ended by itself, end all that is left of it, with its way to the broker."""
+        """End what is left of a version's process that ended by itself, with its socket at the broker."""
         with self._lock:
-            cot = self._cots.get(sha)
-        if cot is None:
+            slot = self._slots.get(sha)
+        if slot is None:
             return
-        with cot.lock:
-            if cot.child is not None and not cot.child.alive:
-                self._end(cot)
-                cot.has_died = True
+        with slot.lock:
+            if slot.child is not None and not slot.child.alive:
+                self._end(slot)
+                slot.has_died = True
 
-    def keep(self, needed: Callable[[str], bool]) -> None:
+    def end_unneeded(self, needed: Callable[[str], bool]) -> None:
         """End the processes of versions that are not needed and have no call."""
         with self._lock:
-            cots = list(self._cots.items())
-        for sha, cot in cots:
-            # Held: it is being started, and so wanted.
-            if needed(sha) or not cot.lock.acquire(blocking=False):
+            slots = list(self._slots.items())
+        for sha, slot in slots:
+            # A held lock means that it is being started, so it is needed.
+            if needed(sha) or not slot.lock.acquire(blocking=False):
                 continue
             try:
-                if cot.child is not None and not cot.child.busy:
-                    self._end(cot)
+                if slot.child is not None and not slot.child.busy:
+                    self._end(slot)
             finally:
-                cot.lock.release()
+                slot.lock.release()
 
     def stop(self) -> None:
+        """End all processes."""
         with self._lock:
-            cots = list(self._cots.values())
-        for cot in cots:
-            with cot.lock:
-                self._end(cot)
+            slots = list(self._slots.values())
+        for slot in slots:
+            with slot.lock:
+                self._end(slot)
 
-    def _admit(self, cot: _Slot, child: ChildProcess, version: SkillCode) -> None:
-        """Who may do more already does not do less for being looked at again."""
-        if version.mode != "loading" and cot.admitted != version.version_id:
-            self._nursery.admit(child, replace(version, granted=cot.granted))
-            cot.admitted = version.version_id
+    def _admit(self, slot: _Slot, child: ChildProcess, version: SkillCode) -> None:
+        """Admit the process once. One that is admitted stays so when a file with the same code is loaded again."""
+        if version.mode != "loading" and slot.admitted != version.version_id:
+            self._spawner.admit(child, replace(version, granted=slot.granted))
+            slot.admitted = version.version_id
 
-    def _end(self, cot: _Slot) -> None:
-        if cot.child is not None:
-            self._nursery.end(cot.child)
-            cot.child = None
+    def _end(self, slot: _Slot) -> None:
+        if slot.child is not None:
+            self._spawner.end(slot.child)
+            slot.child = None
 
-    def _bury(self, cot: _Slot) -> None:
-        if cot.child is None and not cot.has_died:
+    def _clear_dead(self, slot: _Slot) -> None:
+        """Clear away a dead process; raises ProcessLostError while it must not be restarted yet."""
+        if slot.child is None and not slot.has_died:
             return
         now = time.monotonic()
-        early = now - cot.started_at < _SOON_SECONDS
-        pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**cot.early_deaths) if cot.early_deaths else 0.0
-        if early and now - cot.started_at < pause:
+        early = now - slot.started_at < _SOON_SECONDS
+        pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**slot.early_deaths) if slot.early_deaths else 0.0
+        if early and now - slot.started_at < pause:
             raise ProcessLostError("the process of the skill keeps ending; it is started again in a while", begun=False)
-        cot.early_deaths = cot.early_deaths + 1 if early else 0
-        cot.has_died = False
-        self._end(cot)
+        slot.early_deaths = slot.early_deaths + 1 if early else 0
+        slot.has_died = False
+        self._end(slot)

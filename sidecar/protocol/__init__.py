@@ -1,1 +1,1 @@
-"""The engine's protocol: how functions are registered, called and answered for."""
+"""The engine's protocol: how functions are registered, and how their calls are limited and answered."""

@@ -1,7 +1,7 @@
-"""Slots for calls of the engine, so that runs that hang take neither all threads nor all the time.
+"""Slots for calls of the engine, so that hanging runs take neither all threads nor all the time.
 
-The engine is told how many calls of a function it may make at once: the rest waits there, and costs no attempt.
-What the engine sends nevertheless waits here for a while.
+The engine is told how many calls of a function it may make at a time: further runs wait there and lose no attempt.
+Calls that it sends nevertheless wait here for a while.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from typing import Any
 from sidecar.child.limits import MOST_CALLS_A_SKILL
 
 SLOTS_A_SKILL = MOST_CALLS_A_SKILL
-"""Of one skill, which may have as many more wait. All runs of a version share the processes it may have."""
+"""Calls of one skill at a time; as many more may wait."""
 SLOTS_IN_ALL = 96
 FEWEST_SLOTS = 2
-"""What a skill may have when three quarters of all are taken, and from half of them on when its calls take long."""
+"""Slots of a skill when three quarters of all slots are taken, or half of them and its calls take long."""
 MOST_WAITING = 48
 SERVER_THREADS = SLOTS_IN_ALL + MOST_WAITING + 16
-"""Of the server: the last ones are for whoever asks how we are, and for registrations."""
+"""Threads of the server: the last ones answer health checks and registrations."""
 _WAIT_SECONDS = 60.0
 _LONG_SECONDS = 30.0
-# A third limit of concurrency is one more than an engine takes.
+# The engine accepts two limits of concurrency for a function.
 _MOST_LIMITS = 2
 
 
@@ -35,7 +35,7 @@ class _Waiter:
 
 
 class CallSlots:
-    """Taken by skill; some wait, in order, and the others are turned away."""
+    """Slots for calls, limited for each skill and in all. Some calls wait in order, further ones are turned away."""
 
     def __init__(
         self,
@@ -56,26 +56,26 @@ class CallSlots:
         self._waiting: list[_Waiter] = []
 
     @contextmanager
-    def taken(self, stem: str) -> Iterator[bool]:
-        """Whether there is a place for a call of this skill, which it has until the end."""
+    def hold(self, stem: str) -> Iterator[bool]:
+        """Hold a slot for a call of the skill; yields False when there is none."""
         since = self._take(stem)
         try:
             yield since is not None
         finally:
             if since is not None:
-                self._leave(stem, since)
+                self._give_back(stem, since)
 
     def _take(self, stem: str) -> float | None:
-        """Since when it has a place."""
+        """Take a slot and return the time; None when there is none."""
         with self._free:
-            if not self._is_next(waiter := _Waiter(stem)) and not self._waits(waiter):
+            if not self._is_next(waiter := _Waiter(stem)) and not self._wait_turn(waiter):
                 return None
             since = time.monotonic()
             self._taken.setdefault(stem, []).append(since)
             return since
 
-    def _waits(self, waiter: _Waiter) -> bool:
-        """Until it is its turn; False when it may not wait, or has waited for too long."""
+    def _wait_turn(self, waiter: _Waiter) -> bool:
+        """Wait until it is this call's turn; False when too many wait already or it waited too long."""
         of_skill = sum(one.stem == waiter.stem for one in self._waiting)
         if len(self._waiting) >= self._most_waiting or of_skill >= self._each:
             return False
@@ -88,10 +88,10 @@ class CallSlots:
             return True
         finally:
             self._waiting.remove(waiter)
-            # Who came later may be next now.
+            # A later one may be next now.
             self._free.notify_all()
 
-    def _leave(self, stem: str, since: float) -> None:
+    def _give_back(self, stem: str, since: float) -> None:
         with self._free:
             self._taken[stem].remove(since)
             if not self._taken[stem]:
@@ -99,11 +99,11 @@ class CallSlots:
             self._free.notify_all()
 
     def _is_next(self, waiter: _Waiter) -> bool:
-        """Whether there is a place for it, and for nobody who waits before it."""
+        """Whether there is a slot for this call and for no call that has waited longer."""
         before = takewhile(lambda one: one is not waiter, self._waiting)
-        return self._may(waiter.stem) and not any(self._may(one.stem) for one in before)
+        return self._has_room(waiter.stem) and not any(self._has_room(one.stem) for one in before)
 
-    def _may(self, stem: str) -> bool:
+    def _has_room(self, stem: str) -> bool:
         all_taken = sum(len(held) for held in self._taken.values())
         of_skill = len(self._taken.get(stem, ()))
         return all_taken < self._most and of_skill < self._allowed(stem, all_taken)
@@ -116,9 +116,10 @@ class CallSlots:
 
 
 def limit_concurrency(function: Mapping[str, Any], functions: int) -> dict[str, Any]:
-    """The registration of one of so many functions, with a share of the skill's places as its limit of concurrency.
+    """Return the registration of a function with its share of the skill's slots as its limit of concurrency.
 
-    One with as many limits of its own as the engine takes keeps those.
+    `functions` is how many functions the skill has. A function with as many keyed limits as the engine accepts keeps
+    those.
     """
     share = max(FEWEST_SLOTS, SLOTS_A_SKILL // functions)
     own = list(function.get("concurrency") or ())

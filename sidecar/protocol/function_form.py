@@ -32,12 +32,14 @@ Count = Annotated[int, Field(ge=1, le=10_000)]
 
 
 class FormPart(BaseModel):
-    """Nothing but what is named; written with the protocol's names and without what was not said."""
+    """A part of the form. Unknown fields are refused; it is written with the protocol's names, without unset fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, populate_by_name=True)
 
 
 class BatchForm(FormPart):
+    """Collect several events into one run."""
+
     max_size: int = Field(alias="maxSize", ge=1, le=100)
     timeout: Duration | None = None
     key: Expression | None = None
@@ -45,13 +47,15 @@ class BatchForm(FormPart):
 
 
 class CancelForm(FormPart):
+    """Cancel runs when an event arrives."""
+
     event: EventName
     if_exp: Expression | None = Field(None, alias="if")
     timeout: Duration | None = None
 
 
 class ConcurrencyForm(FormPart):
-    """Other scopes would let a skill hold up everybody else's functions."""
+    """A limit on concurrent steps. Scopes beyond the function could hold up functions of others."""
 
     key: Expression | None = None
     limit: int = Field(ge=0, le=1000)
@@ -59,37 +63,49 @@ class ConcurrencyForm(FormPart):
 
 
 class DebounceForm(FormPart):
+    """Wait until events stop arriving."""
+
     key: Expression | None = None
     period: Duration
     timeout: Duration | None = None
 
 
 class PriorityForm(FormPart):
+    """Order waiting runs by an expression."""
+
     run: Expression
 
 
 class RateForm(FormPart):
+    """Skip events beyond a rate."""
+
     key: Expression | None = None
     limit: Count
     period: Duration
 
 
 class ThrottleForm(RateForm):
+    """Delay runs beyond a rate."""
+
     burst: Count | None = None
 
 
 class TimeoutsForm(FormPart):
+    """Cancel runs that wait or run for too long."""
+
     start: Duration | None = None
     finish: Duration | None = None
 
 
 class SingletonForm(FormPart):
+    """Allow one run at a time."""
+
     key: Expression | None = None
     mode: Literal["skip", "cancel"]
 
 
 class TriggerForm(FormPart):
-    """By an event or by a schedule."""
+    """A trigger: an event or a schedule."""
 
     event: EventName | None = None
     expression: Expression | None = None
@@ -105,17 +121,21 @@ class TriggerForm(FormPart):
 
 
 class RetriesForm(FormPart):
+    """How often a failed step is tried."""
+
     attempts: int = Field(ge=0, le=MOST_RETRIES)
 
 
 class RuntimeForm(FormPart):
-    """Read and forgotten: where a function is called is ours to say."""
+    """Where the child says the function is called. Not used: the sidecar writes its own address."""
 
     type: str
     url: str
 
 
 class StepForm(FormPart):
+    """The one step that stands for the function."""
+
     id: Literal["step"]
     name: str
     retries: RetriesForm | None = None
@@ -123,11 +143,13 @@ class StepForm(FormPart):
 
 
 class StepsForm(FormPart):
+    """The steps of the function's registration, always one."""
+
     step: StepForm
 
 
 class FunctionForm(FormPart):
-    """A function as the child says it is."""
+    """A function as the child states it."""
 
     batch: BatchForm | None = Field(None, alias="batchEvents")
     cancel: list[CancelForm] | None = Field(None, max_length=MOST_CANCELS)
@@ -144,41 +166,43 @@ class FunctionForm(FormPart):
     timeouts: TimeoutsForm | None = None
     triggers: list[TriggerForm] = Field(min_length=1, max_length=MOST_TRIGGERS)
 
-    def foreign(self, app_id: str, ids: Set[str], listen: Set[str]) -> Iterator[SkillProblem]:
-        """What it claims beyond its own app and the events of the manifest; `ids` are those of the whole file."""
+    def find_overreach(self, app_id: str, ids: Set[str], listen: Set[str]) -> Iterator[SkillProblem]:
+        """Yield what it claims beyond its own app and the manifest's events; `ids` are those of the whole file."""
         if not self.id.startswith(f"{app_id}-") or not _OWN_ID.fullmatch(self.id.removeprefix(f"{app_id}-")):
             yield SkillProblem(None, f"{self.id} is not a function of {app_id}", "make it with skills.kit.client")
-        if self.handles_a_failure(ids):
+        if self.is_failure_handler(ids):
             return
         if self.id.endswith(FAILURE):
-            reason = f"{self.id} has the id of a handler of failures and is none"
-            yield SkillProblem(None, reason, f"end its fn_id otherwise than in {FAILURE}")
+            reason = f"{self.id} has the id of a failure handler and is none"
+            yield SkillProblem(None, reason, f"give it an fn_id that does not end in {FAILURE}")
         wanted = [trigger.event for trigger in self.triggers] + [cancel.event for cancel in self.cancel or ()]
         for event in dict.fromkeys(name for name in wanted if name is not None):
             if (why := wrong_event(event)) is not None:
                 yield SkillProblem(
-                    None, f"{self.id} listens to {event}: {why}", "have it triggered by an event of your own"
+                    None,
+                    f"{self.id} listens to {event}: {why}",
+                    "trigger it by an event that your own programs or skills send",
                 )
             elif event not in listen:
                 fix = f'add "{event}" to events.listen of the manifest'
                 yield SkillProblem(None, f"{self.id} listens to {event}, which the manifest does not name", fix)
 
-    def handles_a_failure(self, ids: Set[str]) -> bool:
-        """Whether it is what the SDK makes of `on_failure`: told of failures of one function of this file, no more."""
+    def is_failure_handler(self, ids: Set[str]) -> bool:
+        """Whether it is what the SDK makes of `on_failure`: triggered by failures of one function of this file only."""
         of = self.id.removesuffix(FAILURE)
         if of == self.id or of not in ids:
             return False
         return self.triggers == [TriggerForm(event=RunFailed.name, expression=f"event.data.function_id == '{of}'")]
 
 
-def write_function(said: FunctionForm, url: str) -> dict[str, Any]:
-    """What the engine is told, with our own address."""
-    told = said.model_dump(by_alias=True, exclude_none=True, exclude={"steps"})
+def write_function(form: FunctionForm, url: str) -> dict[str, Any]:
+    """Return the registration of the function, with our own address."""
+    told = form.model_dump(by_alias=True, exclude_none=True, exclude={"steps"})
     step: dict[str, Any] = {
         "id": "step",
         "name": "step",
-        "runtime": {"type": "http", "url": f"{url}?{urlencode({'fnId': said.id, 'stepId': 'step'})}"},
+        "runtime": {"type": "http", "url": f"{url}?{urlencode({'fnId': form.id, 'stepId': 'step'})}"},
     }
-    if said.steps.step.retries is not None:
-        step["retries"] = {"attempts": said.steps.step.retries.attempts}
+    if form.steps.step.retries is not None:
+        step["retries"] = {"attempts": form.steps.step.retries.attempts}
     return {**told, "steps": {"step": step}}

@@ -1,4 +1,4 @@
-"""Ops that a skill's function may answer with, as the Python SDK writes them."""
+"""Ops with which a skill's function may answer, as the Python SDK writes them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def _cut(value: object) -> object:
 
 
 def format_moment(value: str) -> str:
-    """A moment as the SDK writes it, in UTC; raises ValueError for what is none."""
+    """Write a moment as the SDK does, in UTC; raises ValueError for anything else."""
     try:
-        told = datetime.fromisoformat(value).astimezone(UTC)
+        moment = datetime.fromisoformat(value).astimezone(UTC)
     except OverflowError:
-        raise ValueError("the moment is outside of the calendar") from None
-    return told.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        raise ValueError("the moment is not a date of the calendar") from None
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _check_expression(value: str) -> str:
@@ -35,11 +35,11 @@ def _check_expression(value: str) -> str:
 
 CutText = Annotated[str, BeforeValidator(_cut)]
 Expression = Annotated[str, Field(min_length=1, max_length=MOST_CHARACTERS), AfterValidator(_check_expression)]
-"""One whose work is bounded: the engine works it out for every event of a name, between everybody's runs."""
+"""An expression of bounded cost: the engine evaluates it for every event of a name, between all other runs."""
 
 
 class OpError(BaseModel):
-    """An error of the skill; texts are cut, not refused."""
+    """An error of the skill. Its texts are cut and never refused."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -48,12 +48,13 @@ class OpError(BaseModel):
     message: CutText = ""
     stack: CutText | None = None
 
-    def written(self) -> dict[str, Any]:
+    def to_wire(self) -> dict[str, Any]:
+        """Return the error in the SDK's form."""
         return self.model_dump()
 
 
 class Userland(BaseModel):
-    """The step's id as its author wrote it, and which of several with that id."""
+    """The step's id as its author wrote it, and its index among steps with that id."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -62,7 +63,7 @@ class Userland(BaseModel):
 
 
 class _OpBase(BaseModel):
-    """`written` names every field that passes; what is not named there does not."""
+    """The fields of every op. Only what `to_wire` names is passed on."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, populate_by_name=True)
 
@@ -82,13 +83,14 @@ class _OpBase(BaseModel):
         """The full id of the function it invokes."""
         return None
 
-    def written(self) -> dict[str, Any]:
-        told = {"id": self.id, "displayName": self.display_name, "name": self.name or self.display_name}
-        return told | ({"userland": self.userland.model_dump()} if self.userland is not None else {})
+    def to_wire(self) -> dict[str, Any]:
+        """Return the op in the SDK's form."""
+        fields = {"id": self.id, "displayName": self.display_name, "name": self.name or self.display_name}
+        return fields | ({"userland": self.userland.model_dump()} if self.userland is not None else {})
 
 
 class ParallelMode(BaseModel):
-    """How a parallel group goes on."""
+    """How a group of parallel steps goes on."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -96,52 +98,61 @@ class ParallelMode(BaseModel):
 
     @property
     def parallel(self) -> dict[str, Any]:
+        """The mode as an option of the op."""
         return {"parallelMode": self.parallelMode} if self.parallelMode is not None else {}
 
 
 class StepDoneOp(_OpBase):
+    """A step that ran, with its output."""
+
     op: Literal["StepRun", "Step"]
     opts: ParallelMode | None = None
 
-    def written(self) -> dict[str, Any]:
-        return super().written() | {"op": self.op, "data": self.data} | _mode_opts(self.opts)
+    def to_wire(self) -> dict[str, Any]:
+        return super().to_wire() | {"op": self.op, "data": self.data} | _mode_opts(self.opts)
 
 
 class StepFailedOp(_OpBase):
+    """A step that failed."""
+
     op: Literal["StepError", "StepFailed"]
     opts: ParallelMode | None = None
     error: OpError
 
-    def written(self) -> dict[str, Any]:
-        return super().written() | {"op": self.op, "error": self.error.written(), "data": None} | _mode_opts(self.opts)
+    def to_wire(self) -> dict[str, Any]:
+        return super().to_wire() | {"op": self.op, "error": self.error.to_wire(), "data": None} | _mode_opts(self.opts)
 
 
 class StepPlannedOp(_OpBase):
+    """A step that the engine is to call for."""
+
     op: Literal["StepPlanned"]
     opts: ParallelMode | None = None
 
-    def written(self) -> dict[str, Any]:
-        return super().written() | {"op": self.op} | _mode_opts(self.opts)
+    def to_wire(self) -> dict[str, Any]:
+        return super().to_wire() | {"op": self.op} | _mode_opts(self.opts)
 
 
 class SleepOp(_OpBase):
-    """Its name is the moment it ends."""
+    """A sleep; its name is the moment it ends."""
 
     op: Literal["Sleep"]
     name: Annotated[str, Field(max_length=64), AfterValidator(format_moment)]
     opts: ParallelMode | None = None
 
-    def written(self) -> dict[str, Any]:
-        return super().written() | {"op": self.op} | _mode_opts(self.opts)
+    def to_wire(self) -> dict[str, Any]:
+        return super().to_wire() | {"op": self.op} | _mode_opts(self.opts)
 
 
 class WaitOpts(ParallelMode):
+    """The options of a wait."""
+
     if_exp: Expression | None = Field(None, alias="if")
     timeout: Duration
 
 
 class WaitOp(_OpBase):
-    """Its name is the event's."""
+    """A wait for an event; its name is the event's."""
 
     op: Literal["WaitForEvent"]
     name: Annotated[str, Field(min_length=1, max_length=200)]
@@ -151,12 +162,14 @@ class WaitOp(_OpBase):
     def waits_for(self) -> str | None:
         return self.name
 
-    def written(self) -> dict[str, Any]:
+    def to_wire(self) -> dict[str, Any]:
         opts = {"if": self.opts.if_exp, "timeout": self.opts.timeout}
-        return super().written() | {"op": self.op, "opts": opts | self.opts.parallel}
+        return super().to_wire() | {"op": self.op, "opts": opts | self.opts.parallel}
 
 
 class InvokePayload(BaseModel):
+    """What the invoked function receives."""
+
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     data: dict[str, Any] | None = None
@@ -164,12 +177,16 @@ class InvokePayload(BaseModel):
 
 
 class InvokeOpts(ParallelMode):
+    """The options of an invocation."""
+
     function_id: ShortText
     payload: InvokePayload
     timeout: Duration | None = None
 
 
 class InvokeOp(_OpBase):
+    """The invocation of another function."""
+
     op: Literal["InvokeFunction"]
     opts: InvokeOpts
 
@@ -177,12 +194,12 @@ class InvokeOp(_OpBase):
     def invokes(self) -> str | None:
         return self.opts.function_id
 
-    def written(self) -> dict[str, Any]:
-        # What is under `_inngest` is the engine's: it says which run is answered.
+    def to_wire(self) -> dict[str, Any]:
+        # The field `_inngest` is the engine's own: it says which run is answered.
         data = {key: value for key, value in (self.opts.payload.data or {}).items() if key != "_inngest"}
         payload = {"data": data, "v": self.opts.payload.v}
         opts = {"function_id": self.opts.function_id, "payload": payload, "timeout": self.opts.timeout}
-        return super().written() | {"op": self.op, "opts": opts | self.opts.parallel}
+        return super().to_wire() | {"op": self.op, "opts": opts | self.opts.parallel}
 
 
 Op = Annotated[StepDoneOp | StepFailedOp | StepPlannedOp | SleepOp | WaitOp | InvokeOp, Field(discriminator="op")]

@@ -1,4 +1,4 @@
-"""Register a skill's functions with the engine, in our own words: the skill's process is not trusted."""
+"""Register a skill's functions with the engine, rewritten by the sidecar, since the skill's process is not trusted."""
 
 from __future__ import annotations
 
@@ -23,31 +23,30 @@ from skills.format.problem import RefusedSkillError, SkillProblem
 def check_functions(
     functions: Sequence[Any], app_id: str, url: str, manifest: SkillManifest, taken: Set[str] = frozenset()
 ) -> list[dict[str, Any]]:
-    """The functions as they are registered: ids of this app only, each called at `url`, triggers that are declared.
+    """Return the functions as they are registered: ids of this app only, called at `url`, with declared triggers.
 
-    `taken` are full ids of other apps' functions: `a` with `b-c` and `a-b` with `c` would come to the same.
-
-    Raises RefusedSkillError with everything that is wrong.
+    `taken` are full ids of other apps' functions: app `a` with function `b-c` and app `a-b` with `c` have the same full
+    id. Raises RefusedSkillError with everything that is wrong.
     """
     if len(functions) > 2 * MOST_FUNCTIONS:
         raise RefusedSkillError(_too_many(len(functions)))
-    said, problems = [], []
+    forms, problems = [], []
     for function in functions:
         try:
-            said.append(FunctionForm.model_validate(function))
+            forms.append(FunctionForm.model_validate(function))
         except ValidationError as error:
             problems += [_field_problem(function, wrong["loc"], wrong["msg"]) for wrong in error.errors()[:10]]
-    ids = {one.id for one in said}
-    # What handles the failures of one is no function of its author's.
-    if (own := sum(not one.handles_a_failure(ids) for one in said)) > MOST_FUNCTIONS:
+    ids = {one.id for one in forms}
+    # A failure handler does not count as a function.
+    if (own := sum(not one.is_failure_handler(ids) for one in forms)) > MOST_FUNCTIONS:
         problems.append(_too_many(own))
     found = []
-    for one in said:
-        problems += one.foreign(app_id, ids, frozenset(manifest.permissions.events.get("listen", ())))
+    for one in forms:
+        problems += one.find_overreach(app_id, ids, frozenset(manifest.permissions.events.get("listen", ())))
         if one.id in taken:
             problems.append(SkillProblem(None, f"{one.id} is a function of another skill", "give it another fn_id"))
         found.append(write_function(one, url))
-    if len(ids) != len(said):
+    if len(ids) != len(forms):
         problems.append(SkillProblem(None, "two functions have the same id", "give each an fn_id of its own"))
     if problems:
         raise RefusedSkillError(*problems)
@@ -55,7 +54,7 @@ def check_functions(
 
 
 def register_app(engine: Engine, app_id: str, url: str, functions: Sequence[dict[str, Any]], sha: str) -> None:
-    """The app has exactly these functions from now on; none retires it.
+    """Register exactly these functions for the app; with none, the app is retired.
 
     Raises InvalidError with the engine's reason when it refuses one, UnavailableError when it does not answer.
     """
@@ -78,7 +77,7 @@ def register_app(engine: Engine, app_id: str, url: str, functions: Sequence[dict
 
 
 def _too_many(count: int) -> SkillProblem:
-    return SkillProblem(None, f"the file has {count} functions, more than {MOST_FUNCTIONS}", "make it two skills")
+    return SkillProblem(None, f"the file has {count} functions, more than {MOST_FUNCTIONS}", "split it into two skills")
 
 
 def _field_problem(function: Any, where: tuple[int | str, ...], message: str) -> SkillProblem:
@@ -88,7 +87,7 @@ def _field_problem(function: Any, where: tuple[int | str, ...], message: str) ->
 
 
 def address_functions(version: CheckedVersion, url: str) -> list[dict[str, Any]]:
-    """The registration of a version whose skill is called at `url`."""
+    """Return the registration of a version whose skill is called at `url`."""
     count = len(version.functions)
     return [
         _address_function(limit_concurrency(add_invoke_trigger(version.skill_id, function), count), url)

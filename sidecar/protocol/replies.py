@@ -1,4 +1,4 @@
-"""Filter what a skill's process answers the engine: read as hostile input, and written again by us."""
+"""Filter what a skill's process answers the engine: read as hostile input, then written again by the sidecar."""
 
 from __future__ import annotations
 
@@ -21,18 +21,20 @@ from skills.format.manifest import SkillManifest
 SDK = f"inngest-py:v{installed('inngest')}"
 _MOST_OPS = 1000
 _MOST_EXPRESSIONS = 10_000
-"""Characters, of all in an answer: each is looked at, which takes a thousand times as long as to read it."""
+"""Characters of all expressions in one answer. Checking one takes a thousand times as long as reading it."""
 _SECONDS = re.compile(r"[0-9]{1,9}")
 _OPS = TypeAdapter(list[Op])
 
 NoteRefusal = Callable[[RefusalKind, str], None]
-"""Told of each thing that is refused: one word for its kind, and what it was."""
+"""Receives each refusal: its kind, and what was refused."""
 ReadGrants = Callable[[], Set[str]]
-"""What a person has granted to the skill by now, asked when it matters."""
+"""Returns what people have granted to the skill by now."""
 
 
 @dataclass(frozen=True)
 class EngineReply:
+    """An HTTP answer to the engine."""
+
     status: int
     body: bytes
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -51,11 +53,11 @@ def filter_reply(
     granted: ReadGrants,
     refused: NoteRefusal,
 ) -> EngineReply:
-    """The same answer, if a function may give it; else an error that is not tried again, and `refused` is told.
+    """Return the same answer if a function may give it, else an error that is not retried, with a call of `refused`.
 
-    A function may end, fail, run or plan steps and sleep; it may wait for events that the manifest listens to, and
-    invoke the functions it names, once they are `granted`, and those of its own file, whose full ids are
-    `own_functions`.
+    A function may return, fail, run or plan steps, and sleep. It may wait for events that the manifest listens to. It
+    may invoke functions of its own file, whose full ids are `own_functions`, and those that the manifest names once
+    they are `granted`.
     """
     try:
         match response.status_code:
@@ -73,7 +75,10 @@ def filter_reply(
 
 
 def failure_reply(status: int, code: str, message: str, *, retry: bool = True, wait: int = 1) -> EngineReply:
-    """An error of ours in the SDK's form, which the engine shows as it is and tries again after `wait` seconds."""
+    """Return an error of ours in the SDK's form, which the engine shows.
+
+    With `retry`, the engine tries again after `wait` seconds.
+    """
     body = json.dumps({"code": code, "name": code, "message": message, "stack": None}).encode()
     return _make_reply(status, body, {"retry-after": str(wait)} if retry else {"x-inngest-no-retry": "true"})
 
@@ -81,15 +86,15 @@ def failure_reply(status: int, code: str, message: str, *, retry: bool = True, w
 def _filter_ops(
     response: httpx.Response, manifest: SkillManifest, own_functions: Set[str], granted: ReadGrants
 ) -> EngineReply:
-    told = _parse_json(response.content)
-    if not isinstance(told, list) or not 1 <= len(told) <= _MOST_OPS:
-        raise _Refusal("op", f"the answer is no list of 1 to {_MOST_OPS} ops")
-    for one in told:
+    ops_read = _parse_json(response.content)
+    if not isinstance(ops_read, list) or not 1 <= len(ops_read) <= _MOST_OPS:
+        raise _Refusal("op", f"the answer is not a list of 1 to {_MOST_OPS} ops")
+    for one in ops_read:
         _require_known_op(one)
-    if sum(map(_expression_size, told)) > _MOST_EXPRESSIONS:
+    if sum(map(_expression_size, ops_read)) > _MOST_EXPRESSIONS:
         raise _Refusal("op", f"the expressions of its waits have more than {_MOST_EXPRESSIONS} characters")
     try:
-        ops = _OPS.validate_python(told)
+        ops = _OPS.validate_python(ops_read)
     except ValidationError as error:
         wrong = error.errors()[0]
         where = ".".join(str(part) for part in wrong["loc"])
@@ -98,26 +103,26 @@ def _filter_ops(
     listen = manifest.permissions.events.get("listen", [])
     for op in ops:
         if (event := op.waits_for) is not None and (event not in listen or wrong_event(event) is not None):
-            raise _Refusal("wait", f"it waits for {event}, which events.listen does not name or may not")
+            raise _Refusal("wait", f"it waits for {event}, which events.listen does not name or must not name")
         if (function := op.invokes) is not None and function not in own_functions:
             if wrong_invoke(function) is not None:
                 raise _Refusal("invoke", f"it invokes {function}, which is Loopwright's own")
             if function not in named:
                 raise _Refusal("invoke", f"it invokes {function}, which the manifest's invoke does not name")
             if f"invoke:{named[function]}" not in granted():
-                raise _Refusal("invoke", f"the manifest asks to invoke {function}, and nobody has granted that yet")
-    return _make_reply(206, _dump_json([op.written() for op in ops]), _kept_headers(response.headers))
+                raise _Refusal("invoke", f"the manifest asks to invoke {function}, which has not been granted yet")
+    return _make_reply(206, _dump_json([op.to_wire() for op in ops]), _keep_headers(response.headers))
 
 
-def _expression_size(told: Any) -> int:
-    opts = told.get("opts")
+def _expression_size(op: Any) -> int:
+    opts = op.get("opts")
     expression = opts.get("if") if isinstance(opts, dict) else None
     return len(expression) if isinstance(expression, str) else 0
 
 
-def _require_known_op(told: Any) -> None:
-    """Unknown kinds get their name into the refusal, whatever else is in them."""
-    op = told.get("op") if isinstance(told, dict) else None
+def _require_known_op(read: Any) -> None:
+    """Refuse unknown ops by name, before anything else in them is read."""
+    op = read.get("op") if isinstance(read, dict) else None
     if op == "AIGateway":
         raise _Refusal("gateway", "the op AIGateway (step.ai) is not for skills: ask models through skills.kit.llm")
     if not isinstance(op, str) or op not in KNOWN_OPS:
@@ -125,33 +130,33 @@ def _require_known_op(told: Any) -> None:
 
 
 def _filter_error(response: httpx.Response) -> EngineReply:
-    """Whatever it holds, it is an error: what can be read of it is shown."""
+    """Rewrite an error; what cannot be read is shown as text."""
     try:
-        said = OpError.model_validate(_parse_json(response.content))
+        error = OpError.model_validate(_parse_json(response.content))
     except (ValidationError, _Refusal):
         text = response.content[:500].decode("utf-8", "replace")
-        said = OpError(message=f"the skill's process answered {response.status_code}: {text}")
-    body = json.dumps(said.written()).encode()
-    return _make_reply(response.status_code, body, _kept_headers(response.headers))
+        error = OpError(message=f"the skill's process answered {response.status_code}: {text}")
+    body = json.dumps(error.to_wire()).encode()
+    return _make_reply(response.status_code, body, _keep_headers(response.headers))
 
 
 def _parse_json(body: bytes) -> Any:
-    """What it says in the one form that everybody reads: UTF-8, and numbers that a float can hold."""
+    """Read strict JSON: UTF-8, and numbers that a float can hold."""
     try:
         text = body.decode("utf-8")
         return load_strict_json(text) if text.strip() else None
     except (ValueError, RecursionError) as error:
-        raise _Refusal("op", f"the answer is no JSON ({error})") from None
+        raise _Refusal("op", f"the answer is not JSON ({error})") from None
 
 
 def _dump_json(value: Any) -> bytes:
     try:
         return json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
     except RecursionError:
-        raise _Refusal("op", "what a step gives back is nested too deep") from None
+        raise _Refusal("op", "what a step returns is nested too deeply") from None
 
 
-def _kept_headers(headers: httpx.Headers) -> dict[str, str]:
+def _keep_headers(headers: httpx.Headers) -> dict[str, str]:
     found = {}
     if headers.get("x-inngest-no-retry") == "true":
         found["x-inngest-no-retry"] = "true"
@@ -160,12 +165,12 @@ def _kept_headers(headers: httpx.Headers) -> dict[str, str]:
     return found
 
 
-def _read_retry_after(said: str) -> str | None:
-    """When to try again, in seconds or as a moment; what is neither is forgotten."""
-    if _SECONDS.fullmatch(said):
-        return said
+def _read_retry_after(value: str) -> str | None:
+    """Return when to try again, in seconds or as a moment; None for anything else."""
+    if _SECONDS.fullmatch(value):
+        return value
     try:
-        return format_moment(said)
+        return format_moment(value)
     except ValueError:
         return None
 

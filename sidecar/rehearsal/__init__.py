@@ -1,1 +1,1 @@
-"""Trying a version of a skill on runs of another: driven as an engine would, with nothing done."""
+"""Rehearsal: try a version on recorded runs, driven as an engine would, with simulated effects."""

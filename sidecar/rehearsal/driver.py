@@ -1,4 +1,4 @@
-"""Drive one function to its end over Inngest's protocol: steps are remembered, and nothing is waited for."""
+"""Drive one function to its end over Inngest's protocol: steps are remembered, and waits end immediately."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sidecar.protocol.replies import EngineReply, NoteRefusal, filter_reply
 from skills.format.manifest import SkillManifest
 
 MOST_PLAYED_CALLS = 200
-"""Of a run of few steps; one that took many is rehearsed with as many more."""
+"""Calls of a run with few steps; a recorded run with many steps allows more."""
 MOST_PLAYED_ATTEMPTS = 3
 MOST_PLAYED_SECONDS = 120.0
 
@@ -38,7 +38,7 @@ class Callee(Protocol):
 
 @dataclass(frozen=True)
 class RehearsedFunction:
-    """The function of a version that plays, and what it is asked."""
+    """The function to run, with its event and what it may do."""
 
     stem: str
     function_id: str
@@ -55,7 +55,7 @@ class RehearsedFunction:
 
 @dataclass(frozen=True)
 class RehearsedStep:
-    """One op that the function answered with."""
+    """An op that the function answered with."""
 
     op: str
     id: str
@@ -64,7 +64,7 @@ class RehearsedStep:
 
 @dataclass(frozen=True)
 class PlayedRun:
-    """How it ended: `error` is None where it returned `output`."""
+    """How the run ended: with `output`, or with an `error`."""
 
     output: Any
     error: str | None
@@ -74,7 +74,7 @@ class PlayedRun:
 
 @dataclass
 class _RunMemory:
-    """What an engine would keep of the run."""
+    """What an engine would remember of the run."""
 
     memos: dict[str, Any] = field(default_factory=dict)
     planned: list[str] = field(default_factory=list)
@@ -88,101 +88,104 @@ class _RunFailed(Exception):
     """The run ended with an error."""
 
 
-def play_run(part: RehearsedFunction, callee: Callee, remembered: Mapping[str, Any], refused: NoteRefusal) -> PlayedRun:
+def play_run(
+    function: RehearsedFunction, callee: Callee, remembered: Mapping[str, Any], refused: NoteRefusal
+) -> PlayedRun:
     """Call the function until it ends.
 
-    Sleeps are over at once. Waits and invokes are answered as in `remembered` (the memos of the recorded run by step
-    id), else with nothing, as when a wait runs out. A step that fails is tried three times in all, without a pause.
+    Sleeps end immediately. Waits and invocations are answered as in `remembered`, the memos of the recorded run by step
+    id; without a memo a wait times out and an invocation returns nothing. A step that fails is tried three times in
+    all, without a pause.
     """
-    stage, until = _RunMemory(), time.monotonic() + MOST_PLAYED_SECONDS
-    # A step that is planned beside others takes two calls.
+    memory, until = _RunMemory(), time.monotonic() + MOST_PLAYED_SECONDS
+    # A step of a parallel group takes two calls.
     most = MOST_PLAYED_CALLS + 2 * len(remembered)
     try:
         for _ in range(most):
-            target = stage.planned.pop(0) if stage.planned else "step"
-            reply = _call_function(part, callee, stage, target, until, refused)
+            target = memory.planned.pop(0) if memory.planned else "step"
+            reply = _call_function(function, callee, memory, target, until, refused)
             if reply.status == 200:
                 output = json.loads(reply.body) if reply.body.strip() else None
-                return PlayedRun(output, None, tuple(stage.steps), tuple(stage.invoked))
+                return PlayedRun(output, None, tuple(memory.steps), tuple(memory.invoked))
             if reply.status == 206:
-                _apply_ops(stage, json.loads(reply.body), target, remembered)
+                _apply_ops(memory, json.loads(reply.body), target, remembered)
             else:
-                _try_again(stage, target, reply)
+                _try_again(memory, target, reply)
         raise _RunFailed(f"it did not end within {most} calls")
     except _RunFailed as over:
-        return PlayedRun(None, str(over), tuple(stage.steps), tuple(stage.invoked))
+        return PlayedRun(None, str(over), tuple(memory.steps), tuple(memory.invoked))
 
 
 def _call_function(
-    part: RehearsedFunction, callee: Callee, stage: _RunMemory, target: str, until: float, refused: NoteRefusal
+    function: RehearsedFunction, callee: Callee, memory: _RunMemory, target: str, until: float, refused: NoteRefusal
 ) -> EngineReply:
     left = until - time.monotonic()
     if left <= 0:
         raise _RunFailed(f"it did not end within {MOST_PLAYED_SECONDS:g} s")
     body = {
         "ctx": {
-            "attempt": stage.attempts.get(target, 0),
-            "disable_immediate_execution": stage.plan_only,
+            "attempt": memory.attempts.get(target, 0),
+            "disable_immediate_execution": memory.plan_only,
             "env": "",
-            "fn_id": part.full_id,
+            "fn_id": function.full_id,
             "max_attempts": MOST_PLAYED_ATTEMPTS,
-            "run_id": part.run_id,
-            "stack": {"current": len(stage.memos), "stack": list(stage.memos)},
+            "run_id": function.run_id,
+            "stack": {"current": len(memory.memos), "stack": list(memory.memos)},
             "step_id": target,
             "use_api": False,
         },
-        "event": dict(part.event),
-        "events": [dict(part.event)],
-        "steps": stage.memos,
+        "event": dict(function.event),
+        "events": [dict(function.event)],
+        "steps": memory.memos,
         "use_api": False,
         "version": 1,
     }
-    query = urlencode({"fnId": part.full_id, "stepId": target})
+    query = urlencode({"fnId": function.full_id, "stepId": target})
     headers = {"content-type": "application/json"}
     try:
         answer = callee.call(
-            "POST", f"/api/inngest/{part.stem}", query, json.dumps(body).encode(), headers, seconds=left
+            "POST", f"/api/inngest/{function.stem}", query, json.dumps(body).encode(), headers, seconds=left
         )
     except UnavailableError as error:
         raise _RunFailed(str(error)) from None
     for tried in answer.extensions.get("tried", ()):
         refused("attempt", f"it tried to {tried}")
-    return filter_reply(answer, part.manifest, part.own_functions, lambda: part.granted, refused)
+    return filter_reply(answer, function.manifest, function.own_functions, lambda: function.granted, refused)
 
 
-def _apply_ops(stage: _RunMemory, ops: list[dict[str, Any]], target: str, remembered: Mapping[str, Any]) -> None:
-    stage.plan_only = stage.plan_only or len(ops) > 1
+def _apply_ops(memory: _RunMemory, ops: list[dict[str, Any]], target: str, remembered: Mapping[str, Any]) -> None:
+    memory.plan_only = memory.plan_only or len(ops) > 1
     for op in ops:
         step_id = str(op["id"])
-        stage.steps.append(RehearsedStep(str(op["op"]), step_id, str(op["displayName"])))
+        memory.steps.append(RehearsedStep(str(op["op"]), step_id, str(op["displayName"])))
         match op["op"]:
             case "StepRun" | "Step":
-                stage.memos[step_id] = {"data": op["data"]}
-            case "StepError" if stage.attempts.get(target, 0) + 1 < MOST_PLAYED_ATTEMPTS:
-                stage.attempts[target] = stage.attempts.get(target, 0) + 1
+                memory.memos[step_id] = {"data": op["data"]}
+            case "StepError" if memory.attempts.get(target, 0) + 1 < MOST_PLAYED_ATTEMPTS:
+                memory.attempts[target] = memory.attempts.get(target, 0) + 1
                 if target != "step":
-                    stage.planned.append(target)
+                    memory.planned.append(target)
                 return
             case "StepError" | "StepFailed":
-                stage.memos[step_id] = {"error": op["error"]}
+                memory.memos[step_id] = {"error": op["error"]}
             case "StepPlanned":
-                stage.planned.append(step_id)
+                memory.planned.append(step_id)
             case "InvokeFunction":
-                stage.invoked.append({"function": op["opts"]["function_id"], "data": op["opts"]["payload"]["data"]})
-                stage.memos[step_id] = remembered.get(step_id, {"data": None})
+                memory.invoked.append({"function": op["opts"]["function_id"], "data": op["opts"]["payload"]["data"]})
+                memory.memos[step_id] = remembered.get(step_id, {"data": None})
             case "WaitForEvent":
-                stage.memos[step_id] = remembered.get(step_id)
+                memory.memos[step_id] = remembered.get(step_id)
             case _:
-                stage.memos[step_id] = None
-    stage.attempts.pop(target, None)
+                memory.memos[step_id] = None
+    memory.attempts.pop(target, None)
 
 
-def _try_again(stage: _RunMemory, target: str, reply: EngineReply) -> None:
-    tried = stage.attempts[target] = stage.attempts.get(target, 0) + 1
+def _try_again(memory: _RunMemory, target: str, reply: EngineReply) -> None:
+    tried = memory.attempts[target] = memory.attempts.get(target, 0) + 1
     if reply.headers.get("x-inngest-no-retry") == "true" or tried >= MOST_PLAYED_ATTEMPTS:
         raise _RunFailed(_error_text(reply.body))
     if target != "step":
-        stage.planned.append(target)
+        memory.planned.append(target)
 
 
 def _error_text(body: bytes) -> str:

@@ -1,4 +1,4 @@
-"""Rehearse a version on one recorded run, with its effects faked, and list what it did otherwise."""
+"""Rehearse a version on one recorded run, with simulated effects, and list what it did differently."""
 
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ from sidecar.broker.simulation import SimulatedEffect, Simulations
 from sidecar.rehearsal.driver import Callee, RehearsedFunction, RehearsedStep, play_run
 from skills.book.runs import SkillRun
 
+_MOST_DIFFERENCES = 20
+_LONGEST_VALUE = 300
+
 
 @dataclass(frozen=True)
 class RunRecording:
-    """One run: what it was asked, what the broker answered it, what its steps were remembered as, and its output."""
+    """A recorded run: its event, the broker's answers, the memos of its steps and its output."""
 
     run_id: str
     function_id: str
@@ -27,21 +30,17 @@ class RunRecording:
 
 
 def load_recording(run: SkillRun, recordings: Recordings) -> RunRecording | None:
-    """The recording of a run; None when its event was too large to be kept."""
+    """Load the recording of a run; None when its event was too large to be kept."""
     if run.event.get("cut") is True and "beginning" in run.event:
         return None
     return RunRecording(
         run_id=run.run_id,
         function_id=run.function_id,
         event=run.event,
-        exchanges=recordings.read(run.skill_id, run.run_id),
+        exchanges=recordings.read_exchanges(run.skill_id, run.run_id),
         memos=recordings.memos(run.skill_id, run.run_id),
         output=run.output,
     )
-
-
-_MOST_DIFFERENCES = 20
-_LONGEST_VALUE = 300
 
 
 def find_differences(
@@ -50,7 +49,7 @@ def find_differences(
     steps: Iterable[RehearsedStep],
     effects: Iterable[tuple[str, Mapping[str, Any]]],
 ) -> tuple[str, ...]:
-    """In words for an author, at most twenty."""
+    """Describe for an author what differs, in at most twenty lines."""
     found: list[str] = []
     if output != recording.output:
         found.append(f"it returns {_short_json(output)} instead of {_short_json(recording.output)}")
@@ -67,7 +66,7 @@ def find_differences(
 
 
 def _effect_text(path: str, ask: Mapping[str, Any]) -> str:
-    # A claim's or a notice's key may be made from the run's id.
+    # Keys of claims and notices may be made from the run's id.
     said = {name: value for name, value in ask.items() if name not in ("key", "run_id") and value}
     return f"{path[1:]} {_short_json(said)}"
 
@@ -79,8 +78,11 @@ def _short_json(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """`ok` where the function ended well. `unrecorded` are questions that the recording has no answer to: a function
-    that then fails has shown nothing. `reworded` ones were asked otherwise than recorded, and answered as recorded."""
+    """The result of a rehearsal; `ok` when the function returned.
+
+    `unrecorded` are questions that the recording has no answer to: a function that fails after one has shown nothing.
+    `reworded` ones differ from the recorded ones, and were answered like them.
+    """
 
     ok: bool
     output: Any
@@ -94,34 +96,34 @@ class Rehearsal:
 
 
 def rehearse_run(
-    part: RehearsedFunction,
+    function: RehearsedFunction,
     callee: Callee,
     recording: RunRecording,
-    pretences: Simulations,
+    simulations: Simulations,
     *,
     reads_for_real: bool = False,
 ) -> Rehearsal:
-    """Play `part` on a process whose broker pretends (an identity of mode `rehearsal`, or `shadow` to read for real).
+    """Run `function` on a process whose identity has the mode `rehearsal`, or `shadow` with `reads_for_real`.
 
-    `part.run_id` names this rehearsal and must be new.
+    `function.run_id` names this rehearsal and must be new.
     """
-    pretence = pretences.begin(part.stem, part.run_id, recording.exchanges, reads_for_real=reads_for_real)
+    simulation = simulations.start(function.stem, function.run_id, recording.exchanges, reads_for_real=reads_for_real)
     memos: Mapping[str, Any] = recording.memos or {}
     try:
-        played = play_run(part, callee, memos, lambda _what, detail: pretence.note_refusal(detail))
+        played = play_run(function, callee, memos, lambda _what, detail: simulation.note_refusal(detail))
     finally:
-        pretences.end(part.stem, part.run_id)
-    effects = [*pretence.effects, *(SimulatedEffect("/invoke", one) for one in played.invoked)]
+        simulations.end(function.stem, function.run_id)
+    effects = [*simulation.effects, *(SimulatedEffect("/invoke", one) for one in played.invoked)]
     invoked = [("/invoke", one) for one in played.invoked] if recording.memos is None else []
-    done = [(one.path, one.ask) for one in pretence.effects] + invoked
+    done = [(one.path, one.request) for one in simulation.effects] + invoked
     return Rehearsal(
         ok=played.error is None,
         output=played.output,
         error=played.error,
         steps=played.steps,
         effects=tuple(effects),
-        refused=tuple(pretence.refused),
-        unrecorded=tuple(pretence.unrecorded),
-        reworded=tuple(pretence.reworded),
+        refused=tuple(simulation.refused),
+        unrecorded=tuple(simulation.unrecorded),
+        reworded=tuple(simulation.reworded),
         differences=find_differences(recording, played.output, played.steps, done) if played.error is None else (),
     )

@@ -1,1 +1,1 @@
-"""The rollout of a skill: from a saved file over a candidate to the version that serves."""
+"""The rollout of a skill: from a saved file, through a candidate, to the version that serves."""

@@ -9,10 +9,10 @@ from functools import partial
 from core.errors import InvalidError, RefusedError, UnavailableError
 from sidecar.rollout.state import SkillState
 from sidecar.rollout.trial import (
-    begin_shadow,
     has_open_test,
     list_fresh_runs,
     run_manual_test,
+    start_shadow,
     try_fresh_runs,
     try_past_runs,
 )
@@ -27,107 +27,115 @@ _log = logging.getLogger(__name__)
 
 
 class CandidateRollout:
-    """`again` is called when a trial that took its time has ended: then there may be another move."""
+    """The rollout of one skill's candidate, one move after another.
 
-    def __init__(self, standing: SkillState, again: Callable[[], None]) -> None:
-        self._standing = standing
-        self._tools = standing.tools
-        self._aside = BackgroundWork(standing.stem, again)
-        self.held_up = False
-        """Whether the engine could not be told of a version that would serve."""
+    Trials run in the background. `follow_soon` is called after each, since another move may be possible then.
+    """
 
-    def advance(self, *, again: bool = True) -> None:
-        """Let the candidate go as far as it may. `again`: what the engine cannot hear now is told later."""
-        while (candidate := self._standing.candidate) is not None and self._move(candidate, again=again):
-            self._standing.look()
+    def __init__(self, state: SkillState, follow_soon: Callable[[], None]) -> None:
+        self._state = state
+        self._dependencies = state.dependencies
+        self._background = BackgroundWork(state.stem, follow_soon)
+        self.is_held_up = False
+        """Whether a version could not begin to serve because the engine could not be reached or refused our key."""
+
+    def advance(self, *, retry: bool = True) -> None:
+        """Make moves until the candidate has to wait or there is none.
+
+        With `retry`, a registration that cannot be made now is logged and left for later. Without it, raises
+        UnavailableError or RefusedError.
+        """
+        while (candidate := self._state.candidate) is not None and self._make_move(candidate, retry=retry):
+            self._state.read_book()
 
     def answer_tests(self) -> None:
-        """Somebody may have asked to have a version tried."""
-        for version in (self._standing.candidate, self._standing.last):
+        """Run the manual tests that people have asked for, in the background."""
+        for version in (self._state.candidate, self._state.last):
             if version is not None and has_open_test(version):
-                self._aside.begin(partial(run_manual_test, self._tools, version))
+                self._background.start(partial(run_manual_test, self._dependencies, version))
 
-    def _move(self, candidate: CheckedVersion, *, again: bool) -> bool:
-        """One move of the candidate; False when it has to wait."""
-        stem, facts, serving = self._standing.stem, self._facts(candidate), self._standing.serving
+    def _make_move(self, candidate: CheckedVersion, *, retry: bool) -> bool:
+        """Make one move of the candidate; return False when it has to wait."""
+        stem, facts, serving = self._state.stem, self._collect_facts(candidate), self._state.serving
         match decision.next_move(facts):
             case "hold":
-                self._shadow(candidate)
+                self._try_fresh_runs(candidate)
                 return False
             case "ask":
-                with self._tools.transaction("skill-asks") as scope:
+                with self._dependencies.transaction("skill-asks") as scope:
                     promotion.wait_for_permission(scope, stem, candidate, facts.missing)
             case "shadow" if serving is None:
-                # It began to serve since this process looked, and is followed for that.
+                # Another process activated it since this one read the book. The next read of the book follows that
+                # change.
                 return False
             case "dry_run":
-                self._aside.begin(partial(try_past_runs, self._tools, serving, candidate))
+                self._background.start(partial(try_past_runs, self._dependencies, serving, candidate))
                 return False
             case "shadow":
                 assert serving is not None
-                begin_shadow(self._tools, serving, candidate)
+                start_shadow(self._dependencies, serving, candidate)
             case "canary":
-                with self._tools.transaction("skill-stage") as scope:
+                with self._dependencies.transaction("skill-stage") as scope:
                     about = {"of": facts.canary_runs, "since": scope.now.isoformat()}
                     promotion.set_candidate_stage(scope, stem, candidate, "canary", canary=about)
                 _log.info("skill %s version %d: its first runs begin", stem, candidate.number)
             case "refuse":
                 fix = "read its runs, correct it and save it again"
-                self._standing.turn_down(candidate.sha, (SkillProblem(None, decision.why_refused(facts), fix),))
+                self._state.refuse(candidate.sha, (SkillProblem(None, decision.why_refused(facts), fix),))
             case "activate":
-                return self._activate(candidate, again=again)
+                return self._activate(candidate, retry=retry)
         return True
 
-    def _facts(self, candidate: CheckedVersion) -> VersionFacts:
-        rules = self._tools.rules
-        with self._tools.reading() as scope:
+    def _collect_facts(self, candidate: CheckedVersion) -> VersionFacts:
+        rules = self._dependencies.rules
+        with self._dependencies.reading() as scope:
             return promotion.collect_facts(
                 scope,
-                skill.get_skill(scope, self._standing.stem),
+                skill.get_skill(scope, self._state.stem),
                 candidate,
                 always_ask=rules.always_ask,
                 canary_runs=rules.canary_runs,
                 shadow_runs=rules.shadow_runs,
             )
 
-    def _activate(self, candidate: CheckedVersion, *, again: bool) -> bool:
-        """It takes over once it loads and the engine took it."""
-        standing = self._standing
+    def _activate(self, candidate: CheckedVersion, *, retry: bool) -> bool:
+        """Let the candidate serve, once it loads and the engine has accepted its functions."""
+        state = self._state
         try:
-            standing.child(candidate)
+            state.child(candidate)
         except RefusedSkillError as error:
-            standing.turn_down(candidate.sha, error.problems)
+            state.refuse(candidate.sha, error.problems)
             return True
-        with standing.turnover:
+        with state.turnover:
             try:
-                standing.told.tell(candidate)
+                state.registration.register(candidate)
             except InvalidError as error:
                 problem = SkillProblem(
                     None, f"the engine refuses it: {error}", "correct the trigger or option it names"
                 )
-                standing.turn_down(candidate.sha, (problem,))
+                state.refuse(candidate.sha, (problem,))
                 return True
             except (UnavailableError, RefusedError) as error:
-                self.held_up = True
-                if not again:
+                self.is_held_up = True
+                if not retry:
                     raise
-                _log.warning("skill %s waits to be registered: %s", standing.stem, error)
+                _log.warning("skill %s waits to be registered: %s", state.stem, error)
                 return False
-            self.held_up = False
-            with self._tools.transaction("skill-active") as scope:
-                promotion.activate_version(scope, standing.stem, candidate)
-            standing.look()
-        if standing.serving is not None and standing.serving.id == candidate.id:
-            _log.info("skill %s version %d live, sha256 %s", standing.stem, candidate.number, candidate.sha)
-        standing.drop_unused()
+            self.is_held_up = False
+            with self._dependencies.transaction("skill-active") as scope:
+                promotion.activate_version(scope, state.stem, candidate)
+            state.read_book()
+        if state.serving is not None and state.serving.id == candidate.id:
+            _log.info("skill %s version %d live, sha256 %s", state.stem, candidate.number, candidate.sha)
+        state.drop_unused()
         return True
 
-    def _shadow(self, candidate: CheckedVersion) -> None:
-        """Where runs ended beside a candidate in its shadow, try it on them."""
-        serving = self._standing.serving
+    def _try_fresh_runs(self, candidate: CheckedVersion) -> None:
+        """Try a candidate in its shadow on the runs that ended since it was last tried."""
+        serving = self._state.serving
         if (
             candidate.stage == "shadow"
             and serving is not None
-            and (fresh := list_fresh_runs(self._tools, serving, candidate))
+            and (fresh := list_fresh_runs(self._dependencies, serving, candidate))
         ):
-            self._aside.begin(partial(try_fresh_runs, self._tools, candidate, fresh))
+            self._background.start(partial(try_fresh_runs, self._dependencies, candidate, fresh))

@@ -1,4 +1,4 @@
-"""Dependencies that every skill of a sidecar shares: database, engine, spawner, checks and rules."""
+"""Dependencies that all skills of a sidecar share: database, engine, spawner, checks and rules."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from skills.lifecycle.decision import Trial
 
 _WORKER_SLOTS = 8
 CheckFile = Callable[[SkillFile], list[SkillProblem]]
-"""What is wrong with a file, without running it."""
+"""Return what is wrong with a file, without running it."""
 
 
 @dataclass(frozen=True)
 class RolloutRules:
-    """The settings of the life cycle; `idle` seconds without a call stop a process."""
+    """The settings of the life cycle. A process is stopped after `idle` seconds without a call."""
 
     canary_runs: int = 3
     shadow_runs: int = 1
@@ -36,42 +36,46 @@ class RolloutRules:
 
 
 class RehearseVersion(Protocol):
-    """Try a version on runs of the one that serves, with effects faked; `live` reads for real, not from records."""
+    """Try a version on runs of the version that serves, with simulated effects.
+
+    With `live`, reads go to the real services. Otherwise they are answered from the recordings.
+    """
 
     def __call__(self, version: CheckedVersion, runs: list[SkillRun], *, live: bool) -> Trial: ...
 
 
 KeepMemos = Callable[[str, str, Mapping[str, Any]], None]
-"""Told a skill's stem, a run of it that completed, and what the engine remembers of its steps."""
+"""Keep what the engine remembers of a completed run's steps; takes the skill's stem, the run's id and the memos."""
 
 
-def forget_memos(stem: str, run_id: str, memos: Mapping[str, Any]) -> None:
-    """Keep nothing."""
+def keep_no_memos(stem: str, run_id: str, memos: Mapping[str, Any]) -> None:
     del stem, run_id, memos
 
 
 @dataclass(frozen=True)
 class SidecarDependencies:
-    """`check` and `rehearse` are handed in; `checkers` run a check while a child loads the file. `lanes` are for who
-    works, and there are more threads than lanes.
+    """What a skill needs from its sidecar.
 
-    `keep_memos` adds to the recording that a later version is rehearsed on.
+    `checkers` run a check while a child process loads the file. `worker_slots` limit how many skills are worked on at a
+    time; there are more threads than slots. `keep_memos` adds to the recording on which a later version is rehearsed.
     """
 
     database: Database
     engine: Engine
     url: str
-    nursery: Spawner
+    spawner: Spawner
     check: CheckFile
     rehearse: RehearseVersion
     checkers: Executor
     rules: RolloutRules = field(default_factory=RolloutRules)
-    keep_memos: KeepMemos = forget_memos
-    lanes: WorkerSlots = field(default_factory=lambda: WorkerSlots(_WORKER_SLOTS))
+    keep_memos: KeepMemos = keep_no_memos
+    worker_slots: WorkerSlots = field(default_factory=lambda: WorkerSlots(_WORKER_SLOTS))
     workspace_id: str = HOME_WORKSPACE
 
     def reading(self) -> AbstractContextManager[Scope]:
+        """Open a reading session in the home's workspace."""
         return self.database.reading(self.workspace_id)
 
     def transaction(self, name: str) -> AbstractContextManager[Scope]:
+        """Open a named transaction in the home's workspace."""
         return self.database.transaction(self.workspace_id, name)

@@ -1,7 +1,7 @@
-"""Take in a saved file: check it without running it, load it in its own jail, and keep it in the book as a candidate.
+"""Take in a saved file: check it without running it, load it in its own jail, and store it as a candidate.
 
-The two happen side by side, since a save is live in half a second; but what is loaded reaches nothing outside of its
-jail until it is a version that somebody calls.
+Checking and loading run side by side, since a save should be live within half a second. What is loaded reaches nothing
+outside its jail until it is a stored version that is called.
 """
 
 from __future__ import annotations
@@ -32,15 +32,19 @@ _PROMPT_SECONDS = 1.0
 
 
 def take_in_file(
-    tools: SidecarDependencies, processes: SkillProcesses, file: SkillFile, url: str, abandoned: Callable[[], None]
+    dependencies: SidecarDependencies,
+    processes: SkillProcesses,
+    file: SkillFile,
+    url: str,
+    abandoned: Callable[[], None],
 ) -> CheckedVersion:
-    """The version that the file is from now on; raises RefusedSkillError with everything that is wrong, or
-    UnavailableError where no process can be started for it.
+    """Store the file as a version and return it.
 
-    `abandoned` is called when a process has loaded in vain.
+    Raises RefusedSkillError with everything that is wrong, or UnavailableError where no process can be started.
+    `abandoned` is called when a process has loaded the file in vain.
     """
     began = time.monotonic()
-    with tools.reading() as scope:
+    with dependencies.reading() as scope:
         known = versions.find_version_by_sha(scope, file.stem, file.sha)
         draft = drafts.find_fresh_draft(scope, file.stem, file.sha)
         _refuse_stale(scope, file.stem, draft)
@@ -49,68 +53,70 @@ def take_in_file(
     try:
         manifest = read_manifest(file.source)
     except RefusedSkillError as error:
-        raise RefusedSkillError(*(tools.check(file) or error.problems)) from None
+        raise RefusedSkillError(*(dependencies.check(file) or error.problems)) from None
     code = SkillCode(file.stem, file.sha, file.source, str(file.path), version_id, manifest, granted)
-    # While it is checked, a process loads it, whose way to the broker is shut.
-    loading = tools.checkers.submit(processes.load, code)
-    if problems := tools.check(file):
-        # What can be told from the source names the line; the process is not waited for, and ends.
+    # The process that loads the file cannot use the broker yet.
+    loading = dependencies.checkers.submit(processes.load, code)
+    if problems := dependencies.check(file):
+        # Problems found in the source name a line, so they are reported without waiting for the process. It ends by
+        # itself.
         code.given_up.set()
         loading.add_done_callback(lambda _: abandoned())
-        _note_claims(tools, code, problems)
+        _note_claims(dependencies, code, problems)
         raise RefusedSkillError(*problems)
     try:
-        child = _await_child(tools, loading)
+        child = _await_child(dependencies, loading)
     except RefusedSkillError as error:
-        _note_tried(tools, code, error.tried)
+        _note_tried(dependencies, code, error.tried)
         raise
-    _note_tried(tools, code, child.tried)
-    functions = _check_registration(tools, code, child.functions(), url)
+    _note_tried(dependencies, code, child.tried)
+    functions = _check_registration(dependencies, code, child.functions(), url)
     _log.info("skill %s checked and loaded in %.0f ms", file.stem, (time.monotonic() - began) * 1000)
-    return _store_version(tools, file, draft, code, functions)
+    return _store_version(dependencies, file, draft, code, functions)
 
 
-def _await_child(tools: SidecarDependencies, loading: Future[ChildProcess]) -> ChildProcess:
-    """A file that takes its time holds up no other meanwhile."""
+def _await_child(dependencies: SidecarDependencies, loading: Future[ChildProcess]) -> ChildProcess:
+    """Wait for the process. A file that loads slowly gives up its worker slot, so that other skills go on."""
     try:
         return loading.result(_PROMPT_SECONDS)
     except TimeoutError:
-        tools.lanes.step_aside()
+        dependencies.worker_slots.step_aside()
         return loading.result()
 
 
 def _check_registration(
-    tools: SidecarDependencies, code: SkillCode, said: list[dict[str, Any]], url: str
+    dependencies: SidecarDependencies, code: SkillCode, stated: list[dict[str, Any]], url: str
 ) -> list[dict[str, Any]]:
-    """What the engine will be told; a file that claims what is not its own is remembered for that."""
-    with tools.reading() as scope:
+    """Return the functions as they are registered; a claim on what belongs to others is recorded as a refusal."""
+    with dependencies.reading() as scope:
         taken = frozenset(_ids_of_others(scope, code.stem))
     try:
-        return check_functions(said, code.app_id, url, code.manifest, taken)
+        return check_functions(stated, code.app_id, url, code.manifest, taken)
     except RefusedSkillError as error:
-        _record_refusal(tools, code, "registration", str(error))
+        _record_refusal(dependencies, code, "registration", str(error))
         raise
 
 
-def _note_tried(tools: SidecarDependencies, code: SkillCode, tried: Sequence[str]) -> None:
+def _note_tried(dependencies: SidecarDependencies, code: SkillCode, tried: Sequence[str]) -> None:
+    """Record what the file tried to do while it was loaded."""
     if tried:
-        _record_refusal(tools, code, "attempt", f"while it was loaded it tried to {'; '.join(tried)}")
+        _record_refusal(dependencies, code, "attempt", f"while it was loaded it tried to {'; '.join(tried)}")
 
 
-def _note_claims(tools: SidecarDependencies, code: SkillCode, problems: list[SkillProblem]) -> None:
-    """A file that claims what is not its own is refused by the gate as it would be at its registration."""
+def _note_claims(dependencies: SidecarDependencies, code: SkillCode, problems: list[SkillProblem]) -> None:
+    """Record claims on what belongs to others that the source check found, as the registration would."""
     claims = [one.reason for one in problems if isinstance(one, Overreach)]
     if claims:
-        _record_refusal(tools, code, "registration", "; ".join(dict.fromkeys(claims)))
+        _record_refusal(dependencies, code, "registration", "; ".join(dict.fromkeys(claims)))
 
 
-def _record_refusal(tools: SidecarDependencies, code: SkillCode, what: RefusalKind, detail: str) -> None:
-    with tools.transaction("skill-refusal") as scope:
+def _record_refusal(dependencies: SidecarDependencies, code: SkillCode, what: RefusalKind, detail: str) -> None:
+    with dependencies.transaction("skill-refusal") as scope:
         refusals.record_refusal(scope, skill_id=code.stem, version_id=None, run_id=None, what=what, detail=detail)
 
 
 def _ids_of_others(scope: Scope, stem: str) -> Iterator[str]:
-    """Full ids of functions with which those of `stem` could be confused."""
+    """Yield full ids of other skills' functions that this skill's could equal: `a-b` with `c`, `a` with `b-c`."""
     for skill in list_skills(scope):
         if skill.id.startswith(f"{stem}-") or stem.startswith(f"{skill.id}-"):
             for version_id in (skill.version_id, skill.candidate_id):
@@ -119,13 +125,13 @@ def _ids_of_others(scope: Scope, stem: str) -> Iterator[str]:
 
 
 def _store_version(
-    tools: SidecarDependencies,
+    dependencies: SidecarDependencies,
     file: SkillFile,
     draft: SkillDraft | None,
     code: SkillCode,
     functions: list[dict[str, Any]],
 ) -> CheckedVersion:
-    with tools.transaction("skill-version") as scope:
+    with dependencies.transaction("skill-version") as scope:
         skill = promotion.lock_with_candidate(scope, file.stem)
         _refuse_stale(scope, file.stem, draft)
         version = versions.add_version(
@@ -155,7 +161,7 @@ def _changed_author(version: CheckedVersion, draft: SkillDraft | None) -> dict[s
 
 
 def _refuse_stale(scope: Scope, stem: str, draft: SkillDraft | None) -> None:
-    """An agent's change of something that no longer serves has lost against another one."""
+    """Refuse an agent's change that is based on a version which no longer serves."""
     if draft is None or draft.author != "agent":
         return
     skill = get_skill(scope, stem)

@@ -1,4 +1,4 @@
-"""Versions that runs go on with: the one a run began with, whatever serves by now."""
+"""Versions of runs: a run goes on with the version it began with, whatever serves by now."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from skills.lifecycle import decision, promotion, run_end
 _log = logging.getLogger(__name__)
 _TIMER = "inngest/scheduled.timer"
 SKILL_GONE = "the skill is gone or turned off"
-# A run that is called all the time need not be written down each time.
+# How long a run may be called before that is recorded again.
 _CALLED_SECONDS = 20.0
-_MOST_REMEMBERED = 5000
-# Of the year 9999: later moments are no dates.
+_MOST_CACHED = 5000
+# A moment in the year 9999; later ones do not fit into a datetime.
 _LATEST_MS = 253_370_764_800_000
 
 
 @dataclass(frozen=True)
 class RunCall:
-    """What the engine asks: a step of this run of this function."""
+    """A call of the engine: a step of this run of this function."""
 
     run_id: str
     function_id: str
@@ -42,38 +42,46 @@ class RunCall:
 
 @dataclass(frozen=True)
 class KnownAnswer:
-    """The run is not to go on: it may not begin, or it completed and the engine lost its answer, which is `output`."""
+    """The answer to a call that is not passed to the skill.
+
+    The run may not begin, or it completed and the engine has lost its `output`.
+    """
 
     output: Any
 
 
 class RunVersions:
-    """The runs of one skill. What began is written down before the skill hears of it.
+    """The runs of one skill. A run is recorded before the skill's process receives its first call.
 
-    The engine has the last word: a run that it calls for goes on, whatever was written down of its end. Only what
-    completed is not done again.
+    The engine decides whether a run goes on: when it calls for a run that is recorded as failed or cancelled, the run
+    continues. Only a completed run is not repeated.
 
-    `turnover` is held while another version takes over; `again` has the skill followed, which a run's end may move.
+    `turnover` is held while another version takes over. `follow_soon` has the rollout looked at again, since the end of
+    a run may allow its next move.
     """
 
     def __init__(
-        self, stem: str, tools: SidecarDependencies, turnover: AbstractContextManager[object], again: Callable[[], None]
+        self,
+        stem: str,
+        dependencies: SidecarDependencies,
+        turnover: AbstractContextManager[object],
+        follow_soon: Callable[[], None],
     ) -> None:
         self._stem = stem
-        self._tools = tools
+        self._dependencies = dependencies
         self._turnover = turnover
-        self._again = again
+        self._follow_soon = follow_soon
         self._lock = threading.Lock()
-        self._pinned: dict[str, tuple[CheckedVersion, float]] = {}
+        self._cache: dict[str, tuple[CheckedVersion, float]] = {}
 
     def version_for(self, call: RunCall) -> CheckedVersion | KnownAnswer | None:
-        """The version this run began with, or begins with now, or its answer; None when the skill serves no more."""
-        if (known := self._known(call)) is not None:
+        """Return the version that the run began or begins with, or a known answer; None when no version serves."""
+        if (known := self._cached_version(call)) is not None:
             return known
         with self._turnover:
-            return self._begin(call)
+            return self._begin_run(call)
 
-    def ended(
+    def record_end(
         self,
         run_id: str,
         status: EndStatus,
@@ -83,45 +91,49 @@ class RunVersions:
         attempts: int = 0,
         served: bool = True,
     ) -> None:
-        """Write down how it ended, and what follows for its version, if it was `served`; only the first time counts."""
+        """Record how a run ended and what follows for its version; only the first end counts.
+
+        `served` is False when the skill itself never had the chance to answer: that counts against no version.
+        """
         with self._lock:
-            self._pinned.pop(run_id, None)
-        with self._tools.transaction("skill-run") as scope:
-            told = {"output": output, "error": error, "attempts": attempts, "served": served}
-            if not run_end.end_run(scope, run_id, status, most=self._tools.rules.failures, **told):
+            self._cache.pop(run_id, None)
+        with self._dependencies.transaction("skill-run") as scope:
+            facts = {"output": output, "error": error, "attempts": attempts, "served": served}
+            if not run_end.end_run(scope, run_id, status, most=self._dependencies.rules.failures, **facts):
                 return
-        # A candidate may go further, or a version that served before was needed for the last time.
-        self._again()
+        # The rollout may go further now, and an older version may no longer be needed.
+        self._follow_soon()
 
-    def remember(self, run_id: str, memos: Mapping[str, Any]) -> None:
-        """What the engine knows of the steps of a run that completed: a change is rehearsed on it."""
-        self._tools.keep_memos(self._stem, run_id, memos)
+    def keep_memos(self, run_id: str, memos: Mapping[str, Any]) -> None:
+        """Keep what the engine remembers of the steps of a completed run, to rehearse a change on it."""
+        self._dependencies.keep_memos(self._stem, run_id, memos)
 
-    def refused(self, version: CheckedVersion, run_id: str, what: RefusalKind, detail: str) -> None:
-        """A run of it wanted something that it may not."""
-        with self._tools.transaction("skill-refusal") as scope:
+    def record_refusal(self, version: CheckedVersion, run_id: str, what: RefusalKind, detail: str) -> None:
+        """Record that a run wanted something it may not have."""
+        with self._dependencies.transaction("skill-refusal") as scope:
             kept = refusals.record_refusal(
                 scope, skill_id=self._stem, version_id=version.id, run_id=run_id, what=what, detail=detail
             )
-        # What is too much for the database is too much for the log.
+        # The number of stored refusals is limited, and so is the log.
         if kept is not None:
             _log.warning("skill %s refused: %s: %s", self._stem, what, detail[:500])
 
-    def _known(self, call: RunCall) -> CheckedVersion | None:
-        """The version of a run that is known here to have begun."""
+    def _cached_version(self, call: RunCall) -> CheckedVersion | None:
+        """Return the version of a run that this process has seen before."""
         with self._lock:
-            found = self._pinned.get(call.run_id)
+            found = self._cache.get(call.run_id)
         if found is None:
             return None
         version, called = found
         if time.monotonic() - called > _CALLED_SECONDS:
-            self._remember(call.run_id, version)
-            with self._tools.transaction("skill-run") as scope:
+            self._cache_version(call.run_id, version)
+            with self._dependencies.transaction("skill-run") as scope:
                 runs.record_run_call(scope, call.run_id)
         return version
 
-    def _begin(self, call: RunCall) -> CheckedVersion | KnownAnswer | None:
-        with self._tools.transaction("skill-run") as scope:
+    def _begin_run(self, call: RunCall) -> CheckedVersion | KnownAnswer | None:
+        """Find the recorded run, or record a new one with the version it begins on."""
+        with self._dependencies.transaction("skill-run") as scope:
             run = runs.find_run(scope, call.run_id)
             if run is not None:
                 version = versions.get_version(scope, run.version_id)
@@ -130,9 +142,10 @@ class RunVersions:
                     return KnownAnswer(run.output)
                 runs.goes_on(scope, call.run_id)
             else:
-                chosen = self._choose(scope, call)
+                chosen = self._choose_version(scope, call)
                 if chosen is None:
-                    # Nobody waits for what a schedule began, and an engine that was away may not know yet.
+                    # A scheduled run has no caller who needs an error, and the engine may not have heard yet that the
+                    # skill is off.
                     return KnownAnswer({"skipped": SKILL_GONE}) if call.event.get("name") == _TIMER else None
                 version, stage = chosen
                 runs.record_run_start(
@@ -145,17 +158,17 @@ class RunVersions:
                     event=call.event,
                     handler=version.is_handler(call.function_id),
                 )
-                if (why := self._repeated(scope, call)) is not None:
+                if (why := self._why_repeated(scope, call)) is not None:
                     skipped = {"skipped": why}
                     runs.record_run_end(scope, call.run_id, "completed", output=skipped, stage=runs.SKIPPED)
                     return KnownAnswer(skipped)
-        self._remember(call.run_id, version)
+        self._cache_version(call.run_id, version)
         return version
 
-    def _choose(self, scope: Scope, call: RunCall) -> tuple[CheckedVersion, str] | None:
-        """Read from the book, which may know more than this process does yet."""
+    def _choose_version(self, scope: Scope, call: RunCall) -> tuple[CheckedVersion, str] | None:
+        """Choose the version and stage of a new run, from the book, since another process may have changed it."""
         skill = find_skill(scope, self._stem)
-        if (failed := self._handled(scope, call)) is not None:
+        if (failed := self._failed_runs_version(scope, call)) is not None:
             return failed, "live"
         if skill is None or not skill.serves or skill.version_id is None:
             return None
@@ -163,18 +176,18 @@ class RunVersions:
             candidate = versions.get_version(scope, skill.candidate_id)
             counted = promotion.count_first_runs(scope, candidate)
             begun = counted.get("running", 0) + counted.get("completed", 0)
-            is_first = decision.begins_on_candidate(candidate.stage, begun, self._tools.rules.canary_runs)
+            is_first = decision.begins_on_candidate(candidate.stage, begun, self._dependencies.rules.canary_runs)
             if is_first and not counted.get("failed") and call.function_id in candidate.function_ids:
                 return candidate, "canary"
         serving = versions.get_version(scope, skill.version_id)
         if call.function_id not in serving.function_ids:
-            # The engine began it before it heard that the function is gone.
+            # The engine began the run before it heard that the function is gone.
             older = versions.find_serving_version(scope, self._stem, call.function_id)
             return (older, "live") if older is not None else (serving, "live")
         return serving, "live"
 
-    def _handled(self, scope: Scope, call: RunCall) -> CheckedVersion | None:
-        """A handler of a failure belongs to the version whose run failed."""
+    def _failed_runs_version(self, scope: Scope, call: RunCall) -> CheckedVersion | None:
+        """Return the version whose run failed, if this call is for its failure handler."""
         data = call.event.get("data")
         if call.event.get("name") != RunFailed.name or not isinstance(data, dict):
             return None
@@ -184,8 +197,8 @@ class RunVersions:
         version = versions.get_version(scope, failed.version_id)
         return version if call.function_id in version.function_ids else None
 
-    def _repeated(self, scope: Scope, call: RunCall) -> str | None:
-        """Why a run of a schedule may not begin again on its date."""
+    def _why_repeated(self, scope: Scope, call: RunCall) -> str | None:
+        """Return why a scheduled run may not begin, because another one ran on its date already; None when it may."""
         data = call.event.get("data")
         if call.event.get("name") != _TIMER or not isinstance(data, dict):
             return None
@@ -196,19 +209,19 @@ class RunVersions:
         _log.info("skill %s: %s ran on %s already", self._stem, call.function_id, start.date)
         return f"ran on {start.date} already"
 
-    def _remember(self, run_id: str, version: CheckedVersion) -> None:
+    def _cache_version(self, run_id: str, version: CheckedVersion) -> None:
         with self._lock:
-            self._pinned[run_id] = (version, time.monotonic())
-            while len(self._pinned) > _MOST_REMEMBERED:
-                self._pinned.pop(next(iter(self._pinned)))
+            self._cache[run_id] = (version, time.monotonic())
+            while len(self._cache) > _MOST_CACHED:
+                self._cache.pop(next(iter(self._cache)))
 
 
 def _schedule_moment(event: Mapping[str, Any], data: Mapping[str, Any]) -> datetime | None:
-    """When the schedule's hour was: as the engine says, which may call late."""
-    for said in (data.get("scheduledAt"), data.get("fireAt")):
-        if isinstance(said, str):
+    """Return the time for which the run was scheduled; the engine may call later than that."""
+    for moment_text in (data.get("scheduledAt"), data.get("fireAt")):
+        if isinstance(moment_text, str):
             try:
-                moment = datetime.fromisoformat(said)
+                moment = datetime.fromisoformat(moment_text)
             except ValueError:
                 continue
             if moment.tzinfo is not None:

@@ -1,4 +1,4 @@
-"""One skill of the sidecar, moved by its files, the book, the engine and its calls."""
+"""One skill of the sidecar, changed by its files, by the book, by the engine and by its calls."""
 
 from __future__ import annotations
 
@@ -24,21 +24,27 @@ _log = logging.getLogger(__name__)
 
 
 class ServedSkill:
-    """Saves and moves come one at a time; calls come whenever they like."""
+    """Everything that can happen to one skill. Saves and rollout moves run one at a time, calls at any time.
+
+    `follow_soon` has `follow` called shortly. `on_forgotten` is called when the engine has lost its registrations.
+    """
 
     def __init__(
-        self, stem: str, tools: SidecarDependencies, again: Callable[[], None], forgotten: Callable[[], None]
+        self,
+        stem: str,
+        dependencies: SidecarDependencies,
+        follow_soon: Callable[[], None],
+        on_forgotten: Callable[[], None],
     ) -> None:
-        """`again` has it followed soon; `forgotten` is called when the engine lost what it was told."""
         self.stem = stem
-        self._tools = tools
-        self._forgotten = forgotten
+        self._dependencies = dependencies
+        self._on_forgotten = on_forgotten
         self._work = threading.Lock()
-        self._standing = SkillState(stem, tools)
-        self._candidacy = CandidateRollout(self._standing, again)
+        self._state = SkillState(stem, dependencies)
+        self._rollout = CandidateRollout(self._state, follow_soon)
         self._offered: tuple[str, str] | None = None
-        self._noted: SkillFile | None = None
-        self.runs = RunVersions(stem, tools, self._standing.turnover, again)
+        self._entered: SkillFile | None = None
+        self.runs = RunVersions(stem, dependencies, self._state.turnover, follow_soon)
 
     @property
     def app_id(self) -> str:
@@ -46,156 +52,157 @@ class ServedSkill:
 
     @property
     def epoch(self) -> int:
-        """Of the row as this process last saw it."""
-        return self._standing.epoch
+        """The epoch of the row as this process last read it."""
+        return self._state.epoch
 
     @property
     def folder(self) -> Path:
-        """Where its file is, or was when it was last seen."""
-        return Path(self._standing.path).parent
+        """The folder of its file, as far as this process knows."""
+        return Path(self._state.path).parent
 
     @property
     def is_put_away(self) -> bool:
-        """Whether it is retired, and nobody waits for its file to go."""
-        row = self._standing.row
+        """Whether it is retired and no deleted file remains to be removed."""
+        row = self._state.row
         return row is not None and row.status == "retired" and not row.refused_sha
 
     @property
     def serving(self) -> CheckedVersion | None:
-        return self._standing.serving
+        return self._state.serving
 
     @property
     def pending(self) -> bool:
-        """Whether the engine has yet to hear of something."""
-        return self._candidacy.held_up or self._standing.told.is_news(self.serving)
+        """Whether the engine has yet to be informed of a change."""
+        return self._rollout.is_held_up or self._state.registration.is_pending(self.serving)
 
     @property
     def known_to_engine(self) -> bool:
-        """Whether the engine should list it, or has yet to hear that it does not serve."""
+        """Whether the engine should list it, or has yet to hear that it no longer serves."""
         return self.serving is not None or self.pending
 
     def offer(self, file: SkillFile) -> None:
-        """The file holds this now: let it take over, or say why not and keep what serves.
+        """Handle a saved file: roll it out, or record why not and keep what serves.
 
-        Raises UnavailableError where no process can be started for it; then it may be offered again.
+        Raises UnavailableError where no process can be started; the file may be offered again then.
         """
         if self._is_offered(file):
             return
         with self._work:
-            self._consider(file)
+            self._take_in(file)
             self._remove_deleted()
         self.drop_unused()
 
-    def note(self, file: SkillFile) -> bool:
-        """Enter the file in the book, unread; whether there is a version of it, or one is wanted."""
+    def enter(self, file: SkillFile) -> bool:
+        """Enter the file in the book without loading it; return whether a version of it exists or is wanted."""
         if self._is_offered(file):
             return True
         with self._work:
-            row, self._noted = saves.enter_file(self._standing, file), file
+            row, self._entered = saves.enter_file(self._state, file), file
         return row.enabled or row.version_id is not None or row.candidate_id is not None
 
-    def unreadable(self, file: SkillFile) -> None:
-        """There is a file that cannot be read: whatever serves goes on."""
+    def refuse_unreadable(self, file: SkillFile) -> None:
+        """Record that the file cannot be read; what serves goes on."""
         with self._work:
             self._offered = None
-            saves.refuse_unreadable(self._standing, file)
+            saves.refuse_unreadable(self._state, file)
 
-    def clash(self, files: Sequence[SkillFile]) -> None:
-        """Several files bear the name: none of them is taken, and whatever serves goes on."""
+    def refuse_clash(self, files: Sequence[SkillFile]) -> None:
+        """Record that several files have this name: none of them is taken, and what serves goes on."""
         with self._work:
             self._offered = None
-            saves.refuse_clash(self._standing, files)
+            saves.refuse_clash(self._state, files)
 
-    def missing(self) -> None:
-        """The file is gone: no new runs; those that began go on with the code they began with."""
+    def retire(self) -> None:
+        """Retire the skill, since its file is gone. No new runs begin; those that began go on with their version."""
         with self._work:
             self._offered = None
-            with self._tools.transaction("skill-retired") as scope:
+            with self._dependencies.transaction("skill-retired") as scope:
                 control.retire(scope, self.stem, file_gone=True)
-            self._standing.look()
-            self._tell()
+            self._state.read_book()
+            self._register_quietly()
         _log.info("skill %s retired", self.stem)
         self.drop_unused()
 
     def follow(self) -> None:
-        """Somebody moved the skill in the book, or a run of it ended: go where that leads.
+        """Act on what changed in the book, or on the end of a run.
 
-        Raises UnavailableError where no process can be started; it may be followed again.
+        Raises UnavailableError where no process can be started; it may be called again then.
         """
         with self._work:
-            row = self._standing.look()
+            row = self._state.read_book()
             self._remove_deleted()
-            self._tell()
-            if self._noted is not None and row is not None and row.enabled:
-                self._consider(self._noted)
-            saves.take_drafts(self._standing)
-            self._candidacy.advance()
-            self._candidacy.answer_tests()
+            self._register_quietly()
+            if self._entered is not None and row is not None and row.enabled:
+                self._take_in(self._entered)
+            saves.take_drafts(self._state)
+            self._rollout.advance()
+            self._rollout.answer_tests()
         self.drop_unused()
 
-    def tell_anew(self) -> None:
-        """The engine may have forgotten it."""
-        self._standing.told.tell_anew()
+    def invalidate_registration(self) -> None:
+        """Register again, since the engine may have lost its state."""
+        self._state.registration.invalidate()
 
-    def register(self, *, asked: bool = False) -> None:
-        """Tell the engine what serves, as it does not list it, or has `asked` for it, which some do every few seconds.
+    def register(self, *, requested: bool = False) -> None:
+        """Register what serves with the engine.
 
-        Raises UnavailableError, or RefusedError.
+        With `requested`, the engine has asked for it, which some engines do every few seconds. Without, the engine did
+        not list the skill. Raises UnavailableError or RefusedError.
         """
-        if self._candidacy.held_up:
-            # A save that is being loaded tells the engine itself.
+        if self._rollout.is_held_up:
+            # While a save is being loaded, its rollout registers by itself.
             if self._work.acquire(blocking=False):
                 try:
-                    self._candidacy.advance(again=False)
+                    self._rollout.advance(retry=False)
                 finally:
                     self._work.release()
             return
-        if self._standing.row is None:
-            self._standing.look()
-        if not asked and not self.pending:
-            # It listed this one, so it has forgotten, and not this skill alone.
-            self._forgotten()
-        with self._standing.turnover:
+        if self._state.row is None:
+            self._state.read_book()
+        if not requested and not self.pending:
+            # The engine listed it before, so it has lost its state, and not only for this skill.
+            self._on_forgotten()
+        with self._state.turnover:
             serving = self.serving
             try:
-                self._standing.told.tell(serving)
+                self._state.registration.register(serving)
             except InvalidError as error:
-                # It served before, so it goes on serving: the engine keeps what it knows.
-                self._standing.told.forget(serving)
+                # The version served before, so it goes on serving with what the engine knows.
+                self._state.registration.settle(serving)
                 _log.warning("skill %s: the engine refuses it: %s", self.stem, error)
 
     def child(self, version: CheckedVersion) -> ChildProcess:
-        """The living process of a version; raises RefusedSkillError or UnavailableError."""
-        return self._standing.child(version)
+        """Return the running process of a version; raises RefusedSkillError or UnavailableError."""
+        return self._state.child(version)
 
-    def again(self, version: CheckedVersion) -> AbstractContextManager[ChildProcess]:
-        """A process of a version for a call that lost its own, as `Processes.again` has it."""
-        return self._standing.again(version)
+    def separate_child(self, version: CheckedVersion) -> AbstractContextManager[ChildProcess]:
+        """Open a process for a call that lost the shared one, see `SkillProcesses.separate_child`."""
+        return self._state.separate_child(version)
 
     def granted(self) -> frozenset[str]:
-        """What a person has granted to it by now."""
-        with self._tools.reading() as scope:
+        """Return what people have granted to it by now."""
+        with self._dependencies.reading() as scope:
             return grants.granted_permissions(scope, self.stem)
 
     def drop_unused(self) -> None:
-        """End the processes that nobody needs."""
-        self._standing.drop_unused()
+        """End the processes that are no longer needed."""
+        self._state.drop_unused()
 
     def stop(self) -> None:
-        """End every process of it."""
-        self._standing.processes.stop()
+        """End all its processes."""
+        self._state.processes.stop()
 
     def _is_offered(self, file: SkillFile) -> bool:
         return self._offered == (file.sha, str(file.path))
 
-    def _consider(self, file: SkillFile) -> None:
-        if saves.consider_file(self._standing, file):
-            self._candidacy.advance()
-        self._offered, self._noted = (file.sha, str(file.path)), None
+    def _take_in(self, file: SkillFile) -> None:
+        if saves.consider_file(self._state, file):
+            self._rollout.advance()
+        self._offered, self._entered = (file.sha, str(file.path)), None
 
-    def _tell(self) -> None:
-        """Tell the engine at once; what it cannot hear is told later."""
-        if not self._standing.told.is_news(self.serving):
+    def _register_quietly(self) -> None:
+        """Register a change now; what fails is logged and tried again later."""
+        if not self._state.registration.is_pending(self.serving):
             return
         try:
             self.register()
@@ -203,8 +210,8 @@ class ServedSkill:
             _log.warning("skill %s waits to be registered: %s", self.stem, error)
 
     def _remove_deleted(self) -> None:
-        """Who deletes a skill deletes its file, if that still holds what was deleted."""
-        row = self._standing.row
+        """Remove the file of a deleted skill, if it still holds what was deleted."""
+        row = self._state.row
         if row is None or row.status != "retired" or row.origin == "shipped" or not row.refused_sha:
             return
         if self._offered == (row.refused_sha, row.path):

@@ -1,4 +1,4 @@
-"""State of one skill: what the book says of it, what the engine was told, and its processes."""
+"""State of one skill: what the book says of it, what is registered with the engine, and its processes."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ import logging
 import threading
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
 
 from core.orchestrator.middleware import SERVE_PATH
-from core.orchestrator.registration import engine_lists_app
 from sidecar.pool.child_process import ChildProcess
-from sidecar.protocol.registration import address_functions, register_app
+from sidecar.protocol.registration_state import RegistrationState
 from sidecar.rollout.dependencies import SidecarDependencies
 from sidecar.rollout.skill_processes import SkillProcesses
 from skills.book import skill, versions
@@ -19,10 +17,15 @@ from skills.book.versions import CheckedVersion
 from skills.format.problem import SkillProblem
 from skills.lifecycle import promotion
 
+_log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True)
 class BookState:
-    """The skill's row with the versions that it names; `serving` only while one serves, `last` also afterwards."""
+    """The skill's row with its versions.
+
+    `serving` is None when no version serves; `last` is the version that serves or served last.
+    """
 
     row: skill.Skill | None = None
     serving: CheckedVersion | None = None
@@ -30,15 +33,16 @@ class BookState:
     last: CheckedVersion | None = None
 
     @property
-    def tried(self) -> CheckedVersion | None:
-        """The candidate, if it may run: what waits for a person starts anew with what it was granted."""
+    def runnable_candidate(self) -> CheckedVersion | None:
+        """The candidate, if it may run; one that waits for a person's permission may not."""
         if self.row is None or not self.row.enabled or self.candidate is None or self.candidate.stage == "waiting":
             return None
         return self.candidate
 
 
-def read_book_state(tools: SidecarDependencies, stem: str) -> BookState:
-    with tools.reading() as scope:
+def read_book_state(dependencies: SidecarDependencies, stem: str) -> BookState:
+    """Read the skill's row and versions."""
+    with dependencies.reading() as scope:
         row = skill.find_skill(scope, stem)
         if row is None:
             return BookState()
@@ -47,114 +51,77 @@ def read_book_state(tools: SidecarDependencies, stem: str) -> BookState:
         return BookState(row, last if row.serves else None, candidate, last)
 
 
-class RegistrationState:
-    """Remembers what this process told the engine, since a start tells everything anew."""
-
-    def __init__(self, stem: str, url: str, tools: SidecarDependencies) -> None:
-        self._app_id = f"skill-{stem}"
-        self._url = url
-        self._tools = tools
-        self._lock = threading.Lock()
-        self._told: str | None = None
-
-    def is_news(self, version: CheckedVersion | None) -> bool:
-        """Whether the engine has yet to hear that this serves."""
-        return self._told != _version_id(version)
-
-    def tell(self, version: CheckedVersion | None) -> None:
-        """Raises InvalidError with the engine's reason, RefusedError for our key, or UnavailableError."""
-        functions: list[dict[str, Any]] = address_functions(version, self._url) if version is not None else []
-        with self._lock:
-            if functions or self._told is not None or engine_lists_app(self._tools.engine, self._app_id):
-                register_app(
-                    self._tools.engine, self._app_id, self._url, functions, version.sha if version is not None else ""
-                )
-            self._told = _version_id(version)
-
-    def tell_anew(self) -> None:
-        """What was told counts as untold."""
-        self._told = None
-
-    def forget(self, version: CheckedVersion | None) -> None:
-        """The engine refuses it, and keeps what it knows: there is nothing more to tell."""
-        self._told = _version_id(version)
-
-
-def _version_id(version: CheckedVersion | None) -> str:
-    return version.id if version is not None else ""
-
-
-_log = logging.getLogger(__name__)
-
-
 class SkillState:
-    """Looked at from any thread; moved by whoever holds the skill's work."""
+    """The state of one skill: read from any thread, changed only by the thread that holds the skill's work lock."""
 
-    def __init__(self, stem: str, tools: SidecarDependencies) -> None:
+    def __init__(self, stem: str, dependencies: SidecarDependencies) -> None:
         self.stem = stem
-        self.tools = tools
+        self.dependencies = dependencies
         # Held while a version is registered and takes over: a call that begins a run waits for the outcome.
         self.turnover = threading.RLock()
-        self.processes = SkillProcesses(stem, tools)
-        self.told = RegistrationState(stem, self.url, tools)
-        self._seen = BookState()
+        self.processes = SkillProcesses(stem, dependencies)
+        self.registration = RegistrationState(stem, self.url, dependencies.engine)
+        self._book = BookState()
 
     @property
     def url(self) -> str:
-        return f"{self.tools.url}{SERVE_PATH}/{self.stem}"
+        """The address at which the engine calls the skill."""
+        return f"{self.dependencies.url}{SERVE_PATH}/{self.stem}"
 
     @property
     def row(self) -> skill.Skill | None:
-        """As this process last saw it."""
-        return self._seen.row
+        """The row as this process last read it."""
+        return self._book.row
 
     @property
     def serving(self) -> CheckedVersion | None:
-        return self._seen.serving
+        return self._book.serving
 
     @property
     def candidate(self) -> CheckedVersion | None:
-        return self._seen.candidate
+        return self._book.candidate
 
     @property
     def last(self) -> CheckedVersion | None:
-        """What serves, or served last."""
-        return self._seen.last
+        """The version that serves, or served last."""
+        return self._book.last
 
     @property
     def epoch(self) -> int:
-        return self._seen.row.epoch if self._seen.row is not None else 0
+        return self._book.row.epoch if self._book.row is not None else 0
 
     @property
     def path(self) -> str:
-        return self._seen.row.path if self._seen.row is not None else ""
+        return self._book.row.path if self._book.row is not None else ""
 
-    def look(self) -> skill.Skill | None:
-        """Read the book anew."""
-        seen = read_book_state(self.tools, self.stem)
+    def read_book(self) -> skill.Skill | None:
+        """Read the book again and return the skill's row."""
+        book = read_book_state(self.dependencies, self.stem)
         with self.turnover:
-            if seen.row is None or seen.row.epoch != self.epoch:
+            if book.row is None or book.row.epoch != self.epoch:
                 self.processes.forget_grants()
-            self._seen = seen
-        return seen.row
+            self._book = book
+        return book.row
 
     def child(self, version: CheckedVersion) -> ChildProcess:
-        """The living process of a version; raises RefusedSkillError or UnavailableError."""
+        """Return the running process of a version; raises RefusedSkillError or UnavailableError."""
         return self.processes.child(version, self.path or f"{self.stem}.py")
 
-    def again(self, version: CheckedVersion) -> AbstractContextManager[ChildProcess]:
-        """A process of a version for a call that lost its own, as `Processes.again` has it."""
-        return self.processes.again(version, self.path or f"{self.stem}.py")
+    def separate_child(self, version: CheckedVersion) -> AbstractContextManager[ChildProcess]:
+        """Open a process for a call that lost the shared one, see `SkillProcesses.separate_child`."""
+        return self.processes.separate_child(version, self.path or f"{self.stem}.py")
 
     def drop_unused(self) -> None:
-        """End the processes that nobody needs."""
-        seen = self._seen
-        self.processes.drop_unused({version.sha for version in (seen.serving, seen.tried) if version is not None})
+        """End the processes that are no longer needed."""
+        book = self._book
+        self.processes.drop_unused(
+            {version.sha for version in (book.serving, book.runnable_candidate) if version is not None}
+        )
 
-    def turn_down(self, sha: str, problems: tuple[SkillProblem, ...]) -> None:
-        """What was saved with this hash will not serve: whatever serves goes on."""
+    def refuse(self, sha: str, problems: tuple[SkillProblem, ...]) -> None:
+        """Record that the code with this hash will not serve, and why; what serves goes on."""
         _log.warning("skill %s refused: %s", self.stem, "; ".join(problem.reason for problem in problems))
-        with self.tools.transaction("skill-refused") as scope:
+        with self.dependencies.transaction("skill-refused") as scope:
             promotion.refuse_version(scope, self.stem, sha, problems)
-        self.look()
+        self.read_book()
         self.drop_unused()

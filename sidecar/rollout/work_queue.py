@@ -1,4 +1,4 @@
-"""Work queues of skills: each skill's work in order, few skills at once, and long work in the background."""
+"""Work queues of skills: each skill's work in order, few skills at a time, and long work in the background."""
 
 from __future__ import annotations
 
@@ -10,101 +10,101 @@ from contextlib import contextmanager
 
 from core.errors import LoopwrightError
 
+_log = logging.getLogger(__name__)
+QueuedWork = Callable[[], None]
+_FIRST_PAUSE, _LONGEST_PAUSE = 2.0, 60.0
+_PAUSE_AFTER_FAILURE = 5.0
+
 
 class WorkerSlots:
-    """So many pieces of work go on at a time; one that has come to wait for somebody else lets the next one pass."""
+    """A limit on how many pieces of work run at a time. Work that has to wait for something else gives its slot up."""
 
     def __init__(self, count: int) -> None:
         self._free = threading.Semaphore(count)
         self._thread = threading.local()
 
     @contextmanager
-    def taken(self) -> Iterator[None]:
-        """Have a lane, as soon as there is one, until the end or until this thread steps aside."""
+    def hold(self) -> Iterator[None]:
+        """Wait for a slot and hold it until the end of the block, or until this thread steps aside."""
         self._free.acquire()
-        self._thread.has_lane = True
+        self._thread.has_slot = True
         try:
             yield
         finally:
             self.step_aside()
 
     def step_aside(self) -> None:
-        """Give back the lane of this thread, if it has one."""
-        if getattr(self._thread, "has_lane", False):
-            self._thread.has_lane = False
+        """Give back the slot of this thread, if it has one."""
+        if getattr(self._thread, "has_slot", False):
+            self._thread.has_slot = False
             self._free.release()
 
 
-_log = logging.getLogger(__name__)
-QueuedWork = Callable[[], None]
-_FIRST_PAUSE, _LONGEST_PAUSE = 2.0, 60.0
-
-
 class SkillWorkQueue:
-    """One of the loaders' threads is at it, or none. Work that waits is replaced by newer work of its kind."""
+    """The work of one skill, done in order by at most one of the loaders' threads.
 
-    def __init__(self, loaders: Executor, lanes: WorkerSlots) -> None:
+    Work that waits is replaced by newer work of the same kind. Work that fails is tried again after a growing pause.
+    """
+
+    def __init__(self, loaders: Executor, slots: WorkerSlots) -> None:
         self._loaders = loaders
-        self._lanes = lanes
+        self._slots = slots
         self._lock = threading.Lock()
         self._waiting: dict[str, QueuedWork] = {}
-        self._manned = False
+        self._is_running = False
         self._failures: dict[str, int] = {}
 
     def put(self, kind: str, work: QueuedWork) -> None:
+        """Queue the work, in place of work of this kind that has not begun."""
         with self._lock:
             self._waiting.pop(kind, None)
             self._waiting[kind] = work
-            if self._manned:
+            if self._is_running:
                 return
-            self._manned = True
+            self._is_running = True
         try:
-            self._loaders.submit(self._clear)
+            self._loaders.submit(self._work_off)
         except RuntimeError:
             # The sidecar is stopping.
             return
 
-    def _clear(self) -> None:
+    def _work_off(self) -> None:
         while True:
             with self._lock:
                 if not self._waiting:
-                    self._manned = False
+                    self._is_running = False
                     return
                 kind = next(iter(self._waiting))
                 work = self._waiting.pop(kind)
             try:
-                with self._lanes.taken():
+                with self._slots.hold():
                     work()
             except LoopwrightError as error:
                 _log.warning("%s: %s; it is tried again", kind, error)
-                self._later(kind, work)
-            except Exception:  # noqa: BLE001 - the boundary between skills: one's trouble is not the others'
-                _log.exception("a skill could not be looked after; it is tried again")
-                self._later(kind, work)
+                self._retry_later(kind, work)
+            except Exception:  # noqa: BLE001 - the boundary between skills: one skill's failure must not stop the others
+                _log.exception("work for a skill failed (%s); it is tried again", kind)
+                self._retry_later(kind, work)
             else:
                 self._failures.pop(kind, None)
 
-    def _later(self, kind: str, work: QueuedWork) -> None:
-        """The database, the engine or the machine may have been away: what is not done is done later."""
+    def _retry_later(self, kind: str, work: QueuedWork) -> None:
+        """Queue the work again after a pause: the database, the engine or the machine may have been away."""
         failed = self._failures[kind] = self._failures.get(kind, 0) + 1
 
-        def again() -> None:
+        def retry() -> None:
             with self._lock:
-                overtaken = kind in self._waiting
-            if not overtaken and self._failures.get(kind) == failed:
+                is_replaced = kind in self._waiting
+            if not is_replaced and self._failures.get(kind) == failed:
                 self.put(kind, work)
 
-        timer = threading.Timer(min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** (failed - 1)), again)
+        timer = threading.Timer(min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** (failed - 1)), retry)
         timer.daemon = True
         timer.start()
 
 
-_background_log = logging.getLogger(__name__)
-_PAUSE_AFTER_FAILURE = 5.0
-
-
 class BackgroundWork:
-    """One piece of work at a time, in a thread of its own; `done` is called after each."""
+    """Long work of one skill, one piece at a time in a separate thread; `done` is called after each."""
 
     def __init__(self, stem: str, done: Callable[[], None]) -> None:
         self._stem = stem
@@ -112,26 +112,26 @@ class BackgroundWork:
         self._lock = threading.Lock()
         self._busy = False
 
-    def begin(self, work: Callable[[], object]) -> None:
-        """Begin it, unless another is under way: after that one somebody looks again."""
+    def start(self, work: Callable[[], object]) -> None:
+        """Start the work, unless other work is under way: `done` is called after that, and the caller decides again."""
         with self._lock:
             if self._busy:
                 return
             self._busy = True
-        threading.Thread(target=self._run, args=(work,), name=f"aside-{self._stem}", daemon=True).start()
+        threading.Thread(target=self._run, args=(work,), name=f"background-{self._stem}", daemon=True).start()
 
     def _run(self, work: Callable[[], object]) -> None:
         pause = 0.0
         try:
             work()
-        except Exception:  # noqa: BLE001 - the boundary between skills: what it raises is seen in the log
-            _background_log.exception("skill %s: what was tried could not be; it is tried again", self._stem)
+        except Exception:  # noqa: BLE001 - the boundary between skills: the log shows what was raised
+            _log.exception("skill %s: a trial could not be run; it is tried again", self._stem)
             pause = _PAUSE_AFTER_FAILURE
-        timer = threading.Timer(pause, self._over)
+        timer = threading.Timer(pause, self._finish)
         timer.daemon = True
         timer.start()
 
-    def _over(self) -> None:
+    def _finish(self) -> None:
         with self._lock:
             self._busy = False
         self._done()

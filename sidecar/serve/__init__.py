@@ -1,1 +1,1 @@
-"""The sidecar's process: its registry of skills and its web application."""
+"""The sidecar's server: the registry of skills and the web application."""

@@ -1,4 +1,4 @@
-"""Web application of the sidecar: one serve path for each skill, behind the engine's door."""
+"""Web application of the sidecar: one serve path for each skill, open to the engine only."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
 
 
-def create_app(shelf: SkillRegistry, engine: Engine, clock: Clock) -> WSGIApplication:
-    app, places = flask.Flask(__name__), CallSlots()
-    add_health(app, shelf.registration)
+def create_app(registry: SkillRegistry, engine: Engine, clock: Clock) -> WSGIApplication:
+    """Build the application; the engine's calls are checked by its signature."""
+    app, slots = flask.Flask(__name__), CallSlots()
+    add_health(app, registry.registration)
 
     @app.route(f"{SERVE_PATH}/<stem>", methods=["GET", "POST", "PUT"])
     def serve(stem: str) -> flask.Response:
-        skill = shelf.skill(stem)
+        skill = registry.skill(stem)
         reply = _reply(skill, stem) if skill is not None else refuse_call(404, "no_skill", f"there is no skill {stem}")
         response = flask.Response(reply.body, reply.status, dict(reply.headers))
         if (key := flask.request.environ.get(CALLERS_KEY)) is not None:
@@ -41,35 +42,36 @@ def create_app(shelf: SkillRegistry, engine: Engine, clock: Clock) -> WSGIApplic
             case "PUT":
                 return _register_skill(skill)
             case "POST" if request.args.get("probe") != "trust":
-                with places.taken(stem) as has_place:
-                    return _answered(skill, stem) if has_place else _busy(skill)
+                with slots.hold(stem) as has_slot:
+                    return _answer(skill, stem) if has_slot else _turn_away(skill)
             case "GET":
                 return _describe_skill(skill, engine)
             case _:
                 return EngineReply(200, b"")
 
-    def _answered(skill: ServedSkill, stem: str) -> EngineReply:
+    def _answer(skill: ServedSkill, stem: str) -> EngineReply:
         request = flask.request
         headers = {name.lower(): value for name, value in request.headers.items()}
         query = request.query_string.decode("latin-1")
         return answer_engine_call(skill, engine, f"{SERVE_PATH}/{stem}", query, request.get_data(), headers)
 
-    def _busy(skill: ServedSkill) -> EngineReply:
+    def _turn_away(skill: ServedSkill) -> EngineReply:
         return turn_away_call(skill, flask.request.query_string.decode("latin-1"), flask.request.get_data())
 
     return EngineCallMiddleware(app, engine, clock)
 
 
 def _register_skill(skill: ServedSkill) -> EngineReply:
-    """An engine that knows our address asks us to register."""
+    """Register the skill because the engine asks for it, as the SDK's PUT does."""
     try:
-        skill.register(asked=True)
+        skill.register(requested=True)
     except LoopwrightError as error:
         return refuse_call(500, "registration_failed", str(error))
     return _json_reply({"ok": True})
 
 
 def _describe_skill(skill: ServedSkill, engine: Engine) -> EngineReply:
+    """Describe the app to the engine as the SDK's GET does."""
     serving = skill.serving
     return _json_reply(
         {

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class FileCheck:
-    """Names of files are compared with those that are there now."""
+    """Check a file's source, and its name against the files that exist now."""
 
     def __init__(self, folders: Sequence[SkillFolder]) -> None:
         self._folders = tuple(folders)
@@ -45,10 +45,10 @@ def start_sidecar(
     keep_memos: KeepMemos,
     own_url: str = "",
 ) -> WSGIApplication:
-    """Build the application and start watching; called once the process has forked.
+    """Build the application and start watching; called after the process has forked.
 
-    `rehearsing` makes what tries a change, in children of the nursery it is given. `own_url` is where the sidecar
-    listens, for a setup in which the engine reaches it there.
+    `rehearsing` builds what rehearses a version, given the spawner of its processes. `own_url` is where the sidecar
+    listens, for when no address is set.
     """
     url = (settings.sidecar_url or own_url).rstrip("/")
     if not url:
@@ -56,32 +56,33 @@ def start_sidecar(
     home = settings.home.resolve()
     engine = Engine.of(settings)
     folders = skill_folders(settings, home)
-    nursery = Spawner(
+    spawner = Spawner(
         Jail(home / "sidecar" / "run", probe_isolation(), Limits(seconds=settings.skill_call_seconds)), broker
     )
-    tools = SidecarDependencies(
+    dependencies = SidecarDependencies(
         database=database,
         engine=engine,
         url=url,
-        nursery=nursery,
+        spawner=spawner,
         check=FileCheck(folders),
-        rehearse=rehearsing(nursery),
+        rehearse=rehearsing(spawner),
         checkers=ThreadPoolExecutor(64, thread_name_prefix="checker"),
         rules=rollout_rules(settings),
         keep_memos=keep_memos,
     )
-    shelf = SkillRegistry(folders, tools)
-    shelf.start()
-    return create_app(shelf, engine, database.clock)
+    registry = SkillRegistry(folders, dependencies)
+    registry.start()
+    return create_app(registry, engine, database.clock)
 
 
 def skill_folders(settings: Settings, home: Path) -> tuple[SkillFolder, ...]:
-    """The shipped skills, people's own, and the agent's. A folder is one of them, however often it is named."""
+    """Return the folders of shipped skills, of people's and of the agent's, in this order."""
     own = (SkillFolder(path, "person") for path in people_folders(home, settings.skill_path))
     return (SkillFolder(SHIPPED_FOLDER.resolve(), "shipped"), *own, SkillFolder(agent_folder(home), "agent"))
 
 
 def rollout_rules(settings: Settings) -> RolloutRules:
+    """Read the rules of the life cycle from the settings."""
     return RolloutRules(
         canary_runs=settings.canary_runs,
         shadow_runs=settings.shadow_runs,

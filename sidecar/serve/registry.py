@@ -23,7 +23,7 @@ from skills.book.skill import find_skill, list_skills, sum_epochs
 from skills.format import expressions
 
 _log = logging.getLogger(__name__)
-# Of how many skills the engine is asked each time whether it still knows them.
+# How many registered skills the engine is asked about each time.
 _SAMPLE = 3
 _WARM_SECONDS = 3.0
 _AGAIN_SECONDS = 1.0
@@ -32,10 +32,11 @@ _LOADERS = 64
 
 @dataclass(frozen=True)
 class RegistryPauses:
-    """In seconds. A file that vanished counts as gone after `grace`: some editors move the old one away first.
+    """Pauses in seconds.
 
-    What is shipped is first looked at after `shipped`. The book is looked at every `poll`, the engine asked for its
-    list every `registration`, and for runs that nobody called for within `quiet`.
+    A vanished file counts as gone after `grace`: some editors move the old file away before they write the new one. New
+    shipped skills are checked after `shipped`. The book is read every `poll` seconds, and the engine's list every
+    `registration`. The engine is asked about runs that were not called for `quiet` seconds.
     """
 
     settle: float = 0.05
@@ -47,95 +48,102 @@ class RegistryPauses:
 
 
 class SkillRegistry:
-    """Started once; `skill` finds the one a call is for."""
+    """All skills of a sidecar, kept up to date by one thread; started once."""
 
     def __init__(
-        self, folders: Sequence[SkillFolder], tools: SidecarDependencies, pauses: RegistryPauses | None = None
+        self, folders: Sequence[SkillFolder], dependencies: SidecarDependencies, pauses: RegistryPauses | None = None
     ) -> None:
         self._folders = tuple(folders)
-        self._tools = tools
+        self._dependencies = dependencies
         self._pauses = pauses or RegistryPauses()
         self._lock = threading.Lock()
-        # Of two readings of the folders the older one must not be acted on last.
-        self._looking = threading.Lock()
+        # Scans run one at a time, so that an older reading of the folders is never acted on last.
+        self._scan_lock = threading.Lock()
         self._skills: dict[str, ServedSkill] = {}
-        self._desks: dict[str, SkillWorkQueue] = {}
-        self._gone: dict[str, threading.Timer] = {}
+        self._queues: dict[str, SkillWorkQueue] = {}
+        self._retirements: dict[str, threading.Timer] = {}
         self._unread: frozenset[Path] = frozenset()
-        # A file that loads for ever holds one of them for seconds, and steps aside for others.
+        # A file that never finishes loading holds a thread for seconds, but not its worker slot.
         self._loaders = ThreadPoolExecutor(_LOADERS, thread_name_prefix="loader")
-        # Those that nobody waits for are looked at one after the other.
-        self._later = SkillWorkQueue(self._loaders, tools.lanes)
+        # Shipped skills that do not serve are checked one after the other.
+        self._shipped_queue = SkillWorkQueue(self._loaders, dependencies.worker_slots)
         paths = [folder.path for folder in self._folders]
-        self._watch = FolderWatch(paths, self.look, settle=self._pauses.settle)
-        self.registration = Registration(tools.engine, self._registered, pause=self._pauses.registration)
-        self._sweep = RunSweep(tools, self.skill, self._pauses.quiet)
+        self._watch = FolderWatch(paths, self.scan_folders, settle=self._pauses.settle)
+        self.registration = Registration(dependencies.engine, self._list_to_register, pause=self._pauses.registration)
+        self._sweep = RunSweep(dependencies, self.skill, self._pauses.quiet)
         self._stopped = threading.Event()
-        self._follower = threading.Thread(target=self._begin, name="shelf", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="registry", daemon=True)
 
     def start(self) -> None:
-        """Serve what served before, then what the files hold; returns at once, readiness is the registration's."""
-        self._tools.nursery.keep_spare()
-        self._follower.start()
+        """Begin to serve what served before, then what the files hold.
+
+        Returns immediately; `registration` knows when the skills are ready.
+        """
+        self._dependencies.spawner.keep_spare()
+        self._thread.start()
 
     def stop(self) -> None:
+        """Stop watching and end all processes."""
         self._stopped.set()
         self.registration.stop()
         self._watch.stop()
-        self._follower.join(10)
+        self._thread.join(10)
         self._loaders.shutdown(wait=True, cancel_futures=True)
-        self._tools.checkers.shutdown(wait=True, cancel_futures=True)
+        self._dependencies.checkers.shutdown(wait=True, cancel_futures=True)
         for skill in self._all():
             skill.stop()
-        self._tools.nursery.stop()
+        self._dependencies.spawner.stop()
 
     def skill(self, stem: str) -> ServedSkill | None:
-        """Also one that this process has not come to yet: a run of it may be called for as soon as we listen."""
+        """Return the skill; also one not followed yet, since its runs may be called as soon as the sidecar listens."""
         with self._lock:
             found = self._skills.get(stem)
         if found is not None:
             return found
-        with self._tools.reading() as scope:
-            return self._make(stem) if find_skill(scope, stem) is not None else None
+        with self._dependencies.reading() as scope:
+            return self._get_or_make(stem) if find_skill(scope, stem) is not None else None
 
-    def look(self, unsettled: Set[str] = frozenset()) -> None:
-        """Read the folders and bring what serves in step with them, but for skills of which a file is being written."""
-        held = {Path(path).stem for path in unsettled}
-        with self._looking:
+    def scan_folders(self, unsettled: Set[str] = frozenset()) -> None:
+        """Read the folders and act on every change.
+
+        Skills with a file among `unsettled`, which is still being written, are left out.
+        """
+        unsettled_stems = {Path(path).stem for path in unsettled}
+        with self._scan_lock:
             found = read_folders(self._folders)
             self._note_unread(found.unread)
             for stem, files in found.files.items():
-                if stem in held:
-                    self._is_back(stem)
+                if stem in unsettled_stems:
+                    self._cancel_retirement(stem)
                 else:
-                    self._found(stem, files)
+                    self._take_files(stem, files)
             for skill in self._all():
-                if skill.stem in found.files or skill.stem in held or skill.folder in found.unread:
+                if skill.stem in found.files or skill.stem in unsettled_stems or skill.folder in found.unread:
                     continue
                 if not skill.is_put_away:
-                    self._missed(skill)
+                    self._retire_later(skill)
 
-    def _begin(self) -> None:
+    def _run(self) -> None:
         self._watch.start()
-        self._until_done(self._follow_all)
-        self._until_done(self.look)
-        # Who is told that we are ready saves a skill at once.
-        parser = self._tools.checkers.submit(expressions.warm)
-        _run_logged(partial(self._tools.nursery.warm, _WARM_SECONDS))
+        self._repeat_until_done(self._follow_all)
+        self._repeat_until_done(self.scan_folders)
+        # The process and the parser are warmed up before the sidecar reports ready, so that a first save is fast.
+        parser = self._dependencies.checkers.submit(expressions.warm)
+        _run_logged(partial(self._dependencies.spawner.warm_up, _WARM_SECONDS))
         _run_logged(parser.result)
         self.registration.start()
         self._follow_book()
 
     def _follow_all(self) -> None:
-        with self._tools.reading() as scope:
+        with self._dependencies.reading() as scope:
             known = list_skills(scope)
         for row in known:
-            skill = self._make(row.id)
+            skill = self._get_or_make(row.id)
             if not _run_logged(skill.follow):
-                self._put(skill, "follow", skill.follow)
+                self._enqueue(skill, "follow", skill.follow)
 
-    def _until_done(self, work: Callable[[], None]) -> None:
-        """The database or the machine may be away at the start: without this nothing would ever be followed."""
+    def _repeat_until_done(self, work: Callable[[], None]) -> None:
+        """Repeat until it succeeds: the database or the machine may be away at the start."""
         while not self._stopped.is_set() and not _run_logged(work):
             self._stopped.wait(_AGAIN_SECONDS)
 
@@ -144,114 +152,125 @@ class SkillRegistry:
             _log.warning("%s cannot be read (%s): its skills stay as they are", folder, unread[folder])
         self._unread = frozenset(unread)
 
-    def _is_back(self, stem: str) -> None:
-        if (gone := self._gone.pop(stem, None)) is not None:
-            gone.cancel()
+    def _cancel_retirement(self, stem: str) -> None:
+        if (retirement := self._retirements.pop(stem, None)) is not None:
+            retirement.cancel()
 
-    def _found(self, stem: str, files: Sequence[SkillFile]) -> None:
-        skill = self._make(stem)
-        self._is_back(stem)
+    def _take_files(self, stem: str, files: Sequence[SkillFile]) -> None:
+        skill = self._get_or_make(stem)
+        self._cancel_retirement(stem)
         if len(files) == 1 and files[0].trouble:
-            self._put(skill, "file", partial(skill.unreadable, files[0]))
+            self._enqueue(skill, "file", partial(skill.refuse_unreadable, files[0]))
         elif len(files) == 1:
-            self._put(skill, "file", partial(self._offer, skill, files[0]))
+            self._enqueue(skill, "file", partial(self._offer, skill, files[0]))
         else:
-            self._put(skill, "file", partial(skill.clash, files))
+            self._enqueue(skill, "file", partial(skill.refuse_clash, files))
 
     def _offer(self, skill: ServedSkill, file: SkillFile) -> None:
-        """A shipped skill is off at first: it is looked at when those that serve are no longer waited for."""
-        if file.origin == "shipped" and not skill.note(file):
-            timer = threading.Timer(self._pauses.shipped, self._later.put, (file.stem, partial(skill.offer, file)))
+        """Offer the file. A new shipped skill is off, so its check waits until the skills that serve are ready."""
+        if file.origin == "shipped" and not skill.enter(file):
+            timer = threading.Timer(
+                self._pauses.shipped, self._shipped_queue.put, (file.stem, partial(skill.offer, file))
+            )
             timer.daemon = True
             timer.start()
         else:
             skill.offer(file)
 
-    def _missed(self, skill: ServedSkill) -> None:
-        if skill.stem in self._gone:
+    def _retire_later(self, skill: ServedSkill) -> None:
+        """Retire the skill after a grace period, unless its file comes back."""
+        if skill.stem in self._retirements:
             return
 
         def retire() -> None:
-            with self._looking:
-                if self._gone.get(skill.stem) is timer:
-                    del self._gone[skill.stem]
-                    self._put(skill, "file", skill.missing)
+            with self._scan_lock:
+                if self._retirements.get(skill.stem) is timer:
+                    del self._retirements[skill.stem]
+                    self._enqueue(skill, "file", skill.retire)
 
         timer = threading.Timer(self._pauses.grace, retire)
-        self._gone[skill.stem] = timer
+        self._retirements[skill.stem] = timer
         timer.daemon = True
         timer.start()
 
-    def _put(self, skill: ServedSkill, kind: str, work: Callable[[], None]) -> None:
+    def _enqueue(self, skill: ServedSkill, kind: str, work: Callable[[], None]) -> None:
+        """Queue work for the skill; register it afterwards if that is needed."""
+
         def done() -> None:
             work()
             if skill.pending:
                 self.registration.soon()
 
-        self._desks[skill.stem].put(kind, done)
+        self._queues[skill.stem].put(kind, done)
 
-    def _make(self, stem: str) -> ServedSkill:
+    def _get_or_make(self, stem: str) -> ServedSkill:
         with self._lock:
             if stem not in self._skills:
-                self._desks[stem] = SkillWorkQueue(self._loaders, self._tools.lanes)
-                self._skills[stem] = ServedSkill(stem, self._tools, partial(self._again, stem), self._forgotten)
+                self._queues[stem] = SkillWorkQueue(self._loaders, self._dependencies.worker_slots)
+                self._skills[stem] = ServedSkill(
+                    stem, self._dependencies, partial(self._follow_soon, stem), self._register_all_again
+                )
             return self._skills[stem]
 
-    def _again(self, stem: str) -> None:
-        """A run of it ended: what is on its way may go further."""
-        skill = self._make(stem)
-        self._put(skill, "follow", skill.follow)
+    def _follow_soon(self, stem: str) -> None:
+        """Follow the skill, since a run of it ended or a trial did."""
+        skill = self._get_or_make(stem)
+        self._enqueue(skill, "follow", skill.follow)
 
     def _all(self) -> list[ServedSkill]:
         with self._lock:
             return [self._skills[stem] for stem in sorted(self._skills)]
 
-    def _registered(self) -> Sequence[ServedSkill]:
-        """Those that have something to tell, and some of the others: an engine that lost its state lost all of them."""
+    def _list_to_register(self) -> Sequence[ServedSkill]:
+        """List the skills with a pending registration and a sample of the others.
+
+        An engine that lost its state lost every registration, so a sample suffices to notice.
+        """
         known = [skill for skill in self._all() if skill.known_to_engine]
         quiet = [skill for skill in known if not skill.pending]
         sample = random.sample(quiet, min(_SAMPLE, len(quiet)))
         return [skill for skill in known if skill.pending] + sample
 
-    def _forgotten(self) -> None:
+    def _register_all_again(self) -> None:
+        """Register all skills again, since the engine has lost its state."""
         for skill in self._all():
-            skill.tell_anew()
+            skill.invalidate_registration()
         self.registration.soon()
 
     def _follow_book(self) -> None:
-        mark, tidied = -1, time.monotonic()
+        epochs, tidied = -1, time.monotonic()
         while not self._stopped.wait(self._pauses.poll):
-            mark = self._look_at_book(mark)
-            if time.monotonic() - tidied >= min(self._pauses.quiet, self._tools.rules.idle):
+            epochs = self._follow_changes(epochs)
+            if time.monotonic() - tidied >= min(self._pauses.quiet, self._dependencies.rules.idle):
                 tidied = time.monotonic()
                 for skill in self._all():
                     _run_logged(skill.drop_unused)
-                _run_logged(self._sweep.once)
+                _run_logged(self._sweep.run_once)
 
-    def _look_at_book(self, seen: int) -> int:
-        """Follow every skill that somebody else moved; answers the book's mark."""
-        mark = seen
+    def _follow_changes(self, seen: int) -> int:
+        """Follow every skill that another process changed in the book; return the new sum of epochs."""
+        epochs = seen
 
-        def look() -> None:
-            nonlocal mark
-            with self._tools.reading() as scope:
+        def follow_moved() -> None:
+            nonlocal epochs
+            with self._dependencies.reading() as scope:
                 found = sum_epochs(scope)
                 rows = list_skills(scope) if found != seen else []
             for row in rows:
-                skill = self._make(row.id)
+                skill = self._get_or_make(row.id)
                 if skill.epoch != row.epoch:
-                    self._put(skill, "follow", skill.follow)
-            mark = found
+                    self._enqueue(skill, "follow", skill.follow)
+            epochs = found
 
-        _run_logged(look)
-        return mark
+        _run_logged(follow_moved)
+        return epochs
 
 
 def _run_logged(work: Callable[[], None]) -> bool:
-    """Whether it was done. One skill's trouble is not the others': what it raises is seen in the log."""
+    """Run the work, log what it raises, and return whether it succeeded: one skill's failure must not stop others."""
     try:
         work()
     except Exception:  # noqa: BLE001 - the boundary between skills, and of the thread that looks after them
-        _log.exception("a skill could not be looked after")
+        _log.exception("work of the registry failed")
         return False
     return True

@@ -1,4 +1,4 @@
-"""Sweep for runs that nobody calls for any more: a cancelled one is not heard of again, but the engine knows."""
+"""Sweep for runs that are no longer called: a cancelled run is not heard of again, but the engine knows its state."""
 
 from __future__ import annotations
 
@@ -20,41 +20,44 @@ _LONGEST_PAUSE = 1800.0
 
 
 class RunSweep:
-    """Asks after each run again later and later: one that sleeps for weeks is no work."""
+    """Asks the engine about quiet runs, after a pause that doubles for each run: some sleep for weeks."""
 
-    def __init__(self, tools: SidecarDependencies, skill: Callable[[str], ServedSkill | None], quiet: float) -> None:
-        self._tools = tools
+    def __init__(
+        self, dependencies: SidecarDependencies, skill: Callable[[str], ServedSkill | None], quiet: float
+    ) -> None:
+        self._dependencies = dependencies
         self._skill = skill
         self._quiet = quiet
-        self._later: dict[str, tuple[float, float]] = {}
+        self._next_checks: dict[str, tuple[float, float]] = {}
 
-    def once(self) -> None:
-        with self._tools.reading() as scope:
+    def run_once(self) -> None:
+        """Ask about every quiet run whose pause is over, and record the ends."""
+        with self._dependencies.reading() as scope:
             silent = runs.list_quiet_runs(scope, scope.now - timedelta(seconds=self._quiet), 500)
         now = time.monotonic()
         known = {run.run_id for run in silent}
-        self._later = {run_id: when for run_id, when in self._later.items() if run_id in known}
+        self._next_checks = {run_id: when for run_id, when in self._next_checks.items() if run_id in known}
         for run in silent:
-            at, pause = self._later.get(run.run_id, (0.0, self._quiet))
+            at, pause = self._next_checks.get(run.run_id, (0.0, self._quiet))
             if now >= at:
-                self._later[run.run_id] = (now + pause, min(pause * 2, _LONGEST_PAUSE))
-                self._ask_after(run)
+                self._next_checks[run.run_id] = (now + pause, min(pause * 2, _LONGEST_PAUSE))
+                self._check_run(run)
 
-    def _ask_after(self, run: SkillRun) -> None:
+    def _check_run(self, run: SkillRun) -> None:
         skill = self._skill(run.skill_id)
         if skill is None:
             return
         try:
-            found = (self._tools.engine.get(f"/v1/runs/{run.run_id}") or {}).get("data", {})
+            found = (self._dependencies.engine.get(f"/v1/runs/{run.run_id}") or {}).get("data", {})
         except NotFoundError:
-            skill.runs.ended(run.run_id, "lost")
+            skill.runs.record_end(run.run_id, "lost")
             return
         except LoopwrightError:
             return
         status = _END_STATUSES.get(str(found.get("status", "")).lower())
         if status is None:
             return
-        told: Any = found.get("output")
-        error = unwrap_error(told) if status == "failed" else None
-        output = told if status == "completed" else None
-        skill.runs.ended(run.run_id, status, output=output, error=error, served=not is_infrastructure_error(error))
+        output_or_error: Any = found.get("output")
+        error = unwrap_error(output_or_error) if status == "failed" else None
+        output = output_or_error if status == "completed" else None
+        skill.runs.record_end(run.run_id, status, output=output, error=error, served=not is_infrastructure_error(error))

@@ -1,4 +1,4 @@
-"""Subscribe to the system's change events for folders, and know where there are none."""
+"""Subscribe to the system's change events for folders."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ _log = logging.getLogger(__name__)
 
 
 _FolderId = tuple[int, int]
-"""Device and inode: a watch stays with the folder it was set on, wherever that goes."""
+"""Device and inode, which stay the same when a folder is moved."""
 
 
 class FolderEvents:
-    """Has `handler` told of what happens in the folders, and in their parents, so that a folder that is moved away,
-    made anew or moved back is noticed.
+    """Change events of folders and of their parents, passed to `handler`.
+
+    The parents are watched so that a folder that is moved away, replaced or moved back is noticed.
     """
 
     def __init__(self, folders: Sequence[Path], handler: FileSystemEventHandler) -> None:
@@ -33,35 +34,36 @@ class FolderEvents:
 
     @property
     def trouble(self) -> str:
-        """Why something that is there was not watched when this was last renewed; empty when all was."""
+        """Why an existing folder could not be watched at the last renewal; empty when all are watched."""
         return self._trouble
 
     @property
     def is_stale(self) -> bool:
-        """Whether another folder is by now where one was watched."""
-        return any(_folder_id(path) not in (None, place) for path, (_, place) in self._watches.items())
+        """Whether a watched path leads to another folder by now."""
+        return any(_folder_id(path) not in (None, folder_id) for path, (_, folder_id) in self._watches.items())
 
     def renew(self) -> None:
-        """Watch what is there now. Never raises.
+        """Watch the folders that exist now. Never raises.
 
-        The system has watches for so many folders and no more; its refusal is said once.
+        The system limits how many folders can be watched. Its refusal is logged once and kept in `trouble`.
         """
         refusals = list(self._renew())
         trouble = "; ".join(refusals)
         if trouble and trouble != self._trouble:
-            _log.warning("the system does not tell of changed skills (%s): their folders are looked at", trouble)
+            _log.warning("the system does not report changed skills (%s): their folders are polled instead", trouble)
         elif self._trouble and not trouble:
-            _log.info("the system tells of changed skills again")
+            _log.info("the system reports changed skills again")
         self._trouble = trouble
 
     def stop(self) -> None:
+        """Stop the observer."""
         if self._observer is not None:
             self._observer.stop()
 
     def _renew(self) -> Iterator[str]:
-        """What the system refuses."""
+        """Watch every folder; yield what the system refuses."""
         try:
-            observer = self._running()
+            observer = self._start_observer()
         except (OSError, RuntimeError) as error:
             yield str(error)
             return
@@ -78,14 +80,14 @@ class FolderEvents:
                 yield f"{folder}: {error}"
 
     def _watch(self, observer: BaseObserver, path: Path) -> None:
-        """Raises OSError where the system refuses."""
+        """Watch one folder, if it exists; raises OSError where the system refuses."""
         if (before := self._watches.pop(path, None)) is not None:
             observer.unschedule(before[0])
-        if (place := _folder_id(path)) is not None:
-            # With a slash at its end a link stands for the folder that it leads to.
-            self._watches[path] = (observer.schedule(self._handler, f"{path}{os.sep}"), place)
+        if (folder_id := _folder_id(path)) is not None:
+            # With a slash at the end, the folder behind a symbolic link is watched and not the link.
+            self._watches[path] = (observer.schedule(self._handler, f"{path}{os.sep}"), folder_id)
 
-    def _running(self) -> BaseObserver:
+    def _start_observer(self) -> BaseObserver:
         if self._observer is None:
             observer = Observer()
             observer.start()
@@ -94,7 +96,7 @@ class FolderEvents:
 
 
 def _folder_id(path: Path) -> _FolderId | None:
-    """None where there is no folder."""
+    """Return the folder's id; None where there is no folder."""
     try:
         found = path.stat()
     except OSError:

@@ -1,4 +1,4 @@
-"""Watch the skill folders and report when a skill file was saved, in whichever way."""
+"""Watch the skill folders and report saved skill files, however they are written."""
 
 from __future__ import annotations
 
@@ -26,22 +26,23 @@ from sidecar.watch.folder_events import FolderEvents
 from sidecar.watch.folders import FileStamps, is_skill_name, stamp_files
 
 _log = logging.getLogger(__name__)
-# Reading a file is told too (opened, closed without a write); who reacted to that would react to himself.
+# Reading a file also causes events (opened, closed without a write). Reacting to those would never end.
 _CHANGES = {EVENT_TYPE_CREATED, EVENT_TYPE_MODIFIED, EVENT_TYPE_MOVED, EVENT_TYPE_DELETED, EVENT_TYPE_CLOSED}
-_WRITING = {EVENT_TYPE_CREATED, EVENT_TYPE_MODIFIED}
-# A file that was renamed to its name is whole: only others of the same moment are waited for.
-_SWIFT = 0.005
-# Other systems do not tell when a file is closed.
+_WRITES = {EVENT_TYPE_CREATED, EVENT_TYPE_MODIFIED}
+# A file that was renamed to its name is whole; only others of the same moment are waited for.
+_RENAME_SECONDS = 0.005
+# Only Linux reports when a file is closed.
 _REPORTS_CLOSES = sys.platform == "linux"
 _RENEW_SECONDS = 60.0
-_AGAIN_SECONDS = 1.0
+_RETRY_SECONDS = 1.0
 
 
 @dataclass
 class _PendingChange:
-    """That a file, or a folder of them, is being changed; it counts as whole at `due`, which `latest` bounds.
+    """A file or folder that is being changed.
 
-    `closed` says that its writer has closed it, or never had it open.
+    It counts as whole at `due`, which never gets later than `latest`. `closed`: its writer has closed it, or never had
+    it open.
     """
 
     due: float
@@ -50,12 +51,14 @@ class _PendingChange:
 
 
 class FolderWatch(FileSystemEventHandler):
-    """Calls `changed` from one thread when a skill file is whole: `settle` seconds after its writer closed it, at once
-    when it was renamed to its name, `idle` seconds after the last of it while it stays open, and in any case after
-    `longest`. It is told the paths of those that are not whole, which hold up nobody but themselves.
+    """Watches folders and calls `changed`, from one thread, whenever a skill file is whole.
 
-    Every `glance` seconds the files' stamps are compared, for what the system did not tell; where it tells nothing,
-    every `blind` seconds.
+    A file is whole `settle` seconds after its writer closed it, immediately when it was renamed to its name, `idle`
+    seconds after the last write while it stays open, and in any case after `longest` seconds. `changed` receives the
+    paths of files that are not whole yet.
+
+    Every `poll` seconds the files' stamps are compared, for changes that the system did not report; every
+    `poll_unwatched` seconds where it reports none.
     """
 
     def __init__(
@@ -66,112 +69,117 @@ class FolderWatch(FileSystemEventHandler):
         settle: float = 0.05,
         idle: float = 2.0,
         longest: float = 5.0,
-        glance: float = 10.0,
-        blind: float = 1.0,
+        poll: float = 10.0,
+        poll_unwatched: float = 1.0,
     ) -> None:
         self._folders = tuple(folders)
-        self._paths = {str(folder) for folder in folders}
+        self._folder_paths = {str(folder) for folder in folders}
         self._changed = changed
         self._settle = settle
         self._idle = idle
         self._longest = longest
-        self._glance = glance
-        self._blind = blind
-        self._observing = FolderEvents(folders, self)
-        self._sign = threading.Condition()
-        self._signs: dict[str, _PendingChange] = {}
+        self._poll = poll
+        self._poll_unwatched = poll_unwatched
+        self._events = FolderEvents(folders, self)
+        self._condition = threading.Condition()
+        self._pending: dict[str, _PendingChange] = {}
         self._stop = False
 
     def start(self) -> None:
-        """Never raises: what the system does not tell is looked for."""
-        seen = stamp_files(self._folders)
-        self._observing.renew()
-        threading.Thread(target=self._run, args=(seen,), name="folder-watch", daemon=True).start()
+        """Start watching. Never raises: folders that cannot be watched are polled."""
+        stamps = stamp_files(self._folders)
+        self._events.renew()
+        threading.Thread(target=self._run, args=(stamps,), name="folder-watch", daemon=True).start()
 
     def stop(self) -> None:
-        with self._sign:
+        """Stop watching."""
+        with self._condition:
             self._stop = True
-            self._sign.notify()
-        self._observing.stop()
+            self._condition.notify()
+        self._events.stop()
 
     def on_any_event(self, event: FileSystemEvent) -> None:
+        """Note which files and folders an event concerns."""
         if event.event_type not in _CHANGES:
             return
         paths = [str(Path(os.fsdecode(path))) for path in (event.src_path, event.dest_path) if path]
         for path in paths:
             if self._is_skill(path):
-                is_open = _REPORTS_CLOSES and event.event_type in _WRITING and _may_be_open(path)
+                is_open = _REPORTS_CLOSES and event.event_type in _WRITES and _may_be_open(path)
                 self._note([path], self._settle, closed=not is_open)
         if event.event_type == EVENT_TYPE_MOVED and self._is_skill(paths[-1]):
-            self._note([paths[-1]], _SWIFT, whole=True)
+            self._note([paths[-1]], _RENAME_SECONDS, whole=True)
         if event.event_type != EVENT_TYPE_MODIFIED:
-            self._note((path for path in paths if path in self._paths), self._settle)
+            self._note((path for path in paths if path in self._folder_paths), self._settle)
         if event.event_type == EVENT_TYPE_DELETED:
-            # With a folder's parent goes what would tell that it is back.
-            self._note((path for path in self._paths if str(Path(path).parent) in paths), self._settle)
+            # A parent that is deleted takes its watch with it, so the folder's return would not be reported.
+            self._note((path for path in self._folder_paths if str(Path(path).parent) in paths), self._settle)
 
     def _is_skill(self, path: str) -> bool:
-        return str(Path(path).parent) in self._paths and is_skill_name(Path(path).name)
+        return str(Path(path).parent) in self._folder_paths and is_skill_name(Path(path).name)
 
     def _note(self, paths: Iterable[str], pause: float, *, whole: bool = False, closed: bool = True) -> None:
-        """`closed` as far as is known; what is closed stays so, since times and modes are set afterwards."""
-        now = time.monotonic()
-        with self._sign:
-            for path in paths:
-                sign = self._signs.setdefault(path, _PendingChange(now, now + self._longest))
-                sooner = whole or (closed and not sign.closed)
-                sign.closed |= closed
-                due = now + (pause if sign.closed else self._idle)
-                sign.due = min(due if sooner else max(sign.due, due), sign.latest)
-            self._sign.notify()
+        """Note that paths are being changed, and when they count as whole.
 
-    def _run(self, seen: FileStamps) -> None:
+        A file counts as closed once it was: its times and modes are often set afterwards.
+        """
+        now = time.monotonic()
+        with self._condition:
+            for path in paths:
+                change = self._pending.setdefault(path, _PendingChange(now, now + self._longest))
+                sooner = whole or (closed and not change.closed)
+                change.closed |= closed
+                due = now + (pause if change.closed else self._idle)
+                change.due = min(due if sooner else max(change.due, due), change.latest)
+            self._condition.notify()
+
+    def _run(self, stamps: FileStamps) -> None:
         renewed = time.monotonic()
-        while (due := self._due(self._blind if self._observing.trouble else self._glance)) is not None:
-            moved = bool(due & self._paths) or self._observing.is_stale
-            if moved or (self._observing.trouble and time.monotonic() - renewed > _RENEW_SECONDS):
-                self._observing.renew()
+        while (due := self._wait_due(self._poll_unwatched if self._events.trouble else self._poll)) is not None:
+            is_folder_changed = bool(due & self._folder_paths) or self._events.is_stale
+            if is_folder_changed or (self._events.trouble and time.monotonic() - renewed > _RENEW_SECONDS):
+                self._events.renew()
                 renewed = time.monotonic()
             now = stamp_files(self._folders)
-            # What is in a folder that was moved here was written elsewhere.
-            if not due & self._paths:
-                self._note_untold({path for path, *_ in now ^ seen} - due)
-            seen = now
+            # A folder that was moved here was written elsewhere, so its files are whole.
+            if not due & self._folder_paths:
+                self._note_unreported({path for path, *_ in now ^ stamps} - due)
+            stamps = now
             if due:
-                self._tell(due)
+                self._report(due)
 
-    def _due(self, glance: float) -> Set[str] | None:
-        """Wait for what is whole by now, but not longer than a glance takes; None at the end."""
-        until = time.monotonic() + glance
-        with self._sign:
+    def _wait_due(self, poll: float) -> Set[str] | None:
+        """Wait until files are whole, for one poll at most, and return their paths; None when stopped."""
+        until = time.monotonic() + poll
+        with self._condition:
             while not self._stop:
                 now = time.monotonic()
-                left = min((sign.due for sign in self._signs.values()), default=until) - now
+                left = min((change.due for change in self._pending.values()), default=until) - now
                 if left <= 0 or now >= until:
-                    due = {path for path, sign in self._signs.items() if sign.due <= now + _SWIFT}
+                    due = {path for path, change in self._pending.items() if change.due <= now + _RENAME_SECONDS}
                     for path in due:
-                        del self._signs[path]
+                        del self._pending[path]
                     return due
-                self._sign.wait(min(left, until - now))
+                self._condition.wait(min(left, until - now))
         return None
 
-    def _note_untold(self, changed: Set[str]) -> None:
-        with self._sign:
-            untold = changed - set(self._signs)
-        self._note(untold, self._settle)
+    def _note_unreported(self, changed: Set[str]) -> None:
+        with self._condition:
+            unreported = changed - set(self._pending)
+        self._note(unreported, self._settle)
 
-    def _tell(self, due: Set[str]) -> None:
-        with self._sign:
-            unsettled = frozenset(self._signs) - self._paths
+    def _report(self, due: Set[str]) -> None:
+        with self._condition:
+            unsettled = frozenset(self._pending) - self._folder_paths
         try:
             self._changed(unsettled)
-        except Exception:  # noqa: BLE001 - the thread's boundary: who ends it is told of no save any more
-            _log.exception("what was saved could not be looked at; it is tried again")
-            self._note(due, _AGAIN_SECONDS)
+        except Exception:  # noqa: BLE001 - the thread's boundary: without it no save would be noticed any more
+            _log.exception("a saved skill could not be handled; it is tried again")
+            self._note(due, _RETRY_SECONDS)
 
 
 def _may_be_open(path: str) -> bool:
-    """Whether somebody may be about to write it: a link comes whole."""
+    """Return whether a program may still be writing the file; a link is created whole."""
     try:
         found = os.lstat(path)
     except OSError:

@@ -1,4 +1,4 @@
-"""Skill folders: which files in them are skills, who they come from, and what they hold."""
+"""Skill folders: which files in them are skills, whose they are, and what they hold."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from pathlib import Path
 
 from skills.format.manifest import MAX_SOURCE
 
-# Editors and tools leave `.x.swp`, `x.py~`, `#x.py#`, `4913`, `x.tmp`, `__pycache__`: none of them is a name like this.
+# Does not match what editors and tools leave: `.x.swp`, `x.py~`, `#x.py#`, `4913`, `x.tmp`, `__pycache__`.
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}\.py")
 
 FileStamps = frozenset[tuple[str, int, int, int, int]]
-"""A file's path, inode, size and times, of every skill file."""
+"""Path, inode, size and both times of every skill file."""
 
 
 @dataclass(frozen=True)
 class SkillFolder:
-    """`origin` is `shipped`, `person` or `agent`."""
+    """A folder of skills. `origin` is `shipped`, `person` or `agent`."""
 
     path: Path
     origin: str
@@ -27,8 +27,9 @@ class SkillFolder:
 
 @dataclass(frozen=True)
 class SkillFile:
-    """One skill file as it was read, no further than to where it is too long. `sha` is the SHA-256 of exactly these
-    bytes; `trouble` says why it could not be read.
+    """A skill file as it was read, cut where it is too long.
+
+    `sha` is the SHA-256 of exactly these bytes; `trouble` says why it could not be read.
     """
 
     stem: str
@@ -41,18 +42,22 @@ class SkillFile:
 
 @dataclass(frozen=True)
 class FolderReading:
-    """Every skill file by its stem; more than one of a stem is a clash. What `unread` holds could not be seen."""
+    """All skill files by stem, and the folders that could not be read, with the reason.
+
+    Two files with the same stem are a clash.
+    """
 
     files: Mapping[str, Sequence[SkillFile]]
     unread: Mapping[Path, str]
 
 
 def is_skill_name(name: str) -> bool:
+    """Return whether a file of this name is a skill."""
     return _NAME.fullmatch(name) is not None
 
 
 def read_folders(folders: Sequence[SkillFolder]) -> FolderReading:
-    """Raises nothing: what cannot be read is not gone."""
+    """Read all skill files. Never raises: an unreadable folder or file must not look like a deleted one."""
     found: dict[str, list[SkillFile]] = {}
     unread: dict[Path, str] = {}
     for folder in folders:
@@ -68,12 +73,12 @@ def read_folders(folders: Sequence[SkillFolder]) -> FolderReading:
 
 
 def list_skill_paths(folders: Sequence[SkillFolder]) -> list[Path]:
-    """Every skill file there is, unread."""
+    """List the paths of all skill files, without reading them."""
     return [path for folder in folders for path in _readable_paths(folder.path)]
 
 
 def stamp_files(folders: Sequence[Path]) -> FileStamps:
-    """Changes whenever a skill file does, as far as can be told without reading any."""
+    """Return stamps that change whenever a skill file does, without reading any."""
     found = set()
     for folder in folders:
         for path in _readable_paths(folder):
@@ -86,7 +91,7 @@ def stamp_files(folders: Sequence[Path]) -> FileStamps:
 
 
 def _read_file(path: Path, origin: str) -> SkillFile | None:
-    """None when it went away meanwhile."""
+    """Read one file; None when it has vanished meanwhile."""
     try:
         with path.open("rb") as file:
             source = file.read(MAX_SOURCE + 1)
@@ -98,7 +103,7 @@ def _read_file(path: Path, origin: str) -> SkillFile | None:
 
 
 def _skill_paths(folder: Path) -> list[Path]:
-    """Raises OSError where there is a folder that cannot be looked into."""
+    """List the skill files of a folder; raises OSError when it exists and cannot be listed."""
     try:
         return sorted(path for path in folder.iterdir() if is_skill_name(path.name) and _is_file(path))
     except (FileNotFoundError, NotADirectoryError):
@@ -116,7 +121,7 @@ def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
     except OSError:
-        # Where a link leads cannot be seen; reading it says why.
+        # The target of a link cannot be seen; reading it will say why.
         return True
 
 

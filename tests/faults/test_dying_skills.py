@@ -317,10 +317,12 @@ def test_what_a_run_may_not_is_written_down_though_a_process_died_over_it(stage:
 
     def refuse() -> None:
         with skill_world(store, _empty(stage.folder)) as world, ThreadPoolExecutor(1) as checkers:
-            nursery = Spawner(Jail(world.home / "run", probe_isolation()), world.broker)
+            spawner = Spawner(Jail(world.home / "run", probe_isolation()), world.broker)
             engine = Engine.at("http://127.0.0.1:9")
-            tools = SidecarDependencies(store.database, engine, "", nursery, open_gate, never_tried, checkers)
-            RunVersions("watch", tools, Lock(), lambda: None).refused(version, "run1", "wait", "it waits for a/b")
+            dependencies = SidecarDependencies(store.database, engine, "", spawner, open_gate, never_tried, checkers)
+            RunVersions("watch", dependencies, Lock(), lambda: None).record_refusal(
+                version, "run1", "wait", "it waits for a/b"
+            )
 
     stage.die(DEATHS["went_too_far"], refuse)
 

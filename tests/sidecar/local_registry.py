@@ -75,26 +75,26 @@ def local_registry(
     )
     jail = Jail(home / "sidecar" / "run", probe_isolation())
     running.jail = jail.folder
-    nursery = Spawner(jail, broker)
-    tools = SidecarDependencies(
+    spawner = Spawner(jail, broker)
+    dependencies = SidecarDependencies(
         database=database,
         engine=client,
         url=f"http://127.0.0.1:{port}",
-        nursery=nursery,
+        spawner=spawner,
         check=check,
-        rehearse=VersionRehearsal(nursery, broker, partial(database.reading, HOME_WORKSPACE), database.ids),
+        rehearse=VersionRehearsal(spawner, broker, partial(database.reading, HOME_WORKSPACE), database.ids),
         checkers=ThreadPoolExecutor(64),
         rules=rules or RolloutRules(),
     )
-    shelf = SkillRegistry(
-        [*folders, SkillFolder(running.folder, "agent")], tools, pauses or RegistryPauses(quiet=1, poll=0.2)
+    registry = SkillRegistry(
+        [*folders, SkillFolder(running.folder, "agent")], dependencies, pauses or RegistryPauses(quiet=1, poll=0.2)
     )
-    with serving(create_app(shelf, client, database.clock), port):
-        shelf.start()
+    with serving(create_app(registry, client, database.clock), port):
+        registry.start()
         try:
             yield running
         finally:
-            shelf.stop()
+            registry.stop()
             broker.stop()
             database.close()
             running.database.close()

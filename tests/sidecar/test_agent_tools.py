@@ -50,7 +50,7 @@ def test_a_skill_of_the_agents_goes_from_its_words_to_its_runs(skills: RunningSi
     assert said["status"] == "waiting"
     early = agent.call("test_skill", name="counter", data={"text": "one two three"})
     assert not early.ok
-    assert "nobody has granted" in early.content["failed"]
+    assert "not been granted" in early.content["failed"]
     # when it is granted, it is live, and a trial tells its effects without having them
     granted(skills, said["card_id"])
     skills.live("counter", 1)

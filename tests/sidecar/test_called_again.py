@@ -38,13 +38,13 @@ def skill(store: Store, tmp_path: Path) -> Iterator[ServedSkill]:
     nowhere = Isolation(
         Level.LIMITS, own_user=False, own_network=False, counts_processes=False, interpreter=str(tmp_path / "none")
     )
-    nursery = Spawner(Jail(tmp_path / "jail", nowhere), ClosedBroker())
+    spawner = Spawner(Jail(tmp_path / "jail", nowhere), ClosedBroker())
     with store.database.transaction(store.workspace_id) as scope:
         save_live_version(scope, "watch", "1")
     with ThreadPoolExecutor(1) as checkers:
-        tools = SidecarDependencies(store.database, NO_ENGINE, "", nursery, open_gate, never_tried, checkers)
-        yield ServedSkill("watch", tools, lambda: None, lambda: None)
-    nursery.stop()
+        dependencies = SidecarDependencies(store.database, NO_ENGINE, "", spawner, open_gate, never_tried, checkers)
+        yield ServedSkill("watch", dependencies, lambda: None, lambda: None)
+    spawner.stop()
 
 
 def never_tried(version: CheckedVersion, runs: list[SkillRun], *, live: bool) -> Trial:
@@ -75,7 +75,7 @@ def test_a_run_that_completed_is_answered_again_and_not_done_again(
 ) -> None:
     """Given a last answer that the engine lost, when it calls again, then no process is asked and all stays so."""
     assert isinstance(skill.runs.version_for(CALL), CheckedVersion)
-    skill.runs.ended(CALL.run_id, "completed", output=output, attempts=1)
+    skill.runs.record_end(CALL.run_id, "completed", output=output, attempts=1)
     before = row(store)
 
     reply = asked(skill, 1)
@@ -92,7 +92,7 @@ def test_a_run_that_the_engine_goes_on_with_is_running(
     store: Store, skill: ServedSkill, status: EndStatus, output: object
 ) -> None:
     version = skill.runs.version_for(CALL)
-    skill.runs.ended(CALL.run_id, status, output=output, error={"name": "x"}, attempts=1)
+    skill.runs.record_end(CALL.run_id, status, output=output, error={"name": "x"}, attempts=1)
 
     assert skill.runs.version_for(CALL) == version
     found = row(store)
@@ -101,7 +101,7 @@ def test_a_run_that_the_engine_goes_on_with_is_running(
 
 def test_a_call_that_comes_late_for_a_cancelled_run_does_not_bring_it_back(store: Store, skill: ServedSkill) -> None:
     skill.runs.version_for(CALL)
-    skill.runs.ended(CALL.run_id, "cancelled")
+    skill.runs.record_end(CALL.run_id, "cancelled")
 
     assert isinstance(skill.runs.version_for(CALL), CheckedVersion)
     assert row(store).status == "cancelled"

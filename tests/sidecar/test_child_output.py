@@ -25,16 +25,16 @@ def torn_off() -> socket.socket:
 
 def test_one_that_cannot_be_read_is_forgotten(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    voices, (heard, speaks) = ChildOutput(), os.pipe()
+    output, (heard, speaks) = ChildOutput(), os.pipe()
     with torn_off() as silent:
         try:
-            voices.hear(1, silent.fileno())
-            voices.hear(2, heard)
-            voices.name(2, "other")
+            output.add(1, silent.fileno())
+            output.add(2, heard)
+            output.name(2, "other")
             os.write(speaks, b"a word\n")
             until("the other one is heard", lambda: "skill other: a word" in caplog.text, 10)
         finally:
-            voices.leave(2)
-            voices.stop()
+            output.remove(2)
+            output.stop()
             os.close(heard)
             os.close(speaks)

@@ -35,10 +35,10 @@ class Looks:
 
 
 @contextmanager
-def watching(folder: Path, *, idle: float = 60.0, longest: float = 60.0, glance: float = 60.0) -> Iterator[Looks]:
+def watching(folder: Path, *, idle: float = 60.0, longest: float = 60.0, poll: float = 60.0) -> Iterator[Looks]:
     folder.mkdir()
     looks = Looks()
-    watch = FolderWatch([folder], looks, idle=idle, longest=longest, glance=glance)
+    watch = FolderWatch([folder], looks, idle=idle, longest=longest, poll=poll)
     watch.start()
     try:
         yield looks
@@ -194,7 +194,7 @@ from sidecar.watch.folder_watch import FolderWatch
 
 folder, looked = Path(sys.argv[1]), threading.Event()
 folder.mkdir()
-watch = FolderWatch([folder], lambda unsettled: looked.set(), blind=0.1)
+watch = FolderWatch([folder], lambda unsettled: looked.set(), poll_unwatched=0.1)
 most = resource.getrlimit(resource.RLIMIT_NOFILE)
 resource.setrlimit(resource.RLIMIT_NOFILE, (3, most[1]))
 watch.start()

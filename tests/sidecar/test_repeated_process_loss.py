@@ -37,10 +37,10 @@ def version(store: Store) -> CheckedVersion:
 @pytest.fixture
 def processes(store: Store, tmp_path: Path) -> Iterator[SkillProcesses]:
     with jailed(tmp_path, probe_isolation()) as world, ThreadPoolExecutor(1) as checkers:
-        tools = SidecarDependencies(
-            store.database, Engine.at("http://127.0.0.1:9"), "", world.nursery, open_gate, never_tried, checkers
+        dependencies = SidecarDependencies(
+            store.database, Engine.at("http://127.0.0.1:9"), "", world.spawner, open_gate, never_tried, checkers
         )
-        made = SkillProcesses("subject", tools)
+        made = SkillProcesses("subject", dependencies)
         yield made
         made.stop()
 
@@ -52,7 +52,7 @@ def test_few_are_alone_and_the_others_share_a_new_process(processes: SkillProces
     lost.inmate.process.wait(10)
 
     with ExitStack() as stack:
-        found = [stack.enter_context(processes.again(version, PATH)) for _ in range(3)]
+        found = [stack.enter_context(processes.separate_child(version, PATH)) for _ in range(3)]
         # What was left of the lost one is gone.
         assert not lost.inmate.folder.exists()
         assert all(child.alive for child in found)
@@ -70,7 +70,7 @@ def test_a_run_that_loses_a_process_that_it_has_alone_has_ended_it(
 
 def call_again(processes: SkillProcesses, version: CheckedVersion) -> None:
     """And end the process that the run comes from, once it is at work."""
-    with processes.again(version, PATH) as child:
+    with processes.separate_child(version, PATH) as child:
         killer = threading.Thread(target=kill_at_work, args=(child,))
         killer.start()
         child.call("POST", *engine_request("main"), {"content-type": "application/json"})

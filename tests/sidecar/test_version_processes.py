@@ -19,9 +19,9 @@ SOURCE = hello(1, "kept/asked").encode()
 
 
 @pytest.fixture
-def brood(tmp_path: Path) -> Iterator[VersionProcesses]:
+def processes(tmp_path: Path) -> Iterator[VersionProcesses]:
     with jailed(tmp_path, probe_isolation()) as world:
-        made = VersionProcesses(world.nursery)
+        made = VersionProcesses(world.spawner)
         try:
             yield made
         finally:
@@ -34,25 +34,25 @@ def _version(*granted: str) -> SkillCode:
 
 
 @pytest.mark.long
-def test_a_process_starts_anew_when_more_was_granted_since_it_started(brood: VersionProcesses) -> None:
-    before = brood.child(_version())
+def test_a_process_starts_anew_when_more_was_granted_since_it_started(processes: VersionProcesses) -> None:
+    before = processes.child(_version())
 
-    after = brood.child(_version("host:metrics.example:9090"))
+    after = processes.child(_version("host:metrics.example:9090"))
 
     assert after.pid != before.pid
     assert not before.alive
-    assert brood.child(_version("host:metrics.example:9090")) is after
+    assert processes.child(_version("host:metrics.example:9090")) is after
 
 
 @pytest.mark.long
-def test_a_call_that_comes_while_a_process_keeps_ending_is_a_lost_one(brood: VersionProcesses) -> None:
+def test_a_call_that_comes_while_a_process_keeps_ending_is_a_lost_one(processes: VersionProcesses) -> None:
     """Given a version whose process ends soon after each start, the call may go to a process of its own."""
     with pytest.raises(ProcessLostError, match="keeps ending"):
-        end_again_and_again(brood)
+        end_again_and_again(processes)
 
 
-def end_again_and_again(brood: VersionProcesses) -> None:
+def end_again_and_again(processes: VersionProcesses) -> None:
     for _ in range(4):
-        process = brood.child(_version()).inmate.process
+        process = processes.child(_version()).inmate.process
         process.kill()
         process.wait(10)

@@ -66,7 +66,7 @@ class JailChildren:
     Its skills were granted what they declare, but for what is `withdrawn`.
     """
 
-    nursery: Spawner
+    spawner: Spawner
     isolation: Isolation
     refused: list[tuple[str, str]] = field(default_factory=list)
     children: list[ChildProcess] = field(default_factory=list)
@@ -79,7 +79,7 @@ class JailChildren:
         data = source.encode()
         sha = hashlib.sha256(data).hexdigest()
         version = SkillCode(stem, sha, data, f"/skills/{stem}.py", f"sv_{stem}", read_manifest(data))
-        child = self.nursery.boot(version)
+        child = self.spawner.boot(version)
         self.children.append(child)
         self._manifests[child.pid] = version.manifest
         return child
@@ -132,11 +132,11 @@ def engine_request(fn: str, **state: Any) -> tuple[str, str, bytes]:
 def jailed(
     folder: Path, isolation: Isolation, limits: Limits | None = None, broker: ChildBroker | None = None
 ) -> Iterator[JailChildren]:
-    nursery = Spawner(Jail(folder / "run", isolation, limits), broker or ClosedBroker())
-    found = JailChildren(nursery, isolation)
+    spawner = Spawner(Jail(folder / "run", isolation, limits), broker or ClosedBroker())
+    found = JailChildren(spawner, isolation)
     try:
         yield found
     finally:
         for child in found.children:
-            nursery.end(child)
-        nursery.stop()
+            spawner.end(child)
+        spawner.stop()

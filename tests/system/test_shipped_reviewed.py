@@ -199,7 +199,7 @@ def test_a_review_of_a_shipped_skill_ends_with_the_agents_change_in_service(hous
     (dry_run, shadow) = draft["trials"]
     assert (dry_run["how"], dry_run["against"], dry_run["runs"], dry_run["failed"]) == ("dry_run", 1, 5, None)
     assert dry_run["words"].endswith("of version 1, effects faked: 5 went well")
-    otherwise = "it asks otherwise, and was answered as recorded: the model for `health_assessment`"
+    otherwise = "it asks in other words, and was answered as recorded: the model for `health_assessment`"
     assert any(one.endswith(otherwise) for one in dry_run["differences"]), str(dry_run)
     assert (len(house.incidents.texts), len(house.asked())) == (alarms, asked)
 

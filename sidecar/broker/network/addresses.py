@@ -14,12 +14,12 @@ from core.settings import Settings
 from sidecar.broker.errors import RequestDenied, RequestFailed
 
 IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
-_OF_CLOUDS = frozenset(
+_CLOUD_METADATA = frozenset(
     ipaddress.ip_address(one)
     for one in ("fd00:ec2::254", "fd20:ce::254", "100.100.100.200", "168.63.129.16", "192.0.0.192")
 )
-"""Beside that of the local link, which most have."""
-_TRANSLATED = (
+"""Metadata services of clouds outside the link-local range, where most are."""
+_IPV4_IN_IPV6 = (
     ipaddress.IPv6Network("64:ff9b::/96"),
     ipaddress.IPv6Network("64:ff9b:1::/48"),
     ipaddress.IPv6Network("::/96"),
@@ -29,36 +29,36 @@ _PORTS = {"http": 80, "https": 443, "postgresql": 5432, "postgres": 5432, "ws": 
 
 @dataclass(frozen=True)
 class OwnAddress:
-    """A host and a port of ours."""
+    """A host and port of one of our processes."""
 
     host: str
     port: int
 
 
 class Addresses:
-    """Resolves names and refuses those that lead to us, or to the machine's link itself."""
+    """Resolves names, and refuses those that lead to our processes, to the local link or to a cloud's metadata."""
 
     def __init__(self, own: Iterable[OwnAddress], home: Path | None = None) -> None:
         self._own = frozenset(own)
         self._home = home
 
-    def of(self, host: str, port: int) -> list[IpAddress]:
-        """The addresses that may be connected to; raises Denied, or Failed when the name is unknown."""
+    def resolve(self, host: str, port: int) -> list[IpAddress]:
+        """Return the addresses to connect to; raises RequestDenied, or RequestFailed when the name is unknown."""
         if any(one.host == host and one.port == port for one in self._own):
             raise _deny_own(host, port)
         found = resolve_host(host, port)
         for ip in (one for outer in found for one in (outer, *_embedded_ips(outer))):
             if ip.is_link_local or ip.is_multicast:
                 raise RequestDenied("host", f"{host} leads to {ip} on the local link, where no skill may go")
-            if ip in _OF_CLOUDS:
-                raise RequestDenied("host", f"{host} leads to {ip}, where a machine of a cloud is told its keys")
+            if ip in _CLOUD_METADATA:
+                raise RequestDenied("host", f"{host} leads to {ip}, where clouds give their machines keys")
             if self._is_ours(ip, port):
                 raise _deny_own(host, port)
         return found
 
     def _is_ours(self, ip: IpAddress, port: int) -> bool:
         here = is_local_address(ip)
-        if here and port in self._supervised():
+        if here and port in self._supervised_ports():
             return True
         for one in self._own:
             if one.port != port:
@@ -67,13 +67,13 @@ class Addresses:
                 ours = resolve_host(one.host, port)
             except RequestFailed:
                 continue
-            # Whoever listens on this machine is reached by each of its addresses.
+            # What listens on this machine may be reached at each of its addresses.
             if ip in ours or (here and any(is_local_address(known) for known in ours)):
                 return True
         return False
 
-    def _supervised(self) -> set[int]:
-        """The ports of the processes that run in this home now, as their supervisor tells them."""
+    def _supervised_ports(self) -> set[int]:
+        """Return the ports of this home's processes, as their supervisor has written them down."""
         if self._home is None:
             return set()
         try:
@@ -84,8 +84,7 @@ class Addresses:
 
 
 def own_addresses(settings: Settings, *urls: str) -> Iterator[OwnAddress]:
-    """What the settings say of our processes, and `urls` besides: engine, web, worker, sidecar, model, studio,
-    database, index."""
+    """Yield the addresses of our processes, from the settings and from `urls`."""
     known = (
         settings.web_url,
         settings.worker_url,
@@ -109,7 +108,7 @@ def own_addresses(settings: Settings, *urls: str) -> Iterator[OwnAddress]:
 
 
 def resolve_host(host: str, port: int) -> list[IpAddress]:
-    """Every address of a name, whichever way it is spelled; raises Failed."""
+    """Return every address of a name, IPv4 ones unwrapped from IPv6; raises RequestFailed."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
     except (OSError, UnicodeError):
@@ -118,7 +117,7 @@ def resolve_host(host: str, port: int) -> list[IpAddress]:
 
 
 def is_local_address(ip: IpAddress) -> bool:
-    """Whether it is an address of this machine: one can listen at such."""
+    """Return whether it is an address of this machine, which a socket can be bound to."""
     if ip.is_loopback or ip.is_unspecified:
         return True
     family = socket.AF_INET if ip.version == 4 else socket.AF_INET6
@@ -131,19 +130,19 @@ def is_local_address(ip: IpAddress) -> bool:
 
 
 def _plain_ip(ip: IpAddress) -> IpAddress:
-    """An IPv4 address also where it is dressed as IPv6."""
+    """Unwrap an IPv4 address that is written as IPv6."""
     if isinstance(ip, ipaddress.IPv6Address):
         return ip.ipv4_mapped or ip
     return ip
 
 
 def _embedded_ips(ip: IpAddress) -> Iterator[IpAddress]:
-    """The IPv4 address that a gateway on the way would make of it."""
+    """Yield the IPv4 address that a gateway would translate it to."""
     if isinstance(ip, ipaddress.IPv4Address):
         return
     if ip.sixtofour is not None:
         yield ip.sixtofour
-    if any(ip in network for network in _TRANSLATED) and int(ip) > 1:
+    if any(ip in network for network in _IPV4_IN_IPV6) and int(ip) > 1:
         yield ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
 
 

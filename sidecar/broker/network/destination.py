@@ -1,4 +1,4 @@
-"""Destination of a request: one scheme, host and port, compared only in one canonical spelling."""
+"""Destination of a request: scheme, host and port in one canonical spelling, so that they can be compared."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LONGEST_URL = 8000
 
 @dataclass(frozen=True)
 class Destination:
-    """`host` is in lower case, international names in their ASCII form, without the dot at the end."""
+    """A scheme, host and port. `host` is lower case, in ASCII form, without a dot at the end."""
 
     scheme: str
     host: str
@@ -26,12 +26,12 @@ class Destination:
 
     @property
     def netloc(self) -> str:
-        """What a `Host` header says."""
+        """The value of the `Host` header."""
         host = _bracketed(self.host)
         return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
 
     def is_declared_as(self, declared: str) -> bool:
-        """Whether a host of the manifest, `name` or `name:port`, means this place."""
+        """Return whether a host of the manifest, `name` or `name:port`, means this destination."""
         try:
             url = httpx.URL(f"{self.scheme}://{declared}")
         except (httpx.InvalidURL, ValueError):
@@ -42,22 +42,22 @@ class Destination:
 
 
 def read_url(url: str, params: Any = None) -> tuple[Destination, httpx.URL]:
-    """An address that a skill gave, with `params` in place of its query where there are any; raises Failed."""
+    """Parse a skill's address, with `params` in place of its query if there are any; raises RequestFailed."""
     try:
         parsed = httpx.URL(url, params=params) if params else httpx.URL(url)
     except (httpx.InvalidURL, ValueError, TypeError, UnicodeError) as error:
-        raise RequestFailed(f"this is no address: {error}", retriable=False) from None
+        raise RequestFailed(f"this is not an address: {error}", retriable=False) from None
     if parsed.scheme not in _PORTS or not parsed.host:
         raise RequestFailed("an address begins with http:// or https:// and names a host", retriable=False)
     if parsed.userinfo:
-        raise RequestFailed("an address with a user's name in it is not taken; send a header instead", retriable=False)
+        raise RequestFailed("an address must not contain a user name; send a header instead", retriable=False)
     if len(str(parsed)) > LONGEST_URL:
         raise RequestFailed(f"an address has at most {LONGEST_URL} characters", retriable=False)
     return Destination(parsed.scheme, _canonical_host(parsed), parsed.port or _PORTS[parsed.scheme]), parsed
 
 
 def declares_port(declared: str) -> bool:
-    """Whether a host of the manifest says at which port; else it stands for the usual one of http and of https."""
+    """Return whether a host of the manifest names a port; else it means the usual ports of http and https."""
     return httpx.URL(f"//{declared}").port is not None
 
 

@@ -1,4 +1,4 @@
-"""The `ask_agent` service: a message to the agent, posted by a program."""
+"""The `ask_agent` service: posts a message to the agent in the name of a program."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from sidecar.broker.services import permissions
 
 
 class AskAgentService:
-    """Paid acts that follow wait for a card, since a program asked."""
+    """Needs `"ask_agent": True`, granted. What costs money needs a person's approval, since a program asked."""
 
     def __init__(self, transaction: OpenTransaction) -> None:
         self._transaction = transaction
 
-    def check(self, asker: Asker, ask: AskAgentRequest) -> None:
-        del ask
+    def check(self, asker: Asker, request: AskAgentRequest) -> None:
+        del request
         permissions.require_agent(asker.identity)
 
-    def has_effect(self, ask: AskAgentRequest) -> bool:
-        del ask
+    def has_effect(self, request: AskAgentRequest) -> bool:
+        del request
         return True
 
-    def do(self, asker: Asker, ask: AskAgentRequest) -> ServiceAnswer:
-        key = effect_key(asker, "ask_agent", ask.key, {"text": ask.text})
+    def do(self, asker: Asker, request: AskAgentRequest) -> ServiceAnswer:
+        key = effect_key(asker, "ask_agent", request.key, {"text": request.text})
         try:
             with self._transaction("skill.ask_agent") as scope:
-                return {"message_id": _receive_message(scope, key, f"[skill {asker.stem}] {ask.text}")}
+                return {"message_id": _receive_message(scope, key, f"[skill {asker.stem}] {request.text}")}
         except InvalidError as error:
             raise RequestFailed(str(error), retriable=False) from None
 
-    def pretend(self, asker: Asker, ask: AskAgentRequest) -> ServiceAnswer:
-        del asker, ask
+    def simulate(self, asker: Asker, request: AskAgentRequest) -> ServiceAnswer:
+        del asker, request
         return {"message_id": "pretended"}
 
 
 def _receive_message(scope: Scope, key: str, text: str) -> str:
-    """The id of the message: under one key the agent is asked once, in whatever words it is asked again."""
+    """Store the message and return its id; under one key only the first message counts."""
     try:
         return messages.receive_message(
             scope, person_id=_workspace_owner(scope), asked_by="program", channel_id=None, text=text, client_id=key
@@ -53,7 +53,7 @@ def _receive_message(scope: Scope, key: str, text: str) -> str:
 
 
 def _workspace_owner(scope: Scope) -> str:
-    """The person in whose name the agent works here."""
+    """Return the person in whose name the agent works."""
     query = scope.select(roles.c.person_id).where(roles.c.role == "owner").order_by(roles.c.person_id).limit(1)
     found = scope.scalar(query)
     if found is None:

@@ -10,48 +10,48 @@ from skills.book import claims
 
 
 class ClaimService:
-    """The claims of a skill are its own: its stem is part of each."""
+    """Takes a lock, which belongs to this skill alone."""
 
     def __init__(self, transaction: OpenTransaction) -> None:
         self._transaction = transaction
 
-    def check(self, asker: Asker, ask: ClaimRequest) -> None:
+    def check(self, asker: Asker, request: ClaimRequest) -> None:
         """Needs no permission."""
 
-    def has_effect(self, ask: ClaimRequest) -> bool:
-        del ask
+    def has_effect(self, request: ClaimRequest) -> bool:
+        del request
         return True
 
-    def do(self, asker: Asker, ask: ClaimRequest) -> ServiceAnswer:
+    def do(self, asker: Asker, request: ClaimRequest) -> ServiceAnswer:
         try:
             with self._transaction("skill.claim") as scope:
-                held = claims.claim(scope, asker.stem, ask.key, asker.run_id, ask.minutes * 60)
+                held = claims.claim(scope, asker.stem, request.key, asker.run_id, request.minutes * 60)
         except InvalidError as error:
             raise RequestFailed(str(error), retriable=False) from None
         return {"held": held}
 
-    def pretend(self, asker: Asker, ask: ClaimRequest) -> ServiceAnswer:
-        del asker, ask
+    def simulate(self, asker: Asker, request: ClaimRequest) -> ServiceAnswer:
+        del asker, request
         return {"held": True}
 
 
 class ReleaseService:
-    """A handler of failures may name the run that failed; a run of another skill holds no claim of this one."""
+    """Releases a lock. A failure handler may name the failed run; a run of another skill holds no lock of this one."""
 
     def __init__(self, transaction: OpenTransaction) -> None:
         self._transaction = transaction
 
-    def check(self, asker: Asker, ask: ReleaseRequest) -> None:
+    def check(self, asker: Asker, request: ReleaseRequest) -> None:
         """Needs no permission."""
 
-    def has_effect(self, ask: ReleaseRequest) -> bool:
-        del ask
+    def has_effect(self, request: ReleaseRequest) -> bool:
+        del request
         return True
 
-    def do(self, asker: Asker, ask: ReleaseRequest) -> ServiceAnswer:
+    def do(self, asker: Asker, request: ReleaseRequest) -> ServiceAnswer:
         with self._transaction("skill.release") as scope:
-            return {"released": claims.release(scope, asker.stem, ask.key, ask.run_id or asker.run_id)}
+            return {"released": claims.release(scope, asker.stem, request.key, request.run_id or asker.run_id)}
 
-    def pretend(self, asker: Asker, ask: ReleaseRequest) -> ServiceAnswer:
-        del asker, ask
+    def simulate(self, asker: Asker, request: ReleaseRequest) -> ServiceAnswer:
+        del asker, request
         return {"released": True}

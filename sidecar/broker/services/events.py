@@ -1,4 +1,4 @@
-"""The service for events that a skill sends, `step.send_event` among them."""
+"""The `events` service: sends events, those of `step.send_event` among them."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ from sidecar.broker.services import permissions
 
 MAX_DATA = 256 * 1024
 LATEST = timedelta(days=366)
-"""An event of a later time waits for it with the engine, whatever became of the skill; so do sleeping runs at most."""
+"""How far in the future an event may lie: the engine keeps it until then, even if the skill is deleted."""
 
 
 class EventsService:
-    """Passes events on under ids of the skill's own, so that a repeat is no second event."""
+    """Sends events under ids derived from the skill, so that a repeated step sends none twice."""
 
     def __init__(self, engine: Engine, clock: Clock) -> None:
         self._engine = engine
         self._clock = clock
 
-    def check(self, asker: Asker, ask: EventsRequest) -> None:
+    def check(self, asker: Asker, request: EventsRequest) -> None:
         latest = (self._clock.now() + LATEST).timestamp() * 1000
-        for event in ask.events:
+        for event in request.events:
             permissions.require_event(asker.identity, event.name)
             if len(json.dumps(event.data)) > MAX_DATA:
                 raise RequestDenied("limit", f"an event's data has at most {MAX_DATA} bytes")
             if event.ts is not None and event.ts > latest:
                 raise RequestFailed(f"an event's time is at most {LATEST.days} days from now", retriable=False)
 
-    def has_effect(self, ask: EventsRequest) -> bool:
-        del ask
+    def has_effect(self, request: EventsRequest) -> bool:
+        del request
         return True
 
-    def do(self, asker: Asker, ask: EventsRequest) -> ServiceAnswer:
-        events = [_build_event(asker, event, n) for n, event in enumerate(ask.events)]
+    def do(self, asker: Asker, request: EventsRequest) -> ServiceAnswer:
+        events = [_build_event(asker, event, n) for n, event in enumerate(request.events)]
         try:
             with crash.around("skill.send"):
                 ids = self._engine.send_all(events)
@@ -49,15 +49,15 @@ class EventsService:
         except LoopwrightError as error:
             raise RequestFailed(str(error), retriable=error.retriable) from None
 
-    def pretend(self, asker: Asker, ask: EventsRequest) -> ServiceAnswer:
+    def simulate(self, asker: Asker, request: EventsRequest) -> ServiceAnswer:
         del asker
-        return {"ids": [f"pretended-{n}" for n, _ in enumerate(ask.events)], "status": 200}
+        return {"ids": [f"pretended-{n}" for n, _ in enumerate(request.events)], "status": 200}
 
 
 def _build_event(asker: Asker, event: EventToSend, n: int) -> dict[str, Any]:
-    # What begins with `_inngest` the engine reads as its own word about an event.
+    # The engine reads fields that begin with `_inngest` as its own.
     data = {name: value for name, value in (event.data or {}).items() if not name.startswith("_inngest")}
-    # Not by its time: the SDK dates an event anew whenever a step is repeated.
+    # Without the time, which the SDK sets again when a step is repeated.
     words = {"name": event.name, "data": event.data, "n": n}
     sent = {"name": event.name, "data": data, "id": effect_key(asker, "event", event.id or None, words)}
     return {**sent, "ts": event.ts} if event.ts else sent

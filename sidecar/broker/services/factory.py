@@ -36,10 +36,10 @@ def make_broker(
     addresses: Addresses,
     search: SearchDependencies,
 ) -> Broker:
-    """A broker for the skills of one home; it opens nothing before its first child."""
+    """Build a broker for the skills of one home. It opens no socket before its first child."""
     writing = partial(database.transaction, workspace_id)
     reading = partial(database.reading, workspace_id)
-    doors = {
+    routes = {
         "/http": BrokerRoute(requests.HttpRequest, HttpService(OutboundHttp(addresses), SecretFiles(home))),
         "/llm": BrokerRoute(requests.LlmRequest, LlmService(model, prices, writing)),
         "/notify": BrokerRoute(requests.NotifyRequest, NotifyService(writing)),
@@ -50,4 +50,4 @@ def make_broker(
         "/claim": BrokerRoute(requests.ClaimRequest, ClaimService(writing)),
         "/release": BrokerRoute(requests.ReleaseRequest, ReleaseService(writing)),
     }
-    return Broker(doors, database, workspace_id, Recordings(home / "sidecar" / "recordings"))
+    return Broker(routes, database, workspace_id, Recordings(home / "sidecar" / "recordings"))

@@ -1,4 +1,4 @@
-"""The `memory` service: search what the agent remembers for the whole workspace, and nothing about one person."""
+"""The `memory` service: searches what the agent remembers for the whole workspace, nothing about single persons."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ class MemoryService:
         self._search = search
         self._workspace_id = workspace_id
 
-    def check(self, asker: Asker, ask: MemoryRequest) -> None:
-        del ask
+    def check(self, asker: Asker, request: MemoryRequest) -> None:
+        del request
         permissions.require_memory(asker.identity)
 
-    def has_effect(self, ask: MemoryRequest) -> bool:
-        del ask
+    def has_effect(self, request: MemoryRequest) -> bool:
+        del request
         return False
 
-    def do(self, asker: Asker, ask: MemoryRequest) -> ServiceAnswer:
+    def do(self, asker: Asker, request: MemoryRequest) -> ServiceAnswer:
         del asker
-        found = recall(self._search, self._workspace_id, (scopes.WORKSPACE,), ask.query, limit=ask.limit)
+        found = recall(self._search, self._workspace_id, (scopes.WORKSPACE,), request.query, limit=request.limit)
         if found.timed_out:
             raise RequestFailed("the memory did not answer in time: try again", retriable=True)
         return {
@@ -44,6 +44,6 @@ class MemoryService:
             ]
         }
 
-    def pretend(self, asker: Asker, ask: MemoryRequest) -> ServiceAnswer:
-        del asker, ask
+    def simulate(self, asker: Asker, request: MemoryRequest) -> ServiceAnswer:
+        del asker, request
         return {"items": []}

@@ -18,34 +18,36 @@ class NotifyService:
     def __init__(self, transaction: OpenTransaction) -> None:
         self._transaction = transaction
 
-    def check(self, asker: Asker, ask: NotifyRequest) -> None:
-        permissions.require_channel(asker.identity, ask.channel)
-        if len(set(ask.ask)) != len(ask.ask):
+    def check(self, asker: Asker, request: NotifyRequest) -> None:
+        permissions.require_channel(asker.identity, request.channel)
+        if len(set(request.ask)) != len(request.ask):
             raise RequestFailed("the answers to pick from must differ", retriable=False)
 
-    def has_effect(self, ask: NotifyRequest) -> bool:
-        del ask
+    def has_effect(self, request: NotifyRequest) -> bool:
+        del request
         return True
 
-    def do(self, asker: Asker, ask: NotifyRequest) -> ServiceAnswer:
-        words = {"channel": ask.channel, "text": ask.text, "ask": ask.ask}
-        cause = effect_key(asker, f"notify:{ask.channel}", ask.key, words)
-        # Whatever it says, it says it in its own name and not in ours.
-        text = f"[skill {asker.stem}] {ask.text}"
+    def do(self, asker: Asker, request: NotifyRequest) -> ServiceAnswer:
+        words = {"channel": request.channel, "text": request.text, "ask": request.ask}
+        cause = effect_key(asker, f"notify:{request.channel}", request.key, words)
+        # The text is marked as the skill's, so that it cannot pass for ours.
+        text = f"[skill {asker.stem}] {request.text}"
         with self._transaction("skill.notify") as scope:
-            notices.store_notice(scope, "ops" if ask.channel == _OPS else "person", text, cause, channel=ask.channel)
-            if ask.ask:
+            notices.store_notice(
+                scope, "ops" if request.channel == _OPS else "person", text, cause, channel=request.channel
+            )
+            if request.ask:
                 outcomes.open_question_card(
                     scope,
                     skill_id=asker.stem,
                     version_id=asker.identity.version_id,
                     run_id=asker.run_id,
-                    text=ask.text,
-                    answers=tuple(ask.ask),
+                    text=request.text,
+                    answers=tuple(request.ask),
                     cause=cause,
                 )
         return {}
 
-    def pretend(self, asker: Asker, ask: NotifyRequest) -> ServiceAnswer:
-        del asker, ask
+    def simulate(self, asker: Asker, request: NotifyRequest) -> ServiceAnswer:
+        del asker, request
         return {}

@@ -13,41 +13,41 @@ from skills.format.events import wrong_event
 _MODEL = "model:"
 
 
-def require_host(identity: SkillIdentity, place: Destination) -> None:
-    """Raises Denied unless the skill may send requests there."""
-    declared = [host for host in identity.manifest.permissions.hosts if place.is_declared_as(host)]
+def require_host(identity: SkillIdentity, destination: Destination) -> None:
+    """Raise RequestDenied unless the skill may send requests to the destination."""
+    declared = [host for host in identity.manifest.permissions.hosts if destination.is_declared_as(host)]
     if not declared:
-        raise RequestDenied("host", f"{place.host}:{place.port} is not among the hosts of the manifest")
+        raise RequestDenied("host", f"{destination.host}:{destination.port} is not among the hosts of the manifest")
     if not any(f"host:{host}" in identity.granted for host in declared):
         raise _not_granted("host", f"to reach {declared[0]}")
 
 
-def require_secret(identity: SkillIdentity, name: str, place: Destination) -> None:
-    """Raises Denied unless the secret is this skill's, and for this host."""
+def require_secret(identity: SkillIdentity, name: str, destination: Destination) -> None:
+    """Raise RequestDenied unless the skill may send the secret to the destination."""
     host = identity.manifest.permissions.secrets.get(name)
     if host is None:
         raise RequestDenied("secret", f"{name} is not among the secrets of the manifest")
-    if not place.is_declared_as(host):
-        raise RequestDenied("secret", f"{name} is for {host} and is not sent to {place.host}:{place.port}")
-    if place.scheme == "http" and not declares_port(host):
+    if not destination.is_declared_as(host):
+        raise RequestDenied("secret", f"{name} is for {host} and is not sent to {destination.host}:{destination.port}")
+    if destination.scheme == "http" and not declares_port(host):
         raise RequestDenied("secret", f"{name} goes to {host} over https only, unless the manifest names the port")
     if f"secret:{name}@{host}" not in identity.granted:
         raise _not_granted("secret", f"to use {name}")
 
 
-def has_secret(identity: SkillIdentity, name: str, place: Destination) -> bool:
-    """Whether the skill may use the secret there."""
+def has_secret(identity: SkillIdentity, name: str, destination: Destination) -> bool:
+    """Return whether the skill may send the secret to the destination."""
     try:
-        require_secret(identity, name, place)
+        require_secret(identity, name, destination)
     except RequestDenied:
         return False
     return True
 
 
 def require_event(identity: SkillIdentity, event: str) -> None:
-    """Raises Denied unless the skill may send events of this name; the engine's and our own nobody may."""
+    """Raise RequestDenied unless the skill may send events of this name; the engine's and our own are never allowed."""
     if reason := wrong_event(event):
-        raise RequestDenied("event", f"{reason}: no skill sends it")
+        raise RequestDenied("event", f"{reason}: no skill may send it")
     if event not in identity.manifest.permissions.events.get("send", []):
         raise RequestDenied("event", f"{event} is not among the events that the manifest sends")
     if f"send:{event}" not in identity.granted:
@@ -55,7 +55,7 @@ def require_event(identity: SkillIdentity, event: str) -> None:
 
 
 def require_channel(identity: SkillIdentity, channel: str) -> None:
-    """Raises Denied unless the skill may write to the channel."""
+    """Raise RequestDenied unless the skill may write to the channel."""
     if channel not in identity.manifest.permissions.notify:
         raise RequestDenied("notify", f"{channel} is not among the channels of the manifest")
     if f"notify:{channel}" not in identity.granted:
@@ -63,7 +63,7 @@ def require_channel(identity: SkillIdentity, channel: str) -> None:
 
 
 def require_agent(identity: SkillIdentity) -> None:
-    """Raises Denied unless the skill may ask the agent."""
+    """Raise RequestDenied unless the skill may ask the agent."""
     if not identity.manifest.permissions.ask_agent:
         raise RequestDenied("ask_agent", "the manifest does not say ask_agent: True")
     if "ask_agent" not in identity.granted:
@@ -71,7 +71,7 @@ def require_agent(identity: SkillIdentity) -> None:
 
 
 def require_memory(identity: SkillIdentity) -> None:
-    """Raises Denied unless the skill may search the memory."""
+    """Raise RequestDenied unless the skill may search the memory."""
     if identity.manifest.permissions.memory != "read":
         raise RequestDenied("memory", 'the manifest does not say memory: "read"')
     if "memory:read" not in identity.granted:
@@ -79,7 +79,7 @@ def require_memory(identity: SkillIdentity) -> None:
 
 
 def require_model_budget(identity: SkillIdentity) -> Decimal:
-    """What the skill may spend on the model in a day, in USD; raises Denied where that is nothing."""
+    """Return what the skill may spend on the model in a day, in USD; raises RequestDenied if that is nothing."""
     declared = Decimal(identity.manifest.permissions.model_budget_per_day)
     if declared <= 0:
         raise RequestDenied("model", "the manifest gives no model_budget_per_day")
@@ -90,4 +90,4 @@ def require_model_budget(identity: SkillIdentity) -> Decimal:
 
 
 def _not_granted(what: RefusalKind, wish: str) -> RequestDenied:
-    return RequestDenied(what, f"the manifest asks {wish}, and nobody has granted that yet")
+    return RequestDenied(what, f"the manifest asks {wish}, which has not been granted yet")

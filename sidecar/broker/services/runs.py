@@ -13,16 +13,16 @@ class RunsService:
     def __init__(self, reading: OpenReading) -> None:
         self._reading = reading
 
-    def check(self, asker: Asker, ask: RunsRequest) -> None:
-        """Everybody may know himself."""
+    def check(self, asker: Asker, request: RunsRequest) -> None:
+        """A skill may always see its own runs."""
 
-    def has_effect(self, ask: RunsRequest) -> bool:
-        del ask
+    def has_effect(self, request: RunsRequest) -> bool:
+        del request
         return False
 
-    def do(self, asker: Asker, ask: RunsRequest) -> ServiceAnswer:
+    def do(self, asker: Asker, request: RunsRequest) -> ServiceAnswer:
         with self._reading() as scope:
-            found = runs.list_skill_runs(scope, asker.stem, ask.limit)
+            found = runs.list_skill_runs(scope, asker.stem, request.limit)
         return {
             "items": [
                 {
@@ -38,6 +38,6 @@ class RunsService:
             ]
         }
 
-    def pretend(self, asker: Asker, ask: RunsRequest) -> ServiceAnswer:
-        del asker, ask
+    def simulate(self, asker: Asker, request: RunsRequest) -> ServiceAnswer:
+        del asker, request
         return {"items": []}

@@ -12,14 +12,14 @@ def test_who_comes_second_with_the_same_name_waits_and_others_do_not() -> None:
     turns, order = KeyedLock(), list[str]()
 
     def second() -> None:
-        with turns.held("same"):
+        with turns.hold("same"):
             order.append("second")
 
     waiter = threading.Thread(target=second)
-    with turns.held("same"):
+    with turns.hold("same"):
         waiter.start()
         until("it waits", lambda: turns._wanted["same"] == 2)
-        with turns.held("other"):
+        with turns.hold("other"):
             order.append("first")
     waiter.join(30)
 

@@ -134,7 +134,7 @@ def test_a_question_that_is_still_being_answered_is_not_asked_again(world: Skill
     with ThreadPoolExecutor(2) as calls:
         with world.model._lock:
             answers = [calls.submit(llm, "Well?") for _ in range(2)]
-            until("both have asked", lambda: world.broker._thinking._wanted.total() == 2, 30)
+            until("both have asked", lambda: world.broker._asking_model._wanted.total() == 2, 30)
         assert [answer.result(30) for answer in answers] == ["once", "once"]
     assert len(world.model.requests) == 1
 

@@ -29,34 +29,34 @@ def path(ask: HttpRequest | LlmRequest) -> str:
     return "/http" if isinstance(ask, HttpRequest) else "/llm"
 
 
-def answers(pretence: Simulation, *asks: HttpRequest | LlmRequest) -> list[Any]:
-    return [found["said"] if (found := pretence.found(path(ask), ask)) else None for ask in asks]
+def answers(simulation: Simulation, *asks: HttpRequest | LlmRequest) -> list[Any]:
+    return [found["said"] if (found := simulation.find_answer(path(ask), ask)) else None for ask in asks]
 
 
 def test_the_same_request_gets_its_own_answers_in_their_order_whatever_else_is_asked() -> None:
-    pretence = Simulation(recorded((get("a"), 1), (get("b"), 2), (get("a"), 3)), False)
+    simulation = Simulation(recorded((get("a"), 1), (get("b"), 2), (get("a"), 3)), False)
 
-    assert answers(pretence, get("b", 5), get("a"), get("a"), get("a")) == [2, 1, 3, 3]
+    assert answers(simulation, get("b", 5), get("a"), get("a"), get("a")) == [2, 1, 3, 3]
 
 
 def test_a_changed_request_gets_the_answer_of_the_one_in_its_place() -> None:
-    pretence = Simulation(recorded((get("a"), 1), (get("b"), 2), (get("c"), 3)), False)
+    simulation = Simulation(recorded((get("a"), 1), (get("b"), 2), (get("c"), 3)), False)
 
-    assert answers(pretence, get("a"), get("b, better"), get("c"), get("new")) == [1, 2, 3, 3]
+    assert answers(simulation, get("a"), get("b, better"), get("c"), get("new")) == [1, 2, 3, 3]
 
 
 def test_a_question_in_other_words_is_known_by_its_name() -> None:
     old, new = LlmRequest(prompt="How?", name="health"), LlmRequest(prompt="How, with other facts?", name="health")
-    pretence = Simulation(recorded((old, "fine")), False)
+    simulation = Simulation(recorded((old, "fine")), False)
 
-    assert answers(pretence, new, LlmRequest(prompt="How?", name="other")) == ["fine", None]
+    assert answers(simulation, new, LlmRequest(prompt="How?", name="other")) == ["fine", None]
 
 
 def test_another_page_of_the_same_host_is_not_like_it() -> None:
-    pretence = Simulation(recorded((get("a"), 1)), False)
+    simulation = Simulation(recorded((get("a"), 1)), False)
     other = HttpRequest(method="GET", url="http://metrics.example/other", params={"q": ["a"]})
 
-    assert answers(pretence, other, HttpRequest(method="POST", url=METRICS)) == [None, None]
+    assert answers(simulation, other, HttpRequest(method="POST", url=METRICS)) == [None, None]
 
 
 def test_words_leave_out_what_only_says_how() -> None:

@@ -52,7 +52,7 @@ def test_an_invocation_that_was_not_granted_is_refused(prison: JailChildren) -> 
         reply = answer(prison, 'ctx.step.invoke_by_id("call", app_id="skill-other", function_id="work")')
     finally:
         prison.withdrawn.clear()
-    is_refused(prison, reply, "invoke", "skill-other-work, and nobody has granted that")
+    is_refused(prison, reply, "invoke", "skill-other-work, which has not been granted")
 
 
 def test_what_is_declared_passes(prison: JailChildren) -> None:

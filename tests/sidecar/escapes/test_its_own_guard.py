@@ -14,8 +14,8 @@ pytestmark = pytest.mark.long
 
 BLIND = """
 import sidecar.child.zygote as zygote
-zygote.Zygote._look = lambda self: None
-zygote.Zygote._end_those_over = lambda self, ready: None
+zygote.Zygote._check_runs = lambda self: None
+zygote.Zygote._end_overdue = lambda self, ready: None
 """
 MEMORY = """
 import os, time

@@ -73,7 +73,7 @@ class Theatre:
     """`record` runs a source for real; `rehearse` plays another on what was recorded."""
 
     world: SkillWorld
-    nursery: Spawner
+    spawner: Spawner
     shop: HttpServer
     booted: list[ChildProcess] = field(default_factory=list)
 
@@ -85,7 +85,7 @@ class Theatre:
         sha, manifest = hashlib.sha256(data).hexdigest(), read_manifest(data)
         granted = frozenset(grants.wanted_permissions(manifest))
         self.world.grant(STEM, granted)
-        child = self.nursery.boot(Code(STEM, sha, data, f"/skills/{STEM}.py", f"sv_{STEM}", manifest, granted, mode))
+        child = self.spawner.boot(Code(STEM, sha, data, f"/skills/{STEM}.py", f"sv_{STEM}", manifest, granted, mode))
         self.booted.append(child)
         event = {"name": "check/asked", "data": {"why": "test"}, "id": "e1", "ts": 1}
         return child, RehearsedFunction(
@@ -100,13 +100,13 @@ class Theatre:
         recordings = self.world.broker.recordings
         kept = {step.id: None for step in played.steps} | dict(memos or {})
         recordings.keep_memos(STEM, "run-1", kept)
-        exchanges = recordings.read(STEM, "run-1")
+        exchanges = recordings.read_exchanges(STEM, "run-1")
         return RunRecording("run-1", "main", part.event, exchanges, recordings.memos(STEM, "run-1"), played.output)
 
     def rehearse(self, body: str, recording: RunRecording, mode: IdentityMode = "rehearsal") -> Rehearsal:
         child, part = self.boot(body, mode)
         tried = replace(part, run_id="try_1")
-        return rehearse_run(tried, child, recording, self.world.broker.pretences, reads_for_real=mode == "shadow")
+        return rehearse_run(tried, child, recording, self.world.broker.simulations, reads_for_real=mode == "shadow")
 
     def effects(self) -> tuple[int, int, int]:
         """Orders at the shop, notices, and cards."""
@@ -128,13 +128,13 @@ def theatre(store: Store, tmp_path: Path) -> Iterator[Theatre]:
         http_server(lambda _: Response(body=b'{"ids": ["e"], "status": 200}')) as engine,
         skill_world(store, tmp_path / "h", engine_url=engine.url) as world,
     ):
-        nursery = Spawner(Jail(tmp_path / "run", probe_isolation()), world.broker)
-        made = Theatre(world, nursery, shop)
+        spawner = Spawner(Jail(tmp_path / "run", probe_isolation()), world.broker)
+        made = Theatre(world, spawner, shop)
         world.model._verdicts = [{"state": "degraded"}]
         yield made
         for child in made.booted:
-            nursery.end(child)
-        nursery.stop()
+            spawner.end(child)
+        spawner.stop()
 
 
 def test_a_run_of_many_steps_is_rehearsed_to_its_end(theatre: Theatre) -> None:
@@ -267,7 +267,7 @@ def test_a_version_that_fails_says_how(theatre: Theatre) -> None:
     for fn in ("main", "step", "exit", "endless", "host", "wait"):
         recording = RunRecording("run-1", fn, part.event)
         played = rehearse_run(
-            replace(part, function_id=fn, run_id=fn), child, recording, theatre.world.broker.pretences
+            replace(part, function_id=fn, run_id=fn), child, recording, theatre.world.broker.simulations
         )
         assert not played.ok
         said[fn] = str(played.error)
@@ -322,7 +322,7 @@ def test_the_life_cycle_gets_its_verdict(theatre: Theatre) -> None:
     _, bad = _in_the_book(theatre, '\n    raise ValueError("broken")\n')
     _, curious = _in_the_book(theatre, FIRST.replace('"/metrics"', '"/other"'))
     trying = VersionRehearsal(
-        theatre.nursery, theatre.world.broker, theatre.world.reading, theatre.world.store.database.ids
+        theatre.spawner, theatre.world.broker, theatre.world.reading, theatre.world.store.database.ids
     )
 
     verdicts = [trying(version, [run], live=False) for version in (good, bad, curious)]
@@ -333,7 +333,7 @@ def test_the_life_cycle_gets_its_verdict(theatre: Theatre) -> None:
     assert [(one.runs, bool(one.failed)) for one in verdicts] == [(1, False), (1, True), (1, False)]
     assert verdicts[0].differences == ()
     assert "ValueError: broken" in verdicts[1].failed
-    assert "asks what was not recorded" in verdicts[2].differences[0]
+    assert "asks for something that was not recorded" in verdicts[2].differences[0]
     assert (gone.runs, gone.failed, gone.silent) == (2, "", 2)
     assert "it has no function other any more" in gone.differences
     assert [one.silent for one in verdicts] == [0, 0, 1]
@@ -344,7 +344,7 @@ def test_a_run_that_fails_at_a_limit_of_its_skill_says_nothing_against_the_chang
     theatre.record()
     run, bad = _in_the_book(theatre, '\n    raise ValueError("broken")\n')
     trying = VersionRehearsal(
-        theatre.nursery, theatre.world.broker, theatre.world.reading, theatre.world.store.database.ids
+        theatre.spawner, theatre.world.broker, theatre.world.reading, theatre.world.store.database.ids
     )
     store, usd = theatre.world.store, Decimal(1)
     with store.database.transaction(store.workspace_id) as scope:

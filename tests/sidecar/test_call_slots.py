@@ -13,88 +13,88 @@ from sidecar.protocol.call_slots import FEWEST_SLOTS, SLOTS_A_SKILL, SLOTS_IN_AL
 from tests.support.waiting import until
 
 
-def taken(places: CallSlots, stem: str, count: int, stack: ExitStack) -> list[bool]:
-    return [stack.enter_context(places.taken(stem)) for _ in range(count)]
+def taken(slots: CallSlots, stem: str, count: int, stack: ExitStack) -> list[bool]:
+    return [stack.enter_context(slots.hold(stem)) for _ in range(count)]
 
 
 def test_a_skill_has_so_many_and_others_still_find_one() -> None:
-    places = CallSlots(each=3, most=100, waiting=0)
+    slots = CallSlots(each=3, most=100, waiting=0)
     with ExitStack() as stack:
-        assert taken(places, "hangs", 5, stack) == [True, True, True, False, False]
-        assert taken(places, "other", 3, stack) == [True, True, True]
+        assert taken(slots, "hangs", 5, stack) == [True, True, True, False, False]
+        assert taken(slots, "other", 3, stack) == [True, True, True]
     with ExitStack() as stack:
-        assert taken(places, "hangs", 3, stack) == [True, True, True]
+        assert taken(slots, "hangs", 3, stack) == [True, True, True]
 
 
 def test_skills_that_hang_leave_a_healthy_one_all_that_the_engine_was_told() -> None:
     """Given six that hang with all they may, half of all places, the next one has as many as they had."""
-    places = CallSlots(waiting=0, long=30)
+    slots = CallSlots(waiting=0, long=30)
     with ExitStack() as stack:
         for stem in range(SLOTS_IN_ALL // 2 // SLOTS_A_SKILL):
-            assert all(taken(places, f"hangs {stem}", SLOTS_A_SKILL, stack))
-        assert taken(places, "healthy", SLOTS_A_SKILL + 1, stack) == [True] * SLOTS_A_SKILL + [False]
+            assert all(taken(slots, f"hangs {stem}", SLOTS_A_SKILL, stack))
+        assert taken(slots, "healthy", SLOTS_A_SKILL + 1, stack) == [True] * SLOTS_A_SKILL + [False]
 
 
 def test_from_half_on_a_skill_whose_calls_take_long_has_a_few() -> None:
-    places = CallSlots(each=4, most=16, waiting=0, long=0)
+    slots = CallSlots(each=4, most=16, waiting=0, long=0)
     with ExitStack() as stack:
         for stem in ("one", "two"):
-            assert all(taken(places, stem, 4, stack))
+            assert all(taken(slots, stem, 4, stack))
         for stem in ("three", "four", "five", "six"):
-            assert taken(places, stem, 3, stack) == [True] * FEWEST_SLOTS + [False]
-        assert taken(places, "seven", 1, stack) == [False]
+            assert taken(slots, stem, 3, stack) == [True] * FEWEST_SLOTS + [False]
+        assert taken(slots, "seven", 1, stack) == [False]
 
 
 def test_from_three_quarters_on_each_has_a_few() -> None:
-    places = CallSlots(each=4, most=16, waiting=0, long=30)
+    slots = CallSlots(each=4, most=16, waiting=0, long=30)
     with ExitStack() as stack:
         for stem in ("one", "two", "three"):
-            assert all(taken(places, stem, 4, stack))
+            assert all(taken(slots, stem, 4, stack))
         for stem in ("four", "five"):
-            assert taken(places, stem, 3, stack) == [True] * FEWEST_SLOTS + [False]
-        assert taken(places, "six", 1, stack) == [False]
+            assert taken(slots, stem, 3, stack) == [True] * FEWEST_SLOTS + [False]
+        assert taken(slots, "six", 1, stack) == [False]
 
 
 def test_who_waits_has_a_place_in_order_and_one_skill_cannot_wait_for_all() -> None:
-    places = CallSlots(each=1, most=1, waiting=10, wait=30)
+    slots = CallSlots(each=1, most=1, waiting=10, wait=30)
     order: list[str] = []
 
     def wait(stem: str) -> None:
-        with places.taken(stem):
+        with slots.hold(stem):
             order.append(stem)
 
     waiters = [threading.Thread(target=wait, args=(stem,)) for stem in ("one", "two", "three", "four")]
     with ExitStack() as stack:
-        taken(places, "one", 1, stack)
+        taken(slots, "one", 1, stack)
         for number, waiter in enumerate(waiters, 1):
             waiter.start()
-            until("it waits", partial(waits, places, number))
-        assert taken(places, "one", 1, stack) == [False]
+            until("it waits", partial(waits, slots, number))
+        assert taken(slots, "one", 1, stack) == [False]
     for waiter in waiters:
         waiter.join(30)
 
     assert order == ["one", "two", "three", "four"]
 
 
-def waits(places: CallSlots, count: int) -> bool:
-    return len(places._waiting) == count
+def waits(slots: CallSlots, count: int) -> bool:
+    return len(slots._waiting) == count
 
 
 def test_a_place_is_waited_for_and_not_for_ever() -> None:
-    places = CallSlots(each=1, most=10, waiting=1, wait=30)
+    slots = CallSlots(each=1, most=10, waiting=1, wait=30)
     found: list[bool] = []
 
     def wait() -> None:
-        with places.taken("one") as has_place:
-            found.append(has_place)
+        with slots.hold("one") as has_slot:
+            found.append(has_slot)
 
     with ExitStack() as stack:
-        taken(places, "one", 1, stack)
+        taken(slots, "one", 1, stack)
         waiter = threading.Thread(target=wait)
         waiter.start()
-        until("it waits", lambda: len(places._waiting) == 1)
+        until("it waits", lambda: len(slots._waiting) == 1)
         # One waits, and no more may.
-        assert taken(places, "one", 1, stack) == [False]
+        assert taken(slots, "one", 1, stack) == [False]
     waiter.join(30)
     assert found == [True]
 
