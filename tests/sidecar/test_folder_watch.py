@@ -209,4 +209,4 @@ def test_where_the_system_watches_nothing_the_folders_are_looked_at(tmp_path: Pa
     command = [sys.executable, "-c", WITHOUT_WATCHES, str(tmp_path / "skills")]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=90)
     assert done.returncode == 0, done.stderr
-    assert "does not tell of changed skills" in done.stderr
+    assert "does not report changed skills" in done.stderr

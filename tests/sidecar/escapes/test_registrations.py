@@ -59,7 +59,7 @@ HOSTILE = {
     ),
     "the id of a handler of failures": (
         more().replace('fn_id="more"', 'fn_id="more-failure"'),
-        "id of a handler of failures",
+        "id of a failure handler",
     ),
     "a schedule of every second": (more(trigger='inngest.TriggerCron(cron="@every 1s")'), "triggers.0.cron"),
     "work without end for each event": (
