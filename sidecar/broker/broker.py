@@ -147,8 +147,7 @@ class Broker:
         """Check the request's limits and permissions, then perform or simulate it."""
         path = _EVENTS_PATH if received.path.startswith("/e/") else received.path
         route = self._routes.get(path)
-        # A version that is tried is counted separately, so that its simulated requests use up no limit of the real
-        # ones.
+        # A version that is tried is counted separately, so that its simulated requests use up no real limit.
         counted_as = f"{asker.identity.mode} {asker.stem}"
         # Counted before the body is parsed, since parsing alone takes time.
         self._rate_limits.check(counted_as, path if route is not None else "/")
@@ -192,7 +191,7 @@ class Broker:
         """Answer in the simulation that this run belongs to."""
         simulation = self.simulations.find(asker.stem, asker.run_id)
         if simulation is None:
-            raise RequestDenied("run", "this process only tries the skill, and no such trial is going on")
+            raise RequestDenied("run", "this process only tries the skill, and no trial is running")
         return simulation.answer(service, asker, path, request)
 
     def _check_run(self, asker: Asker) -> Asker:
@@ -235,7 +234,7 @@ class Broker:
                     detail=str(denied),
                 )
         except SQLAlchemyError as error:
-            _log.warning("that refusal could not be stored: %s", type(error).__name__)
+            _log.warning("a refusal of skill %s could not be stored: %s", asker.stem, type(error).__name__)
 
 
 def _wire_answer(status: int, answer: Mapping[str, Any]) -> wire.WireAnswer:

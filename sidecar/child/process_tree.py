@@ -88,7 +88,7 @@ def _find_children() -> set[int]:
 
 
 class Idleness:
-    """Tells whether a process and its descendants are idle, by comparing one look with the next."""
+    """Compares two looks at a process and its descendants, to tell whether they are idle."""
 
     def __init__(self, pid: int) -> None:
         self._pid = pid

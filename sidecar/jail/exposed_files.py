@@ -80,6 +80,6 @@ def system_links() -> dict[str, str]:
 
 
 def readable_paths() -> list[str]:
-    """Return all that a child may read where it has no file view of its own."""
+    """Return all that a child may read where its view of files is not its own."""
     ours = [str(packages_root() / name) for name in OURS]
     return [*system_paths(), *library_folders(), *ours, "/proc", "/dev/random", "/dev/urandom"]

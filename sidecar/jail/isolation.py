@@ -71,7 +71,9 @@ class Isolation:
         if self.level is not Level.BUBBLEWRAP:
             if not self.fence:
                 whose = (
-                    "that everybody on this machine may read" if self.own_user else "that Loopwright can, keys included"
+                    "that every user of this machine may read"
+                    if self.own_user
+                    else "that Loopwright can, keys included"
                 )
                 found.append(f"read files {whose}")
             found += [] if self.own_disk else ["fill the disk for a moment, or with files that have no name"]

@@ -100,7 +100,7 @@ class ChildProcess:
         """What it was seen to try while it loaded the file."""
         self._open_calls, self._call_count = 0, 0
         self.on_call: Callable[[], None] = lambda: None
-        """Called at the begin of each call, for the guard that watches busy processes."""
+        """Called at the beginning of each call, for the guard that watches busy processes."""
         self._awake = False
         self._waking = threading.Lock()
         self._lock = threading.Lock()

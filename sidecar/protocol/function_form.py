@@ -134,7 +134,7 @@ class RuntimeForm(FormPart):
 
 
 class StepForm(FormPart):
-    """The one step that stands for the function."""
+    """The one step that the registration of a function consists of."""
 
     id: Literal["step"]
     name: str
@@ -197,7 +197,7 @@ class FunctionForm(FormPart):
 
 def write_function(form: FunctionForm, url: str) -> dict[str, Any]:
     """Return the registration of the function, with our own address."""
-    told = form.model_dump(by_alias=True, exclude_none=True, exclude={"steps"})
+    fields = form.model_dump(by_alias=True, exclude_none=True, exclude={"steps"})
     step: dict[str, Any] = {
         "id": "step",
         "name": "step",
@@ -205,4 +205,4 @@ def write_function(form: FunctionForm, url: str) -> dict[str, Any]:
     }
     if form.steps.step.retries is not None:
         step["retries"] = {"attempts": form.steps.step.retries.attempts}
-    return {**told, "steps": {"step": step}}
+    return {**fields, "steps": {"step": step}}

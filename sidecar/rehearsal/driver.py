@@ -190,7 +190,7 @@ def _try_again(memory: _RunMemory, target: str, reply: EngineReply) -> None:
 
 def _error_text(body: bytes) -> str:
     try:
-        said = json.loads(body)
-        return f"{said['name']}: {said['message']}"[:1000]
+        error = json.loads(body)
+        return f"{error['name']}: {error['message']}"[:1000]
     except (ValueError, TypeError, KeyError):
         return body[:200].decode("utf-8", "replace")

@@ -67,8 +67,8 @@ def find_differences(
 
 def _effect_text(path: str, ask: Mapping[str, Any]) -> str:
     # Keys of claims and notices may be made from the run's id.
-    said = {name: value for name, value in ask.items() if name not in ("key", "run_id") and value}
-    return f"{path[1:]} {_short_json(said)}"
+    kept = {name: value for name, value in ask.items() if name not in ("key", "run_id") and value}
+    return f"{path[1:]} {_short_json(kept)}"
 
 
 def _short_json(value: Any) -> str:

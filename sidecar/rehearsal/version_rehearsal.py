@@ -73,9 +73,9 @@ class VersionRehearsal:
         live: bool,
         notes: list[str],
     ) -> tuple[str, int]:
-        """Return why the first run failed, or nothing, and how many runs before it showed nothing.
+        """Rehearse run after run until one fails; return why it failed, or nothing, and how many runs showed nothing.
 
-        Adds what is worth telling to `notes`.
+        Adds what is worth mentioning to `notes`.
         """
         silent = 0
         for recording in recordings:

@@ -65,8 +65,7 @@ class CandidateRollout:
                 with self._dependencies.transaction("skill-asks") as scope:
                     promotion.wait_for_permission(scope, stem, candidate, facts.missing)
             case "shadow" if serving is None:
-                # Another process activated it since this one read the book. The next read of the book follows that
-                # change.
+                # Another process activated it after this one read the book, which is read again for that change.
                 return False
             case "dry_run":
                 self._background.start(partial(try_past_runs, self._dependencies, serving, candidate))
@@ -76,8 +75,8 @@ class CandidateRollout:
                 start_shadow(self._dependencies, serving, candidate)
             case "canary":
                 with self._dependencies.transaction("skill-stage") as scope:
-                    about = {"of": facts.canary_runs, "since": scope.now.isoformat()}
-                    promotion.set_candidate_stage(scope, stem, candidate, "canary", canary=about)
+                    first_runs = {"of": facts.canary_runs, "since": scope.now.isoformat()}
+                    promotion.set_candidate_stage(scope, stem, candidate, "canary", canary=first_runs)
                 _log.info("skill %s version %d: its first runs begin", stem, candidate.number)
             case "refuse":
                 fix = "read its runs, correct it and save it again"

@@ -56,8 +56,8 @@ class RunVersions:
     The engine decides whether a run goes on: when it calls for a run that is recorded as failed or cancelled, the run
     continues. Only a completed run is not repeated.
 
-    `turnover` is held while another version takes over. `follow_soon` has the rollout looked at again, since the end of
-    a run may allow its next move.
+    `turnover` is held while another version takes over. `follow_soon` has the skill followed, since the end of a run
+    may allow the rollout's next move.
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class RunVersions:
                     event=call.event,
                     handler=version.is_handler(call.function_id),
                 )
-                if (why := self._why_repeated(scope, call)) is not None:
+                if (why := self._why_skipped(scope, call)) is not None:
                     skipped = {"skipped": why}
                     runs.record_run_end(scope, call.run_id, "completed", output=skipped, stage=runs.SKIPPED)
                     return KnownAnswer(skipped)
@@ -168,7 +168,7 @@ class RunVersions:
     def _choose_version(self, scope: Scope, call: RunCall) -> tuple[CheckedVersion, str] | None:
         """Choose the version and stage of a new run, from the book, since another process may have changed it."""
         skill = find_skill(scope, self._stem)
-        if (failed := self._failed_runs_version(scope, call)) is not None:
+        if (failed := self._version_of_failed_run(scope, call)) is not None:
             return failed, "live"
         if skill is None or not skill.serves or skill.version_id is None:
             return None
@@ -186,7 +186,7 @@ class RunVersions:
             return (older, "live") if older is not None else (serving, "live")
         return serving, "live"
 
-    def _failed_runs_version(self, scope: Scope, call: RunCall) -> CheckedVersion | None:
+    def _version_of_failed_run(self, scope: Scope, call: RunCall) -> CheckedVersion | None:
         """Return the version whose run failed, if this call is for its failure handler."""
         data = call.event.get("data")
         if call.event.get("name") != RunFailed.name or not isinstance(data, dict):
@@ -197,7 +197,7 @@ class RunVersions:
         version = versions.get_version(scope, failed.version_id)
         return version if call.function_id in version.function_ids else None
 
-    def _why_repeated(self, scope: Scope, call: RunCall) -> str | None:
+    def _why_skipped(self, scope: Scope, call: RunCall) -> str | None:
         """Return why a scheduled run may not begin, because another one ran on its date already; None when it may."""
         data = call.event.get("data")
         if call.event.get("name") != _TIMER or not isinstance(data, dict):

@@ -24,9 +24,10 @@ _log = logging.getLogger(__name__)
 
 
 class ServedSkill:
-    """Everything that can happen to one skill. Saves and rollout moves run one at a time, calls at any time.
+    """One skill: its files, its rollout, its registration and its calls.
 
-    `follow_soon` has `follow` called shortly. `on_forgotten` is called when the engine has lost its registrations.
+    Saves and rollout moves run one at a time, calls at any time. `follow_soon` has `follow` called shortly.
+    `on_forgotten` is called when the engine has lost its registrations.
     """
 
     def __init__(
@@ -77,7 +78,7 @@ class ServedSkill:
 
     @property
     def known_to_engine(self) -> bool:
-        """Whether the engine should list it, or has yet to hear that it no longer serves."""
+        """Whether the engine should list it, or does not know yet that it no longer serves."""
         return self.serving is not None or self.pending
 
     def offer(self, file: SkillFile) -> None:

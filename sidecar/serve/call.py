@@ -143,7 +143,7 @@ def _reply_database_away(skill: ServedSkill, call: _EngineCall, error: SQLAlchem
 
 
 def _reply_unserved(skill: ServedSkill, call: _EngineCall, name: SidecarFault, why: str) -> EngineReply:
-    """Answer that the skill could not be called, through no fault of its own.
+    """Answer that the skill could not be called, which is not its fault.
 
     Every answer costs an attempt, so the engine is asked to come back after a while. If this was the last attempt, it
     counts against no version.

@@ -1,4 +1,4 @@
-"""Sweep for runs that are no longer called: a cancelled run is not heard of again, but the engine knows its state."""
+"""Sweep for runs that are no longer called, such as cancelled ones, and ask the engine how they ended."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def stamp_files(folders: Sequence[Path]) -> FileStamps:
 
 
 def _read_file(path: Path, origin: str) -> SkillFile | None:
-    """Read one file; None when it has vanished meanwhile."""
+    """Read one file; None when it has vanished."""
     try:
         with path.open("rb") as file:
             source = file.read(MAX_SOURCE + 1)

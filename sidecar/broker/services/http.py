@@ -104,8 +104,8 @@ class HttpService:
     def _allowed_secrets(self, identity: SkillIdentity, destination: Destination) -> dict[str, str]:
         """Return the secrets that the skill may send to this destination.
 
-        Only these are masked. If all were, a skill could have a server of its own answer guesses and see which are
-        masked.
+        Only these are masked. If all were, a skill could let a server under its control answer with guesses, and see
+        which are masked.
         """
         names = [
             name

@@ -312,7 +312,7 @@ def test_a_trial_stage_is_no_way_to_speak_for_real(theatre: Theatre) -> None:
 
     played = play_run(part, child, {}, lambda *_: None)
 
-    assert "no such trial is going on" in str(played.error)
+    assert "no trial is running" in str(played.error)
     assert theatre.effects() == (0, 0, 0)
 
 
