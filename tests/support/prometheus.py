@@ -23,7 +23,7 @@ WELL = {
 
 @dataclass
 class Metrics:
-    """What the server answers from: `services` are the readings now, `deploys` the last as service, version, minutes ago.
+    """What the server answers from: `services` has the readings now, `deploys` the last service, version, minutes ago.
 
     No answer comes before `held` is set.
     """
