@@ -46,6 +46,7 @@ from runtime import retention
 from runtime.cards.answers import CardAnswers
 from runtime.commands.card_answers import RUNTIME_CARD_ANSWERS
 from runtime.dependencies import RuntimeDependencies
+from runtime.statuses import InputKind
 from runtime.tools.lookup import CheckCall, ListTasks, ReadBack, ReadTask
 from runtime.tools.plan import CreateChecklist, Finish, SetBrief, UpdateChecklist
 from runtime.tools.question import AskUser
@@ -104,9 +105,9 @@ class AppDependencies:
             ),
             state_sources=(orders_state, objects_state, budget_state),
             inputs={
-                "outcome": outcome_input,
-                "object": object_input,
-                authors.SKILL_INPUT_KIND: authors.read_refused_input,
+                InputKind.OUTCOME: outcome_input,
+                InputKind.OBJECT: object_input,
+                InputKind.SKILL: authors.read_refused_input,
             },
             open_orders=list_open_order_ids,
             lease=lease,

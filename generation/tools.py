@@ -19,6 +19,7 @@ from generation.orders.states import OrderState
 from generation.providers.capabilities import Capabilities, ListedOffer, choose_seconds
 from runtime.cards.cards import Card
 from runtime.limits import credits
+from runtime.statuses import CardState
 
 SHOWN_ORDERS = 50
 
@@ -210,7 +211,7 @@ def _order_result(order: Order) -> dict[str, Any]:
 
 
 def _card_result(card: Card) -> dict[str, Any]:
-    state = "waiting_for_approval" if card.state == "open" else card.answer_option or card.state
+    state = "waiting_for_approval" if card.state == CardState.OPEN else card.answer_option or card.state
     return {"card_id": card.id, "state": state}
 
 

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from memory.correcting import CORRECT_ACT, answer_correction_card
 from memory.forgetting import FORGET_ACT, answer_forget_card
 from runtime.cards.answers import AnswerHandler, CardAct
+from runtime.statuses import CardKind
 
 MEMORY_CARD_ANSWERS: Mapping[CardAct, AnswerHandler] = {
-    ("irreversible", FORGET_ACT): answer_forget_card,
-    ("choice", CORRECT_ACT): answer_correction_card,
+    (CardKind.IRREVERSIBLE, FORGET_ACT): answer_forget_card,
+    (CardKind.CHOICE, CORRECT_ACT): answer_correction_card,
 }

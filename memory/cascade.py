@@ -20,6 +20,7 @@ from memory.receipts import Receipt
 from memory.suppressions import suppress_statement
 from memory.tables import evidence, fact_versions
 from memory.writing import FactSource
+from runtime.statuses import CardKind, CardState
 from runtime.tables import cards
 
 _BODY = "What this was about is forgotten; its words are kept nowhere in the memory."
@@ -28,7 +29,7 @@ _BODY = "What this was about is forgotten; its words are kept nowhere in the mem
 def redact_cards(scope: Scope, fact_ids: Sequence[str]) -> int:
     """Take the words out of every card about these facts; one that is still open asks no more. Answers how many."""
     acts = cards.c.subject["act"].as_string().in_((forgetting.FORGET_ACT, correcting.CORRECT_ACT))
-    asked = scope.rows(scope.select(cards).where(cards.c.kind.in_(("irreversible", "choice")), acts))
+    asked = scope.rows(scope.select(cards).where(cards.c.kind.in_((CardKind.IRREVERSIBLE, CardKind.CHOICE)), acts))
     mine = [row for row in asked if _facts_of(row.subject) & set(fact_ids)]
     for row in mine:
         scope.change(
@@ -39,7 +40,7 @@ def redact_cards(scope: Scope, fact_ids: Sequence[str]) -> int:
                 body=_BODY,
                 options=[_option(row.kind, option) for option in row.options],
                 subject={name: value for name, value in row.subject.items() if name not in ("text", "vector")},
-                state="void" if row.state == "open" else row.state,
+                state=CardState.VOID if row.state == CardState.OPEN else row.state,
             )
         )
         scope.changed("card", row.id)
@@ -51,7 +52,7 @@ def _facts_of(subject: Mapping[str, Any]) -> set[str]:
 
 
 def _option(kind: str, option: Mapping[str, Any]) -> dict[str, Any]:
-    return dict(option) if kind == "irreversible" else {**option, "label": "…"}
+    return dict(option) if kind == CardKind.IRREVERSIBLE else {**option, "label": "…"}
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from memory.writing import FactSource, FactStatement
 from runtime.cards import cards
 from runtime.cards.answers import deliver_card_answer
 from runtime.cards.cards import Card
+from runtime.statuses import CardKind
 
 CORRECT_ACT = "correct_fact"
 CORRECTED, KEEP = "corrected", "keep"
@@ -52,7 +53,7 @@ def propose_correction(
     """Open the card on which a person chooses between the two wordings."""
     return cards.open_card(
         scope,
-        kind="choice",
+        kind=CardKind.CHOICE,
         title="Which is right?",
         body=f"Remembered is “{fact.text}”; proposed is “{text}”.",
         options=({"id": CORRECTED, "label": text}, {"id": KEEP, "label": fact.text}),

@@ -16,6 +16,7 @@ from memory.tables import forgets
 from runtime.cards import cards
 from runtime.cards.answers import deliver_card_answer
 from runtime.cards.cards import Card
+from runtime.statuses import CardKind
 
 FORGET_ACT = "forget"
 MOST_AT_ONCE = 20
@@ -41,7 +42,7 @@ def ask_to_forget(
     asked = [_known(scope, fact_id, person_id) for fact_id in wanted]
     return cards.open_card(
         scope,
-        kind="irreversible",
+        kind=CardKind.IRREVERSIBLE,
         title=f"Forget “{_short(asked[0])}”?" if len(asked) == 1 else f"Forget {len(asked)} facts?",
         body=_what_is_lost(scope, asked),
         options=cards.IRREVERSIBLE_OPTIONS,
@@ -55,7 +56,7 @@ def ask_to_forget(
 def ask_to_forget_once(scope: Scope, fact_id: str, person_id: str) -> Card:
     """The open card that asks whether this fact, and only it, is forgotten: the one that is there, or a new one."""
     fact = _known(scope, fact_id, person_id)
-    for card in cards.list_all_open_cards_of_kind(scope, "irreversible"):
+    for card in cards.list_all_open_cards_of_kind(scope, CardKind.IRREVERSIBLE):
         if card.act == FORGET_ACT and card.subject["facts"] == {fact.id: fact.current.n}:
             return card
     return ask_to_forget(scope, [fact_id], person_id, cause=scope.ids.new("forget"))

@@ -27,6 +27,7 @@ from runtime.cards.answers import (
 from runtime.cards.cards import Card
 from runtime.inbox import messages
 from runtime.inbox.messages import Message, set_message_state
+from runtime.statuses import CardKind, CardState, MessageState
 from runtime.tables import cards as card_rows
 from runtime.tables import messages as message_rows
 from runtime.tasks import tasks
@@ -40,7 +41,7 @@ def open_clarify_card(scope: Scope, message: Message, decided: RouteDecision) ->
     offered = [task for one in decided.candidates for task in [_living(scope, one.task_id)] if task is not None]
     return cards.open_card(
         scope,
-        kind="clarify",
+        kind=CardKind.CLARIFY,
         title=router_sentence(message.language, "which"),
         body=shorten_line(message.text, 400),
         options=[
@@ -63,7 +64,7 @@ def _living(scope: Scope, task_id: str) -> Task | None:
 
 def clarify_card_answers(works: RouteWorks) -> Mapping[CardAct, AnswerHandler]:
     """The handler of cards that ask where a message belongs."""
-    return {("clarify", ""): partial(answer_clarify_card, works)}
+    return {(CardKind.CLARIFY, ""): partial(answer_clarify_card, works)}
 
 
 def answer_clarify_card(works: RouteWorks, scope: Scope, card: Card) -> None:
@@ -77,7 +78,7 @@ def answer_clarify_card(works: RouteWorks, scope: Scope, card: Card) -> None:
 def _route_answered_message(scope: Scope, works: RouteWorks, card: Card) -> None:
     message = messages.get_message(scope, str(card.message_id))
     decided = decision.find_decision(scope, message.id)
-    if message.state != "routed" or decided is None:
+    if message.state != MessageState.ROUTED or decided is None:
         # It was taken back after the question: the choice is recorded and moves nothing.
         return
     if card.answer_option == NEW_TASK:
@@ -103,7 +104,9 @@ def find_question(scope: Scope, message: Message) -> Card | None:
     if message.to_card_id is not None:
         return _named_card(scope, message.to_card_id)
     if message.to_task_id is not None:
-        waiting = [card for card in cards.list_all_open_cards(scope, message.to_task_id) if card.kind == "clarify"]
+        waiting = [
+            card for card in cards.list_all_open_cards(scope, message.to_task_id) if card.kind == CardKind.CLARIFY
+        ]
         return waiting[0] if len(waiting) == 1 else None
     if message.to_object_id is not None:
         return None
@@ -115,7 +118,7 @@ def decide_reply(scope: Scope, card: Card, message: Message) -> RouteDecision | 
     """Where a reply goes; None where a model has to judge which option the words mean."""
     if card.task_id is not None:
         return RouteDecision("explicit", "existing", card.task_id, (_REASON,))
-    if card.state != "open":
+    if card.state != CardState.OPEN:
         # Whatever was chosen then; a message that was taken back leaves the reply to judgement, as any other.
         asked = messages.get_message(scope, str(card.message_id)).task_id
         return None if asked is None else RouteDecision("explicit", "existing", asked, ("it follows up on the card",))
@@ -144,7 +147,7 @@ def gather_reply_facts(scope: Scope, card: Card, message: Message, works: RouteW
 def find_open_question(scope: Scope, message: Message) -> Card | None:
     """The open question about where a message belongs that this message names."""
     card = None if message.to_card_id is None else _named_card(scope, message.to_card_id)
-    return card if card is not None and card.task_id is None and card.state == "open" else None
+    return card if card is not None and card.task_id is None and card.state == CardState.OPEN else None
 
 
 def answer_question(scope: Scope, works: RouteWorks, message: Message, verdict: RouteDecision) -> bool:
@@ -157,7 +160,7 @@ def answer_question(scope: Scope, works: RouteWorks, message: Message, verdict: 
         option = option_described_by(card.options, message.text)
         answer_card_in_words(scope, card, option, message.text, message.person_id, speaks_as=message.asked_by)
         return False
-    if card.state != "open":
+    if card.state != CardState.OPEN:
         return False
     _answer(scope, works, message, card, verdict)
     return True
@@ -176,10 +179,10 @@ def _answer(scope: Scope, works: RouteWorks, message: Message, card: Card, verdi
     answer_card(scope, card.id, str(option), message.text, message.person_id, answers, speaks_as=message.asked_by)
     task_id = messages.get_message(scope, str(card.message_id)).task_id
     if task_id is None:
-        set_message_state(scope, message.id, "answered", was=("routed",))
+        set_message_state(scope, message.id, MessageState.ANSWERED, was=(MessageState.ROUTED,))
     elif option_described_by(card.options, message.text) == option:
         # The words name the option and say nothing more.
-        set_message_state(scope, message.id, "answered", was=("routed",), task_id=task_id)
+        set_message_state(scope, message.id, MessageState.ANSWERED, was=(MessageState.ROUTED,), task_id=task_id)
     else:
         deliver_to_task(scope, works, message, verdict, tasks.get_task(scope, task_id))
 
@@ -189,14 +192,14 @@ def _named_card(scope: Scope, card_id: str) -> Card | None:
         card = cards.get_card(scope, card_id)
     except NotFoundError:
         return None
-    asks = card.kind == "clarify" and (card.task_id is not None or card.message_id is not None)
+    asks = card.kind == CardKind.CLARIFY and (card.task_id is not None or card.message_id is not None)
     return card if asks else None
 
 
 def _about_messages_of(scope: Scope, person_id: str) -> list[Card]:
     query = scope.select(card_rows.c.id).where(
-        card_rows.c.kind == "clarify",
-        card_rows.c.state == "open",
+        card_rows.c.kind == CardKind.CLARIFY,
+        card_rows.c.state == CardState.OPEN,
         card_rows.c.task_id.is_(None),
         card_rows.c.message_id == message_rows.c.id,
         message_rows.c.workspace_id == scope.workspace_id,

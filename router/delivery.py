@@ -12,6 +12,7 @@ from router.language import SentenceName, router_sentence
 from runtime.inbox import inbox, messages
 from runtime.inbox.messages import Message, set_message_state
 from runtime.inbox.turn_queue import wake_task
+from runtime.statuses import InputKind, MessageState, TaskStatus
 from runtime.tables import messages as message_rows
 from runtime.tasks import tasks
 from runtime.tasks.tasks import Task
@@ -56,7 +57,7 @@ def find_obstacle(scope: Scope, task_id: str | None) -> tuple[SentenceName, str]
         return "unknown", ""
     if task.status in LIVING_STATUSES:
         return None
-    return ("archived" if task.status == "archived" else "stopped"), task.goal
+    return ("archived" if task.status == TaskStatus.ARCHIVED else "stopped"), task.goal
 
 
 def _hand_over(
@@ -65,8 +66,8 @@ def _hand_over(
     for work in works.by_ids(scope, [*decided.object_ids, *message.attachments]):
         works.link(scope, work.id, task.id)
     scope.change(scope.update(message_rows).where(message_rows.c.id == message.id).values(task_id=task.id))
-    set_message_state(scope, message.id, "delivered", was=("routed",))
-    inbox.store_input(scope, task.id, "message", message.id)
+    set_message_state(scope, message.id, MessageState.DELIVERED, was=(MessageState.ROUTED,))
+    inbox.store_input(scope, task.id, InputKind.MESSAGE, message.id)
     wake_task(scope, task.id, cause or f"message:{message.id}")
 
 
@@ -81,4 +82,4 @@ def explain_no_delivery(scope: Scope, message: Message, name: SentenceName, goal
         cause=f"route:{message.id}",
         language=message.language,
     )
-    set_message_state(scope, message.id, "answered", was=("routed",))
+    set_message_state(scope, message.id, MessageState.ANSWERED, was=(MessageState.ROUTED,))

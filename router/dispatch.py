@@ -14,6 +14,7 @@ from router.dependencies import RouterDependencies, RouteWorks
 from runtime.inbox import messages
 from runtime.inbox.messages import Message, set_message_state
 from runtime.inbox.turn_queue import queue_main_turn
+from runtime.statuses import MessageState
 from runtime.tasks import tasks
 
 
@@ -23,7 +24,7 @@ def dispatch_message(parts: RouterDependencies, workspace_id: str, message_id: s
         message, decided = messages.get_message(scope, message_id), decision.find_decision(scope, message_id)
         # Without a decision it was taken back while the model was asked.
         if decided is not None and set_message_state(
-            scope, message_id, "routed", was=("received",), routed_at=scope.now
+            scope, message_id, MessageState.ROUTED, was=(MessageState.RECEIVED,), routed_at=scope.now
         ):
             routed = messages.get_message(scope, message_id)
             if not clarification.answer_question(scope, parts.works, routed, decided):

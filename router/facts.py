@@ -13,6 +13,7 @@ from router.dependencies import RouteWork, RouteWorks
 from router.words import find_keywords, word_overlap
 from runtime.inbox import messages
 from runtime.inbox.messages import Message
+from runtime.statuses import OPEN_TASK_STATUSES, TaskStatus
 from runtime.tables import tasks as task_rows
 from runtime.tasks import tasks
 from runtime.tasks.tasks import Task
@@ -21,7 +22,7 @@ MOST_RECENT_TASKS = 20
 MOST_OLDER_TASKS = 5
 MOST_THREAD_MESSAGES = 12
 MOST_WORKS = 12
-LIVING_STATUSES = (*tasks.OPEN_TASK_STATUSES, "done")
+LIVING_STATUSES = (*OPEN_TASK_STATUSES, TaskStatus.DONE)
 _SEARCH_WORDS = 6
 _SEARCH_ROWS = 200
 

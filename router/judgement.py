@@ -31,6 +31,7 @@ from router.verdict import (
 from runtime.cards import cards
 from runtime.inbox import messages
 from runtime.inbox.messages import Message
+from runtime.statuses import OPEN_TASK_STATUSES, MessageState
 from runtime.tables import messages as message_rows
 from runtime.tasks import tasks
 
@@ -120,7 +121,7 @@ def _judge(parts: RouterDependencies, workspace_id: str, message_id: str) -> str
         decided, message = decision.find_decision(scope, message_id), messages.get_message(scope, message_id)
         if decided is not None:
             return decided.outcome
-        if message.state != "received":
+        if message.state != MessageState.RECEIVED:
             return message.state
         card, fallback = clarification.find_open_question(scope, message), _fallback_language(scope, message)
         if card is None:
@@ -154,7 +155,7 @@ def _without_duplicate(
 ) -> RouteDecision:
     goal = known.message.text
     with parts.database.reading(workspace_id) as scope:
-        active = tasks.list_tasks(scope, tasks.OPEN_TASK_STATUSES, limit=MOST_TASKS_COMPARED)
+        active = tasks.list_tasks(scope, OPEN_TASK_STATUSES, limit=MOST_TASKS_COMPARED)
     candidates = find_likely_duplicates(goal, active)
     if not candidates:
         return decided

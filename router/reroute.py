@@ -13,6 +13,16 @@ from router.language import router_sentence
 from runtime.commands import control
 from runtime.inbox import messages, read_state
 from runtime.inbox.messages import Message, set_message_state
+from runtime.statuses import (
+    OPEN_TURN_STATUSES,
+    READ_INPUT_STATES,
+    CallStatus,
+    CardState,
+    InputKind,
+    InputState,
+    MessageState,
+    TurnStatus,
+)
 from runtime.tables import cards, inbox, turns
 from runtime.tables import tasks as tasks_table
 from runtime.tasks import tasks
@@ -54,7 +64,7 @@ def _lock(scope: Scope, message: Message, target: str) -> None:
     if message.task_id is not None:
         scope.rows(
             scope.select(turns)
-            .where(turns.c.task_id == message.task_id, turns.c.status.in_(("queued", "running")))
+            .where(turns.c.task_id == message.task_id, turns.c.status.in_(OPEN_TURN_STATUSES))
             .with_for_update()
         )
     for task_id in sorted({task_id for task_id in (message.task_id, target) if task_id not in {None, NEW_TASK}}):
@@ -73,14 +83,18 @@ def _check_target(scope: Scope, message: Message, target: str) -> None:
 def _take_from(scope: Scope, message: Message) -> None:
     """Make the message `routed`, belonging nowhere; raises ConflictError when something has read it."""
     match message.state:
-        case "received":
-            moved = set_message_state(scope, message.id, "routed", was=("received",), routed_at=scope.now)
-        case "routed":
+        case MessageState.RECEIVED:
+            moved = set_message_state(
+                scope, message.id, MessageState.ROUTED, was=(MessageState.RECEIVED,), routed_at=scope.now
+            )
+        case MessageState.ROUTED:
             _close_question(scope, message)
             moved = True
-        case "delivered" | "superseded":
+        case MessageState.DELIVERED | MessageState.SUPERSEDED:
             taken = _from_inbox(scope, message) if message.task_id else _from_main(scope, message)
-            moved = taken and set_message_state(scope, message.id, "routed", was=("delivered", "superseded"))
+            moved = taken and set_message_state(
+                scope, message.id, MessageState.ROUTED, was=(MessageState.DELIVERED, MessageState.SUPERSEDED)
+            )
         case _:
             moved = False
     if not moved:
@@ -89,9 +103,11 @@ def _take_from(scope: Scope, message: Message) -> None:
 
 def _close_question(scope: Scope, message: Message) -> None:
     """The card that asked where the message belongs is answered by the move."""
-    asked = scope.rows(scope.select(cards.c.id).where(cards.c.message_id == message.id, cards.c.state == "open"))
+    asked = scope.rows(
+        scope.select(cards.c.id).where(cards.c.message_id == message.id, cards.c.state == CardState.OPEN)
+    )
     for row in asked:
-        scope.change(scope.update(cards).where(cards.c.id == row.id).values(state="superseded"))
+        scope.change(scope.update(cards).where(cards.c.id == row.id).values(state=CardState.SUPERSEDED))
         scope.changed("card", row.id)
 
 
@@ -99,12 +115,12 @@ def _from_inbox(scope: Scope, message: Message) -> bool:
     gone = scope.change(
         scope.update(inbox)
         .where(
-            inbox.c.kind == "message",
+            inbox.c.kind == InputKind.MESSAGE,
             inbox.c.ref_id == message.id,
             inbox.c.task_id == message.task_id,
-            inbox.c.state.in_(("delivered", "superseded")),
+            inbox.c.state.in_((InputState.DELIVERED, InputState.SUPERSEDED)),
         )
-        .values(state="moved")
+        .values(state=InputState.MOVED)
     )
     scope.changed("task", str(message.task_id))
     return gone == 1
@@ -113,8 +129,8 @@ def _from_inbox(scope: Scope, message: Message) -> bool:
 def _from_main(scope: Scope, message: Message) -> bool:
     ended = scope.change(
         scope.update(turns)
-        .where(turns.c.message_id == message.id, turns.c.status == "queued")
-        .values(status="stopped", reason=_REASON, ended_at=scope.now)
+        .where(turns.c.message_id == message.id, turns.c.status == TurnStatus.QUEUED)
+        .values(status=TurnStatus.STOPPED, reason=_REASON, ended_at=scope.now)
     )
     return ended == 1
 
@@ -124,7 +140,7 @@ def _leave_empty_task(scope: Scope, message: Message) -> None:
     if message.task_id is None:
         return
     left = tasks.get_task(scope, message.task_id)
-    used = ("delivered", "claimed", "consumed")
+    used = (InputState.DELIVERED, *READ_INPUT_STATES)
     others = scope.first(scope.select(inbox.c.id).where(inbox.c.task_id == left.id, inbox.c.state.in_(used)))
     if left.cause == message.id and others is None:
         control.archive_task(scope, left.id)
@@ -141,5 +157,5 @@ def _decision(scope: Scope, message: Message) -> RouteDecision:
 def _already_read(scope: Scope, message: Message) -> ConflictError:
     reader = read_state.find_reader(scope, message)
     made = ledger_queries.list_calls(scope, [reader[0]]) if reader else []
-    done = [call.id for call in made if reader and call.step == reader[1] and call.status != "proposed"]
+    done = [call.id for call in made if reader and call.step == reader[1] and call.status != CallStatus.PROPOSED]
     return read_state.make_read_conflict(message, reader, calls=done)

@@ -20,6 +20,7 @@ from runtime.inbox.turn_queue import wake_task
 from runtime.loop import withdrawn_input
 from runtime.loop.entry import ring_turn_again
 from runtime.loop.turn_end import give_up_turn
+from runtime.statuses import OPEN_TURN_STATUSES, InputKind, InputState, TaskStatus, TurnStatus
 from runtime.tables import inbox, tasks, turns
 from runtime.turns import rows
 from runtime.turns.rows import Turn, turn_from_row
@@ -81,8 +82,8 @@ def _unrouted(scope: Scope, pause: timedelta) -> Iterable[Callable[[Scope], None
 
 def _queued_long(scope: Scope, pause: timedelta) -> Iterable[Callable[[Scope], None]]:
     """Queued turns that no run has entered; one of a paused task waits for the person, who rings with `resume`."""
-    paused = sa.exists().where(tasks.c.id == turns.c.task_id, tasks.c.status == "paused")
-    query = scope.select(turns).where(turns.c.status == "queued", turns.c.rung_at < scope.now - pause, ~paused)
+    paused = sa.exists().where(tasks.c.id == turns.c.task_id, tasks.c.status == TaskStatus.PAUSED)
+    query = scope.select(turns).where(turns.c.status == TurnStatus.QUEUED, turns.c.rung_at < scope.now - pause, ~paused)
     for row in scope.rows(query.order_by(turns.c.rung_at).limit(_MOST)):
         turn = turn_from_row(row)
         if turn.rung_at < scope.now - pause * 2 ** min(turn.ring, _MOST_PATIENT_QUEUE):
@@ -96,7 +97,7 @@ def _lost_runs(scope: Scope, patience: timedelta) -> Iterable[Callable[[Scope], 
     was rung for `MOST_RINGS` times and stands still again is given up, and its task says so.
     """
     query = scope.select(turns).where(
-        turns.c.status == "running",
+        turns.c.status == TurnStatus.RUNNING,
         turns.c.touched_at < scope.now - patience,
         turns.c.rung_at < scope.now - patience,
         sa.or_(turns.c.lease_until.is_(None), turns.c.lease_until < scope.now),
@@ -126,17 +127,20 @@ def _give_up_on(turn: Turn) -> Callable[[Scope], bool]:
 
 def _unread(scope: Scope) -> Iterable[Callable[[Scope], None]]:
     """Input without an open turn: the bell of its cause met a turn that was just closing."""
-    open_turn = sa.exists().where(turns.c.task_id == inbox.c.task_id, turns.c.status.in_(rows.OPEN_TURN_STATUSES))
+    open_turn = sa.exists().where(turns.c.task_id == inbox.c.task_id, turns.c.status.in_(OPEN_TURN_STATUSES))
     query = (
         scope.select(inbox, tasks.c.status.label("task_status"))
         .where(
-            inbox.c.state == "delivered",
+            inbox.c.state == InputState.DELIVERED,
             inbox.c.created_at < scope.now - timedelta(seconds=1),
             tasks.c.id == inbox.c.task_id,
             sa.or_(
-                sa.and_(inbox.c.kind.in_(("message", "answer")), tasks.c.status.in_(("active", "waiting", "done"))),
+                sa.and_(
+                    inbox.c.kind.in_((InputKind.MESSAGE, InputKind.ANSWER)),
+                    tasks.c.status.in_((TaskStatus.ACTIVE, TaskStatus.WAITING, TaskStatus.DONE)),
+                ),
                 # A waiting task reads its outcomes when the last one it waits for is there.
-                sa.and_(inbox.c.kind == "outcome", tasks.c.status.in_(("active", "done"))),
+                sa.and_(inbox.c.kind == InputKind.OUTCOME, tasks.c.status.in_((TaskStatus.ACTIVE, TaskStatus.DONE))),
             ),
             ~open_turn,
         )
@@ -156,11 +160,13 @@ def _emptied(scope: Scope, pause: timedelta) -> Iterable[Callable[[Scope], bool]
     item = sa.and_(inbox.c.workspace_id == scope.workspace_id, inbox.c.task_id == tasks.c.id)
     turn = sa.and_(turns.c.workspace_id == scope.workspace_id, turns.c.task_id == tasks.c.id)
     emptied = sa.and_(
-        sa.exists().where(item, inbox.c.state == "replaced"),
-        ~sa.exists().where(item, inbox.c.state.in_(("delivered", "claimed", "consumed"))),
-        ~sa.exists().where(turn, turns.c.status.in_(rows.OPEN_TURN_STATUSES)),
+        sa.exists().where(item, inbox.c.state == InputState.REPLACED),
+        ~sa.exists().where(item, inbox.c.state.in_((InputState.DELIVERED, InputState.CLAIMED, InputState.CONSUMED))),
+        ~sa.exists().where(turn, turns.c.status.in_(OPEN_TURN_STATUSES)),
     )
-    query = scope.select(tasks.c.id).where(tasks.c.status == "active", tasks.c.updated_at < scope.now - pause, emptied)
+    query = scope.select(tasks.c.id).where(
+        tasks.c.status == TaskStatus.ACTIVE, tasks.c.updated_at < scope.now - pause, emptied
+    )
     for row in scope.rows(query.limit(_MOST)):
         yield partial(_stop_emptied, row.id)
 

@@ -6,6 +6,20 @@ import sqlalchemy as sa
 
 from core.sql.columns import MoneyType, Utc
 from core.tables import metadata, workspace_column
+from runtime.statuses import (
+    OPEN_TURN_STATUSES,
+    CallStatus,
+    CardKind,
+    CardState,
+    ChecklistStatus,
+    InputKind,
+    InputState,
+    MessageState,
+    TaskStatus,
+    TurnStatus,
+    WaitKind,
+    one_of_values,
+)
 
 ID = sa.String(64)
 CALL_ID = sa.String(160)
@@ -37,11 +51,7 @@ messages = sa.Table(
     sa.Column("routed_at", Utc),
     sa.CheckConstraint("author in ('user', 'agent')", name="author"),
     sa.CheckConstraint("asked_by in ('person', 'program', 'agent')", name="asked_by"),
-    sa.CheckConstraint(
-        "state in ('received', 'routed', 'delivered', 'consumed', 'answered', 'withdrawn', 'replaced', 'superseded', "
-        "'sent')",
-        name="state",
-    ),
+    sa.CheckConstraint(one_of_values("state", MessageState), name="state"),
     sa.UniqueConstraint("workspace_id", "client_id"),
     sa.UniqueConstraint("workspace_id", "cause"),
     sa.Index("ix_messages_thread", "workspace_id", "created_at", "id"),
@@ -93,9 +103,7 @@ tasks = sa.Table(
     sa.Column("created_at", Utc, nullable=False),
     sa.Column("updated_at", Utc, nullable=False),
     sa.CheckConstraint("kind in ('light', 'persistent')", name="kind"),
-    sa.CheckConstraint(
-        "status in ('active', 'waiting', 'paused', 'blocked', 'done', 'stopped', 'archived')", name="status"
-    ),
+    sa.CheckConstraint(one_of_values("status", TaskStatus), name="status"),
     sa.CheckConstraint("autonomy in ('step', 'checkpoint', 'plan')", name="autonomy"),
     sa.UniqueConstraint("workspace_id", "cause"),
     sa.Index("ix_tasks_recent", "workspace_id", "status", "updated_at"),
@@ -115,10 +123,8 @@ inbox = sa.Table(
     sa.Column("step", sa.Integer),
     sa.Column("created_at", Utc, nullable=False),
     sa.Column("consumed_at", Utc),
-    sa.CheckConstraint("kind in ('message', 'outcome', 'answer', 'object', 'skill')", name="kind"),
-    sa.CheckConstraint(
-        "state in ('delivered', 'claimed', 'consumed', 'withdrawn', 'replaced', 'moved', 'superseded')", name="state"
-    ),
+    sa.CheckConstraint(one_of_values("kind", InputKind), name="kind"),
+    sa.CheckConstraint(one_of_values("state", InputState), name="state"),
     sa.UniqueConstraint("workspace_id", "task_id", "kind", "ref_id"),
     sa.Index("ix_inbox_unread", "workspace_id", "task_id", "state", "created_at"),
     sa.Index("ix_inbox_turn", "workspace_id", "turn_id"),
@@ -145,17 +151,15 @@ turns = sa.Table(
     sa.Column("created_at", Utc, nullable=False),
     sa.Column("started_at", Utc),
     sa.Column("ended_at", Utc),
-    sa.CheckConstraint(
-        "status in ('queued', 'running', 'completed', 'waiting', 'gated', 'stopped', 'failed')", name="status"
-    ),
+    sa.CheckConstraint(one_of_values("status", TurnStatus), name="status"),
     sa.CheckConstraint("(task_id is null) <> (message_id is null)", name="owner"),
     sa.UniqueConstraint("workspace_id", "cause"),
     sa.Index(
         "uq_turns_open",
         "task_id",
         unique=True,
-        sqlite_where=sa.text("status in ('queued', 'running')"),
-        postgresql_where=sa.text("status in ('queued', 'running')"),
+        sqlite_where=sa.text(one_of_values("status", OPEN_TURN_STATUSES)),
+        postgresql_where=sa.text(one_of_values("status", OPEN_TURN_STATUSES)),
     ),
     sa.Index("ix_turns_open_work", "workspace_id", "status", "touched_at"),
     sa.Index("ix_turns_task", "workspace_id", "task_id", "created_at"),
@@ -200,9 +204,7 @@ calls = sa.Table(
     sa.Column("started_at", Utc),
     sa.Column("finished_at", Utc),
     sa.CheckConstraint("effect in ('read', 'write', 'paid', 'irreversible')", name="effect"),
-    sa.CheckConstraint(
-        "status in ('proposed', 'started', 'done', 'failed', 'cancelled', 'outcome_unknown')", name="status"
-    ),
+    sa.CheckConstraint(one_of_values("status", CallStatus), name="status"),
     sa.UniqueConstraint("turn_id", "step", "seq"),
 )
 
@@ -231,7 +233,7 @@ waits = sa.Table(
     sa.Column("deadline", Utc),
     sa.Column("created_at", Utc, nullable=False),
     sa.Column("ended_at", Utc),
-    sa.CheckConstraint("kind in ('generation', 'card', 'message', 'schedule')", name="kind"),
+    sa.CheckConstraint(one_of_values("kind", WaitKind), name="kind"),
     sa.Index(
         "uq_waits_open",
         "task_id",
@@ -264,12 +266,8 @@ cards = sa.Table(
     sa.Column("expires_at", Utc),
     sa.Column("cause", sa.String(200), nullable=False),
     sa.Column("created_at", Utc, nullable=False),
-    sa.CheckConstraint(
-        "kind in ('clarify', 'checkpoint', 'choice', 'quote', 'limit', 'permission', 'irreversible', 'result', "
-        "'blocked')",
-        name="kind",
-    ),
-    sa.CheckConstraint("state in ('open', 'answered', 'expired', 'superseded', 'void')", name="state"),
+    sa.CheckConstraint(one_of_values("kind", CardKind), name="kind"),
+    sa.CheckConstraint(one_of_values("state", CardState), name="state"),
     sa.CheckConstraint("answered_as in ('person', 'program')", name="answered_as"),
     sa.UniqueConstraint("workspace_id", "cause"),
     sa.Index("ix_cards_open", "workspace_id", "state", "created_at"),
@@ -293,7 +291,7 @@ checklist_steps = sa.Table(
     sa.Column("mandatory", sa.Boolean, nullable=False),
     sa.Column("updated_at", Utc, nullable=False),
     sa.PrimaryKeyConstraint("task_id", "n"),
-    sa.CheckConstraint("status in ('todo', 'doing', 'waiting', 'done', 'blocked', 'skipped')", name="status"),
+    sa.CheckConstraint(one_of_values("status", ChecklistStatus), name="status"),
 )
 
 budgets = sa.Table(

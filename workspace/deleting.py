@@ -12,6 +12,7 @@ from core.tools import CallContext, Effect, ToolResult
 from runtime.cards import cards
 from runtime.cards.answers import AnswerHandler, CardAct, deliver_card_answer
 from runtime.cards.cards import Card
+from runtime.statuses import CardKind
 from workspace import objects
 
 DELETE_ACT = "delete_object"
@@ -38,7 +39,7 @@ class DeleteObject:
             count = len(objects.list_versions(scope, work.id))
             card = cards.open_card(
                 scope,
-                kind="irreversible",
+                kind=CardKind.IRREVERSIBLE,
                 title=f"Delete “{work.title}”?",
                 body=f"The {work.kind} “{work.title}” and its {_versions(count)} will be gone.",
                 options=cards.IRREVERSIBLE_OPTIONS,
@@ -67,7 +68,7 @@ def answer_delete_card(scope: Scope, card: Card) -> None:
     deliver_card_answer(scope, card)
 
 
-WORKSPACE_CARD_ANSWERS: Mapping[CardAct, AnswerHandler] = {("irreversible", DELETE_ACT): answer_delete_card}
+WORKSPACE_CARD_ANSWERS: Mapping[CardAct, AnswerHandler] = {(CardKind.IRREVERSIBLE, DELETE_ACT): answer_delete_card}
 
 
 def _versions(count: int) -> str:

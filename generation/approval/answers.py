@@ -19,6 +19,7 @@ from runtime.cards.answers import AnswerHandler, CardAct, deliver_card_answer, r
 from runtime.cards.cards import Card
 from runtime.commands import control
 from runtime.limits import credits
+from runtime.statuses import CardKind, WaitKind
 from runtime.tasks import tasks, waits
 
 VersionOf = Callable[[Scope, str], int | None]
@@ -28,8 +29,8 @@ VersionOf = Callable[[Scope, str], int | None]
 def order_card_answers(version_of: VersionOf) -> Mapping[CardAct, AnswerHandler]:
     """The handlers of quote and limit cards about orders."""
     return {
-        ("quote", ""): partial(answer_quote_card, version_of),
-        ("limit", ""): partial(answer_limit_card, version_of),
+        (CardKind.QUOTE, ""): partial(answer_quote_card, version_of),
+        (CardKind.LIMIT, ""): partial(answer_limit_card, version_of),
     }
 
 
@@ -132,16 +133,18 @@ def _wait_for_orders(scope: Scope, card: Card) -> None:
     still_asked = {one.id for one in cards.list_all_open_cards(scope, card.task_id)}
     left = [ref for ref in wait.refs if ref in still_asked]
     if left:
-        waits.begin_wait(scope, card.task_id, wait.turn_id, "card", left)
+        waits.begin_wait(scope, card.task_id, wait.turn_id, WaitKind.CARD, left)
     else:
-        waits.begin_wait(scope, card.task_id, wait.turn_id, "generation", list_open_order_ids(scope, card.task_id))
+        waits.begin_wait(
+            scope, card.task_id, wait.turn_id, WaitKind.GENERATION, list_open_order_ids(scope, card.task_id)
+        )
 
 
 def _ask_for_credit(scope: Scope, card: Card, drafts: list[OrderDraft], budget: credits.Budget) -> None:
     approved, free = (format_amount(one, budget.currency) for one in (total_price(drafts), budget.available))
     limit = open_money_card(
         scope,
-        "limit",
+        CardKind.LIMIT,
         drafts,
         f"{approved} is approved, but only {free} is free",
         cause=f"{card.id}:limit",
@@ -151,4 +154,4 @@ def _ask_for_credit(scope: Scope, card: Card, drafts: list[OrderDraft], budget: 
     wait = None if card.task_id is None else waits.find_wait(scope, card.task_id)
     if card.task_id is not None and wait is not None and card.id in wait.refs:
         refs = [limit.id if ref == card.id else ref for ref in wait.refs]
-        waits.begin_wait(scope, card.task_id, wait.turn_id, "card", refs)
+        waits.begin_wait(scope, card.task_id, wait.turn_id, WaitKind.CARD, refs)

@@ -22,6 +22,7 @@ from runtime.cards.answers import deliver_card_answer
 from runtime.cards.cards import Card, open_card
 from runtime.limits import guard
 from runtime.limits.guard import CallAllowed, NeedsQuote
+from runtime.statuses import CardKind, CardState
 from runtime.tables import cards as cards_table
 from runtime.tasks import tasks
 
@@ -80,7 +81,7 @@ def describe_drafts(drafts: Sequence[OrderDraft]) -> str:
     return f"{' and '.join(parts)} for {format_amount(total_price(drafts), drafts[0].currency)}"
 
 
-MoneyCardKind = Literal["quote", "limit"]
+MoneyCardKind = Literal[CardKind.QUOTE, CardKind.LIMIT]
 
 
 def open_money_card(
@@ -98,9 +99,9 @@ def open_money_card(
     return open_card(
         scope,
         kind=kind,
-        title=f"Approve {heading}?" if kind == "quote" else f"Not enough credit: {heading}",
-        body=why if kind == "quote" else f"{why}. {RAISE_HINT}",
-        options=cards.QUOTE_OPTIONS if kind == "quote" else cards.LIMIT_OPTIONS,
+        title=f"Approve {heading}?" if kind is CardKind.QUOTE else f"Not enough credit: {heading}",
+        body=why if kind is CardKind.QUOTE else f"{why}. {RAISE_HINT}",
+        options=cards.QUOTE_OPTIONS if kind is CardKind.QUOTE else cards.LIMIT_OPTIONS,
         cause=cause,
         task_id=task_id,
         turn_id=turn_id,
@@ -115,14 +116,14 @@ def supersede_older_cards(scope: Scope, card: Card) -> None:
 
     Whoever calls has locked the task's row before the budget's.
     """
-    if card.task_id is None or card.state != "open":
+    if card.task_id is None or card.state != CardState.OPEN:
         return
     tasks.lock_task(scope, card.task_id)
     mine = decision_of_card(card)
     asking = scope.select(cards_table.c.id).where(
         cards_table.c.task_id == card.task_id,
-        cards_table.c.state == "open",
-        cards_table.c.kind.in_(("quote", "limit")),
+        cards_table.c.state == CardState.OPEN,
+        cards_table.c.kind.in_((CardKind.QUOTE, CardKind.LIMIT)),
         cards_table.c.id != card.id,
     )
     for row in scope.rows(asking.order_by(cards_table.c.created_at, cards_table.c.id)):
@@ -140,7 +141,7 @@ def decision_of_card(card: Card) -> str:
 def find_call_card(scope: Scope, call_id: str, digest: str) -> Card | None:
     """The card that was opened for a call, in whatever state it is."""
     decision = call_id.rsplit(":", 1)[0]
-    causes = [_card_cause(kind, of) for of in (call_id, decision) for kind in ("quote", "limit")]
+    causes = [_card_cause(kind, of) for of in (call_id, decision) for kind in (CardKind.QUOTE, CardKind.LIMIT)]
     rows = scope.rows(scope.select(cards_table.c.id).where(cards_table.c.cause.in_(causes)))
     found = [cards.get_card(scope, row.id) for row in rows]
     return next((card for card in found if covers_call(card.subject, call_id, digest)), None)
@@ -153,7 +154,7 @@ def ask_before_spending(
 
     What a program asked for gets a card of its own for each act. Cards of the task's earlier decisions ask no more.
     """
-    kind: MoneyCardKind = "limit" if verdict.limit == "balance" else "quote"
+    kind: MoneyCardKind = CardKind.LIMIT if verdict.limit == "balance" else CardKind.QUOTE
     if verdict.limit == "program":
         return _open_call_card(scope, call, kind, _card_cause(kind, call.call_id), [mine], verdict)
     joined = [mine, *_drafts_above_limit(scope, call, others, kind)]
@@ -177,7 +178,7 @@ def _drafts_above_limit(
         match guard.judge_call(facts):
             case CallAllowed():
                 facts = facts.after(other.quote)
-            case NeedsQuote(limit=limit) if (limit == "balance") == (kind == "limit"):
+            case NeedsQuote(limit=limit) if (limit == "balance") == (kind is CardKind.LIMIT):
                 above.append(other)
             case _:
                 continue
@@ -195,5 +196,5 @@ def _open_call_card(
     return card
 
 
-def _card_cause(kind: str, of: str) -> str:
+def _card_cause(kind: CardKind, of: str) -> str:
     return f"{of}:{kind}"

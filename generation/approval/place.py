@@ -18,6 +18,7 @@ from generation.providers.capabilities import Capabilities
 from runtime.cards.cards import Card
 from runtime.limits import credits, guard
 from runtime.limits.guard import CallAllowed, CallFacts, CallRefused, GuardVerdict, NeedsConfirmation, NeedsQuote
+from runtime.statuses import UNFINISHED_CALL_STATUSES
 from runtime.tasks import tasks
 from runtime.turns.ledger_queries import list_calls_of_step
 
@@ -117,7 +118,7 @@ def _draft_later_calls(desk: PlacementDependencies, call: CallContext) -> list[O
         rows = [row for row in list_calls_of_step(scope, turn_id, int(step)) if row.seq > int(seq)]
     found = []
     for row in rows:
-        wish = parse_recorded_request(row.tool, row.arguments) if row.status in ("proposed", "started") else None
+        wish = parse_recorded_request(row.tool, row.arguments) if row.status in UNFINISHED_CALL_STATUSES else None
         if wish is None:
             continue
         try:

@@ -15,6 +15,7 @@ from generation.orders.lease import OrderLease
 from generation.orders.order import Order, list_open_order_ids
 from generation.orders.states import OrderState
 from generation.providers.capabilities import Capabilities
+from runtime.statuses import ENDED_TASK_STATUSES, CardKind, WaitKind
 from runtime.tasks import tasks, waits
 
 PRICE_CHANGED = "its price has changed since it was agreed, so it was not sent"
@@ -47,13 +48,13 @@ def ask_at_new_price(scope: Scope, hold: OrderLease, order: Order, price: Curren
     agreed, asked = format_amount(order.quote, order.currency), format_amount(price.amount, price.currency)
     reason = f"{PRICE_CHANGED}: {agreed} was agreed, {asked} is asked now"
     # The task's row before the order's: a stop closes the cards that it finds, so none may be opened after it.
-    asks = order.task_id is not None and tasks.lock_task(scope, order.task_id).status not in tasks.ENDED_TASK_STATUSES
+    asks = order.task_id is not None and tasks.lock_task(scope, order.task_id).status not in ENDED_TASK_STATUSES
     ended = finish_order(scope, order.id, OrderState.CANCELLED, error=reason, hold=hold, tell=not asks)
     if not ended or not asks or order.task_id is None:
         return
     card = open_money_card(
         scope,
-        "quote",
+        CardKind.QUOTE,
         [_draft_at_price(order, price, overrun)],
         f"{order.title!r} was not sent: its price has changed from {agreed} to {asked} since it was agreed",
         cause=f"{order.call_id}:repriced",
@@ -90,6 +91,6 @@ def _wait_for_card(scope: Scope, task_id: str, order_id: str, card_id: str) -> N
     still_open = set(list_open_order_ids(scope, task_id))
     left = [ref for ref in wait.refs if ref in still_open]
     if left:
-        waits.begin_wait(scope, task_id, wait.turn_id, "generation", left)
+        waits.begin_wait(scope, task_id, wait.turn_id, WaitKind.GENERATION, left)
     else:
-        waits.begin_wait(scope, task_id, wait.turn_id, "card", [card_id])
+        waits.begin_wait(scope, task_id, wait.turn_id, WaitKind.CARD, [card_id])

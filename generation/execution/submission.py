@@ -20,6 +20,7 @@ from generation.orders.lease import OrderLease, hold_order_lease
 from generation.orders.order import Order, get_order
 from generation.orders.states import ENDED_ORDER_STATES, OrderState
 from generation.providers.port import NOT_SUPPORTED, JobInput, JobNews, JobRequest, JobState, NotAcceptedError, Provider
+from runtime.statuses import ENDED_TASK_STATUSES
 from runtime.tasks import tasks
 
 LOG = logging.getLogger(__name__)
@@ -283,6 +284,6 @@ class _Submission:
 
 def _why_unwanted(scope: Scope, order_id: str) -> str | None:
     order = get_order(scope, order_id)
-    if order.task_id is not None and tasks.get_task(scope, order.task_id).status in tasks.ENDED_TASK_STATUSES:
+    if order.task_id is not None and tasks.get_task(scope, order.task_id).status in ENDED_TASK_STATUSES:
         return "its task was stopped before the provider had it"
     return None if order.cancel_requested_at is None else "cancelled before the provider had it"

@@ -12,17 +12,18 @@ from core.errors import ConflictError, InvalidError, RefusedError
 from runtime.cards.cards import Card, get_card, note_card_change
 from runtime.inbox import inbox
 from runtime.limits import autonomy
+from runtime.statuses import ENDED_TASK_STATUSES, CardKind, CardState, InputKind, TaskStatus
 from runtime.tables import cards
 from runtime.tasks import tasks
 
 PERSON_ONLY = {
-    "quote": "money",
-    "limit": "a limit on money",
-    "permission": "a permission",
-    "irreversible": "what cannot be undone",
+    CardKind.QUOTE: "money",
+    CardKind.LIMIT: "a limit on money",
+    CardKind.PERMISSION: "a permission",
+    CardKind.IRREVERSIBLE: "what cannot be undone",
 }
 """The kinds of cards whose answer authorises something, and what: a program answers none of them, whatever it says."""
-CardAct = tuple[str, str]
+CardAct = tuple[CardKind, str]
 """What a card is about: its kind and its act, which is empty for a card without one."""
 AnswerHandler = Callable[[Scope, Card], None]
 """Acts on an answered card, in the transaction that records the answer; raises to leave the card open."""
@@ -69,8 +70,8 @@ def answer_card(
     """
     card = get_card(scope, card_id)
     _check_speaker(card, speaks_as)
-    if card.state == "open" and card.expires_at is not None and card.expires_at <= scope.now:
-        raise ConflictError("the card has expired: ask again for a fresh one", state="expired", answer=None)
+    if card.state == CardState.OPEN and card.expires_at is not None and card.expires_at <= scope.now:
+        raise ConflictError("the card has expired: ask again for a fresh one", state=CardState.EXPIRED, answer=None)
     if option not in {str(known["id"]) for known in card.options}:
         known = ", ".join(str(known["id"]) for known in card.options)
         raise InvalidError(f"{option!r} is no option of this card; it has {known}")
@@ -78,9 +79,9 @@ def answer_card(
         _check_task(scope, card, tasks.lock_task_with_turn(scope, card.task_id).status)
     won = scope.change(
         scope.update(cards)
-        .where(cards.c.id == card_id, cards.c.state == "open")
+        .where(cards.c.id == card_id, cards.c.state == CardState.OPEN)
         .values(
-            state="answered",
+            state=CardState.ANSWERED,
             answer_option=option,
             answer_text=text,
             answered_by=person_id,
@@ -92,7 +93,7 @@ def answer_card(
         raise _not_open(get_card(scope, card_id))
     note_card_change(scope, card_id, card.task_id)
     if card.task_id is not None:
-        plan = card.subject.get("plan") if card.kind == "checkpoint" else None
+        plan = card.subject.get("plan") if card.kind == CardKind.CHECKPOINT else None
         autonomy.weigh_answer(scope, card.task_id, option, card_id, plan, by_person=speaks_as == "person")
     answers.act_on(scope, get_card(scope, card_id))
     return get_card(scope, card_id)
@@ -105,14 +106,14 @@ def answer_card_in_words(
 
     `option` is the one that the words name, where they name one. The words themselves reach the task as a message.
     """
-    if card.task_id is not None and tasks.lock_task_with_turn(scope, card.task_id).status in tasks.ENDED_TASK_STATUSES:
+    if card.task_id is not None and tasks.lock_task_with_turn(scope, card.task_id).status in ENDED_TASK_STATUSES:
         return False
     still_open = sa.or_(cards.c.expires_at.is_(None), cards.c.expires_at > scope.now)
     won = scope.change(
         scope.update(cards)
-        .where(cards.c.id == card.id, cards.c.state == "open", still_open)
+        .where(cards.c.id == card.id, cards.c.state == CardState.OPEN, still_open)
         .values(
-            state="answered",
+            state=CardState.ANSWERED,
             answer_option=option,
             answer_text=text,
             answered_by=person_id,
@@ -128,7 +129,7 @@ def answer_card_in_words(
 def deliver_card_answer(scope: Scope, card: Card) -> None:
     """Hand the answer to the card's task as input; a card without a task has nowhere to deliver to."""
     if card.task_id is not None:
-        inbox.deliver_input(scope, card.task_id, "answer", card.id)
+        inbox.deliver_input(scope, card.task_id, InputKind.ANSWER, card.id)
 
 
 def revoke_answer(scope: Scope, card: Card) -> None:
@@ -137,7 +138,7 @@ def revoke_answer(scope: Scope, card: Card) -> None:
         scope.update(cards)
         .where(cards.c.id == card.id)
         .values(
-            state="superseded",
+            state=CardState.SUPERSEDED,
             answer_option=None,
             answer_text=None,
             answered_by=None,
@@ -153,7 +154,11 @@ def expire_card(scope: Scope, card: Card) -> bool:
     """Close a card whose time is over and tell its task, which may ask again; False when it was answered meanwhile."""
     if card.task_id is not None:
         tasks.lock_task_with_turn(scope, card.task_id)
-    closed = scope.update(cards).where(cards.c.id == card.id, cards.c.state == "open").values(state="expired")
+    closed = (
+        scope.update(cards)
+        .where(cards.c.id == card.id, cards.c.state == CardState.OPEN)
+        .values(state=CardState.EXPIRED)
+    )
     if not scope.change(closed):
         return False
     note_card_change(scope, card.id, card.task_id)
@@ -170,21 +175,25 @@ def _check_speaker(card: Card, speaks_as: str) -> None:
         )
 
 
-def _check_task(scope: Scope, card: Card, status: str) -> None:
+def _check_task(scope: Scope, card: Card, status: TaskStatus) -> None:
     """Nothing is ordered or begun for a task that has ended, whatever stands open."""
-    if status in tasks.ENDED_TASK_STATUSES and get_card(scope, card.id).state == "open":
-        raise ConflictError(f"the card can no longer be answered: its task is {status}", state="void", answer=None)
+    if status in ENDED_TASK_STATUSES and get_card(scope, card.id).state == CardState.OPEN:
+        raise ConflictError(
+            f"the card can no longer be answered: its task is {status}", state=CardState.VOID, answer=None
+        )
 
 
 def _not_open(card: Card) -> ConflictError:
-    if card.state == "answered":
+    if card.state == CardState.ANSWERED:
         first = {
             "option": card.answer_option,
             "text": card.answer_text,
             "by": card.answered_by,
             "at": card.answered_at.isoformat() if card.answered_at else None,
         }
-        return ConflictError(f"already decided: {card.answer_option or 'in words'}", state="answered", answer=first)
+        return ConflictError(
+            f"already decided: {card.answer_option or 'in words'}", state=CardState.ANSWERED, answer=first
+        )
     voided = "its message was taken back" if card.task_id is None else "its task was stopped"
-    reason = voided if card.state == "void" else f"it is {card.state}"
+    reason = voided if card.state == CardState.VOID else f"it is {card.state}"
     return ConflictError(f"the card can no longer be answered: {reason}", state=card.state, answer=None)

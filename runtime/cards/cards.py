@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from core.database import Scope
 from core.errors import NotFoundError
 from core.sql import statements
+from runtime.statuses import CardKind, CardState
 from runtime.tables import cards
 
 QUOTE_OPTIONS = ({"id": "approve", "label": "Approve"}, {"id": "refuse", "label": "Refuse"})
@@ -32,13 +33,13 @@ class Card:
     task_id: str | None
     turn_id: str | None
     message_id: str | None
-    kind: str
+    kind: CardKind
     title: str
     body: str
     options: tuple[Mapping[str, Any], ...]
     quote: Mapping[str, Any] | None
     subject: Mapping[str, Any]
-    state: str
+    state: CardState
     answer_option: str | None
     answer_text: str | None
     answered_by: str | None
@@ -57,6 +58,7 @@ class Card:
 def _card_from_row(row: sa.Row[Any]) -> Card:
     fields = dict(row._mapping)
     fields.pop("workspace_id")
+    fields["kind"], fields["state"] = CardKind(fields["kind"]), CardState(fields["state"])
     fields["options"] = tuple(fields["options"])
     return Card(**fields)
 
@@ -64,7 +66,7 @@ def _card_from_row(row: sa.Row[Any]) -> Card:
 def open_card(
     scope: Scope,
     *,
-    kind: str,
+    kind: CardKind,
     title: str,
     body: str,
     options: Sequence[Mapping[str, Any]],
@@ -90,7 +92,7 @@ def open_card(
         options=[dict(option) for option in options],
         quote=None if quote is None else dict(quote),
         subject=dict(subject or {}),
-        state="open",
+        state=CardState.OPEN,
         expires_at=expires_at,
         cause=cause,
         created_at=scope.now,
@@ -106,18 +108,18 @@ def open_card(
 _GET = statements.select(cards).where(cards.c.id == sa.bindparam("card"))
 _OPEN_OF_TASK = (
     statements.select(cards)
-    .where(cards.c.state == "open", cards.c.task_id == sa.bindparam("task"))
+    .where(cards.c.state == CardState.OPEN, cards.c.task_id == sa.bindparam("task"))
     .order_by(cards.c.created_at, cards.c.id)
     .limit(sa.bindparam("most"))
 )
 _EVERY_OPEN = (
     statements.select(cards)
-    .where(cards.c.state == "open", cards.c.task_id == sa.bindparam("task"))
+    .where(cards.c.state == CardState.OPEN, cards.c.task_id == sa.bindparam("task"))
     .order_by(cards.c.created_at, cards.c.id)
 )
 _CLOSE_ALL = (
     statements.update(cards)
-    .where(cards.c.task_id == sa.bindparam("task"), cards.c.state == "open")
+    .where(cards.c.task_id == sa.bindparam("task"), cards.c.state == CardState.OPEN)
     .values(state=sa.bindparam("becomes"))
     .returning(cards.c.id)
 )
@@ -133,14 +135,14 @@ def get_card(scope: Scope, card_id: str) -> Card:
 
 def is_card_answered(scope: Scope, card_id: str) -> bool:
     """Whether a person has answered the card; an open one shows nothing yet."""
-    query = scope.select(cards.c.id).where(cards.c.id == card_id, cards.c.state == "answered")
+    query = scope.select(cards.c.id).where(cards.c.id == card_id, cards.c.state == CardState.ANSWERED)
     return scope.first(query) is not None
 
 
 def list_open_cards(scope: Scope, task_id: str | None = None, limit: int = 50) -> list[Card]:
     """Open cards, oldest first, to be shown; of one task where it is given."""
     if task_id is None:
-        return list_cards(scope, state="open", limit=limit)
+        return list_cards(scope, state=CardState.OPEN, limit=limit)
     return [_card_from_row(row) for row in scope.rows(_OPEN_OF_TASK, task=task_id, most=limit)]
 
 
@@ -149,16 +151,16 @@ def list_all_open_cards(scope: Scope, task_id: str) -> list[Card]:
     return [_card_from_row(row) for row in scope.rows(_EVERY_OPEN, task=task_id)]
 
 
-def list_all_open_cards_of_kind(scope: Scope, kind: str) -> list[Card]:
+def list_all_open_cards_of_kind(scope: Scope, kind: CardKind) -> list[Card]:
     """All open cards of a kind, oldest first, however many, whatever their task."""
-    query = scope.select(cards).where(cards.c.state == "open", cards.c.kind == kind)
+    query = scope.select(cards).where(cards.c.state == CardState.OPEN, cards.c.kind == kind)
     return [_card_from_row(row) for row in scope.rows(query.order_by(cards.c.created_at, cards.c.id))]
 
 
 def list_cards(
     scope: Scope,
     *,
-    state: str | None = None,
+    state: CardState | None = None,
     task_id: str | None = None,
     limit: int = 50,
     after: tuple[datetime, str] | None = None,
@@ -174,7 +176,7 @@ def list_cards(
     return [_card_from_row(row) for row in scope.rows(query.order_by(cards.c.created_at, cards.c.id).limit(limit))]
 
 
-def close_open_cards(scope: Scope, task_id: str, state: str, kinds: Sequence[str] = ()) -> int:
+def close_open_cards(scope: Scope, task_id: str, state: CardState, kinds: Sequence[CardKind] = ()) -> int:
     """Make every open card of a task `void` or `superseded`; of these kinds where any are named."""
     if kinds:
         met = scope.rows(_CLOSE_KINDS, task=task_id, kinds=list(kinds), becomes=state)
@@ -194,13 +196,17 @@ def lock_card(scope: Scope, card_id: str) -> None:
 
 def list_overdue_cards(scope: Scope, limit: int = 100) -> list[Card]:
     """Open cards whose time is over, oldest first."""
-    query = scope.select(cards).where(cards.c.state == "open", cards.c.expires_at <= scope.now)
+    query = scope.select(cards).where(cards.c.state == CardState.OPEN, cards.c.expires_at <= scope.now)
     return [_card_from_row(row) for row in scope.rows(query.order_by(cards.c.expires_at, cards.c.id).limit(limit))]
 
 
 def supersede_card(scope: Scope, card_id: str) -> bool:
     """Ask no more, since something newer came; False when it is not open."""
-    closed = scope.update(cards).where(cards.c.id == card_id, cards.c.state == "open").values(state="superseded")
+    closed = (
+        scope.update(cards)
+        .where(cards.c.id == card_id, cards.c.state == CardState.OPEN)
+        .values(state=CardState.SUPERSEDED)
+    )
     if not scope.change(closed):
         return False
     note_card_change(scope, card_id, get_card(scope, card_id).task_id)

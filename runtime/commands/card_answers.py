@@ -8,6 +8,7 @@ from core.database import Scope
 from runtime.cards.answers import AnswerHandler, CardAct, deliver_card_answer
 from runtime.cards.cards import Card
 from runtime.commands import control
+from runtime.statuses import CardKind, TaskStatus
 from runtime.tasks import tasks
 
 
@@ -17,7 +18,7 @@ def answer_blocked_card(scope: Scope, card: Card) -> None:
         return
     if card.answer_option == "stop":
         control.stop_task(scope, card.task_id)
-    elif tasks.lock_task(scope, card.task_id).status in ("paused", "blocked"):
+    elif tasks.lock_task(scope, card.task_id).status in (TaskStatus.PAUSED, TaskStatus.BLOCKED):
         control.resume_task(scope, card.task_id)
 
 
@@ -29,6 +30,6 @@ def answer_result_card(scope: Scope, card: Card) -> None:
 
 
 RUNTIME_CARD_ANSWERS: Mapping[CardAct, AnswerHandler] = {
-    ("blocked", ""): answer_blocked_card,
-    ("result", ""): answer_result_card,
+    (CardKind.BLOCKED, ""): answer_blocked_card,
+    (CardKind.RESULT, ""): answer_result_card,
 }

@@ -9,6 +9,7 @@ from runtime.inbox import inbox
 from runtime.inbox.turn_queue import wake_task
 from runtime.limits import autonomy
 from runtime.loop.entry import ring_turn_again
+from runtime.statuses import ENDED_TASK_STATUSES, OPEN_TURN_STATUSES, CardKind, CardState, TaskStatus, TurnStatus
 from runtime.tables import turns
 from runtime.tasks import checklist, tasks, waits
 from runtime.tasks.tasks import Plan, Task
@@ -23,12 +24,12 @@ def stop_task(scope: Scope, task_id: str, turn_id: str | None = None) -> Task:
     names the turn it was meant for raises ConflictError when that one's work is over, and stops nothing.
     """
     task = tasks.lock_task_with_turn(scope, task_id)
-    if turn_id is not None and task.status not in tasks.ENDED_TASK_STATUSES:
+    if turn_id is not None and task.status not in ENDED_TASK_STATUSES:
         _check_not_late(scope, task, turn_id)
     _end_work(scope, task_id, "stopped by a person")
-    if task.status in tasks.ENDED_TASK_STATUSES:
+    if task.status in ENDED_TASK_STATUSES:
         return task
-    return tasks.set_task_fields(scope, task_id, status="stopped", reason="stopped by a person")
+    return tasks.set_task_fields(scope, task_id, status=TaskStatus.STOPPED, reason="stopped by a person")
 
 
 def _check_not_late(scope: Scope, task: Task, turn_id: str) -> None:
@@ -37,7 +38,7 @@ def _check_not_late(scope: Scope, task: Task, turn_id: str) -> None:
     if turn.task_id != task.id:
         raise NotFoundError(f"task {task.id} has no turn {turn_id}")
     newest = rows.list_turns_of_task(scope, task.id, limit=1)[-1]
-    if turn.id != newest.id or task.status == "done":
+    if turn.id != newest.id or task.status == TaskStatus.DONE:
         raise ConflictError(
             f"this stop comes too late: turn {turn_id} has ended ({turn.status}), and nothing was stopped; "
             "look at the task, and stop it again if you still want to",
@@ -50,23 +51,23 @@ def _check_not_late(scope: Scope, task: Task, turn_id: str) -> None:
 def pause_task(scope: Scope, task_id: str) -> Task:
     """No further turn until `resume`; the step that is being worked on may end, and its turn then closes."""
     task = tasks.lock_task(scope, task_id)
-    if task.status in ("stopped", "archived", "done"):
+    if task.status in (TaskStatus.STOPPED, TaskStatus.ARCHIVED, TaskStatus.DONE):
         raise ConflictError(f"a task that is {task.status} cannot be paused", state=task.status)
-    return tasks.set_task_fields(scope, task_id, status="paused", reason="paused by a person")
+    return tasks.set_task_fields(scope, task_id, status=TaskStatus.PAUSED, reason="paused by a person")
 
 
 def resume_task(scope: Scope, task_id: str) -> Task:
     """Take a paused or blocked task up again."""
     task = tasks.lock_task_with_turn(scope, task_id)
-    if task.status not in ("paused", "blocked"):
+    if task.status not in (TaskStatus.PAUSED, TaskStatus.BLOCKED):
         raise ConflictError(
             f"only a paused or blocked task can be resumed; this one is {task.status}", state=task.status
         )
-    cards.close_open_cards(scope, task_id, "superseded", kinds=("blocked",))
-    tasks.set_task_fields(scope, task_id, status="active", reason="", idle_rounds=0)
+    cards.close_open_cards(scope, task_id, CardState.SUPERSEDED, kinds=(CardKind.BLOCKED,))
+    tasks.set_task_fields(scope, task_id, status=TaskStatus.ACTIVE, reason="", idle_rounds=0)
     if wake_task(scope, task_id, f"resume:{scope.ids.new('cause')}") is None:
         waiting = find_open_turn(scope, task_id)
-        if waiting is not None and waiting.status == "queued":
+        if waiting is not None and waiting.status == TurnStatus.QUEUED:
             ring_turn_again(scope, waiting)
     return tasks.get_task(scope, task_id)
 
@@ -74,7 +75,7 @@ def resume_task(scope: Scope, task_id: str) -> Task:
 def archive_task(scope: Scope, task_id: str) -> Task:
     """Put a task away; its works stay."""
     _end_work(scope, task_id, "archived by a person")
-    return tasks.set_task_fields(scope, task_id, status="archived", reason="archived by a person")
+    return tasks.set_task_fields(scope, task_id, status=TaskStatus.ARCHIVED, reason="archived by a person")
 
 
 def promote_task(scope: Scope, task_id: str) -> Task:
@@ -82,7 +83,7 @@ def promote_task(scope: Scope, task_id: str) -> Task:
     task = tasks.lock_task(scope, task_id)
     if task.kind == "persistent":
         return task
-    if task.status in tasks.ENDED_TASK_STATUSES:
+    if task.status in ENDED_TASK_STATUSES:
         raise ConflictError(f"a task that is {task.status} is not gone on with: begin a new one", state=task.status)
     return tasks.set_task_fields(scope, task_id, kind="persistent")
 
@@ -117,7 +118,7 @@ def _end_work(scope: Scope, task_id: str, reason: str) -> Task:
     """End what is open: the turn, the cards, what it read halfway and waited for."""
     task = tasks.lock_task_with_turn(scope, task_id)
     _end_turn(scope, task_id, reason)
-    cards.close_open_cards(scope, task_id, "void")
+    cards.close_open_cards(scope, task_id, CardState.VOID)
     inbox.supersede_inbox(scope, task_id)
     waits.end_wait(scope, task_id)
     return task
@@ -129,8 +130,8 @@ def _end_turn(scope: Scope, task_id: str, reason: str) -> None:
         return
     ended = scope.change(
         scope.update(turns)
-        .where(turns.c.id == turn.id, turns.c.status.in_(("queued", "running")))
-        .values(status="stopped", reason=reason, lease_token=None, lease_until=None, ended_at=scope.now)
+        .where(turns.c.id == turn.id, turns.c.status.in_(OPEN_TURN_STATUSES))
+        .values(status=TurnStatus.STOPPED, reason=reason, lease_token=None, lease_until=None, ended_at=scope.now)
     )
     if ended:
         ledger.end_open_calls(scope, turn.id)

@@ -13,6 +13,7 @@ from runtime.inbox import messages
 from runtime.inbox.messages import Message, set_message_state
 from runtime.inbox.read_state import find_reader, make_read_conflict
 from runtime.inbox.text import clean_text
+from runtime.statuses import CardKind, CardState, InputKind, InputState, MessageState
 from runtime.tables import cards, inbox, tasks
 from runtime.tables import messages as message_rows
 from runtime.tasks.tasks import LONGEST_GOAL, lock_task_with_turn
@@ -20,7 +21,7 @@ from runtime.tasks.tasks import LONGEST_GOAL, lock_task_with_turn
 
 def withdraw_message(scope: Scope, message_id: str) -> Message:
     """Take back what no step has read; ConflictError names the step that has."""
-    _withdraw(scope, messages.get_message(scope, message_id), "withdrawn", None)
+    _withdraw(scope, messages.get_message(scope, message_id), MessageState.WITHDRAWN, None)
     return messages.get_message(scope, message_id)
 
 
@@ -32,7 +33,7 @@ def replace_message(scope: Scope, message_id: str, text: str, *, person_id: str,
     """
     old = messages.get_message(scope, message_id)
     new_id = scope.ids.new("msg")
-    _withdraw(scope, old, "replaced", new_id)
+    _withdraw(scope, old, MessageState.REPLACED, new_id)
     kept = clean_text(text)
     if not kept:
         raise InvalidError("the new text is empty: withdraw the message instead")
@@ -46,7 +47,7 @@ def replace_message(scope: Scope, message_id: str, text: str, *, person_id: str,
         text=kept,
         attachments=list(old.attachments),
         language="",
-        state="received",
+        state=MessageState.RECEIVED,
         to_task_id=old.to_task_id or old.task_id,
         to_object_id=old.to_object_id,
         to_card_id=old.to_card_id,
@@ -71,7 +72,7 @@ def _first_words(scope: Scope, message_id: str) -> str:
     """The message in whose place this one stands, however often its words were replaced; itself, if in none."""
     while True:
         before = scope.select(message_rows.c.id).where(
-            message_rows.c.state == "replaced", message_rows.c.replaced_by == message_id
+            message_rows.c.state == MessageState.REPLACED, message_rows.c.replaced_by == message_id
         )
         row = scope.first(before)
         if row is None:
@@ -79,10 +80,10 @@ def _first_words(scope: Scope, message_id: str) -> str:
         message_id = str(row.id)
 
 
-def _withdraw(scope: Scope, old: Message, state: str, replaced_by: str | None) -> None:
+def _withdraw(scope: Scope, old: Message, state: MessageState, replaced_by: str | None) -> None:
     message_id = old.id
     if old.author != "user":
-        raise ConflictError("only a person's own message can be taken back", state="sent")
+        raise ConflictError("only a person's own message can be taken back", state=MessageState.SENT)
     if old.task_id is not None:
         lock_task_with_turn(scope, old.task_id)
     _void_question(scope, message_id)
@@ -90,20 +91,26 @@ def _withdraw(scope: Scope, old: Message, state: str, replaced_by: str | None) -
     # The inbox row goes first: the claim takes the same row, so exactly one of the two wins.
     item = _inbox_item(scope, message_id)
     if item is None and set_message_state(
-        scope, message_id, state, was=("received", "routed"), replaced_by=replaced_by
+        scope, message_id, state, was=(MessageState.RECEIVED, MessageState.ROUTED), replaced_by=replaced_by
     ):
         return
     # Without a row at first, a delivery may have come in between.
     item = item or _inbox_item(scope, message_id)
     if item is not None:
         won = scope.change(
-            scope.update(inbox).where(inbox.c.id == item.id, inbox.c.state == "delivered").values(state=state)
+            scope.update(inbox)
+            .where(inbox.c.id == item.id, inbox.c.state == InputState.DELIVERED)
+            .values(state=InputState(state))
         )
         if not won:
             raise _read_already(scope, message_id)
         scope.changed("task", item.task_id)
     if not set_message_state(
-        scope, message_id, state, was=("received", "routed", "delivered"), replaced_by=replaced_by
+        scope,
+        message_id,
+        state,
+        was=(MessageState.RECEIVED, MessageState.ROUTED, MessageState.DELIVERED),
+        replaced_by=replaced_by,
     ):
         raise _read_already(scope, message_id)
 
@@ -111,10 +118,17 @@ def _withdraw(scope: Scope, old: Message, state: str, replaced_by: str | None) -
 def _void_question(scope: Scope, message_id: str) -> None:
     """Nobody needs to say any more where the message belongs. The card's row goes first, as in an answer to it."""
     asked = scope.select(cards.c.id).where(
-        cards.c.message_id == message_id, cards.c.kind == "clarify", cards.c.task_id.is_(None), cards.c.state == "open"
+        cards.c.message_id == message_id,
+        cards.c.kind == CardKind.CLARIFY,
+        cards.c.task_id.is_(None),
+        cards.c.state == CardState.OPEN,
     )
     for row in scope.rows(asked):
-        scope.change(scope.update(cards).where(cards.c.id == row.id, cards.c.state == "open").values(state="void"))
+        scope.change(
+            scope.update(cards)
+            .where(cards.c.id == row.id, cards.c.state == CardState.OPEN)
+            .values(state=CardState.VOID)
+        )
         scope.changed("card", row.id)
 
 
@@ -125,27 +139,27 @@ def _reopen_question(scope: Scope, old: Message) -> None:
     pressed = sa.exists().where(
         inbox.c.workspace_id == scope.workspace_id,
         inbox.c.task_id == old.task_id,
-        inbox.c.kind == "answer",
+        inbox.c.kind == InputKind.ANSWER,
         inbox.c.ref_id == cards.c.id,
     )
     by_words = sa.and_(
         cards.c.id == old.to_card_id,
         cards.c.task_id == old.task_id,
-        cards.c.state == "answered",
+        cards.c.state == CardState.ANSWERED,
         cards.c.answered_by == old.person_id,
         cards.c.answer_text == old.text,
         ~pressed,
     )
     nothing = dict.fromkeys(("answer_option", "answer_text", "answered_by", "answered_as", "answered_at"))
-    if scope.change(scope.update(cards).where(by_words).values(state="open", **nothing)):
+    if scope.change(scope.update(cards).where(by_words).values(state=CardState.OPEN, **nothing)):
         scope.changed("card", old.to_card_id)
         scope.changed("task", old.task_id)
 
 
 def _inbox_item(scope: Scope, message_id: str) -> sa.Row[Any] | None:
     """The message's place in an inbox; the places it was moved away from are none."""
-    query = scope.select(inbox).where(inbox.c.kind == "message", inbox.c.ref_id == message_id)
-    return scope.first(query.where(inbox.c.state != "moved"))
+    query = scope.select(inbox).where(inbox.c.kind == InputKind.MESSAGE, inbox.c.ref_id == message_id)
+    return scope.first(query.where(inbox.c.state != InputState.MOVED))
 
 
 def _read_already(scope: Scope, message_id: str) -> ConflictError:

@@ -16,6 +16,7 @@ from runtime.context.inputs import dump_json, frame_inputs, read_input_messages,
 from runtime.dependencies import InputSource
 from runtime.inbox import inbox
 from runtime.inbox.inbox import InboxItem
+from runtime.statuses import FINISHED_CALL_STATUSES, CallStatus
 from runtime.turns import ledger, ledger_queries
 from runtime.turns.history_cache import HistoryCache, RenderedHistory, RenderedStep
 from runtime.turns.ledger import Call, Step
@@ -114,7 +115,7 @@ def _append_steps(
         told.append(RenderedStep(messages, dump_json(messages)))
         mine = step.turn_id == turn.id
         # A step of this turn with a call that has not ended is told anew the next time, and so is what comes after it.
-        ended = not mine or all(call.status in ledger.FINISHED_CALL_STATUSES for call in made[key])
+        ended = not mine or all(call.status in FINISHED_CALL_STATUSES for call in made[key])
         if ended and settled.total == total - 1:
             last = step.n if mine else 0
             settled = RenderedHistory(last, total, tuple(told[-size.MOST_SHOWN_STEPS :]))
@@ -141,9 +142,12 @@ def call_result(call: Call) -> Mapping[str, Any]:
     """What the model is told of a call; one that ended without a result says so."""
     if call.result is not None:
         return call.result if call.ok else {"error": True, **call.result}
-    if call.status == "outcome_unknown":
-        return {"status": "outcome_unknown", "call_id": call.id}
-    return {"status": "cancelled" if call.status in ("cancelled", "proposed") else call.status, "call_id": call.id}
+    if call.status == CallStatus.OUTCOME_UNKNOWN:
+        return {"status": CallStatus.OUTCOME_UNKNOWN, "call_id": call.id}
+    return {
+        "status": CallStatus.CANCELLED if call.status in (CallStatus.CANCELLED, CallStatus.PROPOSED) else call.status,
+        "call_id": call.id,
+    }
 
 
 def _proposed(call: Call, most: int) -> Mapping[str, Any]:

@@ -14,6 +14,7 @@ from runtime.dependencies import InputSource
 from runtime.inbox import messages
 from runtime.inbox.inbox import InboxItem
 from runtime.inbox.messages import Message
+from runtime.statuses import InputKind
 
 LONGEST_INPUT = 20_000
 MOST_INPUT = 60_000
@@ -32,7 +33,7 @@ def frame_inputs(entries: Sequence[Mapping[str, Any]]) -> str:
 
 def render_message(message: Message, most: int = LONGEST_INPUT) -> Mapping[str, Any]:
     said = {
-        "kind": "message",
+        "kind": InputKind.MESSAGE,
         "id": message.id,
         "text": size.shorten_text(message.text, message.id, most),
         "attachments": list(message.attachments),
@@ -44,7 +45,7 @@ def render_answer(scope: Scope, card_id: str) -> Mapping[str, Any]:
     """A card that nobody answered in time has the option `expired`."""
     card = cards.get_card(scope, card_id)
     return {
-        "kind": "answer",
+        "kind": InputKind.ANSWER,
         "card_id": card.id,
         "card_kind": card.kind,
         "title": card.title,
@@ -67,7 +68,7 @@ def render_inputs(
 
 def read_input_messages(scope: Scope, items: Sequence[InboxItem]) -> dict[str, Message]:
     """The messages among some inputs, by their ids, in one query."""
-    ids = [item.ref_id for item in items if item.kind == "message"]
+    ids = [item.ref_id for item in items if item.kind == InputKind.MESSAGE]
     return {message.id: message for message in messages.list_messages_by_ids(scope, ids)} if ids else {}
 
 
@@ -78,10 +79,10 @@ def _render_input(
     gone = {"kind": item.kind, "id": item.ref_id, "gone": True}
     try:
         match item.kind:
-            case "message":
+            case InputKind.MESSAGE:
                 message = said.get(item.ref_id)
                 return gone if message is None else render_message(message, most)
-            case "answer":
+            case InputKind.ANSWER:
                 return render_answer(scope, item.ref_id)
             case _:
                 source = sources.get(item.kind)

@@ -13,6 +13,7 @@ from core.database import Scope
 from core.sql import statements
 from runtime.inbox.messages import set_message_state
 from runtime.inbox.turn_queue import wake_task
+from runtime.statuses import READ_INPUT_STATES, UNREAD_INPUT_STATES, InputKind, InputState, MessageState
 from runtime.tables import cards, inbox, messages
 from runtime.tasks import tasks
 
@@ -23,9 +24,9 @@ class InboxItem:
 
     id: str
     task_id: str
-    kind: str
+    kind: InputKind
     ref_id: str
-    state: str
+    state: InputState
     position: int | None
     turn_id: str | None
     step: int | None
@@ -36,18 +37,22 @@ class InboxItem:
 def _item_from_row(row: sa.Row[Any]) -> InboxItem:
     fields = dict(row._mapping)
     fields.pop("workspace_id")
+    fields["kind"], fields["state"] = InputKind(fields["kind"]), InputState(fields["state"])
     return InboxItem(**fields)
 
 
 _CLAIM = (
     statements.update(inbox)
-    .where(inbox.c.task_id == sa.bindparam("task"), statements.one_of(inbox.c.state, "delivered", "claimed"))
-    .values(state="claimed", turn_id=sa.bindparam("by_turn"), step=sa.bindparam("by_step"))
+    .where(
+        inbox.c.task_id == sa.bindparam("task"),
+        statements.one_of(inbox.c.state, *UNREAD_INPUT_STATES),
+    )
+    .values(state=InputState.CLAIMED, turn_id=sa.bindparam("by_turn"), step=sa.bindparam("by_step"))
     .returning(*inbox.c)
 )
 _READ_BY_TURNS = (
     statements.select(inbox)
-    .where(inbox.c.turn_id.in_(sa.bindparam("of_turns", expanding=True)), inbox.c.state == "consumed")
+    .where(inbox.c.turn_id.in_(sa.bindparam("of_turns", expanding=True)), inbox.c.state == InputState.CONSUMED)
     .order_by(inbox.c.position)
 )
 _READ_AFTER = (
@@ -56,13 +61,13 @@ _READ_AFTER = (
         inbox.c.task_id == sa.bindparam("task"),
         inbox.c.turn_id == sa.bindparam("of_turn"),
         inbox.c.step > sa.bindparam("of_step"),
-        inbox.c.state == "consumed",
+        inbox.c.state == InputState.CONSUMED,
     )
     .order_by(inbox.c.position)
 )
 
 
-def store_input(scope: Scope, task_id: str, kind: str, ref_id: str) -> bool:
+def store_input(scope: Scope, task_id: str, kind: InputKind, ref_id: str) -> bool:
     """Store an input once, without waking anybody; what was moved elsewhere and comes back is input again."""
     added = scope.insert_new(
         inbox,
@@ -70,20 +75,26 @@ def store_input(scope: Scope, task_id: str, kind: str, ref_id: str) -> bool:
         task_id=task_id,
         kind=kind,
         ref_id=ref_id,
-        state="delivered",
+        state=InputState.DELIVERED,
         created_at=scope.now,
     )
     if not added:
-        moved = scope.update(inbox).where(_is(task_id, kind, ref_id), inbox.c.state == "moved")
+        moved = scope.update(inbox).where(_is(task_id, kind, ref_id), inbox.c.state == InputState.MOVED)
         # No step has tried it since it came back.
-        anew = {"id": scope.ids.new("in"), "state": "delivered", "turn_id": None, "step": None, "created_at": scope.now}
+        anew = {
+            "id": scope.ids.new("in"),
+            "state": InputState.DELIVERED,
+            "turn_id": None,
+            "step": None,
+            "created_at": scope.now,
+        }
         added = scope.change(moved.values(**anew)) == 1
     if added:
         scope.changed("task", task_id)
     return added
 
 
-def deliver_input(scope: Scope, task_id: str, kind: str, ref_id: str) -> None:
+def deliver_input(scope: Scope, task_id: str, kind: InputKind, ref_id: str) -> None:
     """Store an input once and see that a turn reads it."""
     tasks.lock_task(scope, task_id)
     store_input(scope, task_id, kind, ref_id)
@@ -92,13 +103,13 @@ def deliver_input(scope: Scope, task_id: str, kind: str, ref_id: str) -> None:
     wake_task(scope, task_id, f"{kind}:{item_id}")
 
 
-def _is(task_id: str, kind: str, ref_id: str) -> sa.ColumnElement[bool]:
+def _is(task_id: str, kind: InputKind, ref_id: str) -> sa.ColumnElement[bool]:
     return sa.and_(inbox.c.task_id == task_id, inbox.c.kind == kind, inbox.c.ref_id == ref_id)
 
 
 def list_unread(scope: Scope, task_id: str) -> list[InboxItem]:
     """What no step has read, oldest first."""
-    query = scope.select(inbox).where(inbox.c.task_id == task_id, inbox.c.state.in_(("delivered", "claimed")))
+    query = scope.select(inbox).where(inbox.c.task_id == task_id, inbox.c.state.in_(UNREAD_INPUT_STATES))
     return [_item_from_row(row) for row in scope.rows(query.order_by(inbox.c.created_at, inbox.c.id))]
 
 
@@ -124,32 +135,38 @@ def consume_inbox(scope: Scope, items: list[InboxItem], turn_id: str, step: int)
     for position, item in enumerate(items, start=(last or 0) + 1):
         scope.change(
             scope.update(inbox)
-            .where(inbox.c.id == item.id, inbox.c.state == "claimed", inbox.c.turn_id == turn_id)
-            .values(state="consumed", step=step, position=position, consumed_at=scope.now)
+            .where(inbox.c.id == item.id, inbox.c.state == InputState.CLAIMED, inbox.c.turn_id == turn_id)
+            .values(state=InputState.CONSUMED, step=step, position=position, consumed_at=scope.now)
         )
-        if item.kind == "message":
-            set_message_state(scope, item.ref_id, "consumed", was=("delivered", "routed"))
+        if item.kind == InputKind.MESSAGE:
+            set_message_state(
+                scope, item.ref_id, MessageState.CONSUMED, was=(MessageState.DELIVERED, MessageState.ROUTED)
+            )
 
 
 def unclaim_inbox(scope: Scope, task_id: str) -> None:
     """Give back what a step claimed and never read; it stays noted that the step has tried."""
     scope.change(
-        scope.update(inbox).where(inbox.c.task_id == task_id, inbox.c.state == "claimed").values(state="delivered")
+        scope.update(inbox)
+        .where(inbox.c.task_id == task_id, inbox.c.state == InputState.CLAIMED)
+        .values(state=InputState.DELIVERED)
     )
 
 
 def supersede_inbox(scope: Scope, task_id: str) -> None:
     """End what nobody will read any more, since its task is closed."""
-    unread_items = scope.update(inbox).where(inbox.c.task_id == task_id, inbox.c.state.in_(("delivered", "claimed")))
-    for row in scope.rows(unread_items.values(state="superseded").returning(inbox.c.kind, inbox.c.ref_id)):
-        if row.kind == "message":
-            set_message_state(scope, row.ref_id, "superseded", was=("routed", "delivered"))
+    unread_items = scope.update(inbox).where(inbox.c.task_id == task_id, inbox.c.state.in_(UNREAD_INPUT_STATES))
+    for row in scope.rows(unread_items.values(state=InputState.SUPERSEDED).returning(inbox.c.kind, inbox.c.ref_id)):
+        if row.kind == InputKind.MESSAGE:
+            set_message_state(
+                scope, row.ref_id, MessageState.SUPERSEDED, was=(MessageState.ROUTED, MessageState.DELIVERED)
+            )
 
 
 def find_untried_input(scope: Scope, task_id: str, turn_id: str, since: datetime) -> str | None:
     """The oldest input that came to a task after its turn began and that no step of that turn has tried to read."""
     untried = sa.or_(inbox.c.turn_id.is_(None), inbox.c.turn_id != turn_id)
-    mine = sa.and_(inbox.c.task_id == task_id, inbox.c.state == "delivered")
+    mine = sa.and_(inbox.c.task_id == task_id, inbox.c.state == InputState.DELIVERED)
     query = scope.select(inbox.c.id).where(mine, inbox.c.created_at > since, untried)
     row = scope.first(query.order_by(inbox.c.created_at, inbox.c.id).limit(1))
     return None if row is None else str(row.id)
@@ -168,7 +185,7 @@ def list_read_after_step(scope: Scope, task_id: str, turn_id: str, step: int) ->
 def find_last_message_read(scope: Scope, task_id: str) -> str | None:
     """The message that a task has read last; None when it has read none."""
     query = scope.select(inbox).where(
-        inbox.c.task_id == task_id, inbox.c.kind == "message", inbox.c.state == "consumed"
+        inbox.c.task_id == task_id, inbox.c.kind == InputKind.MESSAGE, inbox.c.state == InputState.CONSUMED
     )
     row = scope.first(query.order_by(inbox.c.position.desc()).limit(1))
     return None if row is None else str(row.ref_id)
@@ -181,13 +198,19 @@ def list_read_by_turn(scope: Scope, turn_id: str) -> list[InboxItem]:
 
 def has_program_spoken(scope: Scope, task_id: str) -> bool:
     """Whether a step of the task has read, or is reading, what a program wrote or how it answered a card."""
-    read = scope.select(inbox.c.id).where(inbox.c.task_id == task_id, inbox.c.state.in_(("claimed", "consumed")))
-    wrote = read.where(inbox.c.kind == "message", messages.c.id == inbox.c.ref_id, messages.c.asked_by == "program")
-    chose = read.where(inbox.c.kind == "answer", cards.c.id == inbox.c.ref_id, cards.c.answered_as == "program")
+    read = scope.select(inbox.c.id).where(inbox.c.task_id == task_id, inbox.c.state.in_(READ_INPUT_STATES))
+    wrote = read.where(
+        inbox.c.kind == InputKind.MESSAGE, messages.c.id == inbox.c.ref_id, messages.c.asked_by == "program"
+    )
+    chose = read.where(inbox.c.kind == InputKind.ANSWER, cards.c.id == inbox.c.ref_id, cards.c.answered_as == "program")
     return any(scope.first(query.limit(1)) is not None for query in (wrote, chose))
 
 
 def is_all_withdrawn(scope: Scope, task_id: str) -> bool:
     """Whether all that this task was ever given was taken back or moved away before any of it was read."""
     states = scope.rows(scope.select(inbox.c.state).where(inbox.c.task_id == task_id).distinct())
-    return bool(states) and {row.state for row in states} <= {"withdrawn", "replaced", "moved"}
+    return bool(states) and {row.state for row in states} <= {
+        InputState.WITHDRAWN,
+        InputState.REPLACED,
+        InputState.MOVED,
+    }

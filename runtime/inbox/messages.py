@@ -15,6 +15,7 @@ from core.database import Scope
 from core.errors import ConflictError, InvalidError, NotFoundError
 from core.events import Bell, MessageReceived
 from runtime.inbox.text import clean_text
+from runtime.statuses import WITHDRAWN_MESSAGE_STATES, MessageState
 from runtime.tables import messages
 
 
@@ -31,7 +32,7 @@ class Message:
     text: str
     attachments: tuple[str, ...]
     language: str
-    state: str
+    state: MessageState
     to_task_id: str | None
     to_object_id: str | None
     to_card_id: str | None
@@ -47,6 +48,7 @@ class Message:
 def _message_from_row(row: sa.Row[Any]) -> Message:
     fields = dict(row._mapping)
     del fields["workspace_id"], fields["request_digest"]
+    fields["state"] = MessageState(fields["state"])
     fields["attachments"] = tuple(fields["attachments"])
     return Message(**fields)
 
@@ -86,7 +88,7 @@ def receive_message(
         text=kept,
         attachments=list(attachments),
         language=language,
-        state="received",
+        state=MessageState.RECEIVED,
         to_task_id=to_task_id,
         to_object_id=to_object_id,
         to_card_id=to_card_id,
@@ -135,7 +137,9 @@ def find_oldest_unrouted(scope: Scope, person_id: str) -> Message | None:
     """The person's message that is next to be routed."""
     row = scope.first(
         scope.select(messages)
-        .where(messages.c.person_id == person_id, messages.c.state == "received", messages.c.author == "user")
+        .where(
+            messages.c.person_id == person_id, messages.c.state == MessageState.RECEIVED, messages.c.author == "user"
+        )
         .order_by(messages.c.created_at, messages.c.id)
         .limit(1)
     )
@@ -144,11 +148,13 @@ def find_oldest_unrouted(scope: Scope, person_id: str) -> Message | None:
 
 def list_unrouted(scope: Scope, before: datetime) -> list[Message]:
     """Messages that wait for routing since before then; the watch rings for them again."""
-    query = scope.select(messages).where(messages.c.state == "received", messages.c.created_at < before)
+    query = scope.select(messages).where(messages.c.state == MessageState.RECEIVED, messages.c.created_at < before)
     return [_message_from_row(row) for row in scope.rows(query.order_by(messages.c.created_at).limit(100))]
 
 
-def set_message_state(scope: Scope, message_id: str, state: str, *, was: Sequence[str], **values: Any) -> bool:
+def set_message_state(
+    scope: Scope, message_id: str, state: MessageState, *, was: Sequence[MessageState], **values: Any
+) -> bool:
     """Move a message on, if it still stands at one of `was`."""
     changed = scope.change(
         scope.update(messages)
@@ -171,7 +177,7 @@ def list_main_messages(scope: Scope, person_id: str, limit: int = 40) -> list[Me
     """The newest messages of a person's main thread, oldest first; words that were withdrawn are left out."""
     query = scope.select(messages).where(
         messages.c.person_id == person_id,
-        messages.c.state.not_in(("withdrawn", "replaced")),
+        messages.c.state.not_in(WITHDRAWN_MESSAGE_STATES),
         sa.or_(messages.c.task_id.is_(None), messages.c.to_task_id.is_(None)),
     )
     rows = scope.rows(query.order_by(messages.c.created_at.desc(), messages.c.id.desc()).limit(limit))
@@ -202,7 +208,7 @@ def store_agent_message(
         text=text.replace("\x00", ""),
         attachments=[],
         language=language,
-        state="sent",
+        state=MessageState.SENT,
         task_id=task_id,
         reply_to=reply_to,
         turn_id=turn_id,

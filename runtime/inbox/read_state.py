@@ -7,13 +7,14 @@ from typing import Any
 from core.database import Scope
 from core.errors import ConflictError
 from runtime.inbox.messages import Message
+from runtime.statuses import READ_INPUT_STATES, InputKind
 from runtime.tables import inbox
 
 
 def find_reader(scope: Scope, message: Message) -> tuple[str, int | None] | None:
     """The turn that has read a message, or is reading it, and its step; None where none does."""
-    places = scope.select(inbox).where(inbox.c.kind == "message", inbox.c.ref_id == message.id)
-    item = scope.first(places.where(inbox.c.state.in_(("claimed", "consumed"))))
+    places = scope.select(inbox).where(inbox.c.kind == InputKind.MESSAGE, inbox.c.ref_id == message.id)
+    item = scope.first(places.where(inbox.c.state.in_(READ_INPUT_STATES)))
     if item is not None:
         return item.turn_id, item.step
     # Main has no inbox: the first step of the turn that was made for a message reads it.

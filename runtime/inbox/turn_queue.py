@@ -5,6 +5,7 @@ from __future__ import annotations
 from core.database import Scope
 from core.events import Bell, MainRequested, TurnRequested
 from runtime.inbox.messages import Message, set_message_state
+from runtime.statuses import OPEN_TURN_STATUSES, RESTING_TASK_STATUSES, MessageState, TaskStatus, TurnStatus
 from runtime.tables import turns
 from runtime.tasks import tasks
 
@@ -15,12 +16,12 @@ def wake_task(scope: Scope, task_id: str, cause: str) -> str | None:
     A cause that meets an open turn is not lost: it is stored as input, and the turn's close looks for input.
     """
     task = tasks.lock_task(scope, task_id)
-    if task.status in ("stopped", "archived", "paused") or _has_open_turn(scope, task_id):
+    if task.status in RESTING_TASK_STATUSES or _has_open_turn(scope, task_id):
         return None
     turn_id = _queue_turn(scope, task_id, None, cause)
     if turn_id is None:
         return None
-    tasks.set_task_fields(scope, task_id, status="active", reason="")
+    tasks.set_task_fields(scope, task_id, status=TaskStatus.ACTIVE, reason="")
     scope.ring(Bell(TurnRequested(workspace_id=scope.workspace_id, turn_id=turn_id), id=f"{turn_id}:1"))
     return turn_id
 
@@ -30,7 +31,7 @@ def queue_main_turn(scope: Scope, message: Message) -> str | None:
     turn_id = _queue_turn(scope, None, message.id, f"main:{message.id}")
     if turn_id is None:
         return None
-    set_message_state(scope, message.id, "delivered", was=("received", "routed"))
+    set_message_state(scope, message.id, MessageState.DELIVERED, was=(MessageState.RECEIVED, MessageState.ROUTED))
     scope.ring(Bell(MainRequested(workspace_id=scope.workspace_id, turn_id=turn_id), id=f"{turn_id}:1"))
     return turn_id
 
@@ -38,7 +39,7 @@ def queue_main_turn(scope: Scope, message: Message) -> str | None:
 def _has_open_turn(scope: Scope, task_id: str) -> bool:
     # Asked before the insert, which would wait for whoever holds the turn's row while that one waits for the task's.
     # A turn that is just being closed counts as open: its closing waits for our commit and then looks for input.
-    query = scope.select(turns.c.id).where(turns.c.task_id == task_id, turns.c.status.in_(("queued", "running")))
+    query = scope.select(turns.c.id).where(turns.c.task_id == task_id, turns.c.status.in_(OPEN_TURN_STATUSES))
     return scope.first(query) is not None
 
 
@@ -50,7 +51,7 @@ def _queue_turn(scope: Scope, task_id: str | None, message_id: str | None, cause
         task_id=task_id,
         message_id=message_id,
         cause=cause,
-        status="queued",
+        status=TurnStatus.QUEUED,
         reason="",
         epoch=1,
         ring=0,

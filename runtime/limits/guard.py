@@ -18,6 +18,7 @@ from core.tools import Effect
 from runtime.inbox import inbox
 from runtime.limits import credits
 from runtime.limits.credits import Budget, Overcharge, PlanUse
+from runtime.statuses import RESTING_TASK_STATUSES, CardKind, CardState
 from runtime.tables import cards
 from runtime.tasks import tasks
 from runtime.tasks.tasks import Plan, Task
@@ -103,7 +104,7 @@ def refuse_by_role(effect: Effect, role: str | None) -> CallRefused | None:
 def has_open_checkpoint(scope: Scope, task_id: str | None) -> bool:
     """Whether a checkpoint card of the task waits for its answer."""
     held = scope.select(cards.c.id).where(
-        cards.c.task_id == task_id, cards.c.kind == "checkpoint", cards.c.state == "open"
+        cards.c.task_id == task_id, cards.c.kind == CardKind.CHECKPOINT, cards.c.state == CardState.OPEN
     )
     return task_id is not None and scope.first(held.limit(1)) is not None
 
@@ -125,7 +126,7 @@ def _permission(facts: CallFacts) -> CallRefused | None:
         return refused
     if facts.effect is Effect.READ:
         return None
-    if facts.task_status in ("stopped", "archived", "paused"):
+    if facts.task_status in RESTING_TASK_STATUSES:
         return CallRefused("task", f"the task is {facts.task_status}; nothing new is started in it")
     if facts.effect is Effect.PAID and facts.task_status is None:
         return CallRefused("task", "Main orders nothing; paid work belongs to a task")

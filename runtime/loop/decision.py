@@ -15,6 +15,14 @@ from runtime.inbox import inbox, messages
 from runtime.inbox.inbox import InboxItem
 from runtime.inbox.messages import set_message_state
 from runtime.loop import withdrawn_input
+from runtime.statuses import (
+    RESTING_TASK_STATUSES,
+    WITHDRAWN_MESSAGE_STATES,
+    CardKind,
+    CardState,
+    MessageState,
+    TurnStatus,
+)
 from runtime.tasks import tasks
 from runtime.turns import ledger, ledger_queries, repeats, snapshot
 from runtime.turns.lease import TurnFence, acquire_lease, renew_while
@@ -66,7 +74,7 @@ def decide_step(parts: RuntimeDependencies, workspace_id: str, turn_id: str, run
                 return _NOTHING_MORE
         if found is not None and found.blocked:
             # The task is at work again, so nobody needs to say that it should try.
-            cards.close_open_cards(scope, found.task.id, "superseded", kinds=("blocked",))
+            cards.close_open_cards(scope, found.task.id, CardState.SUPERSEDED, kinds=(CardKind.BLOCKED,))
     with renew_while(parts.database, workspace_id, fence, parts.lease):
         try:
             with parts.database.reading(workspace_id) as scope:
@@ -88,7 +96,7 @@ def _is_over(scope: Scope, fence: TurnFence, turn: Turn, found: DecisionSnapshot
     """Whether a person has ended this work, or let it rest, since the last step."""
     if found is None:
         return _end_if_taken_back(scope, fence, turn)
-    if found.task.status not in ("paused", *tasks.ENDED_TASK_STATUSES):
+    if found.task.status not in RESTING_TASK_STATUSES:
         return False
     fence.release(scope)
     return True
@@ -96,9 +104,9 @@ def _is_over(scope: Scope, fence: TurnFence, turn: Turn, found: DecisionSnapshot
 
 def _end_if_taken_back(scope: Scope, fence: TurnFence, turn: Turn) -> bool:
     state = messages.get_message(scope, turn.message_id or "").state
-    if state not in ("withdrawn", "replaced"):
+    if state not in WITHDRAWN_MESSAGE_STATES:
         return False
-    fence.close(scope, "stopped", f"the message was {state}")
+    fence.close(scope, TurnStatus.STOPPED, f"the message was {state}")
     return True
 
 
@@ -133,7 +141,13 @@ def _record_decision(
 ) -> bool:
     if turn.message_id is not None:
         fence.check(scope)
-        read = set_message_state(scope, turn.message_id, "consumed", was=("delivered", "routed"), turn_id=turn.id)
+        read = set_message_state(
+            scope,
+            turn.message_id,
+            MessageState.CONSUMED,
+            was=(MessageState.DELIVERED, MessageState.ROUTED),
+            turn_id=turn.id,
+        )
         if not read and _end_if_taken_back(scope, fence, turn):
             return False
     fence.release(scope)

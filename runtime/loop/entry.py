@@ -5,8 +5,9 @@ from __future__ import annotations
 from core.database import Scope
 from core.events import Bell, MainRequested, TurnRequested
 from runtime.dependencies import RuntimeDependencies
+from runtime.statuses import FINISHED_CALL_STATUSES, TurnStatus
 from runtime.tables import turns
-from runtime.turns import ledger, ledger_queries, rows
+from runtime.turns import ledger_queries, rows
 from runtime.turns.lease import enter_turn
 from runtime.turns.rows import Turn
 
@@ -29,7 +30,7 @@ def _first_open_step(scope: Scope, turn_id: str) -> int:
     if not taken:
         return 1
     made = ledger_queries.list_calls_of_step(scope, turn_id, taken[-1].n)
-    complete = bool(made) and all(call.status in ledger.FINISHED_CALL_STATUSES for call in made)
+    complete = bool(made) and all(call.status in FINISHED_CALL_STATUSES for call in made)
     finished = any(call.tool == "finish" and call.ok for call in made)
     return taken[-1].n + 1 if complete and not finished else taken[-1].n
 
@@ -40,7 +41,7 @@ def hand_over_turn(parts: RuntimeDependencies, workspace_id: str, turn_id: str, 
         turn = rows.get_turn(scope, turn_id)
         given_up = scope.change(
             scope.update(turns)
-            .where(turns.c.id == turn_id, turns.c.status == "running", turns.c.run_id == run_id)
+            .where(turns.c.id == turn_id, turns.c.status == TurnStatus.RUNNING, turns.c.run_id == run_id)
             .values(run_id=None, touched_at=scope.now)
         )
         if given_up:

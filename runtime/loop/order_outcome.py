@@ -8,6 +8,7 @@ from core.database import Scope
 from runtime.cards.cards import RESULT_OPTIONS, open_card
 from runtime.inbox import inbox
 from runtime.inbox.turn_queue import wake_task
+from runtime.statuses import ENDED_TASK_STATUSES, CardKind, InputKind, TaskStatus, WaitKind
 from runtime.tasks import tasks, waits
 from runtime.tasks.tasks import Task
 
@@ -24,14 +25,14 @@ def record_order_outcome(
         return
     task = tasks.lock_task(scope, task_id)
     scope.changed("task", task_id)
-    if task.status in tasks.ENDED_TASK_STATUSES:
+    if task.status in ENDED_TASK_STATUSES:
         return
     if task.kind == "light" and succeeded:
         _finish_light_task(scope, task, order_id, open_orders)
         return
-    inbox.store_input(scope, task_id, "outcome", order_id)
+    inbox.store_input(scope, task_id, InputKind.OUTCOME, order_id)
     wait = waits.find_wait(scope, task_id)
-    if wait is not None and wait.kind == "generation" and set(wait.refs) & (set(open_orders) - {order_id}):
+    if wait is not None and wait.kind is WaitKind.GENERATION and set(wait.refs) & (set(open_orders) - {order_id}):
         return
     waits.end_wait(scope, task_id)
     wake_task(scope, task_id, f"outcome:{order_id}")
@@ -41,10 +42,10 @@ def _finish_light_task(scope: Scope, task: Task, order_id: str, open_orders: Col
     if set(open_orders) - {order_id}:
         return
     waits.end_wait(scope, task.id)
-    tasks.set_task_fields(scope, task.id, status="done", reason="")
+    tasks.set_task_fields(scope, task.id, status=TaskStatus.DONE, reason="")
     open_card(
         scope,
-        kind="result",
+        kind=CardKind.RESULT,
         title=task.goal[:120],
         body="",
         options=RESULT_OPTIONS,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from core.database import Scope
 from runtime.inbox import inbox, messages, replies
 from runtime.inbox.messages import Message
+from runtime.statuses import InputKind, MessageState
 from runtime.tasks import tasks
 from runtime.turns import ledger_queries
 from runtime.turns.ledger import Call
@@ -27,7 +28,7 @@ def say_reply(scope: Scope, turn: Turn) -> list[str]:
         for n, reply_to in enumerate(_one_of_each_place(asked) or [before]):
             _say_at(scope, turn, text, reply_to, f"turn:{turn.id}" if n == 0 else f"turn:{turn.id}:{reply_to}")
     for message in asked:
-        messages.set_message_state(scope, message.id, "answered", was=("consumed",))
+        messages.set_message_state(scope, message.id, MessageState.ANSWERED, was=(MessageState.CONSUMED,))
     return [message.id for message in asked]
 
 
@@ -35,7 +36,7 @@ def _list_read_messages(scope: Scope, turn: Turn) -> list[Message]:
     """In the order of reading."""
     if turn.task_id is None:
         return [messages.get_message(scope, turn.message_id or "")]
-    read = [item.ref_id for item in inbox.list_read_by_turn(scope, turn.id) if item.kind == "message"]
+    read = [item.ref_id for item in inbox.list_read_by_turn(scope, turn.id) if item.kind == InputKind.MESSAGE]
     known = {message.id: message for message in messages.list_messages_by_ids(scope, read)}
     return [known[message_id] for message_id in read if message_id in known]
 

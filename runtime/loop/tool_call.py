@@ -18,6 +18,7 @@ from core.tools import CallContext, Effect, Tool, ToolResult, is_held_at_checkpo
 from runtime.dependencies import RuntimeDependencies
 from runtime.inbox import messages
 from runtime.limits import guard
+from runtime.statuses import FINISHED_CALL_STATUSES, CallStatus
 from runtime.turns import ledger, ledger_queries, repeats, snapshot
 from runtime.turns.lease import TurnFence, acquire_lease, renew_while
 from runtime.turns.ledger import Call
@@ -38,7 +39,7 @@ _REPEATED_CALL = ToolResult(
 class CallEnd:
     """The stored status of the call; `ends` tells that the model finished its task with it."""
 
-    status: str
+    status: CallStatus
     ends: bool
 
 
@@ -52,7 +53,7 @@ def run_call(parts: RuntimeDependencies, workspace_id: str, turn_id: str, run_id
     ):
         found = None if turn.task_id is None else snapshot.read_before_call(scope, turn.task_id, call_id)
         call = ledger_queries.get_call(scope, call_id) if found is None else found.call
-        if call.status in ledger.FINISHED_CALL_STATUSES:
+        if call.status in FINISHED_CALL_STATUSES:
             fence.release(scope)
             return _call_end(call)
         context = _context(scope, parts, fence, workspace_id, turn, call, found)
@@ -61,18 +62,18 @@ def run_call(parts: RuntimeDependencies, workspace_id: str, turn_id: str, run_id
         arguments = _arguments(tool, call, known)
         if tool is None or isinstance(arguments, ToolResult):
             assert isinstance(arguments, ToolResult)
-            ledger.record_result(scope, fence, call, "failed", arguments)
-            return CallEnd("failed", False)
-        if call.status == "proposed" and _made_often(scope, call, found):
-            ledger.record_result(scope, fence, call, "failed", _REPEATED_CALL)
-            return CallEnd("failed", False)
+            ledger.record_result(scope, fence, call, CallStatus.FAILED, arguments)
+            return CallEnd(CallStatus.FAILED, False)
+        if call.status == CallStatus.PROPOSED and _made_often(scope, call, found):
+            ledger.record_result(scope, fence, call, CallStatus.FAILED, _REPEATED_CALL)
+            return CallEnd(CallStatus.FAILED, False)
         if refused := _refused(scope, tool, context):
-            ledger.record_result(scope, fence, call, "failed", refused)
-            return CallEnd("failed", False)
-        if call.status == "started" and not tool.repeatable:
-            unknown = ToolResult({"status": "outcome_unknown", "call_id": call.id}, ok=False)
-            ledger.record_result(scope, fence, call, "outcome_unknown", unknown)
-            return CallEnd("outcome_unknown", False)
+            ledger.record_result(scope, fence, call, CallStatus.FAILED, refused)
+            return CallEnd(CallStatus.FAILED, False)
+        if call.status == CallStatus.STARTED and not tool.repeatable:
+            unknown = ToolResult({"status": CallStatus.OUTCOME_UNKNOWN, "call_id": call.id}, ok=False)
+            ledger.record_result(scope, fence, call, CallStatus.OUTCOME_UNKNOWN, unknown)
+            return CallEnd(CallStatus.OUTCOME_UNKNOWN, False)
         ledger.record_start(scope, fence, call_id)
     with renew_while(parts.database, workspace_id, fence, parts.lease):
         try:
@@ -80,7 +81,7 @@ def run_call(parts: RuntimeDependencies, workspace_id: str, turn_id: str, run_id
         except UnavailableError:
             _take_back_start(parts, workspace_id, fence, call_id)
             raise
-        status = "done" if result.ok else "failed"
+        status = CallStatus.DONE if result.ok else CallStatus.FAILED
         try:
             with parts.database.transaction(workspace_id, "call.result") as scope:
                 ledger.record_result(scope, fence, call, status, result)
@@ -118,7 +119,7 @@ def _take_back_start(parts: RuntimeDependencies, workspace_id: str, fence: TurnF
 
 
 def _call_end(call: Call) -> CallEnd:
-    return CallEnd(call.status, ends=call.tool == "finish" and call.status == "done")
+    return CallEnd(call.status, ends=call.tool == "finish" and call.status == CallStatus.DONE)
 
 
 def _act(tool: Tool, context: CallContext, arguments: BaseModel) -> ToolResult:

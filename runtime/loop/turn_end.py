@@ -15,6 +15,7 @@ from runtime.inbox.turn_queue import wake_task
 from runtime.limits import autonomy
 from runtime.loop import withdrawn_input
 from runtime.loop.reply import say_reply
+from runtime.statuses import OPEN_TURN_STATUSES, CardKind, MessageState, TaskStatus, TurnStatus, WaitKind
 from runtime.tables import turns
 from runtime.tasks import checklist, tasks, waits
 from runtime.tasks.tasks import Task
@@ -44,7 +45,7 @@ def close_turn(parts: RuntimeDependencies, workspace_id: str, turn_id: str, run_
     """End a turn; answers its final status. A turn that has ended already answers what it ended with."""
     with parts.database.reading(workspace_id) as scope:
         turn = rows.get_turn(scope, turn_id)
-    if turn.status not in rows.OPEN_TURN_STATUSES:
+    if turn.status not in OPEN_TURN_STATUSES:
         return turn.status
     with (
         hold_lease(parts.database, workspace_id, turn_id, run_id, parts.lease) as fence,
@@ -54,7 +55,7 @@ def close_turn(parts: RuntimeDependencies, workspace_id: str, turn_id: str, run_
         turn = rows.get_turn(scope, turn_id)
         parts.when_read(scope, turn, say_reply(scope, turn))
         if turn.task_id is None:
-            fence.close(scope, "completed", "")
+            fence.close(scope, TurnStatus.COMPLETED, "")
         else:
             _close_task_turn(scope, parts, fence, turn, tasks.lock_task(scope, turn.task_id))
         return rows.get_turn(scope, turn_id).status
@@ -73,17 +74,17 @@ def give_up_turn(scope: Scope, turn: Turn, reason: str) -> bool:
     What came while it failed has a turn of its own.
     """
     alive = turn.lease_until is not None and turn.lease_until > scope.now
-    if turn.status != "running" or alive:
+    if turn.status != TurnStatus.RUNNING or alive:
         return False
     fence = TurnFence(turn.id, turn.epoch + 1, scope.ids.new("lease"))
     if not _seize_lease(scope, turn, fence):
         return False
     ledger.end_open_calls(scope, turn.id)
-    fence.close(scope, "failed", reason)
+    fence.close(scope, TurnStatus.FAILED, reason)
     if turn.task_id is None:
         _say_failure(scope, turn, reason)
         return True
-    paused = tasks.lock_task(scope, turn.task_id).status == "paused"
+    paused = tasks.lock_task(scope, turn.task_id).status == TaskStatus.PAUSED
     inbox.unclaim_inbox(scope, turn.task_id)
     if paused:
         # A person's word stands: nothing is asked of them, nothing wakes the task, and `resume` tries again.
@@ -105,7 +106,11 @@ def _seize_lease(scope: Scope, turn: Turn, fence: TurnFence) -> bool:
         scope.change(
             scope.update(turns)
             .where(
-                turns.c.id == turn.id, turns.c.status == "running", turns.c.epoch == turn.epoch, same_token, same_run
+                turns.c.id == turn.id,
+                turns.c.status == TurnStatus.RUNNING,
+                turns.c.epoch == turn.epoch,
+                same_token,
+                same_run,
             )
             .values(epoch=fence.epoch, lease_token=fence.token, lease_until=scope.now)
         )
@@ -124,7 +129,9 @@ def _say_failure(scope: Scope, turn: Turn, reason: str) -> None:
         language="en",
         turn_id=turn.id,
     )
-    messages.set_message_state(scope, asked.id, "answered", was=("delivered", "consumed"))
+    messages.set_message_state(
+        scope, asked.id, MessageState.ANSWERED, was=(MessageState.DELIVERED, MessageState.CONSUMED)
+    )
 
 
 def _close_task_turn(scope: Scope, parts: RuntimeDependencies, fence: TurnFence, turn: Turn, task: Task) -> None:
@@ -135,28 +142,28 @@ def _close_task_turn(scope: Scope, parts: RuntimeDependencies, fence: TurnFence,
     verdict = choose_next_move(facts)
     match verdict:
         case NoFurtherTurn(reason):
-            fence.close(scope, "completed", reason)
+            fence.close(scope, TurnStatus.COMPLETED, reason)
         case NextTurn():
-            fence.close(scope, "completed", "more to do")
+            fence.close(scope, TurnStatus.COMPLETED, "more to do")
             tasks.set_task_fields(scope, task.id, idle_rounds=idle)
             wake_task(scope, task.id, f"{_why_next(facts)}{turn.id}")
         case WaitForOrders(orders):
-            fence.close(scope, "waiting", f"{len(orders)} awaited")
-            waits.begin_wait(scope, task.id, turn.id, "generation", orders)
-            tasks.set_task_fields(scope, task.id, status="waiting", reason="", idle_rounds=idle)
+            fence.close(scope, TurnStatus.WAITING, f"{len(orders)} awaited")
+            waits.begin_wait(scope, task.id, turn.id, WaitKind.GENERATION, orders)
+            tasks.set_task_fields(scope, task.id, status=TaskStatus.WAITING, reason="", idle_rounds=idle)
         case AskPerson(ask):
-            fence.close(scope, "gated", "a person must answer")
+            fence.close(scope, TurnStatus.GATED, "a person must answer")
             asked = [_ask_checkpoint(scope, turn, task, ask)] if ask is not None else list(facts.open_cards)
-            waits.begin_wait(scope, task.id, turn.id, "card", asked)
-            tasks.set_task_fields(scope, task.id, status="waiting", reason="", idle_rounds=idle)
+            waits.begin_wait(scope, task.id, turn.id, WaitKind.CARD, asked)
+            tasks.set_task_fields(scope, task.id, status=TaskStatus.WAITING, reason="", idle_rounds=idle)
         case EndTask():
-            fence.close(scope, "completed", "")
-            tasks.set_task_fields(scope, task.id, status="done", reason="", idle_rounds=0, setbacks=0)
+            fence.close(scope, TurnStatus.COMPLETED, "")
+            tasks.set_task_fields(scope, task.id, status=TaskStatus.DONE, reason="", idle_rounds=0, setbacks=0)
         case ReportNoProgress(count):
-            fence.close(scope, "completed", "no progress")
+            fence.close(scope, TurnStatus.COMPLETED, "no progress")
             _block_task(scope, task.id, turn.id, f"{count} turns went by without {_what_was_missed(facts)}")
         case ReportRefusal():
-            fence.close(scope, "completed", "the model declined")
+            fence.close(scope, TurnStatus.COMPLETED, "the model declined")
             _block_task(scope, task.id, turn.id, "the model declines this work; say it differently, or stop the task")
         case _:
             assert_never(verdict)
@@ -192,7 +199,9 @@ def _gather_facts(scope: Scope, parts: RuntimeDependencies, turn: Turn, task: Ta
         ),
         open_orders=tuple(parts.open_orders(scope, task.id)),
         open_cards=tuple(
-            card.id for card in cards.list_all_open_cards(scope, task.id) if card.kind not in ("result", "blocked")
+            card.id
+            for card in cards.list_all_open_cards(scope, task.id)
+            if card.kind not in (CardKind.RESULT, CardKind.BLOCKED)
         ),
         unread=bool(inbox.list_unread(scope, task.id)),
         progressed=_progressed(made) or bool(inbox.list_read_by_turn(scope, turn.id)),
@@ -232,7 +241,7 @@ def _ask_checkpoint(scope: Scope, turn: Turn, task: Task, n: int) -> str:
     step = next(step for step in checklist.list_checklist(scope, task.id) if step.n == n)
     card = cards.open_card(
         scope,
-        kind="checkpoint",
+        kind=CardKind.CHECKPOINT,
         title=step.title,
         body=step.acceptance,
         options=cards.CHECKPOINT_OPTIONS,
@@ -244,11 +253,11 @@ def _ask_checkpoint(scope: Scope, turn: Turn, task: Task, n: int) -> str:
 
 
 def _block_task(scope: Scope, task_id: str, turn_id: str, reason: str) -> None:
-    tasks.set_task_fields(scope, task_id, status="blocked", reason=reason)
+    tasks.set_task_fields(scope, task_id, status=TaskStatus.BLOCKED, reason=reason)
     autonomy.add_setback(scope, task_id, turn_id)
     cards.open_card(
         scope,
-        kind="blocked",
+        kind=CardKind.BLOCKED,
         title="The task is blocked",
         body=reason,
         options=BLOCKED_OPTIONS,

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from core.database import Scope
 from core.errors import InvalidError
 from core.sql import statements
+from runtime.statuses import CardKind, ChecklistStatus
 from runtime.tables import cards, checklist_steps
 
 MOST_CHECKLIST_STEPS = 60
@@ -30,7 +31,7 @@ class ChecklistStep:
     plan: int
     title: str
     acceptance: str
-    status: str
+    status: ChecklistStatus
     stale: bool
     depends_on: tuple[int, ...]
     evidence: tuple[Mapping[str, str], ...]
@@ -51,6 +52,7 @@ class NewChecklistStep:
 def _step_from_row(row: sa.Row[Any]) -> ChecklistStep:
     fields = dict(row._mapping)
     fields.pop("workspace_id")
+    fields["status"] = ChecklistStatus(fields["status"])
     fields["depends_on"] = tuple(fields["depends_on"])
     fields["evidence"] = tuple(fields["evidence"])
     return ChecklistStep(**fields)
@@ -75,7 +77,7 @@ def read_plan_number(scope: Scope, task_id: str) -> int:
 def write_checklist(scope: Scope, task_id: str, new: Sequence[NewChecklistStep]) -> list[ChecklistStep]:
     """Write the plan, or put a new one in its place; what is done with evidence stays as it is, at the front."""
     before = list_checklist(scope, task_id)
-    kept = [step for step in before if step.status == "done"]
+    kept = [step for step in before if step.status is ChecklistStatus.DONE]
     if not new or len(new) + len(kept) > MOST_CHECKLIST_STEPS:
         raise InvalidError(
             f"a checklist has 1 to {MOST_CHECKLIST_STEPS} steps; this one would have {len(new) + len(kept)}"
@@ -96,7 +98,7 @@ def write_checklist(scope: Scope, task_id: str, new: Sequence[NewChecklistStep])
             plan=plan,
             title=step.title,
             acceptance=step.acceptance,
-            status="todo",
+            status=ChecklistStatus.TODO,
             stale=False,
             depends_on=[d for d in step.depends_on if 0 < d < n],
             evidence=[],
@@ -108,14 +110,16 @@ def write_checklist(scope: Scope, task_id: str, new: Sequence[NewChecklistStep])
     return list_checklist(scope, task_id)
 
 
-def mark_checklist_step(scope: Scope, task_id: str, n: int, status: str, evidence: Sequence[Mapping[str, str]]) -> None:
+def mark_checklist_step(
+    scope: Scope, task_id: str, n: int, status: ChecklistStatus, evidence: Sequence[Mapping[str, str]]
+) -> None:
     """Move one step; `evidence` is added to what it has. The caller has checked that the evidence exists."""
     known = next((step for step in list_checklist(scope, task_id) if step.n == n), None)
     if known is None:
         raise InvalidError(f"the checklist has no step {n}")
     proof = [dict(item) for item in known.evidence]
     proof += [dict(item) for item in evidence if dict(item) not in proof]
-    if status == "done" and not proof:
+    if status is ChecklistStatus.DONE and not proof:
         raise InvalidError(f"step {n} needs evidence to be done: name an object, order, message or card that shows it")
     scope.change(
         scope.update(checklist_steps)
@@ -138,7 +142,7 @@ def is_checkpoint_subject(step: ChecklistStep, subject: Mapping[str, Any]) -> bo
 def list_approved_checkpoints(scope: Scope, task_id: str) -> frozenset[int]:
     """The steps of the present plan whose checkpoint a person has let pass."""
     query = scope.select(cards.c.subject).where(
-        cards.c.task_id == task_id, cards.c.kind == "checkpoint", cards.c.answer_option == "continue"
+        cards.c.task_id == task_id, cards.c.kind == CardKind.CHECKPOINT, cards.c.answer_option == "continue"
     )
     passed = [row.subject for row in scope.rows(query)]
     if not passed:

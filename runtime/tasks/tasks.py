@@ -13,10 +13,9 @@ import sqlalchemy as sa
 from core.database import Scope
 from core.errors import NotFoundError
 from core.sql import statements
+from runtime.statuses import OPEN_TURN_STATUSES, TaskStatus
 from runtime.tables import tasks, turns
 
-OPEN_TASK_STATUSES = ("active", "waiting", "paused", "blocked")
-ENDED_TASK_STATUSES = ("stopped", "archived")
 LONGEST_GOAL = 4_000
 """Characters of a message that become its task's goal; the worker reads the whole message from its inbox."""
 
@@ -47,7 +46,7 @@ class Task:
     parent_id: str | None
     goal: str
     brief: str
-    status: str
+    status: TaskStatus
     reason: str
     autonomy: str
     plan: Plan | None
@@ -61,7 +60,7 @@ class Task:
     updated_at: datetime
 
 
-_FIELDS = tuple(field.name for field in fields(Task) if field.name != "plan")
+_FIELDS = tuple(field.name for field in fields(Task) if field.name not in ("status", "plan"))
 
 
 def task_from_row(row: sa.Row[Any]) -> Task:
@@ -71,7 +70,7 @@ def task_from_row(row: sa.Row[Any]) -> Task:
     if found["plan_budget"] is not None:
         kinds, count, expires_at = found["plan_kinds"], found["plan_count"], found["plan_expires_at"]
         plan = Plan(found["plan_budget"], tuple(kinds), count, expires_at)
-    return Task(**{name: found[name] for name in _FIELDS}, plan=plan)
+    return Task(**{name: found[name] for name in _FIELDS}, status=TaskStatus(found["status"]), plan=plan)
 
 
 def create_task(
@@ -95,7 +94,7 @@ def create_task(
         parent_id=parent_id,
         goal=goal,
         brief="",
-        status="active",
+        status=TaskStatus.ACTIVE,
         reason="",
         autonomy="checkpoint",
         plan_kinds=[],
@@ -142,7 +141,7 @@ def lock_task_with_turn(scope: Scope, task_id: str) -> Task:
     What may end a turn, or wakes a task after it has touched other rows of it, begins with this: the turn's row goes
     before the task's, and both go before cards and inbox.
     """
-    open_turn = scope.select(turns.c.id).where(turns.c.task_id == task_id, turns.c.status.in_(("queued", "running")))
+    open_turn = scope.select(turns.c.id).where(turns.c.task_id == task_id, turns.c.status.in_(OPEN_TURN_STATUSES))
     scope.rows(open_turn.with_for_update(key_share=True))
     return lock_task(scope, task_id)
 

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 import sqlalchemy as sa
 
 from core.database import Scope
 from core.sql import statements
+from runtime.statuses import WaitKind
 from runtime.tables import cards, waits
 
-WaitKind = Literal["generation", "card"]
-_WHO = {"generation": "the generation service", "card": "you"}
+_WHO = {WaitKind.GENERATION: "the generation service", WaitKind.CARD: "you"}
 _THEN = {
-    "generation": "the next turn reads the outcomes; at the deadline a job without an end counts as unresolved",
-    "card": "the answer starts the next turn; at the deadline the question expires, and the next turn reads that",
+    WaitKind.GENERATION: "the next turn reads the outcomes; at the deadline a job without an end counts as unresolved",
+    WaitKind.CARD: (
+        "the answer starts the next turn; at the deadline the question expires, and the next turn reads that"
+    ),
 }
 
 
@@ -31,7 +33,7 @@ class TaskWait:
     id: str
     task_id: str
     turn_id: str
-    kind: str
+    kind: WaitKind
     refs: tuple[str, ...]
     who: str
     then: str
@@ -43,6 +45,7 @@ class TaskWait:
 def _wait(row: sa.Row[Any]) -> TaskWait:
     fields = dict(row._mapping)
     fields.pop("workspace_id")
+    fields["kind"] = WaitKind(fields["kind"])
     fields["refs"] = tuple(fields["refs"])
     return TaskWait(**fields)
 
@@ -67,7 +70,7 @@ def begin_wait(scope: Scope, task_id: str, turn_id: str, kind: WaitKind, refs: S
         refs=list(refs),
         who=_WHO[kind],
         then=_THEN[kind],
-        deadline=_first_to_expire(scope, refs) if kind == "card" else None,
+        deadline=_first_to_expire(scope, refs) if kind is WaitKind.CARD else None,
         created_at=scope.now,
     )
     scope.changed("task", task_id)

@@ -14,6 +14,7 @@ from core.errors import NotFoundError
 from core.tools import CallContext, Effect, ToolResult
 from runtime.inbox import messages
 from runtime.ports import EffectsOfCall
+from runtime.statuses import CallStatus
 from runtime.tables import cards as cards_table
 from runtime.tables import messages as messages_table
 from runtime.tables import notices as notices_table
@@ -143,7 +144,7 @@ class CheckCall:
             known = _own_call(scope, call, arguments.call_id)
             stands = [dict(one) for source in self._sources for one in source(scope, known.id)]
         told = {"call_id": known.id, "tool": known.tool, "status": known.status, "result": known.result}
-        if known.status == "outcome_unknown":
+        if known.status is CallStatus.OUTCOME_UNKNOWN:
             told["outcome"] = "done_with_effects" if stands else "nothing_found"
         return ToolResult({**told, "effects": stands})
 

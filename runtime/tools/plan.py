@@ -13,6 +13,7 @@ from core.tools import CallContext, Effect, ToolResult
 from runtime.cards import cards
 from runtime.inbox import messages
 from runtime.ports import EvidenceCheck
+from runtime.statuses import FINISHED_STEP_STATUSES, CardKind, ChecklistStatus
 from runtime.tasks import checklist, tasks
 from runtime.tasks.checklist import ChecklistStep, NewChecklistStep
 
@@ -93,7 +94,7 @@ class CreateChecklist:
 def _drop_questions(scope: Scope, task_id: str, steps: Sequence[ChecklistStep]) -> None:
     """A checkpoint's card goes with its step: an answer to it would say nothing about the new plan."""
     for card in cards.list_all_open_cards(scope, task_id):
-        asks_for_step = card.kind == "checkpoint" and "n" in card.subject
+        asks_for_step = card.kind == CardKind.CHECKPOINT and "n" in card.subject
         if asks_for_step and not any(checklist.is_checkpoint_subject(step, card.subject) for step in steps):
             cards.supersede_card(scope, card.id)
 
@@ -139,16 +140,16 @@ class UpdateChecklist:
                     if not self._checks[item.kind](scope, item.id):
                         raise InvalidError(f"there is no {item.kind} {item.id} that could show step {change.n}")
                 checklist.mark_checklist_step(
-                    scope, task_id, change.n, change.status, [e.model_dump() for e in change.evidence]
+                    scope, task_id, change.n, ChecklistStatus(change.status), [e.model_dump() for e in change.evidence]
                 )
             steps = checklist.list_checklist(scope, task_id)
         # Done again on the evidence of before is no news, so that a step cannot be turned to and fro for ever.
-        newly = [s.n for s in steps if s.status == "done" and _is_news(before[s.n], s)]
+        newly = [s.n for s in steps if s.status is ChecklistStatus.DONE and _is_news(before[s.n], s)]
         return ToolResult({"steps": [{"n": s.n, "status": s.status} for s in steps], "newly_done": newly})
 
 
 def _is_news(before: ChecklistStep, now: ChecklistStep) -> bool:
-    return before.status != "done" and before.evidence != now.evidence
+    return before.status is not ChecklistStatus.DONE and before.evidence != now.evidence
 
 
 def _has_message(scope: Scope, thing_id: str) -> bool:
@@ -177,7 +178,7 @@ class Finish:
     def run(self, call: CallContext, arguments: FinishArguments) -> ToolResult:
         with call.reading() as scope:
             left = [
-                s.n for s in checklist.list_checklist(scope, task_id_of(call)) if s.status not in ("done", "skipped")
+                s.n for s in checklist.list_checklist(scope, task_id_of(call)) if s.status not in FINISHED_STEP_STATUSES
             ]
         if left:
             named = ", ".join(str(n) for n in left)

@@ -11,6 +11,7 @@ from core.database import Scope
 from core.errors import InvalidError
 from core.tools import CallContext, Effect, ToolResult
 from runtime.cards import cards
+from runtime.statuses import CardKind
 from runtime.tasks import checklist
 from runtime.tools.plan import CoreToolArguments, ShortLine, task_id_of
 
@@ -46,7 +47,7 @@ class AskUser:
         with call.transaction("card.asked") as scope:
             card = cards.open_card(
                 scope,
-                kind=arguments.kind,
+                kind=CardKind(arguments.kind),
                 title=arguments.title,
                 body=arguments.body,
                 options=_options(arguments),

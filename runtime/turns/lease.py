@@ -20,6 +20,7 @@ from core.database import Database, Scope
 from core.errors import BusyError, LostError
 from core.process.heartbeat import keep_beating
 from core.sql import statements
+from runtime.statuses import ENDED_TASK_STATUSES, TaskStatus, TurnStatus
 from runtime.tables import turns
 from runtime.tasks import tasks
 from runtime.turns.rows import Turn, get_turn, turn_from_row
@@ -28,7 +29,7 @@ _HELD = (
     statements.update(turns)
     .where(
         turns.c.id == sa.bindparam("turn"),
-        turns.c.status == "running",
+        turns.c.status == TurnStatus.RUNNING,
         turns.c.epoch == sa.bindparam("held_epoch"),
         turns.c.lease_token == sa.bindparam("held_token"),
     )
@@ -41,7 +42,7 @@ _CLAIM_FREE = (
     statements.update(turns)
     .where(
         turns.c.id == sa.bindparam("turn"),
-        turns.c.status == "running",
+        turns.c.status == TurnStatus.RUNNING,
         turns.c.run_id == sa.bindparam("run"),
         turns.c.lease_token.is_(None),
     )
@@ -69,7 +70,7 @@ class TurnFence:
         """Free the lease, in the transaction of the step's record; raises LostError as `check` does."""
         self._write(scope, _RELEASED)
 
-    def close(self, scope: Scope, status: str, reason: str) -> None:
+    def close(self, scope: Scope, status: TurnStatus, reason: str) -> None:
         """End the turn."""
         self._write(scope, _CLOSED, ends=status, why=reason)
         scope.changed("turn", self.turn_id)
@@ -87,9 +88,9 @@ def enter_turn(scope: Scope, turn_id: str, run_id: str, patience: timedelta) -> 
     been touched for `patience`. It raises the epoch, so that the replaced run's steps stop.
     """
     turn = get_turn(scope, turn_id)
-    if turn.status == "queued":
+    if turn.status == TurnStatus.QUEUED:
         return _enter_queued(scope, turn, run_id)
-    if turn.status != "running":
+    if turn.status != TurnStatus.RUNNING:
         return False
     if turn.run_id == run_id:
         return True
@@ -102,7 +103,7 @@ def enter_turn(scope: Scope, turn_id: str, run_id: str, patience: timedelta) -> 
         scope.update(turns)
         .where(
             turns.c.id == turn_id,
-            turns.c.status == "running",
+            turns.c.status == TurnStatus.RUNNING,
             turns.c.epoch == turn.epoch,
             turns.c.touched_at == turn.touched_at,
         )
@@ -117,19 +118,19 @@ def _enter_queued(scope: Scope, turn: Turn, run_id: str) -> bool:
     # The turn's row is taken before the task's, here as everywhere, so that no two transactions wait for each other.
     entered = scope.change(
         scope.update(turns)
-        .where(turns.c.id == turn.id, turns.c.status == "queued")
-        .values(status="running", run_id=run_id, started_at=scope.now, touched_at=scope.now)
+        .where(turns.c.id == turn.id, turns.c.status == TurnStatus.QUEUED)
+        .values(status=TurnStatus.RUNNING, run_id=run_id, started_at=scope.now, touched_at=scope.now)
     )
     if not entered:
         return False
-    status = "active" if turn.task_id is None else tasks.lock_task(scope, turn.task_id).status
+    status = TaskStatus.ACTIVE if turn.task_id is None else tasks.lock_task(scope, turn.task_id).status
     scope.changed("turn", turn.id)
     mine = scope.update(turns).where(turns.c.id == turn.id)
-    if status in ("stopped", "archived"):
-        scope.change(mine.values(status="stopped", reason=f"the task is {status}", ended_at=scope.now))
+    if status in ENDED_TASK_STATUSES:
+        scope.change(mine.values(status=TurnStatus.STOPPED, reason=f"the task is {status}", ended_at=scope.now))
         return False
-    if status == "paused":
-        scope.change(mine.values(status="queued", run_id=None, started_at=None))
+    if status is TaskStatus.PAUSED:
+        scope.change(mine.values(status=TurnStatus.QUEUED, run_id=None, started_at=None))
         return False
     return True
 
@@ -138,7 +139,7 @@ def _enter_handed_over(scope: Scope, turn: Turn, run_id: str) -> bool:
     return bool(
         scope.change(
             scope.update(turns)
-            .where(turns.c.id == turn.id, turns.c.status == "running", turns.c.run_id.is_(None))
+            .where(turns.c.id == turn.id, turns.c.status == TurnStatus.RUNNING, turns.c.run_id.is_(None))
             .values(run_id=run_id, touched_at=scope.now)
         )
     )
@@ -161,7 +162,7 @@ def take_lease(scope: Scope, turn_id: str, run_id: str, lease: timedelta) -> tup
 def _take_over(scope: Scope, turn_id: str, run_id: str, token: str, lease: timedelta) -> tuple[TurnFence, Turn]:
     """Claim what somebody has held: only once that lease is dead, and with the next epoch."""
     turn = get_turn(scope, turn_id)
-    if turn.status != "running" or turn.run_id != run_id:
+    if turn.status != TurnStatus.RUNNING or turn.run_id != run_id:
         raise LostError(f"turn {turn_id} is {turn.status} and held by run {turn.run_id or 'none'}, not by {run_id}")
     if turn.lease_until is not None and turn.lease_until > scope.now:
         raise _busy(turn, turn.lease_until - scope.now)
@@ -171,7 +172,7 @@ def _take_over(scope: Scope, turn_id: str, run_id: str, token: str, lease: timed
         scope.update(turns)
         .where(
             turns.c.id == turn_id,
-            turns.c.status == "running",
+            turns.c.status == TurnStatus.RUNNING,
             turns.c.run_id == run_id,
             turns.c.epoch == turn.epoch,
             same_token,

@@ -15,12 +15,11 @@ from core.database import Scope
 from core.llm.port import Decision
 from core.sql import statements
 from core.tools import Effect, ToolResult
+from runtime.statuses import UNFINISHED_CALL_STATUSES, CallStatus, TurnStatus
 from runtime.tables import calls, originals, steps, turns
 from runtime.turns.lease import TurnFence
 from runtime.turns.repeats import digest_wish
 
-FINISHED_CALL_STATUSES = ("done", "failed", "cancelled", "outcome_unknown")
-"""What a call's status ends with."""
 LARGEST_RESULT = 16_000
 """Characters of a result that stand in the history; what is larger is stored once and read back by pages."""
 
@@ -55,7 +54,7 @@ class Call:
     effect: str
     arguments: str
     wish: str
-    status: str
+    status: CallStatus
     epoch: int
     ok: bool | None
     result: Mapping[str, Any] | None
@@ -65,9 +64,9 @@ class Call:
 
 
 _UNFINISHED = statements.update(calls).where(
-    calls.c.id == sa.bindparam("call"), statements.one_of(calls.c.status, "proposed", "started")
+    calls.c.id == sa.bindparam("call"), statements.one_of(calls.c.status, *UNFINISHED_CALL_STATUSES)
 )
-_START = _UNFINISHED.values(status="started", epoch=sa.bindparam("at_epoch"), started_at=sa.bindparam("now"))
+_START = _UNFINISHED.values(status=CallStatus.STARTED, epoch=sa.bindparam("at_epoch"), started_at=sa.bindparam("now"))
 _BROUGHT: dict[str, sa.BindParameter[Any]] = {
     "status": sa.bindparam("ends"),
     "ok": sa.bindparam("well"),
@@ -79,7 +78,7 @@ _BROUGHT: dict[str, sa.BindParameter[Any]] = {
 _RESULT = _UNFINISHED.values(**_BROUGHT)
 _LATE = (
     statements.update(calls)
-    .where(calls.c.id == sa.bindparam("call"), calls.c.status == "outcome_unknown")
+    .where(calls.c.id == sa.bindparam("call"), calls.c.status == CallStatus.OUTCOME_UNKNOWN)
     .values(**_BROUGHT)
 )
 
@@ -120,7 +119,7 @@ def record_decision(
                 "effect": effects.get(proposed.name, Effect.READ).value,
                 "arguments": proposed.arguments,
                 "wish": digest_wish(proposed.name[:80], proposed.arguments),
-                "status": "proposed",
+                "status": CallStatus.PROPOSED,
                 "epoch": fence.epoch,
             }
             for seq, proposed in enumerate(decision.calls)
@@ -139,29 +138,29 @@ def record_no_start(scope: Scope, fence: TurnFence, call_id: str) -> None:
     """A tool said that it has begun nothing: the call stands as proposed again."""
     scope.change(
         scope.update(calls)
-        .where(calls.c.id == call_id, calls.c.status == "started", calls.c.epoch == fence.epoch)
-        .values(status="proposed", started_at=None)
+        .where(calls.c.id == call_id, calls.c.status == CallStatus.STARTED, calls.c.epoch == fence.epoch)
+        .values(status=CallStatus.PROPOSED, started_at=None)
     )
     scope.changed("turn", fence.turn_id)
 
 
-def record_result(scope: Scope, fence: TurnFence, call: Call, status: str, result: ToolResult) -> None:
+def record_result(scope: Scope, fence: TurnFence, call: Call, status: CallStatus, result: ToolResult) -> None:
     """Free the lease and store a call's only result, once. Raises LostError when the lease is no longer held."""
     fence.release(scope)
     _write_result(scope, _RESULT, fence, call, status, result)
     scope.changed("turn", fence.turn_id)
 
 
-def record_late_result(scope: Scope, fence: TurnFence, call: Call, status: str, result: ToolResult) -> bool:
+def record_late_result(scope: Scope, fence: TurnFence, call: Call, status: CallStatus, result: ToolResult) -> bool:
     """Keep for the record what a call brought after its turn was stopped; nobody acts on it.
 
     Only in the place of an unknown outcome, and of a call that nobody has taken over.
     """
     turn = scope.first(scope.select(turns.c.status).where(turns.c.id == fence.turn_id).with_for_update(key_share=True))
     known = scope.first(scope.select(calls.c.status, calls.c.epoch).where(calls.c.id == call.id))
-    if turn is None or turn.status != "stopped" or known is None:
+    if turn is None or turn.status != TurnStatus.STOPPED or known is None:
         return False
-    if (known.status, known.epoch) != ("outcome_unknown", fence.epoch):
+    if (known.status, known.epoch) != (CallStatus.OUTCOME_UNKNOWN, fence.epoch):
         return False
     _write_result(scope, _LATE, fence, call, status, result)
     scope.changed("turn", fence.turn_id)
@@ -169,7 +168,7 @@ def record_late_result(scope: Scope, fence: TurnFence, call: Call, status: str, 
 
 
 def _write_result(
-    scope: Scope, statement: Update, fence: TurnFence, call: Call, status: str, result: ToolResult
+    scope: Scope, statement: Update, fence: TurnFence, call: Call, status: CallStatus, result: ToolResult
 ) -> None:
     text = json.dumps(result.content, ensure_ascii=False, sort_keys=True)
     content: Mapping[str, Any] = result.content
@@ -215,7 +214,10 @@ def forget_results(scope: Scope, call_ids: Sequence[str], content: Mapping[str, 
 
 def end_open_calls(scope: Scope, turn_id: str) -> None:
     """Close the books of a turn that was ended from outside: nothing stays `started` for ever."""
-    for was, now in (("proposed", "cancelled"), ("started", "outcome_unknown")):
+    for was, now in (
+        (CallStatus.PROPOSED, CallStatus.CANCELLED),
+        (CallStatus.STARTED, CallStatus.OUTCOME_UNKNOWN),
+    ):
         scope.change(
             scope.update(calls)
             .where(calls.c.turn_id == turn_id, calls.c.status == was)

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from core.database import Scope
 from core.errors import NotFoundError
 from core.sql import statements
+from runtime.statuses import CallStatus, InputState
 from runtime.tables import calls, inbox, steps, turns
 from runtime.turns.ledger import Call, Step
 from runtime.turns.repeats import EarlierCall, FailedCall
@@ -41,7 +42,11 @@ _CALL_FIELDS = tuple(field.name for field in fields(Call))
 def call_from_row(row: sa.Row[Any]) -> Call:
     """The call of a row that has all columns of its table, and perhaps more."""
     found = row._mapping
-    return Call(**{name: found[name] for name in _CALL_FIELDS})
+    return _call_from({name: found[name] for name in _CALL_FIELDS})
+
+
+def _call_from(found: dict[str, Any]) -> Call:
+    return Call(**{**found, "status": CallStatus(found["status"])})
 
 
 _TURN: sa.BindParameter[str] = sa.bindparam("turn")
@@ -78,7 +83,7 @@ _GROWTH = (
             inbox.c.workspace_id == steps.c.workspace_id,
             inbox.c.turn_id == steps.c.turn_id,
             inbox.c.step == steps.c.n,
-            inbox.c.state == "consumed",
+            inbox.c.state == InputState.CONSUMED,
         )
         .label("has_read"),
         *(column.label(f"step_{column.name}") for column in _STEP_COLUMNS),
@@ -104,7 +109,7 @@ _LIKE = (
 )
 _FAILED = (
     statements.select(calls.c.step, calls.c.tool, calls.c.wish, calls.c.result)
-    .where(calls.c.turn_id == _TURN, calls.c.status == "failed", ~calls.c.ok)
+    .where(calls.c.turn_id == _TURN, calls.c.status == CallStatus.FAILED, ~calls.c.ok)
     .order_by(calls.c.step, calls.c.seq)
 )
 
@@ -147,7 +152,7 @@ def read_growth(scope: Scope, turn_id: str, n: int) -> TurnGrowth:
             taken.append(_step_from({column.name: found[f"step_{column.name}"] for column in _STEP_COLUMNS}))
             has_read = has_read or found["has_read"]
         if found["call_id"] is not None:
-            made.append(Call(**{column.name: found[f"call_{column.name}"] for column in _CALL_COLUMNS}))
+            made.append(_call_from({column.name: found[f"call_{column.name}"] for column in _CALL_COLUMNS}))
     return TurnGrowth(tuple(taken), tuple(made), has_read)
 
 

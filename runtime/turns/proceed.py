@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from runtime.statuses import FINISHED_STEP_STATUSES, RESTING_TASK_STATUSES, ChecklistStatus, TaskStatus
+
 
 @dataclass(frozen=True)
 class ChecklistFact:
@@ -12,7 +14,7 @@ class ChecklistFact:
     """
 
     n: int
-    status: str
+    status: ChecklistStatus
     checkpoint: bool
     approved: bool
     mandatory: bool = False
@@ -26,7 +28,7 @@ class TurnFacts:
     `alone` counts the turns in a row, this one included, that had nothing to read from anybody.
     """
 
-    task_status: str
+    task_status: TaskStatus
     kind: str
     autonomy: str
     checklist: tuple[ChecklistFact, ...]
@@ -107,7 +109,7 @@ def choose_next_move(facts: TurnFacts) -> NextMove:
     A person's pause or stop wins over everything, and new input wins over what the task waits for. That the model falls
     silent is no rule: stored facts decide.
     """
-    if facts.task_status in ("stopped", "archived", "paused", "blocked"):
+    if facts.task_status in (*RESTING_TASK_STATUSES, TaskStatus.BLOCKED):
         return NoFurtherTurn(f"the task is {facts.task_status}")
     if facts.unread:
         return NextTurn()
@@ -139,12 +141,12 @@ def _next(facts: TurnFacts) -> NextTurn | ReportNoProgress:
 
 
 def _complete(facts: TurnFacts) -> bool:
-    return all(step.status in ("done", "skipped") for step in facts.checklist)
+    return all(step.status in FINISHED_STEP_STATUSES for step in facts.checklist)
 
 
 def _checkpoint(facts: TurnFacts) -> int | None:
     for step in facts.checklist:
-        if step.status == "done" and not step.approved and _asks(facts.autonomy, step):
+        if step.status is ChecklistStatus.DONE and not step.approved and _asks(facts.autonomy, step):
             return step.n
     return None
 

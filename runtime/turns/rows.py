@@ -11,9 +11,8 @@ import sqlalchemy as sa
 from core.database import Scope
 from core.errors import NotFoundError
 from core.sql import statements
+from runtime.statuses import OPEN_TURN_STATUSES, TurnStatus
 from runtime.tables import turns
-
-OPEN_TURN_STATUSES = ("queued", "running")
 
 
 @dataclass(frozen=True)
@@ -24,7 +23,7 @@ class Turn:
     task_id: str | None
     message_id: str | None
     cause: str
-    status: str
+    status: TurnStatus
     reason: str
     epoch: int
     ring: int
@@ -41,6 +40,7 @@ class Turn:
 def turn_from_row(row: sa.Row[Any]) -> Turn:
     fields = dict(row._mapping)
     fields.pop("workspace_id")
+    fields["status"] = TurnStatus(fields["status"])
     return Turn(**fields)
 
 

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from core.database import Scope
 from core.errors import NotFoundError
 from core.sql import statements
+from runtime.statuses import UNREAD_INPUT_STATES, CallStatus, CardKind, CardState
 from runtime.tables import calls, cards, inbox, steps
 from runtime.tables import tasks as tasks_table
 from runtime.tasks.tasks import Task, task_from_row
@@ -49,21 +50,21 @@ _DECISION_SNAPSHOT = statements.select(
     .where(steps.c.workspace_id == _OF_TASK, steps.c.turn_id == _TURN, steps.c.n == sa.bindparam("of_step"))
     .label("decided"),
     sa.exists()
-    .where(calls.c.workspace_id == _OF_TASK, calls.c.turn_id == _TURN, calls.c.status == "failed", ~calls.c.ok)
+    .where(calls.c.workspace_id == _OF_TASK, calls.c.turn_id == _TURN, calls.c.status == CallStatus.FAILED, ~calls.c.ok)
     .label("failed"),
     sa.exists()
     .where(
         cards.c.workspace_id == _OF_TASK,
         cards.c.task_id == tasks_table.c.id,
-        cards.c.state == "open",
-        cards.c.kind == "blocked",
+        cards.c.state == CardState.OPEN,
+        cards.c.kind == CardKind.BLOCKED,
     )
     .label("blocked"),
     sa.exists()
     .where(
         inbox.c.workspace_id == _OF_TASK,
         inbox.c.task_id == tasks_table.c.id,
-        statements.one_of(inbox.c.state, "delivered", "claimed"),
+        statements.one_of(inbox.c.state, *UNREAD_INPUT_STATES),
     )
     .label("unread"),
 ).where(tasks_table.c.id == sa.bindparam("task"))

@@ -9,6 +9,7 @@ from typing import Any
 from core.database import Scope
 from runtime.cards.answers import deliver_card_answer
 from runtime.cards.cards import Card, open_card
+from runtime.statuses import CardKind
 from skills.book import versions
 from skills.book.display_text import one_line
 from skills.book.skill import Skill, lock_skill, reject_save, touch_skill
@@ -75,7 +76,7 @@ def open_permission_card(
     title = f"May {what} do this?" if asked else f"May {what} go live?"
     return open_card(
         scope,
-        kind="permission",
+        kind=CardKind.PERMISSION,
         title=title,
         body=_body(skill, version, asked, _dropped_functions(scope, skill, version)),
         options=GRANT_OPTIONS,

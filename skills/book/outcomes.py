@@ -14,6 +14,7 @@ from core.errors import InvalidError
 from runtime.cards import cards
 from runtime.cards.answers import deliver_card_answer
 from runtime.cards.cards import Card
+from runtime.statuses import CardKind
 from skills.tables import skill_outcomes
 
 ANSWER_KIND = "answer"
@@ -90,7 +91,7 @@ def open_question_card(
     """Put a question about a run to people, once per `cause`; the answer becomes an outcome fact of it."""
     return cards.open_card(
         scope,
-        kind="choice",
+        kind=CardKind.CHOICE,
         title=f"{skill_id} asks",
         body=text,
         options=[{"id": answer, "label": answer} for answer in answers],

@@ -11,21 +11,20 @@ from core.errors import NotFoundError
 from runtime.cards import cards
 from runtime.cards.answers import deliver_card_answer
 from runtime.inbox import inbox
+from runtime.statuses import ENDED_TASK_STATUSES, InputKind
 from runtime.tasks import tasks, waits
 from runtime.turns import ledger_queries, rows
 from skills.book import versions
 from skills.book.skill import get_skill
 from skills.book.versions import CheckedVersion
 
-SKILL_INPUT_KIND = "skill"
-"""The kind of a task's input that names a version of its own which will not serve after all."""
 _TRIED = frozenset(("dry_run", "shadow"))
 
 
 def lock_author_task(scope: Scope, version: CheckedVersion) -> str | None:
     """The task whose call wrote the version, locked; None when a person wrote it, or the task has ended."""
     task_id = _task_of(scope, version)
-    if task_id is None or tasks.lock_task_with_turn(scope, task_id).status in tasks.ENDED_TASK_STATUSES:
+    if task_id is None or tasks.lock_task_with_turn(scope, task_id).status in ENDED_TASK_STATUSES:
         return None
     return task_id
 
@@ -42,7 +41,7 @@ def tell_author_of_refusal(scope: Scope, version: CheckedVersion) -> None:
     a run that failed is told by `on-run-failed`. Call it after `lock`."""
     late = version.stage in _TRIED or version.stage_facts.get("card_id")
     if late and (task_id := lock_author_task(scope, version)) is not None:
-        inbox.deliver_input(scope, task_id, SKILL_INPUT_KIND, version.id)
+        inbox.deliver_input(scope, task_id, InputKind.SKILL, version.id)
 
 
 def read_refused_input(scope: Scope, version_id: str) -> Mapping[str, Any]:
@@ -50,7 +49,7 @@ def read_refused_input(scope: Scope, version_id: str) -> Mapping[str, Any]:
     version = versions.get_version(scope, version_id)
     skill = get_skill(scope, version.skill_id)
     problems = skill.problems if skill.refused_sha == version.sha else ()
-    told = {"kind": SKILL_INPUT_KIND, "skill_id": skill.id, "version": version.number, "stage": version.stage}
+    told = {"kind": InputKind.SKILL, "skill_id": skill.id, "version": version.number, "stage": version.stage}
     return {**told, "problems": [asdict(problem) for problem in problems]}
 
 

@@ -16,6 +16,7 @@ from core.tables import roles
 from runtime.cards import cards
 from runtime.cards.cards import Card
 from runtime.limits import credits
+from runtime.statuses import CardKind, CardState
 from runtime.tables import cards as card_rows
 
 RAISE_ACT = "raise what a skill may spend on the model"
@@ -77,7 +78,7 @@ def open_budget_card(
     does = f"adds {said(more)} of credit" if limit == "balance" else f"lets it spend up to {said(raise_to)} today"
     card = cards.open_card(
         scope,
-        kind="limit",
+        kind=CardKind.LIMIT,
         title=f"{stem} has reached today's limit for the model",
         body=f"{has}; {over}. Raising {does}. Until then its runs try again, or do without.",
         options=(
@@ -96,7 +97,7 @@ def open_budget_card(
         },
         expires_at=scope.now + left,
     )
-    if card.state == "answered":
+    if card.state == CardState.ANSWERED:
         return BudgetReached(f"{has}; {over}, and a person left it at that for today", None)
     told = f"{has}; {over}: a person is asked on the card {card.id}, and it is worth another try later"
     return BudgetReached(told, min(RETRY_AFTER, left))
@@ -107,7 +108,7 @@ def is_limit_reached(scope: Scope, stem: str) -> bool:
     day = credits.read_local_date(scope)
     last = f"{_cause(stem, day)}:{sum(1 for _ in _raised(scope, stem, day))}"
     card = scope.first(scope.select(card_rows.c.state, card_rows.c.answer_option).where(card_rows.c.cause == last))
-    return card is not None and (card.state == "open" or card.answer_option == "stop")
+    return card is not None and (card.state == CardState.OPEN or card.answer_option == "stop")
 
 
 def answer_budget_card(scope: Scope, card: Card) -> None:
@@ -120,7 +121,7 @@ def answer_budget_card(scope: Scope, card: Card) -> None:
         return
     role = scope.scalar(scope.select(roles.c.role).where(roles.c.person_id == card.answered_by))
     if credits.read_local_date(scope).isoformat() != card.subject["day"]:
-        raise ConflictError("that day is over, and its limit with it", state="expired")
+        raise ConflictError("that day is over, and its limit with it", state=CardState.EXPIRED)
     if card.subject["limit"] != "balance":
         if role not in ("owner", "member"):
             raise RefusedError("only an owner or a member of the workspace may raise what a skill spends")

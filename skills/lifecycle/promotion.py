@@ -11,6 +11,7 @@ from core.database import Scope
 from core.events import Bell, SkillQuarantined
 from runtime import notices
 from runtime.cards import cards
+from runtime.statuses import CardState
 from skills.book import grants, runs, versions
 from skills.book.skill import Skill, find_skill, get_skill, lock_skill, reject_save, save_skill, touch_skill
 from skills.book.versions import CheckedVersion
@@ -242,7 +243,11 @@ def drop_candidate(scope: Scope, skill: Skill) -> None:
 def _unanswerable(scope: Scope, version: CheckedVersion) -> bool:
     """Whether the card that asks for it can be answered no more: its task was stopped."""
     card_id = version.stage_facts.get("card_id")
-    return version.stage == "waiting" and card_id is not None and cards.get_card(scope, str(card_id)).state != "open"
+    return (
+        version.stage == "waiting"
+        and card_id is not None
+        and cards.get_card(scope, str(card_id)).state is not CardState.OPEN
+    )
 
 
 def _supersede(scope: Scope, version_id: str) -> None:

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from core.database import Scope
+from runtime.statuses import CardKind
 from runtime.tables import cards
 from skills.book import outcomes, runs
 from skills.book.outcomes import SkillOutcome
@@ -59,7 +60,7 @@ def list_alarms(scope: Scope, stem: str, version_id: str, since: datetime) -> li
 
 def _questions(scope: Scope, since: datetime) -> list[Any]:
     query = scope.select(cards.c.id, cards.c.subject, cards.c.created_at).where(
-        cards.c.kind == "choice", cards.c.task_id.is_(None), cards.c.created_at >= since
+        cards.c.kind == CardKind.CHOICE, cards.c.task_id.is_(None), cards.c.created_at >= since
     )
     return scope.rows(query.order_by(cards.c.created_at.desc()).limit(MOST_ALARMS))
 

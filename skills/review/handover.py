@@ -11,6 +11,7 @@ from core.errors import NotFoundError
 from core.tables import roles
 from runtime.inbox import inbox, messages
 from runtime.inbox.messages import set_message_state
+from runtime.statuses import InputKind, MessageState
 from runtime.tables import calls, turns
 from runtime.tables import tasks as task_rows
 from runtime.tasks import tasks
@@ -50,8 +51,15 @@ def hand_over(
             to_task_id=task.id,
             language=task.language,
         )
-        set_message_state(scope, message.id, "delivered", was=("received",), task_id=task.id, routed_at=scope.now)
-        inbox.deliver_input(scope, task.id, "message", message.id)
+        set_message_state(
+            scope,
+            message.id,
+            MessageState.DELIVERED,
+            was=(MessageState.RECEIVED,),
+            task_id=task.id,
+            routed_at=scope.now,
+        )
+        inbox.deliver_input(scope, task.id, InputKind.MESSAGE, message.id)
     return task
 
 

@@ -15,8 +15,8 @@ from core.database import Database, Scope
 from core.identity import HOME_WORKSPACE
 from runtime import notices
 from runtime.limits import credits
+from runtime.statuses import OPEN_TASK_STATUSES
 from runtime.tables import tasks as task_rows
-from runtime.tasks import tasks
 from skills.book import runs, versions
 from skills.book.runs import UNSERVED, SkillRun
 from skills.book.skill import Skill, list_skills, lock_skill
@@ -144,7 +144,7 @@ def _why_not(scope: Scope, parts: ReviewDependencies, skill: Skill, version: Che
             retired=skill.status == "retired",
             was_current=version.id == newest.id,
             newest_is_repair=by_repair and newest.created_at > scope.now - REPAIR_WINDOW,
-            repair_at_work=any(status in tasks.OPEN_TASK_STATUSES for _, status in asked),
+            repair_at_work=any(status in OPEN_TASK_STATUSES for _, status in asked),
             today=sum(cause.startswith(_today(scope, skill.id)) for cause, _ in asked),
             per_day=parts.repairs_per_day,
         )

@@ -17,6 +17,7 @@ from core.llm.port import ChatMessage
 from core.orchestrator.run_history import EngineRun
 from core.process import crash
 from runtime import notices
+from runtime.statuses import ENDED_TASK_STATUSES, OPEN_TASK_STATUSES
 from runtime.tasks import tasks
 from skills.book import runs, versions
 from skills.book.skill import find_skill, get_skill, lock_skill
@@ -175,7 +176,7 @@ def _given_up(parts: ReviewDependencies, workspace_id: str, before: Review) -> b
     assert before.task_id is not None
     with parts.database.reading(workspace_id) as scope:
         try:
-            return tasks.get_task(scope, before.task_id).status in tasks.ENDED_TASK_STATUSES
+            return tasks.get_task(scope, before.task_id).status in ENDED_TASK_STATUSES
         except NotFoundError:
             return True
 
@@ -321,7 +322,7 @@ def _obstacle(scope: Scope, review: Review) -> str | None:
 
 def _is_open(scope: Scope, task_id: str) -> bool:
     try:
-        return tasks.get_task(scope, task_id).status in tasks.OPEN_TASK_STATUSES
+        return tasks.get_task(scope, task_id).status in OPEN_TASK_STATUSES
     except NotFoundError:
         return False
 

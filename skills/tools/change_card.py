@@ -11,6 +11,7 @@ from core.errors import ConflictError, InvalidError, RefusedError
 from core.tools import CallContext
 from runtime.cards import cards
 from runtime.cards.cards import Card
+from runtime.statuses import CardKind, CardState
 from skills.book import skill
 from skills.book.display_text import escape_invisible, one_line
 from skills.book.versions import CheckedVersion
@@ -68,7 +69,7 @@ def open_change_card(
     why = one_line(reason)
     return cards.open_card(
         scope,
-        kind="permission",
+        kind=CardKind.PERMISSION,
         title=f"May the agent change {base.skill_id}?",
         body=f"{path} would be saved as the agent's next version. The agent says why: {why}\n\n{shown}",
         options=_OPTIONS,
@@ -84,7 +85,7 @@ def read_accepted_change(scope: Scope, call: CallContext, card_id: str, stem: st
     card = cards.get_card(scope, card_id)
     if card.act != CHANGE_ACT or card.subject["skill_id"] != stem or card.task_id != call.task_id:
         raise RefusedError(f"this card asks for no change of {stem} by this task")
-    if card.state != "answered":
+    if card.state != CardState.ANSWERED:
         raise ConflictError(f"the card is {card.state}: wait for a person's answer", state=card.state)
     if card.answer_option != ACCEPT_OPTION:
         raise RefusedError("a person refused this change")

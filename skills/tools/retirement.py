@@ -10,6 +10,7 @@ from core.tools import CallContext, Effect, ToolResult
 from runtime.cards import cards
 from runtime.cards.answers import deliver_card_answer
 from runtime.cards.cards import Card
+from runtime.statuses import CardKind
 from skills.book import runs, versions
 from skills.book.display_text import one_line
 from skills.book.skill import Skill, get_skill
@@ -43,7 +44,7 @@ class RetireSkill:
                 raise ConflictError(f"{skill.id} is retired already", status=skill.status)
             card = cards.open_card(
                 scope,
-                kind="irreversible",
+                kind=CardKind.IRREVERSIBLE,
                 title=f"Take the skill {skill.id} away?",
                 body=_body(scope, skill, arguments.reason),
                 options=cards.IRREVERSIBLE_OPTIONS,

@@ -25,6 +25,7 @@ from runtime.cards import cards
 from runtime.commands import control
 from runtime.inbox import inbox, messages
 from runtime.limits import credits
+from runtime.statuses import CardKind, InputKind, WaitKind
 from runtime.tables import cards as cards_table
 from runtime.tasks import tasks, waits
 from runtime.tasks.tasks import Plan
@@ -350,7 +351,7 @@ def test_what_a_program_asks_for_in_a_persons_task_is_confirmed_too(world: Gener
             told = messages.receive_message(
                 scope, person_id=world.store.person_id, asked_by=who, channel_id=None, text=text, to_task_id=task.id
             )
-            inbox.store_input(scope, task.id, "message", told.id)
+            inbox.store_input(scope, task.id, InputKind.MESSAGE, told.id)
             inbox.consume_inbox(scope, inbox.claim_inbox(scope, task.id, fence.turn_id, n + 2), fence.turn_id, n + 2)
 
     assert "card_id" in world.call(task, fence, 1, 1).content
@@ -375,7 +376,9 @@ def test_nothing_is_ordered_past_an_open_checkpoint(world: GenerationWorld) -> N
     world.decide(fence, 1, PICTURE)
     with world.scope() as scope:
         options = cards.CHECKPOINT_OPTIONS
-        cards.open_card(scope, kind="checkpoint", title="?", body="", options=options, cause="c", task_id=task.id)
+        cards.open_card(
+            scope, kind=CardKind.CHECKPOINT, title="?", body="", options=options, cause="c", task_id=task.id
+        )
     with pytest.raises(RefusedError, match="checkpoint"):
         world.call(task, fence, 1, 0)
 
@@ -422,7 +425,7 @@ def test_a_quote_that_the_balance_no_longer_covers_becomes_a_limit_card(world: G
     world.call(task, fence, 1, 0)
     quote = world.cards(task)[0]
     with world.scope() as scope:
-        waits.begin_wait(scope, task.id, fence.turn_id, "card", [quote.id])
+        waits.begin_wait(scope, task.id, fence.turn_id, WaitKind.CARD, [quote.id])
         credits.grant_credit(scope, Decimal("-99.90"), "spent")
 
     world.answer(quote, "approve")
@@ -514,7 +517,7 @@ def test_a_task_that_waited_for_the_card_waits_for_the_orders_then(world: Genera
     world.call(task, fence, 1, 0)
     card = world.cards(task)[0]
     with world.scope() as scope:
-        waits.begin_wait(scope, task.id, fence.turn_id, "card", [card.id])
+        waits.begin_wait(scope, task.id, fence.turn_id, WaitKind.CARD, [card.id])
 
     world.answer(card, "approve")
 
@@ -715,7 +718,7 @@ def test_task_waits_for_all_its_quotes_however_many_they_are(world: GenerationWo
         others = [
             cards.open_card(
                 scope,
-                kind="choice",
+                kind=CardKind.CHOICE,
                 title="?",
                 body="",
                 options=cards.CHECKPOINT_OPTIONS,
@@ -724,7 +727,7 @@ def test_task_waits_for_all_its_quotes_however_many_they_are(world: GenerationWo
             ).id
             for n in range(64)
         ]
-        waits.begin_wait(scope, task.id, fence.turn_id, "card", [quoted.id, *others])
+        waits.begin_wait(scope, task.id, fence.turn_id, WaitKind.CARD, [quoted.id, *others])
 
     world.answer(quoted, "approve")
 

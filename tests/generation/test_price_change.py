@@ -21,6 +21,7 @@ from generation.tools import orders_of_call
 from runtime.cards import cards
 from runtime.commands import control
 from runtime.inbox import inbox
+from runtime.statuses import CardState, TurnStatus, WaitKind
 from runtime.tasks import tasks, waits
 from runtime.tools import lookup
 from tests.generation.world import GenerationWorld, world_of
@@ -53,8 +54,8 @@ def approved(world: GenerationWorld) -> Order:
     world.call(task, fence, 1, 0)
     (card,) = world.cards(task)
     with world.scope() as scope:
-        fence.close(scope, "waiting", "")
-        waits.begin_wait(scope, task.id, fence.turn_id, "card", [card.id])
+        fence.close(scope, TurnStatus.WAITING, "")
+        waits.begin_wait(scope, task.id, fence.turn_id, WaitKind.CARD, [card.id])
     world.answer(card, "approve")
     (order,) = world.orders()
     return order
@@ -143,8 +144,8 @@ def test_a_risen_price_of_an_order_without_a_card_is_asked_about_too(
     fence = scripted.turn(task)
     kept, moved = scripted.order(task, fence, 1, tool="generate_image"), scripted.order(task, fence, 2)
     with scripted.scope() as scope:
-        fence.close(scope, "waiting", "")
-        waits.begin_wait(scope, task.id, fence.turn_id, "generation", [kept.id, moved.id])
+        fence.close(scope, TurnStatus.WAITING, "")
+        waits.begin_wait(scope, task.id, fence.turn_id, WaitKind.GENERATION, [kept.id, moved.id])
     provider.offer(at(SOUNDS, "0.02"), PICTURES)
     pass_time(scripted)
     assert scripted.submit(moved).state == OrderState.CANCELLED
@@ -244,7 +245,7 @@ def test_the_new_price_of_a_stopped_task_is_not_asked_about(
     assert scripted.cards() == []
     with scripted.scope() as scope:
         assert tasks.get_task(scope, str(order.task_id)).status == "stopped"
-        assert cards.list_cards(scope, state="open") == []
+        assert cards.list_cards(scope, state=CardState.OPEN) == []
 
 
 @pytest.mark.boundary(21)

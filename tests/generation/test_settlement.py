@@ -19,6 +19,7 @@ from runtime.cards import cards
 from runtime.commands import control
 from runtime.inbox import inbox
 from runtime.limits import credits
+from runtime.statuses import TurnStatus, WaitKind
 from runtime.tables import turns
 from runtime.tasks import tasks, waits
 from runtime.turns.lease import TurnFence
@@ -36,8 +37,8 @@ def made(world: GenerationWorld, order: Order) -> Order:
 def close_and_wait(world: GenerationWorld, fence: TurnFence, task_id: str, refs: list[str]) -> None:
     """What the runtime writes when a turn ends to wait for its orders."""
     with world.scope() as scope:
-        fence.close(scope, "waiting", "")
-        waits.begin_wait(scope, task_id, fence.turn_id, "generation", refs)
+        fence.close(scope, TurnStatus.WAITING, "")
+        waits.begin_wait(scope, task_id, fence.turn_id, WaitKind.GENERATION, refs)
 
 
 def open_turns(world: GenerationWorld, task_id: str) -> int:

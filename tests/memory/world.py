@@ -22,6 +22,7 @@ from memory.receipts import Receipt
 from runtime.cards.answers import CardAnswers, answer_card
 from runtime.cards.cards import Card
 from runtime.inbox import messages
+from runtime.statuses import TurnStatus
 from runtime.tables import cards as card_rows
 from runtime.tables import messages as message_rows
 from runtime.turns.rows import Turn
@@ -156,7 +157,7 @@ def asked_facts(model: ScriptedModel) -> dict[str, Any]:
 def _turn(store: Store, message_id: str) -> Turn:
     now = store.clock.now()
     return Turn(
-        id=f"turn_{message_id}", task_id=None, message_id=message_id, cause="", status="completed", reason="", epoch=1,
-        ring=0, run_id=None, lease_token=None, lease_until=None, touched_at=now, rung_at=now, created_at=now,
+        id=f"turn_{message_id}", task_id=None, message_id=message_id, cause="", status=TurnStatus.COMPLETED, reason="",
+        epoch=1, ring=0, run_id=None, lease_token=None, lease_until=None, touched_at=now, rung_at=now, created_at=now,
         started_at=now, ended_at=now,
     )  # fmt: skip

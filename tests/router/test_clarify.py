@@ -11,6 +11,7 @@ from runtime.cards.answers import CardAnswers, answer_card
 from runtime.cards.cards import Card
 from runtime.commands import control, withdrawal
 from runtime.inbox.messages import Message
+from runtime.statuses import CardKind
 from runtime.tasks.tasks import Task
 from tests.router.world import RouterWorld, scripted, verdict
 from tests.support.databases import Store
@@ -87,7 +88,7 @@ def test_a_workers_own_question_goes_back_to_its_task(store: Store) -> None:
     with store.database.transaction(store.workspace_id) as scope:
         card = cards.open_card(
             scope,
-            kind="clarify",
+            kind=CardKind.CLARIFY,
             title="Which blue?",
             body="",
             options=[{"id": "navy", "label": "Navy"}],

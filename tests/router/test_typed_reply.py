@@ -11,6 +11,7 @@ from core.llm.scripted_model import ScriptedModel, says
 from runtime.cards import cards
 from runtime.cards.cards import Card
 from runtime.commands import control, withdrawal
+from runtime.statuses import CardKind, WaitKind
 from runtime.tasks import tasks, waits
 from tests.router.test_clarify import answer, asked
 from tests.router.world import scripted, verdict
@@ -107,7 +108,7 @@ def test_a_reply_to_a_workers_question_closes_it_and_is_read_once(store: Store, 
     options = [{"id": "navy", "label": "Navy and cream"}, {"id": "red", "label": "Red"}]
     with store.database.transaction(store.workspace_id) as scope:
         card = cards.open_card(
-            scope, kind="clarify", title="Which?", body="", options=options, cause="c", task_id=task.id
+            scope, kind=CardKind.CLARIFY, title="Which?", body="", options=options, cause="c", task_id=task.id
         )
         tasks.set_task_fields(scope, task.id, status="waiting")
     target = {"to_card_id": card.id} if names_the_card else {"to_task_id": task.id}
@@ -131,9 +132,15 @@ def test_question_that_a_message_had_answered_asks_again_when_it_is_withdrawn(st
     drive_turn(runtime_dependencies(store, ScriptedModel(says("ok"))), store, newest_turn(store, task.id).id)
     with store.database.transaction(store.workspace_id) as scope:
         card = cards.open_card(
-            scope, kind="clarify", title="Which?", body="", options=cards.RESULT_OPTIONS, cause="c", task_id=task.id
+            scope,
+            kind=CardKind.CLARIFY,
+            title="Which?",
+            body="",
+            options=cards.RESULT_OPTIONS,
+            cause="c",
+            task_id=task.id,
         )
-        waits.begin_wait(scope, task.id, newest_turn(store, task.id).id, "card", [card.id])
+        waits.begin_wait(scope, task.id, newest_turn(store, task.id).id, WaitKind.CARD, [card.id])
         tasks.set_task_fields(scope, task.id, status="waiting")
     reply = world.route(world.say("Red ones", to_card_id=card.id))
     assert card_of(store, card.id).state == "answered"
@@ -164,7 +171,9 @@ def test_words_do_not_press_what_costs_or_destroys(store: Store) -> None:
     task = world.task("Posters")
     with store.database.transaction(store.workspace_id) as scope:
         opened = [
-            cards.open_card(scope, kind=kind, title="?", body="", options=options, cause=kind, task_id=task.id)
+            cards.open_card(
+                scope, kind=CardKind(kind), title="?", body="", options=options, cause=kind, task_id=task.id
+            )
             for kind, options in (
                 ("quote", cards.QUOTE_OPTIONS),
                 ("irreversible", cards.IRREVERSIBLE_OPTIONS),

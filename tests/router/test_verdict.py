@@ -8,6 +8,7 @@ import pytest
 
 from router.decision import RouteCandidate, RouteDecision
 from router.verdict import MOST_DUPLICATES, DuplicateVerdict, find_likely_duplicates, goal_likeness, settle_duplicate
+from runtime.statuses import TaskStatus
 from runtime.tasks.tasks import Task
 
 GOAL = "Make a set of three retro posters for the Harbour Festival"
@@ -38,8 +39,8 @@ def test_goals_in_a_script_without_spaces() -> None:
 def task(task_id: str, goal: str) -> Task:
     at = datetime(2026, 3, 2, tzinfo=UTC)
     return Task(
-        id=task_id, person_id="p", kind="persistent", parent_id=None, goal=goal, brief="", status="active", reason="",
-        autonomy="checkpoint", plan=None, language="en", asked_by="person", idle_rounds=0, setbacks=0,
+        id=task_id, person_id="p", kind="persistent", parent_id=None, goal=goal, brief="", status=TaskStatus.ACTIVE,
+        reason="", autonomy="checkpoint", plan=None, language="en", asked_by="person", idle_rounds=0, setbacks=0,
         approved_plan=0, cause=task_id, created_at=at, updated_at=at,
     )  # fmt: skip
 

@@ -15,6 +15,7 @@ from runtime.cards.answers import CardAnswers, answer_card
 from runtime.cards.cards import Card
 from runtime.commands import control
 from runtime.loop import entry, turn_end
+from runtime.statuses import CardKind
 from runtime.turns import ledger_queries
 from tests.runtime.turn_driver import (
     Note,
@@ -123,7 +124,7 @@ def test_noes_in_a_row_lower_the_level_by_one_and_the_person_is_told(store: Stor
     for n, option in enumerate(answers):
         with store.database.transaction(store.workspace_id) as scope:
             card = cards.open_card(
-                scope, kind="choice", title="?", body="", options=[{"id": option}], cause=str(n), task_id=made.id
+                scope, kind=CardKind.CHOICE, title="?", body="", options=[{"id": option}], cause=str(n), task_id=made.id
             )
         answer(store, card, option)
         levels.append(get_task(store, made.id).autonomy)

@@ -13,6 +13,7 @@ from runtime import notices
 from runtime.cards import cards
 from runtime.inbox import messages
 from runtime.loop import decision, entry, tool_call
+from runtime.statuses import CardKind
 from runtime.turns import ledger_queries
 from tests.runtime.turn_driver import Note, drive_turn, new_task, newest_turn, post_words, runtime_dependencies
 from tests.support.databases import Store
@@ -27,7 +28,7 @@ def _leave_a_card(call: CallContext) -> None:
         for cause in (call.call_id, f"{call.call_id}:quote"):
             cards.open_card(
                 scope,
-                kind="result",
+                kind=CardKind.RESULT,
                 title="?",
                 body="",
                 options=cards.RESULT_OPTIONS,

@@ -13,6 +13,7 @@ from core.llm.scripted_model import ScriptedModel, says
 from runtime import recovery
 from runtime.commands import control, withdrawal
 from runtime.inbox import inbox, messages
+from runtime.statuses import InputKind
 from runtime.tables import inbox as inbox_rows
 from runtime.tasks.tasks import Task
 from tests.runtime.turn_driver import (
@@ -36,7 +37,7 @@ def test_message_that_was_not_read_is_superseded_and_one_that_was_stays_so(store
     drive_turn(runtime_dependencies(store, ScriptedModel(says("ok"))), store, newest_turn(store, made_for.id).id)
     late = post_words(store, made_for.id, "one more")
     with store.database.transaction(store.workspace_id) as scope:
-        inbox.store_input(scope, made_for.id, "outcome", "order-1")
+        inbox.store_input(scope, made_for.id, InputKind.OUTCOME, "order-1")
 
     with store.database.transaction(store.workspace_id) as scope:
         end(scope, made_for.id)

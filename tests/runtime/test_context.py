@@ -16,6 +16,7 @@ from core.tools import CallContext, Effect
 from runtime.context import model_request, size
 from runtime.inbox import inbox
 from runtime.loop import decision, entry, tool_call, turn_end
+from runtime.statuses import InputKind
 from runtime.tables import inbox as inbox_rows
 from runtime.tables import messages as message_rows
 from runtime.tasks import tasks
@@ -75,8 +76,8 @@ def test_input_whose_thing_is_gone_or_unknown_does_not_keep_the_task(store: Stor
     said = post_words(store, made_for.id, "go")
     with store.database.transaction(store.workspace_id) as scope:
         scope.change(scope.delete(message_rows).where(message_rows.c.id == said))
-        inbox.store_input(scope, made_for.id, "answer", "card_gone")
-        inbox.store_input(scope, made_for.id, "object", "object_gone")
+        inbox.store_input(scope, made_for.id, InputKind.ANSWER, "card_gone")
+        inbox.store_input(scope, made_for.id, InputKind.OBJECT, "object_gone")
     model = ScriptedModel(says("ok"), says("ok"))
 
     assert drive_turn(runtime_dependencies(store, model), store, newest_turn(store, made_for.id).id) == "completed"

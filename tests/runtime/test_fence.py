@@ -17,6 +17,7 @@ from runtime.commands import control, withdrawal
 from runtime.inbox import inbox, messages
 from runtime.inbox.turn_queue import wake_task
 from runtime.loop import decision, entry, tool_call, turn_end
+from runtime.statuses import CardKind, InputKind, MessageState
 from runtime.turns import ledger_queries, rows
 from tests.runtime.turn_driver import (
     LEASE,
@@ -149,7 +150,7 @@ def test_stop_ends_turn_cards_and_waking(store: Store) -> None:
     def stop(_call: object) -> None:
         with store.database.transaction(store.workspace_id) as scope:
             cards.open_card(
-                scope, kind="choice", title="?", body="", options=[{"id": "a", "label": "A"}], cause="c",
+                scope, kind=CardKind.CHOICE, title="?", body="", options=[{"id": "a", "label": "A"}], cause="c",
                 task_id=made_for.id,
             )  # fmt: skip
             control.stop_task(scope, made_for.id)
@@ -298,8 +299,10 @@ def test_unread_message_without_a_turn_gets_one_from_the_watch(store: Store) -> 
         said = messages.receive_message(
             scope, person_id=store.person_id, asked_by="person", channel_id=None, text="x", to_task_id=made_for.id
         )
-        messages.set_message_state(scope, said.id, "delivered", was=("received",), task_id=made_for.id)
-        inbox.store_input(scope, made_for.id, "message", said.id)
+        messages.set_message_state(
+            scope, said.id, MessageState.DELIVERED, was=(MessageState.RECEIVED,), task_id=made_for.id
+        )
+        inbox.store_input(scope, made_for.id, InputKind.MESSAGE, said.id)
     store.clock.advance(timedelta(seconds=11))
 
     for _ in range(3):

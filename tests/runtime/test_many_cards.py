@@ -16,6 +16,7 @@ from runtime.cards import cards
 from runtime.cards.answers import CardAnswers, answer_card, answer_card_in_words
 from runtime.cards.cards import Card
 from runtime.commands import control
+from runtime.statuses import CardKind
 from runtime.tables import cards as card_rows
 from runtime.tasks import waits
 from runtime.tasks.tasks import Task
@@ -30,7 +31,13 @@ def _ask(store: Store, task_id: str, kind: str = "choice", many: int = MANY, beg
     with store.database.transaction(store.workspace_id) as scope:
         return [
             cards.open_card(
-                scope, kind=kind, title="?", body="", options=OPTIONS, cause=f"{begin}:{task_id}:{n}", task_id=task_id
+                scope,
+                kind=CardKind(kind),
+                title="?",
+                body="",
+                options=OPTIONS,
+                cause=f"{begin}:{task_id}:{n}",
+                task_id=task_id,
             )
             for n in range(many)
         ]
@@ -64,7 +71,7 @@ def test_answer_to_an_open_card_of_an_ended_task_is_refused(store: Store, end: C
         end(scope, made_for.id)
         scope.change(scope.update(card_rows).values(state="open"))
     acted: list[str] = []
-    answers = CardAnswers({("choice", ""): lambda _scope, one: acted.append(one.id)})
+    answers = CardAnswers({(CardKind.CHOICE, ""): lambda _scope, one: acted.append(one.id)})
 
     with store.database.transaction(store.workspace_id) as scope:
         with pytest.raises(ConflictError, match="its task is") as refused:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from runtime.statuses import ChecklistStatus, TaskStatus
 from runtime.turns.proceed import (
     AskPerson,
     ChecklistFact,
@@ -21,15 +22,15 @@ from runtime.turns.proceed import (
     choose_next_move,
 )
 
-OPEN = ChecklistFact(1, "todo", checkpoint=False, approved=False)
-DONE = ChecklistFact(1, "done", checkpoint=False, approved=False)
-ASKS = ChecklistFact(1, "done", checkpoint=True, approved=False)
-MUST = ChecklistFact(1, "done", checkpoint=True, approved=False, mandatory=True)
-UNPLANNED = ChecklistFact(1, "done", checkpoint=False, approved=False, planned=False)
-PASSED = ChecklistFact(1, "done", checkpoint=True, approved=True)
-SECOND = ChecklistFact(2, "todo", checkpoint=False, approved=False)
+OPEN = ChecklistFact(1, ChecklistStatus.TODO, checkpoint=False, approved=False)
+DONE = ChecklistFact(1, ChecklistStatus.DONE, checkpoint=False, approved=False)
+ASKS = ChecklistFact(1, ChecklistStatus.DONE, checkpoint=True, approved=False)
+MUST = ChecklistFact(1, ChecklistStatus.DONE, checkpoint=True, approved=False, mandatory=True)
+UNPLANNED = ChecklistFact(1, ChecklistStatus.DONE, checkpoint=False, approved=False, planned=False)
+PASSED = ChecklistFact(1, ChecklistStatus.DONE, checkpoint=True, approved=True)
+SECOND = ChecklistFact(2, ChecklistStatus.TODO, checkpoint=False, approved=False)
 FACTS = TurnFacts(
-    task_status="active",
+    task_status=TaskStatus.ACTIVE,
     kind="persistent",
     autonomy="checkpoint",
     checklist=(OPEN,),
@@ -58,11 +59,11 @@ FACTS = TurnFacts(
         (replace(FACTS, refused=True), ReportRefusal()),
         # A paused task does not go on, whatever the checklist says
         pytest.param(
-            replace(FACTS, task_status="paused", unread=True),
+            replace(FACTS, task_status=TaskStatus.PAUSED, unread=True),
             NoFurtherTurn("the task is paused"),
             marks=pytest.mark.boundary(46),
         ),
-        (replace(FACTS, task_status="stopped", open_orders=("o",)), NoFurtherTurn("the task is stopped")),
+        (replace(FACTS, task_status=TaskStatus.STOPPED, open_orders=("o",)), NoFurtherTurn("the task is stopped")),
         # Unread input comes first: before waiting, before the checklist, before the question of progress
         (replace(FACTS, unread=True, open_orders=("o",), progressed=False, idle_rounds=9), NextTurn()),
         (replace(FACTS, unread=True, checklist=(DONE,)), NextTurn()),
@@ -100,7 +101,7 @@ def test_the_first_rule_that_applies_decides() -> None:
     # Given facts that meet every rule
     facts = replace(
         FACTS,
-        task_status="paused",
+        task_status=TaskStatus.PAUSED,
         unread=True,
         open_orders=("o",),
         open_cards=("c",),

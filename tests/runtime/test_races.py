@@ -20,6 +20,7 @@ from runtime.commands import control
 from runtime.commands.card_answers import RUNTIME_CARD_ANSWERS
 from runtime.inbox import inbox, messages
 from runtime.loop import decision, entry, turn_end
+from runtime.statuses import OPEN_TURN_STATUSES, CardKind, InputKind
 from runtime.tables import inbox as inbox_rows
 from runtime.tasks import tasks
 from runtime.turns import rows
@@ -81,10 +82,10 @@ def test_two_inputs_delivered_at_once_queue_one_turn(store: Store) -> None:
 
     def deliver(n: int) -> None:
         with store.database.transaction(store.workspace_id) as scope:
-            inbox.store_input(scope, made_for.id, "outcome", f"order-{n}")
+            inbox.store_input(scope, made_for.id, InputKind.OUTCOME, f"order-{n}")
             if not store.database.url.startswith("sqlite"):
                 both.wait(PATIENCE)
-            inbox.deliver_input(scope, made_for.id, "outcome", f"order-{n}")
+            inbox.deliver_input(scope, made_for.id, InputKind.OUTCOME, f"order-{n}")
 
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(deliver, range(2)))
@@ -99,7 +100,7 @@ def test_answer_and_stop_at_once_have_one_order(store: Store) -> None:
     options = [{"id": "a", "label": "A"}]
     with store.database.transaction(store.workspace_id) as scope:
         card = cards.open_card(
-            scope, kind="choice", title="?", body="", options=options, cause="c", task_id=made_for.id
+            scope, kind=CardKind.CHOICE, title="?", body="", options=options, cause="c", task_id=made_for.id
         )
 
     def stop() -> None:
@@ -114,7 +115,7 @@ def test_answer_and_stop_at_once_have_one_order(store: Store) -> None:
     with ThreadPoolExecutor(1) as pool, store.database.transaction(store.workspace_id) as scope:
         stopping.append(pool.submit(stop))
         try:
-            answer_card(scope, card.id, "a", None, store.person_id, CardAnswers({("choice", ""): slow_handler}))
+            answer_card(scope, card.id, "a", None, store.person_id, CardAnswers({(CardKind.CHOICE, ""): slow_handler}))
         except ConflictError:
             assert cards.get_card(scope, card.id).state == "void"
     stopping[0].result(PATIENCE)
@@ -206,7 +207,7 @@ def test_two_acts_at_once_end_without_waiting_in_a_circle(store: Store, one: int
             tasks.set_task_fields(scope, made_for.id, status=status)
             card = cards.open_card(
                 scope,
-                kind="blocked",
+                kind=CardKind.BLOCKED,
                 title="?",
                 body="",
                 options=options,
@@ -225,7 +226,7 @@ def test_two_acts_at_once_end_without_waiting_in_a_circle(store: Store, one: int
                 running.result(PATIENCE)
         with store.database.reading(store.workspace_id) as scope:
             open_turns = [
-                one for one in rows.list_turns_of_task(scope, made_for.id) if one.status in rows.OPEN_TURN_STATUSES
+                one for one in rows.list_turns_of_task(scope, made_for.id) if one.status in OPEN_TURN_STATUSES
             ]
             left = cards.list_open_cards(scope, made_for.id)
         ended = get_task(store, made_for.id).status == "stopped"
@@ -241,7 +242,7 @@ def test_two_presses_of_stop_meet_in_the_middle(store: Store) -> None:
     with store.database.transaction(store.workspace_id) as scope:
         for n in range(3):
             cards.open_card(
-                scope, kind="choice", title="?", body="", options=[{"id": "a", "label": "A"}], cause=f"c{n}",
+                scope, kind=CardKind.CHOICE, title="?", body="", options=[{"id": "a", "label": "A"}], cause=f"c{n}",
                 task_id=made_for.id,
             )  # fmt: skip
     with ThreadPoolExecutor(1) as pool:

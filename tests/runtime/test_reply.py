@@ -7,6 +7,7 @@ import pytest
 from core.llm.scripted_model import ScriptedModel, says
 from runtime.inbox import inbox, messages
 from runtime.inbox.messages import Message
+from runtime.statuses import InputKind, MessageState
 from tests.runtime.turn_driver import drive_turn, new_task, newest_turn, runtime_dependencies
 from tests.support.databases import Store
 from tests.support.message_replies import replies_to
@@ -22,8 +23,10 @@ def _tell(store: Store, task_id: str, channel_id: str | None, text: str, person_
             text=text,
             to_task_id=task_id,
         )
-        messages.set_message_state(scope, said.id, "delivered", was=("received",), task_id=task_id)
-        inbox.deliver_input(scope, task_id, "message", said.id)
+        messages.set_message_state(
+            scope, said.id, MessageState.DELIVERED, was=(MessageState.RECEIVED,), task_id=task_id
+        )
+        inbox.deliver_input(scope, task_id, InputKind.MESSAGE, said.id)
     return said.id
 
 

@@ -33,6 +33,7 @@ from runtime.commands import control
 from runtime.commands.card_answers import RUNTIME_CARD_ANSWERS
 from runtime.inbox import inbox, messages
 from runtime.loop import entry, turn_end
+from runtime.statuses import CardKind, InputKind, WaitKind
 from runtime.tables import inbox as inbox_rows
 from runtime.tasks import tasks, waits
 from tests.runtime.turn_driver import (
@@ -61,7 +62,7 @@ def _move(store: Store, message_id: str, source: str, target: str) -> None:
     with store.database.transaction(store.workspace_id) as scope:
         mine = scope.update(inbox_rows).where(inbox_rows.c.ref_id == message_id, inbox_rows.c.task_id == source)
         scope.change(mine.values(state="moved"))
-        inbox.deliver_input(scope, target, "message", message_id)
+        inbox.deliver_input(scope, target, InputKind.MESSAGE, message_id)
 
 
 def test_message_that_moves_to_another_task_and_back_wakes_each(store: Store) -> None:
@@ -137,7 +138,7 @@ def test_card_that_expires_wakes_the_task_that_waits_for_it(store: Store) -> Non
     def ask(_call: object) -> None:
         with store.database.transaction(store.workspace_id) as scope:
             cards.open_card(
-                scope, kind="choice", title="?", body="", options=CHOICE, cause="c", task_id=made_for.id,
+                scope, kind=CardKind.CHOICE, title="?", body="", options=CHOICE, cause="c", task_id=made_for.id,
                 expires_at=until,
             )  # fmt: skip
 
@@ -170,7 +171,7 @@ def test_message_of_a_waiting_task_without_a_turn_gets_one(store: Store) -> None
     first = post_words(store, made_for.id, "go")
     drive_turn(runtime_dependencies(store, ScriptedModel(says("ok"))), store, newest_turn(store, made_for.id).id)
     with store.database.transaction(store.workspace_id) as scope:
-        waits.begin_wait(scope, made_for.id, newest_turn(store, made_for.id).id, "generation", ["order_x"])
+        waits.begin_wait(scope, made_for.id, newest_turn(store, made_for.id).id, WaitKind.GENERATION, ["order_x"])
         tasks.set_task_fields(scope, made_for.id, status="waiting")
         mine = scope.update(inbox_rows).where(inbox_rows.c.ref_id == first)
         scope.change(mine.values(state="delivered"))

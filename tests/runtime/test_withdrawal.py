@@ -14,6 +14,7 @@ from runtime.cards import cards
 from runtime.commands import control, withdrawal
 from runtime.inbox import inbox, messages
 from runtime.loop import turn_end
+from runtime.statuses import InputKind, MessageState
 from runtime.tables import inbox as inbox_rows
 from runtime.tasks import tasks, waits
 from tests.runtime.turn_driver import (
@@ -46,8 +47,10 @@ def _replace(store: Store, message_id: str, text: str = NEW) -> str:
 def _deliver(store: Store, message_id: str, task_id: str) -> None:
     """What the router does with words that stand in the place of others."""
     with store.database.transaction(store.workspace_id) as scope:
-        messages.set_message_state(scope, message_id, "delivered", was=("received",), task_id=task_id)
-        inbox.deliver_input(scope, task_id, "message", message_id)
+        messages.set_message_state(
+            scope, message_id, MessageState.DELIVERED, was=(MessageState.RECEIVED,), task_id=task_id
+        )
+        inbox.deliver_input(scope, task_id, InputKind.MESSAGE, message_id)
 
 
 def _told(store: Store, kind: str = "persistent") -> tuple[str, str]:
@@ -57,9 +60,9 @@ def _told(store: Store, kind: str = "persistent") -> tuple[str, str]:
         made = tasks.create_task(
             scope, kind=kind, goal=OLD, language="en", person_id=store.person_id, asked_by="person", cause=said.id
         )
-        messages.set_message_state(scope, said.id, "routed", was=("received",))
-        messages.set_message_state(scope, said.id, "delivered", was=("routed",), task_id=made.id)
-        inbox.deliver_input(scope, made.id, "message", said.id)
+        messages.set_message_state(scope, said.id, MessageState.ROUTED, was=(MessageState.RECEIVED,))
+        messages.set_message_state(scope, said.id, MessageState.DELIVERED, was=(MessageState.ROUTED,), task_id=made.id)
+        inbox.deliver_input(scope, made.id, InputKind.MESSAGE, said.id)
     return made.id, said.id
 
 

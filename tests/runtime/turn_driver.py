@@ -17,6 +17,7 @@ from runtime.inbox import inbox, messages
 from runtime.inbox.turn_queue import queue_main_turn
 from runtime.loop import decision, entry, tool_call, turn_end
 from runtime.ports import OpenOrders
+from runtime.statuses import InputKind, MessageState
 from runtime.tasks import tasks
 from runtime.tasks.tasks import Task
 from runtime.tools.lookup import CheckCall, ListTasks, ReadBack, ReadTask
@@ -104,8 +105,10 @@ def post_words(store: Store, task_id: str, text: str) -> str:
         message = messages.receive_message(
             scope, person_id=store.person_id, asked_by="person", channel_id=None, text=text, to_task_id=task_id
         )
-        messages.set_message_state(scope, message.id, "delivered", was=("received",), task_id=task_id)
-        inbox.deliver_input(scope, task_id, "message", message.id)
+        messages.set_message_state(
+            scope, message.id, MessageState.DELIVERED, was=(MessageState.RECEIVED,), task_id=task_id
+        )
+        inbox.deliver_input(scope, task_id, InputKind.MESSAGE, message.id)
     return message.id
 
 
@@ -150,7 +153,7 @@ def main_turn(store: Store, text: str) -> tuple[str, str]:
         asked = messages.receive_message(
             scope, person_id=store.person_id, asked_by="person", channel_id=None, text=text
         )
-        messages.set_message_state(scope, asked.id, "routed", was=("received",))
+        messages.set_message_state(scope, asked.id, MessageState.ROUTED, was=(MessageState.RECEIVED,))
         turn_id = queue_main_turn(scope, asked)
     assert turn_id is not None
     return asked.id, turn_id

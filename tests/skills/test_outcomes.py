@@ -9,6 +9,7 @@ from core.errors import ConflictError, InvalidError
 from runtime.cards import cards
 from runtime.cards.answers import CardAnswers, answer_card
 from runtime.cards.cards import Card
+from runtime.statuses import CardKind
 from skills.book import outcomes
 from skills.card_answers import SKILL_CARD_ANSWERS
 from tests.support.databases import Store
@@ -35,7 +36,7 @@ def test_an_answer_becomes_one_fact_of_its_run(store: Store) -> None:
 def test_a_choice_of_a_task_is_no_fact(store: Store) -> None:
     with store.database.transaction(store.workspace_id) as scope:
         options = [{"id": "a", "label": "A"}]
-        card = cards.open_card(scope, kind="choice", title="t", body="b", options=options, cause="c")
+        card = cards.open_card(scope, kind=CardKind.CHOICE, title="t", body="b", options=options, cause="c")
         answer_card(scope, card.id, "a", None, store.person_id, CardAnswers(SKILL_CARD_ANSWERS))
 
         assert outcomes.list_outcomes(scope, "watch") == []

@@ -13,6 +13,7 @@ from runtime.cards.answers import CardAnswers, answer_card
 from runtime.cards.cards import Card
 from runtime.commands import control
 from runtime.inbox import inbox
+from runtime.statuses import InputKind
 from runtime.tasks import tasks, waits
 from runtime.turns import rows
 from skills.book import skill, versions
@@ -156,7 +157,7 @@ def test_a_version_that_falls_after_its_write_was_answered_is_told_to_its_task(s
     turn = newest_turn(store, task_id)
     assert turn.status == "queued"
     made = runtime_dependencies(store, ScriptedModel(says("I see.")))
-    made = replace(made, inputs={**made.inputs, authors.SKILL_INPUT_KIND: authors.read_refused_input})
+    made = replace(made, inputs={**made.inputs, InputKind.SKILL: authors.read_refused_input})
     assert drive_turn(made, store, turn.id) == "completed"
     asked = str(made.model.requests[0][0]) if isinstance(made.model, ScriptedModel) else ""
     assert '"stage": "refused"' in asked

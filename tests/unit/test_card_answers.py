@@ -15,15 +15,16 @@ import pytest
 from app.compose import make_card_answers
 from core.database import Scope
 from generation.approval.card import MoneyCardKind
-from runtime.cards.answers import CardAct, CardAnswers, deliver_card_answer
+from runtime.cards.answers import AnswerHandler, CardAct, CardAnswers, deliver_card_answer
 from runtime.cards.cards import Card, open_card
+from runtime.statuses import CardKind
 from runtime.tools.question import AskUserArguments
 from skills.tools.change_card import CHANGE_ACT
 from tests.support.databases import Store
 
 ROOT = Path(__file__).parents[2]
 ROOMS = ("app", "core", "functions", "generation", "memory", "router", "runtime", "sidecar", "skills", "workspace")
-DELIVERED_ONLY = {("checkpoint", ""), ("permission", CHANGE_ACT)}
+DELIVERED_ONLY = {(CardKind.CHECKPOINT, ""), (CardKind.PERMISSION, CHANGE_ACT)}
 """Cards whose answer does nothing but reach the task: the turn reads it there."""
 KINDS_IN_A_VARIABLE: dict[str, tuple[Any, ...]] = {
     "generation.approval.card": get_args(MoneyCardKind),
@@ -49,25 +50,26 @@ def test_no_subject_names_an_act_where_the_other_test_does_not_see_it() -> None:
 
 
 def test_two_rooms_that_handle_the_same_act_are_refused() -> None:
-    one, other = {("choice", "pick"): deliver_card_answer}, {("choice", "pick"): lambda scope, card: None}
+    one: dict[CardAct, AnswerHandler] = {(CardKind.CHOICE, "pick"): deliver_card_answer}
+    other: dict[CardAct, AnswerHandler] = {(CardKind.CHOICE, "pick"): lambda scope, card: None}
 
     with pytest.raises(ValueError, match="two rooms handle the answer to a choice card with the act 'pick'"):
-        CardAnswers.of(one, {("choice", ""): deliver_card_answer}, other)
+        CardAnswers.of(one, {(CardKind.CHOICE, ""): deliver_card_answer}, other)
 
 
 @pytest.mark.parametrize(
     ("kind", "act", "handled_by"),
     [
-        ("choice", "pick", "the act"),
-        ("choice", "", "the kind alone"),
+        (CardKind.CHOICE, "pick", "the act"),
+        (CardKind.CHOICE, "", "the kind alone"),
         # An act that is not known is not taken for a card without an act.
-        ("choice", "unheard of", None),
-        ("clarify", "pick", None),
-        ("clarify", "", None),
+        (CardKind.CHOICE, "unheard of", None),
+        (CardKind.CLARIFY, "pick", None),
+        (CardKind.CLARIFY, "", None),
     ],
 )
 def test_an_answer_is_handled_by_exactly_its_kind_and_act(
-    store: Store, kind: str, act: str, handled_by: str | None
+    store: Store, kind: CardKind, act: str, handled_by: str | None
 ) -> None:
     handled: list[str] = []
 
@@ -77,7 +79,9 @@ def test_an_answer_is_handled_by_exactly_its_kind_and_act(
 
         return handle
 
-    answers = CardAnswers.of({("choice", "pick"): note("the act")}, {("choice", ""): note("the kind alone")})
+    answers = CardAnswers.of(
+        {(CardKind.CHOICE, "pick"): note("the act")}, {(CardKind.CHOICE, ""): note("the kind alone")}
+    )
     with store.database.transaction(store.workspace_id) as scope:
         subject = {"act": act} if act else {}
         card = open_card(scope, kind=kind, title="t", body="", options=[], cause="c", subject=subject)

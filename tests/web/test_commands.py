@@ -13,6 +13,7 @@ from app.web.presenters.values import moment
 from generation.tables import orders
 from runtime.cards import cards
 from runtime.inbox import inbox, messages
+from runtime.statuses import CardKind, InputKind, MessageState, WaitKind
 from runtime.tasks import tasks, waits
 from tests.web.site.site import Site
 from tests.web.site.workspace_rows import insert_workspace_rows
@@ -21,7 +22,7 @@ from tests.web.site.workspace_rows import insert_workspace_rows
 def ask(site: Site, cause: str = "ask") -> str:
     with site.writing() as scope:
         options = [{"id": "a", "label": "A"}, {"id": "b", "label": "B"}]
-        card = cards.open_card(scope, kind="choice", title="Which one?", body="", options=options, cause=cause)
+        card = cards.open_card(scope, kind=CardKind.CHOICE, title="Which one?", body="", options=options, cause=cause)
         return card.id
 
 
@@ -176,8 +177,10 @@ def test_stop_that_names_a_turn_that_has_ended_changes_nothing(site: Site) -> No
     path = f"/api/v1/tasks/{made.task_id}"
     follow_up = site.post("/api/v1/messages", {"text": "and in blue", "task_id": made.task_id}).json()["message_id"]
     with site.writing() as scope:
-        messages.set_message_state(scope, follow_up, "delivered", was=("received",), task_id=made.task_id)
-        inbox.deliver_input(scope, made.task_id, "message", follow_up)
+        messages.set_message_state(
+            scope, follow_up, MessageState.DELIVERED, was=(MessageState.RECEIVED,), task_id=made.task_id
+        )
+        inbox.deliver_input(scope, made.task_id, InputKind.MESSAGE, follow_up)
     newest = site.get(path)["turns"][-1]["id"]
 
     late = site.post(f"{path}/stop", {"turn_id": made.turn_id})
@@ -198,8 +201,10 @@ def test_a_message_that_a_closed_task_never_read_says_so(site: Site, command: st
     path = f"/api/v1/tasks/{made.task_id}"
     late = site.post("/api/v1/messages", {"text": "and in blue", "task_id": made.task_id}).json()["message_id"]
     with site.writing() as scope:
-        messages.set_message_state(scope, late, "delivered", was=("received",), task_id=made.task_id)
-        inbox.deliver_input(scope, made.task_id, "message", late)
+        messages.set_message_state(
+            scope, late, MessageState.DELIVERED, was=(MessageState.RECEIVED,), task_id=made.task_id
+        )
+        inbox.deliver_input(scope, made.task_id, InputKind.MESSAGE, late)
 
     site.post(f"{path}/{command}")
 
@@ -220,12 +225,12 @@ def test_a_wait_says_until_when_and_what_happens_then(site: Site) -> None:
         ends = scope.now + timedelta(hours=2)
         soon = [
             cards.open_card(
-                scope, kind="choice", title="?", body="", options=cards.RESULT_OPTIONS, cause=f"until-{n}",
+                scope, kind=CardKind.CHOICE, title="?", body="", options=cards.RESULT_OPTIONS, cause=f"until-{n}",
                 task_id=made.task_id, expires_at=at,
             ).id
             for n, at in enumerate((None, ends + timedelta(hours=1), ends))
         ]  # fmt: skip
-        waits.begin_wait(scope, made.task_id, made.turn_id, "card", soon)
+        waits.begin_wait(scope, made.task_id, made.turn_id, WaitKind.CARD, soon)
 
     waiting = site.get(path)["waiting_on"]
     assert waiting["deadline"] == moment(ends)

@@ -11,6 +11,7 @@ from generation.tables import orders
 from runtime.cards import cards
 from runtime.commands import control
 from runtime.inbox import messages
+from runtime.statuses import CardKind
 from runtime.tasks import tasks
 from tests.web.site.site import Site
 from tests.web.site.turn_rows import insert_running_order, insert_turn
@@ -49,7 +50,7 @@ class Film:
         with self.site.writing() as scope:
             return cards.open_card(
                 scope,
-                kind="checkpoint",
+                kind=CardKind.CHECKPOINT,
                 title="A film for 0.50 USD",
                 body="",
                 options=({"id": "approve", "label": "Approve"},),

@@ -17,6 +17,7 @@ from memory.writing import FactSource, FactStatement
 from runtime.cards import cards
 from runtime.cards.answers import CardAnswers, answer_card
 from runtime.inbox import messages
+from runtime.statuses import CardKind
 from tests.web.site.site import Site
 
 ANSWERS = CardAnswers(MEMORY_CARD_ANSWERS)
@@ -110,7 +111,7 @@ def test_who_asks_twice_to_forget_gets_the_same_card_among_however_many(site: Si
         for n in range(60):
             cards.open_card(
                 scope,
-                kind="irreversible",
+                kind=CardKind.IRREVERSIBLE,
                 title=f"Delete work {n}?",
                 body="",
                 options=cards.IRREVERSIBLE_OPTIONS,

@@ -12,6 +12,7 @@ from app.cli.client.progress import MessageProgress
 from runtime.cards import cards
 from runtime.commands import control
 from runtime.inbox import inbox, messages
+from runtime.statuses import CardKind, InputKind, MessageState
 from runtime.tables import routes
 from runtime.tasks import tasks
 from tests.web.site.pictures import poster
@@ -51,7 +52,7 @@ def test_work_that_stands_still_before_the_message_is_read_ends_it(site: Site) -
         tasks.set_task_fields(scope, made.task_id, status="blocked", reason="the model is away")
         card_id = cards.open_card(
             scope,
-            kind="blocked",
+            kind=CardKind.BLOCKED,
             title="The work stands still",
             body="",
             options=({"id": "retry", "label": "Try again"},),
@@ -90,7 +91,7 @@ def test_other_tasks_cards_are_not_shown(site: Site) -> None:
         ids = [
             cards.open_card(
                 scope,
-                kind="checkpoint",
+                kind=CardKind.CHECKPOINT,
                 title="Go on?",
                 body="",
                 options=({"id": "continue", "label": "Go on"},),
@@ -118,7 +119,7 @@ def test_what_ends_while_it_is_looked_at_is_told_whole_at_the_next_look(site: Si
         with site.writing() as scope:
             cards.open_card(
                 scope,
-                kind="result",
+                kind=CardKind.RESULT,
                 title="Warmer",
                 body="",
                 options=cards.RESULT_OPTIONS,
@@ -167,8 +168,10 @@ def _told(site: Site, task_id: str) -> str:
             object_ids=[],
             created_at=scope.now,
         )
-        messages.set_message_state(scope, message_id, "delivered", was=("received",), task_id=task_id)
-        inbox.store_input(scope, task_id, "message", message_id)
+        messages.set_message_state(
+            scope, message_id, MessageState.DELIVERED, was=(MessageState.RECEIVED,), task_id=task_id
+        )
+        inbox.store_input(scope, task_id, InputKind.MESSAGE, message_id)
     return message_id
 
 

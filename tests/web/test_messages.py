@@ -12,6 +12,7 @@ from generation.tables import orders
 from runtime.cards import cards
 from runtime.commands import control
 from runtime.inbox import messages
+from runtime.statuses import CardKind, MessageState
 from runtime.tables import messages as message_rows
 from runtime.tasks import tasks
 from tests.web.site.site import Site
@@ -128,7 +129,7 @@ def test_the_same_client_id_is_no_way_to_lose_a_message(site: Site) -> None:
     task_id = make_task(site)
     first = site.say("hello", client_id="tab-1:1")
     with site.writing() as scope:
-        messages.set_message_state(scope, first, "delivered", was=("received",), task_id=task_id)
+        messages.set_message_state(scope, first, MessageState.DELIVERED, was=(MessageState.RECEIVED,), task_id=task_id)
     headers = bearer(new_key(site, identity.SCOPES, role="member"))
 
     # When other words, the same words to a task, or another person's come under it
@@ -183,7 +184,9 @@ def test_the_end_of_the_thread_shows_a_task_where_it_was_last_spoken_to(site: Si
     task_id = make_task(site)
     first, second, follow_up, later = (site.say(text) for text in ("a", "b", "warmer", "c"))
     with site.writing() as scope:
-        messages.set_message_state(scope, follow_up, "delivered", was=("received",), task_id=task_id)
+        messages.set_message_state(
+            scope, follow_up, MessageState.DELIVERED, was=(MessageState.RECEIVED,), task_id=task_id
+        )
 
     # When the thread is read from its end, two at a time
     seen: list[str] = []
@@ -225,7 +228,7 @@ def test_the_words_that_answer_where_a_message_belongs_are_parts_of_it(site: Sit
     with site.writing() as scope:
         card = cards.open_card(
             scope,
-            kind="clarify",
+            kind=CardKind.CLARIFY,
             title="Which one?",
             body="",
             options=[{"id": "new", "label": "A new task"}],

@@ -8,6 +8,7 @@ import pytest
 
 from runtime.commands import control
 from runtime.inbox import inbox, messages
+from runtime.statuses import MessageState
 from runtime.tables import messages as message_rows
 from runtime.tasks import tasks
 from tests.web.site.pictures import poster
@@ -323,7 +324,7 @@ def test_a_message_is_moved_to_another_task_by_keyboard(page: Page, site: Site) 
     # And what a step has read meanwhile is not moved, which is said with what to do
     with site.writing() as scope:
         inbox.claim_inbox(scope, made.task_id, made.turn_id, 9)
-        messages.set_message_state(scope, message_id, "consumed", was=("delivered",))
+        messages.set_message_state(scope, message_id, MessageState.CONSUMED, was=(MessageState.DELIVERED,))
     shown.locator("summary").wait_for(state="detached")
     assert site.post(f"/api/v1/messages/{message_id}/reroute", {"task_id": "new"}).status_code == 409
 

@@ -16,6 +16,7 @@ from runtime.cards.cards import CHECKPOINT_OPTIONS, RESULT_OPTIONS
 from runtime.inbox import inbox, messages
 from runtime.limits import guard
 from runtime.limits.autonomy import AUTONOMY_LEVELS
+from runtime.statuses import CardKind, InputKind, MessageState
 from runtime.tasks import tasks
 from tests.web.site.site import Site
 from tests.web.test_access import bearer, new_key
@@ -56,8 +57,10 @@ def test_a_task_whose_goal_a_program_has_put_is_a_programs(at: Site, program: ht
     task_id = make_task(at, message_id)
     with at.writing() as scope:
         tasks.set_task_fields(scope, task_id, goal="a small poster")
-        messages.set_message_state(scope, message_id, "delivered", was=("received",), task_id=task_id)
-        inbox.deliver_input(scope, task_id, "message", message_id)
+        messages.set_message_state(
+            scope, message_id, MessageState.DELIVERED, was=(MessageState.RECEIVED,), task_id=task_id
+        )
+        inbox.deliver_input(scope, task_id, InputKind.MESSAGE, message_id)
 
     # When a program puts others in their place
     program.post(f"/api/v1/messages/{message_id}/replace", json={"text": "a hundred films"})
@@ -119,7 +122,13 @@ def test_task_that_reads_a_programs_answer_is_no_longer_the_persons_alone(
     task_id = make_task(at, uuid.uuid4().hex)
     with at.writing() as scope:
         card = cards.open_card(
-            scope, kind=kind, title="Which?", body="", options=options, cause=f"ask:{task_id}", task_id=task_id
+            scope,
+            kind=CardKind(kind),
+            title="Which?",
+            body="",
+            options=options,
+            cause=f"ask:{task_id}",
+            task_id=task_id,
         )
 
     # When a program answers in words and a step reads them
@@ -127,7 +136,7 @@ def test_task_that_reads_a_programs_answer_is_no_longer_the_persons_alone(
     answered = program.post(f"/api/v1/cards/{card.id}/answer", json=said).json()
     before = _asked_by(at, task_id)
     with at.writing() as scope:
-        inbox.deliver_input(scope, task_id, "answer", card.id)
+        inbox.deliver_input(scope, task_id, InputKind.ANSWER, card.id)
         inbox.claim_inbox(scope, task_id, "turn_1", 1)
 
     # Then what the task orders from then on is a program's
@@ -140,7 +149,7 @@ def test_a_persons_answer_leaves_the_task_theirs(at: Site) -> None:
     with at.writing() as scope:
         card = cards.open_card(
             scope,
-            kind="checkpoint",
+            kind=CardKind.CHECKPOINT,
             title="Go on?",
             body="",
             options=CHECKPOINT_OPTIONS,
@@ -203,7 +212,7 @@ def test_a_program_approves_no_plan(at: Site, program: httpx.Client) -> None:
         tasks.set_task_fields(scope, task_id, setbacks=2)
         card = cards.open_card(
             scope,
-            kind="checkpoint",
+            kind=CardKind.CHECKPOINT,
             title="Go on?",
             body="",
             options=CHECKPOINT_OPTIONS,
@@ -226,7 +235,7 @@ def test_the_router_takes_a_programs_words_for_a_programs_answer(at: Site) -> No
     task_id = make_task(at, uuid.uuid4().hex)
     with at.writing() as scope:
         card = cards.open_card(
-            scope, kind="clarify", title="Which?", body="", options=(), cause=f"ask:{task_id}", task_id=task_id
+            scope, kind=CardKind.CLARIFY, title="Which?", body="", options=(), cause=f"ask:{task_id}", task_id=task_id
         )
         message = messages.receive_message(
             scope, person_id=at.person_id, asked_by="program", channel_id=None, text="blue", to_card_id=card.id

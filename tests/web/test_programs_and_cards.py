@@ -27,6 +27,7 @@ from runtime.cards.cards import (
 )
 from runtime.inbox import messages
 from runtime.loop.turn_end import BLOCKED_OPTIONS
+from runtime.statuses import CardKind
 from runtime.tasks import tasks
 from skills.book.grants import GRANT_OPTIONS
 from skills.card_answers import SKILL_CARD_ANSWERS
@@ -79,7 +80,13 @@ def ask(at: Site, kind: str, options: Options) -> tuple[str, str]:
     task_id = make_task(at, uuid4().hex)
     with at.writing() as scope:
         card = cards.open_card(
-            scope, kind=kind, title="May I?", body="", options=options, cause=f"{kind}:{task_id}", task_id=task_id
+            scope,
+            kind=CardKind(kind),
+            title="May I?",
+            body="",
+            options=options,
+            cause=f"{kind}:{task_id}",
+            task_id=task_id,
         )
         return card.id, task_id
 

@@ -14,8 +14,7 @@ from core.database import Scope
 from core.errors import InvalidError
 from core.identity import Speaker
 from runtime.cards import answers, cards
-
-STATES = ("open", "answered", "expired", "superseded", "void")
+from runtime.statuses import CardState
 
 
 class AnswerCard(Body):
@@ -34,10 +33,14 @@ def cards_api(parts: WebDependencies) -> Endpoints:
     def list_cards(scope: Scope, speaker: Speaker) -> paging.ListPage[CardShape]:
         size = paging.page_size()
         state = request.args.get("state")
-        if state is not None and state not in STATES:
-            raise InvalidError(f"state is one of {', '.join(STATES)}, not {state!r}")
+        if state is not None and state not in set(CardState):
+            raise InvalidError(f"state is one of {', '.join(CardState)}, not {state!r}")
         found = cards.list_cards(
-            scope, state=state, task_id=request.args.get("task_id"), limit=size + 1, after=paging.requested_place()
+            scope,
+            state=None if state is None else CardState(state),
+            task_id=request.args.get("task_id"),
+            limit=size + 1,
+            after=paging.requested_place(),
         )
         return paging.cut_page(found, size, card_shape, lambda card: (card.created_at, card.id))
 

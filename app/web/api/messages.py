@@ -20,6 +20,7 @@ from router.reroute import reroute_message
 from runtime.cards import cards
 from runtime.commands import withdrawal
 from runtime.inbox import messages
+from runtime.statuses import TaskStatus
 from runtime.tasks import tasks
 from workspace import objects
 
@@ -123,7 +124,7 @@ def messages_api(parts: WebDependencies) -> Endpoints:
 
 def _check_addressee(scope: Scope, body: PostMessage) -> None:
     # Unknown ids are refused here, so that a message that was accepted always has somewhere to go.
-    if body.task_id is not None and tasks.get_task(scope, body.task_id).status == "archived":
+    if body.task_id is not None and tasks.get_task(scope, body.task_id).status == TaskStatus.ARCHIVED:
         raise ConflictError(f"task {body.task_id} is archived: send the message without a task, or name another one")
     if body.object_id is not None:
         objects.get_object(scope, body.object_id)

@@ -23,10 +23,10 @@ from core.errors import InvalidError
 from core.identity import Speaker
 from runtime.commands import control
 from runtime.limits import credits
+from runtime.statuses import TaskStatus
 from runtime.tasks import tasks
 from runtime.tasks.tasks import Plan, Task
 
-STATUSES = ("active", "waiting", "paused", "blocked", "done", "stopped", "archived")
 COMMANDS: dict[str, tuple[str, Callable[[Scope, str], Task]]] = {
     "pause": ("Pause a task until it is resumed", control.pause_task),
     "resume": ("Let a paused or blocked task go on", control.resume_task),
@@ -125,7 +125,7 @@ def _register_command(door: Endpoints, name: str, summary: str, command: Callabl
 
 def _requested_statuses() -> tuple[str, ...]:
     wanted = tuple(part for part in request.args.get("status", "").split(",") if part)
-    unknown = [part for part in wanted if part not in STATUSES]
+    unknown = [part for part in wanted if part not in set(TaskStatus)]
     if unknown:
-        raise InvalidError(f"status is some of {', '.join(STATUSES)}, not {unknown[0]!r}")
+        raise InvalidError(f"status is some of {', '.join(TaskStatus)}, not {unknown[0]!r}")
     return wanted

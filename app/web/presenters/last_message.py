@@ -14,10 +14,10 @@ from generation.orders.states import OPEN_ORDER_STATES
 from generation.tables import orders
 from runtime.inbox import messages
 from runtime.inbox.messages import Message
+from runtime.statuses import ENDED_TASK_STATUSES, CardState
 from runtime.tables import cards
 from runtime.tables import messages as message_rows
 from runtime.tables import tasks as task_rows
-from runtime.tasks import tasks
 from runtime.tasks.tasks import Task
 
 
@@ -65,7 +65,7 @@ def _settled(scope: Scope, task_ids: Sequence[str]) -> dict[str, _Settled]:
         cards.c.task_id, cards.c.turn_id, cards.c.state, sa.func.max(cards.c.answered_at).label("answered_at")
     ).where(cards.c.task_id.in_(task_ids))
     for row in scope.rows(closed.group_by(cards.c.task_id, cards.c.turn_id, cards.c.state)):
-        if row.state == "open":
+        if row.state == CardState.OPEN:
             found[row.task_id].open_cards = True
         else:
             found[row.task_id].closed_cards.append(row)
@@ -82,7 +82,7 @@ def _is_outdated(settled: _Settled, task: Task, said: Message) -> bool:
     if not settled.open_cards and any(_closed_since(card, task, said) for card in settled.closed_cards):
         return True
     made_since = any(at > said.created_at for at in settled.made_at)
-    if task.status in tasks.ENDED_TASK_STATUSES:
+    if task.status in ENDED_TASK_STATUSES:
         return settled.being_made or made_since
     return not settled.being_made and made_since
 
@@ -90,5 +90,5 @@ def _is_outdated(settled: _Settled, task: Task, said: Message) -> bool:
 def _closed_since(card: sa.Row[Any], task: Task, said: Message) -> bool:
     # What closes a card without an answer leaves no time: then it is one of the same turn, or closed with the task.
     of_its_turn = said.turn_id is not None and card.turn_id == said.turn_id
-    with_the_task = card.state == "void" and task.status in tasks.ENDED_TASK_STATUSES
+    with_the_task = card.state == CardState.VOID and task.status in ENDED_TASK_STATUSES
     return of_its_turn or with_the_task or (card.answered_at is not None and card.answered_at > said.created_at)

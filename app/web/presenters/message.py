@@ -13,6 +13,7 @@ from core.database import Scope
 from generation.tables import orders
 from runtime.inbox import messages, replies
 from runtime.inbox.messages import Message
+from runtime.statuses import WITHDRAWN_MESSAGE_STATES, CardKind, InputKind, InputState, MessageState
 from runtime.tables import calls, cards, inbox, routes, steps, turns
 from runtime.tables import messages as message_rows
 
@@ -149,12 +150,12 @@ def _parts(scope: Scope, ids: Sequence[str]) -> Mapping[str, list[str]]:
     """The words that were said to the question where a message belongs, oldest first; words taken back are none."""
     said = scope.select(cards.c.message_id, message_rows.c.id).where(
         cards.c.message_id.in_(ids),
-        cards.c.kind == "clarify",
+        cards.c.kind == CardKind.CLARIFY,
         cards.c.task_id.is_(None),
         message_rows.c.workspace_id == cards.c.workspace_id,
         message_rows.c.to_card_id == cards.c.id,
         message_rows.c.author == "user",
-        message_rows.c.state.not_in(("withdrawn", "replaced")),
+        message_rows.c.state.not_in(WITHDRAWN_MESSAGE_STATES),
     )
     found: dict[str, list[str]] = defaultdict(list)
     for row in scope.rows(said.order_by(message_rows.c.created_at, message_rows.c.id)):
@@ -164,10 +165,12 @@ def _parts(scope: Scope, ids: Sequence[str]) -> Mapping[str, list[str]]:
 
 def _readers(scope: Scope, some: Sequence[Message]) -> dict[str, ReadingStep]:
     in_inbox = scope.select(inbox.c.ref_id, inbox.c.turn_id, inbox.c.step).where(
-        inbox.c.kind == "message", inbox.c.ref_id.in_([message.id for message in some]), inbox.c.state == "consumed"
+        inbox.c.kind == InputKind.MESSAGE,
+        inbox.c.ref_id.in_([message.id for message in some]),
+        inbox.c.state == InputState.CONSUMED,
     )
     # Main has no inbox: its turn is made for one message, which its first step reads.
-    asked = [message.id for message in some if message.state in {"consumed", "answered"}]
+    asked = [message.id for message in some if message.state in {MessageState.CONSUMED, MessageState.ANSWERED}]
     in_main = scope.select(turns.c.message_id, turns.c.id).where(turns.c.message_id.in_(asked))
     found: dict[str, ReadingStep] = {row.message_id: (row.id, 1) for row in scope.rows(in_main)}
     return found | {row.ref_id: (row.turn_id, row.step) for row in scope.rows(in_inbox)}

@@ -18,6 +18,7 @@ from generation.orders.states import OPEN_ORDER_STATES
 from generation.tables import orders
 from runtime.cards import cards
 from runtime.inbox import inbox
+from runtime.statuses import WaitKind
 from runtime.tables import budgets, waits
 from runtime.tasks import checklist, tasks
 from runtime.tasks.checklist import ChecklistStep
@@ -165,7 +166,7 @@ def _waiting_on(scope: Scope, task_id: str) -> Waiting | None:
     return {
         "type": row.kind,
         "since": moment(row.created_at),
-        "deadline": moment(_last_deadline(scope, row.refs) if row.kind == "generation" else row.deadline),
+        "deadline": moment(_last_deadline(scope, row.refs) if row.kind is WaitKind.GENERATION else row.deadline),
         "who": row.who,
         "then": row.then,
         "refs": list(row.refs),

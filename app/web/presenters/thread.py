@@ -22,6 +22,7 @@ from core.database import Scope
 from runtime.cards import cards
 from runtime.inbox import messages
 from runtime.inbox.messages import Message
+from runtime.statuses import ChecklistStatus, MessageState
 from runtime.tables import cards as card_rows
 from runtime.tables import messages as message_rows
 from runtime.tables import notices as notice_rows
@@ -114,7 +115,7 @@ def _task_in_thread(scope: Scope, task: Task, said: Message | None) -> TaskInThr
     steps = checklist.list_checklist(scope, task.id)
     return {
         **task_head(scope, task),
-        "progress": {"done": sum(step.status == "done" for step in steps), "total": len(steps)},
+        "progress": {"done": sum(step.status is ChecklistStatus.DONE for step in steps), "total": len(steps)},
         "objects": [object_shape(work) for work in objects_of_task(scope, task.id)][-12:],
         "open_cards": [card_shape(card) for card in cards.list_open_cards(scope, task.id)],
         "generations": generations_of_task(scope, task.id, unfinished=True),
@@ -181,7 +182,9 @@ def _in_main(person_id: str) -> sa.ColumnElement[bool]:
     typed_here = sa.and_(message_rows.c.author == "user", message_rows.c.to_task_id.is_(None))
     said_here = sa.and_(message_rows.c.author == "agent", message_rows.c.task_id.is_(None))
     return sa.and_(
-        message_rows.c.person_id == person_id, message_rows.c.state != "replaced", sa.or_(typed_here, said_here)
+        message_rows.c.person_id == person_id,
+        message_rows.c.state != MessageState.REPLACED,
+        sa.or_(typed_here, said_here),
     )
 
 

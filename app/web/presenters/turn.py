@@ -9,6 +9,7 @@ from typing_extensions import TypedDict
 from app.web.presenters.values import Moment, moment
 from core.database import Scope
 from runtime.inbox import inbox
+from runtime.statuses import InputKind
 from runtime.turns import ledger_queries, rows
 from runtime.turns.ledger import Call, Step
 from runtime.turns.rows import Turn
@@ -100,7 +101,9 @@ def _consumed(scope: Scope, turn: Turn, n: int) -> list[str]:
     if turn.message_id is not None:
         return [turn.message_id] if n == 1 else []
     return [
-        item.ref_id for item in inbox.list_read_by_turn(scope, turn.id) if item.kind == "message" and item.step == n
+        item.ref_id
+        for item in inbox.list_read_by_turn(scope, turn.id)
+        if item.kind == InputKind.MESSAGE and item.step == n
     ]
 
 

@@ -8,6 +8,7 @@ from generation.tables import orders
 from runtime import notices
 from runtime.cards import cards
 from runtime.inbox import messages
+from runtime.statuses import CardKind, MessageState
 from runtime.tables import routes, waits
 from runtime.tasks import tasks
 from tests.web.site.pictures import film, poster, sound
@@ -75,7 +76,9 @@ def insert_workspace_rows(site: Site) -> WorkspaceRows:
             object_ids=[],
             created_at=scope.now,
         )
-        messages.set_message_state(scope, message.id, "consumed", was=("received",), task_id=task.id)
+        messages.set_message_state(
+            scope, message.id, MessageState.CONSUMED, was=(MessageState.RECEIVED,), task_id=task.id
+        )
         turn_id = insert_turn(scope, task.id, message.id)
         made = []
         for n, asset in enumerate(pictures, start=1):
@@ -107,7 +110,7 @@ def insert_workspace_rows(site: Site) -> WorkspaceRows:
         )
         card = cards.open_card(
             scope,
-            kind="quote",
+            kind=CardKind.QUOTE,
             title="1 film for 0.50 USD",
             body="A teaser that pans over the three posters.",
             options=cards.QUOTE_OPTIONS,
@@ -186,7 +189,7 @@ def insert_workspace_rows(site: Site) -> WorkspaceRows:
         question = messages.receive_message(
             scope, person_id=site.person_id, asked_by="person", channel_id=None, text="Which video lengths can you do?"
         )
-        messages.set_message_state(scope, question.id, "answered", was=("received",))
+        messages.set_message_state(scope, question.id, MessageState.ANSWERED, was=(MessageState.RECEIVED,))
         messages.store_agent_message(
             scope,
             person_id=site.person_id,
