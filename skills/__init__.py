@@ -1,1 +1,1 @@
-"""Shipped skills, the kit that skill authors import, and the book of skills."""
+"""Durable skills: their files, checks, versions, runs and reviews, and the kit that skill authors import."""

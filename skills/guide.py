@@ -1,4 +1,4 @@
-"""Guides: how things are done here, for the agent and for people."""
+"""Guides for the agent and for people, read from the Markdown files beside this module."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ _FOLDER = Path(__file__).parent / "guides"
 
 
 def list_guides() -> dict[str, str]:
-    """The title of every guide by its name."""
+    """Map the name of every guide to its title."""
     return {path.stem: _title(path) for path in sorted(_FOLDER.glob("*.md"))}
 
 
 def read_guide(name: str) -> str:
-    """Its text, Markdown; raises NotFoundError."""
+    """Return the Markdown text of a guide; raises NotFoundError."""
     known = list_guides()
     if name not in known:
         raise NotFoundError(f"there is no guide {name[:80]}; there are {', '.join(known)}")

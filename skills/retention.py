@@ -1,4 +1,4 @@
-"""Prune old rows of skills: ended runs and what goes with them, reviews, drafts, and claims that are over."""
+"""Delete old rows of skills: ended runs, schedule claims, refusals, outcomes, reviews, drafts and expired claims."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from skills.tables import (
 
 PAUSE = timedelta(hours=1)
 NEWEST = 20
-"""So many ended runs of each function of each version stay whatever their age, as do the reviews of each skill: they
-tell that a version has a history, what a change is tried on, and what an earlier review foretold."""
+"""Ended runs per function and version, and reviews per skill, that are kept whatever their age: they show that a
+version has a history, serve to rehearse a change, and hold the prediction of an earlier review."""
 BATCH = 500
-"""Rows of one transaction; a statement takes no more parameters than that everywhere."""
+"""Rows per transaction, also low enough for the parameter limit of every database."""
 
 _Prune = Callable[[Scope, datetime], int]
 
 
 def prune_skills(database: Database, workspace_id: str, kept: timedelta) -> int:
-    """Prune a workspace of what is older than `kept`, at most once an hour whoever asks; answers how many rows went.
+    """Delete the rows of a workspace that are older than `kept`; return how many. Works at most once an hour.
 
-    What a review looks at stays, and so does a run that has not ended: it names the version that it goes on with.
+    Rows that a review still reads are kept, and so are running runs, which name the version they use.
     """
     if not leases.acquire_lease(database, f"prune-skills:{workspace_id}"[:64], database.ids.new("prune"), PAUSE):
         return 0
@@ -41,7 +41,7 @@ def prune_skills(database: Database, workspace_id: str, kept: timedelta) -> int:
 
 
 def _all(database: Database, workspace_id: str, prune: _Prune, kept: timedelta) -> int:
-    """Batch by batch, so that no transaction is long."""
+    """Delete batch by batch, so that no transaction takes long."""
     gone = 0
     while True:
         with database.transaction(workspace_id, "pruned-skills") as scope:
@@ -103,13 +103,13 @@ def _older(key: sa.Column[str], at: sa.Column[datetime]) -> _Prune:
 
 
 def _starts(scope: Scope, before: datetime) -> int:
-    """Those of dates that no schedule comes back to."""
+    """Delete schedule claims of past dates, which no schedule asks about again."""
     old = scope.delete(skill_starts).where(skill_starts.c.at < before)
     return scope.change(old)
 
 
 def _drafts(scope: Scope, before: datetime) -> int:
-    """Said before a save: what was saved is a version by now, and names its author itself."""
+    """Delete old drafts; what was saved has become a version, which names its author."""
     return scope.change(scope.delete(skill_drafts).where(skill_drafts.c.created_at < before))
 
 

@@ -1,4 +1,4 @@
-"""Tables of the book of skills: what each skill is, its versions, what it may do, and how it did."""
+"""Database tables of skills: skills, versions, drafts, grants, runs, claims, refusals, outcomes and reviews."""
 
 from __future__ import annotations
 

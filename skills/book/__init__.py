@@ -1,1 +1,1 @@
-"""The book of skills: rows of skills, versions, drafts, grants, runs and what became of them."""
+"""The book of skills: database rows for skills, versions, drafts, grants, runs and outcomes."""

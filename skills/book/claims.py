@@ -1,4 +1,4 @@
-"""Claims: one run of a skill holds a key, by a row and for a time."""
+"""Claims: a row per key that lets one run of a skill hold that key for a limited time."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from skills.tables import skill_claims, skill_runs
 LONGEST_KEY = 200
 LONGEST = timedelta(days=7)
 MOST = 500
-"""Of one skill at a time: nobody had to grant them."""
+"""Claims that one skill may hold at a time; they need no grant, so they are limited here."""
 
 
 def claim(scope: Scope, stem: str, key: str, run_id: str, seconds: float) -> bool:
-    """Whether the run holds the key from now on, for so long; the same run may claim it again.
+    """Let the run hold the key for `seconds`; return False while another run holds it. A run may renew its claim.
 
-    A claim whose run has ended, or whose time is over, is anybody's. Raises InvalidError, also where the skill holds
-    too many.
+    A claim is free once its run has ended or its time is over. Raises InvalidError for a bad key or duration, and when
+    the skill holds too many claims.
     """
     _check(key, seconds)
     _make_room(scope, stem, key)
@@ -31,7 +31,7 @@ def claim(scope: Scope, stem: str, key: str, run_id: str, seconds: float) -> boo
         scope.select(skill_claims).where(skill_claims.c.skill_id == stem, skill_claims.c.key == key).with_for_update()
     )
     if row is None:
-        # It was released in between: whoever comes next begins anew.
+        # It was released in between.
         return scope.insert_new(skill_claims, skill_id=stem, key=key, run_id=run_id, until=until)
     if row.run_id != run_id and row.until > scope.now and _goes_on(scope, row.run_id):
         return False
@@ -44,13 +44,13 @@ def claim(scope: Scope, stem: str, key: str, run_id: str, seconds: float) -> boo
 
 
 def release(scope: Scope, stem: str, key: str, run_id: str) -> bool:
-    """Give up the run's own claim; tells whether it held one."""
+    """Release the run's own claim; return whether it held one."""
     held = (skill_claims.c.skill_id == stem) & (skill_claims.c.key == key) & (skill_claims.c.run_id == run_id)
     return scope.change(scope.delete(skill_claims).where(held)) == 1
 
 
 def holder(scope: Scope, stem: str, key: str) -> str | None:
-    """The run that holds the key now."""
+    """Return the id of the run that holds the key now."""
     row = scope.first(scope.select(skill_claims).where(skill_claims.c.skill_id == stem, skill_claims.c.key == key))
     if row is None or row.until <= scope.now or not _goes_on(scope, row.run_id):
         return None
@@ -58,13 +58,13 @@ def holder(scope: Scope, stem: str, key: str) -> str | None:
 
 
 def _goes_on(scope: Scope, run_id: str) -> bool:
-    """Whether the run may still be at it: one that the book does not know counts until its time is over."""
+    """Return whether the run may still be running; an unknown run counts until the claim expires."""
     status = scope.scalar(scope.select(skill_runs.c.status).where(skill_runs.c.run_id == run_id))
     return status in (None, "running")
 
 
 def _make_room(scope: Scope, stem: str, key: str) -> None:
-    """Where there are too many, those that are anybody's go; raises InvalidError when the others are as many."""
+    """Delete free claims when there are too many; raises InvalidError when too many are still held."""
     own = skill_claims.c.skill_id == stem
     if _count(scope, own & (skill_claims.c.key != key)) < MOST:
         return
@@ -85,4 +85,4 @@ def _check(key: str, seconds: float) -> None:
     if not key or len(key) > LONGEST_KEY or "\x00" in key:
         raise InvalidError(f"a claim needs a key of 1 to {LONGEST_KEY} characters")
     if not 0 < seconds <= LONGEST.total_seconds():
-        raise InvalidError("a claim lasts more than nothing and at most seven days")
+        raise InvalidError("a claim must last longer than 0 seconds and at most seven days")

@@ -1,4 +1,4 @@
-"""Drafts: who is about to save a file or to change a shipped skill, why, and upon which version."""
+"""Drafts: announce who saves a file or changes a shipped skill, why, and based on which version."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ EDITS_PER_DAY = 5
 
 @dataclass(frozen=True)
 class SkillDraft:
-    """`author_ref` names what wrote it, such as a call of the agent; `base_id` the version its author had read.
+    """An announced save. `author_ref` names what wrote it, such as a call of the agent; `base_id` is the version read.
 
-    `source` is the text of a change of a shipped skill that nobody has taken in yet: no file holds it.
+    `source` is set for a change of a shipped skill that is not yet a version: no file holds that text.
     """
 
     skill_id: str
@@ -45,10 +45,10 @@ def announce_save(
     per_day: int = EDITS_PER_DAY,
     source: str | None = None,
 ) -> SkillDraft:
-    """Say whose a save is, before the file is written; a save that nobody announced is a person's.
+    """Record the author of a save before the file is written; a save without an announcement is a person's.
 
-    Raises RefusedError when the agent wrote this skill `per_day` times within a day, the same text again counted too:
-    else it could go round between two for ever. What the same `author_ref` announces again is the same draft.
+    Announcing the same text again with the same `author_ref` updates the draft. Raises RefusedError when the agent has
+    written this skill `per_day` times within a day. Repeated texts count too, or it could alternate between two texts.
     """
     same = _of_save(skill_id, sha) & (skill_drafts.c.author_ref == author_ref)
     values = {"author": author, "reason": reason, "base_id": base_id, "source": source}
@@ -64,17 +64,17 @@ def announce_save(
 
 
 def find_draft(scope: Scope, stem: str, sha: str) -> SkillDraft | None:
-    """Who announced this text last."""
+    """Return the last announcement of this text."""
     query = scope.select(skill_drafts).where(_of_save(stem, sha))
     row = scope.first(query.order_by(skill_drafts.c.created_at.desc(), skill_drafts.c.author_ref.desc()).limit(1))
     return None if row is None else _as_draft(row)
 
 
 def find_fresh_draft(scope: Scope, stem: str, sha: str) -> SkillDraft | None:
-    """Who announced the save that is being looked at; None for a person's.
+    """Return the announcement of the save that is being processed; None if a person made it.
 
-    What was announced before a version of this text was kept, or served last, has been that version: the same text
-    saved again without a word is a person's.
+    An announcement from before a version of this text was stored, or last served, belongs to that version: when the
+    same text is saved again without an announcement, a person saved it.
     """
     draft, known = find_draft(scope, stem, sha), versions.find_version_by_sha(scope, stem, sha)
     if draft is None or known is None or draft.source is not None:
@@ -83,20 +83,20 @@ def find_fresh_draft(scope: Scope, stem: str, sha: str) -> SkillDraft | None:
 
 
 def find_pending_change(scope: Scope, stem: str) -> SkillDraft | None:
-    """The oldest change of a shipped skill that is to be taken in."""
+    """Return the oldest change of a shipped skill that is not yet a version."""
     query = scope.select(skill_drafts).where(skill_drafts.c.skill_id == stem, skill_drafts.c.source.is_not(None))
     row = scope.first(query.order_by(skill_drafts.c.created_at, skill_drafts.c.sha).limit(1))
     return None if row is None else _as_draft(row)
 
 
 def close_draft(scope: Scope, draft: SkillDraft) -> None:
-    """It is a version by now, or was turned down; one that was announced again meanwhile is not."""
+    """Clear the source of a draft that became a version or was refused, unless it was announced again by another."""
     ours = _of_save(draft.skill_id, draft.sha) & (skill_drafts.c.author_ref == draft.author_ref)
     scope.change(scope.update(skill_drafts).where(ours).values(source=None))
 
 
 def count_agent_saves(scope: Scope, stem: str, since: datetime) -> int:
-    """How often the agent wrote this skill since then."""
+    """Count how often the agent wrote this skill since then."""
     count = scope.select(sa.func.count(skill_drafts.c.sha).label("n")).where(
         skill_drafts.c.skill_id == stem, skill_drafts.c.author == "agent", skill_drafts.c.created_at > since
     )

@@ -1,4 +1,4 @@
-"""Grants: what a manifest asks for, what a person granted, and the card that asks for the rest."""
+"""Permission grants: what a manifest asks for, what a person has granted, and the card that asks for the rest."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _SAYS = {
 
 
 def wanted_permissions(manifest: SkillManifest, functions: Sequence[Mapping[str, Any]] = ()) -> tuple[str, ...]:
-    """Every permission that a manifest names and a person must grant, in words that can be compared.
+    """Return every permission of a manifest that a person must grant, as comparable text such as `host:a.example:80`.
 
-    Listening is free, and so are invokes of the skill's own `functions`.
+    Listening to events needs no grant, nor does invoking the skill's own `functions`.
     """
     own = {str(function["id"]) for function in functions}
     asked = manifest.permissions
@@ -54,13 +54,13 @@ def wanted_permissions(manifest: SkillManifest, functions: Sequence[Mapping[str,
 
 
 def granted_permissions(scope: Scope, stem: str) -> frozenset[str]:
-    """What a person granted to this skill, whatever its versions want by now."""
+    """Return what a person has granted to this skill, whether or not its versions still ask for it."""
     query = scope.select(skill_grants.c.permission).where(skill_grants.c.skill_id == stem)
     return frozenset(row.permission for row in scope.rows(query))
 
 
 def missing_permissions(scope: Scope, stem: str, asked: Iterable[str]) -> tuple[str, ...]:
-    """Those that nobody granted; a budget is granted up to its amount."""
+    """Return the permissions in `asked` that are not granted; a granted budget covers every smaller one."""
     has = granted_permissions(scope, stem)
     return tuple(permission for permission in asked if not _covered(permission, has))
 
@@ -68,9 +68,9 @@ def missing_permissions(scope: Scope, stem: str, asked: Iterable[str]) -> tuple[
 def open_permission_card(
     scope: Scope, skill: Skill, version: CheckedVersion, asked: Sequence[str], cause: str, task_id: str | None = None
 ) -> Card:
-    """Open the card that asks a person for these permissions; with none, for the change itself.
+    """Open the card that asks a person for these permissions, or, when there are none, for the change itself.
 
-    `task_id` is the task that wrote the version: it waits for the answer.
+    `task_id` is the task that wrote the version and waits for the answer.
     """
     what = f"version {version.number} of {skill.id}" if skill.serves else f"the skill {skill.id}"
     title = f"May {what} do this?" if asked else f"May {what} go live?"
@@ -87,10 +87,10 @@ def open_permission_card(
 
 
 def answer_permission(scope: Scope, card: Card) -> None:
-    """Act on an answered permission card: what was granted is written down, and the version goes on or is refused.
+    """Act on an answered permission card: record the grants and let the version continue, or refuse it.
 
-    An answer about a version that something newer overtook moves nothing, nor does one about what is no version yet.
-    The task that asked is woken with the answer in any case.
+    Nothing changes when a newer version has replaced this one, or when the card is not about a version. The task that
+    asked gets the answer in every case.
     """
     if "version_id" in card.subject:
         _act(scope, card)
@@ -98,12 +98,12 @@ def answer_permission(scope: Scope, card: Card) -> None:
 
 
 def forget_grants(scope: Scope, stem: str) -> None:
-    """Nothing is granted to this skill any longer."""
+    """Delete every grant of this skill."""
     scope.change(scope.delete(skill_grants).where(skill_grants.c.skill_id == stem))
 
 
 def describe_permission(permission: str) -> str:
-    """A permission in words for people: what the skill may then do."""
+    """Describe for people what a permission lets the skill do."""
     kind, _, of = permission.partition(":")
     return _SAYS.get(kind, "{}").format(of or kind)
 
@@ -144,7 +144,7 @@ def _grant(scope: Scope, stem: str, permission: str, card: Card) -> None:
 
 
 def _dropped_functions(scope: Scope, skill: Skill, version: CheckedVersion) -> tuple[str, ...]:
-    """The functions that serve, and would no longer."""
+    """Return the functions that serve now and that this version no longer has."""
     if not skill.serves or skill.version_id is None:
         return ()
     return versions.dropped_functions(versions.get_version(scope, skill.version_id), version)

@@ -1,4 +1,4 @@
-"""The event that invokes one function by hand, whatever its triggers; no other function hears it."""
+"""The event that starts one function by hand, whatever its triggers; no other function listens to it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ INVOKE_EVENT_PREFIX = "skill/invoked."
 
 
 def invoke_event_name(stem: str, function_id: str) -> str:
-    """The event that begins a run of this function and of no other."""
+    """Return the name of the event that starts this function and no other."""
     return f"{INVOKE_EVENT_PREFIX}{stem}.{function_id}"
 
 
 def add_invoke_trigger(stem: str, function: Mapping[str, Any]) -> dict[str, Any]:
-    """The function's registration, heard by its own event too; a handler of failures stays as it is."""
+    """Add the invoke event to the triggers of a registered function, unless it is a failure handler."""
     if is_failure_handler(function):
         return dict(function)
     function_id = str(function["id"]).removeprefix(f"skill-{stem}-")
@@ -27,7 +27,7 @@ def add_invoke_trigger(stem: str, function: Mapping[str, Any]) -> dict[str, Any]
 
 
 def choose_function(version: CheckedVersion, function_id: str | None) -> str:
-    """The function that is meant: the named one, or the file's only one. Raises InvalidError with their names."""
+    """Return the named function, or the only one. Raises InvalidError with the names there are."""
     names = [
         name
         for name, function in zip(version.function_ids, version.functions, strict=True)

@@ -1,4 +1,4 @@
-"""Outcomes: what became of what a skill did, as people or the world say it, and the card that asks them."""
+"""Outcomes: facts about the results of a skill's runs, and the cards that ask people for them."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from runtime.statuses import CardKind
 from skills.tables import skill_outcomes
 
 ANSWER_KIND = "answer"
-"""The kind of a fact that a person gave by answering the question of a notice."""
+"""The kind of an outcome that a person gave by answering the question in a notice."""
 LONGEST_VALUE = 32
 QUESTION_LIFETIME = timedelta(days=7)
-"""So long a question waits for its answer; a skill that alarms often must not leave a heap of them behind."""
+"""How long a question stays open, so that a skill that alarms often does not pile up cards."""
 
 
 @dataclass(frozen=True)
 class SkillOutcome:
-    """One fact. `kind` says of what sort it is, `value` what it says, `by` which person said it."""
+    """One fact: its `kind`, its `value`, and `by`, the id of the person who gave it."""
 
     id: str
     skill_id: str
@@ -50,7 +50,7 @@ def record_outcome(
     cause: str,
     facts: Mapping[str, Any],
 ) -> bool:
-    """Keep a fact once per `cause`; False when it was kept before."""
+    """Store a fact once per `cause`; return False if it was stored before. Raises InvalidError for a bad value."""
     if not value or len(value) > LONGEST_VALUE:
         raise InvalidError(f"an outcome's value has 1 to {LONGEST_VALUE} characters, not {len(value)}")
     added = scope.insert_new(
@@ -71,7 +71,7 @@ def record_outcome(
 
 
 def list_outcomes(scope: Scope, skill_id: str, since: datetime | None = None, limit: int = 500) -> list[SkillOutcome]:
-    """The newest first."""
+    """List the outcomes of a skill, newest first."""
     query = scope.select(skill_outcomes).where(skill_outcomes.c.skill_id == skill_id)
     if since is not None:
         query = query.where(skill_outcomes.c.at >= since)
@@ -88,7 +88,7 @@ def _outcome(row: sa.Row[Any]) -> SkillOutcome:
 def open_question_card(
     scope: Scope, *, skill_id: str, version_id: str, run_id: str, text: str, answers: tuple[str, ...], cause: str
 ) -> Card:
-    """Put a question about a run to people, once per `cause`; the answer becomes an outcome fact of it."""
+    """Ask people a question about a run, once per `cause`; the answer becomes an outcome of that run."""
     return cards.open_card(
         scope,
         kind=CardKind.CHOICE,
@@ -102,7 +102,7 @@ def open_question_card(
 
 
 def answer_choice(scope: Scope, card: Card) -> None:
-    """Keep the answer to a skill's question as a fact; deliver any other to its task."""
+    """Handle an answered `choice` card: record the answer to a skill's question, deliver any other to its task."""
     if card.task_id is not None or "skill_id" not in card.subject:
         deliver_card_answer(scope, card)
         return

@@ -1,4 +1,4 @@
-"""Refusals: what a skill wanted and did not get, recorded for its author, the review and ops."""
+"""Refusals: requests of a skill that were denied, recorded for its author, the review and ops."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ RefusalKind = Literal[
 ]
 LONGEST_DETAIL = 1000
 MOST_AN_HOUR = 200
-"""Refusals of one skill that are kept in an hour: a skill in a loop must not fill the database."""
+"""Refusals stored per skill and hour, so that a skill in a loop does not fill the database."""
 
 
 @dataclass(frozen=True)
 class SkillRefusal:
-    """One thing that was not done. `what` is a short word for its kind; `detail` says it to a person."""
+    """One denied request. `what` is its kind; `detail` explains it to a person."""
 
     id: str
     skill_id: str
@@ -53,7 +53,7 @@ class SkillRefusal:
 def record_refusal(
     scope: Scope, *, skill_id: str, version_id: str | None, run_id: str | None, what: RefusalKind, detail: str
 ) -> str | None:
-    """Write one down; answers its id, or None where the skill had too many within the hour."""
+    """Store a refusal and return its id; None if the skill had too many within the hour."""
     if _within_an_hour(scope, skill_id) >= MOST_AN_HOUR:
         return None
     refusal_id = scope.ids.new("refusal")
@@ -72,7 +72,7 @@ def record_refusal(
 
 
 def list_refusals(scope: Scope, skill_id: str, limit: int = 50, since: datetime | None = None) -> list[SkillRefusal]:
-    """The newest first."""
+    """List the refusals of a skill, newest first."""
     query = scope.select(skill_refusals).where(skill_refusals.c.skill_id == skill_id)
     if since is not None:
         query = query.where(skill_refusals.c.at >= since)
@@ -88,7 +88,7 @@ def _within_an_hour(scope: Scope, skill_id: str) -> int:
 
 
 def _kept(detail: str) -> str:
-    # PostgreSQL keeps no NUL, and nobody keeps half a character.
+    # PostgreSQL stores no NUL, and neither database stores a lone surrogate.
     return detail.replace("\x00", "").encode("utf-8", "replace").decode()[:LONGEST_DETAIL]
 
 

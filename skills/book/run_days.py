@@ -1,4 +1,4 @@
-"""Runs of a skill counted by day and by how they ended."""
+"""Count the runs of a skill by day and status."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from skills.tables import skill_runs
 
 @dataclass(frozen=True)
 class RunDay:
-    """The runs that began on a date of the zone asked for; `other` were cancelled or lost, or have not ended."""
+    """Runs that began on a local date; `other` ones were cancelled or lost, or are still running."""
 
     date: date
     completed: int
@@ -23,11 +23,12 @@ class RunDay:
 
     @property
     def runs(self) -> int:
+        """How many runs began on the day."""
         return self.completed + self.failed + self.other
 
 
 def count_runs_by_day(scope: Scope, stem: str, zone: tzinfo, count: int = 14) -> list[RunDay]:
-    """The last `count` days up to today, oldest first; neither handlers of failures nor skipped runs count."""
+    """Count the runs of the last `count` days, oldest first, without failure handlers and skipped runs."""
     today = scope.now.astimezone(zone).date()
     return [_day(scope, stem, zone, today - timedelta(days=back)) for back in reversed(range(count))]
 

@@ -1,4 +1,4 @@
-"""Runs of skills: which version each began on, how it ended, and how a skill does over time."""
+"""Runs of skills: the version each began on, how it ended, and rates over time."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from core.database import Scope
 from skills.tables import skill_runs, skill_versions
 
 MAX_JSON_BYTES = 64 * 1024
-"""Bytes of an event, output or error that are kept whole; of a larger one its beginning."""
+"""Largest event, output or error that is stored whole, in bytes; of a larger one only the beginning is stored."""
 
 UNSERVED = "unserved"
-"""The stage of a run that ended while nobody served it."""
+"""The stage of a run that ended while no process served the skill."""
 LIMITED = "limited"
-"""The stage of a run that failed while a limit of its skill was reached."""
+"""The stage of a run that failed while its skill had reached a spending limit."""
 SKIPPED = "skipped"
-"""The stage of a run that the start guard ended before the skill heard of it."""
+"""The stage of a run that was ended before the skill was called, because its schedule had already run."""
 _NEVER_RAN = (UNSERVED, SKIPPED)
 
 EndStatus = Literal["completed", "failed", "cancelled", "lost"]
@@ -30,14 +30,17 @@ EndStatus = Literal["completed", "failed", "cancelled", "lost"]
 
 @dataclass(frozen=True)
 class SkillRun:
-    """`status` is `running` or how it ended.
+    """One run of a function; `status` is `running` or how it ended.
 
-    `stage` is `live`, `canary` where it runs on a candidate, or `unserved`: it ended before the skill was called for
-    it, or the engine gave up because nobody answered. Such a run counts among those of its version, and speaks neither
-    for nor against that; nor does one that is `limited`: it failed while a limit of its skill was reached. One that is
-    `skipped` was not to begin and ended at once; it counts nowhere.
+    `stage` is one of:
+    `live`: on the version that serves;
+    `canary`: on a candidate;
+    `unserved`: it ended before the skill was called, or the engine gave up because no process answered;
+    `limited`: it failed while its skill had reached a spending limit;
+    `skipped`: its schedule had already run, so it ended before it began.
+    Unserved and limited runs belong to their version but say nothing about its quality; skipped ones count nowhere.
 
-    `handler` tells that the function hears of another's failures (its `on_failure`): its runs do not count either.
+    `handler` is true for a function that handles another function's failures (`on_failure`); its runs do not count.
     """
 
     run_id: str
@@ -58,7 +61,7 @@ class SkillRun:
 
 @dataclass(frozen=True)
 class RunRates:
-    """How the ended runs did since a moment; `success` of completed and failed ones, None where there is none."""
+    """How runs ended since a moment. `success` is completed / (completed + failed), None if there is neither."""
 
     completed: int
     failed: int
@@ -69,6 +72,7 @@ class RunRates:
 
     @property
     def ended(self) -> int:
+        """How many runs ended."""
         return self.completed + self.failed + self.other
 
 
@@ -83,7 +87,7 @@ def record_run_start(
     event: Mapping[str, Any],
     handler: bool = False,
 ) -> SkillRun:
-    """The run goes on with this version until it ends; one that began before keeps the version it has."""
+    """Enter a run with the version it keeps until it ends; a run that is known keeps its first version."""
     scope.insert_new(
         skill_runs,
         run_id=run_id,
@@ -104,20 +108,21 @@ def record_run_start(
 
 
 def find_run(scope: Scope, run_id: str) -> SkillRun | None:
+    """Return a run, None if it is unknown."""
     row = scope.first(scope.select(skill_runs).where(skill_runs.c.run_id == run_id))
     return None if row is None else _as_run(row)
 
 
 def record_run_call(scope: Scope, run_id: str) -> None:
-    """The engine called for it just now."""
+    """Record that the engine has just called the function for this run."""
     scope.change(scope.update(skill_runs).where(skill_runs.c.run_id == run_id).values(called_at=scope.now))
 
 
 def goes_on(scope: Scope, run_id: str) -> None:
-    """The engine goes on with a run that was thought to have ended. What was cancelled stays so."""
+    """Mark an ended run as running again, because the engine continues it. A cancelled run stays cancelled."""
     before = (skill_runs.c.run_id == run_id) & skill_runs.c.status.in_(("completed", "failed", "lost"))
-    anew = {"status": "running", "output": None, "error": None, "ended_at": None}
-    scope.change(scope.update(skill_runs).where(before).values(**anew))
+    values = {"status": "running", "output": None, "error": None, "ended_at": None}
+    scope.change(scope.update(skill_runs).where(before).values(**values))
 
 
 def record_run_end(
@@ -132,7 +137,7 @@ def record_run_end(
     was: str = "running",
     stage: str | None = None,
 ) -> bool:
-    """How it ended, now or at a moment; False when it stands otherwise than as it `was`, or is not known."""
+    """Record how a run ended, now or `at` a moment; return False if its status is not `was` or it is unknown."""
     before = (skill_runs.c.run_id == run_id) & (skill_runs.c.status == was)
     values = {"status": status, "output": cut_json(output), "error": cut_json(error), "attempts": attempts}
     if stage is not None:
@@ -156,7 +161,7 @@ def record_unseen_run(
     ended_at: datetime,
     handler: bool = False,
 ) -> bool:
-    """Keep a run that was never called for and has ended, once; False when it is known."""
+    """Store an ended run that never reached the skill, once; return False if it is known."""
     return scope.insert_new(
         skill_runs,
         run_id=run_id,
@@ -177,7 +182,7 @@ def record_unseen_run(
 
 
 def is_version_in_use(scope: Scope, version_id: str) -> bool:
-    """Whether a run that has not ended goes on with this version."""
+    """Return whether a running run uses this version."""
     query = scope.select(skill_runs.c.run_id).where(
         skill_runs.c.version_id == version_id, skill_runs.c.status == "running"
     )
@@ -185,7 +190,7 @@ def is_version_in_use(scope: Scope, version_id: str) -> bool:
 
 
 def list_hashes_in_use(scope: Scope, stem: str) -> frozenset[str]:
-    """The SHA-256 of each version of a skill that a run goes on with."""
+    """Return the SHA-256 of each version of a skill that a running run uses."""
     going_on = scope.select(skill_runs.c.version_id).where(
         skill_runs.c.skill_id == stem, skill_runs.c.status == "running"
     )
@@ -194,7 +199,7 @@ def list_hashes_in_use(scope: Scope, stem: str) -> frozenset[str]:
 
 
 def list_quiet_runs(scope: Scope, before: datetime, limit: int = 100) -> list[SkillRun]:
-    """Running ones that nobody called for since then, the most quiet first."""
+    """List running runs that the engine has not called since `before`, longest silent first."""
     query = scope.select(skill_runs).where(skill_runs.c.status == "running", skill_runs.c.called_at < before)
     return [_as_run(row) for row in scope.rows(query.order_by(skill_runs.c.called_at).limit(limit))]
 
@@ -202,7 +207,7 @@ def list_quiet_runs(scope: Scope, before: datetime, limit: int = 100) -> list[Sk
 def list_skill_runs(
     scope: Scope, stem: str, limit: int = 20, *, before: datetime | None = None, function_id: str | None = None
 ) -> list[SkillRun]:
-    """The newest first."""
+    """List the runs of a skill, newest first."""
     query = scope.select(skill_runs).where(skill_runs.c.skill_id == stem)
     if before is not None:
         query = query.where(skill_runs.c.began_at < before)
@@ -213,17 +218,17 @@ def list_skill_runs(
 
 
 def list_completed_runs(scope: Scope, version_id: str, limit: int) -> list[SkillRun]:
-    """The newest runs of a version that ended well: what a change to it is tried on."""
+    """Return the newest successful runs of a version, used to rehearse a change."""
     return _list_successful(scope, skill_runs.c.version_id == version_id, limit)
 
 
 def find_last_completed_run(scope: Scope, stem: str) -> SkillRun | None:
-    """The newest run of a skill that ended well, on whichever of its versions."""
+    """Return the newest successful run of a skill, on any of its versions."""
     return next(iter(_list_successful(scope, _of_current_skill(scope, stem), 1)), None)
 
 
 def has_history(scope: Scope, stem: str) -> bool:
-    """Whether any run of this skill has ended: it then has a history."""
+    """Return whether any run of this skill has completed or failed."""
     query = scope.select(skill_runs.c.run_id).where(
         _of_current_skill(scope, stem),
         skill_runs.c.status.in_(("completed", "failed")),
@@ -233,7 +238,7 @@ def has_history(scope: Scope, stem: str) -> bool:
 
 
 def count_runs_by_status(scope: Scope, version_id: str, stage: str, since: datetime | None = None) -> dict[str, int]:
-    """How many runs of a version began in a stage, ever or since then, by status; handlers of failures do not count."""
+    """Count the runs of a version in a stage by status, failure handlers left out; all, or those begun since then."""
     query = scope.select(skill_runs.c.status, sa.func.count(skill_runs.c.run_id).label("n")).where(
         skill_runs.c.version_id == version_id, skill_runs.c.stage == stage, _is_no_handler()
     )
@@ -243,7 +248,7 @@ def count_runs_by_status(scope: Scope, version_id: str, stage: str, since: datet
 
 
 def count_failures_in_a_row(scope: Scope, version_id: str, function_id: str, most: int) -> int:
-    """How many runs of this function on this version failed since one completed, counted up to `most`."""
+    """Count the failed runs of a function on a version since its last success, up to `most`."""
     query = scope.select(skill_runs.c.status).where(
         skill_runs.c.version_id == version_id,
         skill_runs.c.function_id == function_id,
@@ -256,7 +261,7 @@ def count_failures_in_a_row(scope: Scope, version_id: str, function_id: str, mos
 
 
 def compute_rates(scope: Scope, stem: str, since: datetime, *, version_id: str | None = None) -> RunRates:
-    """How the runs that began since then and have ended did; neither handlers of failures nor skipped ones count."""
+    """Compute rates over the ended runs that began since then, without failure handlers and skipped runs."""
     query = scope.select(skill_runs).where(
         skill_runs.c.skill_id == stem,
         skill_runs.c.began_at >= since,
@@ -281,7 +286,7 @@ def compute_rates(scope: Scope, stem: str, since: datetime, *, version_id: str |
 
 
 def cut_json(value: Any) -> Any:
-    """JSON as it is kept: a large one is cut to its beginning."""
+    """Return a JSON value as it is stored; a large one is replaced by its size and beginning."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     size = len(text.encode("utf-8", "replace"))
     if size <= MAX_JSON_BYTES:
@@ -290,7 +295,7 @@ def cut_json(value: Any) -> Any:
 
 
 def is_cut_json(value: Any) -> bool:
-    """Whether of what was kept there may be no more than the beginning."""
+    """Return whether a stored value is only the beginning of a larger one."""
     return isinstance(value, Mapping) and value.get("cut") is True and "beginning" in value
 
 
@@ -302,7 +307,7 @@ def _list_successful(scope: Scope, of: sa.ColumnElement[bool], limit: int) -> li
 
 
 def _of_current_skill(scope: Scope, stem: str) -> sa.ColumnElement[bool]:
-    """Of the skill, and not of another one that bore its name before."""
+    """Match runs of this skill, but not of a deleted skill with the same name."""
     gone = scope.select(skill_versions.c.id).where(
         skill_versions.c.skill_id == stem, skill_versions.c.stage == "retired"
     )

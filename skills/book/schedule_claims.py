@@ -1,9 +1,9 @@
-"""Schedule claims: a daily schedule begins one run a local date, also where clocks change or an engine restarts.
+"""Claim the start of a scheduled run, so that a daily schedule runs once per local date despite DST and restarts.
 
-A schedule is known by its function and its moments, in whatever words they are written. Two daily schedules of one
-function each begin their own run of the date, and one that is moved to another hour is another schedule: it begins a
-run at that hour, also on the date of the move. One with several hours of its own is one of each of them in the hour
-that comes twice when clocks go back; one of every hour keeps its pace.
+A schedule is identified by its function and the times it names, however they are written. Two daily schedules of one
+function each get a run per date. A schedule that is moved to another hour counts as a new one, and runs at that hour
+even on the date of the move. A schedule with several hours runs once in the hour that is repeated when clocks go back;
+an hourly schedule runs in both.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from skills.tables import skill_starts
 
 @dataclass(frozen=True)
 class ScheduledStart:
-    """What a daily schedule may begin once: `schedule` in its plain words, `date` in its zone, as ISO 8601."""
+    """A run that may begin once: `schedule` is the normalized cron text, `date` the ISO 8601 date in its zone."""
 
     schedule: str
     date: str
 
 
 def find_start(cron: str, at: datetime) -> ScheduledStart | None:
-    """What a tick of that moment begins, if only once; None where it may fire again, or the schedule cannot be read."""
+    """Return the start that a tick at this moment claims; None if it may fire again or the schedule is invalid."""
     try:
         schedule = read_schedule(cron)
     except ValueError:
@@ -44,7 +44,7 @@ def _comes_twice(local: datetime) -> bool:
 
 
 def claim_start(scope: Scope, stem: str, function_id: str, start: ScheduledStart, run_id: str) -> bool:
-    """Whether this run of the schedule may begin on that date: the first one may, and it may again."""
+    """Return whether this run may begin on that date: only the first run to ask may, and it may ask again."""
     named = {
         "skill_id": stem,
         "function_id": function_id,

@@ -1,4 +1,4 @@
-"""Skills: one row for each, with what serves, what is on its way, and what is wrong with the last save."""
+"""Skills: one row each, with the serving version, the candidate, and the problems of the last save."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from skills.tables import skills
 
 @dataclass(frozen=True)
 class Skill:
-    """A skill by its stem.
+    """One skill, identified by the stem of its file.
 
-    `version_id` points to the version that serves, or served last where `status` is not `active`; `candidate_id` to
-    one that waits or is tried. `problems` speak of the file's last save. `refused_sha` is the hash of a file that is
-    not offered again until it holds something else. `epoch` grows with every change of the row.
+    `version_id` is the version that serves, or served last when `status` is not `active`. `candidate_id` is a version
+    that waits for a person or is being tried. `problems` are those of the last save. `refused_sha` is the hash of file
+    content that is not taken again until the file changes. `epoch` grows with every change of the row.
     """
 
     id: str
@@ -38,22 +38,23 @@ class Skill:
 
     @property
     def serves(self) -> bool:
-        """Whether events and schedules begin runs of it."""
+        """Whether events and schedules start runs of this skill."""
         return self.status == "active"
 
 
 def list_skills(scope: Scope) -> list[Skill]:
-    """Every skill there ever was, by its stem."""
+    """List every skill, retired ones included, ordered by stem."""
     return [_as_skill(row) for row in scope.rows(scope.select(skills).order_by(skills.c.id))]
 
 
 def find_skill(scope: Scope, stem: str) -> Skill | None:
+    """Return a skill, None if it is unknown."""
     row = scope.first(scope.select(skills).where(skills.c.id == stem))
     return None if row is None else _as_skill(row)
 
 
 def get_skill(scope: Scope, stem: str) -> Skill:
-    """Raises NotFoundError."""
+    """Return a skill; raises NotFoundError."""
     skill = find_skill(scope, stem)
     if skill is None:
         raise NotFoundError(f"there is no skill {stem[:80]} here")
@@ -61,7 +62,7 @@ def get_skill(scope: Scope, stem: str) -> Skill:
 
 
 def lock_skill(scope: Scope, stem: str) -> Skill:
-    """The skill, and nobody else changes it or adds a version until the transaction ends; raises NotFoundError."""
+    """Return a skill and lock it, and the adding of versions, until the transaction ends; raises NotFoundError."""
     row = scope.first(scope.select(skills).where(skills.c.id == stem).with_for_update())
     if row is None:
         raise NotFoundError(f"there is no skill {stem[:80]} here")
@@ -69,7 +70,7 @@ def lock_skill(scope: Scope, stem: str) -> Skill:
 
 
 def enter_skill(scope: Scope, stem: str, *, origin: str, path: str, enabled: bool = True) -> Skill:
-    """The skill, locked; a stem that was never seen is entered as `checking`, or `disabled` unless `enabled`."""
+    """Return a skill, locked; a new stem is added with status `checking`, or `disabled` if not `enabled`."""
     added = scope.insert_new(
         skills,
         id=stem,
@@ -89,7 +90,7 @@ def enter_skill(scope: Scope, stem: str, *, origin: str, path: str, enabled: boo
 
 
 def save_skill(scope: Scope, skill: Skill) -> Skill:
-    """Write a skill that was read under its lock; the same as before is no change."""
+    """Store a skill that was read under its lock; an equal one changes nothing."""
     before = get_skill(scope, skill.id)
     if replace(skill, epoch=before.epoch, updated_at=before.updated_at) == before:
         return before
@@ -101,7 +102,7 @@ def save_skill(scope: Scope, skill: Skill) -> Skill:
 
 
 def touch_skill(scope: Scope, skill: Skill) -> Skill:
-    """Something of the skill changed that its row does not show: whoever follows it looks again."""
+    """Raise the epoch of a skill after a change outside its row, so that its watchers read it again."""
     values = {"epoch": skill.epoch + 1, "updated_at": scope.now}
     scope.change(scope.update(skills).where(skills.c.id == skill.id).values(**values))
     scope.changed("skill", skill.id)
@@ -109,7 +110,7 @@ def touch_skill(scope: Scope, skill: Skill) -> Skill:
 
 
 def reject_save(scope: Scope, skill: Skill, sha: str, problems: tuple[SkillProblem, ...]) -> Skill:
-    """What the file holds will not serve: whatever served goes on, and the author reads why."""
+    """Record that the saved file is refused and why; the version that serves goes on."""
     status = "refused" if skill.status in {"checking", "waiting", "retired"} else skill.status
     return save_skill(
         scope, replace(skill, status=status, candidate_id=None, problems=problems, refused_sha=sha or skill.refused_sha)
@@ -117,7 +118,7 @@ def reject_save(scope: Scope, skill: Skill, sha: str, problems: tuple[SkillProbl
 
 
 def sum_epochs(scope: Scope) -> int:
-    """A number that grows whenever any skill changes: one cheap read tells whether to look closer."""
+    """Return a number that grows whenever any skill changes: one cheap read tells whether to look closer."""
     return int(scope.scalar(scope.select(sa.func.coalesce(sa.func.sum(skills.c.epoch), 0).label("mark"))) or 0)
 
 

@@ -1,4 +1,4 @@
-"""Versions of a skill: its source by content, never changed, with who wrote it, why, and upon which."""
+"""Versions of a skill: immutable sources, each with its author, reason and parent version."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from skills.format.manifest import SkillManifest
 from skills.tables import skill_versions
 
 _RETRIES = 4
-"""Of a function that names no number."""
+"""Retries of a function that sets none."""
 
 
 @dataclass(frozen=True)
 class CheckedVersion:
     """A source that passed the checks.
 
-    `functions` are as they are registered, but for the address. `stage` is how far it came (`superseded`: another
-    serves in its place, `rolled_back`: a person chose an earlier one over it), and `stage_facts` what is
-    known of that: `dry_run`, `shadow`, `canary`, `asked` (cards), `restored` (by a quarantine of its successor),
-    `brought` (back by somebody who saved the same text again).
+    `functions` are their registrations, without the address. `stage` is how far the version came; `superseded` means
+    that another serves in its place, `rolled_back` that a person went back from it to an earlier one. `stage_facts`
+    holds details: `dry_run`, `shadow` and `canary`, `asked` (number of cards), `restored` (it serves again because its
+    successor was quarantined), and `brought` (who saved the same text again).
     """
 
     id: str
@@ -48,7 +48,7 @@ class CheckedVersion:
 
     @property
     def offered_by(self) -> tuple[str, str | None]:
-        """Author and reference of whoever offered this text last: its author, unless somebody brought it back."""
+        """Author and reference of the last save of this text: its author, unless it was saved again."""
         brought = self.stage_facts.get("brought")
         return (self.author, self.author_ref) if brought is None else (brought["author"], brought["author_ref"])
 
@@ -58,12 +58,12 @@ class CheckedVersion:
         return tuple(str(function["id"]).removeprefix(f"skill-{self.skill_id}-") for function in self.functions)
 
     def is_handler(self, function_id: str) -> bool:
-        """Whether this function of it only hears of another function's failures."""
+        """Return whether this function handles another function's failures."""
         pairs = zip(self.function_ids, self.functions, strict=True)
         return any(own == function_id and is_failure_handler(function) for own, function in pairs)
 
     def attempts_of(self, function_id: str) -> int:
-        """How often an engine tries a call of this function before it gives up."""
+        """Return how often an engine calls this function before it gives up."""
         for own, function in zip(self.function_ids, self.functions, strict=True):
             if own == function_id:
                 retries = function.get("steps", {}).get("step", {}).get("retries", {})
@@ -72,14 +72,14 @@ class CheckedVersion:
 
 
 def dropped_functions(serving: CheckedVersion, candidate: CheckedVersion) -> tuple[str, ...]:
-    """The functions of one version, but for handlers of failures, that another one no longer has."""
+    """Return the functions of the serving version, failure handlers aside, that the candidate no longer has."""
     return tuple(
         own for own in serving.function_ids if not serving.is_handler(own) and own not in candidate.function_ids
     )
 
 
 def is_failure_handler(function: Mapping[str, Any]) -> bool:
-    """Whether a function, as it is registered, only hears of another one's failures."""
+    """Return whether a registered function handles another function's failures."""
     return any(trigger.get("event") == RunFailed.name for trigger in function.get("triggers", []))
 
 
@@ -97,9 +97,9 @@ def add_version(
     functions: Sequence[Mapping[str, Any]],
     version_id: str | None = None,
 ) -> CheckedVersion:
-    """Keep a checked source as the next version; one that was kept before is answered as it is.
+    """Store a checked source as the next version; a source that is stored already is returned as it is.
 
-    Call it under the skill's lock (`book.locked`, `book.enter`). `version_id` is an id made before, for a new one.
+    Call it under the skill's lock (`lock_skill`, `enter_skill`). `version_id` presets the id of a new version.
     """
     known = find_version_by_sha(scope, skill_id, sha)
     if known is not None:
@@ -127,11 +127,12 @@ def add_version(
 
 
 def new_version_id(scope: Scope) -> str:
+    """Return an id for a version to come."""
     return scope.ids.new("sv")
 
 
 def get_version(scope: Scope, version_id: str) -> CheckedVersion:
-    """Raises NotFoundError."""
+    """Return a version by its id; raises NotFoundError."""
     row = scope.first(scope.select(skill_versions).where(skill_versions.c.id == version_id))
     if row is None:
         raise NotFoundError(f"there is no version {version_id[:80]} of a skill here")
@@ -139,11 +140,12 @@ def get_version(scope: Scope, version_id: str) -> CheckedVersion:
 
 
 def find_version_by_sha(scope: Scope, stem: str, sha: str) -> CheckedVersion | None:
+    """Return the version with this source, None if there is none."""
     return _find_version(scope, stem, skill_versions.c.sha == sha)
 
 
 def get_version_by_number(scope: Scope, stem: str, number: int) -> CheckedVersion:
-    """Raises NotFoundError."""
+    """Return a version by its number; raises NotFoundError."""
     found = _find_version(scope, stem, skill_versions.c.number == number)
     if found is None:
         raise NotFoundError(f"{stem} has no version {number}")
@@ -151,19 +153,19 @@ def get_version_by_number(scope: Scope, stem: str, number: int) -> CheckedVersio
 
 
 def list_versions(scope: Scope, stem: str, limit: int = 100) -> list[CheckedVersion]:
-    """The newest first."""
+    """List the versions of a skill, newest first."""
     query = scope.select(skill_versions).where(skill_versions.c.skill_id == stem)
     return [_as_version(row) for row in scope.rows(query.order_by(skill_versions.c.number.desc()).limit(limit))]
 
 
 def map_version_numbers(scope: Scope, stem: str) -> dict[str, int]:
-    """The number of each version of a skill, by its id."""
+    """Map the id of each version of a skill to its number."""
     query = scope.select(skill_versions.c.id, skill_versions.c.number).where(skill_versions.c.skill_id == stem)
     return {row.id: int(row.number) for row in scope.rows(query)}
 
 
 def find_newest_shipped(scope: Scope, stem: str) -> CheckedVersion | None:
-    """The last version that came with a release."""
+    """Return the newest version that came with a release."""
     query = scope.select(skill_versions).where(skill_versions.c.skill_id == stem, skill_versions.c.author == "shipped")
     row = scope.first(query.order_by(skill_versions.c.number.desc()).limit(1))
     return None if row is None else _as_version(row)
@@ -172,7 +174,7 @@ def find_newest_shipped(scope: Scope, stem: str) -> CheckedVersion | None:
 def find_serving_version(
     scope: Scope, stem: str, function_id: str, by: datetime | None = None
 ) -> CheckedVersion | None:
-    """The version with this function that served last, or last began to serve by a moment, whatever became of it."""
+    """Return the last version with this function to begin serving, or the last by a moment, whatever its stage now."""
     query = scope.select(skill_versions).where(
         skill_versions.c.skill_id == stem, skill_versions.c.active_at.is_not(None)
     )
@@ -184,7 +186,7 @@ def find_serving_version(
 
 
 def find_previous_version(scope: Scope, stem: str, than: CheckedVersion) -> CheckedVersion | None:
-    """The good version that served last before this one: neither quarantined nor one that a person went back from."""
+    """Return the last version that served before this one, skipping quarantined and rolled-back ones."""
     query = (
         scope.select(skill_versions)
         .where(
@@ -200,7 +202,7 @@ def find_previous_version(scope: Scope, stem: str, than: CheckedVersion) -> Chec
 
 
 def set_stage(scope: Scope, version_id: str, to: str, **facts: Any) -> CheckedVersion:
-    """The version has come so far; `facts` are added to what is known of it, and one that is None is taken away."""
+    """Set the stage of a version and merge `facts` into its details; a fact that is None is removed."""
     before = get_version(scope, version_id)
     kept = {name: value for name, value in {**before.stage_facts, **facts}.items() if value is not None}
     values: dict[str, Any] = {"stage": to, "stage_facts": kept}
@@ -211,8 +213,9 @@ def set_stage(scope: Scope, version_id: str, to: str, **facts: Any) -> CheckedVe
 
 
 def mark_rolled_back(scope: Scope, current: CheckedVersion, target: CheckedVersion) -> None:
-    """A person chose `target` over `current`, which serves no more: neither that one, nor what served after `target`
-    did, serves again by itself.
+    """Record that a person went back from `current` to `target`.
+
+    Neither `current` nor any version that began to serve after `target` is restored automatically from then on.
     """
     since = (skill_versions.c.id == current.id) | (skill_versions.c.active_at > target.active_at)
     passed = (skill_versions.c.skill_id == current.skill_id) & (skill_versions.c.stage == "superseded") & since
@@ -221,7 +224,7 @@ def mark_rolled_back(scope: Scope, current: CheckedVersion, target: CheckedVersi
 
 
 def diff_versions(before: CheckedVersion | None, after: CheckedVersion) -> str:
-    """What changed from one version to another, as a unified diff; empty for equal ones."""
+    """Return the unified diff between two versions; empty for equal ones."""
     old = before.source.splitlines(keepends=True) if before is not None else []
     new = after.source.splitlines(keepends=True)
     names = (f"version {before.number}" if before is not None else "nothing", f"version {after.number}")
@@ -243,7 +246,7 @@ def _as_version(row: sa.Row[Any]) -> CheckedVersion:
 
 
 def describe_call_versions(scope: Scope, call_id: str) -> Sequence[Mapping[str, Any]]:
-    """The versions that it wrote."""
+    """Describe the versions that a call wrote, as JSON."""
     mine = scope.select(skill_versions).where(skill_versions.c.author_ref == call_id)
     return [
         {"kind": "skill_version", "id": row.id, "skill_id": row.skill_id, "version": row.number, "stage": row.stage}

@@ -1,4 +1,4 @@
-"""What is wrong with a skill file, found without ever running it.
+"""Checks that find the problems of a skill file without running it.
 
 from skills.checks import check_source
 """

@@ -1,4 +1,4 @@
-"""Check the functions that a file registers: literal ids, unique also beside other files, and options within limits."""
+"""Check the functions that a file registers: literal ids, unique across files, and options within limits."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from skills.format.problem import Overreach, RefusedSkillError, SkillProblem
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 FAILURE = "-failure"
-"""What the SDK puts behind the id of a function for its `on_failure`."""
+"""Suffix that the SDK appends to a function's id for its `on_failure` handler."""
 LONGEST_ID = 100 + len(FAILURE)
 MOST_RETRIES, MOST_CONCURRENCY, MOST_CANCELS = 20, 2, 5
 _EXPRESSIONS = frozenset(("key", "run", "if_exp", "expression"))
 
 
 def check_functions(source: SkillSource) -> Iterator[SkillProblem]:
+    """Yield the problems of each registered function, and ids that are used twice."""
     if not source.declared:
         yield SkillProblem(None, "the file has no function", "decorate one with @client.create_function(…)")
     for extra in source.too_many[:1]:
@@ -36,27 +37,25 @@ def check_functions(source: SkillSource) -> Iterator[SkillProblem]:
 def _identity(declared: DeclaredFunction) -> Iterator[SkillProblem]:
     line = declared.call.lineno
     if not declared.at_module_level:
-        yield SkillProblem(line, "this function is only made when another one runs", "make it beside the others")
+        yield SkillProblem(line, "this function is registered inside another one", "register it at module level")
     if any(one.arg is None for one in declared.call.keywords):
-        yield SkillProblem(line, "options are handed on with **", "write each option out")
+        yield SkillProblem(line, "options are passed with **", "write each option out")
     if declared.fn_id is None:
         reason = "the fn_id is computed" if "fn_id" in declared.options else "the function has no fn_id"
         yield SkillProblem(line, reason, 'give it a literal one: fn_id="check-health"')
     elif not _ID.fullmatch(declared.fn_id):
-        yield SkillProblem(line, f"{declared.fn_id!r} is no id of a function", "use letters, digits and hyphens")
+        yield SkillProblem(line, f"{declared.fn_id!r} is not a valid function id", "use letters, digits and hyphens")
     elif declared.fn_id.endswith(FAILURE):
-        reason = f"an id that ends in {FAILURE} is one of a handler of failures: {declared.fn_id!r} is taken for that"
+        reason = f"ids that end in {FAILURE} are reserved for failure handlers: {declared.fn_id!r}"
         yield SkillProblem(line, reason, f"end it otherwise, as in {declared.fn_id.removesuffix(FAILURE)}-failed")
 
 
 def _handlers(source: SkillSource, declared: DeclaredFunction) -> Iterator[SkillProblem]:
     line = declared.call.lineno
     if declared.handler is None:
-        yield SkillProblem(
-            line, "there is no handler to this function", "put it above a `def` of the file as a decorator"
-        )
+        yield SkillProblem(line, "this function has no handler", "put it above a `def` of the file as a decorator")
     if "on_failure" in declared.options and declared.on_failure is None:
-        yield SkillProblem(line, "on_failure is no function of this file", "name a `def` of the file's own")
+        yield SkillProblem(line, "on_failure is not a function of this file", "name a `def` of this file")
     for handler in (declared.handler, declared.on_failure):
         if isinstance(handler, ast.AsyncFunctionDef):
             fix = "write it with `def` and inngest.ContextSync"
@@ -73,7 +72,7 @@ def _options(source: SkillSource, declared: DeclaredFunction) -> Iterator[SkillP
             case ast.Constant(value=None):
                 pass
             case _:
-                reason = f"retries is no literal number from 0 to {MOST_RETRIES}"
+                reason = f"retries is not a literal number from 0 to {MOST_RETRIES}"
                 yield SkillProblem(retries.lineno, reason, "write the number")
     if "concurrency" in options:
         yield from _concurrency(source, options["concurrency"])
@@ -86,14 +85,14 @@ def _options(source: SkillSource, declared: DeclaredFunction) -> Iterator[SkillP
 
 def _concurrency(source: SkillSource, value: ast.expr) -> Iterator[SkillProblem]:
     if not isinstance(value, ast.List | ast.Tuple):
-        yield SkillProblem(value.lineno, "concurrency is no literal list", "write [inngest.Concurrency(limit=1)]")
+        yield SkillProblem(value.lineno, "concurrency is not a literal list", "write [inngest.Concurrency(limit=1)]")
         return
     if len(value.elts) > MOST_CONCURRENCY:
         yield SkillProblem(value.lineno, f"the engine takes {MOST_CONCURRENCY} concurrency limits", "leave some out")
     for entry in value.elts:
         call = source.names.resolved(entry)
         if not isinstance(call, ast.Call) or source.names.dotted(call.func) != "inngest.Concurrency":
-            yield SkillProblem(entry.lineno, "this is no literal inngest.Concurrency(…)", "write it out here")
+            yield SkillProblem(entry.lineno, "this is not a literal inngest.Concurrency(…)", "write it out here")
             continue
         scope = next((one.value for one in call.keywords if one.arg == "scope"), None)
         if scope is not None and source.names.text(scope) != "fn" and not _is_none(scope):
@@ -103,7 +102,7 @@ def _concurrency(source: SkillSource, value: ast.expr) -> Iterator[SkillProblem]
 
 
 def _expressions(source: SkillSource, option: str, value: ast.expr) -> Iterator[SkillProblem]:
-    """Every expression in an option, such as the key of a limit."""
+    """Yield the problems of every expression in an option, such as the key of a limit."""
     named = [(option, value)] if option == "idempotency" else []
     for node in ast.walk(value):
         if isinstance(node, ast.Call):
@@ -121,7 +120,7 @@ def _expressions(source: SkillSource, option: str, value: ast.expr) -> Iterator[
 
 
 def _repeated_functions(source: SkillSource) -> Iterator[SkillProblem]:
-    """A function with on_failure takes two ids: its own, and that with `-failure` behind it."""
+    """Yield ids that are taken twice; a function with on_failure takes its own and that with `-failure` appended."""
     seen: dict[str, int] = {}
     for declared in source.declared:
         if declared.fn_id is None:
@@ -143,8 +142,9 @@ _STEM = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
 
 def check_stems(source: SkillSource) -> Iterator[SkillProblem]:
+    """Yield an invalid file name, one that another file has, and ids that collide with those of another file."""
     if not _STEM.fullmatch(source.stem):
-        reason = f"{source.stem!r} is no name of a skill file"
+        reason = f"{source.stem!r} is not a valid name of a skill file"
         yield SkillProblem(None, reason, "use letters, digits, _ and -, a letter first")
     if (other := source.others.get(source.stem)) is not None:
         reason = f"there are two files {source.stem}.py, and {other} has the name already"
@@ -155,7 +155,7 @@ def check_stems(source: SkillSource) -> Iterator[SkillProblem]:
 
 
 def _same_ids(source: SkillSource, stem: str, path: Path) -> Iterator[SkillProblem]:
-    """An engine writes the two names with a hyphen between them: `a` with `b-c` and `a-b` with `c` become one."""
+    """Yield ids that collide because an engine joins stem and id with a hyphen: `a` + `b-c` and `a-b` + `c`."""
     theirs = {f"{stem}-{fn_id}" for fn_id in _fn_ids(path)}
     for declared in source.declared:
         if declared.fn_id is not None and f"{source.stem}-{declared.fn_id}" in theirs:

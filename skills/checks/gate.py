@@ -1,4 +1,4 @@
-"""The gate before a skill file: everything that is wrong with it, at once, without running any of it."""
+"""Check a skill file and return all its problems at once, without running any of it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from skills.format.manifest import SkillManifest, parse_manifest
 from skills.format.problem import RefusedSkillError, SkillProblem
 
 MOST_PROBLEMS = 50
-"""More than these nobody reads; a check that finds more has said enough."""
+"""Problems that are reported, in all and per check."""
 _LONGEST = 500
 
 CHECKS: tuple[SourceCheck, ...] = (
@@ -48,10 +48,10 @@ CHECKS: tuple[SourceCheck, ...] = (
 
 
 def check_source(source: bytes, stem: str, others: Mapping[str, Path]) -> list[SkillProblem]:
-    """What is wrong with the file, in the order of its lines; empty for a good one.
+    """Return the problems of a file in the order of its lines; empty for a good one.
 
-    `others` are the files of the other skills by their stems; this skill's own stem is among them only where another
-    file bears it too. Lint and types are left out where their programs are not installed (see `missing_tools`).
+    `others` maps stems to the files of the other skills; it holds this skill's own stem only if another file has the
+    same name. Lint and types are skipped if their programs are not installed (see `missing_programs`).
     """
     try:
         text, tree = parse_source(source)
@@ -60,7 +60,7 @@ def check_source(source: bytes, stem: str, others: Mapping[str, Path]) -> list[S
     with tempfile.TemporaryDirectory(prefix="loopwright-check-") as folder:
         file = Path(folder) / "skill_file.py"
         file.write_bytes(source)
-        # They work while we do.
+        # Both run while the syntax tree is checked.
         lint, types = start_lint(file), start_type_check(file)
         try:
             own = tree_problems(text, tree, stem, others)
@@ -69,18 +69,18 @@ def check_source(source: bytes, stem: str, others: Mapping[str, Path]) -> list[S
             for tool in (lint, types):
                 if tool is not None:
                     tool.stop()
-    # A tool that stumbles over a line of which our own checks speak has nothing to add.
+    # On a line with a problem of our own checks, lint and types add nothing.
     told = {problem.line for problem in own}
     return _ordered([*own, *(one for one in tools if one.line not in told or one.line is None)])
 
 
 def missing_programs() -> list[str]:
-    """The checking programs that are not installed."""
+    """Return the names of the checking programs that are not installed."""
     return [name for name in ("ruff", "ty") if find_program(name) is None]
 
 
 def tree_problems(text: str, tree: ast.Module, stem: str, others: Mapping[str, Path]) -> list[SkillProblem]:
-    """What the file's syntax tree alone tells: everything but lint and types."""
+    """Return the problems that the syntax tree alone shows: all but lint and types."""
     problems: list[SkillProblem] = []
     manifest: SkillManifest | None = None
     try:
@@ -106,12 +106,12 @@ def _found(
 
 
 def _ordered(problems: list[SkillProblem]) -> list[SkillProblem]:
-    """Each once, by line; what has no line comes last."""
+    """Return each problem once, ordered by line; those without a line come last."""
     unique = dict.fromkeys(replace(one, reason=_readable(one.reason), fix=_readable(one.fix)) for one in problems)
     return sorted(unique, key=lambda one: (one.line is None, one.line or 0))[:MOST_PROBLEMS]
 
 
 def _readable(text: str) -> str:
-    """One line of what may hold an author's own words: they are shown to people and to the model."""
+    """Put text that may quote the author into one printable line of limited length, for people and the model."""
     kept = "".join(char if char.isprintable() else " " for char in text[: 2 * _LONGEST])
     return kept if len(kept) <= _LONGEST else kept[: _LONGEST - 1] + "…"

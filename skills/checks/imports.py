@@ -1,6 +1,6 @@
-"""Check what a file reaches for: imports against the list of what a skill may use, and forbidden builtins.
+"""Check imports against the list of what a skill may use, and refuse forbidden builtins.
 
-A name that an import gives a second meaning is refused too: nobody could tell what is called by it.
+A name that imports give two meanings is refused too, because the checks could not tell which one is meant.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ HIDES = "give it a name that nothing else has"
 
 
 def check_hidden_names(source: SkillSource) -> Iterator[SkillProblem]:
+    """Yield imports that give a name a second meaning, or hide a builtin inside a function."""
     at_the_top = {id(node) for node in source.tree.body}
     known: dict[str, str] = {}
     for node in source.nodes:
@@ -41,7 +42,7 @@ KIT = "skills.kit"
 
 
 def _is_own(name: str, value: object, module: str) -> bool:
-    """Whether a module of the kit brings it for its users."""
+    """Return whether a module of the kit offers this name to its users."""
     return not name.startswith("_") and (getattr(value, "__module__", "") == module or hasattr(value, "__origin__"))
 
 
@@ -51,7 +52,7 @@ KIT_MODULES = {
     for name, module in vars(kit).items()
     if name in KIT_NAMES and isinstance(module, ModuleType)
 }
-"""What each module of the kit gives those who import it."""
+"""The public names of each module of the kit."""
 LIBRARIES = frozenset(("inngest", "pydantic", "typing_extensions"))
 STANDARD = split_words(
     """__future__ abc array base64 binascii bisect calendar cmath collections collections.abc colorsys contextlib copy
@@ -82,6 +83,7 @@ _FIXES: dict[str, str] = {
 
 
 def check_imports(source: SkillSource) -> Iterator[SkillProblem]:
+    """Yield imports and attributes that reach beyond what a skill may use."""
     for node in source.nodes:
         match node:
             case ast.Import(names=names):
@@ -89,7 +91,7 @@ def check_imports(source: SkillSource) -> Iterator[SkillProblem]:
                     yield from _module(one.name, node.lineno)
             case ast.ImportFrom(level=level) if level:
                 yield SkillProblem(
-                    node.lineno, "a skill file is alone: it imports nothing beside it", "write it out here"
+                    node.lineno, "a skill file may not import other files", "write the code into this file"
                 )
             case ast.ImportFrom(module=str(module), names=names):
                 yield from _from(module, [one.name for one in names], node.lineno)
@@ -98,7 +100,9 @@ def check_imports(source: SkillSource) -> Iterator[SkillProblem]:
             case ast.Call(func=func, args=[of, *_]) if source.names.dotted(func) in _REACHING:
                 if _is_module(source.names.dotted(of)):
                     yield SkillProblem(
-                        node.lineno, f"{source.shown(of)} is only used by its own names", "write the name out"
+                        node.lineno,
+                        f"{source.shown(of)} may only be used by names that are written out",
+                        "write the name out",
                     )
             case _:
                 continue
@@ -106,7 +110,7 @@ def check_imports(source: SkillSource) -> Iterator[SkillProblem]:
 
 
 def _attribute(source: SkillSource, node: ast.Attribute) -> Iterator[SkillProblem]:
-    """What lies behind an imported thing, though nobody imported it."""
+    """Yield the problem of an attribute that leads to a module or name that a skill may not use."""
     dotted, whole = source.names.dotted(node), source.names.dotted(node.value)
     if dotted is None or whole is None:
         return
@@ -124,7 +128,7 @@ def _attribute(source: SkillSource, node: ast.Attribute) -> Iterator[SkillProble
 
 
 def _module_behind(dotted: str) -> str | None:
-    """The module, by its own name, that an allowed one gives away though no skill may import it: `enum.bltns.open`."""
+    """Return the forbidden module that a name reaches through an allowed one, as in `enum.bltns.open`."""
     parts = dotted.split(".")
     known = (n for n in range(len(parts), 0, -1) if ".".join(parts[:n]) in STANDARD | LIBRARIES)
     if (size := next(known, None)) is None:
@@ -138,20 +142,20 @@ def _module_behind(dotted: str) -> str | None:
 
 
 def _is_public(module: str) -> bool:
-    """Whether a skill may import it, or comes to it by a library that it may import."""
+    """Return whether a skill may import this module, or reach it through a library that it may import."""
     top, *rest = module.split(".")
     return module in STANDARD or (top in LIBRARIES and not any(part.startswith("_") for part in rest))
 
 
 def _modules_as_values(source: SkillSource) -> Iterator[SkillProblem]:
-    """By another name a module would give what its own name does not."""
+    """Yield uses of a module as a value: under another name, its attributes could not be checked."""
     bases = {id(node.value) for node in source.nodes if isinstance(node, ast.Attribute)}
     for node in source.nodes:
         if isinstance(node, ast.Name | ast.Attribute) and id(node) not in bases:
             dotted = source.names.dotted(node)
             if _is_module(dotted):
                 yield SkillProblem(
-                    node.lineno, f"{dotted} is handed on as a whole", "call what you need of it by its name"
+                    node.lineno, f"{dotted} is used as a value", "call what you need of it by its full name"
                 )
 
 
@@ -162,7 +166,7 @@ def _is_module(dotted: str | None) -> bool:
 def _module(name: str, line: int) -> Iterator[SkillProblem]:
     if name == KIT or name in LIBRARIES or name in STANDARD:
         return
-    # `import urllib` alone gives nothing of urllib.parse.
+    # `import urllib` does not give urllib.parse.
     yield SkillProblem(line, f"a skill may not import {name}", _fix(name))
 
 
@@ -210,14 +214,14 @@ _BUILTIN_FIXES = {
     "locals": _CODE,
     "vars": _CODE,
     "open": _NO_FILES,
-    "input": "nobody sits at a skill: ask through notify(…, ask=(…))",
-    "breakpoint": "nobody sits at a skill: look at its runs",
+    "input": "no person sees a prompt of a skill: ask through notify(…, ask=(…))",
+    "breakpoint": "a skill has no terminal: look at its runs",
     "exit": _NO_EXIT,
     "quit": _NO_EXIT,
     "SystemExit": _NO_EXIT,
     "KeyboardInterrupt": _NO_EXIT,
 }
-# Ways from any object to the interpreter's insides.
+# Attributes that lead from any object to the interpreter's internals.
 _INSIDES = split_words(
     """__subclasses__ __globals__ __builtins__ __code__ __closure__ __bases__ __mro__ __loader__ __spec__
     __getattribute__ __reduce__ __reduce_ex__ f_globals f_locals f_back gi_frame tb_frame"""
@@ -225,6 +229,7 @@ _INSIDES = split_words(
 
 
 def check_forbidden(source: SkillSource) -> Iterator[SkillProblem]:
+    """Yield uses of forbidden builtins, own clients, and attributes that lead into the interpreter."""
     for node in source.nodes:
         match node:
             case ast.Name(id=name, ctx=ast.Load()) if source.names.dotted(node) == f"builtins.{name}":

@@ -27,7 +27,7 @@ _PURE_CALLS = split_words(
     hashlib.sha256 itertools.chain itertools.chain.from_iterable json.dumps json.loads logging.getLogger
     operator.attrgetter operator.itemgetter random.Random uuid.UUID uuid.uuid5"""
 )
-# They take long, make a client, or build a class that these rules cannot read.
+# They take long, make a client, or build a class that the rules cannot read.
 _REFUSED_CALLS = split_words(
     "inngest.Inngest math.comb math.factorial math.perm pydantic.create_model pydantic.validate_call"
 )
@@ -116,7 +116,7 @@ class OwnNames:
     """Names of one file that stand for its own code, read once from top to bottom.
 
     `records` are the classes of which an object may be made while the file is loaded: dataclasses, models, named
-    tuples, typed dictionaries and enums in which Python and the libraries find nothing of the file's to call.
+    tuples, typed dictionaries and enums that define nothing which Python or a library calls.
     """
 
     def __init__(self, source: SkillSource) -> None:
@@ -154,7 +154,7 @@ class OwnNames:
             case ast.Attribute(attr=name) if name in self.methods and not self.dotted(node):
                 return True
             case ast.Call(func=func) if (name := self.dotted(func)) not in _KEEPERS and name != "pydantic.Field":
-                # What it makes holds none; what it is given is looked at where the call stands.
+                # Its result holds none, and its arguments are checked on their own.
                 return False
             case _:
                 return any(self.holds_code(child) for child in ast.iter_child_nodes(node))

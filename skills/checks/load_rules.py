@@ -69,6 +69,7 @@ class _ModuleLevel:
         self._types_seen: set[str] = set()
 
     def check_body(self, statements: Iterable[ast.stmt]) -> Iterator[SkillProblem]:
+        """Check the statements of the module or of a class."""
         for statement in statements:
             yield from self._check_statement(statement)
 

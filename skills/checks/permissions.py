@@ -1,4 +1,4 @@
-"""Check the manifest's own values, and what the file does against what its manifest allows."""
+"""Check the values of the manifest, and what the file does against what its manifest allows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from skills.format.problem import Overreach, SkillProblem
 _HOST = re.compile(
     r"(?P<name>[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])(:(?P<port>[0-9]{1,5}))?"
 )
-# Whoever reads such a last label reads the whole name as one number.
+# With such a last label, resolvers read the whole name as a number.
 _NUMBER = re.compile(r"[0-9]+|0[xX][0-9A-Fa-f]*")
 _LONGEST_LABEL, _LAST_PORT = 63, 65535
 _MOST_NAMES, _LONGEST_BUDGET = 50, 20
@@ -26,7 +26,7 @@ _INVOKE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}/[A-Za-z0-9][A-Za-z0-9_-]{0
 _CHANNEL = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 _HTTP = frozenset(f"skills.kit.http.{method}" for method in ("get", "post", "put", "patch", "delete"))
 
-# What a piece of the kit needs: whether it is there, and what to add.
+# For each part of the kit: whether a manifest allows it, and the entry to add.
 _NEEDS: dict[str, tuple[Callable[[Permissions], bool], str]] = {
     "http": (lambda may: bool(may.hosts), '"hosts": ["metrics.example:9090"]'),
     "llm": (lambda may: float(may.model_budget_per_day) > 0, '"model_budget_per_day": "0.50"'),
@@ -38,6 +38,7 @@ _NEEDS: dict[str, tuple[Callable[[Permissions], bool], str]] = {
 
 
 def check_permissions(source: SkillSource) -> Iterator[SkillProblem]:
+    """Yield wrong values of the manifest, and uses that it does not allow."""
     if source.manifest is None:
         return
     may = source.manifest.permissions
@@ -52,17 +53,19 @@ def check_permissions(source: SkillSource) -> Iterator[SkillProblem]:
 
 
 def _lengths(may: Permissions, line: int) -> Iterator[SkillProblem]:
-    """A person reads all of it on a card."""
+    """Yield lists that are too long for a person to read on a card."""
     named = {"hosts": may.hosts, "secrets": list(may.secrets), "invoke": may.invoke, "notify": may.notify}
     for name, values in (*named.items(), *((f"events.{kind}", names) for kind, names in may.events.items())):
         if len(values) > _MOST_NAMES:
-            yield SkillProblem(line, f"permissions.{name} has more than {_MOST_NAMES} names", "make it several skills")
+            yield SkillProblem(
+                line, f"permissions.{name} has more than {_MOST_NAMES} names", "split it into several skills"
+            )
     if len(may.model_budget_per_day) > _LONGEST_BUDGET:
-        yield SkillProblem(line, "model_budget_per_day is no amount of money", "write it as 0.50")
+        yield SkillProblem(line, "model_budget_per_day is not an amount of money", "write it as 0.50")
 
 
 def _is_host(text: str) -> bool:
-    """A name or an address: `2130706433` and `0x7f.1` are addresses to some that no person can read."""
+    """Return whether this is a host name or address; numeric forms such as `2130706433` or `0x7f.1` are refused."""
     found = _HOST.fullmatch(text)
     if found is None:
         return False
@@ -88,11 +91,11 @@ def _manifest(may: Permissions, line: int) -> Iterator[SkillProblem]:
     for host in (*may.hosts, *may.secrets.values()):
         if not _is_host(host):
             yield SkillProblem(
-                line, f"{host!r} is no host", "write a host as metrics.example:9090, without scheme and path"
+                line, f"{host!r} is not a valid host", "write a host as metrics.example:9090, without scheme and path"
             )
     for name, host in may.secrets.items():
         if not _SECRET.fullmatch(name):
-            yield SkillProblem(line, f"{name!r} is no name of a secret", "write it as METRICS_TOKEN")
+            yield SkillProblem(line, f"{name!r} is not a valid name of a secret", "write it as METRICS_TOKEN")
         if host not in may.hosts:
             yield SkillProblem(
                 line, f"the secret {name} is for {host}, which is not among the hosts", "name the host too"
@@ -105,7 +108,7 @@ def _manifest(may: Permissions, line: int) -> Iterator[SkillProblem]:
             yield Overreach(line, f"{wrong}: no skill starts it", "use ask_agent to give the agent work")
     for name in may.notify:
         if not _CHANNEL.fullmatch(name):
-            yield SkillProblem(line, f"{name!r} is no channel", "write a short word such as ops")
+            yield SkillProblem(line, f"{name!r} is not a valid channel", "write a short word such as ops")
 
 
 def _events(may: Permissions, line: int) -> Iterator[SkillProblem]:
@@ -156,7 +159,7 @@ def _calls(source: SkillSource, may: Permissions) -> Iterator[SkillProblem]:
 
 
 def _host(source: SkillSource, call: ast.Call, may: Permissions) -> Iterator[SkillProblem]:
-    """The address, as far as it is written out: also the beginning of an f-string up to its path."""
+    """Yield the problem of a literal address, also of an f-string that is literal up to its path."""
     value = source.names.resolved(call.args[0]) if call.args else None
     match value:
         case ast.Constant(value=str(url)):

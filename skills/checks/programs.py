@@ -1,7 +1,7 @@
-"""Run ruff and ty on a skill file of unknown intent: each apart, in an empty folder, within limits.
+"""Run ruff and ty on an untrusted skill file: each in its own process, in an empty folder, within limits.
 
-A comment that turns the check of types off for the whole file is refused. ty is before its first release: hence the
-exact version.
+A comment that turns type checks off for the whole file is refused. The version of ty is pinned exactly, because it has
+no stable release yet.
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ from skills.format.problem import SkillProblem
 
 _MEMORY = 4 << 30
 _SECONDS = 10
-"""Of processor time."""
-# A busy machine is no fault of the file.
+"""Seconds of processor time."""
+# Wall-clock seconds: long, because a busy machine must not fail a file.
 _PATIENCE = 60
 _MOST_SAID = 4 << 20
 
 
 class CheckProgramError(Exception):
-    """It did not answer: it took too long, ended by itself, or spoke no JSON."""
+    """A program took too long, crashed, or wrote no JSON."""
 
 
 def find_program(name: str) -> str | None:
-    """Where the program is: beside this Python, else on the path."""
+    """Return the path of a program: beside this Python, else on PATH; None if it is not installed."""
     beside = Path(sysconfig.get_path("scripts")) / name
     return str(beside) if beside.is_file() else shutil.which(name)
 
 
 class CheckProgram:
-    """One started program. Start several, do something else, then ask each for its answer."""
+    """One started program, so that several can run at the same time."""
 
     def __init__(self, argv: Sequence[str], folder: Path) -> None:
-        # Nothing of ours is in its environment, and no file outside the folder tells it what to do.
+        # An empty environment, and no configuration from outside the folder.
         env = {"HOME": str(folder), "XDG_CONFIG_HOME": str(folder), "XDG_CACHE_HOME": str(folder), "PATH": os.defpath}
-        # One file is too little work for more threads to share.
+        # One file is too little work for more threads.
         env |= {"TY_MAX_PARALLELISM": "2", "RAYON_NUM_THREADS": "2"}
         self._said = folder / f"{Path(argv[0]).name}.json"
         with self._said.open("wb") as said:
@@ -56,21 +56,21 @@ class CheckProgram:
                 argv, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.DEVNULL
             )
         if hasattr(resource, "prlimit"):
-            # It may have ended already.
+            # The process may have ended already.
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 resource.prlimit(self._process.pid, resource.RLIMIT_AS, (_MEMORY, _MEMORY))
                 resource.prlimit(self._process.pid, resource.RLIMIT_CPU, (_SECONDS, _SECONDS))
                 resource.prlimit(self._process.pid, resource.RLIMIT_FSIZE, (_MOST_SAID, _MOST_SAID))
 
     def answer(self) -> list[dict[str, Any]]:
-        """Its findings; raises ToolError."""
+        """Wait for the findings and return them; raises CheckProgramError."""
         try:
             self._process.wait(_PATIENCE)
             found = json.loads(self._said.read_bytes() or "[]")
         except subprocess.TimeoutExpired:
             raise CheckProgramError(f"took more than {_PATIENCE} s") from None
         except ValueError:
-            raise CheckProgramError("could not make sense of the file") from None
+            raise CheckProgramError("could not read the file") from None
         finally:
             self.stop()
         if self._process.returncode not in (0, 1) or not isinstance(found, list):
@@ -78,12 +78,13 @@ class CheckProgram:
         return found
 
     def stop(self) -> None:
+        """Kill the program if it still runs."""
         if self._process.poll() is None:
             self._process.kill()
             self._process.wait()
 
 
-# What is merely untidy stops nobody: an unused import or variable, an f-string without a field.
+# Untidy but harmless: unused imports and variables, f-strings without a field.
 _UNTIDY = "F401,F541,F841"
 _LINT_FIXES = {
     "F811": "give the two different names: only the last one of a name is there",
@@ -92,10 +93,10 @@ _LINT_FIXES = {
 
 
 def start_lint(file: Path) -> CheckProgram | None:
-    """None where ruff is not installed."""
+    """Start ruff on a file; None if it is not installed."""
     if (program := find_program("ruff")) is None:
         return None
-    # A comment cannot make a name that does not exist be there.
+    # A noqa comment must not hide an unknown name.
     options = [
         "--isolated",
         "--no-cache",
@@ -111,6 +112,7 @@ def start_lint(file: Path) -> CheckProgram | None:
 
 
 def lint_problems(tool: CheckProgram) -> Iterator[SkillProblem]:
+    """Yield the findings of ruff as problems."""
     try:
         found = tool.answer()
     except CheckProgramError as error:
@@ -126,13 +128,13 @@ def _lint_problem(found: dict[str, Any]) -> SkillProblem:
 
 
 _STUBS = Path(__file__).parent / "stubs"
-# Other checks speak of these, in words of their own.
+# Reported by other checks.
 _TOLD_ELSEWHERE = frozenset(("invalid-syntax", "unresolved-import", "unresolved-reference"))
 _SEVERE = frozenset(("major", "critical", "blocker"))
 
 
 def start_type_check(file: Path) -> CheckProgram | None:
-    """None where ty is not installed."""
+    """Start ty on a file; None if it is not installed."""
     if (program := find_program("ty")) is None:
         return None
     options = ["--project", ".", "--python", sys.prefix, "--python-version", "3.11", "--output-format", "gitlab"]
@@ -141,6 +143,7 @@ def start_type_check(file: Path) -> CheckProgram | None:
 
 
 def type_problems(tool: CheckProgram) -> Iterator[SkillProblem]:
+    """Yield the findings of ty as problems."""
     try:
         found = tool.answer()
     except CheckProgramError as error:
@@ -164,14 +167,14 @@ _WHOLE_FILE = re.compile(r"#\s*(type|ty)\s*:\s*ignore\b", re.IGNORECASE)
 
 
 def check_turned_off(source: SkillSource) -> Iterator[SkillProblem]:
-    """One that stands behind code speaks for its own line; only those above all code speak for the file."""
+    """Yield comments above all code that turn off type checks; a comment behind code only affects its line."""
     try:
         for token in tokenize.generate_tokens(io.StringIO("\n".join(source.lines)).readline):
             if token.type == tokenize.COMMENT and _WHOLE_FILE.match(token.string):
-                reason = "this comment turns the check of types off for the whole file"
-                yield SkillProblem(token.start[0], reason, "put it at the end of the one line that it is for")
+                reason = "this comment turns type checks off for the whole file"
+                yield SkillProblem(token.start[0], reason, "put it at the end of the line that needs it")
             elif token.type not in (tokenize.COMMENT, tokenize.NL, tokenize.ENCODING):
                 return
     except (tokenize.TokenError, SyntaxError):
-        # What the syntax tree could be made of is told elsewhere.
+        # Syntax errors are reported elsewhere.
         return

@@ -1,4 +1,4 @@
-"""A skill file as its checks see it: text, syntax tree, registered functions and names of steps, never a module."""
+"""A skill file as the checks see it: text, syntax tree, registered functions and step names."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Handler = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 @dataclass(frozen=True)
 class DeclaredFunction:
-    """One call of `client.create_function`. `fn_id` is None when it is missing or computed, `handler` when unknown."""
+    """One call of `client.create_function`. `fn_id` is None if missing or computed, `handler` if not found."""
 
     call: ast.Call
     fn_id: str | None
@@ -29,15 +29,17 @@ class DeclaredFunction:
 
     @property
     def options(self) -> Mapping[str, ast.expr]:
+        """The keyword arguments of the call."""
         return {one.arg: one.value for one in self.call.keywords if one.arg is not None}
 
     @property
     def label(self) -> str:
+        """Its name in problems: the id, else the name of the handler."""
         return self.fn_id or (getattr(self.handler, "name", None) or "a function")
 
 
 def find_declared(tree: ast.Module, nodes: Iterable[ast.AST], names: Names) -> tuple[DeclaredFunction, ...]:
-    """In the order of the file."""
+    """Return the registered functions in file order."""
     own = {one.name: one for one in tree.body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)}
     handlers = _handlers(nodes, own)
     outer = {id(call) for statement in tree.body for call in _outer_calls(statement)}
@@ -56,7 +58,7 @@ def find_declared(tree: ast.Module, nodes: Iterable[ast.AST], names: Names) -> t
 
 
 def _handlers(nodes: Iterable[ast.AST], own: Mapping[str, Handler]) -> dict[int, Handler]:
-    """The handler of each call, by the call's identity: what it decorates, or what its result is called with."""
+    """Map the id() of each call to its handler: the function it decorates, or its result is called with."""
     found: dict[int, Handler] = {}
     for node in nodes:
         match node:
@@ -102,14 +104,14 @@ _STEPS = frozenset(("StepSync", "Step"))
 
 @dataclass(frozen=True)
 class StepNames:
-    """`contexts` stand for `ctx`, `sure` for `ctx.step`; `steps` may, since a parameter is only called so."""
+    """Names in the file: `contexts` stand for `ctx`, `sure` for `ctx.step`, and `steps` also for what may be one."""
 
     contexts: frozenset[str]
     sure: frozenset[str]
     steps: frozenset[str]
 
     def is_step(self, node: ast.expr | None) -> bool:
-        """Whether this is `ctx.step`, without doubt."""
+        """Return whether this is certainly `ctx.step`."""
         match node:
             case ast.Attribute(attr="step", value=ast.Name(id=name)):
                 return name in self.contexts
@@ -122,7 +124,7 @@ class StepNames:
 
 
 def read_step_names(nodes: Sequence[ast.AST], declared: Iterable[DeclaredFunction]) -> StepNames:
-    """Names are taken for the same in the whole file."""
+    """Read the names of contexts and steps; a name means the same in the whole file."""
     own = own_functions(nodes)
     handlers = [one for each in declared for one in (each.handler, each.on_failure) if one is not None]
     contexts = {parameters(handler)[0] for handler in handlers if parameters(handler)} | {"ctx"}
@@ -149,20 +151,20 @@ def read_step_names(nodes: Sequence[ast.AST], declared: Iterable[DeclaredFunctio
 
 
 def own_functions(nodes: Sequence[ast.AST]) -> Mapping[str, ast.FunctionDef | ast.AsyncFunctionDef]:
-    """The file's own functions by their names, wherever they stand; a method has no name of its own."""
+    """Map names to the functions of the file, nested ones included, methods left out."""
     methods = {id(one) for node in nodes if isinstance(node, ast.ClassDef) for one in node.body}
     return {node.name: node for node in nodes if isinstance(node, _FUNCTION_NODES) and id(node) not in methods}
 
 
 def parameters(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> list[str]:
-    """Those that can be given by position."""
+    """Return the names of the positional parameters."""
     return [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
 
 
 def receivers(
     call: ast.Call, own: Mapping[str, ast.FunctionDef | ast.AsyncFunctionDef]
 ) -> Iterator[tuple[ast.expr, str]]:
-    """Each argument of a call of an own function, with the parameter that it becomes."""
+    """Yield each argument of a call of a function of the file, with its parameter."""
     if not isinstance(call.func, ast.Name) or (function := own.get(call.func.id)) is None:
         return
     plain = [one for one in call.args if not isinstance(one, ast.Starred)]
@@ -173,7 +175,7 @@ def receivers(
 
 
 def _given(node: ast.AST, own: Mapping[str, ast.FunctionDef | ast.AsyncFunctionDef]) -> Iterator[tuple[ast.expr, str]]:
-    """What is given to a name here."""
+    """Yield the values that this node binds, each with its name."""
     match node:
         case (
             ast.Assign(targets=[ast.Name(id=name)], value=value) | ast.NamedExpr(target=ast.Name(id=name), value=value)
@@ -192,7 +194,7 @@ def _inner(value: ast.expr) -> ast.expr:
 
 
 def _is_any_step(value: ast.expr, names: StepNames) -> bool:
-    """Also that of a context which an object holds."""
+    """Return whether this is a step, also that of a context held by an object."""
     if isinstance(value, ast.Attribute) and value.attr == "step" and not isinstance(value.value, ast.Name):
         return isinstance(value.value, ast.Attribute) and value.value.attr in names.contexts
     return names.is_step(value)
@@ -223,10 +225,11 @@ _MOST_NODES = 50_000
 
 @dataclass(frozen=True)
 class SkillSource:
-    """`nodes` are all nodes of `tree`; `manifest` is None when it is missing or wrong, which is told elsewhere.
+    """One skill file, read once for all checks.
 
-    `declared` are the first functions, `too_many` those beyond the limit; `steps` are names that stand for `ctx` and
-    for `ctx.step`; `others` are the files of the other skills by their stems.
+    `nodes` are all nodes of `tree`. `manifest` is None if it is missing or wrong, which is reported elsewhere.
+    `declared` are the registered functions up to the limit, `too_many` those beyond it. `steps` are the names of
+    contexts and steps. `others` maps stems to the files of the other skills.
     """
 
     stem: str
@@ -241,7 +244,7 @@ class SkillSource:
     others: Mapping[str, Path]
 
     def shown(self, node: ast.expr) -> str:
-        """The expression as its author wrote it, about a line of it."""
+        """Return the expression as it is written, cut to about one line."""
         line = self.lines[node.lineno - 1].encode() if node.lineno <= len(self.lines) else b""
         end = node.end_col_offset if node.end_lineno == node.lineno else None
         text = line[node.col_offset : end][:300].decode("utf-8", "ignore").strip()
@@ -254,11 +257,11 @@ SourceCheck = Callable[[SkillSource], Iterator[SkillProblem]]
 def read_source(
     text: str, tree: ast.Module, stem: str, manifest: SkillManifest | None, others: Mapping[str, Path]
 ) -> SkillSource:
-    """Raises RefusedSkillError for more code than anybody would check in the time of a save."""
+    """Read a parsed file; raises RefusedSkillError if it holds more code than can be checked during a save."""
     nodes = list(ast.walk(tree))
     if len(nodes) > _MOST_NODES:
         reason = f"the file has {len(nodes)} pieces of code, more than {_MOST_NODES}"
-        raise RefusedSkillError(SkillProblem(None, reason, "make it several files, and keep data out of them"))
+        raise RefusedSkillError(SkillProblem(None, reason, "split it into several files, and keep data out of them"))
     names = read_names(tree, nodes)
     declared = find_declared(tree, nodes, names)
     return SkillSource(

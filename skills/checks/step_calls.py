@@ -1,4 +1,4 @@
-"""Find the steps in a file, and the code that runs when one of its functions runs."""
+"""Find the step calls in a file, and the code that runs when one of its functions runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STEP_METHODS = frozenset(("run", "sleep", "sleep_until", "wait_for_event", "invo
 
 @dataclass(frozen=True)
 class StepCall:
-    """`method` is the step's method."""
+    """One use of a step; `method` is a name from `STEP_METHODS`, `step_id` is None if it has none."""
 
     line: int
     method: str
@@ -23,7 +23,7 @@ class StepCall:
 
 
 def step_calls(source: SkillSource, within: Iterable[ast.AST]) -> Iterator[StepCall]:
-    """Every use of a step there, also by `functools.partial(ctx.step.run, "id", …)`."""
+    """Yield every use of a step in these nodes, also through `functools.partial(ctx.step.run, "id", …)`."""
     for node in within:
         if not isinstance(node, ast.Call):
             continue
@@ -34,7 +34,7 @@ def step_calls(source: SkillSource, within: Iterable[ast.AST]) -> Iterator[StepC
 
 
 def step_method(source: SkillSource, func: ast.expr) -> str | None:
-    """Which method of a step this is, if it is one."""
+    """Return the step method that this names, None if it is none."""
     match func:
         case ast.Attribute(attr=attr, value=ast.Attribute(attr="step")) if attr in STEP_METHODS:
             return attr
@@ -47,7 +47,7 @@ def step_method(source: SkillSource, func: ast.expr) -> str | None:
 
 
 def partial_of(source: SkillSource, call: ast.Call) -> ast.expr | None:
-    """What `functools.partial` is made of here."""
+    """Return the function that a `functools.partial` call wraps, None for another call."""
     return call.args[0] if call.args and source.names.dotted(call.func) == "functools.partial" else None
 
 
@@ -61,7 +61,7 @@ _OWN = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def nodes_reached(source: SkillSource, handler: ast.AST) -> list[ast.AST]:
-    """The nodes of a handler, and of the file's own functions and classes that it names, directly or through others."""
+    """Return the nodes of a handler and of the functions and classes of the file that it names, also indirectly."""
     own: Mapping[str, ast.stmt] = {one.name: one for one in source.tree.body if isinstance(one, _OWN)}
     declared = {id(one.handler) for one in source.declared}
     nodes: list[ast.AST] = []
@@ -83,7 +83,7 @@ def nodes_reached(source: SkillSource, handler: ast.AST) -> list[ast.AST]:
 
 
 def nodes_called(source: SkillSource, body: Iterable[ast.AST]) -> list[ast.AST]:
-    """The nodes that run when a body runs, and those of the file's own functions that it calls by name."""
+    """Return the nodes that run when a body runs, with those of the functions of the file that it calls by name."""
     own = {one.name: one for one in source.tree.body if isinstance(one, ast.FunctionDef)}
     nodes: list[ast.AST] = []
     waiting: list[list[ast.AST]] = [list(body)]
@@ -100,7 +100,7 @@ def nodes_called(source: SkillSource, body: Iterable[ast.AST]) -> list[ast.AST]:
 
 
 def functions_with_steps(source: SkillSource) -> frozenset[str]:
-    """The names of the file's own functions and classes in which, or in what they name, a step is taken."""
+    """Return the names of the functions and classes of the file that use a step, directly or through others."""
     methods = {id(one) for node in source.nodes if isinstance(node, ast.ClassDef) for one in node.body}
     used_by: dict[str, set[str]] = defaultdict(set)
     found: set[str] = set()
@@ -112,7 +112,7 @@ def functions_with_steps(source: SkillSource) -> frozenset[str]:
                 used_by[node.id].add(one.name)
         takes = next(step_calls(source, inside), None) is not None
         (found if takes else others).add(one.name)
-    # Of two that bear one name nobody can tell which is meant.
+    # Two of the same name: it is unclear which is meant.
     found -= others
     waiting = list(found)
     while waiting:
@@ -123,7 +123,7 @@ def functions_with_steps(source: SkillSource) -> frozenset[str]:
 
 
 def direct_nodes(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """What runs when a body runs: not the bodies of the functions and lambdas in it."""
+    """Yield the nodes that run when a body runs, without nested functions, lambdas and classes."""
     waiting = list(body)
     while waiting:
         node = waiting.pop()
@@ -134,7 +134,7 @@ def direct_nodes(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
 
 
 def _parts(place: ast.AST) -> list[ast.AST]:
-    """Its body, without the decorators, which name `on_failure` handlers."""
+    """Return the body of a function without its decorators, which name `on_failure` handlers."""
     match place:
         case ast.FunctionDef(body=body) | ast.AsyncFunctionDef(body=body):
             return list(body)

@@ -1,7 +1,7 @@
-"""Check steps: literal and unique ids, called where they are named, and never nested, swallowed or passed on.
+"""Check steps: literal unique ids, called where they are named, never nested, swallowed or passed on.
 
-The SDK runs a handler again for each step, and ends it there by an error of its own that is no Exception. A run finds
-its way back by the ids.
+The SDK runs a handler again for each step and interrupts it there with a BaseException. It recognizes finished steps
+by their ids.
 """
 
 from __future__ import annotations
@@ -22,18 +22,19 @@ from skills.checks.step_calls import (
 from skills.checks.syntax import split_words
 from skills.format.problem import SkillProblem
 
-_FLOW_FIX = "call ctx.step.run(…) itself, or hand on ctx, so that its id can be read"
+_FLOW_FIX = "call ctx.step.run(…) itself, or pass ctx, so that its id can be read"
 _READERS = frozenset(("builtins.getattr", "operator.attrgetter"))
 
 
 def check_step_flow(source: SkillSource) -> Iterator[SkillProblem]:
+    """Yield uses of `ctx.step` that hide which step is called."""
     yield from _methods(source)
     yield from _objects(source)
     yield from _read_by_name(source)
 
 
 def _methods(source: SkillSource) -> Iterator[SkillProblem]:
-    """A step's method that is not called where it is named."""
+    """Yield step methods that are not called where they are named."""
     direct: set[int] = set()
     for node in source.nodes:
         if isinstance(node, ast.Call):
@@ -41,12 +42,12 @@ def _methods(source: SkillSource) -> Iterator[SkillProblem]:
             direct.add(id(partial_of(source, node)))
     for node in source.nodes:
         if isinstance(node, ast.Attribute) and id(node) not in direct and step_method(source, node) is not None:
-            reason = f"step.{node.attr} is handed on instead of called"
+            reason = f"step.{node.attr} is passed on instead of called"
             yield SkillProblem(node.lineno, reason, f"call ctx.step.{node.attr} itself, so that its id can be read")
 
 
 def _objects(source: SkillSource) -> Iterator[SkillProblem]:
-    """`ctx.step` itself, given to anybody else than a name or a function of the file."""
+    """Yield uses of `ctx.step` as a value, other than set to a name or passed to a function of the file."""
     known: set[int] = set()
     own = own_functions(source.nodes)
     for node in source.nodes:
@@ -66,14 +67,14 @@ def _objects(source: SkillSource) -> Iterator[SkillProblem]:
             case ast.Attribute(ctx=ast.Load()) | ast.Name(ctx=ast.Load()) if id(node) not in known:
                 if source.steps.is_step(node):
                     yield SkillProblem(
-                        node.lineno, f"{source.shown(node)} is handed on, and its steps with it", _FLOW_FIX
+                        node.lineno, f"{source.shown(node)} is passed on, so its steps cannot be checked", _FLOW_FIX
                     )
             case _:
                 continue
 
 
 def _read_by_name(source: SkillSource) -> Iterator[SkillProblem]:
-    """A step that is read from its context by a text or a pattern."""
+    """Yield steps that are read from their context by a text or a pattern."""
     for node in source.nodes:
         match node:
             case ast.Call(func=func, args=arguments) if source.names.dotted(func) in _READERS:
@@ -92,10 +93,11 @@ _EFFECTS = split_words(
     """llm notify ask_agent claim release runs memory.search http.get http.post http.put http.patch http.delete"""
 )
 _EVERYTHING = split_words("builtins.BaseException builtins.BaseExceptionGroup")
-_CAUGHT = "this also catches what the SDK ends a request by, and the step would never be done"
+_CAUGHT = "this also catches the error by which the SDK ends a request, and the step would never finish"
 
 
 def check_step_places(source: SkillSource) -> Iterator[SkillProblem]:
+    """Yield steps inside steps, steps whose interrupt is caught, and effects outside of steps."""
     own = functions_with_steps(source)
     yield from _nested(source, own)
     yield from _swallowed(source, own)
@@ -108,17 +110,17 @@ def check_step_places(source: SkillSource) -> Iterator[SkillProblem]:
 
 
 def _nested(source: SkillSource, own: Set[str]) -> Iterator[SkillProblem]:
-    """A step that is taken while another one runs ends that one for good."""
+    """Yield steps that contain another step, which would end the outer one for good."""
     for outer in step_calls(source, source.nodes):
         if outer.method != "run":
             continue
         if _takes_steps(source, _run_later(outer.call), own):
-            reason = "a step is taken within this step, which the engine does not allow"
-            yield SkillProblem(outer.line, reason, "take one after the other, and hand on what the first one returned")
+            reason = "this step contains another step, which the engine does not allow"
+            yield SkillProblem(outer.line, reason, "run one after the other, and pass on what the first one returned")
 
 
 def _swallowed(source: SkillSource, own: Set[str]) -> Iterator[SkillProblem]:
-    """Who catches what ends a request has the step run again at every request."""
+    """Yield handlers that catch the SDK's interrupt, so that the step would run again at every request."""
     fix = "catch inngest.StepError, which a failed step raises"
     for node in source.nodes:
         match node:
@@ -136,7 +138,7 @@ def _swallowed(source: SkillSource, own: Set[str]) -> Iterator[SkillProblem]:
 
 
 def _between(source: SkillSource, declared: DeclaredFunction, own: Set[str]) -> Iterator[SkillProblem]:
-    """Effects between steps would happen again after every step."""
+    """Yield effects outside of steps, which would happen again after every step."""
     handler = declared.handler
     if not isinstance(handler, ast.FunctionDef) or handler.name not in own:
         return
@@ -145,19 +147,19 @@ def _between(source: SkillSource, declared: DeclaredFunction, own: Set[str]) -> 
             dotted = source.names.dotted(node.func) or ""
             name = dotted.removeprefix("skills.kit.")
             if name != dotted and name in _EFFECTS:
-                reason = f"{name} stands between steps, and so would be called again after each of them"
+                reason = f"{name} is called outside of a step, so it would be called again after each step"
                 yield SkillProblem(node.lineno, reason, 'put it into a step: ctx.step.run("some-id", lambda: …)')
 
 
 def _takes_steps(source: SkillSource, nodes: Iterable[ast.AST], own: Set[str]) -> bool:
-    """Whether a step is taken here, or a function of the file named that takes one."""
+    """Return whether these nodes use a step, or name a function of the file that does."""
     nodes = list(nodes)
     named = any(isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in own for node in nodes)
     return named or next(step_calls(source, nodes), None) is not None
 
 
 def _run_later(call: ast.Call) -> Iterator[ast.AST]:
-    """What of a step's arguments runs in the step, and not before it."""
+    """Yield the nodes in a step's arguments that run inside the step, not before it."""
     waiting: list[ast.AST] = [*call.args, *(one.value for one in call.keywords)]
     while waiting:
         node = waiting.pop()
@@ -165,7 +167,7 @@ def _run_later(call: ast.Call) -> Iterator[ast.AST]:
             case ast.Lambda(body=body):
                 yield from ast.walk(body)
             case ast.Call(args=arguments, keywords=named):
-                # What it calls runs before; what that is handed may run in the step, as with a partial.
+                # The call itself runs before the step; its arguments may run in it, as with a partial.
                 waiting += [*arguments, *named]
             case ast.Name():
                 yield node
@@ -188,7 +190,7 @@ def _is_everything(source: SkillSource, caught: ast.expr) -> bool:
 
 
 def _leaving(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-    """What in a `finally` throws away the error that it stands for."""
+    """Yield the `return` statements in a `finally`, which discard the error."""
     for statement in body:
         for node in ast.walk(statement):
             if isinstance(node, ast.Return):
@@ -196,6 +198,7 @@ def _leaving(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def check_steps(source: SkillSource) -> Iterator[SkillProblem]:
+    """Yield all problems of steps."""
     for one in step_calls(source, source.nodes):
         if source.names.text(one.step_id) is None:
             reason = "this step has no id" if one.step_id is None else "the id of this step is computed"
@@ -234,6 +237,6 @@ def _gateway(source: SkillSource) -> Iterator[SkillProblem]:
         match node:
             case ast.Attribute(attr="infer", value=ast.Attribute(attr="ai")):
                 fix = "ask skills.kit.llm in ctx.step.run, and set permissions.model_budget_per_day"
-                yield SkillProblem(node.lineno, "step.ai.infer would pass by the skill's budget and is refused", fix)
+                yield SkillProblem(node.lineno, "step.ai.infer would bypass the skill's budget and is refused", fix)
             case _:
                 continue

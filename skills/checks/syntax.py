@@ -1,4 +1,4 @@
-"""Text and syntax tree of a skill file, and which thing each name in it stands for."""
+"""Parse a skill file into text and syntax tree, and resolve the names in it."""
 
 from __future__ import annotations
 
@@ -16,18 +16,22 @@ from skills.format.problem import RefusedSkillError, SkillProblem
 
 
 def split_words(text: str) -> frozenset[str]:
+    """Return the words of a text, to write long lists of names legibly."""
     return frozenset(text.split())
 
 
 _BUILTINS = frozenset(dir(builtins))
-# No name that any check knows is longer.
+# Longer than any dotted name that a check knows.
 _LONGEST = 120
 
 
 @dataclass(frozen=True)
 class Names:
-    """`aliases` maps what an import bound to its dotted name; `constants` what a module-level name was set to, once;
-    `once` are names that are bound at one place of the file."""
+    """The names of a file.
+
+    `aliases` maps imported names to dotted names, `constants` the module-level names that are set once to their values.
+    `once` are the names that are bound at a single place of the file.
+    """
 
     aliases: Mapping[str, str]
     bound: frozenset[str]
@@ -36,7 +40,7 @@ class Names:
     _known: dict[int, str | None] = field(default_factory=dict, compare=False, repr=False)
 
     def dotted(self, expression: ast.expr) -> str | None:
-        """`skills.kit.http.get`, `builtins.open`; None for what the file itself made or what is no plain name."""
+        """Return the full name, such as `skills.kit.http.get` or `builtins.open`; None for the file's own names."""
         if not isinstance(expression, ast.Name | ast.Attribute):
             return None
         if (key := id(expression)) not in self._known:
@@ -56,13 +60,13 @@ class Names:
                 return None
 
     def resolved(self, expression: ast.expr) -> ast.expr:
-        """What stands behind a constant's name; any other expression as it is."""
+        """Return the value of a constant's name; any other expression as it is."""
         if isinstance(expression, ast.Name) and expression.id in self.constants:
             return self.constants[expression.id]
         return expression
 
     def text(self, expression: ast.expr | None) -> str | None:
-        """The literal string, written out here or in a constant; None when it is computed."""
+        """Return a literal string, written here or in a constant; None if it is computed."""
         if expression is None:
             return None
         match self.resolved(expression):
@@ -73,6 +77,7 @@ class Names:
 
 
 def read_names(tree: ast.Module, nodes: Iterable[ast.AST]) -> Names:
+    """Read the names of a file; `nodes` are all nodes of `tree`."""
     aliases: dict[str, str] = {}
     times: Counter[str] = Counter()
     for node in nodes:
@@ -86,7 +91,7 @@ def read_names(tree: ast.Module, nodes: Iterable[ast.AST]) -> Names:
             case _:
                 times.update(_bound_by(node))
     own = {name: value for name, value in _module_constants(tree) if times[name] == 1 and name not in aliases}
-    # A name that is imported and also set anywhere is no longer surely the imported thing.
+    # A name that is imported and also set may stand for something else.
     sure = {name: dotted for name, dotted in aliases.items() if not times[name]}
     once = frozenset(name for name, count in times.items() if count == 1 and name not in aliases)
     return Names(sure, frozenset(times) | frozenset(aliases), own, once)
@@ -118,14 +123,14 @@ def _module_constants(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
 
 
 def parse_source(source: bytes) -> tuple[str, ast.Module]:
-    """The text and its tree; raises RefusedSkillError."""
+    """Return the text of a source and its tree; raises RefusedSkillError."""
     if len(source) > MAX_SOURCE:
         reason = f"the file has more than {MAX_SOURCE} bytes"
         raise RefusedSkillError(SkillProblem(None, reason, "keep data out of the file"))
     text = _decode_source(source)
     try:
         with warnings.catch_warnings():
-            # An escape that Python frowns upon is the author's, and no line in our log.
+            # A warning about the author's code does not belong in our log.
             warnings.simplefilter("ignore")
             return text, ast.parse(text)
     except SyntaxError as error:
@@ -135,12 +140,12 @@ def parse_source(source: bytes) -> tuple[str, ast.Module]:
     except (RecursionError, MemoryError):
         raise RefusedSkillError(SkillProblem(None, "the file is nested too deeply", "write it flatter")) from None
     except ValueError as error:
-        reason = f"this is no Python source: {error}"
+        reason = f"this is not Python source: {error}"
         raise RefusedSkillError(SkillProblem(None, reason, "save it as UTF-8 text")) from None
 
 
 def _decode_source(source: bytes) -> str:
-    """Every reader of the file must read the same text: UTF-8, whatever its first lines claim."""
+    """Decode as UTF-8 and refuse other declared encodings, so that every reader sees the same text."""
     fix = "save it as UTF-8 text"
     try:
         source.decode("utf-8")

@@ -1,4 +1,4 @@
-"""Check what starts the functions: literal schedules and events, and only those that the manifest names."""
+"""Check triggers, waits and cancellations: literal schedules, and only events that the manifest names."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from skills.format.problem import SkillProblem
 from skills.format.schedule import wrong_cron, wrong_jitter
 
 MOST_TRIGGERS = 9
-"""An engine takes ten, and one is the event by which a function is invoked by hand."""
+"""Engines accept ten; one is used for the event that invokes a function by hand."""
 _MOST_WAITS = 100
 _EXPRESSION_FIX = "compare fields of the event: event.data.level == 'critical'"
 
 
 def check_triggers(source: SkillSource) -> Iterator[SkillProblem]:
+    """Yield wrong triggers, waits and cancel rules."""
     for declared in source.declared:
         if (trigger := declared.options.get("trigger")) is None:
             reason = f"{declared.label} has no trigger"
@@ -36,7 +37,7 @@ def check_triggers(source: SkillSource) -> Iterator[SkillProblem]:
             yield from _trigger(source, source.names.resolved(one))
             text = ast.dump(one)
             if text in seen:
-                yield SkillProblem(one.lineno, "the same trigger stands here twice", "leave one out")
+                yield SkillProblem(one.lineno, "this trigger is listed twice", "leave one out")
             seen.add(text)
         yield from _cancels(source, declared.options.get("cancel"))
     yield from _waits(source)
@@ -69,7 +70,7 @@ def _cron(source: SkillSource, node: ast.Call, options: dict[str | None, ast.exp
         yield SkillProblem(node.lineno, f"cron {text!r}: {wrong}", fix)
     if (jitter := options.get("jitter")) is not None:
         said = source.names.text(jitter)
-        wrong = "the jitter is no literal string" if said is None else wrong_jitter(said)
+        wrong = "the jitter is not a literal string" if said is None else wrong_jitter(said)
         if wrong is not None:
             yield SkillProblem(jitter.lineno, wrong, 'write it as jitter="30s"')
 
@@ -81,7 +82,7 @@ def _waits(source: SkillSource) -> Iterator[SkillProblem]:
         yield from _event(source, one.line, options.get("event"), "waits for")
         if (expression := options.get("if_exp")) is not None:
             text = source.names.text(expression)
-            # It may carry a value of this very run, and then only the engine can read it.
+            # A computed expression may hold a value of the run, which is unknown here.
             if text is not None and (wrong := wrong_expression(text)) is not None:
                 yield SkillProblem(expression.lineno, f"if_exp: {wrong}", "compare event.data and async.data")
 
@@ -97,7 +98,7 @@ def _cancels(source: SkillSource, cancels: ast.expr | None) -> Iterator[SkillPro
             yield from _event(source, rule.lineno, event, "is cancelled by")
         else:
             yield SkillProblem(
-                rule.lineno, "this rule to cancel cannot be read", 'write [inngest.Cancel(event="a/b")] out'
+                rule.lineno, "this cancel rule cannot be read", 'write [inngest.Cancel(event="a/b")] out'
             )
 
 

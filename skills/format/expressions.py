@@ -1,4 +1,4 @@
-"""Expressions that every engine takes: CEL over `event`, `async` and `vars`."""
+"""Check that every engine accepts an expression: CEL over `event`, `async` and `vars`."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from typing import Any
 ROOTS = frozenset(("event", "async", "vars"))
 _MACROS = frozenset(("all", "exists", "exists_one", "filter", "map", "has"))
 MOST_CHARACTERS = 1_000
-# The grammar's tables are made once, by the first who parses.
+# The first parse builds the grammar's tables; other threads wait for it.
 _parsing = threading.Lock()
 
 
 def _cel() -> Any:
-    """The parser's module: half a second to import, and few processes ever see an expression."""
+    """Import the parser on first use: that takes half a second, and few processes need it."""
     return importlib.import_module("celpy.celparser")
 
 
 def warm() -> None:
-    """Read the parser and make its tables now, so that the first expression that comes waits for neither."""
+    """Import the parser and build its tables now, so that the first expression need not wait."""
     wrong_expression("event.data.id == async.data.id")
 
 
 def wrong_expression(text: str, *, plain: bool = False) -> str | None:
-    """What is wrong with it, or None. `plain` expressions, those that cancel, may only compare."""
+    """Return what is wrong with an expression, or None. A `plain` one, used to cancel, may only compare values."""
     if len(text) > MOST_CHARACTERS:
         return f"an expression may have {MOST_CHARACTERS} characters, this one has {len(text)}"
     with _parsing:
@@ -43,12 +43,12 @@ def wrong_expression(text: str, *, plain: bool = False) -> str | None:
     if unknown:
         return f"{unknown[0]!r} is unknown; there are {', '.join(sorted(ROOTS))}"
     if nested:
-        return "what goes through a list may not stand in another such: its work grows without end"
+        return "a macro over a list may not stand inside another one: the work would multiply"
     return f"{calls} may not stand in an expression that cancels" if calls else None
 
 
 def _roots(node: Any, bound: frozenset[str]) -> Iterator[str]:
-    """The names that an expression begins with, but for those that its macros bind."""
+    """Yield the names that an expression reads, without those that its macros bind."""
     if not _is_tree(node):
         return
     children = node.children
@@ -67,7 +67,7 @@ def _roots(node: Any, bound: frozenset[str]) -> Iterator[str]:
 
 
 def _is_nested(node: Any, within: bool = False) -> bool:
-    """Whether a macro is worked out for every item of another's list."""
+    """Return whether a macro runs for every item of another macro's list."""
     if not _is_tree(node):
         return False
     if not _is_macro(node):
@@ -99,5 +99,5 @@ def _variable(node: Any) -> str:
 
 
 def _is_tree(node: Any) -> bool:
-    """A rule with its parts; the rest are words."""
+    """Return whether a node is a grammar rule with children, not a token."""
     return hasattr(node, "children")

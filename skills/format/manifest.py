@@ -1,4 +1,4 @@
-"""The manifest of a skill file, read from its syntax tree: nothing of the file runs here."""
+"""Read the manifest of a skill file from its syntax tree, without running the file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_SOURCE = 256 * 1024
 
 
 class Permissions(BaseModel):
-    """What the skill may do; what is not named is not allowed."""
+    """What a skill may do; anything not named is refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -46,7 +46,7 @@ class _FoundManifest:
 
 
 def read_manifest(source: bytes) -> SkillManifest:
-    """The manifest; raises RefusedSkillError."""
+    """Return the manifest of a source; raises RefusedSkillError."""
     if len(source) > MAX_SOURCE:
         raise RefusedSkillError(
             SkillProblem(None, f"the file has more than {MAX_SOURCE} bytes", "keep data out of the file")
@@ -55,7 +55,7 @@ def read_manifest(source: bytes) -> SkillManifest:
 
 
 def parse_manifest(tree: ast.Module) -> SkillManifest:
-    """The manifest of a parsed file; raises RefusedSkillError with everything that is wrong in it."""
+    """Return the manifest of a parsed file; raises RefusedSkillError with all its problems."""
     found = _find_literal(tree)
     try:
         return SkillManifest.model_validate(found.value)
@@ -79,7 +79,7 @@ def _parse_tree(source: bytes) -> ast.Module:
         raise RefusedSkillError(SkillProblem(error.lineno, f"{error.msg}", "correct the syntax on this line")) from None
     except (ValueError, RecursionError, MemoryError) as error:
         raise RefusedSkillError(
-            SkillProblem(None, f"this is no Python source: {error}", "save it as UTF-8 text")
+            SkillProblem(None, f"this is not Python source: {error}", "save it as UTF-8 text")
         ) from None
 
 

@@ -1,4 +1,4 @@
-"""What is wrong with a skill file, said so that its author can act."""
+"""Problems of a skill file, each with a reason and a fix for its author."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class SkillProblem:
-    """`line` is counted from one, or None where no line can be named."""
+    """One problem. `line` counts from 1; None if the problem has no line."""
 
     line: int | None
     reason: str
@@ -16,11 +16,11 @@ class SkillProblem:
 
 
 class Overreach(SkillProblem):
-    """The file reaches for what belongs to somebody else."""
+    """A problem of a file that reaches for something that belongs to Loopwright, the engine or another function."""
 
 
 class RefusedSkillError(Exception):
-    """A version that will not serve; `tried` is what it was seen to try while it was loaded."""
+    """A version is refused; `tried` lists what the jail stopped while it was loaded."""
 
     def __init__(self, *problems: SkillProblem, tried: Sequence[str] = ()) -> None:
         super().__init__("; ".join(problem.reason for problem in problems))

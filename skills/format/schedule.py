@@ -1,6 +1,6 @@
-"""Schedules: what a cron text says, read as an engine reads it, and which texts every engine takes.
+"""Schedules: parse cron text as the engines do, and find text that not every engine accepts.
 
-A text has five fields, and may name its zone before them: `TZ=Europe/Paris 0 8 * * 1-5`.
+A cron text has five fields and may begin with a time zone: `TZ=Europe/Paris 0 8 * * 1-5`.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _ZONE_MARKS = ("TZ=", "CRON_TZ=")
 
 @dataclass(frozen=True)
 class CronField:
-    """One of the five. `names` are those of `low` and what follows; `alias` is a further number for `low`, which not
-    every engine knows.
+    """One of the five fields. `names` stand for the numbers from `low` on; `alias` is a second number for `low` that
+    not every engine accepts.
     """
 
     name: str
@@ -42,7 +42,7 @@ CRON_FIELDS = (
 
 @dataclass(frozen=True)
 class CronSchedule:
-    """`values` are what each field allows; `odd` what only some engines take, in words."""
+    """A parsed schedule. `values` are the numbers each field allows; `odd` describes what only some engines accept."""
 
     zone: ZoneInfo
     values: tuple[frozenset[int], ...]
@@ -51,36 +51,36 @@ class CronSchedule:
 
     @cached_property
     def fields(self) -> str:
-        """The same values always in the same words."""
+        """The five fields, normalized: equal values give equal text."""
         stars_and_values = zip(self._stars, self.values, strict=True)
         return " ".join("*" if star else ",".join(map(str, sorted(found))) for star, found in stars_and_values)
 
     @property
     def text(self) -> str:
-        """The same moments always in the same words."""
+        """The whole schedule, normalized: equal moments give equal text."""
         return self.fields if self.zone.key == _UTC else f"TZ={self.zone.key} {self.fields}"
 
     @property
     def is_daily(self) -> bool:
-        """Whether it comes at most once on any date of its zone: at one minute of one hour."""
+        """Whether it fires at most once on any local date: at one minute of one hour."""
         return all(len(found) == 1 for found in self.values[:2])
 
     @property
     def is_of_every_hour(self) -> bool:
-        """Whether it comes in each hour of a day, however many of them that has."""
+        """Whether it fires in every hour, on days of 23 or 25 hours too."""
         return len(self.values[1]) == 24
 
     def at(self, hour: int, minute: int) -> CronSchedule:
-        """The same at this time of day alone."""
+        """Return the same schedule at this time of day only."""
         times = (frozenset((minute,)), frozenset((hour,)))
         return replace(self, values=(*times, *self.values[2:]), _stars=(False, False, *self._stars[2:]))
 
 
 @lru_cache(maxsize=1024)
 def read_schedule(text: str) -> CronSchedule:
-    """The schedule of an expression such as `TZ=Europe/Paris 0 8 * * 1-5`, in UTC where it names no zone.
+    """Parse a cron text such as `TZ=Europe/Paris 0 8 * * 1-5`; the zone is UTC if none is named.
 
-    Raises ValueError with what is wrong.
+    Raises ValueError, whose text says what is wrong.
     """
     parts = text.split()
     zone = _UTC
@@ -108,7 +108,7 @@ def _field(field: CronField, text: str, odd: list[str]) -> frozenset[int]:
         if step == 0:
             raise ValueError(f"{part!r} steps by nothing: it is no {field.name}")
         first, last = _span(field, span, text, has_step=bool(slash), odd=odd)
-        # What is beyond the end begins anew: `22-2`.
+        # A range may wrap around, as in `22-2`.
         size = field.high - field.low + 1
         length = last - first if first <= last else last - first + size
         found |= {field.low + (first - field.low + n) % size for n in range(0, length + 1, step)}
@@ -116,7 +116,7 @@ def _field(field: CronField, text: str, odd: list[str]) -> frozenset[int]:
 
 
 def _span(field: CronField, span: str, text: str, *, has_step: bool, odd: list[str]) -> tuple[int, int]:
-    """The first and the last value, where the last may be smaller than the first."""
+    """Return the first and the last value of a range; the last may be smaller, for a range that wraps around."""
     if span in ("*", "?"):
         return field.low, field.high
     begin, dash, end = span.partition("-")
@@ -144,17 +144,17 @@ def _number(text: str, whole: str, field: CronField) -> int:
 
 
 _JITTER = re.compile(r"([1-9]\d{0,2})(s|m)")
-# A leap day comes again after eight years at the latest.
+# A leap day recurs after eight years at the latest.
 _LOOK_AHEAD_YEARS = 9
 LONGEST_CRON = 200
 
 
 def wrong_cron(text: str) -> str | None:
-    """What is wrong with an expression such as `TZ=Europe/Paris 0 8 * * 1-5`; None when an engine takes it."""
+    """Return what is wrong with a cron text such as `TZ=Europe/Paris 0 8 * * 1-5`; None if every engine accepts it."""
     if len(text) > LONGEST_CRON:
         return f"a schedule has at most {LONGEST_CRON} characters"
     if "".join(text.split()) != text.replace(" ", ""):
-        return "there is another sign than a space between its fields"
+        return "its fields must be separated by spaces"
     try:
         schedule = read_schedule(text)
     except ValueError as error:
@@ -170,7 +170,7 @@ def wrong_cron(text: str) -> str | None:
 
 
 def wrong_jitter(text: str) -> str | None:
-    """The engine takes one second to five minutes, written `30s` or `2m`."""
+    """Return what is wrong with a jitter; engines accept one second to five minutes, written `30s` or `2m`."""
     match = _JITTER.fullmatch(text)
     seconds = int(match[1]) * (60 if match[2] == "m" else 1) if match else 0
     return None if 1 <= seconds <= 300 else f"{text!r} is no jitter from 1s to 5m"

@@ -32,7 +32,7 @@ def @NAME@(ctx: inngest.ContextSync) -> dict[str, object]:
 
 
 def render_template(stem: str) -> str:
-    """A file that passes every check and asks for no permission."""
+    """Return the text of a new skill file, which passes every check and needs no grant."""
     words = stem.replace("-", "_")
     return (
         _TEMPLATE.replace("@TITLE@", words.replace("_", " ").capitalize())

@@ -1,4 +1,4 @@
-"""What a skill file imports.
+"""The kit: everything a skill file imports from Loopwright.
 
     import inngest
     from skills.kit import client, http, llm, notify, secrets
@@ -10,23 +10,23 @@
 |---|---|---|
 | `client` | the Inngest client of the skill's own app | events it sends with `ctx.step.send_event` |
 | `llm` | asks the model | `model_budget_per_day` |
-| `notify` | tells a channel, and can ask people back | `notify` |
+| `notify` | writes to a channel, and can ask people a question | `notify` |
 | `http` | talks to other machines | `hosts` |
-| `secrets` | stands for a secret in a header | `secrets` |
+| `secrets` | puts a secret into a header, unseen by the skill | `secrets` |
 | `memory` | searches what the agent remembers | `memory` |
 | `ask_agent` | gives the agent work | `ask_agent` |
 | `runs` | the skill's own runs | nothing |
-| `claim`, `release` | one at a time, by a row | nothing |
+| `claim`, `release` | lets one run at a time hold a key | nothing |
 
-An event goes out once for each `id` that it was given, in all of the skill's runs; without one, once for each run, name
-and data: give those an id that are meant to go out twice.
+An event is sent once per `id`, across all runs of the skill; without an id, once per run, name and data. Give events an
+id if equal ones are to be sent twice.
 
-Call each of them inside `ctx.step.run(…)`: what a step answered is remembered, so it is not done again when the
-function goes on. Each goes through the broker, which knows the skill, checks what was granted, and raises `Refused`
-(asking again is no use), `Unavailable` (a retry may help) or, of the latter kind, `LimitReached` (a person is asked).
+Call each of these inside `ctx.step.run(…)`: the result of a step is remembered, so it is not repeated when the function
+continues. Each call goes through the broker, which checks the grants of the skill and raises `Refused` (a retry is no
+use), `Unavailable` (a retry may help) or its subclass `LimitReached` (a person is asked to raise a limit).
 
-A skill may send 3000 events and 32 MiB of requests a minute, tell 60 notices an hour, give the agent 20 pieces of work
-a day, and hold 500 claims at a time.
+A skill may send 3000 events and 32 MiB of requests a minute, 60 notices an hour and 20 messages to the agent a day, and
+hold 500 claims at a time.
 
 A skill's process has no network, no keys and no files but its own: these names are its only ways out, and they work
 only while Loopwright runs the skill.

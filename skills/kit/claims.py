@@ -1,4 +1,4 @@
-"""One at a time: a claim is a row that one run holds."""
+"""Claims: let one run at a time hold a key."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ from skills.kit.door import door
 
 
 def claim(key: str, *, minutes: float = 60) -> bool:
-    """Whether this run holds `key` now; True again for the run that holds it already.
+    """Claim `key` for this run; return False while another run holds it, True again for the holder.
 
         if not ctx.step.run("claim", lambda: claim(f"triage:{service}")):
-            return "somebody is at it"
+            return "another run is at it"
 
-    A claim is the skill's own, so another skill's of the same key is another. It ends with `release`, with its run, or
-    after `minutes` (at most a week).
+    Each skill has its own keys. A claim ends with `release`, with its run, or after `minutes` (at most a week).
     """
     return bool(door.ask("claim", "/claim", {"key": key, "minutes": minutes})["held"])
 
 
 def release(key: str, *, run_id: str | None = None) -> bool:
-    """Give up a claim; tells whether there was one.
+    """Release a claim; return whether there was one.
 
     Only the run that holds it can; an `on_failure` handler names the failed run: `run_id=ctx.event.data["run_id"]`.
     """

@@ -1,8 +1,8 @@
-"""The one way out of a skill's process: requests to the broker over a unix socket.
+"""The only way out of a skill's process: requests to the broker over a unix socket.
 
-The process that runs the skill opens it: `door.open_at(path)` once, and `door.run_id = …` before each call. The broker
-knows which skill is asking by the socket; the run is only what its answers are kept under. Outside Loopwright every
-piece of the kit can be imported, and says why it cannot be used.
+The process that runs the skill calls `door.open_at(path)` once and sets `door.run_id` before each call. The broker
+knows the skill by the socket; the run id only identifies the calls. Outside Loopwright every part of the kit can be
+imported, and says on use why it does not work.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from skills.kit.errors import LimitReached, Refused, Unavailable
 
 
 class OutsideError(RuntimeError):
-    """A piece of the kit was used outside Loopwright."""
+    """A part of the kit was used outside Loopwright."""
 
     def __init__(self, name: str) -> None:
         super().__init__(
@@ -29,7 +29,7 @@ class OutsideError(RuntimeError):
 
 
 class Outside:
-    """Stands in for `name`: it may be imported, and says why it cannot be used."""
+    """Placeholder for `name` outside Loopwright: importable, raises OutsideError on use."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -42,7 +42,7 @@ class Outside:
 
 
 RUN_HEADER = "x-run-id"
-# The broker limits each thing it does; this only ends the wait for a broker that is gone.
+# The broker has its own limits; this one only ends the wait for a broker that is gone.
 _TIMEOUT = httpx.Timeout(900, connect=10)
 
 
@@ -56,6 +56,7 @@ class KitDoor:
 
     @property
     def run_id(self) -> str:
+        """The run on whose behalf requests are made."""
         return self._run_id
 
     @run_id.setter
@@ -64,19 +65,19 @@ class KitDoor:
         self._hang_up()
 
     def open_at(self, address: str) -> None:
-        """Ask the broker that listens at the unix socket `address` from now on."""
+        """Send requests to the broker at the unix socket `address` from now on."""
         self._address = address
         self._hang_up()
 
     def http(self) -> httpx.Client:
-        """A client of this process and run; its every request goes to the broker, whatever host its address names."""
+        """Return the HTTP client of this process; all its requests go to the broker, whatever host they name."""
         if not self._address:
             raise OutsideError("client")
-        # A forked process must not read another's answers from a connection they share.
+        # A forked process must not share a connection with its parent.
         client = self._clients.get(os.getpid())
         if client is None:
             made = self._made()
-            # Of two threads that come first at once, both have one client: nobody would close the other.
+            # Two threads may get here at the same time: both use one client, and the other is closed.
             client = self._clients.setdefault(os.getpid(), made)
             if client is not made:
                 made.close()
@@ -84,7 +85,7 @@ class KitDoor:
 
     def _made(self) -> httpx.Client:
         transport = httpx.HTTPTransport(uds=_short(self._address), verify=False)
-        # Not as the client's own header: the SDK sends requests that another client built.
+        # A hook, not a client header: the SDK sends requests that another client has built.
         hooks = {"request": [self._say_run]}
         return httpx.Client(transport=transport, event_hooks=hooks, timeout=_TIMEOUT, trust_env=False)
 
@@ -97,13 +98,13 @@ class KitDoor:
             own.close()
 
     def ask(self, name: str, path: str, body: Mapping[str, Any]) -> Any:
-        """Answers the broker's JSON; raises Refused, Unavailable, or OutsideError on behalf of `name`."""
+        """Post JSON to the broker and return its answer; raises Refused, Unavailable or OutsideError, naming `name`."""
         if not self._address:
             raise OutsideError(name)
         try:
             content = json.dumps(body, allow_nan=False).encode()
         except (TypeError, ValueError) as error:
-            raise Refused(f"{name}: {error}; hand over only what JSON can say") from None
+            raise Refused(f"{name}: {error}; pass only values that JSON can hold") from None
         headers = {"content-type": "application/json"}
         try:
             answer = self.http().post(f"http://broker{path}", content=content, headers=headers)
@@ -121,10 +122,10 @@ class KitDoor:
 
 
 def _short(address: str) -> str:
-    """A socket's address has some hundred bytes; through its opened folder it is short wherever that is."""
+    """Return a short path to a socket, through its opened folder, since a socket address is limited to ~100 bytes."""
     if len(os.fsencode(address)) < 100:
         return address
-    # It stays open as long as the process, which has one such folder.
+    # Kept open for the life of the process, which has one such folder.
     folder = os.open(os.path.dirname(address), os.O_PATH | os.O_DIRECTORY)
     return f"/proc/self/fd/{folder}/{os.path.basename(address)}"
 

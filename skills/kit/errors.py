@@ -1,4 +1,4 @@
-"""How the kit says no."""
+"""Errors that the kit raises."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import inngest
 
 
 class Refused(inngest.NonRetriableError):
-    """The broker will not do it, now or at a retry: not declared, not granted, past a limit, or malformed.
+    """The broker refuses, now and at a retry: not declared, not granted, past a limit, or malformed.
 
-    Uncaught it fails the run at once, and the skill's page says why. Where there is another way, catch it inside the
+    Uncaught, it fails the run at once, and the skill's page says why. If there is another way, catch it inside the
     step, so that the engine remembers which way was taken:
 
         def assess() -> str:
@@ -22,12 +22,11 @@ class Refused(inngest.NonRetriableError):
 
 
 class Unavailable(Exception):
-    """It did not work this time. Uncaught it fails the step, and the engine tries the step again later."""
+    """The call failed this time. Uncaught, it fails the step, and the engine retries the step later."""
 
 
 class LimitReached(Unavailable, inngest.RetryAfterError):
-    """A limit on money is reached, and a person is asked on a card to raise it.
+    """A spending limit is reached, and a person is asked on a card to raise it.
 
-    Uncaught the step is tried again after a while, as often as the function has retries: in the meantime the answer
-    may have come.
+    Uncaught, it has the step retried after a while, as often as the function has retries.
     """

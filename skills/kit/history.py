@@ -1,4 +1,4 @@
-"""What became of the skill's own runs."""
+"""Read the skill's own runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from skills.kit.door import door
 
 @dataclass(frozen=True)
 class Run:
-    """One run of this skill. `status` is running, completed, failed, cancelled or lost; `output` is of ended ones."""
+    """One run of this skill. `status` is running, completed, failed, cancelled or lost; `output` is set at the end."""
 
     run_id: str
     function: str
@@ -24,7 +24,7 @@ class Run:
 
 
 def runs(limit: int = 20) -> list[Run]:
-    """The skill's own runs, newest first, at most 100; this one is among them."""
+    """Return the skill's own runs, newest first, at most 100, this one included."""
     said = door.ask("runs", "/runs", {"limit": limit})
     return [_run(one) for one in said["items"]]
 

@@ -1,15 +1,15 @@
-"""Requests to other machines, made by the broker.
+"""HTTP requests to other machines, made by the broker.
 
     answer = http.get("http://metrics.example:9090/api/v1/query", params={"query": "up"}).raise_for_status()
     for row in answer.json()["data"]["result"]: ...
 
 The manifest names each host with its port, as in `metrics.example:9090`; without a port it means 80 for http and 443
-for https. A redirect is followed on the same host only. An answer may have 8 MiB, a request 1 MiB; `timeout` is for
-all of it and at most 120 seconds. Loopwright's own processes are never reached this way, and no proxy is used.
-A host that gets one of the skill's secrets is not asked for pieces (`Range`): a piece of a secret could not be masked.
+for https. A redirect is followed on the same host only. An answer may have 8 MiB, a request 1 MiB; `timeout` covers the
+whole call and is at most 120 seconds. Loopwright's own processes cannot be reached, and no proxy is used. A host that
+gets one of the skill's secrets must not be asked for a `Range`, because a part of a secret could not be masked.
 
-`post`, `put`, `patch` and `delete` carry an `Idempotency-Key` header made from run and words, so that a service that
-knows such keys does nothing twice when a step is repeated; hand in one of your own in `headers` to decide it yourself.
+`post`, `put`, `patch` and `delete` carry an `Idempotency-Key` header made from the run and the request, so that a
+service that knows such keys does nothing twice when a step is repeated. Pass your own in `headers` to replace it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Headers = Mapping[str, str | Secret]
 
 @dataclass(frozen=True)
 class Answer:
-    """What a server answered, whatever its status. `headers` have lower-case names."""
+    """A server's answer, whatever its status. `headers` have lower-case names."""
 
     status: int
     headers: Mapping[str, str]
@@ -38,21 +38,23 @@ class Answer:
 
     @property
     def ok(self) -> bool:
+        """Whether the status is below 400."""
         return self.status < 400
 
     @property
     def text(self) -> str:
+        """The content as UTF-8."""
         return self.content.decode("utf-8", "replace")
 
     def json(self) -> Any:
-        """The JSON in it; raises Unavailable when it is none."""
+        """Return the content as JSON; raises Unavailable if it is not JSON."""
         try:
             return _json.loads(self.content)
         except (ValueError, RecursionError):
-            raise Unavailable(f"the server answered {self.status} with something that is no JSON") from None
+            raise Unavailable(f"the server answered {self.status} with something that is not JSON") from None
 
     def raise_for_status(self) -> Answer:
-        """Itself when the status is below 400. Raises Unavailable for 408, 425, 429 and 5xx, else Refused."""
+        """Return the answer if its status is below 400. Raises Unavailable for 408, 425, 429 and 5xx, else Refused."""
         if self.ok:
             return self
         said = f"the server answered {self.status}: {self.text[:200]}"
@@ -60,7 +62,7 @@ class Answer:
 
 
 def get(url: str, *, params: Params | None = None, headers: Headers | None = None, timeout: float = 30) -> Answer:
-    """GET a page; raises Unavailable when the server cannot be reached or is too slow, Refused when it may not be."""
+    """GET a URL; raises Unavailable if the server cannot be reached in time, Refused if the skill may not reach it."""
     return _request("GET", url, params, headers, None, None, timeout)
 
 

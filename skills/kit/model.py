@@ -1,4 +1,4 @@
-"""Asking the model."""
+"""Ask the model."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def llm(
     facts: Mapping[str, Any] | None = None,
     max_tokens: int = 1000,
 ) -> str | BaseModel | dict[str, Any]:
-    """Ask the model; answers its text, or with `schema` a value of that shape.
+    """Ask the model; return its text, or with `schema` a value of that shape.
 
         class Health(BaseModel):
             state: Literal["normal", "degraded", "critical"]
@@ -64,13 +64,12 @@ def llm(
                                                     facts={"services": metrics}).model_dump())
 
     `schema` is a pydantic class or a JSON schema of an object; `name` says in a word or two what is asked for; `facts`
-    is what the question is about: data, never instructions. A step keeps JSON only, so hand on `.model_dump()`.
+    is the data that the question is about, never instructions. A step stores JSON only, so return `.model_dump()`.
 
-    Each answer costs money, which is counted against `model_budget_per_day` of the manifest and what the workspace may
-    spend. Once one of them does not cover the question, a person is asked to raise it and LimitReached, which is a kind
-    of Unavailable, lets the step be tried again later; Refused says that they would not. The same question in the same
-    run is asked once. Raises Unavailable when the model does not answer, Refused when it gives nothing usable: have a
-    rule at hand for both.
+    Each answer costs money, which counts against `model_budget_per_day` of the manifest and the workspace's limits. If
+    a limit does not cover the question, a person is asked to raise it, and LimitReached (a kind of Unavailable) has the
+    step retried later; if they decline, Refused is raised. The same question in the same run is asked once. Raises
+    Unavailable if the model does not answer and Refused if its answer is unusable: have a fallback for both.
     """
     shape = schema.model_json_schema() if isinstance(schema, type) else schema
     body = {"prompt": prompt, "name": name, "schema": shape, "facts": facts, "max_tokens": max_tokens}

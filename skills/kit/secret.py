@@ -1,10 +1,10 @@
-"""Secrets that a skill can use and never sees."""
+"""Secrets that a skill can use but never sees."""
 
 from __future__ import annotations
 
 
 class Secret:
-    """Stands for a secret; written into a header's value it is filled in outside the skill's process."""
+    """Placeholder for a secret, to write into a header's value; the broker fills it in."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -21,8 +21,8 @@ class Secrets:
 
         http.get("https://metrics.example/api", headers={"Authorization": f"Bearer {secrets['METRICS_TOKEN']}"})
 
-    The broker fills it in when the request goes to that host, and only there; where an answer repeats the secret, the
-    skill is shown its name instead. People store them with `loopwright secrets set NAME`.
+    The broker fills it in when the request goes to that host, and only there. If an answer repeats the secret, the
+    skill sees its name instead. People store secrets with `loopwright secrets set NAME`.
     """
 
     def __getitem__(self, name: str) -> Secret:

@@ -1,4 +1,4 @@
-"""Authors: the task that wrote a version, which waits for its card and hears that it was refused."""
+"""The task that wrote a version: lock it, let it wait for a card, and tell it of a refusal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TRIED = frozenset(("dry_run", "shadow"))
 
 
 def lock_author_task(scope: Scope, version: CheckedVersion) -> str | None:
-    """The task whose call wrote the version, locked; None when a person wrote it, or the task has ended."""
+    """Lock and return the task whose call wrote the version; None if a person wrote it or the task has ended."""
     task_id = _task_of(scope, version)
     if task_id is None or tasks.lock_task_with_turn(scope, task_id).status in ENDED_TASK_STATUSES:
         return None
@@ -30,22 +30,24 @@ def lock_author_task(scope: Scope, version: CheckedVersion) -> str | None:
 
 
 def lock_version_card(scope: Scope, version: CheckedVersion) -> None:
-    """Nobody answers its card until the transaction ends; its task is locked before, as by an answer."""
+    """Lock the card of a version, and first the task that wrote it, in the order in which an answer locks them."""
     lock_author_task(scope, version)
     if version.stage_facts.get("card_id"):
         cards.lock_card(scope, str(version.stage_facts["card_id"]))
 
 
 def tell_author_of_refusal(scope: Scope, version: CheckedVersion) -> None:
-    """Tell the task that wrote it, when nobody tells it otherwise: a write is answered with what the checks find, and
-    a run that failed is told by `on-run-failed`. Call it after `lock`."""
+    """Tell the task that wrote a version of a late refusal. Call it after `lock_version_card`.
+
+    An early refusal is in the answer to `write_skill`, and failed runs are reported by `on-run-failed`.
+    """
     late = version.stage in _TRIED or version.stage_facts.get("card_id")
     if late and (task_id := lock_author_task(scope, version)) is not None:
         inbox.deliver_input(scope, task_id, InputKind.SKILL, version.id)
 
 
 def read_refused_input(scope: Scope, version_id: str) -> Mapping[str, Any]:
-    """What a task reads of a version of its own that will not serve; raises NotFoundError."""
+    """Return what a task reads about a refused version of its own, as JSON; raises NotFoundError."""
     version = versions.get_version(scope, version_id)
     skill = get_skill(scope, version.skill_id)
     problems = skill.problems if skill.refused_sha == version.sha else ()
@@ -54,12 +56,12 @@ def read_refused_input(scope: Scope, version_id: str) -> Mapping[str, Any]:
 
 
 def withdraw_version_card(scope: Scope, card_id: str) -> None:
-    """Something newer came: a task that waits for the answer is told that there will be none."""
+    """Supersede the card of a replaced version, and wake a task that waits for its answer."""
     if not cards.supersede_card(scope, card_id):
         return
     card = cards.get_card(scope, card_id)
     if card.task_id is None or rows.find_open_turn(scope, card.task_id) is not None:
-        # A turn that is open asks at its end what there is to wait for.
+        # An open turn reads at its end what it has to wait for.
         return
     wait = waits.find_wait(scope, card.task_id)
     if wait is not None and card_id in wait.refs:

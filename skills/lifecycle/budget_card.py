@@ -1,4 +1,4 @@
-"""The card for a reached limit on the model: one at a time for a skill and a day, answered by a person only."""
+"""The card for a reached spending limit: one open card per skill and day, which only a person answers."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from runtime.tables import cards as card_rows
 
 RAISE_ACT = "raise what a skill may spend on the model"
 RETRY_AFTER = timedelta(minutes=15)
-"""How long a question waits for the answer before it is asked again."""
+"""How long a skill waits before it asks the model again."""
 BudgetLimit = Literal["skill", "day", "balance"]
 
 
 @dataclass(frozen=True)
 class DailyAllowance:
-    """`most` is what people have allowed the skill to spend in the day; `card_id` names the last card that did."""
+    """What a skill may spend in a day: `most`, and the id of the last card that raised it."""
 
     most: Decimal
     card_id: str | None
@@ -35,17 +35,17 @@ class DailyAllowance:
 
 @dataclass(frozen=True)
 class BudgetReached:
-    """`why` in words, with what to do; ask again after `wait`, which is None once a person has said no for the day."""
+    """A reached limit: `why` explains it, `wait` says when to try again, None if a person said no for today."""
 
     why: str
     wait: timedelta | None
 
 
 def read_allowance(scope: Scope, stem: str, day: date, budget: Decimal) -> DailyAllowance:
-    """The skill's own budget, or what it was raised to on that day."""
+    """Return the skill's budget, or the amount that it was raised to on that day."""
     most, card_id = budget, None
     for card in _raised(scope, stem, day):
-        # The balance is raised for all; it says nothing about what this skill may have of it.
+        # Credit is added for everybody; it does not raise this skill's share.
         if card.subject["limit"] != "balance":
             most, card_id = max(most, Decimal(str(card.subject["raise_to"]))), card.id
     return DailyAllowance(most, card_id)
@@ -63,7 +63,7 @@ def open_budget_card(
     budget: Decimal,
     currency: str,
 ) -> BudgetReached:
-    """Open the card on a limit that is reached, unless it is open or answered with no."""
+    """Open the card for a reached limit, unless it is open already or was answered with no."""
     more = max(budget, needs)
     raise_to = max(most, spent) + more
     cause = f"{_cause(stem, day)}:{sum(1 for _ in _raised(scope, stem, day))}"
@@ -104,7 +104,7 @@ def open_budget_card(
 
 
 def is_limit_reached(scope: Scope, stem: str) -> bool:
-    """Whether a limit of the skill is reached today, and people have not answered yet or said no."""
+    """Return whether a limit of the skill is reached today and people have not answered, or said no."""
     day = credits.read_local_date(scope)
     last = f"{_cause(stem, day)}:{sum(1 for _ in _raised(scope, stem, day))}"
     card = scope.first(scope.select(card_rows.c.state, card_rows.c.answer_option).where(card_rows.c.cause == last))
@@ -112,10 +112,10 @@ def is_limit_reached(scope: Scope, stem: str) -> bool:
 
 
 def answer_budget_card(scope: Scope, card: Card) -> None:
-    """Check an answer of `raise`, and add credit where the balance was the limit; any other answer changes nothing.
+    """Check an answer `raise`, and add credit if the balance was the limit; any other answer changes nothing.
 
-    The answer itself is what lets the skill spend more that day. Raises ConflictError once the day is over and
-    RefusedError where only an owner may raise the limit; the card stays open then.
+    The answered card itself raises the day's limit. Raises ConflictError once the day is over, RefusedError if the
+    person may not raise the limit; the card stays open then.
     """
     if card.answer_option != "raise":
         return
@@ -132,10 +132,10 @@ def answer_budget_card(scope: Scope, card: Card) -> None:
 
 
 def _raised(scope: Scope, stem: str, day: date) -> Iterator[Card]:
-    """The cards of that day on which a person raised something, oldest first."""
+    """Yield the cards of that day on which a person raised a limit, oldest first."""
     n = 0
     while True:
-        # One card follows another only after a yes.
+        # Cards are numbered, and the next one is opened only after a yes.
         found = scope.select(card_rows.c.id).where(
             card_rows.c.cause == f"{_cause(stem, day)}:{n}", card_rows.c.answer_option == "raise"
         )

@@ -1,4 +1,4 @@
-"""Control by a person: turn a skill on and off, go back to an older version, delete it."""
+"""Control of a skill by a person: enable, disable, roll back, delete."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from skills.lifecycle import promotion
 
 
 def enable(scope: Scope, stem: str, by: str) -> Skill:
-    """Let it serve again, or for the first time; what it asks for and nobody granted is asked first."""
+    """Let a skill serve again, or for the first time; missing permissions are asked for first."""
     del by
     skill = lock_skill(scope, stem)
     if skill.status == "retired":
@@ -27,7 +27,7 @@ def enable(scope: Scope, stem: str, by: str) -> Skill:
 
 
 def disable(scope: Scope, stem: str, by: str) -> Skill:
-    """No new runs until it is enabled; those that began go on."""
+    """Start no new runs until the skill is enabled; running ones go on."""
     del by
     skill = lock_skill(scope, stem)
     if skill.status == "retired":
@@ -36,12 +36,11 @@ def disable(scope: Scope, stem: str, by: str) -> Skill:
 
 
 def rollback(scope: Scope, stem: str, by: str, to: int | None = None) -> Skill:
-    """Serve the version with the number `to`, else the one that served before; the file stays as it is.
+    """Serve the version with the number `to`, by default the one that served before; the file stays as it is.
 
-    What the file holds is then not taken again until it holds something else, and what served since the chosen version
-    did serves again only by a person's word: no failure brings it back. Raises ConflictError when nothing
-    served before, or for a version that asks for what nobody grants any longer; RefusedError for one that was never
-    live.
+    The content of the file is not taken again until it changes, and no version that served after the chosen one is
+    restored automatically. Raises ConflictError if no version served before or the version needs permissions that are
+    no longer granted, RefusedError if it never served.
     """
     del by
     skill = promotion.lock_with_candidate(scope, stem)
@@ -68,9 +67,9 @@ def rollback(scope: Scope, stem: str, by: str, to: int | None = None) -> Skill:
 
 
 def delete(scope: Scope, stem: str, by: str) -> Skill:
-    """Take it away for good: no new runs, its file goes, and nothing that was granted to it holds.
+    """Delete a skill: start no new runs, drop its grants, and have its file removed.
 
-    Raises RefusedError for a shipped one.
+    Raises RefusedError for a shipped skill.
     """
     del by
     skill = get_skill(scope, stem)
@@ -82,9 +81,9 @@ def delete(scope: Scope, stem: str, by: str) -> Skill:
 
 
 def retire(scope: Scope, stem: str, *, file_gone: bool = False) -> Skill:
-    """It serves no more; those of its runs that began go on. Unless its file is gone, what it holds is not taken again.
+    """Stop serving a skill; running runs go on. Unless `file_gone`, the content of its file is not taken again.
 
-    A file that appears under its name later is a new version of it.
+    A file that later appears under this name becomes a new version.
     """
     skill = promotion.lock_with_candidate(scope, stem)
     held = ""
@@ -101,7 +100,7 @@ def retire(scope: Scope, stem: str, *, file_gone: bool = False) -> Skill:
 
 
 def _before_service(scope: Scope, skill: Skill) -> str:
-    """The status of one that never served."""
+    """Return the status of an enabled skill that never served."""
     if skill.candidate_id is not None:
         return "waiting" if versions.get_version(scope, skill.candidate_id).stage == "waiting" else "checking"
     return "refused" if skill.problems else "checking"

@@ -1,4 +1,4 @@
-"""Decide how far a version may go, from stored facts alone."""
+"""Decide the next stage of a version from stored facts alone: no clock, no I/O."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 LifecycleMove = Literal["hold", "ask", "dry_run", "shadow", "canary", "activate", "refuse"]
-"""`hold` until something else happens: a skill is turned on, a card answered, a rehearsal or a run ended."""
+"""`hold`: wait until a skill is enabled, a card is answered, or a rehearsal or run ends."""
 FailureAftermath = Literal["go_on", "restore", "quarantine"]
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A rehearsal of a version: of recorded runs (dry run), or of those that happen meanwhile (shadow).
+    """Result of rehearsing a version, on recorded runs (dry run) or on runs as they happen (shadow).
 
-    `failed` says how, and is empty where it went well; `differences` to what really happened are no failure. Of the
-    `runs`, `silent` ones showed nothing: they could not be played, or failed for want of an answer or at a limit.
+    `failed` describes the failure, empty if there is none; `differences` from what really happened are not failures.
+    `silent` of the `runs` prove nothing: they could not be replayed, or failed for lack of an answer or at a limit.
     """
 
     runs: int = 0
@@ -26,12 +26,15 @@ class Trial:
 
 @dataclass(frozen=True)
 class VersionFacts:
-    """What is known of a version that passed the checks.
+    """Stored facts about a version that passed the checks.
 
-    `missing` are permissions that nobody granted; `must_ask`: this change needs a person's word in any case, and has
-    not got it. `unanswerable`: the card that asked can be answered no more. `has_history`: a run of the skill has
-    ended. `serves`: another version does meanwhile. `can_be_tried`: it has a function that serves. `completed` and
-    `failed` count its canary runs.
+    `missing`: permissions not granted.
+    `must_ask`: a person must approve this change and has not.
+    `unanswerable`: the card that asked is closed.
+    `has_history`: a run of the skill has ended.
+    `serves`: another version serves in the meantime.
+    `can_be_tried`: it shares a function with the version that serves.
+    `completed`, `failed`: counts of its canary runs.
     """
 
     author: str
@@ -52,7 +55,7 @@ class VersionFacts:
 
 
 def next_move(facts: VersionFacts) -> LifecycleMove:
-    """What happens to the version now."""
+    """Return the next move of a version."""
     if not facts.enabled:
         return "hold"
     if facts.missing or facts.must_ask:
@@ -64,7 +67,7 @@ def next_move(facts: VersionFacts) -> LifecycleMove:
     if facts.dry_run.failed or facts.shadow.failed or facts.failed:
         return "refuse"
     if not facts.serves:
-        # Nothing runs beside which it could be tried, or on which its failures would fall back.
+        # There is no serving version to compare it with, or to fall back to.
         return "activate"
     if facts.shadow.runs < facts.shadow_runs:
         return "hold" if facts.stage == "shadow" else "shadow"
@@ -74,7 +77,7 @@ def next_move(facts: VersionFacts) -> LifecycleMove:
 
 
 def why_refused(facts: VersionFacts) -> str:
-    """Why `next_move` said `refuse`."""
+    """Return why `next_move` decided `refuse`, as text for the author."""
     if facts.dry_run is not None and facts.dry_run.failed:
         return f"the dry run on recorded runs failed: {facts.dry_run.failed}"
     if facts.shadow.failed:
@@ -83,14 +86,14 @@ def why_refused(facts: VersionFacts) -> str:
 
 
 def begins_on_candidate(stage: str, begun: int, canary_runs: int) -> bool:
-    """Whether the next run is one of a candidate's first ones; `begun` are those that run or completed."""
+    """Return whether the next run uses the candidate; `begun` counts its canary runs that run or completed."""
     return stage == "canary" and begun < canary_runs
 
 
 def after_failure(in_a_row: int, most: int, *, restored: bool, has_previous: bool) -> FailureAftermath:
-    """What follows when `in_a_row` runs of one function have failed on the version that serves.
+    """Decide what follows when `in_a_row` runs of one function have failed on the version that serves.
 
-    `restored`: it serves because its successor was quarantined, and the one before it is not tried as well.
+    `restored`: it serves because its successor was quarantined; then no still older version is restored.
     """
     if in_a_row < most:
         return "go_on"
@@ -98,9 +101,9 @@ def after_failure(in_a_row: int, most: int, *, restored: bool, has_previous: boo
 
 
 def is_stale_base(base_id: str | None, *, serving_id: str | None, candidate_id: str | None, same_author: bool) -> bool:
-    """Whether an agent's change is based on something else than what serves, so that another change won.
+    """Return whether an agent's change is based on another version than the serving one, so that it must not be taken.
 
-    A change of a candidate may be based on that one, or come again from the author of the candidate.
+    A change may also be based on the candidate, and the author of the candidate may base a new one on what serves.
     """
     if candidate_id is not None and base_id == candidate_id:
         return False

@@ -1,4 +1,4 @@
-"""Manual tests: a trial of a version on a chosen event, requested in the book, run and answered by the sidecar."""
+"""Manual tests: a rehearsal of a version on a chosen event, requested in the database and run by the sidecar."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FACT = "test"
 
 @dataclass(frozen=True)
 class ManualTest:
-    """`cause` is whoever asked. `trial` is None while nobody has answered."""
+    """One requested test. `cause` names the request, such as a call id; `trial` is None until the sidecar answers."""
 
     cause: str
     function_id: str
@@ -31,7 +31,7 @@ class ManualTest:
 def request_test(
     scope: Scope, version: CheckedVersion, *, cause: str, function_id: str, event: Mapping[str, Any]
 ) -> ManualTest:
-    """Have the version tried; the same cause asks once. A newer question takes the place of an older one."""
+    """Request a test of a version, once per `cause`. A newer request replaces an older one."""
     skill = lock_skill(scope, version.skill_id)
     known = read_test(versions.get_version(scope, version.id))
     if known is not None and known.cause == cause:
@@ -42,7 +42,7 @@ def request_test(
 
 
 def record_test_result(scope: Scope, version: CheckedVersion, cause: str, trial: Trial) -> None:
-    """What came of it, unless another question was asked meanwhile."""
+    """Store the result of a test, unless another one was requested in the meantime."""
     skill = lock_skill(scope, version.skill_id)
     known = read_test(versions.get_version(scope, version.id))
     if known is None or known.cause != cause:
@@ -54,7 +54,7 @@ def record_test_result(scope: Scope, version: CheckedVersion, cause: str, trial:
 
 
 def read_test(version: CheckedVersion) -> ManualTest | None:
-    """The last question about this version, answered or not."""
+    """Return the last requested test of this version, None if there was none."""
     known = version.stage_facts.get(_FACT)
     if not isinstance(known, Mapping):
         return None

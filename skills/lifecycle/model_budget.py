@@ -1,4 +1,4 @@
-"""Budget for the model: reserved in the workspace's ledger before a question, settled or released after it."""
+"""Budget for model calls: reserved in the workspace's ledger before a call, settled or released after it."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from skills.lifecycle import budget_card
 from skills.lifecycle.budget_card import BudgetLimit, BudgetReached
 
 CURRENCY = "USD"
-"""What models are priced in."""
+"""The currency of model prices."""
 
 
 def reserve(scope: Scope, *, key: str, stem: str, amount: Decimal, budget: Decimal) -> BudgetReached | None:
-    """Hold `amount` for a question, once per `key`; the limit that it reaches, of which a person is asked on a card.
+    """Reserve `amount` for a model call, once per `key`; return the limit if one is reached, after opening its card.
 
-    The first of these that it would exceed: the day's `budget` of the skill, or what a person raised it to for the
-    day; the workspace's free allowance of the day, unless a person raised the skill's; the balance. What was held and
-    never settled counts until the watch gives it back.
+    Limits are tried in this order: the skill's `budget` of the day, or what a person raised it to; the workspace's free
+    allowance of the day, unless a person raised the skill's budget; the balance. A reservation that is never settled
+    counts until the watch releases it.
     """
-    # Money is set aside one after the other.
+    # The lock makes reservations wait for each other.
     now = credits.lock_budget(scope)
     if now.currency != CURRENCY:
         raise RefusedError(f"the model costs {CURRENCY} and the budget is in {now.currency}; nothing converts them")
@@ -52,15 +52,15 @@ def reserve(scope: Scope, *, key: str, stem: str, amount: Decimal, budget: Decim
 
 
 def settle(scope: Scope, key: str, amount: Decimal) -> bool:
-    """It did cost this much; False when it was settled before."""
+    """Settle a reservation at its real cost; return False if it was settled before."""
     return credits.settle_reservation(scope, key, amount)
 
 
 def release(scope: Scope, key: str) -> bool:
-    """It cost nothing; False when it was settled or released before."""
+    """Release a reservation that cost nothing; return False if it was settled or released before."""
     return credits.release_reservation(scope, key)
 
 
 def spent_on(scope: Scope, stem: str, day: date) -> Decimal:
-    """What was spent or is held on a day."""
+    """Return what a skill has spent and reserved on a day."""
     return credits.read_skill_spending(scope, stem, day)

@@ -1,4 +1,4 @@
-"""Moves of versions: each function writes one move, under the skill's lock."""
+"""Record the moves of a version, from its offer to service or refusal. Each function locks the skill."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _SERVED_BEFORE = ("superseded", "rolled_back", "quarantined")
 
 
 def retire_deleted_skill(scope: Scope, stem: str) -> None:
-    """Nothing that a person granted it holds, and no version of it serves again by itself or tells how a change does.
+    """Delete the grants of a deleted skill and retire its versions, so that a new skill of that name inherits nothing.
 
-    A person may still go back to one of them.
+    A person may still roll back to one of the retired versions.
     """
     grants.forget_grants(scope, stem)
     old = (skill_versions.c.skill_id == stem) & skill_versions.c.stage.in_(_SERVED_BEFORE)
@@ -36,7 +36,7 @@ def retire_deleted_skill(scope: Scope, stem: str) -> None:
 def collect_facts(
     scope: Scope, skill: Skill, version: CheckedVersion, *, always_ask: bool, canary_runs: int, shadow_runs: int
 ) -> VersionFacts:
-    """What `lifecycle.next_move` decides upon."""
+    """Collect the facts on which `decision.next_move` decides."""
     known, (author, _) = version.stage_facts, version.offered_by
     counted = count_first_runs(scope, version)
     asks = always_ask or bool(known.get("rolled_back"))
@@ -64,7 +64,7 @@ def collect_facts(
 
 
 def count_first_runs(scope: Scope, version: CheckedVersion) -> dict[str, int]:
-    """How its first runs do, by status: those of its canary, since that began."""
+    """Count the runs of a version since its canary began, by status."""
     canary = version.stage_facts.get("canary")
     if canary is None:
         return {}
@@ -72,10 +72,10 @@ def count_first_runs(scope: Scope, version: CheckedVersion) -> dict[str, int]:
 
 
 def lock_with_candidate(scope: Scope, stem: str) -> Skill:
-    """The skill under its lock, for a change that may take its candidate away; raises NotFoundError.
+    """Lock and return a skill for a change that may drop its candidate; raises NotFoundError.
 
-    The card that asks for the candidate is locked first, and the task that wrote it before: an answer takes them in
-    this order.
+    Locks are taken in the order in which an answered card takes them: the task that wrote the candidate, the card that
+    asks for it, then the skill.
     """
     skill = get_skill(scope, stem)
     if skill.candidate_id is not None:
@@ -84,16 +84,16 @@ def lock_with_candidate(scope: Scope, stem: str) -> Skill:
 
 
 def offer_version(scope: Scope, stem: str, version: CheckedVersion, brought: Mapping[str, Any] | None = None) -> Skill:
-    """A checked version is on its way from now on; another one that was is on its way no longer.
+    """Make a checked version the skill's candidate, in place of an earlier one.
 
-    `brought` tells who saved the text of an older version again: `author`, `author_ref` and `reason`. What a person
-    went back from is brought back by the agent with a person's word only.
+    `brought` says who saved the text of an older version again: `author`, `author_ref` and `reason`. When the agent
+    brings back a version that a person rolled back from, a person must agree.
     """
     skill = lock_with_candidate(scope, stem)
     if skill.candidate_id not in {None, version.id}:
         drop_candidate(scope, skill)
     if skill.status == "retired" and version.id != skill.version_id:
-        # Only the name is the same.
+        # A deleted skill; only the name is the same.
         retire_deleted_skill(scope, stem)
     facts = dict.fromkeys(("dry_run", "shadow", "canary", "approved", "card_id"))
     back, now = dict(brought) if brought is not None else None, versions.get_version(scope, version.id)
@@ -105,7 +105,7 @@ def offer_version(scope: Scope, stem: str, version: CheckedVersion, brought: Map
 
 
 def wait_for_permission(scope: Scope, stem: str, version: CheckedVersion, missing: tuple[str, ...]) -> Skill:
-    """It asks for what nobody granted: a card asks a person, and the task that wrote it waits for the answer."""
+    """Ask a person on a card for the missing permissions; the task that wrote the version waits for the answer."""
     task_id = authors.lock_author_task(scope, version)
     skill = lock_skill(scope, stem)
     asked = int(version.stage_facts.get("asked", 0)) + 1
@@ -116,7 +116,7 @@ def wait_for_permission(scope: Scope, stem: str, version: CheckedVersion, missin
 
 
 def set_candidate_stage(scope: Scope, stem: str, version: CheckedVersion, to: str, **facts: Any) -> Skill:
-    """It is tried: `dry_run`, `shadow` or `canary`, with what is known so far; unless something newer came."""
+    """Set the stage of a candidate (`dry_run`, `shadow`, `canary`) and its facts, unless a newer one replaced it."""
     skill = lock_skill(scope, stem)
     if skill.candidate_id != version.id:
         return skill
@@ -125,7 +125,7 @@ def set_candidate_stage(scope: Scope, stem: str, version: CheckedVersion, to: st
 
 
 def activate_version(scope: Scope, stem: str, version: CheckedVersion) -> Skill:
-    """The candidate serves from now on, unless it is none any longer or the skill was turned off meanwhile."""
+    """Let the candidate serve, unless it was replaced or the skill was disabled in the meantime."""
     skill = lock_skill(scope, stem)
     if skill.candidate_id != version.id or not skill.enabled:
         return skill
@@ -135,7 +135,7 @@ def activate_version(scope: Scope, stem: str, version: CheckedVersion) -> Skill:
 
 
 def make_current(scope: Scope, skill: Skill, version: CheckedVersion) -> Skill:
-    """This version serves from now on."""
+    """Let this version serve, in place of the one that does."""
     if skill.version_id not in {None, version.id}:
         _supersede(scope, str(skill.version_id))
     versions.set_stage(scope, version.id, "active", restored=None, approved=None, rolled_back=None)
@@ -148,7 +148,7 @@ def make_current(scope: Scope, skill: Skill, version: CheckedVersion) -> Skill:
 
 
 def clear_candidate(scope: Scope, stem: str) -> Skill:
-    """The file holds again what serves: nothing is on its way, and nothing is wrong."""
+    """Drop the candidate and the problems, because the file holds the serving version again."""
     skill = lock_with_candidate(scope, stem)
     if skill.candidate_id is not None:
         drop_candidate(scope, skill)
@@ -156,7 +156,7 @@ def clear_candidate(scope: Scope, stem: str) -> Skill:
 
 
 def refuse_version(scope: Scope, stem: str, sha: str, problems: tuple[SkillProblem, ...]) -> Skill:
-    """The file, as it was saved with this hash, does not serve; so neither does a version that was made of it."""
+    """Refuse the file content with this hash, and the candidate that was made from it."""
     skill = lock_with_candidate(scope, stem)
     candidate = versions.get_version(scope, skill.candidate_id) if skill.candidate_id is not None else None
     if candidate is None:
@@ -173,7 +173,7 @@ def refuse_version(scope: Scope, stem: str, sha: str, problems: tuple[SkillProbl
 def apply_failed_run(
     scope: Scope, stem: str, version: CheckedVersion, function_id: str, run_id: str, most: int
 ) -> Skill:
-    """A run failed for good on a version that serves: too many in a row are the end of that version's service."""
+    """Count a failed run; `most` failures in a row quarantine the version that serves."""
     skill = lock_skill(scope, stem)
     if not skill.serves or skill.version_id != version.id:
         return skill
@@ -191,7 +191,7 @@ def apply_failed_run(
 
 
 def apply_completed_run(scope: Scope, stem: str, version: CheckedVersion) -> None:
-    """A run went well: the count of failures begins anew."""
+    """Reset the count of failures after a successful run."""
     skill = find_skill(scope, stem)
     if skill is not None and skill.failures and skill.version_id == version.id:
         save_skill(scope, replace(lock_skill(scope, stem), failures=0))
@@ -215,7 +215,7 @@ def _quarantined(
 
 
 def _tell_of_change(scope: Scope, skill: Skill, version: CheckedVersion, before: CheckedVersion) -> None:
-    """Tell of what serves now and nobody here saved: a change by the agent, and a release's own file in its place."""
+    """Store a notice about a change that no person saved: the agent's, or a release's file that replaces it."""
     match version.offered_by[0], before.author:
         case "agent", _:
             why = f"version {version.number}, which the agent wrote, serves in place of version {before.number}"
@@ -232,7 +232,7 @@ def _tell_of_change(scope: Scope, skill: Skill, version: CheckedVersion, before:
 
 
 def drop_candidate(scope: Scope, skill: Skill) -> None:
-    """A newer save takes its place; a card that asked for it asks no more."""
+    """Supersede the candidate and withdraw the card that asks for it."""
     candidate = versions.get_version(scope, str(skill.candidate_id))
     if candidate.stage_facts.get("card_id"):
         authors.withdraw_version_card(scope, str(candidate.stage_facts["card_id"]))
@@ -241,7 +241,7 @@ def drop_candidate(scope: Scope, skill: Skill) -> None:
 
 
 def _unanswerable(scope: Scope, version: CheckedVersion) -> bool:
-    """Whether the card that asks for it can be answered no more: its task was stopped."""
+    """Return whether the card that asks for a waiting version is closed, because its task was stopped."""
     card_id = version.stage_facts.get("card_id")
     return (
         version.stage == "waiting"

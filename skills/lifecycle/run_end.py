@@ -1,6 +1,6 @@
-"""Ends of runs, recorded once, from the sidecar or the engine, and what follows for the version that ran.
+"""Record the end of a run once, as the sidecar or the engine reports it, and apply it to the version that ran.
 
-The engine tells of an end whether or not anybody served the skill at that moment, and has the last word.
+The engine reports every end, even of a run that no process served, and its word wins over the sidecar's.
 """
 
 from __future__ import annotations
@@ -34,11 +34,10 @@ def end_run(
     was: str = "running",
     served: bool = True,
 ) -> bool:
-    """Write down how a run ended; False when the run is not known, or stands otherwise than as it `was`.
+    """Record how a run ended; return False if the run is unknown or its status is not `was`.
 
-    `most` failures in a row end the service of a version. None of them is a run that ended because nobody `served` it,
-    or that failed while a limit of its skill was a question to people or was left as it is.
-    Without `attempts` those that are known stay.
+    `most` failures in a row quarantine a version. A run that was not `served`, or that failed while a spending limit of
+    its skill was reached, does not count as a failure. With `attempts` 0 the recorded number stays.
     """
     run = runs.find_run(scope, run_id)
     if run is None:
@@ -75,12 +74,12 @@ def _apply_end(scope: Scope, run: SkillRun, version: CheckedVersion, status: End
 
 
 SKILL_APP_PREFIX = "skill-"
-"""What the engine-wide ids of every skill's functions begin with."""
+"""Prefix of the engine-wide function ids of every skill."""
 
 
 @dataclass(frozen=True)
 class EndedRun:
-    """A run that ended, as the engine tells of it; `function` is its engine-wide id, `event` what began it."""
+    """A run end as the engine reports it. `function` is the engine-wide id, `event` the event that began the run."""
 
     function: str
     run_id: str
@@ -92,12 +91,14 @@ class EndedRun:
 
 
 def record_engine_end(database: Database, end: EndedRun, failures: int) -> str:
-    """Write down how a run of a skill ended, once; answers what that changed.
+    """Record how a run of a skill ended, once; return what that changed.
 
-    `known`: it stood so already, as it does when the sidecar gave the last answer. `ended`: it was still running.
-    `corrected`: the engine made something else of the last answer, and has the last word. `entered`: the sidecar never
-    heard of the run. `not ours`: no skill of the book has the function. `failures` in a row end the service of a
-    version; those that came of nobody's answering are not counted.
+    `known`: it was recorded already, usually by the sidecar.
+    `ended`: it was still running.
+    `corrected`: it was recorded with another status, and the engine's wins.
+    `entered`: the sidecar never saw the run.
+    `not ours`: the function belongs to no known skill.
+    `failures` in a row quarantine a version; runs that no process answered do not count.
     """
     with database.reading(HOME_WORKSPACE) as scope:
         known = runs.find_run(scope, end.run_id)
@@ -108,7 +109,7 @@ def record_engine_end(database: Database, end: EndedRun, failures: int) -> str:
 
 
 def _record_known_end(scope: Scope, end: EndedRun, failures: int) -> str:
-    """What that changed of the run's row; empty when there is none."""
+    """Update the row of a run and return what that changed; empty if there is no row."""
     run = runs.find_run(scope, end.run_id)
     if run is None:
         return ""
@@ -150,9 +151,9 @@ def _record_unseen_end(scope: Scope, end: EndedRun) -> str:
 
 
 def _find_version_at(scope: Scope, function: str, at: datetime) -> tuple[CheckedVersion | None, str]:
-    """The version that served this function at that moment, and the function's own name.
+    """Return the version that served this function at that moment, and the function's id within the file.
 
-    A stem may hold a dash, so a longer one that fits is looked at first.
+    A stem may contain a dash, so the longest stem that fits is tried first.
     """
     fitting = [skill.id for skill in list_skills(scope) if function.startswith(f"{SKILL_APP_PREFIX}{skill.id}-")]
     for stem in sorted(fitting, key=len, reverse=True):
@@ -164,13 +165,13 @@ def _find_version_at(scope: Scope, function: str, at: datetime) -> tuple[Checked
 
 
 def _touch_candidate(scope: Scope, stem: str) -> None:
-    """A candidate may go further by what the run came to: whoever serves the skill looks again."""
+    """Touch a skill with a candidate, so that the sidecar looks whether this run moves the candidate on."""
     if (skill := find_skill(scope, stem)) is not None and skill.candidate_id is not None:
         touch_skill(scope, lock_skill(scope, stem))
 
 
 def _clean_error(error: Any) -> Any:
-    """The error; where the engine itself gave up on a run, some repeat all of it as the text of its message."""
+    """Return the error without the copy of itself that some engines put into its message when they give up."""
     if not isinstance(error, Mapping):
         return error
     told, message = error.get("error"), error.get("message")

@@ -1,6 +1,6 @@
-"""Status of a save: how far the content of a file came, and whether a shipped file has had its turn.
+"""Status of a save: the stage that the content of a file has reached, and whether a shipped file was offered.
 
-A shipped file is offered once; from then on the book alone says what serves.
+A shipped file is offered once per release; after that, the stored versions alone decide what serves.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ _WITHDRAWN_STAGES = frozenset(("quarantined", "retired", "rolled_back"))
 
 @dataclass(frozen=True)
 class SaveStatus:
-    """`state` is a version's stage, `refused` with the problems, or `unseen` while nobody has looked at the file.
+    """Status of one file content.
 
-    `held` tells that this content is not taken again: a save of it changes nothing.
+    `state` is a version's stage, `refused` with the problems, or `unseen` before the sidecar has looked at the file.
+    `held` is true for content that is not taken again: saving it changes nothing.
     """
 
     state: str
@@ -30,7 +31,7 @@ class SaveStatus:
 
 
 def read_save_status(scope: Scope, stem: str, sha: str) -> SaveStatus:
-    """How far the content with this hash came as this skill."""
+    """Return the status of the content with this hash as this skill."""
     skill = find_skill(scope, stem)
     if skill is None:
         return SaveStatus("unseen", None, ())
@@ -44,8 +45,9 @@ def read_save_status(scope: Scope, stem: str, sha: str) -> SaveStatus:
 
 
 def is_release_settled(scope: Scope, skill: Skill, sha: str) -> bool:
-    """Whether the release's file with this hash has had its turn: it served or was turned down, or what serves is the
-    agent's change of it. Nobody but a new release changes the file, so it says nothing new.
+    """Return whether the release's file with this hash needs no further offer.
+
+    True if it served or was refused, or if the agent's change of it serves. Only a new release changes that file.
     """
     if skill.version_id is None or skill.status == "retired":
         return False
@@ -57,7 +59,7 @@ def is_release_settled(scope: Scope, skill: Skill, sha: str) -> bool:
 
 
 def _find_changed_version(scope: Scope, version: CheckedVersion) -> CheckedVersion:
-    """What a version of the agent's is a change of, however many of its own lie between; another one is its own."""
+    """Follow the agent's versions back to the version that they change; another version is returned as it is."""
     while version.author == "agent" and version.parent_id is not None:
         version = versions.get_version(scope, version.parent_id)
     return version

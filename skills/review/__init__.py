@@ -1,1 +1,1 @@
-"""The review of skills: how each did, by its runs and by what people say of them, and what should change."""
+"""Weekly reviews of skills: judge each by its runs and people's answers, and propose changes."""

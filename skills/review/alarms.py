@@ -1,4 +1,4 @@
-"""Alarms of a skill: what its runs, or runs that they invoked, asked people, and what became of it."""
+"""Alarms of a skill: questions that its runs, or runs they invoked, put to people, and the answers."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from skills.tables import skill_outcomes
 
 
 def invoking_run_id(event: Mapping[str, Any]) -> str | None:
-    """The run behind an invoked run; None for one that an event or a schedule began.
+    """Return the id of the run that invoked a run; None if an event or a schedule began it.
 
-    Its function is not told in the same words by every engine, so the run's own row says whose it is.
+    Engines name the invoking function differently, so look up its skill in the row of that run.
     """
     data = event.get("data")
     told = data.get("_inngest") if isinstance(data, Mapping) else None
@@ -29,14 +29,14 @@ def invoking_run_id(event: Mapping[str, Any]) -> str | None:
 
 
 IGNORED_AFTER = timedelta(days=1)
-"""A question that nobody answered for so long was ignored."""
+"""A question without an answer for this long counts as ignored."""
 MOST_ALARMS = 1000
 
 
 def list_alarms(scope: Scope, stem: str, version_id: str, since: datetime) -> list[Alarm]:
-    """The alarms since then that this version of the skill raised, newest first.
+    """List the alarms that this version of the skill raised since then, newest first.
 
-    Where one skill invokes another, the alarm is the first one's: it decided that there was something to look at.
+    When one skill invokes another, the alarm belongs to the first, which decided that something needs attention.
     """
     asked = {str(row.id): row for row in _questions(scope, since)}
     told = _list_told_outcomes(scope, since)
@@ -53,7 +53,7 @@ def list_alarms(scope: Scope, stem: str, version_id: str, since: datetime) -> li
         if run is not None:
             found.append(_as_alarm(one.id, run, one.at, one, scope.now))
         elif one.run_id is None and one.skill_id == stem:
-            # Of an incident that no run saw, somebody told us afterwards.
+            # An incident that no run noticed, reported afterwards.
             found.append(Alarm(ref=one.id, run_id="", at=one.at, said=one.value, meaning=answer_meaning(one.value)))
     return sorted(found, key=lambda alarm: alarm.at, reverse=True)
 
@@ -71,7 +71,7 @@ def _list_told_outcomes(scope: Scope, since: datetime) -> list[SkillOutcome]:
 
 
 def _raised_by(scope: Scope, run_id: object, stem: str, version_id: str) -> SkillRun | None:
-    """The run that asked, when the alarm is this version's."""
+    """Return the run that asked, if the alarm belongs to this version."""
     asked = runs.find_run(scope, run_id) if isinstance(run_id, str) else None
     if asked is None:
         return None

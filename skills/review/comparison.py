@@ -1,4 +1,4 @@
-"""Compare what a change was predicted to do with what happened since."""
+"""Compare the prediction for a change with what has happened since."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from skills.review.facts import ReviewFacts
 from skills.review.verdict import Measure, Prediction, measure_now
 
 _CLOSE_TO_EXPECTED = 0.1
-"""A rate this near to the expected one counts as it."""
+"""A rate this close to the expected one counts as reached."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,7 @@ class Comparison:
     happened: float | None
 
     def as_json(self) -> dict[str, Any]:
+        """Return the comparison as it is stored."""
         return {
             "review_id": self.review_id,
             "measure": self.prediction.measure,
@@ -34,6 +35,7 @@ class Comparison:
         }
 
     def in_words(self) -> str:
+        """Describe the comparison in a sentence for people."""
         what = self.prediction.measure.replace("_", " ")
         said = f"{what} was {_percent(self.prediction.was)} and should become {_percent(self.prediction.expected)}"
         match self.outcome:
@@ -49,11 +51,11 @@ _VERDICTS = {"kept": "as predicted", "better": "better, but less than predicted"
 
 
 def compare_prediction(review_id: str, prediction: Prediction, served: bool, since: ReviewFacts) -> Comparison:
-    """Hold a prediction against the facts since the change; `served` tells whether it ever came to serve."""
+    """Compare a prediction with the facts since the change; `served` is false for a change that never served."""
     if not served:
         return Comparison(review_id, prediction, "never_served", None)
     quiet = prediction.measure == "false_alarm_rate" and not since.alarms and sensitivity.has_enough_runs(since)
-    # Where it has been quiet ever since, no alarm was a false one.
+    # Without any alarm there was no false one.
     happened = 0.0 if quiet else measure_now(since, prediction.measure)
     if happened is None or not (quiet or _tells(since, prediction.measure)):
         return Comparison(review_id, prediction, "too_few", happened)
@@ -65,6 +67,7 @@ def compare_prediction(review_id: str, prediction: Prediction, served: bool, sin
 
 
 def read_prediction(stored: Mapping[str, Any]) -> Prediction:
+    """Read a prediction from its stored JSON."""
     return Prediction(stored["measure"], float(stored["was"]), float(stored["expected"]))
 
 

@@ -1,4 +1,4 @@
-"""Dependencies of a review; the composition root hands them in."""
+"""What a review needs from outside, passed in by the composition root."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from skills.review.history import EngineRunHistory
 
 @dataclass(frozen=True)
 class ReviewDependencies:
-    """`runs` reads the attached engine's history. `repairs_per_day` is the most that one skill is repaired a day."""
+    """`runs` reads the engine's run history. `repairs_per_day` limits the repairs of one skill per day."""
 
     database: Database
     model: Model

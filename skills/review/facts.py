@@ -1,4 +1,4 @@
-"""Facts of a review: runs and alarms with what people said of them, and the numbers computed from these alone."""
+"""Facts of a review: runs, alarms with people's answers, and the numbers computed from them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MEANING_WORDS: tuple[tuple[AnswerMeaning, tuple[str, ...]], ...] = (
 
 
 def answer_meaning(value: str) -> AnswerMeaning:
-    """By the words in it; an alarm that was real but came too late is late, and `not real` is false."""
+    """Return the meaning of an answer by its words: real but too late is `late`, `not real` is `false_alarm`."""
     said = value.casefold().replace("_", " ")
     return next((means for means, words in _MEANING_WORDS if any(word in said for word in words)), "other")
 
@@ -42,6 +42,7 @@ class RunFact:
 
     @property
     def seconds(self) -> float | None:
+        """How long the run took, None while it runs."""
         return None if self.ended_at is None else (self.ended_at - self.began_at).total_seconds()
 
 
@@ -49,8 +50,8 @@ class RunFact:
 class Alarm:
     """A question that a run of the skill, or one that it invoked, put to people.
 
-    `meaning` is None while nobody has answered; `ignored` tells that nobody did for a day. `measured` is the number
-    that the run's output gave under that name.
+    `meaning` is None without an answer; `ignored` is true after a day without one. `measured` is the number of that
+    name in the run's output.
     """
 
     ref: str
@@ -67,7 +68,7 @@ MOST_NAMED = 30
 
 
 class RepeatedFailure(BaseModel):
-    """An error that came more than once; `error` has its numbers taken out."""
+    """An error that occurred more than once; numbers in `error` are replaced by `#`."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -77,7 +78,7 @@ class RepeatedFailure(BaseModel):
 
 
 class JudgedAlarm(BaseModel):
-    """An alarm and what became of it."""
+    """An alarm with the answer it got, or `ignored`."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -89,11 +90,11 @@ class JudgedAlarm(BaseModel):
 
 
 class ReviewFacts(BaseModel):
-    """The review's numbers. Rates are shares from 0 to 1, or None where there is nothing to divide.
+    """The numbers of a review. Rates are from 0 to 1, or None if there is nothing to divide.
 
-    `answered` counts alarms that people judged, `ignored` those that nobody did; `false_alarm_rate` holds both false
-    and ignored ones, `late_rate` those that came too late, `acted_on_rate` real and late ones, all of the alarms whose
-    fate is known. `slowest_tenth_seconds` is the duration that nine of ten runs stay under.
+    `answered` counts alarms with an answer, `ignored` those without one after a day. The alarm rates are shares of the
+    alarms that are false, late, real or ignored: `false_alarm_rate` false and ignored ones, `late_rate` late ones,
+    `acted_on_rate` real and late ones. `slowest_tenth_seconds` is the duration that nine of ten runs stay under.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -123,7 +124,7 @@ class ReviewFacts(BaseModel):
     judged: tuple[JudgedAlarm, ...]
 
     def refs(self) -> frozenset[str]:
-        """What a verdict may name as evidence."""
+        """Return the run and alarm ids that a verdict may name as evidence."""
         runs = [run_id for failure in self.repeated_failures for run_id in failure.run_ids]
         told = [name for one in self.judged for name in (one.ref, one.run_id) if name]
         return frozenset([*runs, *told])
@@ -132,7 +133,7 @@ class ReviewFacts(BaseModel):
 def compute_facts(
     skill_id: str, version: int, since: datetime, until: datetime, runs: Sequence[RunFact], alarms: Sequence[Alarm]
 ) -> ReviewFacts:
-    """The facts of one skill between two moments."""
+    """Compute the facts of one skill between two moments."""
     ended = [run for run in runs if run.status in {"completed", "failed"}]
     completed = sum(run.status == "completed" for run in ended)
     took = sorted(run.seconds for run in ended if run.seconds is not None)

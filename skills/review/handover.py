@@ -1,4 +1,4 @@
-"""Give the agent a task about a skill: the words are ours, the data is anybody's and is marked as such."""
+"""Give the agent a task about a skill, with untrusted data framed as data."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _LONGEST_DATA = 12_000
 def hand_over(
     scope: Scope, *, goal: str, order: str, data: Mapping[str, Any], version: CheckedVersion, cause: str
 ) -> Task:
-    """Make the task once per `cause` and put the order into its inbox; it belongs to whoever had the skill written.
+    """Create the task once per `cause`, with the order in its inbox, for the person who had the skill written.
 
-    Nobody spoke for it, so each paid act that may follow waits for a person's card.
+    No person asked for it, so each paid act of the task waits for a card.
     """
     known = scope.first(scope.select(task_rows.c.id).where(task_rows.c.cause == cause))
     before = find_author_task(scope, version)
@@ -64,7 +64,7 @@ def hand_over(
 
 
 def frame_data(data: Mapping[str, Any]) -> str:
-    """JSON between `<data>` and `</data>`; no text in it can end its frame."""
+    """Return JSON between `<data>` and `</data>`, escaped so that no text in it ends the frame."""
     text = json.dumps(data, ensure_ascii=False, sort_keys=True, default=str)
     if len(text) > _LONGEST_DATA:
         text = json.dumps({"cut": True, "beginning": text[:_LONGEST_DATA]}, ensure_ascii=False)
@@ -72,7 +72,7 @@ def frame_data(data: Mapping[str, Any]) -> str:
 
 
 def find_author_task(scope: Scope, version: CheckedVersion) -> Task | None:
-    """The task whose call wrote a version, or brought it back; None for a person's, or when that is not known."""
+    """Return the task whose call wrote or brought back a version; None if a person did, or it is unknown."""
     author, reference = version.offered_by
     if author != "agent" or not reference:
         return None
@@ -90,5 +90,5 @@ def _owner(scope: Scope) -> str:
     query = scope.select(roles.c.person_id).where(roles.c.role == "owner").order_by(roles.c.person_id)
     found = scope.scalar(query.limit(1))
     if found is None:
-        raise NotFoundError("the workspace has no owner who could be told")
+        raise NotFoundError("the workspace has no owner to give the task to")
     return str(found)

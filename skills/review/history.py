@@ -1,4 +1,4 @@
-"""Runs of a skill for a review: the engine's history, and our own ledger where that is gone or says less."""
+"""Runs of a skill for a review, merged from the engine's history and our own rows."""
 
 from __future__ import annotations
 
@@ -26,13 +26,15 @@ class EngineRunHistory(Protocol):
         since: str | None = None,
         cursor: str | None = None,
         limit: int = 50,
-    ) -> RunPage: ...
+    ) -> RunPage:
+        """Return one page of runs, newest first."""
+        ...
 
 
 def list_engine_runs(
     engine: EngineRunHistory, stem: str, function_ids: Sequence[str], since: datetime
 ) -> list[EngineRun]:
-    """Every run of these functions that was queued since then; at most `MOST_RUNS` of one."""
+    """List the runs of these functions queued since then, at most `MOST_RUNS` of each."""
     found: list[EngineRun] = []
     for function_id in function_ids:
         cursor: str | None = None
@@ -48,11 +50,10 @@ def list_engine_runs(
 def merge_runs(
     engine: Sequence[EngineRun], ledger: Sequence[SkillRun], version_id: str, since: datetime
 ) -> list[RunFact]:
-    """The runs that began since then on this version, newest first.
+    """Return the runs that began since then on this version, newest first.
 
-    The engine has the last word on how a run ended; version, attempts and error stand in the ledger, which also keeps
-    the runs that the engine has forgotten. A run that only the engine knows counts by its time, one that was
-    skipped not at all.
+    The engine decides how a run ended; version, attempts and error come from our own rows, which also hold runs that
+    the engine has forgotten. A run that only the engine knows counts by its time. Skipped runs do not count.
     """
     own = {run.run_id: _of_ledger(run) for run in ledger}
     found = dict(own)

@@ -1,6 +1,6 @@
 """Report a run that failed for good to ops, and decide whether the agent is asked to repair the skill.
 
-What the run says is data, no more.
+Everything the run says is untrusted data.
 """
 
 from __future__ import annotations
@@ -30,9 +30,12 @@ from skills.review.text import clean_text, error_text, text_in
 
 @dataclass(frozen=True)
 class RepairFacts:
-    """`by_agent`: the agent wrote the version that failed, and it is in no file of a person's. `was_current`: the
-    failed run ran on the newest version. `newest_is_repair`: that version was written by a repair task within a day.
-    `today` counts the repairs of this skill on this date of the workspace.
+    """Facts that decide on a repair.
+
+    `by_agent`: the agent wrote the version that failed, and no person's file holds it.
+    `was_current`: the run used the newest version.
+    `newest_is_repair`: a repair task wrote the newest version within a day.
+    `today`: repairs of this skill on this local date.
     """
 
     by_agent: bool
@@ -45,7 +48,7 @@ class RepairFacts:
 
 
 def reason_against_repair(facts: RepairFacts) -> str | None:
-    """None when a repair may be asked for."""
+    """Return why no repair is asked for; None if one may be."""
     if not facts.by_agent:
         return "the agent did not write it, or it is a person's file: a person corrects it"
     if facts.retired:
@@ -68,7 +71,7 @@ _LONGEST_INPUT = 600
 
 @dataclass(frozen=True)
 class FailedSkillRun:
-    """A failed run as the engine tells of it; `function` is its engine-wide id, the rest is JSON from anybody."""
+    """A failed run as the engine reports it. `function` is the engine-wide id; the rest is untrusted JSON."""
 
     function: str
     run_id: str
@@ -76,23 +79,25 @@ class FailedSkillRun:
     event: Any
 
 
-def report_failed_run(parts: ReviewDependencies, failed: FailedSkillRun, app_id: str) -> str:
-    """Tell of a failed run, once; answers what follows: `repair`, or why there is none.
+def report_failed_run(dependencies: ReviewDependencies, failed: FailedSkillRun, app_id: str) -> str:
+    """Report a failed run, once; return `repair`, or why none is asked for.
 
-    `app_id` is the app of our own functions. A function that is neither of it nor of a skill in the book belongs to
-    somebody else who uses the same engine: nothing is said of it.
+    `app_id` is the app of our own functions. A function of neither that app nor a known skill belongs to another user
+    of the same engine and is not reported.
     """
     workspace_id = (
-        HOME_WORKSPACE if failed.function.startswith(SKILL_APP_PREFIX) else _workspace(parts.database, failed)
+        HOME_WORKSPACE if failed.function.startswith(SKILL_APP_PREFIX) else _workspace(dependencies.database, failed)
     )
-    with parts.database.transaction(workspace_id, "run_failed.told") as scope:
+    with dependencies.database.transaction(workspace_id, "run_failed.told") as scope:
         run = runs.find_run(scope, failed.run_id)
         stem = run.skill_id if run is not None else _stem(scope, failed.function)
         if stem is None and not failed.function.startswith(f"{app_id}-"):
             return "not ours"
         skill = lock_skill(scope, stem) if stem is not None else None
         version = _version(scope, run, skill)
-        verdict = None if skill is None else _nobody_served(failed, run) or _why_not(scope, parts, skill, version)
+        verdict = (
+            None if skill is None else _unserved_reason(failed, run) or _why_not(scope, dependencies, skill, version)
+        )
         text = _notice(failed, run)
         task_id = None
         if skill is not None and version is not None and verdict is None:
@@ -111,27 +116,30 @@ def _workspace(database: Database, failed: FailedSkillRun) -> str:
 
 
 def _stem(scope: Scope, function: str) -> str | None:
-    """The skill whose function it is; a stem may hold a dash, so the longest one that fits is meant."""
+    """Return the skill of a function; a stem may contain a dash, so the longest one that fits."""
     fitting = [skill.id for skill in list_skills(scope) if function.startswith(f"{SKILL_APP_PREFIX}{skill.id}-")]
     return max(fitting, key=len, default=None)
 
 
 def _version(scope: Scope, run: SkillRun | None, skill: Skill | None) -> CheckedVersion | None:
-    """The version that failed; the serving one where the ledger does not know the run."""
+    """Return the version that failed, or the serving one for an unknown run."""
     version_id = run.version_id if run is not None else skill.version_id if skill is not None else None
     return None if version_id is None else versions.get_version(scope, version_id)
 
 
-def _nobody_served(failed: FailedSkillRun, run: SkillRun | None) -> str | None:
-    """Said of a run that is known to have been served by nobody, or that the skill did not fail itself and whose error
-    is no answer of the skill's."""
+def _unserved_reason(failed: FailedSkillRun, run: SkillRun | None) -> str | None:
+    """Return a reason if no process served the run: its row says so, or only the engine reported the failure and its
+    error is one of the infrastructure.
+    """
     is_known = run is not None and run.stage == UNSERVED
     failed_itself = run is not None and run.status == "failed"
-    nobody = is_known or (not failed_itself and is_infrastructure_error(failed.error))
-    return "nobody served it at that moment" if nobody else None
+    unserved = is_known or (not failed_itself and is_infrastructure_error(failed.error))
+    return "nobody served it at that moment" if unserved else None
 
 
-def _why_not(scope: Scope, parts: ReviewDependencies, skill: Skill, version: CheckedVersion | None) -> str | None:
+def _why_not(
+    scope: Scope, dependencies: ReviewDependencies, skill: Skill, version: CheckedVersion | None
+) -> str | None:
     newest = next(iter(versions.list_versions(scope, skill.id, limit=1)), None)
     if version is None or newest is None:
         return "it has no version that could be repaired"
@@ -146,13 +154,13 @@ def _why_not(scope: Scope, parts: ReviewDependencies, skill: Skill, version: Che
             newest_is_repair=by_repair and newest.created_at > scope.now - REPAIR_WINDOW,
             repair_at_work=any(status in OPEN_TASK_STATUSES for _, status in asked),
             today=sum(cause.startswith(_today(scope, skill.id)) for cause, _ in asked),
-            per_day=parts.repairs_per_day,
+            per_day=dependencies.repairs_per_day,
         )
     )
 
 
 def _repairs(scope: Scope, stem: str) -> list[tuple[str, str]]:
-    """Cause and status of the repairs of a skill that were asked for within two days."""
+    """List cause and status of the repair tasks of a skill from the last two days."""
     query = scope.select(task_rows.c.cause, task_rows.c.status).where(
         task_rows.c.cause.startswith(f"{REPAIR_CAUSE_PREFIX}{stem}:", autoescape=True),
         task_rows.c.created_at > scope.now - timedelta(days=2),

@@ -1,6 +1,6 @@
-"""Reviews as rows: requested, gathered, judged, done, each move made once; which ones a run takes up, and their watch.
+"""Reviews as rows (requested, gathered, judged, done), the choice of reviews for a run, and their watch.
 
-The watch rings again for one that is not done after a while, and gives it up after a day.
+The watch rings again for a review that is not done after a while, and gives it up after a day.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from skills.tables import skill_reviews
 
 @dataclass(frozen=True)
 class Review:
-    """`version_id` is the version that was looked at; `verdict` holds what the model said and what came of it."""
+    """One review. `version_id` is the reviewed version; `verdict` holds the model's answer and the proposal."""
 
     id: str
     skill_id: str
@@ -39,9 +39,9 @@ class Review:
 
 
 def request_review(scope: Scope, skill_id: str, cause: str, *, ring: bool = True) -> Review:
-    """Ask for a review, once per `cause`, and ring for it; one that is under way for the skill is answered instead.
+    """Request a review, once per `cause`, and ring for it; return the open review of the skill if there is one.
 
-    Raises NotFoundError for a skill that is not there.
+    Raises NotFoundError for an unknown skill.
     """
     skill.lock_skill(scope, skill_id)
     under_way = find_open_review(scope, skill_id)
@@ -65,11 +65,12 @@ def request_review(scope: Scope, skill_id: str, cause: str, *, ring: bool = True
 
 
 def ring_for_review(scope: Scope, review: Review, bell_id: str) -> None:
+    """Ring the bell that starts a run for this review."""
     scope.ring(Bell(SkillReviewRequested(workspace_id=scope.workspace_id, skill_id=review.skill_id), id=bell_id))
 
 
 def get_review(scope: Scope, review_id: str) -> Review:
-    """Raises NotFoundError."""
+    """Return a review; raises NotFoundError."""
     row = scope.first(scope.select(skill_reviews).where(skill_reviews.c.id == review_id))
     if row is None:
         raise NotFoundError(f"there is no review {review_id[:80]} here")
@@ -77,34 +78,34 @@ def get_review(scope: Scope, review_id: str) -> Review:
 
 
 def find_open_review(scope: Scope, skill_id: str) -> Review | None:
-    """The oldest review of the skill that is not done."""
+    """Return the oldest review of a skill that is not done."""
     query = scope.select(skill_reviews).where(skill_reviews.c.skill_id == skill_id, skill_reviews.c.state != "done")
     row = scope.first(query.order_by(skill_reviews.c.at, skill_reviews.c.id).limit(1))
     return None if row is None else _as_review(row)
 
 
 def list_reviews(scope: Scope, skill_id: str, limit: int = 20) -> list[Review]:
-    """The newest first."""
+    """List the reviews of a skill, newest first."""
     query = scope.select(skill_reviews).where(skill_reviews.c.skill_id == skill_id)
     newest = query.order_by(skill_reviews.c.at.desc(), skill_reviews.c.id.desc()).limit(limit)
     return [_as_review(row) for row in scope.rows(newest)]
 
 
 def list_undone_reviews(scope: Scope, before: datetime, limit: int = 50) -> list[Review]:
-    """Reviews asked for before then that are not done, the oldest first."""
+    """List reviews requested before a moment that are not done, oldest first."""
     query = scope.select(skill_reviews).where(skill_reviews.c.state != "done", skill_reviews.c.at < before)
     return [_as_review(row) for row in scope.rows(query.order_by(skill_reviews.c.at).limit(limit))]
 
 
 def find_newest_done_review(scope: Scope, skill_id: str, within: timedelta) -> Review | None:
-    """The review that was asked for last, when that is no longer ago and it is done."""
+    """Return the newest review if it is done and was requested within this time."""
     newest = list_reviews(scope, skill_id, limit=1)
     recent = newest and newest[0].state == "done" and newest[0].at >= scope.now - within
     return newest[0] if recent else None
 
 
 def map_last_reviews(scope: Scope) -> dict[str, datetime]:
-    """When each skill's newest review that is done was asked for; none for a skill without one."""
+    """Map each skill to the moment when its newest finished review was requested."""
     query = scope.select(skill_reviews.c.skill_id, sa.func.max(skill_reviews.c.at).label("at")).where(
         skill_reviews.c.state == "done"
     )
@@ -112,7 +113,7 @@ def map_last_reviews(scope: Scope) -> dict[str, datetime]:
 
 
 def find_unproven_review(scope: Scope, skill_id: str) -> Review | None:
-    """The newest review that proposed something and whose prediction no later review could judge yet."""
+    """Return the newest review with a proposal whose prediction no later review has compared yet."""
     told: set[str] = set()
     for review in list_reviews(scope, skill_id):
         if review.state == "done" and review.task_id is not None and review.prediction is not None:
@@ -123,7 +124,7 @@ def find_unproven_review(scope: Scope, skill_id: str) -> Review | None:
 
 
 def move_review(scope: Scope, review_id: str, state: str, *, was: str, **values: Any) -> bool:
-    """Take the review one state on; False when somebody has done so before."""
+    """Move a review from state `was` to `state`; return False if it was moved before."""
     here = (skill_reviews.c.id == review_id) & (skill_reviews.c.state == was)
     moved = scope.change(scope.update(skill_reviews).where(here).values(state=state, **values)) == 1
     if moved:
@@ -138,16 +139,16 @@ def _as_review(row: sa.Row[Any]) -> Review:
 
 
 MOST_IN_A_RUN = 40
-"""Reviews of one run; it takes four steps for each. The rest are rung for, each in a run of its own."""
+"""Reviews per run, each of which takes four steps. The rest are rung for and get a run each."""
 RECENT_REVIEW = timedelta(seconds=10)
-"""A bell that comes so soon after a review was asked for is that one's."""
+"""A bell within this time after a review was requested belongs to that review."""
 
 
 def begin_reviews(database: Database, workspace_id: str, run_id: str, skill_id: str = "") -> list[str]:
-    """The ids of the reviews that this run does: of the named skill, else of those that serve.
+    """Return the ids of the reviews that this run does: of the named skill, or of every skill that serves.
 
-    Those whose last review is longest ago come first; beyond `MOST` they are asked for. A skill that nobody knows, and
-    one whose review was done a moment ago, has none.
+    Skills whose last review is longest ago come first; beyond `MOST_IN_A_RUN` a review is only requested. An unknown
+    skill, and one that was reviewed a moment ago, gets none.
     """
     with database.reading(workspace_id) as scope:
         stems = [skill_id] if skill_id else _stems_in_turn(scope)
@@ -161,7 +162,7 @@ def begin_reviews(database: Database, workspace_id: str, run_id: str, skill_id: 
 
 
 def _stems_in_turn(scope: Scope) -> list[str]:
-    """Every skill that serves, the one whose last review is longest ago first."""
+    """List the skills that serve, the one whose last review is longest ago first."""
     last = map_last_reviews(scope)
     stems = [skill.id for skill in skill.list_skills(scope) if skill.serves]
     return sorted(stems, key=lambda stem: (stem in last, last.get(stem, scope.now), stem))
@@ -184,7 +185,7 @@ GIVEN_UP_AFTER = timedelta(days=1)
 
 
 def watch_reviews(database: Database, workspace_id: str, patience: timedelta) -> int:
-    """One pass over a workspace; answers how many reviews were rung for or given up. Never raises for a single one."""
+    """Ring for unfinished reviews of a workspace, or give them up; return how many. One failure stops no other."""
     with database.reading(workspace_id) as scope:
         waiting = list_undone_reviews(scope, scope.now - patience)
     return sum(_repair_review(database, workspace_id, review, patience) for review in waiting)
@@ -198,7 +199,7 @@ def _repair_review(database: Database, workspace_id: str, review: Review, patien
             else:
                 ring_for_review(scope, review, f"{review.id}:ring-{_bell_bucket(scope.now, review.at, patience)}")
     except (LoopwrightError, sa.exc.SQLAlchemyError) as error:
-        # The others must not wait for this one; the next pass finds it again.
+        # The next pass retries it.
         _log.warning("watch: %s at a review in workspace %s: %s", type(error).__name__, workspace_id, error)
         return 0
     return 1
@@ -211,5 +212,5 @@ def _give_up(scope: Scope, review: Review) -> None:
 
 
 def _bell_bucket(now: datetime, since: datetime, patience: timedelta) -> int:
-    """A number for the bell's id, new at doubling ages: the engine drops an id it knows."""
+    """Return a number for the bell's id that changes at doubling ages, because the engine drops an id it knows."""
     return int((now - since) / patience).bit_length()

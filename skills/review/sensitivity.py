@@ -1,4 +1,4 @@
-"""Numbers at the top of a skill file that a review may move, and which way its facts say to move them."""
+"""Find the numbers in a skill file that a review may move, and decide from the facts which way."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from typing import Literal
 from skills.review.facts import ReviewFacts
 
 _CONSTANT_NAME = re.compile(r"[A-Z][A-Z0-9_]*")
-# How the name of a constant tells what a higher value does: `SENSITIVITY` alarms more, `…_ABOVE` alarms less.
+# The name of a constant says what a higher value does: `SENSITIVITY` alarms more, `…_ABOVE` alarms less.
 _MORE = re.compile(r"SENSITIV|BELOW|MINIMUM|_MIN\b|^MIN_")
 _LESS = re.compile(r"THRESHOLD|LIMIT|ABOVE|TOLERAN|MAXIMUM|DEGRADED|CRITICAL|ALARM|_MAX\b|^MAX_")
 
 
 @dataclass(frozen=True)
 class Tunable:
-    """`name` is the constant's, with `.key` for a number in a dict. `higher` is what a higher value does."""
+    """A movable number. `name` is that of the constant, with `.key` for a number in a dict; `higher` says what a higher
+    value does: `more alarms`, `fewer alarms` or `unknown`.
+    """
 
     name: str
     value: float
@@ -27,12 +29,12 @@ class Tunable:
 
     @property
     def leads(self) -> bool:
-        """A number that stands for all limits at once."""
+        """Whether this number scales all limits at once."""
         return "SENSITIV" in self.name
 
 
 def read_tunables(source: str) -> tuple[Tunable, ...]:
-    """Every constant of the module that is a number, or a dict of numbers, in their order; none of a broken file."""
+    """Return the module's constants that are numbers or dicts of numbers, in file order; none of a broken file."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -80,29 +82,30 @@ def _higher(name: str) -> str:
 Direction = Literal["less_sensitive", "more_sensitive", "keep"]
 
 FEW_RUNS = 5
-"""Fewer runs that ended than this say nothing."""
+"""Ended runs from which facts can be judged."""
 FEW_ALARMS = 3
-"""Fewer alarms whose fate is known than this say nothing about how sensitive a skill is."""
+"""Answered or ignored alarms from which the sensitivity can be judged."""
 OFTEN_FROM = 0.3
-"""From this share on false or late alarms are a reason to move."""
+"""Share of false or late alarms from which a change is due."""
 CLEAR_LEAD = 0.15
-"""By so much one of the two shares must be ahead of the other."""
+"""Lead that one of the two shares must have over the other."""
 UNWELL_BELOW = 0.8
-"""A success rate below this, with one error coming again, is a reason to change the code."""
+"""A success rate below this, with a repeated error, is a reason to change the code."""
 
 
 def has_enough_runs(facts: ReviewFacts) -> bool:
+    """Return whether enough runs have ended to judge the skill."""
     return facts.ended >= FEW_RUNS
 
 
 def too_few_runs_reason(facts: ReviewFacts) -> str:
-    """Why nothing is proposed where `enough` says no."""
+    """Return why nothing is proposed when `has_enough_runs` is false."""
     ended = {0: "no run has", 1: "only 1 run has"}.get(facts.ended, f"only {facts.ended} runs have")
     return f"{ended} ended; {FEW_RUNS} are the least to judge by"
 
 
 def sensitivity_pull(facts: ReviewFacts) -> float:
-    """From -1 (every alarm was false or ignored) to 1 (every alarm came too late); 0 with too few of them."""
+    """Return from -1 (all alarms false or ignored) to 1 (all too late); 0 with too few runs or alarms."""
     known = facts.false_alarms + facts.ignored + facts.late + facts.real
     if not has_enough_runs(facts) or known < FEW_ALARMS:
         return 0.0
@@ -110,7 +113,7 @@ def sensitivity_pull(facts: ReviewFacts) -> float:
 
 
 def decide_direction(facts: ReviewFacts) -> Direction:
-    """Many false alarms ask for less sensitivity, many late ones for more, and neither for none."""
+    """Return the direction: less sensitive after many false alarms, more sensitive after many late ones."""
     moved = sensitivity_pull(facts)
     if moved <= -CLEAR_LEAD and (facts.false_alarm_rate or 0.0) >= OFTEN_FROM:
         return "less_sensitive"
@@ -120,6 +123,7 @@ def decide_direction(facts: ReviewFacts) -> Direction:
 
 
 def is_unwell(facts: ReviewFacts) -> bool:
+    """Return whether runs fail often and with a repeated error."""
     return (
         has_enough_runs(facts)
         and facts.success_rate is not None
@@ -129,13 +133,13 @@ def is_unwell(facts: ReviewFacts) -> bool:
 
 
 def movable_tunables(tunables: Sequence[Tunable]) -> tuple[Tunable, ...]:
-    """The numbers of which is known what a higher value does: a sensitivity where there is one, else the limits."""
+    """Return the numbers a review may move: the sensitivity if there is one, else the limits."""
     known = [one for one in tunables if one.higher != "unknown" and one.value > 0]
     return tuple([one for one in known if one.leads] or known)
 
 
 def moved_value(tunable: Tunable, facts: ReviewFacts) -> float:
-    """The number's new value: the clearer the facts, the further, at most to half or to double."""
+    """Return the new value of a number: the clearer the facts, the further it moves, at most to half or double."""
     way = decide_direction(facts)
     if way == "keep" or tunable.higher == "unknown":
         return tunable.value
@@ -145,4 +149,5 @@ def moved_value(tunable: Tunable, facts: ReviewFacts) -> float:
 
 
 def round_value(value: float) -> float:
+    """Round to three significant digits."""
     return float(f"{value:.3g}")

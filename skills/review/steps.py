@@ -1,6 +1,6 @@
 """The three steps of a review: gather the facts, judge them with the model, act on the verdict.
 
-Each stores its result before anything else is done, and does nothing when it was done before.
+Each step stores its result before the next one begins, and does nothing when it was done before.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ _MOST_VERSIONS = 12
 _LONGEST_REASON = 300
 _FALLEN_STAGES = ("quarantined", "refused", "rolled_back")
 CIRCLE = 2
-"""So many changes of the agent in a row that did not hold are a circle."""
+"""Changes of the agent in a row that all failed, from which a review stops asking for more."""
 
 
 def list_changes(scope: Scope, stem: str, moment: datetime) -> list[dict[str, Any]]:
-    """The versions made since then, newest first, as JSON."""
+    """List the versions made since then, newest first, as JSON."""
     return [
         _change_facts(one) for one in versions.list_versions(scope, stem, _MOST_VERSIONS) if one.created_at >= moment
     ]
 
 
 def is_going_in_circles(changes: Sequence[dict[str, Any]]) -> bool:
-    """Whether the newest changes are the agent's and none of them held."""
+    """Return whether the newest changes were all made by the agent and all failed."""
     newest = changes[:CIRCLE]
     return len(newest) == CIRCLE and all(one["author"] == "agent" and one["stage"] in _FALLEN_STAGES for one in newest)
 
@@ -71,14 +71,14 @@ def _change_facts(version: CheckedVersion) -> dict[str, Any]:
 
 _log = logging.getLogger(__name__)
 REVIEW_WINDOW = timedelta(days=28)
-"""How far a review looks back; never further than to the moment when the version began to serve."""
+"""How far a review looks back, but never before the version began to serve."""
 PENDING_CHANGE = timedelta(days=7)
-"""So long a change that was asked for may take to serve before it counts as never done."""
+"""How long a proposed change may take to serve before it counts as never made."""
 
 
-def gather_facts(parts: ReviewDependencies, workspace_id: str, review_id: str) -> str:
-    """Store the facts of a review, once; answers its state."""
-    with parts.database.reading(workspace_id) as scope:
+def gather_facts(dependencies: ReviewDependencies, workspace_id: str, review_id: str) -> str:
+    """Store the facts of a review, once; return its state."""
+    with dependencies.database.reading(workspace_id) as scope:
         review = reviews.get_review(scope, review_id)
         if review.state != "requested":
             return review.state
@@ -86,16 +86,16 @@ def gather_facts(parts: ReviewDependencies, workspace_id: str, review_id: str) -
         changed = _find_change_of(scope, before, version) if before is not None else None
         lately = list_changes(scope, review.skill_id, scope.now - REVIEW_WINDOW)
     if version is None:
-        return _nothing_serves(parts, workspace_id, review_id)
-    facts = _compute_version_facts(parts, workspace_id, version)
+        return _nothing_serves(dependencies, workspace_id, review_id)
+    facts = _compute_version_facts(dependencies, workspace_id, version)
     comparison = None
     if before is not None:
         since = (
             facts
             if changed is None or changed.id == version.id
-            else _compute_version_facts(parts, workspace_id, changed)
+            else _compute_version_facts(dependencies, workspace_id, changed)
         )
-        comparison = _compare_last_change(parts, workspace_id, before, changed, since)
+        comparison = _compare_last_change(dependencies, workspace_id, before, changed, since)
     stored = {
         "facts": facts.model_dump(mode="json"),
         "constants": [
@@ -105,7 +105,7 @@ def gather_facts(parts: ReviewDependencies, workspace_id: str, review_id: str) -
         "changes": lately,
     }
     told: dict[str, Any] = {} if comparison is None else {"comparison": comparison.as_json()}
-    with parts.database.transaction(workspace_id, "review.gathered") as scope:
+    with dependencies.database.transaction(workspace_id, "review.gathered") as scope:
         reviews.move_review(scope, review_id, "gathered", was="requested", version_id=version.id, facts=stored, **told)
         return reviews.get_review(scope, review_id).state
 
@@ -119,18 +119,18 @@ def _find_serving(scope: Scope, stem: str) -> CheckedVersion | None:
     )
 
 
-def _nothing_serves(parts: ReviewDependencies, workspace_id: str, review_id: str) -> str:
-    with parts.database.transaction(workspace_id, "review.gathered") as scope:
+def _nothing_serves(dependencies: ReviewDependencies, workspace_id: str, review_id: str) -> str:
+    with dependencies.database.transaction(workspace_id, "review.gathered") as scope:
         reviews.move_review(scope, review_id, "done", was="requested", verdict={"reason": "nothing of it serves"})
         return reviews.get_review(scope, review_id).state
 
 
-def _compute_version_facts(parts: ReviewDependencies, workspace_id: str, version: CheckedVersion) -> ReviewFacts:
+def _compute_version_facts(dependencies: ReviewDependencies, workspace_id: str, version: CheckedVersion) -> ReviewFacts:
     ids = [one for one in version.function_ids if not version.is_handler(one)]
-    now = parts.database.clock.now()
+    now = dependencies.database.clock.now()
     since = max(version.active_at or version.created_at, now - REVIEW_WINDOW)
-    listed = _history(parts, version.skill_id, ids, since)
-    with parts.database.reading(workspace_id) as scope:
+    listed = _history(dependencies, version.skill_id, ids, since)
+    with dependencies.database.reading(workspace_id) as scope:
         ledger = [
             run for one in ids for run in runs.list_skill_runs(scope, version.skill_id, MOST_RUNS, function_id=one)
         ]
@@ -139,17 +139,19 @@ def _compute_version_facts(parts: ReviewDependencies, workspace_id: str, version
     return compute_facts(version.skill_id, version.number, since, now, observed, raised)
 
 
-def _history(parts: ReviewDependencies, stem: str, function_ids: Sequence[str], since: datetime) -> list[EngineRun]:
-    """What the engine remembers; nothing where it does not answer, since the ledger has heard how each run ended."""
+def _history(
+    dependencies: ReviewDependencies, stem: str, function_ids: Sequence[str], since: datetime
+) -> list[EngineRun]:
+    """Return the engine's history; empty if the engine does not answer, since our own rows hold each run's end."""
     try:
-        return list_engine_runs(parts.runs, stem, function_ids, since)
+        return list_engine_runs(dependencies.runs, stem, function_ids, since)
     except LoopwrightError as error:
         _log.warning("the review of %s goes by the ledger of runs alone: %s", stem, error)
         return []
 
 
 def _find_change_of(scope: Scope, before: Review, serving: CheckedVersion | None) -> CheckedVersion | None:
-    """The version that came of an earlier review's proposal and served; None when none has."""
+    """Return the version that an earlier review proposed and that served; None if there is none."""
     known = versions.list_versions(scope, before.skill_id, limit=50)
     for version in known if serving is not None else ():
         if version.active_at is None or version.active_at < before.at:
@@ -161,20 +163,24 @@ def _find_change_of(scope: Scope, before: Review, serving: CheckedVersion | None
 
 
 def _compare_last_change(
-    parts: ReviewDependencies, workspace_id: str, before: Review, changed: CheckedVersion | None, since: ReviewFacts
+    dependencies: ReviewDependencies,
+    workspace_id: str,
+    before: Review,
+    changed: CheckedVersion | None,
+    since: ReviewFacts,
 ) -> Comparison | None:
-    """None while the change that was asked for may still come."""
+    """Compare the last proposed change with its prediction; None while that change may still be made."""
     assert before.prediction is not None
-    if changed is None and not _given_up(parts, workspace_id, before):
+    if changed is None and not _given_up(dependencies, workspace_id, before):
         return None
     return compare_prediction(before.id, read_prediction(before.prediction), changed is not None, since)
 
 
-def _given_up(parts: ReviewDependencies, workspace_id: str, before: Review) -> bool:
-    if _age(parts.database.clock.now(), before) > PENDING_CHANGE:
+def _given_up(dependencies: ReviewDependencies, workspace_id: str, before: Review) -> bool:
+    if _age(dependencies.database.clock.now(), before) > PENDING_CHANGE:
         return True
     assert before.task_id is not None
-    with parts.database.reading(workspace_id) as scope:
+    with dependencies.database.reading(workspace_id) as scope:
         try:
             return tasks.get_task(scope, before.task_id).status in ENDED_TASK_STATUSES
         except NotFoundError:
@@ -197,12 +203,12 @@ Answer `keep` when the facts give no reason. Write in English, briefly.
 """
 
 
-def judge_review(parts: ReviewDependencies, workspace_id: str, review_id: str) -> str:
-    """Store the verdict of a review, once; answers its state. Raises UnavailableError while the model is away.
+def judge_review(dependencies: ReviewDependencies, workspace_id: str, review_id: str) -> str:
+    """Store the verdict of a review, once; return its state. Raises UnavailableError while the model is away.
 
-    With too few runs the model is not asked. A verdict that cannot be used proposes nothing.
+    With too few runs the model is not asked. An unusable verdict proposes nothing.
     """
-    with parts.database.reading(workspace_id) as scope:
+    with dependencies.database.reading(workspace_id) as scope:
         review = reviews.get_review(scope, review_id)
         if review.state != "gathered":
             return review.state
@@ -213,13 +219,15 @@ def judge_review(parts: ReviewDependencies, workspace_id: str, review_id: str) -
     if sensitivity.has_enough_runs(facts):
         try:
             with crash.around("verdict.ask"):
-                said = parts.model.verdict("skill_review", ReviewVerdict, verdict_messages(review.facts, facts, known))
+                said = dependencies.model.verdict(
+                    "skill_review", ReviewVerdict, verdict_messages(review.facts, facts, known)
+                )
             found = check_verdict(said, facts, known)
         except ModelError as error:
             found = NoProposal(f"the model gave no usable verdict: {error}")
     else:
         found = NoProposal(sensitivity.too_few_runs_reason(facts))
-    with parts.database.transaction(workspace_id, "review.judged") as scope:
+    with dependencies.database.transaction(workspace_id, "review.judged") as scope:
         reviews.move_review(scope, review_id, "judged", was="gathered", **_verdict_values(said, found))
         return reviews.get_review(scope, review_id).state
 
@@ -235,7 +243,7 @@ def _verdict_values(said: ReviewVerdict | None, found: Proposal | NoProposal) ->
 
 
 def verdict_messages(stored: Mapping[str, Any], facts: ReviewFacts, known: tuple[Tunable, ...]) -> list[ChatMessage]:
-    """What the model is asked: the stored facts, and what they bear out by themselves."""
+    """Return the messages for the model: the stored facts, and the direction and numbers computed from them."""
     way = sensitivity.decide_direction(facts)
     measure = measure_of_direction(way)
     told = {
@@ -266,12 +274,12 @@ _OF_A_PERSON = (
     "as it is if they refuse."
 )
 OPEN_PROPOSAL_FOR = timedelta(days=14)
-"""So long an earlier proposal's task is left alone while it is at work."""
+"""How long a review makes no new proposal while the task of an earlier one is open."""
 
 
-def act_on_review(parts: ReviewDependencies, workspace_id: str, review_id: str) -> str:
-    """Do what the stored verdict says, once, in one transaction; answers `proposed`, `kept` or `done`."""
-    with parts.database.transaction(workspace_id, "review.done") as scope:
+def act_on_review(dependencies: ReviewDependencies, workspace_id: str, review_id: str) -> str:
+    """Carry out the stored verdict, once, in one transaction; return `proposed`, `kept` or `done`."""
+    with dependencies.database.transaction(workspace_id, "review.done") as scope:
         review = reviews.get_review(scope, review_id)
         lock_skill(scope, review.skill_id)
         review = reviews.get_review(scope, review_id)
@@ -304,7 +312,7 @@ def act_on_review(parts: ReviewDependencies, workspace_id: str, review_id: str) 
 
 
 def _obstacle(scope: Scope, review: Review) -> str | None:
-    """Why a proposal is not handed on."""
+    """Return why a proposal is not handed to the agent, None if it is."""
     skill = get_skill(scope, review.skill_id)
     if not skill.serves or skill.version_id != review.version_id:
         return "the skill has changed meanwhile"

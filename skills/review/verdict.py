@@ -1,4 +1,4 @@
-"""The model's verdict `skill_review`, and the part of it that the facts bear out."""
+"""The model's verdict `skill_review`, and the check that accepts only what the facts support."""
 
 from __future__ import annotations
 
@@ -55,19 +55,20 @@ class ConstantChange:
 
 @dataclass(frozen=True)
 class Prediction:
-    """The measure as it is now and as it should be once the change has served for a while."""
+    """The value of a measure now, and the value expected after the change has served for a while."""
 
     measure: Measure
     was: float
     expected: float
 
     def in_words(self) -> str:
+        """Describe the prediction for people."""
         return f"{self.measure.replace('_', ' ')} from {self.was:.0%} to {self.expected:.0%}"
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """What the agent is asked for. `evidence` names runs and answers of the facts."""
+    """A change to ask the agent for. `evidence` names runs and alarms of the facts."""
 
     summary: str
     way: sensitivity.Direction
@@ -77,6 +78,7 @@ class Proposal:
     prediction: Prediction
 
     def as_json(self) -> dict[str, Any]:
+        """Return the proposal as it is stored and shown to the agent."""
         return {
             "summary": self.summary,
             "sensitivity": self.way,
@@ -93,16 +95,16 @@ class Proposal:
 
 @dataclass(frozen=True)
 class NoProposal:
-    """Nothing is asked for, and why."""
+    """No change is asked for, with the reason."""
 
     reason: str
 
 
 def check_verdict(verdict: ReviewVerdict, facts: ReviewFacts, tunables: Sequence[Tunable]) -> Proposal | NoProposal:
-    """The proposal that facts and verdict agree on.
+    """Return the proposal on which facts and verdict agree.
 
-    The direction is the facts' own, the numbers move within a half and a double in that direction, and every piece of
-    evidence stands in the facts; a verdict that says otherwise proposes nothing.
+    The direction must be the one computed from the facts, and the evidence must name at least one entry of them;
+    otherwise nothing is proposed. Numbers move in that direction, to between half and double.
     """
     if not sensitivity.has_enough_runs(facts):
         return NoProposal(sensitivity.too_few_runs_reason(facts))
@@ -135,7 +137,7 @@ def _moved_constants(
             continue
         goes_up = (way == "more_sensitive") == (tunable.higher == "more alarms")
         if wanted.value == tunable.value or (wanted.value > tunable.value) != goes_up:
-            # A number against the facts: theirs is taken instead.
+            # The wrong direction: take the number computed from the facts.
             to = sensitivity.moved_value(tunable, facts)
         else:
             to = min(max(wanted.value, tunable.value / 2), tunable.value * 2)
@@ -144,7 +146,7 @@ def _moved_constants(
 
 
 def _prediction(verdict: ReviewVerdict, facts: ReviewFacts, way: sensitivity.Direction) -> Prediction:
-    """The verdict's own, where it speaks of what the change is for and expects it to become better."""
+    """Use the verdict's prediction if it is about the right measure and expects an improvement, else a computed one."""
     measure = measure_of_direction(way)
     was = measure_now(facts, measure) or 0.0
     better = verdict.expected > was if _BETTER_IS_HIGHER[measure] else verdict.expected < was
@@ -154,7 +156,7 @@ def _prediction(verdict: ReviewVerdict, facts: ReviewFacts, way: sensitivity.Dir
 
 
 def measure_of_direction(way: sensitivity.Direction) -> Measure:
-    """What a change in this direction is judged by."""
+    """Return the measure that judges a change in this direction."""
     match way:
         case "less_sensitive":
             return "false_alarm_rate"
@@ -165,7 +167,7 @@ def measure_of_direction(way: sensitivity.Direction) -> Measure:
 
 
 def measure_now(facts: ReviewFacts, measure: Measure) -> float | None:
-    """The measure's value in the facts; None where nothing was there to measure."""
+    """Return the measure's value in the facts; None if there was nothing to measure."""
     match measure:
         case "false_alarm_rate":
             return facts.false_alarm_rate
@@ -176,6 +178,6 @@ def measure_now(facts: ReviewFacts, measure: Measure) -> float | None:
 
 
 def expected_value(facts: ReviewFacts, measure: Measure) -> float:
-    """What may be expected of a change: half of what is wrong gone."""
+    """Return the value expected of a change: half way from the present value to the best."""
     was = measure_now(facts, measure) or 0.0
     return round((1 + was) / 2 if _BETTER_IS_HIGHER[measure] else was / 2, 4)

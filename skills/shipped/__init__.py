@@ -1,1 +1,1 @@
-"""Skills that come with Loopwright, off until somebody turns them on. They are files to be served, never imported."""
+"""Skills that ship with Loopwright, turned off until a person enables them. The files are served, never imported."""

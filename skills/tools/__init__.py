@@ -1,4 +1,4 @@
-"""The agent's tools for skills: look, read, write, try, begin a run, take away."""
+"""The agent's tools for skills: list, read, write, test, invoke and retire them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from skills.tools.write import WriteSkill
 __all__ = ["AgentSkillFolder", "skill_tools"]
 
 
-def skill_tools(desk: AgentSkillFolder, engine: Engine) -> tuple[Tool, ...]:
-    """Every tool of this room."""
+def skill_tools(folder: AgentSkillFolder, engine: Engine) -> tuple[Tool, ...]:
+    """Return every tool for skills."""
     return (
         ReadGuide(),
         ListSkills(),
-        ReadSkill(desk),
-        WriteSkill(desk),
-        TrySkill(desk),
+        ReadSkill(folder),
+        WriteSkill(folder),
+        TrySkill(folder),
         InvokeSkill(engine),
         SkillRuns(),
         RetireSkill(),

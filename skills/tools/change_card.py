@@ -1,4 +1,4 @@
-"""The card for a change of a person's own skill file: they see the change, and it is saved when they accept it."""
+"""The card for a change of a person's own skill file, which is saved only after they accept it."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ ACCEPT_OPTION = "grant"
 _OPTIONS = ({"id": ACCEPT_OPTION, "label": "Accept the change"}, {"id": "refuse", "label": "Refuse"})
 _LONGEST_DIFF = 20_000
 _MOST_LINES = 5_000
-"""Of either text, that are compared: the time it takes grows faster than they do."""
+"""Lines per text that are compared: the time grows faster than their number."""
 
 
 @dataclass(frozen=True)
 class AcceptedChange:
-    """What a person accepted: this source upon that version."""
+    """An accepted change: the new source and the version it is based on."""
 
     source: str
     base_id: str
 
 
 def describe_change(base: CheckedVersion, source: str) -> str:
-    """The change as a person sees it, line by line.
+    """Return the change as a unified diff for the card.
 
-    Raises InvalidError for a change that is none, or of so much that nobody could judge it on a card. May take a while.
+    Raises InvalidError if nothing changes, or too much for a person to judge on a card. May take a while.
     """
     if base.source == source:
         raise InvalidError(f"this is what version {base.number} says already")
-    # A page shows other signs than these as ends of lines, or not at all: they are shown as what they are.
+    # Split at \n only: a page may show other line ends in its own way, so they are escaped below.
     before, after = base.source.split("\n"), source.split("\n")
     if max(len(before), len(after)) > _MOST_LINES:
         raise InvalidError(f"a file of more than {_MOST_LINES:,} lines is changed by its owner: say what should change")
     lines = difflib.unified_diff(before, after, "as it is", "as proposed", lineterm="")
-    # Indented, so that no text of it ends the block in which it is shown.
+    # Indented as a Markdown code block, which no line of the text can then end.
     shown = "\n".join(f"    {escape_invisible(line)}" for line in lines)
     if len(shown) > _LONGEST_DIFF:
         raise InvalidError("a person could not judge so long a change on a card: change less at once")
@@ -55,9 +55,9 @@ def describe_change(base: CheckedVersion, source: str) -> str:
 def open_change_card(
     scope: Scope, call: CallContext, path: Path, base: CheckedVersion, source: str, reason: str, shown: str
 ) -> Card:
-    """Open the card with the `shown` change, in the place of one that this task asked before; the file stays as it is.
+    """Open the card with the `shown` diff, in place of an earlier one of this task; the file stays as it is.
 
-    Raises ConflictError where the file does not hold the version any longer, or another one serves.
+    Raises ConflictError if the file no longer holds the base version, or another version serves.
     """
     _still_holds(path, base)
     if skill.get_skill(scope, base.skill_id).version_id != base.id:
@@ -65,7 +65,7 @@ def open_change_card(
     for card in cards.list_all_open_cards(scope, call.task_id) if call.task_id is not None else ():
         if card.act == CHANGE_ACT and card.subject["skill_id"] == base.skill_id and card.cause != call.call_id:
             cards.supersede_card(scope, card.id)
-    # In one line, so that no text of it looks like the change.
+    # In one line, so that the reason cannot imitate the diff.
     why = one_line(reason)
     return cards.open_card(
         scope,
@@ -81,7 +81,10 @@ def open_change_card(
 
 
 def read_accepted_change(scope: Scope, call: CallContext, card_id: str, stem: str) -> AcceptedChange:
-    """Raises RefusedError for a card that is another's or was refused, ConflictError for one that is not answered."""
+    """Return the change that a person accepted on a card.
+
+    Raises RefusedError for a refused card or one of another task or skill, ConflictError for one without an answer.
+    """
     card = cards.get_card(scope, card_id)
     if card.act != CHANGE_ACT or card.subject["skill_id"] != stem or card.task_id != call.task_id:
         raise RefusedError(f"this card asks for no change of {stem} by this task")
@@ -93,7 +96,7 @@ def read_accepted_change(scope: Scope, call: CallContext, card_id: str, stem: st
 
 
 def needs_saving(path: Path, base: CheckedVersion, source: str) -> bool:
-    """Whether the file still has to be saved; raises ConflictError where somebody saved it since."""
+    """Return whether the file still has to be saved; raises ConflictError if it was saved by another since."""
     if path.read_bytes() == source.encode():
         return False
     _still_holds(path, base)
@@ -102,4 +105,4 @@ def needs_saving(path: Path, base: CheckedVersion, source: str) -> bool:
 
 def _still_holds(path: Path, base: CheckedVersion) -> None:
     if sha_of(path.read_bytes()) != base.sha:
-        raise ConflictError(f"{path.name} does not hold version {base.number} any longer: read_skill, and begin anew")
+        raise ConflictError(f"{path.name} no longer holds version {base.number}: read_skill, and start over")

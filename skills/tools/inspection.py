@@ -1,4 +1,4 @@
-"""Tools that read: guides, skills with their source, and runs."""
+"""Tools that read guides, skills with their source, and runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ReadGuideArguments(BaseModel):
 
 
 class ReadGuide:
-    """How things are done here."""
+    """List the guides, or read one."""
 
     name = "read_guide"
     domain = "core"
@@ -44,7 +44,7 @@ class ReadGuide:
 
 
 _PAGE = 7_000
-"""Characters of source: as JSON, with every quote and line end written as two, a page still stands in the history."""
+"""Characters of source per page, so that a page fits into the history even with every quote escaped in JSON."""
 
 
 class StrictArguments(BaseModel):
@@ -56,7 +56,7 @@ class ListSkillsArguments(StrictArguments):
 
 
 class ListSkills:
-    """Every skill, whoever wrote it."""
+    """List every skill."""
 
     name = "list_skills"
     domain = "skills"
@@ -77,7 +77,7 @@ class ReadSkillArguments(StrictArguments):
 
 
 class ReadSkill:
-    """One skill with its source."""
+    """Read one skill with its source."""
 
     name = "read_skill"
     domain = "skills"
@@ -89,8 +89,8 @@ class ReadSkill:
     )
     arguments: type[BaseModel] = ReadSkillArguments
 
-    def __init__(self, desk: AgentSkillFolder) -> None:
-        self._desk = desk
+    def __init__(self, folder: AgentSkillFolder) -> None:
+        self._folder = folder
 
     def run(self, call: CallContext, arguments: ReadSkillArguments) -> ToolResult:
         with call.reading() as scope:
@@ -101,7 +101,7 @@ class ReadSkill:
 
     def _found(self, scope: Scope, stem: str, number: int | None) -> tuple[dict[str, Any], str]:
         skill = find_skill(scope, stem)
-        files = {**self._desk.own(), **self._desk.elsewhere()}
+        files = {**self._folder.own(), **self._folder.elsewhere()}
         if skill is None:
             if (path := files.get(stem)) is None:
                 raise NotFoundError(f"there is no skill {stem}; there are {', '.join(sorted(files)) or 'none'}")
@@ -111,7 +111,7 @@ class ReadSkill:
             if number is not None
             else choose_shown_version(scope, skill)
         )
-        # What the agent changed in a shipped skill is in no file: the book alone says what serves.
+        # The agent's change of a shipped skill is in no file, only in the database.
         in_book = number is not None or (skill.origin == "shipped" and version is not None)
         saved = None if in_book else self._saved(files, stem, version)
         facts: dict[str, Any] = {"skill_id": stem, "status": skill.status, "origin": skill.origin}
@@ -126,7 +126,7 @@ class ReadSkill:
 
     @staticmethod
     def _saved(files: dict[str, Any], stem: str, version: CheckedVersion | None) -> str | None:
-        """What the file holds, where that is no version yet."""
+        """Return the content of the file if it is not a version yet."""
         if stem not in files:
             return None
         try:
@@ -145,7 +145,7 @@ class SkillRunsArguments(StrictArguments):
 
 
 class SkillRuns:
-    """How a skill did."""
+    """Show rates and runs of a skill."""
 
     name = "skill_runs"
     domain = "skills"

@@ -1,4 +1,4 @@
-"""Tools that run a function of a skill: `invoke_skill` begins a run, `test_skill` has the sidecar rehearse one."""
+"""Tools that run a function of a skill: `invoke_skill` starts a run, `test_skill` lets the sidecar rehearse one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class InvokeSkillArguments(BaseModel):
 
 
 class InvokeSkill:
-    """Begin a run by hand."""
+    """Start a run by hand."""
 
     name = "invoke_skill"
     domain = "skills"
@@ -56,7 +56,7 @@ class InvokeSkill:
             if not skill.serves or skill.version_id is None:
                 raise ConflictError(f"{skill.id} is {skill.status}: no run of it can begin", status=skill.status)
             function = choose_function(versions.get_version(scope, skill.version_id), arguments.function)
-        # An engine begins one run for an id, however often the event arrives.
+        # The engine starts one run per event id, so a repeated call starts no second one.
         event = {"id": f"invoke:{call.call_id}", "name": invoke_event_name(skill.id, function), "data": arguments.data}
         ids = self._engine.send_all([event])
         return ToolResult({"skill_id": skill.id, "function": function, "event_id": next(iter(ids), event["id"])})
@@ -86,8 +86,8 @@ class TrySkill:
     )
     arguments: type[BaseModel] = TrySkillArguments
 
-    def __init__(self, desk: AgentSkillFolder) -> None:
-        self._desk = desk
+    def __init__(self, folder: AgentSkillFolder) -> None:
+        self._folder = folder
 
     def run(self, call: CallContext, arguments: TrySkillArguments) -> ToolResult:
         require_home_workspace(call.workspace_id)
@@ -111,17 +111,15 @@ class TrySkill:
         skill = lock_skill(scope, stem)
         known = skill.candidate_id or skill.version_id
         if known is None:
-            told = (
-                "; ".join(str(one["reason"]) for one in problem_lines(skill.problems)) or "nobody has looked at it yet"
-            )
+            told = "; ".join(str(one["reason"]) for one in problem_lines(skill.problems)) or "it is not checked yet"
             raise ConflictError(f"no version of {stem} passed the checks: {told}", status=skill.status)
         if skill.status in ("disabled", "retired") and skill.candidate_id is None:
             raise ConflictError(f"{stem} is {skill.status}: nothing of it is tried", status=skill.status)
         return versions.get_version(scope, known)
 
     def _word(self, call: CallContext, version_id: str) -> Trial | None:
-        """What the sidecar says, within twice the desk's patience; no transaction is held meanwhile."""
-        deadline = time.monotonic() + 2 * self._desk.patience_seconds
+        """Wait for the result, up to twice `patience_seconds`, without holding a transaction."""
+        deadline = time.monotonic() + 2 * self._folder.patience_seconds
         while True:
             with call.reading() as scope:
                 test = manual_test.read_test(versions.get_version(scope, version_id))

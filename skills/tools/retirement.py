@@ -1,4 +1,4 @@
-"""The tool that retires a skill: asked of a person on a card, done when it is confirmed."""
+"""The tool that retires a skill: it asks a person on a card, and the answer retires it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class RetireSkillArguments(BaseModel):
 
 
 class RetireSkill:
-    """Opens the card that asks; takes nothing away itself."""
+    """Open the card that asks; the tool itself deletes nothing."""
 
     name = RETIRE_ACT
     domain = "skills"
@@ -57,9 +57,9 @@ class RetireSkill:
 
 
 def answer_retire_card(scope: Scope, card: Card) -> None:
-    """Take the skill away that the card names if the answer is `confirm`, then deliver the answer.
+    """Delete the skill of a card that is answered with `confirm`, then deliver the answer.
 
-    Raises ConflictError, and so leaves the card open, when another version serves than when the question was asked.
+    Raises ConflictError, which leaves the card open, if another version serves than when the card was opened.
     """
     if card.answer_option == "confirm":
         skill = promotion.lock_with_candidate(scope, str(card.subject["skill_id"]))
@@ -72,7 +72,7 @@ def answer_retire_card(scope: Scope, card: Card) -> None:
 
 
 def _body(scope: Scope, skill: Skill, reason: str) -> str:
-    """What will be gone, from what is stored; why, in the agent's words."""
+    """Describe what will be deleted, and why in the agent's words."""
     version = versions.get_version(scope, skill.version_id) if skill.version_id is not None else None
     title = one_line(version.manifest.title) if version is not None else skill.id
     last = next(iter(runs.list_skill_runs(scope, skill.id, 1)), None)

@@ -1,4 +1,4 @@
-"""The tool that writes a skill: checks the text, announces the save, saves it, and says what became of it."""
+"""The tool that writes a skill: check the text, announce the save, save it, and report the result."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Edit(BaseModel):
 
 
 def apply_edits(source: str, edits: Sequence[Edit]) -> str:
-    """All of them, one after another, or none: raises InvalidError unless each `find` stands there exactly once."""
+    """Apply all edits in order; raises InvalidError unless each `find` occurs exactly once."""
     for n, edit in enumerate(edits, start=1):
         count = source.count(edit.find)
         if count != 1:
@@ -44,10 +44,10 @@ def apply_edits(source: str, edits: Sequence[Edit]) -> str:
 
 
 _PAUSE_SECONDS = 0.1
-# The history keeps shorter arguments as they were.
+# Shorter arguments stay whole in the history.
 _SEEN_WHOLE = 5_000
 _ON_ITS_WAY = frozenset(("unseen", "checked"))
-# What became of the same text before; unless it is held, the save that was just made brings it back.
+# Earlier stages of the same text; unless it is held, this save offers it again.
 _OLD = frozenset(("superseded", "rolled_back", "quarantined", "retired", "refused"))
 _FELL = frozenset(("refused", "quarantined", "retired", "rolled_back"))
 _SAYS = {
@@ -104,22 +104,22 @@ class WriteSkill:
     )
     arguments: type[BaseModel] = WriteSkillArguments
 
-    def __init__(self, desk: AgentSkillFolder) -> None:
-        self._desk = desk
+    def __init__(self, folder: AgentSkillFolder) -> None:
+        self._folder = folder
 
     def run(self, call: CallContext, arguments: WriteSkillArguments) -> ToolResult:
         require_home_workspace(call.workspace_id)
-        of_people = self._desk.of_people(arguments.name)
+        of_people = self._folder.of_people(arguments.name)
         if of_people is not None and arguments.card_id is not None:
             return self._accepted(call, of_people, arguments.card_id, arguments.reason)
         if of_people is not None and arguments.base_version is not None:
             return self._proposed(call, of_people, arguments)
         if arguments.card_id is not None:
             raise InvalidError(f"{arguments.name[:80]} is no person's file: give the source, or edits of base_version")
-        if arguments.base_version is not None and self._desk.is_shipped(arguments.name):
+        if arguments.base_version is not None and self._folder.is_shipped(arguments.name):
             return self._upon_release(call, arguments.name, arguments)
-        stem = self._desk.free_stem(arguments.name)
-        self._desk.check_room(stem)
+        stem = self._folder.free_stem(arguments.name)
+        self._folder.check_room(stem)
         text = self._text(call, stem, arguments)
         source = text.encode("utf-8", "surrogatepass")
         sha = sha_of(source)
@@ -127,15 +127,15 @@ class WriteSkill:
             return refused
         with call.transaction("skill.announced") as scope:
             seen = self._announced(scope, call.call_id, stem, sha, arguments)
-        # Made again after it had come this far: what was saved meanwhile may be newer than this.
+        # A repeated call does not save again: the file may hold something newer by now.
         fresh = seen.state == "unseen"
         if fresh:
-            self._desk.write(stem, source)
+            self._folder.write(stem, source)
         return self._result(stem, self._word(call, stem, sha, _ON_ITS_WAY | _OLD if fresh else _ON_ITS_WAY))
 
     def _refused(self, call: CallContext, stem: str, text: str) -> ToolResult | None:
-        """What the checks find, told; None where nothing is wrong."""
-        others = {**self._desk.own(), **self._desk.elsewhere()}
+        """Return the result with the problems that the checks find, None if there are none."""
+        others = {**self._folder.own(), **self._folder.elsewhere()}
         others.pop(stem, None)
         found = check_source(text.encode("utf-8", "surrogatepass"), stem, others)
         if not found:
@@ -163,7 +163,7 @@ class WriteSkill:
         return ToolResult({"skill_id": path.stem, "written": False, "card_id": card.id, "says": says})
 
     def _accepted(self, call: CallContext, path: Path, card_id: str, reason: str) -> ToolResult:
-        """Save what a person accepted. Raises ConflictError where the file was saved by somebody since."""
+        """Save an accepted change. Raises ConflictError if the file was saved by another since."""
         stem = path.stem
         with call.transaction("skill.announced") as scope:
             change = change_card.read_accepted_change(scope, call, card_id, stem)
@@ -172,12 +172,12 @@ class WriteSkill:
             if fresh:
                 self._announce(scope, call.call_id, stem, sha, reason, base.id)
         if fresh:
-            # Where a link leads, that is the file which the person keeps.
+            # Follow a link, so that the person's own file changes.
             save_file(path.resolve(), change.source.encode())
         return self._result(stem, self._word(call, stem, sha, _ON_ITS_WAY | _OLD if fresh else _ON_ITS_WAY))
 
     def _upon_release(self, call: CallContext, stem: str, arguments: WriteSkillArguments) -> ToolResult:
-        """A version of a shipped skill, handed to the sidecar by the draft: its file is the release's."""
+        """Change a shipped skill: the draft passes the source to the sidecar, and the shipped file stays."""
         text = self._text(call, stem, arguments)
         sha = sha_of(text.encode("utf-8", "surrogatepass"))
         if (refused := self._refused(call, stem, text)) is not None:
@@ -203,14 +203,14 @@ class WriteSkill:
             )
 
     def _announced(self, scope: Scope, call_id: str, stem: str, sha: str, arguments: WriteSkillArguments) -> SaveStatus:
-        """Say that the save to come is this call's. Raises ConflictError when it would go over another's."""
+        """Announce the coming save as this call's. Raises ConflictError if it would overwrite another's save."""
         known = drafts.find_draft(scope, stem, sha)
         seen = save_status.read_save_status(scope, stem, sha)
         if known is not None and known.author_ref == call_id and seen.state != "unseen":
             return seen
         base_id = self._base(scope, stem, sha, arguments.base_version)
         self._announce(scope, call_id, stem, sha, arguments.reason, base_id)
-        # The same content was written before, and turned down or superseded: saving it offers it again.
+        # Content that was refused or superseded before is offered again by saving it.
         return SaveStatus("unseen", seen.version, ()) if seen.state != "active" else seen
 
     def _announce(
@@ -231,14 +231,14 @@ class WriteSkill:
             author_ref=call_id,
             reason=reason,
             base_id=base_id,
-            per_day=self._desk.edits_per_day,
+            per_day=self._folder.edits_per_day,
             source=source,
         )
 
     def _base(self, scope: Scope, stem: str, sha: str, number: int | None) -> str | None:
         skill = find_skill(scope, stem)
         newest = versions.list_versions(scope, stem, 1)
-        saved = self._desk.saved_sha(stem)
+        saved = self._folder.saved_sha(stem)
         if skill is None or not newest:
             if saved is not None and not self._is_known(scope, stem, saved, sha, skill.refused_sha if skill else ""):
                 raise ConflictError(f"there is a file {stem}.py that you have not read: read_skill first")
@@ -248,24 +248,24 @@ class WriteSkill:
         base = versions.get_version_by_number(scope, stem, number)
         if saved is not None and saved != base.sha and not self._is_known(scope, stem, saved, sha, skill.refused_sha):
             raise ConflictError(
-                f"{stem}.py was saved by somebody else after version {number}: read_skill, and base your change on it",
+                f"{stem}.py was saved by another after version {number}: read_skill, and base your change on it",
                 current_version=newest[0].number,
             )
         return base.id
 
     @staticmethod
     def _is_known(scope: Scope, stem: str, saved: str, ours: str, refused: str) -> bool:
-        """Whether what the file holds is a version, this very text, a draft of the agent, or what was turned down."""
+        """Return whether the file holds a version, this text, a draft of the agent, or refused content."""
         draft = drafts.find_draft(scope, stem, saved)
         version = versions.find_version_by_sha(scope, stem, saved)
         return saved in (ours, refused) or draft is not None or version is not None
 
     def _word(self, call: CallContext, stem: str, sha: str, passing: frozenset[str]) -> SaveStatus:
-        """What the sidecar says of it, once it is none of the `passing` states or the desk's patience is at its end.
+        """Wait until the state is none of the `passing` ones, up to `patience_seconds`, and return the status.
 
-        No transaction is held meanwhile.
+        No transaction is held while waiting.
         """
-        deadline = time.monotonic() + self._desk.patience_seconds
+        deadline = time.monotonic() + self._folder.patience_seconds
         while True:
             with call.reading() as scope:
                 found = save_status.read_save_status(scope, stem, sha)
@@ -290,7 +290,7 @@ class WriteSkill:
 
 
 def _keep_long_source(call: CallContext, source: str) -> dict[str, Any]:
-    """A long text that was not saved is kept for `read_back`: its author no longer sees all of what it wrote."""
+    """Store a long refused source for `read_back`, since the history shows its author only a part."""
     if len(source) <= _SEEN_WHOLE:
         return {}
     with call.transaction("skill.kept") as scope:

@@ -70,12 +70,12 @@ BROKEN: dict[str, tuple[str | bytes, int | None, str]] = {
     "unknown permission": (allowed('{"root": True}'), 5, "root"),
     "memory written": (allowed('{"memory": "write"}'), 5, "memory"),
     "budget of words": (allowed('{"model_budget_per_day": "much"}'), 5, "model_budget_per_day"),
-    "host with a scheme": (allowed(and_listening('"hosts": ["https://a.example"]')), 5, "is no host"),
+    "host with a scheme": (allowed(and_listening('"hosts": ["https://a.example"]')), 5, "is not a valid host"),
     "secret for a stranger": (allowed(and_listening('"secrets": {"KEY": "a.example"}')), 5, "not among the hosts"),
     "secret in small letters": (
         allowed(and_listening('"hosts": ["a.example"], "secrets": {"key": "a.example"}')),
         5,
-        "no name of a secret",
+        "not a valid name of a secret",
     ),
     "unknown kind of events": (allowed('{"events": {"listen": ["text/written"], "hear": []}}'), 5, "no 'hear'"),
     "sends the engine's event": (
@@ -95,17 +95,17 @@ BROKEN: dict[str, tuple[str | bytes, int | None, str]] = {
         5,
         "loopwright-run-turn is Loopwright's own",
     ),
-    "an address that nobody can read": (allowed(and_listening('"hosts": ["2130706433:80"]')), 5, "is no host"),
-    "an address in other figures": (allowed(and_listening('"hosts": ["0x7f.1"]')), 5, "is no host"),
-    "a port that is none": (allowed(and_listening('"hosts": ["a.example:99999"]')), 5, "is no host"),
+    "an address that nobody can read": (allowed(and_listening('"hosts": ["2130706433:80"]')), 5, "is not a valid host"),
+    "an address in other figures": (allowed(and_listening('"hosts": ["0x7f.1"]')), 5, "is not a valid host"),
+    "a port that is none": (allowed(and_listening('"hosts": ["a.example:99999"]')), 5, "is not a valid host"),
     "more hosts than a card shows": (allowed(and_listening(f'"hosts": {["a.example"] * 51}')), 5, "more than 50"),
     "a budget of many figures": (
         allowed(and_listening(f'"model_budget_per_day": "{"9" * 30}"')),
         5,
-        "no amount of money",
+        "not an amount of money",
     ),
     "two manifests": (GOOD + 'MANIFEST = {"title": "a", "purpose": "b"}\n', 5, "more than once"),
-    "channel with a space": (allowed(and_listening('"notify": ["the ops"]')), 5, "is no channel"),
+    "channel with a space": (allowed(and_listening('"notify": ["the ops"]')), 5, "not a valid channel"),
     "types that nobody is to check": ("# type: ignore\n" + GOOD, 1, "the whole file"),
     "types that ty is not to check": ("#!/usr/bin/env python3\n\n# ty: ignore\n" + GOOD, 3, "the whole file"),
     # Imports.
@@ -139,7 +139,7 @@ BROKEN: dict[str, tuple[str | bytes, int | None, str]] = {
     "the door behind a name": (
         allowed(LISTENING, "def f() -> object:\n    h = http\n    return h.door\n", "client, http"),
         11,
-        "handed on as a whole",
+        "is used as a value",
     ),
     "the door by its name": (
         allowed(LISTENING, 'def f() -> object:\n    return getattr(http, "door")\n', "client, http"),
@@ -215,9 +215,13 @@ BROKEN: dict[str, tuple[str | bytes, int | None, str]] = {
     ),
     "computed fn_id": (GOOD.replace('fn_id="count"', 'fn_id="co" + "unt"'), 7, "computed"),
     "no fn_id": (GOOD.replace('fn_id="count", ', ""), 7, "no fn_id"),
-    "a slash in fn_id": (GOOD.replace('fn_id="count"', 'fn_id="a/b"'), 7, "no id of a function"),
+    "a slash in fn_id": (GOOD.replace('fn_id="count"', 'fn_id="a/b"'), 7, "not a valid function id"),
     "two functions with one id": (GOOD + SECOND.format(fn_id="count"), 11, "taken on line 7"),
-    "an id like a handler's": (GOOD.replace('fn_id="count"', 'fn_id="disk-failure"'), 7, "handler of failures"),
+    "an id like a handler's": (
+        GOOD.replace('fn_id="count"', 'fn_id="disk-failure"'),
+        7,
+        "reserved for failure handlers",
+    ),
     "an id that is another's failure": (
         option("on_failure=broke")
         + SECOND.format(fn_id="count-failure")
@@ -230,7 +234,7 @@ BROKEN: dict[str, tuple[str | bytes, int | None, str]] = {
         .replace("\ndef count", "\n  def count")
         .replace("    return", "     return"),
         8,
-        "only made when another",
+        "registered inside another",
     ),
     "options by **": (option("**{}"), 7, "**"),
     "too many retries": (option("retries=21"), 7, "retries"),
@@ -239,7 +243,7 @@ BROKEN: dict[str, tuple[str | bytes, int | None, str]] = {
         7,
         "beyond its own function",
     ),
-    "computed concurrency": (option("concurrency=list(MANIFEST)"), 7, "no literal list"),
+    "computed concurrency": (option("concurrency=list(MANIFEST)"), 7, "not a literal list"),
     "a key that does not parse": (
         option('concurrency=[inngest.Concurrency(limit=1, key="event.")]'),
         7,
@@ -306,12 +310,12 @@ BROKEN: dict[str, tuple[str | bytes, int | None, str]] = {
         12,
         "also used on line 10",
     ),
-    "a step handed on": (step("return list(map(ctx.step.run, 'ab', [print] * 2))"), 9, "handed on"),
+    "a step handed on": (step("return list(map(ctx.step.run, 'ab', [print] * 2))"), 9, "passed on"),
     "the AI gateway": (step('return ctx.step.ai.infer("ask", adapter=None, body={})'), 9, "ai.infer"),
     "swallows interrupts": (
         step('try:\n        return ctx.step.run("a", lambda: 1)\n    except:\n        return 0'),
         11,
-        "never be done",
+        "never finish",
     ),
     "waits undeclared": (
         step('ctx.step.wait_for_event("w", event="text/read", timeout=1000)\n    return 1'),
@@ -323,7 +327,7 @@ BROKEN: dict[str, tuple[str | bytes, int | None, str]] = {
             "    return", '    notify("ops", "hello")\n    return'
         ),
         9,
-        "between steps",
+        "outside of a step",
     ),
     # What the manifest does not allow.
     "http without hosts": (

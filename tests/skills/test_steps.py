@@ -70,12 +70,12 @@ HANDED = {
 @pytest.mark.parametrize("way", HANDED)
 def test_a_step_that_goes_another_way_keeps_no_computed_id(way: str) -> None:
     found = [one.reason for one in problems_of(file(*HANDED[way]))]
-    assert any("computed" in one or "handed on" in one or "is read from its context" in one for one in found), found
+    assert any("computed" in one or "passed on" in one or "is read from its context" in one for one in found), found
 
 
-CAUGHT = "never be done"
-BETWEEN = "between steps"
-WITHIN = "within this step"
+CAUGHT = "never finish"
+BETWEEN = "outside of a step"
+WITHIN = "contains another step"
 HARMFUL = {
     "caught among others": (
         'try:\n    ctx.step.run("a", print)\nexcept (ValueError, BaseException):\n    pass',

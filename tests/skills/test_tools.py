@@ -493,9 +493,9 @@ def test_a_refused_change_of_a_persons_file_and_one_that_came_too_late_save_noth
     accepted = agent.call("write_skill", name="words", source=CHANGED + "# b\n", base_version=1, reason="b")
     answered(database, accepted.content["card_id"], "grant")
     mine.write_text(GOOD + "# my own\n")
-    with pytest.raises(ConflictError, match="version 1 any longer"):
+    with pytest.raises(ConflictError, match="no longer holds version 1"):
         agent.call("write_skill", name="words", card_id=accepted.content["card_id"], reason="b")
-    with pytest.raises(ConflictError, match="version 1 any longer"):
+    with pytest.raises(ConflictError, match="no longer holds version 1"):
         agent.call("write_skill", name="words", edits=EDIT, base_version=1, reason="c")
     assert mine.read_text() == GOOD + "# my own\n"
 

@@ -52,7 +52,7 @@ def test_a_name_that_is_none_is_refused_before_anything_is_asked(tmp_path: Path,
     done = run(tmp_path, "set", name, typed=VALUE)
 
     assert done.exit_code == 1
-    assert "is no name of a secret" in done.output
+    assert "is no valid secret name" in done.output
 
 
 @pytest.mark.parametrize("value", ["", "abc", "two\nlines", "trailing ", "ünïcode", "x" * 9000])

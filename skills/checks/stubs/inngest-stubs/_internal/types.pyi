@@ -1,6 +1,6 @@
-# The SDK's own types, with two differences. What an event carries is `Any`, not a union that every skill would have to
-# take apart before it may add one to a number. And the base of the SDK's models is written down here as far as a skill
-# may use it: pydantic's own takes the type check three times as long as all the rest of a small skill.
+# The SDK's own types, with two differences. Event data is `Any`, not a union that a skill would have to narrow before
+# it could add 1 to a number. The base of the SDK's models is declared here as far as a skill may use it, because
+# resolving pydantic's takes three times as long as all the rest of a small skill.
 import logging
 from typing import Any, Self, TypeAlias, TypeGuard, TypeVar
 
