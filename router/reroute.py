@@ -11,7 +11,7 @@ from router.delivery import deliver_to_new_task, deliver_to_task, find_obstacle
 from router.dependencies import RouteWorks
 from router.language import router_sentence
 from runtime.commands import control
-from runtime.inbox import messages, read_state
+from runtime.inbox import messages, replies
 from runtime.inbox.messages import Message, set_message_state
 from runtime.statuses import (
     OPEN_TURN_STATUSES,
@@ -155,7 +155,7 @@ def _decision(scope: Scope, message: Message) -> RouteDecision:
 
 
 def _already_read(scope: Scope, message: Message) -> ConflictError:
-    reader = read_state.find_reader(scope, message)
+    reader = replies.find_reader(scope, message)
     made = ledger_queries.list_calls(scope, [reader[0]]) if reader else []
     done = [call.id for call in made if reader and call.step == reader[1] and call.status != CallStatus.PROPOSED]
-    return read_state.make_read_conflict(message, reader, calls=done)
+    return replies.make_read_conflict(message, reader, calls=done)

@@ -17,7 +17,7 @@ from runtime.cards import answers, cards
 from runtime.cards.cards import Card
 from runtime.inbox import messages
 from runtime.inbox.turn_queue import wake_task
-from runtime.loop import withdrawn_input
+from runtime.loop import entry
 from runtime.loop.entry import ring_turn_again
 from runtime.loop.turn_end import give_up_turn
 from runtime.statuses import OPEN_TURN_STATUSES, InputKind, InputState, TaskStatus, TurnStatus
@@ -172,7 +172,7 @@ def _emptied(scope: Scope, pause: timedelta) -> Iterable[Callable[[Scope], bool]
 
 
 def _stop_emptied(task_id: str, scope: Scope) -> bool:
-    return withdrawn_input.stop_emptied_task(scope, task_id)
+    return entry.stop_emptied_task(scope, task_id)
 
 
 def _overdue_cards(scope: Scope) -> Iterable[Callable[[Scope], bool]]:

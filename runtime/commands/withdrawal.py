@@ -10,9 +10,8 @@ from core.database import Scope
 from core.errors import ConflictError, InvalidError
 from core.events import Bell, MessageReceived
 from runtime.inbox import messages
-from runtime.inbox.messages import Message, set_message_state
-from runtime.inbox.read_state import find_reader, make_read_conflict
-from runtime.inbox.text import clean_text
+from runtime.inbox.messages import Message, clean_text, set_message_state
+from runtime.inbox.replies import find_reader, make_read_conflict
 from runtime.statuses import CardKind, CardState, InputKind, InputState, MessageState
 from runtime.tables import cards, inbox, tasks
 from runtime.tables import messages as message_rows

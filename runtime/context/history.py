@@ -12,7 +12,7 @@ from typing import Any
 from core.database import Scope
 from core.llm.port import ChatMessage
 from runtime.context import size
-from runtime.context.inputs import dump_json, frame_inputs, read_input_messages, render_inputs
+from runtime.context.state import dump_json, frame_inputs, read_input_messages, render_inputs
 from runtime.dependencies import InputSource
 from runtime.inbox import inbox
 from runtime.inbox.inbox import InboxItem

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from core.database import Scope
 from core.llm.port import ChatMessage, ToolSpec
 from core.tools import Tool
-from runtime.context import history, inputs, size, state, system_prompt
+from runtime.context import history, size, state, system_prompt
 from runtime.dependencies import RuntimeDependencies
 from runtime.inbox import messages
 from runtime.inbox.inbox import InboxItem
@@ -49,7 +49,7 @@ def _request_for_task(
     past = history.render_history(scope, turn, task.id, parts.inputs, parts.memory)
     tail = _frame_state(state.task_state(scope, task, parts.state_sources))
     if items:
-        tail += "\n" + inputs.frame_inputs(inputs.render_inputs(scope, items, parts.inputs))
+        tail += "\n" + state.frame_inputs(state.render_inputs(scope, items, parts.inputs))
     return _assemble(system_prompt.WORKER_PROMPT, past.messages, past.digest, tail, parts.tools_for(task.id))
 
 
@@ -65,24 +65,24 @@ def _request_for_main(scope: Scope, turn: Turn, parts: RuntimeDependencies) -> D
             past.append({"role": "assistant", "content": words})
         else:
             past.append(
-                {"role": "user", "content": inputs.frame_inputs([inputs.render_message(message, LONGEST_OF_THREAD)])}
+                {"role": "user", "content": state.frame_inputs([state.render_message(message, LONGEST_OF_THREAD)])}
             )
     taken = ledger_queries.list_steps(scope, [turn.id])
-    entry = inputs.frame_inputs([inputs.render_message(asked)])
+    entry = state.frame_inputs([state.render_message(asked)])
     if taken:
         past.append({"role": "user", "content": entry})
         made = ledger_queries.list_calls(scope, [turn.id])
         told = [history.render_step(step, [call for call in made if call.step == step.n]) for step in taken]
-        first = size.first_step_that_fits([len(inputs.dump_json(one)) for one in told], 0)
+        first = size.first_step_that_fits([len(state.dump_json(one)) for one in told], 0)
         past += [message for one in told[first:] for message in one]
     tail = _frame_state(state.main_state(scope, asked.language or "en", parts.state_sources))
     if not taken:
         tail += "\n" + entry
-    return _assemble(system_prompt.MAIN_PROMPT, past, _digest(inputs.dump_json(past)), tail, parts.tools_for(None))
+    return _assemble(system_prompt.MAIN_PROMPT, past, _digest(state.dump_json(past)), tail, parts.tools_for(None))
 
 
 def _frame_state(facts: Mapping[str, object]) -> str:
-    return f"<state>\n{inputs.dump_json(facts)}\n</state>"
+    return f"<state>\n{state.dump_json(facts)}\n</state>"
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class _ToolOffer:
 def _tool_offer(name: str, description: str, arguments: type[BaseModel]) -> _ToolOffer:
     schema = arguments.model_json_schema()
     spec = ToolSpec(name, description, {key: schema[key] for key in schema if key not in ("title", "description")})
-    return _ToolOffer(spec, inputs.dump_json([spec.name, spec.description, spec.parameters]))
+    return _ToolOffer(spec, state.dump_json([spec.name, spec.description, spec.parameters]))
 
 
 def _assemble(

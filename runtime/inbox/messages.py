@@ -1,9 +1,10 @@
-"""Messages of people and of the agent, and how far each has come."""
+"""Messages: what a person or the agent said, cleaned before it is stored, and each message's state."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,9 +15,30 @@ import sqlalchemy as sa
 from core.database import Scope
 from core.errors import ConflictError, InvalidError, NotFoundError
 from core.events import Bell, MessageReceived
-from runtime.inbox.text import clean_text
 from runtime.statuses import WITHDRAWN_MESSAGE_STATES, MessageState
 from runtime.tables import messages
+
+LONGEST_TEXT = 500_000
+_UNSEEN = {"Cc", "Cf", "Zl", "Zp", "Zs"}
+_EMPTY_LETTERS = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
+
+
+def clean_text(text: str) -> str:
+    """The text as it may be stored: no NUL, no lone surrogate, no blank ends, and nothing where nothing would be seen.
+
+    Raises InvalidError past the limit.
+    """
+    kept = text.replace("\x00", "").encode("utf-8", "replace").decode().strip()
+    if len(kept) > LONGEST_TEXT:
+        raise InvalidError(
+            f"the text has {len(kept):,} characters and a message holds {LONGEST_TEXT:,}: attach it as a file"
+        )
+    return kept if any(map(_shows, kept)) else ""
+
+
+def _shows(char: str) -> bool:
+    """Whether a character is seen, or changes what is: not blanks, format marks and letters that are drawn empty."""
+    return unicodedata.category(char) not in _UNSEEN and char not in _EMPTY_LETTERS
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from runtime.dependencies import RuntimeDependencies
 from runtime.inbox import inbox, messages
 from runtime.inbox.inbox import InboxItem
 from runtime.inbox.messages import set_message_state
-from runtime.loop import withdrawn_input
+from runtime.loop import entry
 from runtime.statuses import (
     RESTING_TASK_STATUSES,
     WITHDRAWN_MESSAGE_STATES,
@@ -24,7 +24,7 @@ from runtime.statuses import (
     TurnStatus,
 )
 from runtime.tasks import tasks
-from runtime.turns import ledger, ledger_queries, repeats, snapshot
+from runtime.turns import ledger, ledger_queries, proceed, snapshot
 from runtime.turns.lease import TurnFence, acquire_lease, renew_while
 from runtime.turns.rows import Turn
 from runtime.turns.snapshot import DecisionSnapshot
@@ -70,7 +70,7 @@ def decide_step(parts: RuntimeDependencies, workspace_id: str, turn_id: str, run
             # Who delivers to the task waits here, or has delivered before the second look.
             tasks.lock_task(scope, found.task.id)
             items = inbox.claim_inbox(scope, found.task.id, turn_id, n)
-            if not items and withdrawn_input.end_turn_without_input(scope, fence, turn, found.task.id):
+            if not items and entry.end_turn_without_input(scope, fence, turn, found.task.id):
                 return _NOTHING_MORE
         if found is not None and found.blocked:
             # The task is at work again, so nobody needs to say that it should try.
@@ -113,11 +113,11 @@ def _end_if_taken_back(scope: Scope, fence: TurnFence, turn: Turn) -> bool:
 def _check_circles(scope: Scope, turn: Turn, n: int, found: DecisionSnapshot | None) -> None:
     if n > MOST_DECISIONS_OF_TURN:
         raise ModelError(f"the turn took {MOST_DECISIONS_OF_TURN} decisions and came to no end")
-    may_be = n > repeats.MOST_REPEATS and (found is None or found.failed)
-    stuck = repeats.find_repeated_failure(ledger_queries.list_failed_calls(scope, turn.id)) if may_be else None
+    may_be = n > proceed.MOST_REPEATS and (found is None or found.failed)
+    stuck = proceed.find_repeated_failure(ledger_queries.list_failed_calls(scope, turn.id)) if may_be else None
     if stuck is not None:
         why = f": {stuck.reason}" if stuck.reason else ""
-        raise ModelError(f"the same call of {stuck.tool} failed {repeats.MOST_REPEATS} times{why}")
+        raise ModelError(f"the same call of {stuck.tool} failed {proceed.MOST_REPEATS} times{why}")
 
 
 def _give_back(parts: RuntimeDependencies, workspace_id: str, fence: TurnFence, turn: Turn) -> None:

@@ -19,7 +19,7 @@ from runtime.dependencies import RuntimeDependencies
 from runtime.inbox import messages
 from runtime.limits import guard
 from runtime.statuses import FINISHED_CALL_STATUSES, CallStatus
-from runtime.turns import ledger, ledger_queries, repeats, snapshot
+from runtime.turns import ledger, ledger_queries, proceed, snapshot
 from runtime.turns.lease import TurnFence, acquire_lease, renew_while
 from runtime.turns.ledger import Call
 from runtime.turns.rows import Turn
@@ -28,7 +28,7 @@ from runtime.turns.snapshot import CallSnapshot
 _REPEATED_CALL = ToolResult(
     {
         "error": "repeated",
-        "message": f"this very call was made in {repeats.MOST_REPEATS} steps and its result does not change: go on "
+        "message": f"this very call was made in {proceed.MOST_REPEATS} steps and its result does not change: go on "
         "from there, or answer without calls",
     },
     ok=False,
@@ -93,9 +93,9 @@ def run_call(parts: RuntimeDependencies, workspace_id: str, turn_id: str, run_id
 
 
 def _made_often(scope: Scope, call: Call, found: CallSnapshot | None) -> bool:
-    if found is not None and found.alike < repeats.MOST_REPEATS:
+    if found is not None and found.alike < proceed.MOST_REPEATS:
         return False
-    return repeats.is_made_often(call.effect, ledger_queries.list_same_calls(scope, call))
+    return proceed.is_made_often(call.effect, ledger_queries.list_same_calls(scope, call))
 
 
 def _refused(scope: Scope, tool: Tool, context: CallContext) -> ToolResult | None:

@@ -13,7 +13,7 @@ from runtime.dependencies import RuntimeDependencies
 from runtime.inbox import inbox, messages
 from runtime.inbox.turn_queue import wake_task
 from runtime.limits import autonomy
-from runtime.loop import withdrawn_input
+from runtime.loop import entry
 from runtime.loop.reply import say_reply
 from runtime.statuses import OPEN_TURN_STATUSES, CardKind, MessageState, TaskStatus, TurnStatus, WaitKind
 from runtime.tables import turns
@@ -172,11 +172,7 @@ def _close_task_turn(scope: Scope, parts: RuntimeDependencies, fence: TurnFence,
 def _why_next(facts: TurnFacts) -> str:
     """How the next turn's cause begins: whether there is work besides what has come, which may be taken back again."""
     besides = choose_next_move(replace(facts, unread=False))
-    return (
-        withdrawn_input.CAUSE_UNREAD
-        if isinstance(besides, EndTask | WaitForOrders | AskPerson)
-        else withdrawn_input.CAUSE_AFTER
-    )
+    return entry.CAUSE_UNREAD if isinstance(besides, EndTask | WaitForOrders | AskPerson) else entry.CAUSE_AFTER
 
 
 def _gather_facts(scope: Scope, parts: RuntimeDependencies, turn: Turn, task: Task) -> TurnFacts:

@@ -18,7 +18,7 @@ from core.tools import Effect, ToolResult
 from runtime.statuses import UNFINISHED_CALL_STATUSES, CallStatus, TurnStatus
 from runtime.tables import calls, originals, steps, turns
 from runtime.turns.lease import TurnFence
-from runtime.turns.repeats import digest_wish
+from runtime.turns.proceed import digest_wish
 
 LARGEST_RESULT = 16_000
 """Characters of a result that stand in the history; what is larger is stored once and read back by pages."""

@@ -14,7 +14,7 @@ from core.sql import statements
 from runtime.statuses import CallStatus, InputState
 from runtime.tables import calls, inbox, steps, turns
 from runtime.turns.ledger import Call, Step
-from runtime.turns.repeats import EarlierCall, FailedCall
+from runtime.turns.proceed import EarlierCall, FailedCall
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from app.bootstrap import PERSON_ID, WORKSPACE_ID
 from runtime.tables import budgets, calls, entries, inbox, messages, reservations, steps, tasks, turns
-from runtime.turns.repeats import digest_wish
+from runtime.turns.proceed import digest_wish
 
 _AT_ONCE = 1000
 _WISH = digest_wish("list_objects", "{}")

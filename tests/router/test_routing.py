@@ -13,7 +13,7 @@ from core.llm.port import Verdict
 from core.llm.scripted_model import ScriptedModel
 from router import judgement
 from runtime.cards import cards
-from runtime.inbox.text import LONGEST_TEXT
+from runtime.inbox.messages import LONGEST_TEXT
 from tests.router.world import RouterWorld, facts_in, scripted, verdict
 from tests.support.databases import Store
 

@@ -16,7 +16,7 @@ from runtime.cards import cards
 from runtime.commands import control, withdrawal
 from runtime.loop import decision, entry, tool_call, turn_end
 from runtime.tasks import tasks
-from runtime.turns import ledger_queries, repeats
+from runtime.turns import ledger_queries, proceed
 from tests.runtime.turn_driver import (
     LEASE,
     Note,
@@ -165,8 +165,8 @@ def test_same_question_with_the_same_answer_is_cut_and_then_stops_the_turn(store
     with pytest.raises(ModelError, match="look failed 3 times"):
         drive_turn(made, store, turn_id)
 
-    assert len(note.ran) == repeats.MOST_REPEATS
-    assert len(model.requests) == 2 * repeats.MOST_REPEATS
+    assert len(note.ran) == proceed.MOST_REPEATS
+    assert len(model.requests) == 2 * proceed.MOST_REPEATS
 
 
 def test_question_whose_answer_changes_may_be_asked_again(store: Store) -> None:
