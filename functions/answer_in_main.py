@@ -10,17 +10,17 @@ from functions.turn_loop import make_failure_hook, work_on_turn
 from runtime.dependencies import RuntimeDependencies
 
 
-def answer_in_main(client: inngest.Inngest, parts: RuntimeDependencies) -> inngest.Function[str]:
+def answer_in_main(client: inngest.Inngest, dependencies: RuntimeDependencies) -> inngest.Function[str]:
     """Trigger `message/main.requested`. Steps as `run-turn`'s, with Main's tools, which look, or ask on a card."""
 
     @client.create_function(
         fn_id="answer-in-main",
         trigger=inngest.TriggerEvent(event=MainRequested.name),
         retries=20,
-        on_failure=make_failure_hook(parts, MainRequested),
+        on_failure=make_failure_hook(dependencies, MainRequested),
     )
     def handler(ctx: inngest.ContextSync) -> str:
         asked = parse_event(MainRequested, ctx.event)
-        return work_on_turn(ctx, parts, asked.workspace_id, asked.turn_id)
+        return work_on_turn(ctx, dependencies, asked.workspace_id, asked.turn_id)
 
     return handler

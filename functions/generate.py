@@ -21,35 +21,39 @@ ROUNDS_OF_RUN = 200
 """How often one run waits; then it rings for the order's next run, long before the engine's limit of steps."""
 
 
-def generate(client: inngest.Inngest, parts: GenerationDependencies) -> inngest.Function[str]:
+def generate(client: inngest.Inngest, dependencies: GenerationDependencies) -> inngest.Function[str]:
     """Trigger `generation/ordered`. Steps: `submit`; `news-<n>`, `look-<n>`, `poll-<n>`; `settle`; `again`."""
 
     @client.create_function(fn_id="generate", trigger=inngest.TriggerEvent(event=GenerationOrdered.name), retries=20)
     def handler(ctx: inngest.ContextSync) -> str:
         asked = parse_event(GenerationOrdered, ctx.event)
         where = (asked.workspace_id, asked.order_id)
-        found: Any = ctx.step.run("submit", as_step(partial(_submit, parts, *where)))
+        found: Any = ctx.step.run("submit", as_step(partial(_submit, dependencies, *where)))
         for n in range(1, ROUNDS_OF_RUN + 1):
             if found == LOST or found["next"] != "wait":
                 break
-            _wait(ctx, parts, where, n, found)
-            found = ctx.step.run(f"poll-{n}", as_step(partial(_poll, parts, *where)))
+            _wait(ctx, dependencies, where, n, found)
+            found = ctx.step.run(f"poll-{n}", as_step(partial(_poll, dependencies, *where)))
         if found == LOST:
             return LOST
         if found["next"] == "settle":
-            found = ctx.step.run("settle", as_step(partial(_settle, parts, *where)))
+            found = ctx.step.run("settle", as_step(partial(_settle, dependencies, *where)))
         elif found["next"] == "wait":
-            ctx.step.run("again", as_step(partial(ring_for_next_run, parts.database, *where)))
+            ctx.step.run("again", as_step(partial(ring_for_next_run, dependencies.database, *where)))
         return LOST if found == LOST else str(found["state"])
 
     return handler
 
 
 def _wait(
-    ctx: inngest.ContextSync, parts: GenerationDependencies, where: tuple[str, str], n: int, found: dict[str, Any]
+    ctx: inngest.ContextSync,
+    dependencies: GenerationDependencies,
+    where: tuple[str, str],
+    n: int,
+    found: dict[str, Any],
 ) -> None:
     """Wait for news or the pause. The engine registers the wait before it runs the look, so no news is missed."""
-    look = partial(ring_if_news, parts.database, *where, found["seen"], f"{ctx.run_id}:{n}")
+    look = partial(ring_if_news, dependencies.database, *where, found["seen"], f"{ctx.run_id}:{n}")
     ctx.group.parallel(
         (
             lambda: ctx.step.wait_for_event(
@@ -63,18 +67,18 @@ def _wait(
     )
 
 
-def _submit(parts: GenerationDependencies, workspace_id: str, order_id: str) -> dict[str, Any] | str:
+def _submit(dependencies: GenerationDependencies, workspace_id: str, order_id: str) -> dict[str, Any] | str:
     """Send the order, or ask about it when an earlier run has sent it."""
     try:
-        return poll_order(parts, workspace_id, order_id).stored()
+        return poll_order(dependencies, workspace_id, order_id).stored()
     except NotFoundError:
         # A bell without its rows: nothing happens.
         return LOST
 
 
-def _poll(parts: GenerationDependencies, workspace_id: str, order_id: str) -> dict[str, Any]:
-    return poll_order(parts, workspace_id, order_id).stored()
+def _poll(dependencies: GenerationDependencies, workspace_id: str, order_id: str) -> dict[str, Any]:
+    return poll_order(dependencies, workspace_id, order_id).stored()
 
 
-def _settle(parts: GenerationDependencies, workspace_id: str, order_id: str) -> dict[str, Any]:
-    return settle_order(parts, file_output, workspace_id, order_id).stored()
+def _settle(dependencies: GenerationDependencies, workspace_id: str, order_id: str) -> dict[str, Any]:
+    return settle_order(dependencies, file_output, workspace_id, order_id).stored()

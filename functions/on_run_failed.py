@@ -13,7 +13,7 @@ from skills.review.dependencies import ReviewDependencies
 from skills.review.repair import FailedSkillRun
 
 
-def on_run_failed(client: inngest.Inngest, parts: ReviewDependencies) -> inngest.Function[str]:
+def on_run_failed(client: inngest.Inngest, dependencies: ReviewDependencies) -> inngest.Function[str]:
     """Trigger `inngest/function.failed`. Step: `tell`. Answers `repair`, `told`, `not ours`, or why there is no repair.
 
     A failure of `notify` is told nobody: the notice about it would go the way that is broken.
@@ -26,6 +26,8 @@ def on_run_failed(client: inngest.Inngest, parts: ReviewDependencies) -> inngest
         if told.function_id == deaf:
             return "the notices themselves fail"
         failed = FailedSkillRun(told.function_id, told.run_id, told.error, told.event)
-        return str(ctx.step.run("tell", as_step(partial(repair.report_failed_run, parts, failed, client.app_id))))
+        return str(
+            ctx.step.run("tell", as_step(partial(repair.report_failed_run, dependencies, failed, client.app_id)))
+        )
 
     return handler

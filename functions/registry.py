@@ -45,18 +45,24 @@ class FunctionDependencies(Protocol):
     def watch_passes(self) -> tuple[WatchPass, ...]: ...
 
 
-def make_functions(client: inngest.Inngest, parts: Any) -> list[inngest.Function[Any]]:
+def make_functions(client: inngest.Inngest, dependencies: Any) -> list[inngest.Function[Any]]:
     return [
-        route_message(client, parts),
-        answer_in_main(client, parts.runtime),
-        run_turn(client, parts.runtime),
-        generate(client, parts),
-        watch(client, parts.database, parts.runtime.pause, parts.runtime.patience, parts.watch_passes),
-        notify(client, parts.database, parts.settings.webhook_of),
-        review_skills(client, parts.review, parts.settings.timezone),
-        on_run_failed(client, parts.review),
-        record_skill_run(client, parts.database, parts.settings.skill_failures),
-        sync_index(client, parts.search),
-        remember(client, parts.memory),
-        forget(client, parts.memory),
+        route_message(client, dependencies),
+        answer_in_main(client, dependencies.runtime),
+        run_turn(client, dependencies.runtime),
+        generate(client, dependencies),
+        watch(
+            client,
+            dependencies.database,
+            dependencies.runtime.pause,
+            dependencies.runtime.patience,
+            dependencies.watch_passes,
+        ),
+        notify(client, dependencies.database, dependencies.settings.webhook_of),
+        review_skills(client, dependencies.review, dependencies.settings.timezone),
+        on_run_failed(client, dependencies.review),
+        record_skill_run(client, dependencies.database, dependencies.settings.skill_failures),
+        sync_index(client, dependencies.search),
+        remember(client, dependencies.memory),
+        forget(client, dependencies.memory),
     ]

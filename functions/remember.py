@@ -17,7 +17,7 @@ _MOST_ROUNDS = 20
 _FAILED = "failed"
 
 
-def remember(client: inngest.Inngest, parts: MemoryDependencies) -> inngest.Function[str]:
+def remember(client: inngest.Inngest, dependencies: MemoryDependencies) -> inngest.Function[str]:
     """Triggers `turn/finished`, `message/answered`, once it has been quiet. Steps: `look-<n>`, `keep-<n>-<m>`.
 
     Which messages are read is in the rows: one run reads what many bells rang for. Nobody waits for it, and its
@@ -27,7 +27,9 @@ def remember(client: inngest.Inngest, parts: MemoryDependencies) -> inngest.Func
     @client.create_function(
         fn_id="remember",
         trigger=[inngest.TriggerEvent(event=TurnFinished.name), inngest.TriggerEvent(event=MessageAnswered.name)],
-        debounce=inngest.Debounce(key="event.data.workspace_id", period=parts.quiet, timeout=parts.quiet * _LONGEST),
+        debounce=inngest.Debounce(
+            key="event.data.workspace_id", period=dependencies.quiet, timeout=dependencies.quiet * _LONGEST
+        ),
         retries=3,
     )
     def handler(ctx: inngest.ContextSync) -> str:
@@ -37,11 +39,15 @@ def remember(client: inngest.Inngest, parts: MemoryDependencies) -> inngest.Func
         kept = 0
         for n in range(1, _MOST_ROUNDS + 1):
             try:
-                found = ctx.step.run(f"look-{n}", as_step(partial(looking.read_due_messages, parts, where, ctx.run_id)))
+                found = ctx.step.run(
+                    f"look-{n}", as_step(partial(looking.read_due_messages, dependencies, where, ctx.run_id))
+                )
             except inngest.StepError as error:
                 return f"left for later: {error}"
             waiting = found if isinstance(found, list) else []
-            said = [_keep(ctx, parts, where, f"keep-{n}-{m}", str(one)) for m, one in enumerate(waiting, start=1)]
+            said = [
+                _keep(ctx, dependencies, where, f"keep-{n}-{m}", str(one)) for m, one in enumerate(waiting, start=1)
+            ]
             kept += sum(one.startswith("kept") for one in said)
             if not said or _FAILED in said:
                 # What could not be judged waits for another run; here it would be met again and again.
@@ -51,9 +57,9 @@ def remember(client: inngest.Inngest, parts: MemoryDependencies) -> inngest.Func
     return handler
 
 
-def _keep(ctx: inngest.ContextSync, parts: MemoryDependencies, where: str, name: str, candidate_id: str) -> str:
+def _keep(ctx: inngest.ContextSync, dependencies: MemoryDependencies, where: str, name: str, candidate_id: str) -> str:
     try:
-        return str(ctx.step.run(name, as_step(partial(keeping.judge_candidate, parts, where, candidate_id))))
+        return str(ctx.step.run(name, as_step(partial(keeping.judge_candidate, dependencies, where, candidate_id))))
     except inngest.StepError:
         # Its siblings are judged all the same.
         return _FAILED

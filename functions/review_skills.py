@@ -21,7 +21,9 @@ AT_ONCE = 4
 ReviewStep = Callable[[ReviewDependencies, str, str], str]
 
 
-def review_skills(client: inngest.Inngest, parts: ReviewDependencies, timezone: str) -> inngest.Function[list[str]]:
+def review_skills(
+    client: inngest.Inngest, dependencies: ReviewDependencies, timezone: str
+) -> inngest.Function[list[str]]:
     """Triggers: weekly, and `skill/review.requested`. Steps: `begin`; `gather-<n>`, `judge-<n>`, `act-<n>` a skill.
 
     Answers what became of each review, in the order of the skills; one that fails keeps no other from its own. Where
@@ -39,9 +41,11 @@ def review_skills(client: inngest.Inngest, parts: ReviewDependencies, timezone: 
     )
     def handler(ctx: inngest.ContextSync) -> list[str]:
         where, skill_id = _parse_request(ctx.event)
-        begun = ctx.step.run("begin", as_step(partial(begin_reviews, parts.database, where, ctx.run_id, skill_id)))
+        begun = ctx.step.run(
+            "begin", as_step(partial(begin_reviews, dependencies.database, where, ctx.run_id, skill_id))
+        )
         reviews = [str(one) for one in begun] if isinstance(begun, list) else []
-        return [_review(ctx, parts, where, n, review_id) for n, review_id in enumerate(reviews, start=1)]
+        return [_review(ctx, dependencies, where, n, review_id) for n, review_id in enumerate(reviews, start=1)]
 
     return handler
 
@@ -54,12 +58,12 @@ def _parse_request(event: inngest.Event) -> tuple[str, str]:
     return asked.workspace_id or HOME_WORKSPACE, asked.skill_id
 
 
-def _review(ctx: inngest.ContextSync, parts: ReviewDependencies, where: str, n: int, review_id: str) -> str:
+def _review(ctx: inngest.ContextSync, dependencies: ReviewDependencies, where: str, n: int, review_id: str) -> str:
     halves: tuple[tuple[str, ReviewStep], ...] = (("gather", steps.gather_facts), ("judge", steps.judge_review))
     try:
         for name, half in halves:
-            ctx.step.run(f"{name}-{n}", as_step(partial(half, parts, where, review_id)))
-        return str(ctx.step.run(f"act-{n}", as_step(partial(steps.act_on_review, parts, where, review_id))))
+            ctx.step.run(f"{name}-{n}", as_step(partial(half, dependencies, where, review_id)))
+        return str(ctx.step.run(f"act-{n}", as_step(partial(steps.act_on_review, dependencies, where, review_id))))
     except inngest.StepError:
         # The review stands where it stood; the watch rings for it again.
         return "failed"

@@ -26,9 +26,11 @@ class RoutingDependencies(Protocol):
     def runtime(self) -> RuntimeDependencies: ...
 
 
-def route_message(client: inngest.Inngest, parts: RoutingDependencies) -> inngest.Function[str]:
+def route_message(client: inngest.Inngest, dependencies: RoutingDependencies) -> inngest.Function[str]:
     """Trigger `message/received`. Steps: `pick`, `verdict` (where the model has to judge), `deliver`."""
-    router = RouterDependencies(parts.database, parts.runtime.model, RoutableWorks(), parts.runtime.lease)
+    router = RouterDependencies(
+        dependencies.database, dependencies.runtime.model, RoutableWorks(), dependencies.runtime.lease
+    )
 
     @client.create_function(
         fn_id="route-message",

@@ -10,17 +10,17 @@ from functions.turn_loop import make_failure_hook, work_on_turn
 from runtime.dependencies import RuntimeDependencies
 
 
-def run_turn(client: inngest.Inngest, parts: RuntimeDependencies) -> inngest.Function[str]:
+def run_turn(client: inngest.Inngest, dependencies: RuntimeDependencies) -> inngest.Function[str]:
     """Trigger `turn/requested`. Steps: `open`, `decide-<n>`, `call-<n>-<seq>`, `close`."""
 
     @client.create_function(
         fn_id="run-turn",
         trigger=inngest.TriggerEvent(event=TurnRequested.name),
         retries=20,
-        on_failure=make_failure_hook(parts, TurnRequested),
+        on_failure=make_failure_hook(dependencies, TurnRequested),
     )
     def handler(ctx: inngest.ContextSync) -> str:
         asked = parse_event(TurnRequested, ctx.event)
-        return work_on_turn(ctx, parts, asked.workspace_id, asked.turn_id)
+        return work_on_turn(ctx, dependencies, asked.workspace_id, asked.turn_id)
 
     return handler

@@ -22,68 +22,78 @@ that costs more than another run does.
 """
 
 
-def work_on_turn(ctx: inngest.ContextSync, parts: RuntimeDependencies, workspace_id: str, turn_id: str) -> str:
+def work_on_turn(ctx: inngest.ContextSync, dependencies: RuntimeDependencies, workspace_id: str, turn_id: str) -> str:
     """Drive a turn from its rows; answers how this run left it.
 
     Steps: `open`, `decide-<n>`, `call-<n>-<seq>`, then `close`, or `part` where another run goes on.
     """
     run_id = ctx.run_id
-    first = ctx.step.run("open", as_step(partial(_open_step, parts, workspace_id, turn_id, run_id)))
+    first = ctx.step.run("open", as_step(partial(_open_step, dependencies, workspace_id, turn_id, run_id)))
     if not isinstance(first, int):
         return str(first)
     for n in range(first, first + MOST_DECISIONS_OF_RUN):
-        decided = ctx.step.run(f"decide-{n}", as_step(partial(_decide_step, parts, workspace_id, turn_id, run_id, n)))
+        decided = ctx.step.run(
+            f"decide-{n}", as_step(partial(_decide_step, dependencies, workspace_id, turn_id, run_id, n))
+        )
         if not isinstance(decided, Mapping):
             return str(decided)
         if "unusable" in decided:
-            failed = ctx.step.run("fail", as_step(partial(_fail_step, parts, workspace_id, turn_id, run_id, decided)))
+            failed = ctx.step.run(
+                "fail", as_step(partial(_fail_step, dependencies, workspace_id, turn_id, run_id, decided))
+            )
             return str(failed)
         ends = decided["calls"] == 0
         for seq in range(decided["calls"]):
             called = ctx.step.run(
-                f"call-{n}-{seq}", as_step(partial(_call_step, parts, workspace_id, turn_id, run_id, n, seq))
+                f"call-{n}-{seq}", as_step(partial(_call_step, dependencies, workspace_id, turn_id, run_id, n, seq))
             )
             if not isinstance(called, Mapping):
                 return str(called)
             ends = ends or bool(called["ends"])
         if ends:
             return str(
-                ctx.step.run("close", as_step(partial(turn_end.close_turn, parts, workspace_id, turn_id, run_id)))
+                ctx.step.run(
+                    "close", as_step(partial(turn_end.close_turn, dependencies, workspace_id, turn_id, run_id))
+                )
             )
-    return str(ctx.step.run("part", as_step(partial(entry.hand_over_turn, parts, workspace_id, turn_id, run_id))))
+    return str(
+        ctx.step.run("part", as_step(partial(entry.hand_over_turn, dependencies, workspace_id, turn_id, run_id)))
+    )
 
 
-def _open_step(parts: RuntimeDependencies, workspace_id: str, turn_id: str, run_id: str) -> int | str:
+def _open_step(dependencies: RuntimeDependencies, workspace_id: str, turn_id: str, run_id: str) -> int | str:
     try:
-        return entry.open_turn(parts, workspace_id, turn_id, run_id)
+        return entry.open_turn(dependencies, workspace_id, turn_id, run_id)
     except NotFoundError as error:
         # A bell without its rows: nothing happens.
         return str(error)
 
 
-def _decide_step(parts: RuntimeDependencies, workspace_id: str, turn_id: str, run_id: str, n: int) -> dict[str, Any]:
+def _decide_step(
+    dependencies: RuntimeDependencies, workspace_id: str, turn_id: str, run_id: str, n: int
+) -> dict[str, Any]:
     try:
-        return {"calls": decision.decide_step(parts, workspace_id, turn_id, run_id, n).calls}
+        return {"calls": decision.decide_step(dependencies, workspace_id, turn_id, run_id, n).calls}
     except ModelError as error:
         return {"unusable": str(error)}
 
 
 def _call_step(
-    parts: RuntimeDependencies, workspace_id: str, turn_id: str, run_id: str, n: int, seq: int
+    dependencies: RuntimeDependencies, workspace_id: str, turn_id: str, run_id: str, n: int, seq: int
 ) -> dict[str, Any]:
-    called = tool_call.run_call(parts, workspace_id, turn_id, run_id, n, seq)
+    called = tool_call.run_call(dependencies, workspace_id, turn_id, run_id, n, seq)
     return {"status": called.status, "ends": called.ends}
 
 
 def _fail_step(
-    parts: RuntimeDependencies, workspace_id: str, turn_id: str, run_id: str, decided: Mapping[str, Any]
+    dependencies: RuntimeDependencies, workspace_id: str, turn_id: str, run_id: str, decided: Mapping[str, Any]
 ) -> str:
-    turn_end.fail_turn(parts, workspace_id, turn_id, run_id, str(decided["unusable"]))
+    turn_end.fail_turn(dependencies, workspace_id, turn_id, run_id, str(decided["unusable"]))
     return "failed"
 
 
 def make_failure_hook(
-    parts: RuntimeDependencies, kind: type[TurnRequested] | type[MainRequested]
+    dependencies: RuntimeDependencies, kind: type[TurnRequested] | type[MainRequested]
 ) -> Callable[[inngest.ContextSync], None]:
     """The failure hook. It says nothing while a lease lives (the watch rings when that one is dead), nor when another
     run has taken the failed one's place.
@@ -95,7 +105,7 @@ def make_failure_hook(
         asked = parse_event(kind, inngest.Event(name=kind.name, data=data if isinstance(data, Mapping) else {}))
         run_id, reason = str(ctx.event.data.get("run_id")), _reason_of(ctx.event.data.get("error"))
         ctx.step.run(
-            "fail", as_step(lambda: turn_end.fail_turn(parts, asked.workspace_id, asked.turn_id, run_id, reason))
+            "fail", as_step(lambda: turn_end.fail_turn(dependencies, asked.workspace_id, asked.turn_id, run_id, reason))
         )
 
     return hook

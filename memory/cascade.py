@@ -64,18 +64,18 @@ class _Plan:
     falls_back: Mapping[str, RememberedVersion | None]
 
 
-def clear_forgotten(parts: MemoryDependencies, workspace_id: str, card_id: str) -> str:
+def clear_forgotten(dependencies: MemoryDependencies, workspace_id: str, card_id: str) -> str:
     """Do what a person confirmed on a card, once; answers the state of its receipt.
 
     Raises NotFoundError without a confirmed card: the bell alone authorises nothing.
     """
-    with parts.database.reading(workspace_id) as scope:
+    with dependencies.database.reading(workspace_id) as scope:
         receipt = receipts.get_receipt(scope, card_id)
         if receipt.state != "requested":
             return receipt.state
         plan = _plan(scope, receipt)
-    vectors = _vectors(parts, plan)
-    with parts.database.transaction(workspace_id, "memory.forgotten") as scope:
+    vectors = _vectors(dependencies, plan)
+    with dependencies.database.transaction(workspace_id, "memory.forgotten") as scope:
         receipt = receipts.lock_receipt(scope, card_id)
         if receipt.state == "requested":
             receipts.record_cleared(scope, card_id, _clear(scope, receipt, _plan(scope, receipt), vectors))
@@ -101,9 +101,9 @@ def _left(scope: Scope, fact: MemoryFact, gone: frozenset[int]) -> RememberedVer
     return next((one for one in stood if one.n not in gone), None)
 
 
-def _vectors(parts: MemoryDependencies, plan: _Plan) -> dict[str, Vector]:
+def _vectors(dependencies: MemoryDependencies, plan: _Plan) -> dict[str, Vector]:
     texts = [version.text for version in plan.falls_back.values() if version is not None and version.text]
-    return dict(zip(texts, parts.search.embedder.embed(texts), strict=True)) if texts else {}
+    return dict(zip(texts, dependencies.search.embedder.embed(texts), strict=True)) if texts else {}
 
 
 def _clear(scope: Scope, receipt: Receipt, plan: _Plan, vectors: Mapping[str, Vector]) -> dict[str, int]:

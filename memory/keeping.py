@@ -56,15 +56,15 @@ class _ReadCandidate:
         return self.fact
 
 
-def judge_candidate(parts: MemoryDependencies, workspace_id: str, candidate_id: str) -> str:
+def judge_candidate(dependencies: MemoryDependencies, workspace_id: str, candidate_id: str) -> str:
     """Judge one candidate, once; answers what became of it."""
-    with parts.database.reading(workspace_id) as scope:
+    with dependencies.database.reading(workspace_id) as scope:
         row = candidates.get_candidate(scope, candidate_id)
     if row.state != _PENDING:
         return f"{row.state} {row.action or row.reason}"
     said = CandidateSaid.model_validate({**row.body, "evidence": []})
-    [vector] = parts.search.embedder.embed([said.text])
-    with parts.database.transaction(workspace_id, "memory.kept") as scope:
+    [vector] = dependencies.search.embedder.embed([said.text])
+    with dependencies.database.transaction(workspace_id, "memory.kept") as scope:
         row = candidates.lock_candidate(scope, candidate_id)
         if row.state != _PENDING:
             return f"{row.state} {row.action or row.reason}"

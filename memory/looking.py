@@ -21,39 +21,39 @@ _OFFERED, _OFFERED_EACH = 20, 5
 _MOST_QUESTIONS = 10
 
 
-def read_due_messages(parts: MemoryDependencies, workspace_id: str, run_id: str) -> list[str]:
+def read_due_messages(dependencies: MemoryDependencies, workspace_id: str, run_id: str) -> list[str]:
     """Read the messages that are due, a person at a time; answers the candidates that wait to be judged.
 
     While somebody else reads, nothing is read twice: those go on. A model that is away or of no use is no failure:
     the messages stay due, and the watch rings for them.
     """
-    with leases.hold_lease(parts.database, f"remember:{workspace_id}"[:64], run_id[:64], _LEASE) as mine:
+    with leases.hold_lease(dependencies.database, f"remember:{workspace_id}"[:64], run_id[:64], _LEASE) as mine:
         for _ in range(_MOST_QUESTIONS if mine else 0):
-            if not _read_due(parts, workspace_id):
+            if not _read_due(dependencies, workspace_id):
                 break
-    with parts.database.reading(workspace_id) as scope:
+    with dependencies.database.reading(workspace_id) as scope:
         return candidates.pending_candidates(scope)
 
 
-def _read_due(parts: MemoryDependencies, workspace_id: str) -> bool:
+def _read_due(dependencies: MemoryDependencies, workspace_id: str) -> bool:
     """Read what one person said that is due; False when there was nothing, or it could not be read now."""
-    with parts.database.reading(workspace_id) as scope:
+    with dependencies.database.reading(workspace_id) as scope:
         said = readings.due_messages(scope)
     if not said:
         return False
-    known = _known(parts, workspace_id, said)
+    known = _known(dependencies, workspace_id, said)
     try:
-        answer = parts.model.verdict(verdict.NAME, verdict.Candidates, verdict.candidates_question(said, known))
+        answer = dependencies.model.verdict(verdict.NAME, verdict.Candidates, verdict.candidates_question(said, known))
     except UnavailableError as error:
         log.warning("remember: the model is away: %s", error)
         return False
     except ModelError as error:
         log.warning("remember: the model gave no usable verdict: %s", error)
-        with parts.database.transaction(workspace_id, "memory.unread") as scope:
+        with dependencies.database.transaction(workspace_id, "memory.unread") as scope:
             readings.mark_failed(scope, [one.id for one in said])
         return False
     try:
-        with parts.database.transaction(workspace_id, "memory.read") as scope:
+        with dependencies.database.transaction(workspace_id, "memory.read") as scope:
             _store(scope, said, verdict.check_candidates(answer, said, known))
     except ConflictError as error:
         log.info("remember: %s", error)
@@ -67,13 +67,19 @@ def _store(scope: Scope, said: Sequence[Message], found: Sequence[verdict.Checke
     candidates.store_candidates(scope, said[0].person_id, found)
 
 
-def _known(parts: MemoryDependencies, workspace_id: str, said: Sequence[Message]) -> list[MemoryFact]:
+def _known(dependencies: MemoryDependencies, workspace_id: str, said: Sequence[Message]) -> list[MemoryFact]:
     """What is remembered and might be what a message speaks of."""
     found: dict[str, MemoryFact] = {}
     for message in said:
         within = scopes.visible_scopes(message.person_id, message.task_id)
         near = recall(
-            parts.search, workspace_id, within, message.text, limit=_OFFERED_EACH, seconds=parts.within, least=0.0
+            dependencies.search,
+            workspace_id,
+            within,
+            message.text,
+            limit=_OFFERED_EACH,
+            seconds=dependencies.within,
+            least=0.0,
         )
         found |= {fact.id: fact for fact, _score in near.items}
     return list(found.values())[:_OFFERED]

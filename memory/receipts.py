@@ -58,16 +58,19 @@ def record_cleared(scope: Scope, card_id: str, counts: Mapping[str, int]) -> Non
     _set(scope, card_id, state="cleared", counts=dict(counts))
 
 
-def check_forgotten(parts: MemoryDependencies, workspace_id: str, card_id: str) -> str:
+def check_forgotten(dependencies: MemoryDependencies, workspace_id: str, card_id: str) -> str:
     """Look for what is left of it in the database and in the index; answers the state, `done` when nothing is."""
-    with parts.database.reading(workspace_id) as scope:
+    with dependencies.database.reading(workspace_id) as scope:
         receipt = get_receipt(scope, card_id)
     if receipt.state != "cleared":
         return receipt.state
-    sync_index(parts.search, workspace_id, within=_LOOK_SECONDS)
-    found = {**_in_database(parts.database, workspace_id, receipt), **_in_index(parts, workspace_id, receipt)}
+    sync_index(dependencies.search, workspace_id, within=_LOOK_SECONDS)
+    found = {
+        **_in_database(dependencies.database, workspace_id, receipt),
+        **_in_index(dependencies, workspace_id, receipt),
+    }
     clean = not any(found.values())
-    with parts.database.transaction(workspace_id, "memory.checked") as scope:
+    with dependencies.database.transaction(workspace_id, "memory.checked") as scope:
         ends = {"state": "done", "done_at": scope.now} if clean else {}
         _set(scope, card_id, checked={**found, "at": scope.now.isoformat()}, **ends)
     return "done" if clean else "cleared"
@@ -104,13 +107,13 @@ def _in_database(database: Database, workspace_id: str, receipt: Receipt) -> dic
         return {"texts_left": int(scope.scalar(texts) or 0), "entries_left": int(scope.scalar(left) or 0)}
 
 
-def _in_index(parts: MemoryDependencies, workspace_id: str, receipt: Receipt) -> dict[str, Any]:
+def _in_index(dependencies: MemoryDependencies, workspace_id: str, receipt: Receipt) -> dict[str, Any]:
     """`index_away` where it cannot be asked: then nothing is promised of it yet."""
     mine = [EntryKey(ROOM, fact_id) for fact_id in receipt.fact_ids]
-    with parts.database.reading(workspace_id) as scope:
+    with dependencies.database.reading(workspace_id) as scope:
         names = list(collections.list_collections(scope).values())
     try:
-        left = sum(len(parts.search.index.which_of(name, mine)) for name in names)
+        left = sum(len(dependencies.search.index.which_of(name, mine)) for name in names)
     except IndexAwayError:
         return {"vectors_left": 0, "index_away": True}
     return {"vectors_left": left, "index_away": False}

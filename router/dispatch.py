@@ -18,17 +18,17 @@ from runtime.statuses import MessageState
 from runtime.tasks import tasks
 
 
-def dispatch_message(parts: RouterDependencies, workspace_id: str, message_id: str) -> str:
+def dispatch_message(dependencies: RouterDependencies, workspace_id: str, message_id: str) -> str:
     """Act on the stored decision; answers what became of the message. Rings for the person's next message."""
-    with parts.database.transaction(workspace_id, "route.delivered") as scope:
+    with dependencies.database.transaction(workspace_id, "route.delivered") as scope:
         message, decided = messages.get_message(scope, message_id), decision.find_decision(scope, message_id)
         # Without a decision it was taken back while the model was asked.
         if decided is not None and set_message_state(
             scope, message_id, MessageState.ROUTED, was=(MessageState.RECEIVED,), routed_at=scope.now
         ):
             routed = messages.get_message(scope, message_id)
-            if not clarification.answer_question(scope, parts.works, routed, decided):
-                act_on_decision(scope, parts.works, routed, decided)
+            if not clarification.answer_question(scope, dependencies.works, routed, decided):
+                act_on_decision(scope, dependencies.works, routed, decided)
         following = messages.find_oldest_unrouted(scope, message.person_id)
         if following is not None:
             event = MessageReceived(workspace_id=workspace_id, message_id=following.id)

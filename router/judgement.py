@@ -54,12 +54,12 @@ goal of its own, `ask` when only the person can tell.
 """
 
 
-def pick_message(parts: RouterDependencies, workspace_id: str, message_id: str) -> dict[str, Any] | None:
+def pick_message(dependencies: RouterDependencies, workspace_id: str, message_id: str) -> dict[str, Any] | None:
     """The person's message that is next, which need not be the one that rang; None when nothing waits.
 
     A message that points at its target is decided here, without a model.
     """
-    with parts.database.reading(workspace_id) as scope:
+    with dependencies.database.reading(workspace_id) as scope:
         try:
             rung = messages.get_message(scope, message_id)
         except NotFoundError:
@@ -72,29 +72,29 @@ def pick_message(parts: RouterDependencies, workspace_id: str, message_id: str) 
             return {"message_id": message.id, "decided": True}
         card = clarification.find_question(scope, message)
         decided = None if card is None else clarification.decide_reply(scope, card, message)
-        decided = decided or decide_without_model(_target(scope, message, parts.works))
+        decided = decided or decide_without_model(_target(scope, message, dependencies.works))
         fallback = _fallback_language(scope, message)
     if decided is None:
         return {"message_id": message.id, "decided": False}
     language = language_of(message.text, fallback)
-    with parts.database.transaction(workspace_id, "route.recorded") as scope:
+    with dependencies.database.transaction(workspace_id, "route.recorded") as scope:
         decision.record_decision(scope, message.id, decided, language)
         if card is not None:
             clarification.link_reply(scope, message, card)
     return {"message_id": message.id, "decided": True}
 
 
-def judge_message(parts: RouterDependencies, workspace_id: str, message_id: str, attempt: int = 0) -> str:
+def judge_message(dependencies: RouterDependencies, workspace_id: str, message_id: str, attempt: int = 0) -> str:
     """Ask the model and store its verdict; answers the outcome. A stored verdict is never asked for again.
 
     Raises BusyError while another execution judges the same message, and before attempt `GIVES_UP` whatever goes wrong.
     """
-    database = parts.database
-    with leases.hold_lease(database, f"judge:{message_id}", database.ids.new("judge"), parts.lease) as mine:
+    database = dependencies.database
+    with leases.hold_lease(database, f"judge:{message_id}", database.ids.new("judge"), dependencies.lease) as mine:
         if not mine:
-            raise BusyError(f"message {message_id} is being judged", max(parts.lease / 4, timedelta(seconds=1)))
+            raise BusyError(f"message {message_id} is being judged", max(dependencies.lease / 4, timedelta(seconds=1)))
         try:
-            return _judge(parts, workspace_id, message_id)
+            return _judge(dependencies, workspace_id, message_id)
         except (BusyError, LostError):
             raise
         # Messages are judged one after another: one that fails for whatever it is would hold up all that follow.
@@ -102,12 +102,14 @@ def judge_message(parts: RouterDependencies, workspace_id: str, message_id: str,
             if attempt < ATTEMPTS_BEFORE_ASKING:
                 raise
             _log.exception("message %s cannot be judged; its person is asked", message_id)
-            return _left_to_the_person(parts, workspace_id, message_id, f"judging failed: {type(error).__name__}")
+            return _left_to_the_person(
+                dependencies, workspace_id, message_id, f"judging failed: {type(error).__name__}"
+            )
 
 
-def _left_to_the_person(parts: RouterDependencies, workspace_id: str, message_id: str, reason: str) -> str:
+def _left_to_the_person(dependencies: RouterDependencies, workspace_id: str, message_id: str, reason: str) -> str:
     """Store a question about the tasks of late; it looks up nothing by the message's words."""
-    with parts.database.transaction(workspace_id, "route.recorded") as scope:
+    with dependencies.database.transaction(workspace_id, "route.recorded") as scope:
         message = messages.get_message(scope, message_id)
         recent = tasks.list_tasks(scope, LIVING_STATUSES, limit=MOST_CANDIDATES)
         candidates = tuple(RouteCandidate(task.id, 0.0) for task in recent)
@@ -116,8 +118,8 @@ def _left_to_the_person(parts: RouterDependencies, workspace_id: str, message_id
     return decided.outcome
 
 
-def _judge(parts: RouterDependencies, workspace_id: str, message_id: str) -> str:
-    with parts.database.reading(workspace_id) as scope:
+def _judge(dependencies: RouterDependencies, workspace_id: str, message_id: str) -> str:
+    with dependencies.database.reading(workspace_id) as scope:
         decided, message = decision.find_decision(scope, message_id), messages.get_message(scope, message_id)
         if decided is not None:
             return decided.outcome
@@ -125,43 +127,43 @@ def _judge(parts: RouterDependencies, workspace_id: str, message_id: str) -> str
             return message.state
         card, fallback = clarification.find_open_question(scope, message), _fallback_language(scope, message)
         if card is None:
-            known = facts.gather_facts(scope, message, parts.works)
+            known = facts.gather_facts(scope, message, dependencies.works)
         else:
-            known = clarification.gather_reply_facts(scope, card, message, parts.works)
-    decided = _verdict(parts, workspace_id, known, language_of(message.text, fallback))
+            known = clarification.gather_reply_facts(scope, card, message, dependencies.works)
+    decided = _verdict(dependencies, workspace_id, known, language_of(message.text, fallback))
     found = known.offered.get(decided.task_id or "")
     if found is not None:
         # Words too few to tell do not turn a task to another language.
         fallback = found.task.language
     language = language_of(message.text, fallback)
-    with parts.database.transaction(workspace_id, "route.recorded") as scope:
+    with dependencies.database.transaction(workspace_id, "route.recorded") as scope:
         decision.record_decision(scope, message_id, decided, language)
     return decided.outcome
 
 
-def _verdict(parts: RouterDependencies, workspace_id: str, known: RoutingFacts, language: str) -> RouteDecision:
+def _verdict(dependencies: RouterDependencies, workspace_id: str, known: RoutingFacts, language: str) -> RouteDecision:
     try:
         question = _question(_ROUTE_RULES, facts.routing_facts_json(known, language))
         with crash.around("verdict.ask"):
-            verdict = parts.model.verdict("route", RouteVerdict, question)
+            verdict = dependencies.model.verdict("route", RouteVerdict, question)
         decided = check_verdict(verdict, known)
-        return _without_duplicate(parts, workspace_id, known, decided) if decided.outcome == "new" else decided
+        return _without_duplicate(dependencies, workspace_id, known, decided) if decided.outcome == "new" else decided
     except ModelError as error:
         return ask_for_lack_of_verdict(known, str(error))
 
 
 def _without_duplicate(
-    parts: RouterDependencies, workspace_id: str, known: RoutingFacts, decided: RouteDecision
+    dependencies: RouterDependencies, workspace_id: str, known: RoutingFacts, decided: RouteDecision
 ) -> RouteDecision:
     goal = known.message.text
-    with parts.database.reading(workspace_id) as scope:
+    with dependencies.database.reading(workspace_id) as scope:
         active = tasks.list_tasks(scope, OPEN_TASK_STATUSES, limit=MOST_TASKS_COMPARED)
     candidates = find_likely_duplicates(goal, active)
     if not candidates:
         return decided
     question = _question(_DUPLICATE_RULES, duplicate_facts_json(goal, candidates, active))
     with crash.around("duplicate.ask"):
-        verdict = parts.model.verdict("duplicate_check", DuplicateVerdict, question)
+        verdict = dependencies.model.verdict("duplicate_check", DuplicateVerdict, question)
     return settle_duplicate(decided, verdict, candidates)
 
 

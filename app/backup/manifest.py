@@ -42,12 +42,12 @@ class BackupManifest(BaseModel):
 
 def belongs_in_backup(name: str) -> bool:
     """May a file of this name be in a backup? Nothing outside a home's own folders is."""
-    parts = PurePosixPath(name).parts
-    if not parts or name.startswith("/") or ".." in parts or "\\" in name:
+    dependencies = PurePosixPath(name).parts
+    if not dependencies or name.startswith("/") or ".." in dependencies or "\\" in name:
         return False
-    if len(parts) == 1:
+    if len(dependencies) == 1:
         return name in HOME_FILES or name in DATABASE_FILES.values()
-    return parts[0] in HOME_FOLDERS
+    return dependencies[0] in HOME_FOLDERS
 
 
 def read_manifest(raw: bytes) -> BackupManifest:

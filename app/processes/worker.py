@@ -42,11 +42,11 @@ def build_worker(settings: Settings, own_url: str = "") -> WSGIApplication:
     url = (settings.worker_url or own_url).rstrip("/")
     if not url:
         raise SettingsError(["LOOPWRIGHT_WORKER_URL: the worker needs the address under which the engine reaches it"])
-    parts = compose_dependencies(settings)
-    functions = make_functions(parts.inngest, parts)
-    app, registration = create_worker_app(parts.inngest, functions, Engine.of(settings), url, parts.clock)
+    dependencies = compose_dependencies(settings)
+    functions = make_functions(dependencies.inngest, dependencies)
+    app, registration = create_worker_app(dependencies.inngest, functions, Engine.of(settings), url, dependencies.clock)
     registration.start()
-    warm_up(parts.model)
+    warm_up(dependencies.model)
     return app
 
 

@@ -39,7 +39,7 @@ from app.web.pages.view import prepare_templates
 from app.web.stream.hub import Hub
 
 
-def health_routes(parts: WebDependencies) -> Blueprint:
+def health_routes(dependencies: WebDependencies) -> Blueprint:
     blueprint = Blueprint("health", __name__)
 
     @blueprint.get("/healthz")
@@ -49,7 +49,7 @@ def health_routes(parts: WebDependencies) -> Blueprint:
     @blueprint.get("/readyz")
     def readyz() -> Response:
         try:
-            parts.database.workspace_ids()
+            dependencies.database.workspace_ids()
         except SQLAlchemyError:
             answer = jsonify(status="not ok")
             answer.status_code = 503
@@ -67,21 +67,21 @@ _PAGE_POLICY = (
 )
 
 
-def create_app(parts: WebDependencies) -> Flask:
+def create_app(dependencies: WebDependencies) -> Flask:
     """The HTTP API, the pages and the event stream. Its streams end when `hub_of(app).stop()` is called."""
     app = Flask(__name__)
-    secret = session_secret(parts.settings.home)
-    _configure_app(app, secret, secure=parts.settings.web_url.startswith("https://"))
+    secret = session_secret(dependencies.settings.home)
+    _configure_app(app, secret, secure=dependencies.settings.web_url.startswith("https://"))
     register_problems(app, problem_page)
     prepare_templates(app)
-    hub = Hub(parts.database)
+    hub = Hub(dependencies.database)
     app.extensions[HUB] = hub
-    app.register_blueprint(health_routes(parts))
-    app.register_blueprint(sign_in_pages(parts))
-    app.register_blueprint(signed_routes(parts, AssetAddresses(secret)))
-    doors = _all_endpoints(parts, hub)
+    app.register_blueprint(health_routes(dependencies))
+    app.register_blueprint(sign_in_pages(dependencies))
+    app.register_blueprint(signed_routes(dependencies, AssetAddresses(secret)))
+    doors = _all_endpoints(dependencies, hub)
     rules = [rule for door in doors for rule in door.rules]
-    for door in (*doors, about_api(parts, hub, lambda: rules)):
+    for door in (*doors, about_api(dependencies, hub, lambda: rules)):
         app.register_blueprint(door.blueprint)
     app.after_request(_harden)
     return app
@@ -93,30 +93,30 @@ def hub_of(app: Flask) -> Hub:
     return hub
 
 
-def _all_endpoints(parts: WebDependencies, hub: Hub) -> Sequence[Endpoints]:
-    owners = RunOwners(parts)
+def _all_endpoints(dependencies: WebDependencies, hub: Hub) -> Sequence[Endpoints]:
+    owners = RunOwners(dependencies)
     return (
-        messages_api(parts),
-        tasks_api(parts),
-        cards_api(parts),
-        objects_api(parts),
-        generations_api(parts),
-        runs_api(parts, owners),
-        skills_api(parts),
-        skill_reviews_api(parts),
-        memory_api(parts),
-        budget_api(parts),
-        keys_api(parts),
-        events_api(parts, hub),
-        thread_page(parts),
-        task_pages(parts),
-        objects_pages(parts),
-        skills_pages(parts),
-        memory_page(parts),
-        runs_pages(parts, owners),
-        settings_page(parts),
-        whole_text_route(parts),
-        sign_out_route(parts),
+        messages_api(dependencies),
+        tasks_api(dependencies),
+        cards_api(dependencies),
+        objects_api(dependencies),
+        generations_api(dependencies),
+        runs_api(dependencies, owners),
+        skills_api(dependencies),
+        skill_reviews_api(dependencies),
+        memory_api(dependencies),
+        budget_api(dependencies),
+        keys_api(dependencies),
+        events_api(dependencies, hub),
+        thread_page(dependencies),
+        task_pages(dependencies),
+        objects_pages(dependencies),
+        skills_pages(dependencies),
+        memory_page(dependencies),
+        runs_pages(dependencies, owners),
+        settings_page(dependencies),
+        whole_text_route(dependencies),
+        sign_out_route(dependencies),
     )
 
 

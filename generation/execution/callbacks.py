@@ -24,7 +24,7 @@ MAX_CALLBACK_BYTES = 1 << 20
 
 
 def record_callback(
-    parts: CallbackDependencies, provider_name: str, headers: Mapping[str, str], raw_body: bytes
+    dependencies: CallbackDependencies, provider_name: str, headers: Mapping[str, str], raw_body: bytes
 ) -> Order:
     """Take a callback in: progress moves forward at once, and any claim of an end rings for a question to the provider.
 
@@ -32,17 +32,17 @@ def record_callback(
     provider asked, a few times in an order's life at most. Raises NotFoundError (unknown provider or
     job; the provider may send it again), RefusedError (signature or age), InvalidError (too long or no job).
     """
-    provider = parts.providers.get(provider_name)
+    provider = dependencies.providers.get(provider_name)
     if provider is None:
         raise NotFoundError(f"no provider {provider_name[:40]!r} is set up here")
     if len(raw_body) > MAX_CALLBACK_BYTES:
         raise InvalidError(f"a callback has at most {MAX_CALLBACK_BYTES} bytes")
-    news = provider.verify_callback(headers, raw_body, parts.database.clock.now())
-    workspace_id = _workspace_of(parts.database, provider_name, news.upstream_id)
+    news = provider.verify_callback(headers, raw_body, dependencies.database.clock.now())
+    workspace_id = _workspace_of(dependencies.database, provider_name, news.upstream_id)
     if workspace_id is None:
         LOG.info("callback for an unknown job", extra={"provider": provider_name})
         raise NotFoundError("no order has this job; if it was just made, send the callback again")
-    with parts.database.transaction(workspace_id, "order.called_back") as scope:
+    with dependencies.database.transaction(workspace_id, "order.called_back") as scope:
         order = find_order_by_job(scope, provider_name, news.upstream_id)
         if order is None:
             raise NotFoundError("no order has this job")

@@ -27,30 +27,32 @@ LOST_TIMES = 3
 """And it is lost only when the provider has said so that often, with no other word of the job between."""
 
 
-def poll_order(parts: GenerationDependencies, workspace_id: str, order_id: str) -> OrderProgress:
+def poll_order(dependencies: GenerationDependencies, workspace_id: str, order_id: str) -> OrderProgress:
     """Ask once and store what is new; an order that the provider has not accepted is submitted.
 
     Trouble is kept as the order's `error` while it lasts. Past its deadline the order is unresolved, with the last
     reason. Two executions may ask at once: what they store only moves forward. An order that has ended is asked about
     while it is unresolved, or once for each doubt of its end.
     """
-    with parts.database.reading(workspace_id) as scope:
+    with dependencies.database.reading(workspace_id) as scope:
         order = get_order(scope, order_id)
     if order.state in (OrderState.ORDERED, OrderState.SUBMITTING):
-        return submit_order(parts, workspace_id, order_id)
+        return submit_order(dependencies, workspace_id, order_id)
     if order.made or (order.state in FINAL_ORDER_STATES and order.doubted_at is None):
-        return read_progress(parts.database, workspace_id, order_id, parts.settings.poll_seconds)
+        return read_progress(dependencies.database, workspace_id, order_id, dependencies.settings.poll_seconds)
     try:
         with crash.around("provider.ask"):
-            news = _ask_provider(parts, order)
+            news = _ask_provider(dependencies, order)
     except (UnavailableError, JobLostError) as error:
-        return _record_trouble(parts, workspace_id, order, error)
-    return record_job_news(parts, workspace_id, order, news)
+        return _record_trouble(dependencies, workspace_id, order, error)
+    return record_job_news(dependencies, workspace_id, order, news)
 
 
-def record_job_news(parts: GenerationDependencies, workspace_id: str, order: Order, news: JobNews) -> OrderProgress:
+def record_job_news(
+    dependencies: GenerationDependencies, workspace_id: str, order: Order, news: JobNews
+) -> OrderProgress:
     """Store what the provider itself said about a job, forward only."""
-    with parts.database.transaction(workspace_id, "order.news") as scope:
+    with dependencies.database.transaction(workspace_id, "order.news") as scope:
         overdue = order.deadline <= scope.now
         match news.state:
             case JobState.SUCCEEDED if news.outputs:
@@ -82,7 +84,7 @@ def record_job_news(parts: GenerationDependencies, workspace_id: str, order: Ord
                 assert_never(news.state)
         # An unresolved order is asked about without a doubt. The order's row comes after its task's, as in every end.
         close_dispute(scope, order)
-        return _progress_after(scope, parts, order)
+        return _progress_after(scope, dependencies, order)
 
 
 def advance_order(scope: Scope, order: Order, news: JobNews) -> bool:
@@ -100,9 +102,9 @@ def advance_order(scope: Scope, order: Order, news: JobNews) -> bool:
     return grown == 1
 
 
-def _ask_provider(parts: GenerationDependencies, order: Order) -> JobNews:
+def _ask_provider(dependencies: GenerationDependencies, order: Order) -> JobNews:
     """What the provider says; where its end is wished for or overdue, the wish is said first."""
-    provider = parts.providers.get(order.provider)
+    provider = dependencies.providers.get(order.provider)
     if provider is None:
         raise UnavailableError(f"the provider {order.provider!r} is not set up here; see LOOPWRIGHT_GENERATORS")
     if order.upstream_id is None:
@@ -110,7 +112,7 @@ def _ask_provider(parts: GenerationDependencies, order: Order) -> JobNews:
         if not isinstance(found, JobNews):
             raise JobLostError(order.error or "the provider cannot be asked about it")
         return found
-    overdue = order.state is not OrderState.FAILED and order.deadline <= parts.database.clock.now()
+    overdue = order.state is not OrderState.FAILED and order.deadline <= dependencies.database.clock.now()
     if order.cancel_requested_at is not None or overdue or order.state is OrderState.CANCELLED:
         answer = provider.cancel(order.upstream_id)
         if not isinstance(answer, NotSupported):
@@ -147,25 +149,25 @@ def _note_poll(scope: Scope, order: Order, trouble: str | None, lost: int = 0) -
 
 
 def _record_trouble(
-    parts: GenerationDependencies, workspace_id: str, order: Order, error: UnavailableError | JobLostError
+    dependencies: GenerationDependencies, workspace_id: str, order: Order, error: UnavailableError | JobLostError
 ) -> OrderProgress:
     LOG.info("no news of an order", extra={"order_id": order.id, "reason": str(error)})
-    now = parts.database.clock.now()
+    now = dependencies.database.clock.now()
     unknown = isinstance(error, JobLostError)
     times = order.lost + unknown
     lost = unknown and times >= LOST_TIMES and now - (order.submitted_at or order.created_at) > LOST_AFTER
-    with parts.database.transaction(workspace_id, "order.trouble") as scope:
+    with dependencies.database.transaction(workspace_id, "order.trouble") as scope:
         if unknown and not order.open:
             count_unknown_job(scope, order, last=lost)
         if order.open and (lost or order.deadline <= now):
             finish_order(scope, order.id, OrderState.UNRESOLVED, error=f"{error} (job {order.upstream_id})")
         else:
             _note_poll(scope, order, str(error), times)
-        return _progress_after(scope, parts, order)
+        return _progress_after(scope, dependencies, order)
 
 
-def _progress_after(scope: Scope, parts: GenerationDependencies, before: Order) -> OrderProgress:
+def _progress_after(scope: Scope, dependencies: GenerationDependencies, before: Order) -> OrderProgress:
     after = get_order(scope, before.id)
     # News that came while we asked is newer than what we were told: it must be seen as new.
     unseen = after.open and after.news_at != scope.now
-    return progress_of(after, scope.now, parts.settings.poll_seconds, before.news_at if unseen else None)
+    return progress_of(after, scope.now, dependencies.settings.poll_seconds, before.news_at if unseen else None)

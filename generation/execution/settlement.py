@@ -63,7 +63,7 @@ class _UnusableError(Exception):
 
 
 def settle_order(
-    parts: GenerationDependencies, file_output: FileOutput, workspace_id: str, order_id: str
+    dependencies: GenerationDependencies, file_output: FileOutput, workspace_id: str, order_id: str
 ) -> OrderProgress:
     """Fetch, check and file what an order's job made, and end the order; again and again it changes nothing more.
 
@@ -71,30 +71,30 @@ def settle_order(
     Raises BusyError while another execution lives, UnavailableError while the provider does not hand the output out,
     until the order's deadline: then the order is unresolved, since what was billed for is there and may still come.
     """
-    now = read_progress(parts.database, workspace_id, order_id, parts.settings.poll_seconds)
+    now = read_progress(dependencies.database, workspace_id, order_id, dependencies.settings.poll_seconds)
     if now.next != "settle":
         return now
-    lease = timedelta(seconds=parts.settings.lease_seconds)
-    with hold_order_lease(parts.database, workspace_id, order_id, lease) as (hold, order):
+    lease = timedelta(seconds=dependencies.settings.lease_seconds)
+    with hold_order_lease(dependencies.database, workspace_id, order_id, lease) as (hold, order):
         if order.made:
-            _settle_outputs(parts, file_output, workspace_id, hold, order)
-    return read_progress(parts.database, workspace_id, order_id, parts.settings.poll_seconds)
+            _settle_outputs(dependencies, file_output, workspace_id, hold, order)
+    return read_progress(dependencies.database, workspace_id, order_id, dependencies.settings.poll_seconds)
 
 
 def _settle_outputs(
-    parts: GenerationDependencies, file_output: FileOutput, workspace_id: str, hold: OrderLease, order: Order
+    dependencies: GenerationDependencies, file_output: FileOutput, workspace_id: str, hold: OrderLease, order: Order
 ) -> None:
     try:
-        assets = [_store_output(parts, order, output) for output in order.outputs]
+        assets = [_store_output(dependencies, order, output) for output in order.outputs]
     except (_UnusableError, InvalidError, NotFoundError, RefusedError) as error:
-        _end_order(parts, workspace_id, hold, OrderState.FAILED, str(error), order.claim)
+        _end_order(dependencies, workspace_id, hold, OrderState.FAILED, str(error), order.claim)
         return
     except UnavailableError as error:
-        if order.deadline > parts.database.clock.now():
+        if order.deadline > dependencies.database.clock.now():
             raise
-        _end_order(parts, workspace_id, hold, OrderState.UNRESOLVED, str(error), order.claim)
+        _end_order(dependencies, workspace_id, hold, OrderState.UNRESOLVED, str(error), order.claim)
         return
-    with parts.database.transaction(workspace_id, "order.settled") as scope:
+    with dependencies.database.transaction(workspace_id, "order.settled") as scope:
         works = [_file_work(scope, file_output, order, n, asset) for n, asset in enumerate(assets)]
         if finish_order(
             scope, order.id, OrderState.SUCCEEDED, claim=order.claim, object_ids=list(dict.fromkeys(works)), hold=hold
@@ -105,30 +105,30 @@ def _settle_outputs(
 
 
 def _end_order(
-    parts: GenerationDependencies,
+    dependencies: GenerationDependencies,
     workspace_id: str,
     hold: OrderLease,
     state: OrderState,
     reason: str,
     claim: str | None,
 ) -> None:
-    with parts.database.transaction(workspace_id, "order.ended") as scope:
+    with dependencies.database.transaction(workspace_id, "order.ended") as scope:
         finish_order(scope, hold.order_id, state, error=reason, claim=claim, hold=hold)
 
 
-def _store_output(parts: GenerationDependencies, order: Order, output: Mapping[str, Any]) -> StoredBytes:
+def _store_output(dependencies: GenerationDependencies, order: Order, output: Mapping[str, Any]) -> StoredBytes:
     """Store the bytes of an output once they are seen to be what was ordered."""
     if output["url"]:
-        provider = parts.providers.get(order.provider)
+        provider = dependencies.providers.get(order.provider)
         if provider is None:
             raise UnavailableError(f"the provider {order.provider!r} is not set up here; see LOOPWRIGHT_GENERATORS")
         announced = JobOutput(output["media_type"], url=output["url"], sha256=output["sha256"])
         with crash.around("provider.fetch"):
             data = provider.fetch(announced, MAX_OUTPUT_BYTES)
     else:
-        data = parts.assets.read(output["sha256"])
+        data = dependencies.assets.read(output["sha256"])
     with crash.around("assets.put"):
-        asset = parts.assets.put(data)
+        asset = dependencies.assets.put(data)
     if output["sha256"] and asset.sha256 != output["sha256"].lower():
         raise _UnusableError("the provider's output is not the one that it announced: its hash differs")
     fault = find_media_fault(order.kind, asset.media_type, data)

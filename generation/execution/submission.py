@@ -29,7 +29,7 @@ LONGEST_WAIT = timedelta(minutes=10)
 """How far off a provider may put us: an order is worth another try by then, whatever it asked for."""
 
 
-def submit_order(parts: GenerationDependencies, workspace_id: str, order_id: str) -> OrderProgress:
+def submit_order(dependencies: GenerationDependencies, workspace_id: str, order_id: str) -> OrderProgress:
     """See that the provider has the order's job, and save its id at once.
 
     An order whose submission may have been sent already is looked up by its key. Not found there, it is sent again
@@ -38,28 +38,28 @@ def submit_order(parts: GenerationDependencies, workspace_id: str, order_id: str
     One that the provider has put off is left alone until then. Raises BusyError while another execution lives,
     LostError when this one was replaced.
     """
-    now = read_progress(parts.database, workspace_id, order_id, parts.settings.poll_seconds)
+    now = read_progress(dependencies.database, workspace_id, order_id, dependencies.settings.poll_seconds)
     if now.state not in (OrderState.ORDERED, OrderState.SUBMITTING):
         return now
-    lease = timedelta(seconds=parts.settings.lease_seconds)
-    with hold_order_lease(parts.database, workspace_id, order_id, lease) as (hold, order):
+    lease = timedelta(seconds=dependencies.settings.lease_seconds)
+    with hold_order_lease(dependencies.database, workspace_id, order_id, lease) as (hold, order):
         if order.state in (OrderState.ORDERED, OrderState.SUBMITTING):
-            _Submission(parts, workspace_id, hold, order).run()
-    return read_progress(parts.database, workspace_id, order_id, parts.settings.poll_seconds)
+            _Submission(dependencies, workspace_id, hold, order).run()
+    return read_progress(dependencies.database, workspace_id, order_id, dependencies.settings.poll_seconds)
 
 
 class _Submission:
     """One execution's attempt, under its hold."""
 
-    def __init__(self, parts: GenerationDependencies, workspace_id: str, hold: OrderLease, order: Order) -> None:
-        self._parts = parts
+    def __init__(self, dependencies: GenerationDependencies, workspace_id: str, hold: OrderLease, order: Order) -> None:
+        self._dependencies = dependencies
         self._workspace_id = workspace_id
         self._hold = hold
         self._order = order
 
     def run(self) -> None:
         order = self._order
-        provider = self._parts.providers.get(order.provider)
+        provider = self._dependencies.providers.get(order.provider)
         maybe_sent = order.state is OrderState.SUBMITTING
         if provider is None:
             end = OrderState.UNRESOLVED if maybe_sent else OrderState.FAILED
@@ -78,7 +78,7 @@ class _Submission:
             return
         price: CurrentPrice | UnavailableError
         try:
-            price = read_current_price(self._parts.capabilities, self._order)
+            price = read_current_price(self._dependencies.capabilities, self._order)
         except InvalidError as error:
             self._finish(OrderState.FAILED, str(error))
             return
@@ -93,14 +93,14 @@ class _Submission:
         It is sent for what was agreed, or for less; while no price can be had, it waits.
         """
         order = self._order
-        with self._parts.database.transaction(self._workspace_id, "order.submitting") as scope:
+        with self._dependencies.database.transaction(self._workspace_id, "order.submitting") as scope:
             unwanted = _why_unwanted(scope, order.id)
             if unwanted is not None:
                 finish_order(scope, order.id, OrderState.CANCELLED, error=unwanted, hold=self._hold)
                 return False
             if order.not_before is not None and order.not_before > scope.now:
                 return False
-            limit = timedelta(seconds=self._parts.settings.order_deadline_seconds)
+            limit = timedelta(seconds=self._dependencies.settings.order_deadline_seconds)
             if order.error is not None and order.created_at + limit <= scope.now:
                 finish_order(scope, order.id, OrderState.FAILED, error=order.error, hold=self._hold)
                 return False
@@ -108,7 +108,7 @@ class _Submission:
                 self._hold.write(scope, error=str(price), news_at=scope.now)
                 return False
             if not price.is_agreed(order):
-                ask_at_new_price(scope, self._hold, order, price, self._parts.settings.overrun_factor)
+                ask_at_new_price(scope, self._hold, order, price, self._dependencies.settings.overrun_factor)
                 return False
             self._hold.write(
                 scope,
@@ -172,8 +172,8 @@ class _Submission:
 
     def _unwanted(self) -> str | None:
         """Why the order is not to be sent, as its row and its task's stand now; the hold is made sure of besides."""
-        lease = timedelta(seconds=self._parts.settings.lease_seconds)
-        with self._parts.database.transaction(self._workspace_id, "order.submitting") as scope:
+        lease = timedelta(seconds=self._dependencies.settings.lease_seconds)
+        with self._dependencies.database.transaction(self._workspace_id, "order.submitting") as scope:
             self._hold.write(scope, lease_until=scope.now + lease)
             return _why_unwanted(scope, self._order.id)
 
@@ -185,8 +185,8 @@ class _Submission:
         """
         order = self._order
         begun = order.submitted_at or order.created_at
-        lease = timedelta(seconds=self._parts.settings.lease_seconds)
-        if begun + lease <= self._parts.database.clock.now():
+        lease = timedelta(seconds=self._dependencies.settings.lease_seconds)
+        if begun + lease <= self._dependencies.database.clock.now():
             self._finish(OrderState.CANCELLED, reason)
         else:
             self._note(reason)
@@ -202,7 +202,7 @@ class _Submission:
     def _note_job(self, news: JobNews, outputs: list[Mapping[str, str]]) -> None:
         order = self._order
         state = OrderState.QUEUED if news.state is JobState.QUEUED else OrderState.RUNNING
-        with self._parts.database.transaction(self._workspace_id, "order.accepted") as scope:
+        with self._dependencies.database.transaction(self._workspace_id, "order.accepted") as scope:
             self._hold.write(
                 scope,
                 state=state,
@@ -223,7 +223,7 @@ class _Submission:
 
         The provider is asked about it, unless it has handed out what it made.
         """
-        with self._parts.database.transaction(self._workspace_id, "order.accepted") as scope:
+        with self._dependencies.database.transaction(self._workspace_id, "order.accepted") as scope:
             order = get_order(scope, self._order.id)
             if order.state not in ENDED_ORDER_STATES or order.upstream_id is not None:
                 return
@@ -240,20 +240,23 @@ class _Submission:
         kept: list[Mapping[str, str]] = []
         for output in news.outputs:
             if output.data is not None:
-                asset = self._parts.assets.put(output.data)
+                asset = self._dependencies.assets.put(output.data)
                 kept.append({"sha256": asset.sha256, "media_type": asset.media_type, "url": ""})
         return kept
 
     def _request(self) -> JobRequest:
         order = self._order
         inputs = tuple(
-            JobInput(item["role"], item["media_type"], item["sha256"], self._parts.assets.read(item["sha256"]))
+            JobInput(item["role"], item["media_type"], item["sha256"], self._dependencies.assets.read(item["sha256"]))
             for item in order.inputs
         )
         return JobRequest(order.key, order.kind, order.model, order.params, inputs, order.created_at + INPUTS_LIFETIME)
 
     def _overdue(self) -> bool:
-        return self._order.state is OrderState.SUBMITTING and self._order.deadline <= self._parts.database.clock.now()
+        return (
+            self._order.state is OrderState.SUBMITTING
+            and self._order.deadline <= self._dependencies.database.clock.now()
+        )
 
     def _give_up_or_wait(self, reason: str) -> None:
         if self._overdue():
@@ -262,7 +265,7 @@ class _Submission:
             self._note(reason)
 
     def _back_to_ordered(self, reason: str, wait: timedelta | None) -> None:
-        with self._parts.database.transaction(self._workspace_id, "order.put_back") as scope:
+        with self._dependencies.database.transaction(self._workspace_id, "order.put_back") as scope:
             self._hold.write(
                 scope,
                 state=OrderState.ORDERED,
@@ -274,11 +277,11 @@ class _Submission:
             scope.changed("generation", self._order.id)
 
     def _note(self, reason: str) -> None:
-        with self._parts.database.transaction(self._workspace_id, "order.noted") as scope:
+        with self._dependencies.database.transaction(self._workspace_id, "order.noted") as scope:
             self._hold.write(scope, error=reason, news_at=scope.now)
 
     def _finish(self, state: OrderState, reason: str) -> None:
-        with self._parts.database.transaction(self._workspace_id, "order.ended") as scope:
+        with self._dependencies.database.transaction(self._workspace_id, "order.ended") as scope:
             finish_order(scope, self._order.id, state, error=reason, hold=self._hold)
 
 

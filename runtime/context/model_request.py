@@ -35,25 +35,25 @@ class DecisionRequest:
 
 
 def build_request(
-    scope: Scope, turn: Turn, items: Sequence[InboxItem], parts: RuntimeDependencies, task: Task | None = None
+    scope: Scope, turn: Turn, items: Sequence[InboxItem], dependencies: RuntimeDependencies, task: Task | None = None
 ) -> DecisionRequest:
     """The request for the next step of a turn, which reads `items`; `task` is the turn's, where it has been read."""
     if turn.task_id is None:
-        return _request_for_main(scope, turn, parts)
-    return _request_for_task(scope, turn, task or tasks.get_task(scope, turn.task_id), items, parts)
+        return _request_for_main(scope, turn, dependencies)
+    return _request_for_task(scope, turn, task or tasks.get_task(scope, turn.task_id), items, dependencies)
 
 
 def _request_for_task(
-    scope: Scope, turn: Turn, task: Task, items: Sequence[InboxItem], parts: RuntimeDependencies
+    scope: Scope, turn: Turn, task: Task, items: Sequence[InboxItem], dependencies: RuntimeDependencies
 ) -> DecisionRequest:
-    past = history.render_history(scope, turn, task.id, parts.inputs, parts.memory)
-    tail = _frame_state(state.task_state(scope, task, parts.state_sources))
+    past = history.render_history(scope, turn, task.id, dependencies.inputs, dependencies.memory)
+    tail = _frame_state(state.task_state(scope, task, dependencies.state_sources))
     if items:
-        tail += "\n" + state.frame_inputs(state.render_inputs(scope, items, parts.inputs))
-    return _assemble(system_prompt.WORKER_PROMPT, past.messages, past.digest, tail, parts.tools_for(task.id))
+        tail += "\n" + state.frame_inputs(state.render_inputs(scope, items, dependencies.inputs))
+    return _assemble(system_prompt.WORKER_PROMPT, past.messages, past.digest, tail, dependencies.tools_for(task.id))
 
 
-def _request_for_main(scope: Scope, turn: Turn, parts: RuntimeDependencies) -> DecisionRequest:
+def _request_for_main(scope: Scope, turn: Turn, dependencies: RuntimeDependencies) -> DecisionRequest:
     """Main sees the last words of its thread; the message it answers is the step's input."""
     asked = messages.get_message(scope, turn.message_id or "")
     past: list[ChatMessage] = []
@@ -75,10 +75,12 @@ def _request_for_main(scope: Scope, turn: Turn, parts: RuntimeDependencies) -> D
         told = [history.render_step(step, [call for call in made if call.step == step.n]) for step in taken]
         first = size.first_step_that_fits([len(state.dump_json(one)) for one in told], 0)
         past += [message for one in told[first:] for message in one]
-    tail = _frame_state(state.main_state(scope, asked.language or "en", parts.state_sources))
+    tail = _frame_state(state.main_state(scope, asked.language or "en", dependencies.state_sources))
     if not taken:
         tail += "\n" + entry
-    return _assemble(system_prompt.MAIN_PROMPT, past, _digest(state.dump_json(past)), tail, parts.tools_for(None))
+    return _assemble(
+        system_prompt.MAIN_PROMPT, past, _digest(state.dump_json(past)), tail, dependencies.tools_for(None)
+    )
 
 
 def _frame_state(facts: Mapping[str, object]) -> str:

@@ -45,14 +45,16 @@ class StoredDecision:
 _NOTHING_MORE = StoredDecision(0)
 
 
-def decide_step(parts: RuntimeDependencies, workspace_id: str, turn_id: str, run_id: str, n: int) -> StoredDecision:
+def decide_step(
+    dependencies: RuntimeDependencies, workspace_id: str, turn_id: str, run_id: str, n: int
+) -> StoredDecision:
     """Answer the stored decision of step `n`, or make and store it.
 
     The model is asked only while no decision is stored, and not for a task that was paused or ended meanwhile or for
     a message that was taken back: then nothing is stored and the turn closes. Raises LostError, BusyError, ModelError
     also for a turn that goes round in circles, and the model port's errors.
     """
-    with acquire_lease(parts.database, workspace_id, turn_id, run_id, parts.lease, "decide.claimed") as (
+    with acquire_lease(dependencies.database, workspace_id, turn_id, run_id, dependencies.lease, "decide.claimed") as (
         scope,
         fence,
         turn,
@@ -75,20 +77,22 @@ def decide_step(parts: RuntimeDependencies, workspace_id: str, turn_id: str, run
         if found is not None and found.blocked:
             # The task is at work again, so nobody needs to say that it should try.
             cards.close_open_cards(scope, found.task.id, CardState.SUPERSEDED, kinds=(CardKind.BLOCKED,))
-    with renew_while(parts.database, workspace_id, fence, parts.lease):
+    with renew_while(dependencies.database, workspace_id, fence, dependencies.lease):
         try:
-            with parts.database.reading(workspace_id) as scope:
-                request = model_request.build_request(scope, turn, items, parts, None if found is None else found.task)
+            with dependencies.database.reading(workspace_id) as scope:
+                request = model_request.build_request(
+                    scope, turn, items, dependencies, None if found is None else found.task
+                )
             with crash.around("model.ask"):
-                decision = parts.model.decide(request.messages, request.tools)
+                decision = dependencies.model.decide(request.messages, request.tools)
             if turn.task_id is None and not decision.text.strip() and not decision.calls:
                 raise ModelError("the model answered nothing")
         except LoopwrightError:
-            _give_back(parts, workspace_id, fence, turn)
+            _give_back(dependencies, workspace_id, fence, turn)
             raise
         decision = replace(decision, calls=decision.calls[:MOST_CALLS_OF_DECISION])
-        with parts.database.transaction(workspace_id, "decide.recorded") as scope:
-            recorded = _record_decision(scope, parts, fence, turn, n, decision, items, request)
+        with dependencies.database.transaction(workspace_id, "decide.recorded") as scope:
+            recorded = _record_decision(scope, dependencies, fence, turn, n, decision, items, request)
     return StoredDecision(len(decision.calls)) if recorded else _NOTHING_MORE
 
 
@@ -120,18 +124,18 @@ def _check_circles(scope: Scope, turn: Turn, n: int, found: DecisionSnapshot | N
         raise ModelError(f"the same call of {stuck.tool} failed {proceed.MOST_REPEATS} times{why}")
 
 
-def _give_back(parts: RuntimeDependencies, workspace_id: str, fence: TurnFence, turn: Turn) -> None:
+def _give_back(dependencies: RuntimeDependencies, workspace_id: str, fence: TurnFence, turn: Turn) -> None:
     """What was claimed for a decision that did not come is unread, and may be taken back, until the step is retried."""
     if turn.task_id is None:
         return
-    with parts.database.transaction(workspace_id, "decide.given_back") as scope:
+    with dependencies.database.transaction(workspace_id, "decide.given_back") as scope:
         fence.check(scope)
         inbox.unclaim_inbox(scope, turn.task_id)
 
 
 def _record_decision(
     scope: Scope,
-    parts: RuntimeDependencies,
+    dependencies: RuntimeDependencies,
     fence: TurnFence,
     turn: Turn,
     n: int,
@@ -151,7 +155,7 @@ def _record_decision(
         if not read and _end_if_taken_back(scope, fence, turn):
             return False
     fence.release(scope)
-    effects = {name: tool.effect for name, tool in parts.tools_for(turn.task_id).items()}
+    effects = {name: tool.effect for name, tool in dependencies.tools_for(turn.task_id).items()}
     ledger.record_decision(scope, fence, n, decision, effects, request.layers)
     inbox.consume_inbox(scope, items, turn.id, n)
     return True

@@ -17,13 +17,13 @@ from runtime.turns.lease import TurnFence, enter_turn
 from runtime.turns.rows import Turn
 
 
-def open_turn(parts: RuntimeDependencies, workspace_id: str, turn_id: str, run_id: str) -> int | str:
+def open_turn(dependencies: RuntimeDependencies, workspace_id: str, turn_id: str, run_id: str) -> int | str:
     """The step that the run goes on from, or, where it is not let in, why.
 
     Raises NotFoundError for a turn that does not exist.
     """
-    with parts.database.transaction(workspace_id, "turn.opened") as scope:
-        if not enter_turn(scope, turn_id, run_id, parts.patience):
+    with dependencies.database.transaction(workspace_id, "turn.opened") as scope:
+        if not enter_turn(scope, turn_id, run_id, dependencies.patience):
             turn = rows.get_turn(scope, turn_id)
             return f"not let in: the turn is {turn.status}"
         return _first_open_step(scope, turn_id)
@@ -40,9 +40,9 @@ def _first_open_step(scope: Scope, turn_id: str) -> int:
     return taken[-1].n + 1 if complete and not finished else taken[-1].n
 
 
-def hand_over_turn(parts: RuntimeDependencies, workspace_id: str, turn_id: str, run_id: str) -> str:
+def hand_over_turn(dependencies: RuntimeDependencies, workspace_id: str, turn_id: str, run_id: str) -> str:
     """Give up the run's hold and ring for the same turn, whose next run goes on where this one ends."""
-    with parts.database.transaction(workspace_id, "turn.handed_over") as scope:
+    with dependencies.database.transaction(workspace_id, "turn.handed_over") as scope:
         turn = rows.get_turn(scope, turn_id)
         given_up = scope.change(
             scope.update(turns)

@@ -43,10 +43,12 @@ class CallEnd:
     ends: bool
 
 
-def run_call(parts: RuntimeDependencies, workspace_id: str, turn_id: str, run_id: str, n: int, seq: int) -> CallEnd:
+def run_call(
+    dependencies: RuntimeDependencies, workspace_id: str, turn_id: str, run_id: str, n: int, seq: int
+) -> CallEnd:
     """Answer the stored result of a call, or make and store it. Raises LostError, BusyError, UnavailableError."""
     call_id = f"{turn_id}:{n}:{seq}"
-    with acquire_lease(parts.database, workspace_id, turn_id, run_id, parts.lease, "call.started") as (
+    with acquire_lease(dependencies.database, workspace_id, turn_id, run_id, dependencies.lease, "call.started") as (
         scope,
         fence,
         turn,
@@ -56,8 +58,8 @@ def run_call(parts: RuntimeDependencies, workspace_id: str, turn_id: str, run_id
         if call.status in FINISHED_CALL_STATUSES:
             fence.release(scope)
             return _call_end(call)
-        context = _context(scope, parts, fence, workspace_id, turn, call, found)
-        known = parts.tools_for(context.task_id)
+        context = _context(scope, dependencies, fence, workspace_id, turn, call, found)
+        known = dependencies.tools_for(context.task_id)
         tool = known.get(call.tool)
         arguments = _arguments(tool, call, known)
         if tool is None or isinstance(arguments, ToolResult):
@@ -75,18 +77,18 @@ def run_call(parts: RuntimeDependencies, workspace_id: str, turn_id: str, run_id
             ledger.record_result(scope, fence, call, CallStatus.OUTCOME_UNKNOWN, unknown)
             return CallEnd(CallStatus.OUTCOME_UNKNOWN, False)
         ledger.record_start(scope, fence, call_id)
-    with renew_while(parts.database, workspace_id, fence, parts.lease):
+    with renew_while(dependencies.database, workspace_id, fence, dependencies.lease):
         try:
             result = _act(tool, context, arguments)
         except UnavailableError:
-            _take_back_start(parts, workspace_id, fence, call_id)
+            _take_back_start(dependencies, workspace_id, fence, call_id)
             raise
         status = CallStatus.DONE if result.ok else CallStatus.FAILED
         try:
-            with parts.database.transaction(workspace_id, "call.result") as scope:
+            with dependencies.database.transaction(workspace_id, "call.result") as scope:
                 ledger.record_result(scope, fence, call, status, result)
         except LostError:
-            with parts.database.transaction(workspace_id, "call.late_result") as scope:
+            with dependencies.database.transaction(workspace_id, "call.late_result") as scope:
                 ledger.record_late_result(scope, fence, call, status, result)
             raise
     return CallEnd(status, ends=call.tool == "finish" and result.ok)
@@ -111,9 +113,9 @@ def _refused(scope: Scope, tool: Tool, context: CallContext) -> ToolResult | Non
     return None if refused is None else ToolResult({"error": refused.rule, "message": refused.reason}, ok=False)
 
 
-def _take_back_start(parts: RuntimeDependencies, workspace_id: str, fence: TurnFence, call_id: str) -> None:
+def _take_back_start(dependencies: RuntimeDependencies, workspace_id: str, fence: TurnFence, call_id: str) -> None:
     """Nothing was begun, so that the retry may run the tool whether it is repeatable or not."""
-    with parts.database.transaction(workspace_id, "call.start_taken_back") as scope:
+    with dependencies.database.transaction(workspace_id, "call.start_taken_back") as scope:
         fence.check(scope)
         ledger.record_no_start(scope, fence, call_id)
 
@@ -135,7 +137,7 @@ def _act(tool: Tool, context: CallContext, arguments: BaseModel) -> ToolResult:
 
 def _context(
     scope: Scope,
-    parts: RuntimeDependencies,
+    dependencies: RuntimeDependencies,
     fence: TurnFence,
     workspace_id: str,
     turn: Turn,
@@ -148,7 +150,7 @@ def _context(
         asked = messages.get_message(scope, turn.message_id or "")
         person_id, asked_by, language = asked.person_id, asked.asked_by, asked.language or "en"
     return CallContext(
-        database=parts.database,
+        database=dependencies.database,
         fence=fence,
         workspace_id=workspace_id,
         person_id=person_id,

@@ -41,29 +41,29 @@ PLANNING_TOOLS = frozenset({"set_brief", "create_checklist", "update_checklist",
 BLOCKED_OPTIONS = ({"id": "retry", "label": "Try again"}, {"id": "stop", "label": "Stop the task", "danger": True})
 
 
-def close_turn(parts: RuntimeDependencies, workspace_id: str, turn_id: str, run_id: str) -> str:
+def close_turn(dependencies: RuntimeDependencies, workspace_id: str, turn_id: str, run_id: str) -> str:
     """End a turn; answers its final status. A turn that has ended already answers what it ended with."""
-    with parts.database.reading(workspace_id) as scope:
+    with dependencies.database.reading(workspace_id) as scope:
         turn = rows.get_turn(scope, turn_id)
     if turn.status not in OPEN_TURN_STATUSES:
         return turn.status
     with (
-        hold_lease(parts.database, workspace_id, turn_id, run_id, parts.lease) as fence,
-        parts.database.transaction(workspace_id, "turn.closed") as scope,
+        hold_lease(dependencies.database, workspace_id, turn_id, run_id, dependencies.lease) as fence,
+        dependencies.database.transaction(workspace_id, "turn.closed") as scope,
     ):
         fence.check(scope)
         turn = rows.get_turn(scope, turn_id)
-        parts.when_read(scope, turn, say_reply(scope, turn))
+        dependencies.when_read(scope, turn, say_reply(scope, turn))
         if turn.task_id is None:
             fence.close(scope, TurnStatus.COMPLETED, "")
         else:
-            _close_task_turn(scope, parts, fence, turn, tasks.lock_task(scope, turn.task_id))
+            _close_task_turn(scope, dependencies, fence, turn, tasks.lock_task(scope, turn.task_id))
         return rows.get_turn(scope, turn_id).status
 
 
-def fail_turn(parts: RuntimeDependencies, workspace_id: str, turn_id: str, run_id: str, reason: str) -> bool:
+def fail_turn(dependencies: RuntimeDependencies, workspace_id: str, turn_id: str, run_id: str, reason: str) -> bool:
     """End a turn whose run cannot go on; False while somebody holds a living lease, or when another run has it now."""
-    with parts.database.transaction(workspace_id, "turn.failed") as scope:
+    with dependencies.database.transaction(workspace_id, "turn.failed") as scope:
         turn = rows.get_turn(scope, turn_id)
         return turn.run_id == run_id and give_up_turn(scope, turn, reason)
 
@@ -134,9 +134,9 @@ def _say_failure(scope: Scope, turn: Turn, reason: str) -> None:
     )
 
 
-def _close_task_turn(scope: Scope, parts: RuntimeDependencies, fence: TurnFence, turn: Turn, task: Task) -> None:
+def _close_task_turn(scope: Scope, dependencies: RuntimeDependencies, fence: TurnFence, turn: Turn, task: Task) -> None:
     inbox.unclaim_inbox(scope, task.id)
-    facts = _gather_facts(scope, parts, turn, task)
+    facts = _gather_facts(scope, dependencies, turn, task)
     waits.end_wait(scope, task.id)
     idle = 0 if facts.progressed else task.idle_rounds + 1
     verdict = choose_next_move(facts)
@@ -175,7 +175,7 @@ def _why_next(facts: TurnFacts) -> str:
     return entry.CAUSE_UNREAD if isinstance(besides, EndTask | WaitForOrders | AskPerson) else entry.CAUSE_AFTER
 
 
-def _gather_facts(scope: Scope, parts: RuntimeDependencies, turn: Turn, task: Task) -> TurnFacts:
+def _gather_facts(scope: Scope, dependencies: RuntimeDependencies, turn: Turn, task: Task) -> TurnFacts:
     approved = checklist.list_approved_checkpoints(scope, task.id)
     made = ledger_queries.list_calls(scope, [turn.id])
     return TurnFacts(
@@ -193,7 +193,7 @@ def _gather_facts(scope: Scope, parts: RuntimeDependencies, turn: Turn, task: Ta
             )
             for step in checklist.list_checklist(scope, task.id)
         ),
-        open_orders=tuple(parts.open_orders(scope, task.id)),
+        open_orders=tuple(dependencies.open_orders(scope, task.id)),
         open_cards=tuple(
             card.id
             for card in cards.list_all_open_cards(scope, task.id)
@@ -202,11 +202,11 @@ def _gather_facts(scope: Scope, parts: RuntimeDependencies, turn: Turn, task: Ta
         unread=bool(inbox.list_unread(scope, task.id)),
         progressed=_progressed(made) or bool(inbox.list_read_by_turn(scope, turn.id)),
         idle_rounds=task.idle_rounds,
-        most_idle_rounds=parts.most_idle_rounds,
+        most_idle_rounds=dependencies.most_idle_rounds,
         refused=_has_declined(scope, turn),
         finished=any(call.tool == "finish" and call.ok for call in made),
-        alone=_count_turns_alone(scope, task.id, parts.most_turns_alone),
-        most_alone=parts.most_turns_alone,
+        alone=_count_turns_alone(scope, task.id, dependencies.most_turns_alone),
+        most_alone=dependencies.most_turns_alone,
     )
 
 

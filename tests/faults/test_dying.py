@@ -245,7 +245,7 @@ def test_near_duplicate_is_judged_again_and_makes_no_second_task(stage: Stage) -
 
     def judge() -> None:
         answers = (verdict("new"), verdict("existing", task_id=task.id))
-        judgement.judge_message(scripted(stage.store, *answers)[0].parts, stage.store.workspace_id, message.id)
+        judgement.judge_message(scripted(stage.store, *answers)[0].dependencies, stage.store.workspace_id, message.id)
 
     stage.die(DEATHS["duplicate"], judge)
 

@@ -43,8 +43,8 @@ def test_what_was_said_is_remembered_once(stage: Stage) -> None:
     world.foresee({"text": "Our colour is cobalt.", "evidence": [1]})
 
     def remember() -> None:
-        for candidate_id in looking.read_due_messages(world.parts, world.workspace_id, "run-1"):
-            keeping.judge_candidate(world.parts, world.workspace_id, candidate_id)
+        for candidate_id in looking.read_due_messages(world.dependencies, world.workspace_id, "run-1"):
+            keeping.judge_candidate(world.dependencies, world.workspace_id, candidate_id)
 
     stage.die(DEATHS["remembered"], remember)
 
@@ -58,7 +58,9 @@ def test_a_reading_that_gave_nothing_usable_leaves_the_words_due(stage: Stage) -
     world, useless = MemoryWorld(stage.store), MemoryWorld(stage.store, Useless())
     world.say("Our colour is cobalt.")
 
-    stage.die(DEATHS["unreadable"], lambda: looking.read_due_messages(useless.parts, world.workspace_id, "run-1"))
+    stage.die(
+        DEATHS["unreadable"], lambda: looking.read_due_messages(useless.dependencies, world.workspace_id, "run-1")
+    )
 
     world.foresee({"text": "Our colour is cobalt.", "evidence": [1]})
     with stage.store.database.reading(world.workspace_id) as scope:
@@ -75,8 +77,8 @@ def test_confirmed_facts_are_forgotten_once_and_wholly(stage: Stage) -> None:
     world.answer(card, "confirm")
 
     def forget() -> None:
-        cascade.clear_forgotten(world.parts, world.workspace_id, card.id)
-        receipts.check_forgotten(world.parts, world.workspace_id, card.id)
+        cascade.clear_forgotten(world.dependencies, world.workspace_id, card.id)
+        receipts.check_forgotten(world.dependencies, world.workspace_id, card.id)
 
     stage.die(DEATHS["forgotten"], forget)
 
@@ -117,7 +119,7 @@ def _asks(stage: Stage, world: MemoryWorld, call: tuple[str, str]) -> tuple[str,
     task = new_task(store)
     post_words(store, task.id, "go")
     turn_id = newest_turn(store, task.id).id
-    made = runtime_dependencies(store, ScriptedModel(says("", call)), *memory_tools(world.parts.search, 2.0))
+    made = runtime_dependencies(store, ScriptedModel(says("", call)), *memory_tools(world.dependencies.search, 2.0))
     entry.open_turn(made, ws, turn_id, "run-1")
     steps.decide_step(made, ws, turn_id, "run-1", 1)
     return turn_id, lambda: tool_call.run_call(made, ws, turn_id, "run-1", 1, 0)

@@ -16,14 +16,14 @@ from workspace.assets import Assets
 
 def main(url: str, home: str, workspace_id: str, order_id: str, studio_url: str) -> None:
     provider = studio_provider(StudioOfTests(studio_url))
-    parts = GenerationWorldDependencies(
+    dependencies = GenerationWorldDependencies(
         settings=Settings(home=Path(home), lease_seconds=2),
         database=Database(url, clock=SystemClock()),
         providers={"studio": provider},
         capabilities=Capabilities({"studio": provider}, SystemClock()),
         assets=Assets(f"file://{home}/assets"),
     )
-    submit_order(parts, workspace_id, order_id)
+    submit_order(dependencies, workspace_id, order_id)
 
 
 if __name__ == "__main__":

@@ -37,11 +37,11 @@ def news(order: Order, state: str, progress: float = 0.0, sequence: int = 1, **m
 
 
 def call_back(world: GenerationWorld, body: bytes, **options: Any) -> Order:
-    return record_callback(world.parts, "studio", signed(world, body, **options), body)
+    return record_callback(world.dependencies, "studio", signed(world, body, **options), body)
 
 
 def running(world: GenerationWorld, slow_studio: StudioOfTests) -> Order:
-    world.parts.providers["studio"] = studio_provider(slow_studio)
+    world.dependencies.providers["studio"] = studio_provider(slow_studio)
     task = world.task()
     order = world.order(task, world.turn(task))
     world.submit(order)
@@ -124,7 +124,7 @@ def test_an_unknown_job_is_told_apart_so_that_it_is_sent_again(
     with pytest.raises(NotFoundError):
         call_back(world, body)
     with pytest.raises(NotFoundError):
-        record_callback(world.parts, "nobody", signed(world, body), body)
+        record_callback(world.dependencies, "nobody", signed(world, body), body)
 
 
 @pytest.mark.parametrize("age", [301, -301, 10**9])
@@ -141,9 +141,9 @@ def test_an_old_callback_is_refused(world: GenerationWorld, slow_studio: StudioO
 def test_a_forged_callback_is_refused(world: GenerationWorld, slow_studio: StudioOfTests, signature: str) -> None:
     order = running(world, slow_studio)
     with pytest.raises(RefusedError):
-        record_callback(world.parts, "studio", {"X-Jobs-Signature": signature}, news(order, "succeeded"))
+        record_callback(world.dependencies, "studio", {"X-Jobs-Signature": signature}, news(order, "succeeded"))
     with pytest.raises(RefusedError):
-        record_callback(world.parts, "studio", {}, news(order, "succeeded"))
+        record_callback(world.dependencies, "studio", {}, news(order, "succeeded"))
     with pytest.raises(RefusedError):
         call_back(world, news(order, "succeeded"), key="another key")
     assert world.get(order.id).news_at == order.news_at
@@ -153,7 +153,7 @@ def test_the_name_of_the_header_is_read_in_any_case(world: GenerationWorld, slow
     order = running(world, slow_studio)
     body = news(order, "running", 0.5)
     headers = {name.lower(): value for name, value in signed(world, body).items()}
-    assert record_callback(world.parts, "studio", headers, body).progress == 0.5
+    assert record_callback(world.dependencies, "studio", headers, body).progress == 0.5
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_the_name_of_the_header_is_read_in_any_case(world: GenerationWorld, slow
 )
 def test_a_signed_body_that_is_no_job_is_invalid(world: GenerationWorld, body: bytes) -> None:
     with pytest.raises(InvalidError):
-        record_callback(world.parts, "studio", signed(world, body), body)
+        record_callback(world.dependencies, "studio", signed(world, body), body)
 
 
 @pytest.mark.case("B47")

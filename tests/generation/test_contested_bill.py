@@ -136,7 +136,7 @@ def test_a_failed_job_with_an_unreadable_bill_costs_nothing_and_is_contested(wor
     bad = JobNews("job_1", JobState.FAILED, cost=Decimal(cost["amount"]), currency=cost["currency"])
     provider.foresee("submit", JobNews("job_1", JobState.QUEUED))
     provider.foresee("status", bad)
-    world.parts.providers["studio"] = provider
+    world.dependencies.providers["studio"] = provider
     ended = world.follow(order)
     assert (ended.state, ended.charge) == (OrderState.FAILED, None)
     assert world.reservation_states() == ["released"]
@@ -153,7 +153,7 @@ def test_a_failed_job_that_bills_much_is_charged_to_the_bound(world: GenerationW
     provider.foresee("submit", JobNews("job_1", JobState.QUEUED))
     provider.foresee("status", JobNews("job_1", JobState.FAILED, cost=Decimal(70), currency="USD"))
     order = picture(world, world.task())
-    world.parts.providers["studio"] = provider
+    world.dependencies.providers["studio"] = provider
     ended = world.follow(order)
     assert (ended.state, ended.charge, ended.claim) == (OrderState.FAILED, Decimal("0.08"), "70 USD")
     assert balance(world) == Decimal("99.92")

@@ -77,7 +77,7 @@ def call_back(
     world: GenerationWorld, provider: ScriptedProvider, state: JobState, sequence: int = 1, **said: Any
 ) -> None:
     provider.foresee("verify_callback", JobNews(JOB, state, sequence=sequence, **said))
-    record_callback(world.parts, provider.name, {}, b"{}")
+    record_callback(world.dependencies, provider.name, {}, b"{}")
 
 
 def questions(provider: ScriptedProvider) -> int:

@@ -32,7 +32,7 @@ def submitted(world: GenerationWorld) -> Order:
 
 
 def impatient(world: GenerationWorld, studio: StudioOfTests) -> None:
-    world.parts.providers["studio"] = studio_provider(studio, ask_seconds=2.0)
+    world.dependencies.providers["studio"] = studio_provider(studio, ask_seconds=2.0)
 
 
 @pytest.mark.case("B45")
@@ -60,7 +60,7 @@ def test_lasting_trouble_ends_with_its_reason_and_the_jobs_id(
     until("made", lambda: the_studio.job(order.key)["state"] == "succeeded")
     the_studio.fault(fault, times=None)
     assert world.poll(order).next == "wait"
-    world.store.clock.advance(timedelta(seconds=world.parts.settings.order_deadline_seconds))
+    world.store.clock.advance(timedelta(seconds=world.dependencies.settings.order_deadline_seconds))
 
     found = world.poll(order)
 
@@ -75,11 +75,11 @@ def test_lasting_trouble_ends_with_its_reason_and_the_jobs_id(
 def test_a_job_that_is_not_done_by_its_deadline_is_cancelled_with_the_last_reason(
     world: GenerationWorld, slow_studio: StudioOfTests
 ) -> None:
-    world.parts.providers["studio"] = studio_provider(slow_studio)
+    world.dependencies.providers["studio"] = studio_provider(slow_studio)
     order = submitted(world)
     slow_studio.fault("error_status:500", times=None)
     world.poll(order)
-    world.store.clock.advance(timedelta(seconds=world.parts.settings.order_deadline_seconds))
+    world.store.clock.advance(timedelta(seconds=world.dependencies.settings.order_deadline_seconds))
 
     world.poll(order)
 
@@ -111,7 +111,7 @@ def test_a_lost_job_is_given_up_soon_and_its_money_kept_until_the_deadline(
 @pytest.mark.case("B45")
 def test_a_job_is_not_lost_by_one_answer(world: GenerationWorld, slow_studio: StudioOfTests) -> None:
     """Three in a row, with no other word of the job between; trouble of another kind is no word of it."""
-    world.parts.providers["studio"] = studio_provider(slow_studio)
+    world.dependencies.providers["studio"] = studio_provider(slow_studio)
     order = submitted(world)
     world.store.clock.advance(timedelta(seconds=31))
     for fault in ("lost_job", "lost_job", None, "lost_job", "error_status:500", "lost_job", None):
@@ -159,7 +159,7 @@ def test_polls_slow_down() -> None:
 
 
 def test_a_cancelled_order_is_cancelled_at_the_provider(world: GenerationWorld, slow_studio: StudioOfTests) -> None:
-    world.parts.providers["studio"] = studio_provider(slow_studio)
+    world.dependencies.providers["studio"] = studio_provider(slow_studio)
     order = submitted(world)
     with world.scope() as scope:
         cancel_order(scope, order.id)

@@ -197,7 +197,7 @@ def test_an_order_waits_for_its_own_providers_list_which_is_at_most_a_minute_old
     # Given a provider that went away after the yes, and another that names its prices
     order = approved(scripted)
     away = Silent(provider.name)
-    scripted.parts.providers.update({provider.name: away, "other": ScriptedProvider("other", offers=[PICTURES])})
+    scripted.dependencies.providers.update({provider.name: away, "other": ScriptedProvider("other", offers=[PICTURES])})
     scripted.store.clock.advance(timedelta(seconds=61))
 
     # When the order is to be sent, it waits
@@ -206,7 +206,7 @@ def test_an_order_waits_for_its_own_providers_list_which_is_at_most_a_minute_old
     assert scripted.reservation_states() == ["held"]
 
     # Then it is sent once its provider is back
-    scripted.parts.providers[provider.name] = provider
+    scripted.dependencies.providers[provider.name] = provider
     provider.foresee("submit", JOB)
     assert scripted.submit(order).state == OrderState.RUNNING
 

@@ -221,11 +221,11 @@ def test_an_output_that_is_not_the_announced_one_fails(world: GenerationWorld) -
 def test_a_provider_that_is_away_is_asked_for_the_output_until_the_deadline(world: GenerationWorld) -> None:
     task = world.task()
     order = made(world, world.order(task, world.turn(task)))
-    there = world.parts.providers.pop("studio")
+    there = world.dependencies.providers.pop("studio")
     with pytest.raises(UnavailableError):
         world.settle(order)
     assert world.get(order.id).lease_token is None
-    world.parts.providers["studio"] = there
+    world.dependencies.providers["studio"] = there
     world.settle(order)
     assert world.get(order.id).state is OrderState.SUCCEEDED
 
@@ -235,8 +235,8 @@ def test_an_output_that_does_not_come_by_the_deadline_is_unresolved_and_may_stil
     fence = world.turn(task)
     order = made(world, world.order(task, fence))
     close_and_wait(world, fence, task.id, [order.id])
-    there = world.parts.providers.pop("studio")
-    world.store.clock.advance(timedelta(seconds=world.parts.settings.order_deadline_seconds))
+    there = world.dependencies.providers.pop("studio")
+    world.store.clock.advance(timedelta(seconds=world.dependencies.settings.order_deadline_seconds))
     world.settle(order)
     ended = world.get(order.id)
     assert (ended.state, ended.charge, ended.claim) == (OrderState.UNRESOLVED, None, "0.03 USD")
@@ -244,7 +244,7 @@ def test_an_output_that_does_not_come_by_the_deadline_is_unresolved_and_may_stil
     world.settle(order)
     assert world.get(order.id) == ended
 
-    world.parts.providers["studio"] = there
+    world.dependencies.providers["studio"] = there
     world.settle(order)
 
     late = world.get(order.id)

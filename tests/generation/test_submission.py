@@ -194,7 +194,7 @@ def test_a_provider_that_never_takes_the_job_fails_the_order_in_the_end(
     task = world.task()
     order = world.order(task, world.turn(task))
     assert world.submit(order).next == "wait"
-    world.store.clock.advance(timedelta(seconds=world.parts.settings.order_deadline_seconds + 1))
+    world.store.clock.advance(timedelta(seconds=world.dependencies.settings.order_deadline_seconds + 1))
 
     assert world.submit(order).state == OrderState.FAILED
     assert "busy" in (world.get(order.id).error or "")
@@ -215,10 +215,12 @@ def test_a_provider_that_is_not_there_was_asked_for_nothing(
     world = world_of(store, tmp_path / "home", studio_provider(the_studio))
     task = world.task()
     order = world.order(task, world.turn(task))
-    there = world.parts.providers["studio"]
-    world.parts.providers["studio"] = JobsProvider("studio", f"http://127.0.0.1:{free_ports(1)[0]}", SecretStr(KEY))
+    there = world.dependencies.providers["studio"]
+    world.dependencies.providers["studio"] = JobsProvider(
+        "studio", f"http://127.0.0.1:{free_ports(1)[0]}", SecretStr(KEY)
+    )
     assert world.submit(order).state == OrderState.ORDERED
-    world.parts.providers["studio"] = there
+    world.dependencies.providers["studio"] = there
     assert world.follow(order).state is OrderState.SUCCEEDED
 
 
@@ -235,7 +237,7 @@ def test_a_refused_job_fails_at_once(world: GenerationWorld) -> None:
 def test_a_provider_that_is_no_longer_set_up_fails_what_was_not_sent(world: GenerationWorld) -> None:
     task = world.task()
     order = world.order(task, world.turn(task))
-    world.parts.providers.clear()
+    world.dependencies.providers.clear()
     assert world.submit(order).state == OrderState.FAILED
 
 
@@ -320,17 +322,17 @@ def test_trouble_with_our_own_store_sends_nothing_and_says_so(store: Store, tmp_
     world = world_of(store, tmp_path / "home", provider)
     task = world.task()
     order = world.order(task, world.turn(task), tool="generate_image")
-    kept = world.parts.assets.put(b"picture")
+    kept = world.dependencies.assets.put(b"picture")
     source = {"role": "source", "object_id": "o", "version": 1, "sha256": kept.sha256, "media_type": "image/png"}
     with world.scope() as scope:
         scope.change(scope.update(orders).values(inputs=[source]))
-    there = world.parts
-    world.parts = replace(there, assets=BrokenAssets(f"file://{tmp_path / 'home' / 'assets'}"))
+    there = world.dependencies
+    world.dependencies = replace(there, assets=BrokenAssets(f"file://{tmp_path / 'home' / 'assets'}"))
     with pytest.raises(OSError, match="the store is away"):
         world.submit(order)
     assert (world.get(order.id).state, provider.asked) == (OrderState.ORDERED, [])
 
-    world.parts = there
+    world.dependencies = there
     provider.foresee("submit", JobNews("job_1", JobState.RUNNING))
     assert world.submit(order).state == OrderState.RUNNING
     assert [question for question, _ in provider.asked] == ["submit"]
@@ -394,7 +396,7 @@ def test_an_order_whose_worker_died_before_sending_is_not_sent_once_it_is_cancel
 def test_an_order_whose_answer_was_lost_is_still_found_after_it_is_cancelled(
     world: GenerationWorld, slow_studio: StudioOfTests, end: Callable[[GenerationWorld, Order], None]
 ) -> None:
-    world.parts.providers["studio"] = studio_provider(slow_studio)
+    world.dependencies.providers["studio"] = studio_provider(slow_studio)
     order = died_before_sending(world)
     body = {"kind": order.kind, "model": order.model, "params": dict(order.params), "inputs": []}
     headers = {"Authorization": f"Bearer {KEY}", "Idempotency-Key": order.key}

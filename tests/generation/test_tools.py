@@ -89,7 +89,7 @@ def test_the_model_is_shown_orders_outcomes_and_money(world: GenerationWorld) ->
 
 
 def test_a_task_that_has_no_provider_is_told_so(world: GenerationWorld) -> None:
-    world.parts.providers.clear()
+    world.dependencies.providers.clear()
     task = world.task()
     fence = world.turn(task)
     world.decide(fence, 1, ("estimate", {"kind": "image"}))

@@ -73,7 +73,7 @@ def _live(any_engine: RunningEngine, tmp_path: Path, poll_seconds: float) -> Ite
         engine = Engine.at(any_engine.url, any_engine.signing_key, any_engine.event_key)
         worker, registration = create_worker_app(
             client,
-            [generate(client, world.parts)],
+            [generate(client, world.dependencies)],
             engine,
             f"http://127.0.0.1:{worker_port}",
             SystemClock(),
@@ -97,7 +97,7 @@ def _callback_door(world: GenerationWorld) -> flask.Flask:
     @app.post("/callbacks/<name>")
     def take(name: str) -> tuple[str, int]:
         try:
-            record_callback(world.parts, name, dict(flask.request.headers), flask.request.get_data())
+            record_callback(world.dependencies, name, dict(flask.request.headers), flask.request.get_data())
         except LoopwrightError as error:
             return error.code, 404
         return "", 204
@@ -183,7 +183,7 @@ def test_a_dropped_submission_is_one_job_and_one_charge(live: Live) -> None:
 
 def test_a_cancel_reaches_a_job_that_nobody_would_have_asked_about(patient: Live, slow_studio: StudioOfTests) -> None:
     world = patient.world
-    world.parts.providers["studio"] = studio_provider(slow_studio)
+    world.dependencies.providers["studio"] = studio_provider(slow_studio)
     task = world.task()
     order = world.order(task, world.turn(task))
     until("submitted", lambda: world.get(order.id).upstream_id, 30)

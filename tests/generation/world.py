@@ -120,7 +120,7 @@ class GenerationWorld:
     """What the tests act on; `turn` and `call` play the runtime."""
 
     store: Store
-    parts: GenerationWorldDependencies
+    dependencies: GenerationWorldDependencies
     capabilities: Capabilities
     tools: dict[str, Tool] = field(default_factory=dict)
 
@@ -208,13 +208,13 @@ class GenerationWorld:
             return list_open_cards(scope, None if task is None else task.id)
 
     def submit(self, order: Order) -> OrderProgress:
-        return submit_order(self.parts, self.workspace_id, order.id)
+        return submit_order(self.dependencies, self.workspace_id, order.id)
 
     def poll(self, order: Order) -> OrderProgress:
-        return poll_order(self.parts, self.workspace_id, order.id)
+        return poll_order(self.dependencies, self.workspace_id, order.id)
 
     def settle(self, order: Order) -> OrderProgress:
-        return settle_order(self.parts, file_output, self.workspace_id, order.id)
+        return settle_order(self.dependencies, file_output, self.workspace_id, order.id)
 
     def follow(self, order: Order, looks: int = 400, pause: float = 0.05) -> Order:
         """Do what the durable function does, without waiting its whole pauses."""
@@ -259,15 +259,15 @@ def world_of(store: Store, home: Path, provider: Provider, **settings: Any) -> G
     """A world whose only provider is this one."""
     providers = {provider.name: provider}
     capabilities = Capabilities(providers, store.clock)
-    parts = GenerationWorldDependencies(
+    dependencies = GenerationWorldDependencies(
         settings=Settings(home=home, **settings),
         database=store.database,
         providers=providers,
         capabilities=capabilities,
         assets=Assets(f"file://{home / 'assets'}"),
     )
-    world = GenerationWorld(store, parts, capabilities)
-    desk = PlacementDependencies(capabilities, workspace.objects, parts.settings.overrun_factor)
+    world = GenerationWorld(store, dependencies, capabilities)
+    desk = PlacementDependencies(capabilities, workspace.objects, dependencies.settings.overrun_factor)
     world.tools = {tool.name: tool for tool in generation_tools(desk)}
     assert all(isinstance(tool.effect, Effect) for tool in world.tools.values())
     return world

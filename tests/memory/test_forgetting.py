@@ -34,7 +34,7 @@ def test_the_card_says_what_will_be_lost_and_forgets_nothing_by_itself(world: Me
     world.answer(card, "keep")
     assert world.texts() == ["The colour is cobalt with off-white"]
     with pytest.raises(NotFoundError):
-        cascade.clear_forgotten(world.parts, world.workspace_id, card.id)
+        cascade.clear_forgotten(world.dependencies, world.workspace_id, card.id)
 
 
 def test_a_bell_without_a_confirmed_card_forgets_nothing(world: MemoryWorld) -> None:
@@ -43,7 +43,7 @@ def test_a_bell_without_a_confirmed_card_forgets_nothing(world: MemoryWorld) -> 
 
     for forged in (card.id, "card_made_up"):
         with pytest.raises(NotFoundError):
-            cascade.clear_forgotten(world.parts, world.workspace_id, forged)
+            cascade.clear_forgotten(world.dependencies, world.workspace_id, forged)
     assert world.texts() == ["Our colour is cobalt."]
 
 
@@ -100,12 +100,12 @@ def test_the_forgotten_messages_are_evidence_for_nothing_again(world: MemoryWorl
     world.foresee(
         {"text": "Our colour is cobalt", "evidence": [1]}, {"text": "cobalt it is, and never red", "evidence": [1]}
     )
-    first, second = looking.read_due_messages(world.parts, world.workspace_id, "run-1")
-    keeping.judge_candidate(world.parts, world.workspace_id, first)
+    first, second = looking.read_due_messages(world.dependencies, world.workspace_id, "run-1")
+    keeping.judge_candidate(world.dependencies, world.workspace_id, first)
 
     world.forget(world.only().id)
 
-    assert keeping.judge_candidate(world.parts, world.workspace_id, second).startswith("refused")
+    assert keeping.judge_candidate(world.dependencies, world.workspace_id, second).startswith("refused")
     assert world.facts() == []
 
 
@@ -176,9 +176,9 @@ def test_forgetting_twice_and_a_run_that_dies_in_between_do_it_once(world: Memor
     card = world.ask_to_forget(world.only().id)
     world.answer(card, "confirm")
 
-    assert cascade.clear_forgotten(world.parts, world.workspace_id, card.id) == "cleared"
+    assert cascade.clear_forgotten(world.dependencies, world.workspace_id, card.id) == "cleared"
     before = world.receipt(card.id)
-    assert cascade.clear_forgotten(world.parts, world.workspace_id, card.id) == "cleared"
+    assert cascade.clear_forgotten(world.dependencies, world.workspace_id, card.id) == "cleared"
     assert world.receipt(card.id) == before
     with pytest.raises(ConflictError):
         world.answer(card, "keep")
@@ -193,7 +193,7 @@ def test_a_forget_that_is_not_through_is_rung_for_again(world: MemoryWorld) -> N
     assert watching.watch_memory(world.store.database, world.workspace_id, timedelta(seconds=10)) == 1
     assert world.store.bells.ids()[-1] == f"{card.id}:ring-1"
 
-    cascade.clear_forgotten(world.parts, world.workspace_id, card.id)
+    cascade.clear_forgotten(world.dependencies, world.workspace_id, card.id)
     world.store.clock.advance(timedelta(minutes=1))
     assert watching.watch_memory(world.store.database, world.workspace_id, timedelta(seconds=10)) == 1
 
@@ -201,10 +201,10 @@ def test_a_forget_that_is_not_through_is_rung_for_again(world: MemoryWorld) -> N
 def test_while_the_index_is_away_the_receipt_does_not_claim_that_it_is_clean(world: MemoryWorld) -> None:
     world.learn("Our colour is cobalt.")
     with world.store.database.transaction(world.workspace_id) as scope:
-        collections.ensure_collection(scope, world.parts.search.embedder)
+        collections.ensure_collection(scope, world.dependencies.search.embedder)
     receipt = world.forget(world.only().id)
 
-    assert receipts.check_forgotten(world.parts, world.workspace_id, receipt.card_id) == "cleared"
+    assert receipts.check_forgotten(world.dependencies, world.workspace_id, receipt.card_id) == "cleared"
     told = world.receipt(receipt.card_id)
     assert told.done_at is None
     assert told.checked is not None
@@ -215,8 +215,8 @@ def test_where_nothing_was_ever_indexed_nothing_is_left_in_an_index(world: Memor
     world.learn("Our colour is cobalt.")
     receipt = world.forget(world.only().id)
 
-    assert receipts.check_forgotten(world.parts, world.workspace_id, receipt.card_id) == "done"
-    assert receipts.check_forgotten(world.parts, world.workspace_id, receipt.card_id) == "done"
+    assert receipts.check_forgotten(world.dependencies, world.workspace_id, receipt.card_id) == "done"
+    assert receipts.check_forgotten(world.dependencies, world.workspace_id, receipt.card_id) == "done"
 
 
 def test_a_fact_that_moved_since_the_question_is_not_forgotten_by_its_answer(world: MemoryWorld) -> None:

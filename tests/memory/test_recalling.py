@@ -50,7 +50,9 @@ def test_what_another_workspace_or_person_remembers_is_never_returned(world: Mem
             sa.insert(workspaces).values(id=other, name="O", timezone="UTC", change_seq=0, created_at=now)
         )
 
-    elsewhere = recall(world.parts.search, other, scopes.visible_scopes(world.store.person_id), "our colour is cobalt")
+    elsewhere = recall(
+        world.dependencies.search, other, scopes.visible_scopes(world.store.person_id), "our colour is cobalt"
+    )
     somebody = world.recall("our colour is cobalt", scopes.visible_scopes("person_other"))
 
     assert (elsewhere.items, somebody.items) == ((), ())
@@ -104,7 +106,7 @@ def _at(world: MemoryWorld, at: datetime) -> list[str]:
 
 
 def _correct(world: MemoryWorld, fact: MemoryFact, text: str, cause: str = "cause") -> MemoryFact:
-    [vector] = world.parts.search.embedder.embed([text])
+    [vector] = world.dependencies.search.embedder.embed([text])
     with world.store.database.transaction(world.workspace_id) as scope:
         return correcting.correct_fact(scope, fact.id, text, vector, world.store.person_id, cause)
 
@@ -177,6 +179,6 @@ def test_a_proposal_about_a_fact_that_moved_changes_nothing(world: MemoryWorld) 
 
 
 def _proposed(world: MemoryWorld, text: str) -> cards.Card:
-    [vector] = world.parts.search.embedder.embed([text])
+    [vector] = world.dependencies.search.embedder.embed([text])
     with world.store.database.transaction(world.workspace_id) as scope:
         return correcting.propose_correction(scope, world.only(), text, vector, cause="cause")

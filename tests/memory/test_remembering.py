@@ -191,10 +191,10 @@ def test_a_wish_for_this_once_is_not_remembered(world: MemoryWorld) -> None:
 def test_a_candidate_that_is_judged_twice_is_one_fact(world: MemoryWorld) -> None:
     world.say("Our colour is cobalt.")
     world.foresee({"text": "The colour is cobalt", "evidence": [1]})
-    [candidate] = looking.read_due_messages(world.parts, world.workspace_id, "run-1")
+    [candidate] = looking.read_due_messages(world.dependencies, world.workspace_id, "run-1")
 
-    first = keeping.judge_candidate(world.parts, world.workspace_id, candidate)
-    again = keeping.judge_candidate(world.parts, world.workspace_id, candidate)
+    first = keeping.judge_candidate(world.dependencies, world.workspace_id, candidate)
+    again = keeping.judge_candidate(world.dependencies, world.workspace_id, candidate)
 
     assert first == again == "kept new"
     assert len(world.facts()) == 1
@@ -203,7 +203,7 @@ def test_a_candidate_that_is_judged_twice_is_one_fact(world: MemoryWorld) -> Non
 def test_a_run_that_dies_after_the_verdict_asks_nothing_again(world: MemoryWorld) -> None:
     world.say("Our colour is cobalt.")
     world.foresee({"text": "The colour is cobalt", "evidence": [1]})
-    looking.read_due_messages(world.parts, world.workspace_id, "run-1")
+    looking.read_due_messages(world.dependencies, world.workspace_id, "run-1")
 
     assert world.remember() == ["kept new"]
     assert len(world.model.requests) == 1
@@ -238,7 +238,7 @@ def test_a_useless_answer_is_retried_a_few_times_and_recorded(world: MemoryWorld
 def test_a_candidate_that_nobody_judges_is_rung_for_and_given_up_after_a_day(world: MemoryWorld) -> None:
     message_id = world.say("Our colour is cobalt.")
     world.foresee({"text": "The colour is cobalt", "evidence": [1]})
-    looking.read_due_messages(world.parts, world.workspace_id, "run-1")
+    looking.read_due_messages(world.dependencies, world.workspace_id, "run-1")
     world.store.clock.advance(timedelta(hours=1))
 
     assert watching.watch_memory(world.store.database, world.workspace_id, PAUSE) == 1

@@ -28,7 +28,7 @@ def _runs(world: MemoryWorld, *script: Any) -> str:
     task = turn_driver.new_task(world.store)
     turn_driver.post_words(world.store, task.id, "do as you are scripted")
     turn_id = turn_driver.newest_turn(world.store, task.id).id
-    tools = memory_tools(world.parts.search, 2.0)
+    tools = memory_tools(world.dependencies.search, 2.0)
     made: RuntimeDependencies = turn_driver.runtime_dependencies(world.store, ScriptedModel(*script), *tools)
     turn_driver.drive_turn(made, world.store, turn_id)
     return turn_id
@@ -40,7 +40,7 @@ def _calls(world: MemoryWorld, turn_id: str) -> list[Call]:
 
 
 def test_the_effects_say_what_each_may_do(world: MemoryWorld) -> None:
-    assert {tool.name: tool.effect for tool in memory_tools(world.parts.search, 1.0)} == {
+    assert {tool.name: tool.effect for tool in memory_tools(world.dependencies.search, 1.0)} == {
         "recall": Effect.READ,
         "propose_correction": Effect.WRITE,
         "propose_forget": Effect.IRREVERSIBLE,
@@ -87,7 +87,7 @@ def test_a_proposal_to_forget_is_a_card_and_the_answer_reaches_the_task(world: M
 
     assert card.task_id is not None
     assert turn_driver.newest_turn(world.store, card.task_id).status == "queued"
-    assert cascade.clear_forgotten(world.parts, world.workspace_id, card.id) == "cleared"
+    assert cascade.clear_forgotten(world.dependencies, world.workspace_id, card.id) == "cleared"
     assert world.facts() == []
 
 
@@ -124,7 +124,7 @@ def test_an_id_that_is_not_there_is_an_answer_and_no_card(world: MemoryWorld, fa
 
 
 def test_arguments_have_limits(world: MemoryWorld) -> None:
-    tools = {tool.name: tool for tool in memory_tools(world.parts.search, 1.0)}
+    tools = {tool.name: tool for tool in memory_tools(world.dependencies.search, 1.0)}
     for name, arguments in (
         ("recall", {"query": ""}),
         ("recall", {"query": "x", "limit": 1000}),

@@ -43,7 +43,7 @@ class MemoryWorld:
 
     def __post_init__(self) -> None:
         search = SearchDependencies(self.store.database, HashedPieces(), self.index)
-        self.parts = MemoryDependencies(self.store.database, self.model, search)
+        self.dependencies = MemoryDependencies(self.store.database, self.model, search)
 
     @property
     def workspace_id(self) -> str:
@@ -79,8 +79,8 @@ class MemoryWorld:
     def remember(self) -> list[str]:
         """What one run of the function does; answers what became of each candidate."""
         self.store.clock.advance(timedelta(seconds=1))
-        waiting = looking.read_due_messages(self.parts, self.workspace_id, "run-1")
-        return [keeping.judge_candidate(self.parts, self.workspace_id, one) for one in waiting]
+        waiting = looking.read_due_messages(self.dependencies, self.workspace_id, "run-1")
+        return [keeping.judge_candidate(self.dependencies, self.workspace_id, one) for one in waiting]
 
     def learn(self, text: str, *found: dict[str, Any], task_id: str | None = None) -> str:
         """Say something and let it be remembered; answers the message's id."""
@@ -112,7 +112,7 @@ class MemoryWorld:
 
     def recall(self, query: str, within: Sequence[str] | None = None, **more: Any) -> Recalled:
         where = scopes.visible_scopes(self.store.person_id) if within is None else within
-        return recall(self.parts.search, self.workspace_id, where, query, **more)
+        return recall(self.dependencies.search, self.workspace_id, where, query, **more)
 
     def recalled(self, query: str) -> list[str]:
         return [fact.text for fact, _score in self.recall(query).items]
@@ -134,7 +134,7 @@ class MemoryWorld:
         """Ask, confirm and clear; answers the receipt."""
         card = self.ask_to_forget(*fact_ids)
         self.answer(card, "confirm")
-        cascade.clear_forgotten(self.parts, self.workspace_id, card.id)
+        cascade.clear_forgotten(self.dependencies, self.workspace_id, card.id)
         return self.receipt(card.id)
 
     def receipt(self, card_id: str) -> Receipt:

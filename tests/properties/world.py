@@ -92,7 +92,7 @@ class PropertyWorld:
         self._read_at = 0
         self._fill()
         settings = Settings(home=folder, inngest_dev="1")
-        self.parts = AppDependencies(
+        self.dependencies = AppDependencies(
             settings=settings,
             clock=self.store.clock,
             inngest=make_inngest_client(settings),
@@ -159,7 +159,9 @@ class PropertyWorld:
         """A person's answer; a refusal or a conflict is one too."""
         try:
             self.write(
-                lambda scope: answer_card(scope, card.id, option, None, self.store.person_id, self.parts.card_answers)
+                lambda scope: answer_card(
+                    scope, card.id, option, None, self.store.person_id, self.dependencies.card_answers
+                )
             )
         except LoopwrightError:
             return
@@ -179,11 +181,11 @@ class PropertyWorld:
                 return
 
     def _route(self, message_id: str) -> None:
-        parts = RouterDependencies(self.database, ScriptedModel(), RoutableWorks())
-        picked = routing.pick_message(parts, self.ws, message_id)
+        dependencies = RouterDependencies(self.database, ScriptedModel(), RoutableWorks())
+        picked = routing.pick_message(dependencies, self.ws, message_id)
         if picked is not None:
             assert picked["decided"], "a message with an address needs no verdict"
-            dispatch.dispatch_message(parts, self.ws, picked["message_id"])
+            dispatch.dispatch_message(dependencies, self.ws, picked["message_id"])
 
     def step(self, run: Run, said: Decision | LoopwrightError, mood: Mood, die_at: int | None = None) -> None:
         """The next step of a run. A process that dies in it leaves the run where it stands, as an engine would."""
@@ -203,7 +205,7 @@ class PropertyWorld:
 
     def _turn(self, run: TurnRun, said: Decision | LoopwrightError) -> bool:
         model = ScriptedModel(said)
-        parts = replace(self.parts.runtime, model=model)
+        parts = replace(self.dependencies.runtime, model=model)
         match run.place:
             case "open":
                 first = entry.open_turn(parts, self.ws, run.turn_id, run.id)
@@ -231,15 +233,15 @@ class PropertyWorld:
         return False
 
     def _order(self, run: OrderRun) -> bool:
-        found = poll_order(self.parts, self.ws, run.order_id)
+        found = poll_order(self.dependencies, self.ws, run.order_id)
         if found.next == "settle":
-            found = settle_order(self.parts, file_output, self.ws, run.order_id)
+            found = settle_order(self.dependencies, file_output, self.ws, run.order_id)
         return found.next == "end"
 
     def callback(self, news: JobNews) -> None:
         def take() -> None:
             try:
-                record_callback(self.parts, self.upstream.provider.name, {}, b"{}")
+                record_callback(self.dependencies, self.upstream.provider.name, {}, b"{}")
             except LoopwrightError:
                 # A job that no order is known to have yet: the provider may send it again.
                 return
@@ -247,9 +249,9 @@ class PropertyWorld:
         self.upstream.callback(news, take)
 
     def watch(self) -> None:
-        runtime = self.parts.runtime
+        runtime = self.dependencies.runtime
         recovery.recover_workspace(self.database, self.ws, runtime.pause, runtime.patience)
-        for look in self.parts.watch_passes:
+        for look in self.dependencies.watch_passes:
             look(self.ws)
 
     def turn(self, turn_id: str) -> Turn:

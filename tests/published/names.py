@@ -51,12 +51,12 @@ def published_names() -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as home:
         settings = load_settings(home=Path(home), **_ELSEWHERE)
         upgrade_schema(settings)
-        parts = compose_dependencies(settings)
+        dependencies = compose_dependencies(settings)
         return {
-            "functions": _functions(parts),
-            "tools": _tools(parts),
-            "paths": _paths(parts),
-            "api types": _api_types(parts),
+            "functions": _functions(dependencies),
+            "tools": _tools(dependencies),
+            "paths": _paths(dependencies),
+            "api types": _api_types(dependencies),
             "events": _events(),
             "tables": _tables(all_tables()),
             "engine tables": _tables(engine_tables),
@@ -69,17 +69,17 @@ def published_names() -> dict[str, Any]:
         }
 
 
-def _functions(parts: AppDependencies) -> dict[str, Any]:
+def _functions(dependencies: AppDependencies) -> dict[str, Any]:
     """What the engine is told of each function, less the address."""
     found = {}
-    for function in make_functions(parts.inngest, parts):
+    for function in make_functions(dependencies.inngest, dependencies):
         config = function.get_config("http://worker").main.model_dump(mode="json", exclude_none=True)
         found[function.local_id] = config
     return found
 
 
-def _tools(parts: AppDependencies) -> dict[str, Any]:
-    tools = (*parts.runtime.worker_tools, *parts.runtime.main_tools)
+def _tools(dependencies: AppDependencies) -> dict[str, Any]:
+    tools = (*dependencies.runtime.worker_tools, *dependencies.runtime.main_tools)
     return {
         tool.name: {
             "effect": tool.effect.value,
@@ -90,16 +90,16 @@ def _tools(parts: AppDependencies) -> dict[str, Any]:
     }
 
 
-def _paths(parts: AppDependencies) -> list[str]:
-    rules = create_app(parts).url_map.iter_rules()
+def _paths(dependencies: AppDependencies) -> list[str]:
+    rules = create_app(dependencies).url_map.iter_rules()
     return sorted(f"{method} {rule.rule}" for rule in rules for method in (rule.methods or set()) - {"HEAD", "OPTIONS"})
 
 
-def _api_types(parts: AppDependencies) -> dict[str, Any]:
+def _api_types(dependencies: AppDependencies) -> dict[str, Any]:
     """The named shapes of the API's description."""
-    client = create_app(parts).test_client()
+    client = create_app(dependencies).test_client()
     document = client.get(
-        "/api/v1/openapi.json", headers={"Authorization": f"Bearer {ensure_home(parts.settings).token}"}
+        "/api/v1/openapi.json", headers={"Authorization": f"Bearer {ensure_home(dependencies.settings).token}"}
     ).get_json()
     return {name: _without_prose(shape) for name, shape in document["components"]["schemas"].items()}
 

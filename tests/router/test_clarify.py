@@ -28,7 +28,7 @@ def asked(store: Store) -> tuple[RouterWorld, Message, Card, Task, Task]:
 
 
 def answer(world: RouterWorld, card: Card, option: str) -> Card:
-    answers = CardAnswers(clarify_card_answers(world.parts.works))
+    answers = CardAnswers(clarify_card_answers(world.dependencies.works))
     with world.store.database.transaction(world.workspace_id) as scope:
         return answer_card(scope, card.id, option, None, world.store.person_id, answers)
 

@@ -38,11 +38,11 @@ def test_replayed_steps_have_one_effect(store: Store) -> None:
     world, model = scripted(store, verdict("new"))
     message = world.say("Make three posters for the fair")
     for _ in range(2):
-        assert judgement.pick_message(world.parts, world.workspace_id, message.id) is not None
+        assert judgement.pick_message(world.dependencies, world.workspace_id, message.id) is not None
     for _ in range(2):
-        judgement.judge_message(world.parts, world.workspace_id, message.id)
+        judgement.judge_message(world.dependencies, world.workspace_id, message.id)
     for _ in range(3):
-        dispatch.dispatch_message(world.parts, world.workspace_id, message.id)
+        dispatch.dispatch_message(world.dependencies, world.workspace_id, message.id)
     assert len(model.requests) == 1
     (task,) = world.all_tasks()
     assert world.inbox_of(task.id) == [(message.id, "delivered")]
@@ -52,7 +52,7 @@ def test_replayed_steps_have_one_effect(store: Store) -> None:
 def test_a_verdict_that_was_stored_is_not_asked_for_again_by_another_run(store: Store) -> None:
     world, model = scripted(store, verdict("new"))
     message = world.say("Make three posters for the fair")
-    judgement.judge_message(world.parts, world.workspace_id, message.id)
+    judgement.judge_message(world.dependencies, world.workspace_id, message.id)
     # the first run was lost before it delivered
     assert world.route(message).state == "delivered"
     assert len(model.requests) == 1
@@ -80,17 +80,17 @@ def test_a_task_stopped_between_verdict_and_delivery_takes_nothing(store: Store)
     task = world.task("Posters")
     world.foresee(verdict("existing", task_id=task.id))
     message = world.say("make them blue please")
-    judgement.judge_message(world.parts, world.workspace_id, message.id)
+    judgement.judge_message(world.dependencies, world.workspace_id, message.id)
     with store.database.transaction(store.workspace_id) as scope:
         control.stop_task(scope, task.id)
-    dispatch.dispatch_message(world.parts, world.workspace_id, message.id)
+    dispatch.dispatch_message(world.dependencies, world.workspace_id, message.id)
     assert world.message(message.id).state == "answered"
     assert world.inbox_of(task.id) == []
 
 
 def test_a_bell_without_its_message_does_nothing(store: Store) -> None:
     world, model = scripted(store)
-    assert judgement.pick_message(world.parts, world.workspace_id, "msg_forged") is None
+    assert judgement.pick_message(world.dependencies, world.workspace_id, "msg_forged") is None
     assert model.requests == []
 
 
@@ -123,12 +123,12 @@ def test_a_message_is_judged_by_one_execution_at_a_time(store: Store) -> None:
     world = RouterWorld(store, model)
     message = world.say("Which video lengths can you do?")
     with ThreadPoolExecutor(1) as pool:
-        first = pool.submit(judgement.judge_message, world.parts, world.workspace_id, message.id)
+        first = pool.submit(judgement.judge_message, world.dependencies, world.workspace_id, message.id)
         assert model.asked.wait(30)
         with pytest.raises(BusyError):
-            judgement.judge_message(world.parts, world.workspace_id, message.id)
+            judgement.judge_message(world.dependencies, world.workspace_id, message.id)
         model.may_answer.set()
         assert first.result(30) == "main"
 
-    assert judgement.judge_message(world.parts, world.workspace_id, message.id) == "main"
+    assert judgement.judge_message(world.dependencies, world.workspace_id, message.id) == "main"
     assert len(model.requests) == 1

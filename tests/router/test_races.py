@@ -35,7 +35,7 @@ def move(world: RouterWorld, message: Message, target: str, start: threading.Bar
     start.wait(10)
     try:
         with world.store.database.transaction(world.workspace_id) as scope:
-            reroute_message(scope, world.parts.works, message.id, target)
+            reroute_message(scope, world.dependencies.works, message.id, target)
     except ConflictError:
         return False
     return True
@@ -74,12 +74,12 @@ def test_delivering_and_taking_back(store: Store) -> None:
     with ThreadPoolExecutor(2) as pool:
         for n in range(ROUNDS):
             message = world.say(f"note {n}", to_task_id=task.id)
-            judgement.pick_message(world.parts, world.workspace_id, message.id)
+            judgement.pick_message(world.dependencies, world.workspace_id, message.id)
             start = threading.Barrier(2)
 
             def deliver(message: Message = message, start: threading.Barrier = start) -> None:
                 start.wait(10)
-                dispatch.dispatch_message(world.parts, world.workspace_id, message.id)
+                dispatch.dispatch_message(world.dependencies, world.workspace_id, message.id)
 
             for one in (pool.submit(deliver), pool.submit(withdraw, world, message, start)):
                 one.result(60)
@@ -94,12 +94,12 @@ def test_two_deliveries_of_one_decision(store: Store) -> None:
 
     def deliver(message: Message, start: threading.Barrier) -> str:
         start.wait(10)
-        return dispatch.dispatch_message(world.parts, world.workspace_id, message.id)
+        return dispatch.dispatch_message(world.dependencies, world.workspace_id, message.id)
 
     with ThreadPoolExecutor(2) as pool:
         for n in range(ROUNDS):
             message = world.say(f"note {n}", to_task_id=task.id)
-            judgement.pick_message(world.parts, world.workspace_id, message.id)
+            judgement.pick_message(world.dependencies, world.workspace_id, message.id)
             start = threading.Barrier(2)
             states = [one.result(60) for one in [pool.submit(deliver, message, start) for _ in range(2)]]
             assert states == ["delivered", "delivered"]

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.boundary(7)
 
 def move(world: RouterWorld, message: Message, target: str) -> Message:
     with world.store.database.transaction(world.workspace_id) as scope:
-        return reroute_message(scope, world.parts.works, message.id, target)
+        return reroute_message(scope, world.dependencies.works, message.id, target)
 
 
 def test_an_unread_message_moves_and_the_task_made_for_it_is_put_away(store: Store) -> None:

@@ -38,7 +38,7 @@ def test_a_message_about_a_work_goes_to_the_task_that_made_it(store: Store) -> N
     work = world.work("Poster 1", maker)
     borrower = world.task("A film of it", kind="light")
     with store.database.transaction(store.workspace_id) as scope:
-        world.parts.works.link(scope, work.id, borrower.id)
+        world.dependencies.works.link(scope, work.id, borrower.id)
     message = world.route(world.say("bluer", to_object_id=work.id))
     assert message.task_id == maker.id
     assert world.stored_route(message)["level"] == "object"
@@ -135,7 +135,7 @@ def test_one_generation_becomes_a_light_task_with_its_source(store: Store) -> No
     task = world.get_task(message.task_id)
     assert task.kind == "light"
     with store.database.reading(store.workspace_id) as scope:
-        assert [one.id for one in world.parts.works.of_tasks(scope, [task.id])[task.id]] == [work.id]
+        assert [one.id for one in world.dependencies.works.of_tasks(scope, [task.id])[task.id]] == [work.id]
 
 
 def test_a_question_goes_to_main_and_makes_no_task(store: Store) -> None:
@@ -272,10 +272,13 @@ def test_a_message_that_cannot_be_judged_is_asked_about_and_holds_up_none(store:
     first = world.say("make it blue")
     for attempt in range(judgement.ATTEMPTS_BEFORE_ASKING):
         with pytest.raises(DBAPIError) as caught:
-            judgement.judge_message(world.parts, world.workspace_id, first.id, attempt)
+            judgement.judge_message(world.dependencies, world.workspace_id, first.id, attempt)
     failed = type(caught.value).__name__
     # When it was tried often enough
-    assert judgement.judge_message(world.parts, world.workspace_id, first.id, judgement.ATTEMPTS_BEFORE_ASKING) == "ask"
+    assert (
+        judgement.judge_message(world.dependencies, world.workspace_id, first.id, judgement.ATTEMPTS_BEFORE_ASKING)
+        == "ask"
+    )
     # Then the person is asked, and told why, and the next message is looked at
     world.route(first)
     assert world.stored_route(first)["reasons"] == [f"judging failed: {failed}"]
@@ -286,5 +289,5 @@ def test_a_message_that_cannot_be_judged_is_asked_about_and_holds_up_none(store:
     with store.database.unscoped() as connection:
         connection.exec_driver_sql("ALTER TABLE elsewhere RENAME TO object_tasks")
     second = world.say("thanks")
-    picked = judgement.pick_message(world.parts, world.workspace_id, second.id)
+    picked = judgement.pick_message(world.dependencies, world.workspace_id, second.id)
     assert picked == {"message_id": second.id, "decided": False}

@@ -31,7 +31,7 @@ class RouterWorld:
     model: Model
 
     @property
-    def parts(self) -> RouterDependencies:
+    def dependencies(self) -> RouterDependencies:
         return RouterDependencies(self.store.database, self.model, RoutableWorks())
 
     @property
@@ -84,12 +84,12 @@ class RouterWorld:
 
     def route(self, message: Message) -> Message:
         """What the function's steps do after one bell."""
-        picked = judgement.pick_message(self.parts, self.workspace_id, message.id)
+        picked = judgement.pick_message(self.dependencies, self.workspace_id, message.id)
         if picked is None:
             return self.message(message.id)
         if not picked["decided"]:
-            judgement.judge_message(self.parts, self.workspace_id, picked["message_id"])
-        dispatch.dispatch_message(self.parts, self.workspace_id, picked["message_id"])
+            judgement.judge_message(self.dependencies, self.workspace_id, picked["message_id"])
+        dispatch.dispatch_message(self.dependencies, self.workspace_id, picked["message_id"])
         return self.message(picked["message_id"])
 
     def message(self, message_id: str) -> Message:

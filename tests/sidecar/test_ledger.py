@@ -73,10 +73,10 @@ def ended(skills: RunningSidecar, run_id: str) -> SkillRun:
 
 def reviewed(skills: RunningSidecar) -> dict[str, Any]:
     """The numbers of a review now, but for the moment it is made."""
-    parts = ReviewDependencies(skills.database, ScriptedModel(), RunHistory.of(skills.client))
+    dependencies = ReviewDependencies(skills.database, ScriptedModel(), RunHistory.of(skills.client))
     with skills.writing() as scope:
         asked = reviews.request_review(scope, "nap", scope.ids.new("cause"), ring=False)
-    assert steps.gather_facts(parts, HOME_WORKSPACE, asked.id) == "gathered"
+    assert steps.gather_facts(dependencies, HOME_WORKSPACE, asked.id) == "gathered"
     with skills.writing() as scope:
         reviews.move_review(scope, asked.id, "done", was="gathered")
         found = dict(reviews.get_review(scope, asked.id).facts["facts"])

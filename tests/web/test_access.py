@@ -36,8 +36,10 @@ def new_key(site: Site, scopes: Collection[str], *, role: str | None = None, spe
     person_id = site.person_id
     if role is not None:
         person_id = f"person_{role}"
-        with site.parts.database.unscoped() as connection:
-            connection.execute(sa.insert(persons).values(id=person_id, name=role, created_at=site.parts.clock.now()))
+        with site.dependencies.database.unscoped() as connection:
+            connection.execute(
+                sa.insert(persons).values(id=person_id, name=role, created_at=site.dependencies.clock.now())
+            )
             connection.execute(sa.insert(roles).values(workspace_id=site.workspace_id, person_id=person_id, role=role))
     raw = identity.new_raw_key()
     with site.writing() as scope:
@@ -124,13 +126,13 @@ def test_a_program_speaks_as_one(site: Site, stranger: httpx.Client) -> None:
 
 def test_another_workspace_is_not_there(site: Site) -> None:
     # Given a task of another workspace
-    with site.parts.database.unscoped() as connection:
+    with site.dependencies.database.unscoped() as connection:
         connection.execute(
             sa.insert(workspaces).values(
-                id="ws_other", name="Other", timezone="UTC", change_seq=0, created_at=site.parts.clock.now()
+                id="ws_other", name="Other", timezone="UTC", change_seq=0, created_at=site.dependencies.clock.now()
             )
         )
-    with site.parts.database.transaction("ws_other") as scope:
+    with site.dependencies.database.transaction("ws_other") as scope:
         task = tasks.create_task(
             scope, kind="light", goal="secret", language="en", person_id="p", asked_by="person", cause="c"
         )
@@ -193,7 +195,7 @@ def test_a_session_ends_with_its_key_and_by_signing_out(site: Site, stranger: ht
     assert page.status_code == 200
 
     # When the key is revoked
-    speaker = identity.find_key(site.parts.database, raw)
+    speaker = identity.find_key(site.dependencies.database, raw)
     assert speaker
     site.client.delete(f"/api/v1/keys/{speaker.key_id}")
 

@@ -273,7 +273,7 @@ def test_the_budget_is_shown_and_set_in_parts(site: Site) -> None:
 
 
 def test_runs_come_from_whoever_keeps_them(site: Site) -> None:
-    site.parts.runs.runs["r1"] = {
+    site.dependencies.runs.runs["r1"] = {
         "id": "r1", "app": "loopwright", "function": "run-turn", "status": "completed", "started_at": None,
         "ended_at": None, "event": {}, "output": 1, "error": None, "steps": [],
     }  # fmt: skip
@@ -310,7 +310,7 @@ def test_the_page_of_tasks_leads_to_the_earlier_ones(site: Site) -> None:
 
 def _ran(site: Site, count: int, *, failed: set[int]) -> None:
     for n in range(count):
-        site.parts.runs.runs[f"r{n}"] = {
+        site.dependencies.runs.runs[f"r{n}"] = {
             "id": f"r{n}", "app": "loopwright", "function": "run-turn", "started_at": None, "ended_at": None,
             "status": "failed" if n in failed else "completed",
             "event": {}, "output": 1, "error": None, "steps": [],

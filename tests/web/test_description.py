@@ -151,7 +151,7 @@ def _skill_with_runs(site: Site) -> None:
     at = "2026-01-31T08:00:00Z"
     steps = (TraceStep("open", "open", 1, {"ok": True}, None, at, None),)
     run = RunDetail("r1", "loopwright", "run-turn", "running", at, None, event={}, output=None, error=None, steps=steps)
-    site.parts.runs.runs["r1"] = asdict(run) | {"steps": [asdict(step) for step in steps]}
+    site.dependencies.runs.runs["r1"] = asdict(run) | {"steps": [asdict(step) for step in steps]}
 
 
 def _names(operation: dict[str, Any]) -> set[str]:

@@ -144,8 +144,8 @@ def test_forgetting_opens_a_card_and_the_receipt_says_what_became_of_it(site: Si
         answer_card(scope, card["id"], "confirm", None, site.person_id, ANSWERS)
     assert [one["id"] for one in site.get("/api/v1/memory")["items"]] == [other]
     assert site.get(receipt)["state"] == "requested"
-    parts = MemoryDependencies(site.parts.database, ScriptedModel(), site.parts.search)
-    cascade.clear_forgotten(parts, site.workspace_id, card["id"])
+    dependencies = MemoryDependencies(site.dependencies.database, ScriptedModel(), site.dependencies.search)
+    cascade.clear_forgotten(dependencies, site.workspace_id, card["id"])
 
     told = site.get(receipt)
     assert (told["state"], told["fact_ids"], told["counts"]["versions"]) == ("cleared", [fact_id], 1)

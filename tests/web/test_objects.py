@@ -142,8 +142,8 @@ def test_uploads_that_cannot_be_taken(site: Site) -> None:
 def test_a_signed_address_gives_bytes_until_it_expires(site: Site) -> None:
     # Given addresses: a good one, one of yesterday, and one for other bytes
     made, other = upload(site, "a.png", poster("A")), upload(site, "b.png", poster("B"))
-    addresses = AssetAddresses(session_secret(site.parts.settings.home))
-    now = site.parts.clock.now()
+    addresses = AssetAddresses(session_secret(site.dependencies.settings.home))
+    now = site.dependencies.clock.now()
     good = addresses.address(site.url, str(made["sha256"]), now + timedelta(minutes=5))
     old = addresses.address(site.url, str(made["sha256"]), now - timedelta(seconds=1))
     turned = good.replace(str(made["sha256"]), str(other["sha256"]))

@@ -295,7 +295,7 @@ def test_what_is_written_in_a_task_goes_to_that_task(page: Page, site: Site) -> 
     page.keyboard.press("Enter")
 
     page.wait_for_function("() => document.querySelector('#composer textarea').value === ''")
-    with site.parts.database.reading(site.workspace_id) as scope:
+    with site.dependencies.database.reading(site.workspace_id) as scope:
         sent = scope.rows(scope.select(message_rows).where(message_rows.c.text == "warmer, please"))
     assert [row.to_task_id for row in sent] == [made.task_id]
 
@@ -448,7 +448,7 @@ def test_a_document_is_edited_and_a_newer_one_is_not_overwritten(page: Page, sit
 
 
 def test_runs_are_shown_with_their_steps(page: Page, site: Site) -> None:
-    site.parts.runs.runs["r1"] = {
+    site.dependencies.runs.runs["r1"] = {
         "id": "r1",
         "app": "loopwright",
         "function": "run-turn",
@@ -548,7 +548,7 @@ def test_an_address_without_a_page_says_so(page: Page, site: Site) -> None:
 
 def test_times_are_those_of_the_viewers_zone(browser: Browser, site: Site) -> None:
     # Given somebody in Tokyo, and a run of the evening before in London
-    site.parts.runs.runs["r1"] = {
+    site.dependencies.runs.runs["r1"] = {
         "id": "r1", "app": "loopwright", "function": "run-turn", "status": "completed", "ended_at": None,
         "started_at": "2026-01-02T18:04:05Z", "event": {}, "output": 1, "error": None, "steps": [],
     }  # fmt: skip

@@ -66,7 +66,7 @@ def test_a_task_whose_goal_a_program_has_put_is_a_programs(at: Site, program: ht
     program.post(f"/api/v1/messages/{message_id}/replace", json={"text": "a hundred films"})
 
     # Then its goal is those, and each paid act is asked about
-    with at.parts.database.reading(at.workspace_id) as scope:
+    with at.dependencies.database.reading(at.workspace_id) as scope:
         task = tasks.get_task(scope, task_id)
         assert (task.goal, task.asked_by) == ("a hundred films", "program")
     assert _asked_by(at, task_id) == "program"
@@ -98,7 +98,7 @@ def test_another_members_words_are_theirs(at: Site) -> None:
 
 
 def _asked_by(at: Site, task_id: str) -> str:
-    with at.parts.database.reading(at.workspace_id) as scope:
+    with at.dependencies.database.reading(at.workspace_id) as scope:
         facts = guard.gather_call_facts(
             scope, effect=Effect.PAID, person_id=at.person_id, asked_by="person", task_id=task_id
         )
@@ -225,7 +225,7 @@ def test_a_program_approves_no_plan(at: Site, program: httpx.Client) -> None:
     program.post(f"/api/v1/cards/{card.id}/answer", json={"option": "continue"})
 
     # Then no plan is approved by it and no confidence is given back
-    with at.parts.database.reading(at.workspace_id) as scope:
+    with at.dependencies.database.reading(at.workspace_id) as scope:
         task = tasks.get_task(scope, task_id)
         assert (task.approved_plan, task.setbacks) == (0, 2)
 

@@ -92,7 +92,7 @@ def ask(at: Site, kind: str, options: Options) -> tuple[str, str]:
 
 
 def state_of(at: Site, card_id: str) -> str:
-    with at.parts.database.reading(at.workspace_id) as scope:
+    with at.dependencies.database.reading(at.workspace_id) as scope:
         return cards.get_card(scope, card_id).state
 
 
@@ -113,7 +113,7 @@ def test_a_program_answers_no_card_that_authorises(at: Site, program: httpx.Clie
         assert "a person" in refused.json()["detail"]
 
     assert state_of(at, card_id) == "open"
-    with at.parts.database.reading(at.workspace_id) as scope:
+    with at.dependencies.database.reading(at.workspace_id) as scope:
         assert tasks.get_task(scope, task_id).status != "stopped"
         assert scope.rows(scope.select(orders).where(orders.c.task_id == task_id)) == []
 
@@ -163,7 +163,7 @@ def test_a_program_cannot_repeat_the_answer_of_a_person(at: Site, program: httpx
 def test_a_programs_message_that_names_a_card_does_not_answer_it(at: Site, program: httpx.Client, kind: str) -> None:
     card_id, _ = ask(at, kind, ASKS[kind])
     said = program.post("/api/v1/messages", json={"text": str(ASKS[kind][0]["label"]), "card_id": card_id})
-    with at.parts.database.reading(at.workspace_id) as scope:
+    with at.dependencies.database.reading(at.workspace_id) as scope:
         assert clarification.find_question(scope, messages.get_message(scope, said.json()["message_id"])) is None
     assert state_of(at, card_id) == "open"
 

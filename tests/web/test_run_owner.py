@@ -28,11 +28,11 @@ def test_a_run_is_seen_in_the_workspace_that_its_event_names(site: Site) -> None
         "skill": _run("skill", {"name": "skill/asked", "data": other}, app="skill-incident_triage"),
         "forgotten": _run("forgotten", None),
     }
-    site.parts.runs.runs.update(made)
-    with site.parts.database.unscoped() as connection:
+    site.dependencies.runs.runs.update(made)
+    with site.dependencies.database.unscoped() as connection:
         connection.execute(
             sa.insert(workspaces).values(
-                id="ws_other", name="Other", timezone="UTC", change_seq=0, created_at=site.parts.clock.now()
+                id="ws_other", name="Other", timezone="UTC", change_seq=0, created_at=site.dependencies.clock.now()
             )
         )
 

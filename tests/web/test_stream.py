@@ -191,9 +191,9 @@ def test_a_place_that_is_forgotten_leads_to_a_reset(site: Site) -> None:
 
 def test_a_stream_ends_cleanly_when_the_process_is_asked_to_stop(fresh_home: tuple[Path, str], tmp_path: Path) -> None:
     # Given a hub with one reader
-    parts = make_dependencies(fresh_home[0])
-    hub = Hub(parts.database)
-    reader = Reader(hub, parts.database, "ws_local", None, lambda: True)
+    dependencies = make_dependencies(fresh_home[0])
+    hub = Hub(dependencies.database)
+    reader = Reader(hub, dependencies.database, "ws_local", None, lambda: True)
     got: list[bytes] = []
     thread = threading.Thread(target=lambda: got.extend(reader))
     thread.start()
@@ -207,23 +207,23 @@ def test_a_stream_ends_cleanly_when_the_process_is_asked_to_stop(fresh_home: tup
     assert not thread.is_alive()
     assert hub.open_streams == 0
     with pytest.raises(LoopwrightError):
-        Reader(hub, parts.database, "ws_local", None, lambda: True)
-    parts.database.close()
+        Reader(hub, dependencies.database, "ws_local", None, lambda: True)
+    dependencies.database.close()
 
 
 def test_there_is_a_most_number_of_streams_and_a_place_is_freed(fresh_home: tuple[Path, str]) -> None:
-    parts = make_dependencies(fresh_home[0])
-    hub = Hub(parts.database, most=1)
-    first = Reader(hub, parts.database, "ws_local", None, lambda: True)
+    dependencies = make_dependencies(fresh_home[0])
+    hub = Hub(dependencies.database, most=1)
+    first = Reader(hub, dependencies.database, "ws_local", None, lambda: True)
 
     with pytest.raises(LoopwrightError, match="1 is the most"):
-        Reader(hub, parts.database, "ws_local", None, lambda: True)
+        Reader(hub, dependencies.database, "ws_local", None, lambda: True)
 
     first.close()
     first.close()
-    Reader(hub, parts.database, "ws_local", None, lambda: True).close()
+    Reader(hub, dependencies.database, "ws_local", None, lambda: True).close()
     hub.stop()
-    parts.database.close()
+    dependencies.database.close()
 
 
 @pytest.mark.long

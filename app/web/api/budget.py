@@ -32,8 +32,8 @@ class BudgetShape(TypedDict):
     reserved: Amount
 
 
-def budget_api(parts: WebDependencies) -> Endpoints:
-    door = Endpoints(parts, "budget_api")
+def budget_api(dependencies: WebDependencies) -> Endpoints:
+    door = Endpoints(dependencies, "budget_api")
 
     @door.reads("/api/v1/budget", "Balance, free allowances, today's spending")
     def get_budget(scope: Scope, speaker: Speaker) -> BudgetShape:

@@ -22,8 +22,8 @@ class AnswerCard(Body):
     text: str | None = Field(default=None, max_length=20_000)
 
 
-def cards_api(parts: WebDependencies) -> Endpoints:
-    door = Endpoints(parts, "cards_api")
+def cards_api(dependencies: WebDependencies) -> Endpoints:
+    door = Endpoints(dependencies, "cards_api")
 
     @door.reads(
         "/api/v1/cards",
@@ -61,7 +61,7 @@ def cards_api(parts: WebDependencies) -> Endpoints:
             body.option,
             body.text,
             speaker.person_id,
-            parts.card_answers,
+            dependencies.card_answers,
             speaks_as=speaker.speaks_as,
         )
         return card_shape(answered)

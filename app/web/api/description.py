@@ -201,14 +201,14 @@ _GAUGES = (
 )
 
 
-def about_api(parts: WebDependencies, hub: Hub, rules: Callable[[], Sequence[RouteRule]]) -> Endpoints:
-    door = Endpoints(parts, "about_api")
+def about_api(dependencies: WebDependencies, hub: Hub, rules: Callable[[], Sequence[RouteRule]]) -> Endpoints:
+    door = Endpoints(dependencies, "about_api")
 
     def openapi(speaker: Speaker) -> Response:
         return jsonify(describe_api([rule for rule in rules() if rule.path.startswith("/api/")]))
 
     def metrics(speaker: Speaker) -> Response:
-        with parts.database.reading(speaker.workspace_id) as scope:
+        with dependencies.database.reading(speaker.workspace_id) as scope:
             text = prometheus_metrics(scope, hub.open_streams)
         return Response(text, content_type="text/plain; version=0.0.4; charset=utf-8")
 

@@ -12,15 +12,15 @@ from core.errors import InvalidError
 from core.identity import Speaker, speaker_of_key
 
 
-def events_api(parts: WebDependencies, hub: Hub) -> Endpoints:
-    door = Endpoints(parts, "events_api")
+def events_api(dependencies: WebDependencies, hub: Hub) -> Endpoints:
+    door = Endpoints(dependencies, "events_api")
 
     def get_events(speaker: Speaker) -> Response:
         def may_go_on() -> bool:
-            now = speaker_of_key(parts.database, speaker.key_id)
+            now = speaker_of_key(dependencies.database, speaker.key_id)
             return now is not None and now.may("read")
 
-        reader = Reader(hub, parts.database, speaker.workspace_id, _last_id(), may_go_on)
+        reader = Reader(hub, dependencies.database, speaker.workspace_id, _last_id(), may_go_on)
         answer = Response(reader, content_type="text/event-stream; charset=utf-8")
         answer.headers["Cache-Control"] = "no-store"
         answer.headers["X-Accel-Buffering"] = "no"

@@ -17,8 +17,8 @@ from generation.execution.callbacks import record_callback
 from generation.orders import end as order_end
 
 
-def generations_api(parts: WebDependencies) -> Endpoints:
-    door = Endpoints(parts, "generations_api")
+def generations_api(dependencies: WebDependencies) -> Endpoints:
+    door = Endpoints(dependencies, "generations_api")
 
     @door.reads("/api/v1/generations/<order_id>", "An order, its progress and what came of it")
     def get_generation(scope: Scope, speaker: Speaker, order_id: str) -> GenerationShape:
@@ -39,12 +39,12 @@ class TakenNews(TypedDict):
     state: str
 
 
-def signed_routes(parts: WebDependencies, addresses: AssetAddresses) -> Blueprint:
+def signed_routes(dependencies: WebDependencies, addresses: AssetAddresses) -> Blueprint:
     blueprint = Blueprint("open_doors", __name__)
 
     @blueprint.post("/api/v1/generations/callbacks/<provider>")
     def callback(provider: str) -> Response:
-        order = record_callback(parts, provider, dict(request.headers), request.get_data(cache=False))
+        order = record_callback(dependencies, provider, dict(request.headers), request.get_data(cache=False))
         return jsonify(TakenNews(id=order.id, state=order.state))
 
     @blueprint.get("/api/v1/assets/<sha256>")
@@ -52,8 +52,8 @@ def signed_routes(parts: WebDependencies, addresses: AssetAddresses) -> Blueprin
         expiry, signature = request.args.get("exp", ""), request.args.get("sig", "")
         if not signature or not expiry.isascii() or not expiry.isdigit():
             raise RefusedError("an address of bytes needs `exp` and `sig`")
-        addresses.check(sha256, expiry, signature, parts.clock.now())
-        answer = Response(parts.assets.chunks(sha256), content_type="application/octet-stream")
+        addresses.check(sha256, expiry, signature, dependencies.clock.now())
+        answer = Response(dependencies.assets.chunks(sha256), content_type="application/octet-stream")
         answer.headers["Content-Disposition"] = "attachment"
         answer.headers["X-Content-Type-Options"] = "nosniff"
         answer.headers["Cache-Control"] = "private, no-store"

@@ -40,8 +40,8 @@ class NewKeyShape(KeyShape):
     key: str | None
 
 
-def keys_api(parts: WebDependencies) -> Endpoints:
-    door = Endpoints(parts, "keys_api")
+def keys_api(dependencies: WebDependencies) -> Endpoints:
+    door = Endpoints(dependencies, "keys_api")
 
     @door.reads("/api/v1/keys", "Keys, without their secrets", scope="admin")
     def list_keys(scope: Scope, speaker: Speaker) -> paging.ListPage[KeyShape]:

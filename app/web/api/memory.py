@@ -48,8 +48,8 @@ class Rebuilt(TypedDict):
     state: str
 
 
-def memory_api(parts: WebDependencies) -> Endpoints:
-    door = Endpoints(parts, "memory_api")
+def memory_api(dependencies: WebDependencies) -> Endpoints:
+    door = Endpoints(dependencies, "memory_api")
     _register_list(door)
     _register_commands(door)
 
@@ -67,10 +67,10 @@ def memory_api(parts: WebDependencies) -> Endpoints:
     return door
 
 
-def search_facts(parts: WebDependencies, speaker: Speaker, query: str) -> list[MemoryFact]:
+def search_facts(dependencies: WebDependencies, speaker: Speaker, query: str) -> list[MemoryFact]:
     """What fits a person's question, best first; their own and what holds for the workspace."""
     where = scopes.visible_scopes(speaker.person_id)
-    found = recall(parts.search, speaker.workspace_id, where, query[:2000], limit=MOST)
+    found = recall(dependencies.search, speaker.workspace_id, where, query[:2000], limit=MOST)
     return [fact for fact, _score in found.items]
 
 
@@ -79,8 +79,8 @@ def _register_list(door: Endpoints) -> None:
         query = request.args.get("q", "").strip()
         size, place, at = paging.page_size(), paging.requested_place(), _requested_time()
         # Recall asks the model and the index: not inside a transaction.
-        found = search_facts(door.parts, speaker, query) if query else []
-        with door.parts.database.reading(speaker.workspace_id) as scope:
+        found = search_facts(door.dependencies, speaker, query) if query else []
+        with door.dependencies.database.reading(speaker.workspace_id) as scope:
             if query:
                 return _uncached_json(paging.ListPage(items=fact_shapes(scope, found), next=None))
             where = scopes.visible_scopes(speaker.person_id)
@@ -110,7 +110,7 @@ def _register_commands(door: Endpoints) -> None:
     def prepare(speaker: Speaker, body: Correction, fact_id: str) -> PreparedCorrection:
         require_person(speaker, "say what a person means")
         text = clean_fact_text(body.text)
-        [vector] = door.parts.search.embedder.embed([text])
+        [vector] = door.dependencies.search.embedder.embed([text])
         return PreparedCorrection(text=text, vector=vector)
 
     @door.acts(f"{path}/correct", "Let it say something else from now on", body=Correction, prepare=prepare)
@@ -120,7 +120,7 @@ def _register_commands(door: Endpoints) -> None:
         return fact_by_id(scope, fact_id, speaker.person_id)
 
     def rebuild(speaker: Speaker, body: object) -> str:
-        return index_sync.rebuild_index(door.parts.search, speaker.workspace_id, within=REBUILD_SECONDS).value
+        return index_sync.rebuild_index(door.dependencies.search, speaker.workspace_id, within=REBUILD_SECONDS).value
 
     @door.acts("/api/v1/memory/reindex", "Build the search index anew from the rows", prepare=rebuild, scope="admin")
     def reindex(scope: Scope, speaker: Speaker, body: str) -> Rebuilt:

@@ -55,8 +55,8 @@ class Taken(TypedDict):
     state: str
 
 
-def messages_api(parts: WebDependencies) -> Endpoints:
-    door = Endpoints(parts, "messages_api")
+def messages_api(dependencies: WebDependencies) -> Endpoints:
+    door = Endpoints(dependencies, "messages_api")
     works = RoutableWorks()
 
     @door.acts(

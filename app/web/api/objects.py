@@ -71,8 +71,8 @@ class EditedShape(ObjectShape):
 _VERSION = {"version": "the number of an earlier version; the current one without it"}
 
 
-def objects_api(parts: WebDependencies) -> Endpoints:
-    door = Endpoints(parts, "objects_api")
+def objects_api(dependencies: WebDependencies) -> Endpoints:
+    door = Endpoints(dependencies, "objects_api")
     _register_reads(door)
     _register_creation(door)
     _register_changes(door)
@@ -80,7 +80,7 @@ def objects_api(parts: WebDependencies) -> Endpoints:
 
 
 def _register_reads(door: Endpoints) -> None:
-    parts = door.parts
+    dependencies = door.dependencies
 
     @door.reads(
         "/api/v1/objects",
@@ -112,10 +112,12 @@ def _register_reads(door: Endpoints) -> None:
         return {"items": [object_version_shape(one) for one in objects.list_versions(scope, object_id)], "next": None}
 
     def get_content(speaker: Speaker, object_id: str) -> Response:
-        with parts.database.reading(speaker.workspace_id) as scope:
+        with dependencies.database.reading(speaker.workspace_id) as scope:
             work = objects.get_object(scope, object_id, requested_version())
         lasting = "version" in request.args
-        return content_response(parts.assets, work.sha256, work.size, work.media_type, work.title, lasting=lasting)
+        return content_response(
+            dependencies.assets, work.sha256, work.size, work.media_type, work.title, lasting=lasting
+        )
 
     path = "/api/v1/objects/<object_id>/content"
     door.serves("GET", path, "Its bytes; takes Range", scope="read", query=_VERSION, media="*/*")(
@@ -124,15 +126,15 @@ def _register_reads(door: Endpoints) -> None:
 
 
 def _register_creation(door: Endpoints) -> None:
-    parts = door.parts
+    dependencies = door.dependencies
 
     def store_upload() -> Body:
         if request.mimetype == "multipart/form-data":
-            return _store_upload(parts)
+            return _store_upload(dependencies)
         sent = read_json_body(NewDocument)
         structured.check_structured(sent.kind, sent.content)
         kept_as = structured.JSON if structured.is_structured(sent.kind) else documents.MARKDOWN
-        return _stored(sent.kind, sent.title, documents.store_text(parts.assets, sent.content, kept_as))
+        return _stored(sent.kind, sent.title, documents.store_text(dependencies.assets, sent.content, kept_as))
 
     @door.acts(
         "/api/v1/objects",
@@ -149,11 +151,11 @@ def _register_creation(door: Endpoints) -> None:
 
 
 def _register_changes(door: Endpoints) -> None:
-    parts = door.parts
+    dependencies = door.dependencies
 
     def store_content(speaker: Speaker, body: NewContent, object_id: str) -> tuple[NewContent, Asset]:
         required_base_version()
-        return body, documents.store_text(parts.assets, body.content)
+        return body, documents.store_text(dependencies.assets, body.content)
 
     @door.acts(
         "/api/v1/objects/<object_id>",
@@ -169,9 +171,9 @@ def _register_changes(door: Endpoints) -> None:
         return _write_version(scope, speaker, object_id, required_base_version(), asset, sent.title)
 
     def prepare_edits(speaker: Speaker, body: Edits, object_id: str) -> PreparedEdit:
-        access = WorkspaceAccess(parts.database, speaker.workspace_id)
+        access = WorkspaceAccess(dependencies.database, speaker.workspace_id)
         edits = [TextEdit(one.find, one.replace, one.all) for one in body.edits]
-        return documents.prepare_edit(access, parts.assets, object_id, edits)
+        return documents.prepare_edit(access, dependencies.assets, object_id, edits)
 
     @door.acts(
         "/api/v1/objects/<object_id>/edits",
@@ -213,11 +215,11 @@ def _write_version(
     return object_shape(written)
 
 
-def _store_upload(parts: WebDependencies) -> Stored:
+def _store_upload(dependencies: WebDependencies) -> Stored:
     file = request.files.get("file")
     if file is None:
         raise UnreadableError("send the bytes as a multipart part named `file`")
-    asset = parts.assets.put(file.stream, declared=file.mimetype)
+    asset = dependencies.assets.put(file.stream, declared=file.mimetype)
     if asset.size == 0:
         raise InvalidError("the file is empty")
     title = request.form.get("title") or file.filename or "Untitled"

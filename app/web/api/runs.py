@@ -23,19 +23,19 @@ _REMEMBERED = 10_000
 class RunOwners:
     """Asks the engine only where there are several workspaces, and once a run: whose it is never changes."""
 
-    def __init__(self, parts: WebDependencies) -> None:
-        self._parts = parts
+    def __init__(self, dependencies: WebDependencies) -> None:
+        self._dependencies = dependencies
         self._known: dict[str, str] = {}
 
     def only(self, speaker: Speaker, runs: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         """Those of the speaker's workspace, in their order."""
-        if self._parts.database.workspace_ids() == [speaker.workspace_id]:
+        if self._dependencies.database.workspace_ids() == [speaker.workspace_id]:
             return list(runs)
         return [run for run in runs if self._owner(run) == speaker.workspace_id]
 
     def get(self, speaker: Speaker, run_id: str) -> Mapping[str, Any]:
         """One run with its steps; raises NotFoundError for another workspace's as for none."""
-        run = self._parts.runs.get(run_id)
+        run = self._dependencies.runs.get(run_id)
         if workspace_of_run(run["app"], run["event"]) != speaker.workspace_id:
             raise NotFoundError(f"there is no run {run_id!r}")
         return run
@@ -45,7 +45,7 @@ class RunOwners:
         if run_id not in self._known:
             if len(self._known) >= _REMEMBERED:
                 self._known.clear()
-            self._known[run_id] = workspace_of_run(run["app"], self._parts.runs.event(run_id))
+            self._known[run_id] = workspace_of_run(run["app"], self._dependencies.runs.event(run_id))
         return self._known[run_id]
 
 
@@ -70,11 +70,11 @@ STATUSES = ("queued", "running", "completed", "failed", "cancelled")
 MOST_RUNS = 100
 
 
-def runs_api(parts: WebDependencies, owners: RunOwners) -> Endpoints:
-    door = Endpoints(parts, "runs_api")
+def runs_api(dependencies: WebDependencies, owners: RunOwners) -> Endpoints:
+    door = Endpoints(dependencies, "runs_api")
 
     def list_runs(speaker: Speaker) -> Response:
-        return jsonify(runs_page(parts, owners, speaker))
+        return jsonify(runs_page(dependencies, owners, speaker))
 
     def get_run(speaker: Speaker, run_id: str) -> Response:
         return jsonify(owners.get(speaker, run_id))
@@ -98,17 +98,17 @@ def runs_api(parts: WebDependencies, owners: RunOwners) -> Endpoints:
     return door
 
 
-def runs_page(parts: WebDependencies, owners: RunOwners, speaker: Speaker) -> dict[str, Any]:
+def runs_page(dependencies: WebDependencies, owners: RunOwners, speaker: Speaker) -> dict[str, Any]:
     """`{items, next}` for this request's query.
 
     With a filter, or where there are several workspaces, a page may hold fewer than were asked for, even none, while
     `next` goes on.
     """
-    page = fetch_runs(parts, cursor=request.args.get("cursor") or None, limit=min(paging.page_size(), MOST_RUNS))
+    page = fetch_runs(dependencies, cursor=request.args.get("cursor") or None, limit=min(paging.page_size(), MOST_RUNS))
     return page | {"items": owners.only(speaker, page["items"])}
 
 
-def fetch_runs(parts: WebDependencies, *, cursor: str | None, limit: int) -> dict[str, Any]:
+def fetch_runs(dependencies: WebDependencies, *, cursor: str | None, limit: int) -> dict[str, Any]:
     """A page of the runs that this request's `function`, `status` and `since` ask for, from `cursor` on."""
     status = request.args.get("status") or None
     if status is not None and status not in STATUSES:
@@ -116,7 +116,7 @@ def fetch_runs(parts: WebDependencies, *, cursor: str | None, limit: int) -> dic
     since = _requested_since()
     try:
         return dict(
-            parts.runs.list(
+            dependencies.runs.list(
                 function=request.args.get("function") or None, status=status, since=since, cursor=cursor, limit=limit
             )
         )

@@ -62,8 +62,8 @@ class Invoked(TypedDict):
     event_id: str
 
 
-def skills_api(parts: WebDependencies) -> Endpoints:
-    door = Endpoints(parts, "skills_api")
+def skills_api(dependencies: WebDependencies) -> Endpoints:
+    door = Endpoints(dependencies, "skills_api")
 
     @door.reads("/api/v1/skills", "Skills: what serves, from which file, with which problems")
     def list_skills(scope: Scope, speaker: Speaker) -> paging.ListPage[SkillShape]:
@@ -98,7 +98,7 @@ def skills_api(parts: WebDependencies) -> Endpoints:
         }
 
     _register_skill_commands(door)
-    _register_invoke(door, Engine.of(parts.settings))
+    _register_invoke(door, Engine.of(dependencies.settings))
     return door
 
 
@@ -140,7 +140,7 @@ def _register_skill_commands(door: Endpoints) -> None:
 
 def _register_invoke(door: Endpoints, engine: Engine) -> None:
     def send(speaker: Speaker, body: InvokeFunction, skill_id: str) -> str:
-        with door.parts.database.reading(speaker.workspace_id) as scope:
+        with door.dependencies.database.reading(speaker.workspace_id) as scope:
             skill = book_skill.get_skill(scope, skill_id)
             if not skill.serves or skill.version_id is None:
                 raise ConflictError(f"{skill_id} is {skill.status}: no run of it can begin", status=skill.status)
@@ -197,8 +197,8 @@ class ToldOutcome(TypedDict):
     value: str
 
 
-def skill_reviews_api(parts: WebDependencies) -> Endpoints:
-    door = Endpoints(parts, "skill_reviews_api")
+def skill_reviews_api(dependencies: WebDependencies) -> Endpoints:
+    door = Endpoints(dependencies, "skill_reviews_api")
 
     @door.reads("/api/v1/skills/<skill_id>/reviews", "Its reviews, newest first: what was found and proposed")
     def list_reviews(scope: Scope, speaker: Speaker, skill_id: str) -> paging.ListPage[ReviewShape]:

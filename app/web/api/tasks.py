@@ -58,8 +58,8 @@ class PatchTask(Body):
     budget: PlanBudget | AmountInput | None = None
 
 
-def tasks_api(parts: WebDependencies) -> Endpoints:
-    door = Endpoints(parts, "tasks_api")
+def tasks_api(dependencies: WebDependencies) -> Endpoints:
+    door = Endpoints(dependencies, "tasks_api")
 
     @door.reads(
         "/api/v1/tasks",

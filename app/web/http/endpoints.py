@@ -45,8 +45,8 @@ class RouteRule:
 class Endpoints:
     """Registers routes on a blueprint and enforces key, scope and role before anything else is looked at."""
 
-    def __init__(self, parts: WebDependencies, name: str) -> None:
-        self.parts = parts
+    def __init__(self, dependencies: WebDependencies, name: str) -> None:
+        self.dependencies = dependencies
         self.blueprint = Blueprint(name, __name__)
         self.rules: list[RouteRule] = []
 
@@ -57,7 +57,7 @@ class Endpoints:
 
         def register(handler: Callable[..., HandlerAnswer]) -> None:
             def view(speaker: Speaker, **arguments: str) -> Response:
-                with self.parts.database.reading(speaker.workspace_id) as reading:
+                with self.dependencies.database.reading(speaker.workspace_id) as reading:
                     return _send_answer(handler(reading, speaker, **arguments), 200)
 
             described = self.serves("GET", path, summary, scope=scope, query=query, answers=_answer_type(handler))
@@ -148,7 +148,7 @@ class Endpoints:
 
         def guarded(**arguments: str) -> AnyResponse:
             request.max_content_length = limit
-            speaker = speaker_of_request(self.parts.database)
+            speaker = speaker_of_request(self.dependencies.database)
             require_scope(speaker, scope)
             _refuse_nul()
             return view(speaker, **arguments)
@@ -158,7 +158,7 @@ class Endpoints:
     def _kept(self, speaker: Speaker, ask: idempotency.KeyedRequest | None) -> idempotency.KeptAnswer | None:
         if ask is None:
             return None
-        with self.parts.database.reading(speaker.workspace_id) as scope:
+        with self.dependencies.database.reading(speaker.workspace_id) as scope:
             return idempotency.find_kept_answer(scope, ask)
 
     def _act(
@@ -170,7 +170,7 @@ class Endpoints:
         told_once: str | None,
         name: str,
     ) -> Response:
-        with self.parts.database.transaction(speaker.workspace_id, name) as scope:
+        with self.dependencies.database.transaction(speaker.workspace_id, name) as scope:
             kept = None if ask is None else idempotency.claim_request_key(scope, ask)
             if kept is None:
                 kept = idempotency.KeptAnswer(status, dict(handle(scope)))

@@ -24,13 +24,13 @@ from runtime.inbox import messages
 _QUOTED = 300
 
 
-def memory_page(parts: WebDependencies) -> Endpoints:
-    door = Endpoints(parts, "memory_page")
+def memory_page(dependencies: WebDependencies) -> Endpoints:
+    door = Endpoints(dependencies, "memory_page")
 
     def show(speaker: Speaker) -> Response:
         query = request.args.get("q", "").strip()
         place = paging.requested_place()
-        found = search_facts(parts, speaker, query) if query else None
+        found = search_facts(dependencies, speaker, query) if query else None
 
         def fill(scope: Scope, _speaker: Speaker) -> dict[str, Any]:
             rows = (
@@ -49,7 +49,7 @@ def memory_page(parts: WebDependencies) -> Endpoints:
                 "cards": _memory_cards(scope, speaker.person_id),
             }
 
-        return render_page(parts, speaker, "memory.html", fill)
+        return render_page(dependencies, speaker, "memory.html", fill)
 
     door.serves("GET", "/memory", "A page", scope="read")(show, "memory")
     return door

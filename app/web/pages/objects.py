@@ -20,15 +20,15 @@ from workspace.media_types import is_text
 LONGEST_SHOWN = 400_000
 
 
-def objects_pages(parts: WebDependencies) -> Endpoints:
-    door = Endpoints(parts, "objects_pages")
+def objects_pages(dependencies: WebDependencies) -> Endpoints:
+    door = Endpoints(dependencies, "objects_pages")
 
     def one(scope: Scope, speaker: Speaker, object_id: str) -> dict[str, Any]:
         work = objects.get_object(scope, object_id, requested_version())
         return {
             "work": object_shape(work),
             "versions": [object_version_shape(version) for version in objects.list_versions(scope, object_id)],
-            "text": _text_of(parts, work) if is_text(work.media_type) and work.size <= LONGEST_SHOWN else None,
+            "text": _text_of(dependencies, work) if is_text(work.media_type) and work.size <= LONGEST_SHOWN else None,
         }
 
     add_page(door, "/objects", "objects.html", _list_objects)
@@ -54,6 +54,6 @@ def _list_objects(scope: Scope, speaker: Speaker) -> dict[str, Any]:
     }
 
 
-def _text_of(parts: WebDependencies, work: objects.Object) -> str:
-    with closing(parts.assets.open(work.sha256)) as stream:
+def _text_of(dependencies: WebDependencies, work: objects.Object) -> str:
+    with closing(dependencies.assets.open(work.sha256)) as stream:
         return stream.read(LONGEST_SHOWN).decode("utf-8", "replace")

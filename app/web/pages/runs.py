@@ -19,13 +19,13 @@ from core.identity import Speaker
 MOST_READ = 10
 
 
-def runs_pages(parts: WebDependencies, owners: RunOwners) -> Endpoints:
-    door = Endpoints(parts, "runs_pages")
+def runs_pages(dependencies: WebDependencies, owners: RunOwners) -> Endpoints:
+    door = Endpoints(dependencies, "runs_pages")
 
     def every(speaker: Speaker) -> dict[str, Any]:
         shown = {name: request.args.get(name, "") for name in ("status", "function", "since", "limit")}
         try:
-            runs, following = _collect_runs(parts, owners, speaker)
+            runs, following = _collect_runs(dependencies, owners, speaker)
         except UnavailableError as error:
             return {"runs": [], "next": None, "away": str(error), "statuses": STATUSES, **shown}
         return {"runs": runs, "next": following, "away": None, "statuses": STATUSES, **shown}
@@ -43,12 +43,12 @@ def _no_rows(scope: Scope, speaker: Speaker, **arguments: str) -> dict[str, Any]
     return {}
 
 
-def _collect_runs(parts: WebDependencies, owners: RunOwners, speaker: Speaker) -> tuple[list[Any], str | None]:
+def _collect_runs(dependencies: WebDependencies, owners: RunOwners, speaker: Speaker) -> tuple[list[Any], str | None]:
     """Runs that fit, and where the earlier ones begin. An engine's filtered page may be empty, so several are read."""
     found: list[Any] = []
     cursor, size = request.args.get("cursor") or None, paging.page_size()
     for _ in range(MOST_READ):
-        answer = fetch_runs(parts, cursor=cursor, limit=size)
+        answer = fetch_runs(dependencies, cursor=cursor, limit=size)
         found += owners.only(speaker, answer["items"])
         cursor = answer["next"]
         if cursor is None or len(found) >= size:

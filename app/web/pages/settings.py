@@ -14,8 +14,8 @@ from core.database import Scope
 from core.identity import Speaker
 
 
-def settings_page(parts: WebDependencies) -> Endpoints:
-    door = Endpoints(parts, "settings_page")
+def settings_page(dependencies: WebDependencies) -> Endpoints:
+    door = Endpoints(dependencies, "settings_page")
     add_page(door, "/settings", "settings.html", _show_settings)
     return door
 

@@ -12,16 +12,16 @@ from core.errors import RefusedError
 from core.identity import Speaker
 
 
-def exchange_key(parts: WebDependencies, raw: str) -> AnyResponse:
+def exchange_key(dependencies: WebDependencies, raw: str) -> AnyResponse:
     """A session for a key, and a clean address to go on with."""
-    start_session(parts.database, raw)
+    start_session(dependencies.database, raw)
     answer = redirect("/", 303)
     answer.headers["Cache-Control"] = "no-store"
     answer.headers["Referrer-Policy"] = "no-referrer"
     return answer
 
 
-def sign_in_pages(parts: WebDependencies) -> Blueprint:
+def sign_in_pages(dependencies: WebDependencies) -> Blueprint:
     blueprint = Blueprint("sign_in", __name__)
 
     @blueprint.get("/sign-in")
@@ -33,14 +33,14 @@ def sign_in_pages(parts: WebDependencies) -> Blueprint:
         # A form elsewhere must not sign somebody in under a key of its own.
         if request.headers.get("Sec-Fetch-Site", "same-origin") not in {"same-origin", "none"}:
             raise RefusedError("sign in on this page itself")
-        return exchange_key(parts, request.form.get("token", "").strip())
+        return exchange_key(dependencies, request.form.get("token", "").strip())
 
     return blueprint
 
 
-def sign_out_route(parts: WebDependencies) -> Endpoints:
+def sign_out_route(dependencies: WebDependencies) -> Endpoints:
     """Only for who is signed in: a page elsewhere must not be able to sign somebody out."""
-    door = Endpoints(parts, "sign_out")
+    door = Endpoints(dependencies, "sign_out")
 
     def leave(speaker: Speaker) -> AnyResponse:
         session.clear()

@@ -27,8 +27,8 @@ from skills.review import reviews
 _RUNS, _REFUSALS, _REVIEWS = 8, 10, 4
 
 
-def skills_pages(parts: WebDependencies) -> Endpoints:
-    door = Endpoints(parts, "skills_pages")
+def skills_pages(dependencies: WebDependencies) -> Endpoints:
+    door = Endpoints(dependencies, "skills_pages")
     add_page(door, "/skills", "skills.html", _list_skills)
     add_page(door, "/skills/<skill_id>", "skill.html", _show_skill)
     return door

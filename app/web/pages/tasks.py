@@ -26,8 +26,8 @@ from workspace import objects
 TURNS_SHOWN = 20
 
 
-def task_pages(parts: WebDependencies) -> Endpoints:
-    door = Endpoints(parts, "task_pages")
+def task_pages(dependencies: WebDependencies) -> Endpoints:
+    door = Endpoints(dependencies, "task_pages")
     add_page(door, "/tasks", "tasks.html", _list_tasks)
     add_page(door, "/tasks/<task_id>", "task.html", _show_task)
     return door

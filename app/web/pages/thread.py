@@ -30,8 +30,8 @@ def move_targets(scope: Scope) -> list[Task]:
     return tasks.list_tasks(scope, LIVING_STATUSES, limit=MOST_TARGETS)
 
 
-def thread_page(parts: WebDependencies) -> Endpoints:
-    door = Endpoints(parts, "thread_page")
+def thread_page(dependencies: WebDependencies) -> Endpoints:
+    door = Endpoints(dependencies, "thread_page")
 
     def fill(scope: Scope, speaker: Speaker) -> dict[str, Any]:
         thread = newest_of_thread(scope, speaker.person_id, paging.requested_place("before"), paging.page_size())
@@ -45,21 +45,21 @@ def thread_page(parts: WebDependencies) -> Endpoints:
             "works": {work_id: object_shape(work) for work_id, work in works.items()},
         }
 
-    guarded = door.guard("read", lambda speaker: render_page(parts, speaker, "thread.html", fill))
+    guarded = door.guard("read", lambda speaker: render_page(dependencies, speaker, "thread.html", fill))
 
     def home() -> AnyResponse:
         token = request.args.get("token")
-        return guarded() if token is None else exchange_key(parts, token)
+        return guarded() if token is None else exchange_key(dependencies, token)
 
     door.blueprint.add_url_rule("/", "thread", home, methods=["GET"])
     return door
 
 
-def whole_text_route(parts: WebDependencies) -> Endpoints:
-    door = Endpoints(parts, "whole_text")
+def whole_text_route(dependencies: WebDependencies) -> Endpoints:
+    door = Endpoints(dependencies, "whole_text")
 
     def show(speaker: Speaker, message_id: str) -> Response:
-        with parts.database.reading(speaker.workspace_id) as scope:
+        with dependencies.database.reading(speaker.workspace_id) as scope:
             text = messages.get_message(scope, message_id).text
         answer = Response(text, content_type="text/plain; charset=utf-8")
         answer.headers["Cache-Control"] = "no-store"

@@ -37,16 +37,21 @@ def add_page(door: Endpoints, path: str, template: str, fill: Fill, *, beyond: B
     """
 
     def show(speaker: Speaker, **arguments: str) -> Response:
-        return render_page(door.parts, speaker, template, fill, beyond, **arguments)
+        return render_page(door.dependencies, speaker, template, fill, beyond, **arguments)
 
     door.serves("GET", path, "A page", scope="read")(show, template.partition(".")[0])
 
 
 def render_page(
-    parts: WebDependencies, speaker: Speaker, template: str, fill: Fill, beyond: Beyond | None = None, **arguments: str
+    dependencies: WebDependencies,
+    speaker: Speaker,
+    template: str,
+    fill: Fill,
+    beyond: Beyond | None = None,
+    **arguments: str,
 ) -> Response:
     """The page, and the number of the change after which its stream goes on."""
-    with parts.database.reading(speaker.workspace_id) as scope:
+    with dependencies.database.reading(speaker.workspace_id) as scope:
         # Before the rows are read: what changes in between is shown twice rather than missed.
         seq = newest_seq(scope)
         filled = fill(scope, speaker, **arguments)
@@ -58,7 +63,7 @@ def render_page(
             seq=seq,
             csrf=csrf_token(),
             speaker=speaker,
-            standins=active_standins(parts.settings),
+            standins=active_standins(dependencies.settings),
             **filled,
         )
     )

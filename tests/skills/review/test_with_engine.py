@@ -79,10 +79,13 @@ def world(engine_of: RunningEngine, folder: Path, clock: Clock) -> Iterator[Revi
     with store.database.transaction(store.workspace_id) as scope:
         version = save_live_version(scope, "watch", "SENSITIVITY = 1.0\n", "agent")
     model = ScriptedModel(verdicts=[{"decision": "keep", "summary": "it does well"}])
-    parts = ReviewDependencies(store.database, model, RunHistory.of(engine))
+    dependencies = ReviewDependencies(store.database, model, RunHistory.of(engine))
     with ExitStack() as stack:
         stack.callback(store.database.close)
-        functions: list[inngest.Function[Any]] = [review_skills(own, parts, "Europe/Paris"), on_run_failed(own, parts)]
+        functions: list[inngest.Function[Any]] = [
+            review_skills(own, dependencies, "Europe/Paris"),
+            on_run_failed(own, dependencies),
+        ]
         stack.enter_context(served(own, functions, engine, clock))
         stack.enter_context(served(foreign, [watch_skill(foreign)], engine, clock))
         yield ReviewWorld(store, engine, version)

@@ -25,7 +25,7 @@ class Site:
 
     url: str
     token: str
-    parts: SiteDependencies
+    dependencies: SiteDependencies
     app: Flask
     client: httpx.Client
     described: CheckedClient
@@ -34,7 +34,7 @@ class Site:
 
     @contextmanager
     def writing(self) -> Iterator[Scope]:
-        with self.parts.database.transaction(self.workspace_id) as scope:
+        with self.dependencies.database.transaction(self.workspace_id) as scope:
             yield scope
 
     def get(self, path: str, **query: str) -> Any:
@@ -52,9 +52,9 @@ class Site:
 
 
 @contextmanager
-def served(parts: SiteDependencies, token: str) -> Iterator[Site]:
+def served(dependencies: SiteDependencies, token: str) -> Iterator[Site]:
     """Serve these parts on a free port until the block ends."""
-    app = create_app(parts)
+    app = create_app(dependencies)
     server = make_server("127.0.0.1", 0, app, threaded=True)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), name="site", daemon=True)
     thread.start()
@@ -64,11 +64,11 @@ def served(parts: SiteDependencies, token: str) -> Iterator[Site]:
     try:
         published = checked_client(client)
         client.event_hooks["response"].append(published.check)
-        yield Site(url, token, parts, app, client, published)
+        yield Site(url, token, dependencies, app, client, published)
     finally:
         client.close()
         hub_of(app).stop()
         server.shutdown()
         thread.join(10)
         server.server_close()
-        parts.database.close()
+        dependencies.database.close()

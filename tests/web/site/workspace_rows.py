@@ -41,9 +41,9 @@ class WorkspaceRows:
 
 def insert_workspace_rows(site: Site) -> WorkspaceRows:
     """A task with two of three posters, a plan, an open quote, a running order; a quick task with a film."""
-    pictures = [site.parts.assets.put(poster(words)) for words in ("HARBOUR", "FESTIVAL")]
-    moving, heard = site.parts.assets.put(film()), site.parts.assets.put(sound())
-    page = site.parts.assets.put(
+    pictures = [site.dependencies.assets.put(poster(words)) for words in ("HARBOUR", "FESTIVAL")]
+    moving, heard = site.dependencies.assets.put(film()), site.dependencies.assets.put(sound())
+    page = site.dependencies.assets.put(
         b"# Shot list\n\n1. Dawn over the **quay**\n2. The brass band", declared="text/markdown"
     )
     with site.writing() as scope:
