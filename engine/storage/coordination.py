@@ -16,7 +16,8 @@ from engine.storage.transaction import Transaction
 _LOG = logging.getLogger("engine")
 _CHANNEL = "engine_work"
 _RECONNECT_PAUSE_S = 5.0
-_NOTIFY = text(f"NOTIFY {_CHANNEL}")
+# The command NOTIFY cannot be prepared, and statements that run often are.
+_NOTIFY = text(f"SELECT pg_notify('{_CHANNEL}', '')")
 _LOCK = text("SELECT pg_advisory_xact_lock(hashtext(:name))")
 
 
