@@ -125,7 +125,7 @@ BROKEN: dict[str, tuple[str | bytes, int | None, str]] = {
     "the book": (GOOD + "from skills.book.skill import listing\n", 10, "skills.book.skill"),
     "a serving app": (GOOD + "import inngest.flask\n", 10, "inngest.flask"),
     "the AI adapters": (GOOD + "from inngest.experimental import ai\n", 10, "inngest.experimental"),
-    "a neighbour": (GOOD + "from . import other\n", 10, "imports nothing beside it"),
+    "a neighbour": (GOOD + "from . import other\n", 10, "may not import other files"),
     "the door behind http": (
         allowed(LISTENING, 'def f() -> None:\n    http.door.run_id = "1"\n', "client, http"),
         11,

@@ -163,7 +163,7 @@ def test_a_file_that_a_person_saved_meanwhile_is_not_written_over(
     agent.write(GOOD)
     take_into_service(database, desk)
     desk.path("words").write_text("# mine, half done\n")
-    with pytest.raises(ConflictError, match="somebody else"):
+    with pytest.raises(ConflictError, match="saved by another"):
         agent.write(CHANGED, base_version=1)
     assert desk.path("words").read_text() == "# mine, half done\n"
     read = agent.call("read_skill", name="words").content
