@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from importlib.metadata import entry_points
 from urllib.parse import urlsplit
 
 import inngest
@@ -18,6 +17,7 @@ from core.llm.port import Model
 from core.orchestrator.bells import InngestBells
 from core.orchestrator.engine import Engine
 from core.orchestrator.remote_clock import clock_from_settings
+from core.plugins import GENERATOR_PLUGINS, find_plugins
 from core.search.chroma import ChromaIndex
 from core.search.dependencies import SearchDependencies
 from core.search.embedders import best_embedder
@@ -75,7 +75,6 @@ def make_search(settings: Settings, database: Database) -> SearchDependencies:
     return SearchDependencies(database, best_embedder(), index)
 
 
-GENERATOR_ENTRY_POINTS = "loopwright.generators"
 OPENAI_URL = "https://api.openai.com/v1"
 
 
@@ -92,9 +91,10 @@ def _make_provider(name: str, settings: Settings) -> Provider:
         from generation.providers.openai import OpenAIProvider  # noqa: PLC0415
 
         return OpenAIProvider(settings.openai_api_key, base_url=settings.openai_base_url or OPENAI_URL)
-    for found in entry_points(group=GENERATOR_ENTRY_POINTS, name=name):
-        make: Callable[[Settings], Provider] = found.load()
-        return make(settings)
+    for plugin in find_plugins(GENERATOR_PLUGINS):
+        if plugin.name == name:
+            make: Callable[[Settings], Provider] = plugin.entry_point.load()
+            return make(settings)
     raise SettingsError([f"LOOPWRIGHT_GENERATORS: {name!r} is not studio, openai, jobs or an installed generator"])
 
 

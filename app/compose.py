@@ -10,6 +10,7 @@ from functools import cached_property
 import inngest
 
 from app.clients import make_inngest_client, make_model, make_providers, make_search, open_database
+from app.plugins import load_plugin_tools
 from core.clock import Clock
 from core.database import Database
 from core.llm.port import Model
@@ -91,18 +92,15 @@ class AppDependencies:
 
     @cached_property
     def runtime(self) -> RuntimeDependencies:
+        """Dependencies of the turns. Raises SettingsError where an installed plug-in cannot be used."""
+        worker_tools, main_tools = self._worker_tools(), self._main_tools()
+        plugin_tools = load_plugin_tools(self.settings, {tool.name for tool in (*worker_tools, *main_tools)})
         lease = timedelta(seconds=self.settings.lease_seconds)
         return RuntimeDependencies(
             database=self.database,
             model=self.model,
-            worker_tools=self._worker_tools(),
-            main_tools=(
-                ListTasks(),
-                ReadTask(),
-                ListObjects(),
-                ListModels(self.capabilities),
-                *memory_tools(self.search, self.memory.within),
-            ),
+            worker_tools=(*worker_tools, *plugin_tools),
+            main_tools=main_tools,
             state_sources=(orders_state, objects_state, budget_state),
             inputs={
                 InputKind.OUTCOME: outcome_input,
@@ -143,6 +141,15 @@ class AppDependencies:
     @cached_property
     def review(self) -> ReviewDependencies:
         return ReviewDependencies(self.database, self.model, self.runs, self.settings.skill_repairs_per_day)
+
+    def _main_tools(self) -> tuple[Tool, ...]:
+        return (
+            ListTasks(),
+            ReadTask(),
+            ListObjects(),
+            ListModels(self.capabilities),
+            *memory_tools(self.search, self.memory.within),
+        )
 
     def _worker_tools(self) -> tuple[Tool, ...]:
         core: tuple[Tool, ...] = (

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
+import subprocess
+import sys
 import tempfile
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,8 @@ import httpx
 from core.errors import LoopwrightError, RefusedError
 from core.http_client import http_client_for
 from core.orchestrator.engine import Engine, bare_key
-from core.settings import Settings
+from core.plugins import GENERATOR_PLUGINS, TOOL_PLUGINS, find_plugins
+from core.settings import Settings, plugin_name_problems
 
 
 def home_problems(home: Path) -> list[str]:
@@ -49,6 +52,7 @@ def _unwritable_home(home: Path, error: OSError) -> list[str]:
 def setting_problems(settings: Settings) -> list[str]:
     """What no single setting's own rule can see."""
     return [
+        *plugin_name_problems(find_plugins()),
         *generator_problems(settings),
         *model_problems(settings),
         *asset_problems(settings),
@@ -73,7 +77,7 @@ def asset_problems(settings: Settings) -> list[str]:
 def generator_problems(settings: Settings) -> list[str]:
     """Is every generator known, and has it an address?"""
     chosen = settings.generators
-    known = {"jobs", "openai", "studio", *entry_points(group="loopwright.generators").names}
+    known = {"jobs", "openai", "studio", *(one.name for one in find_plugins(GENERATOR_PLUGINS))}
     problems = [
         f"LOOPWRIGHT_GENERATORS: {name!r} is none of {', '.join(sorted(known))}" for name in chosen if name not in known
     ]
@@ -83,6 +87,25 @@ def generator_problems(settings: Settings) -> list[str]:
         problems += address_problems(settings)
     if "openai" in chosen and settings.offline_model:
         problems.append("OPENAI_API_KEY: the generator `openai` needs it")
+    return problems
+
+
+_PLUGIN_SECONDS = 120
+
+
+def plugin_problems(settings: Settings) -> list[str]:
+    """Can the tools of every installed plug-in be loaded? Loads them in another process, where there are any."""
+    plugins = find_plugins(TOOL_PLUGINS)
+    if not plugins:
+        return []
+    # -P: the folder somebody happens to stand in must not stand in for our packages.
+    argv = [sys.executable, "-P", "-m", "app.plugin_check", str(settings.home)]
+    try:
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=_PLUGIN_SECONDS, check=True)
+        problems: list[str] = json.loads(done.stdout)
+    except (subprocess.SubprocessError, ValueError):
+        names = ", ".join(str(one) for one in plugins)
+        return [f"{names}: loading the tools ends the process or takes too long; uninstall what was installed last"]
     return problems
 
 

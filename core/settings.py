@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
@@ -15,6 +15,7 @@ from zoneinfo import available_timezones
 from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from core.plugins import Plugin, find_plugins, is_told_apart, name_problems, owner_of
 from core.process import crash
 
 PREFIX = "LOOPWRIGHT_"
@@ -144,6 +145,13 @@ class Settings(BaseSettings):
         description="a channel's own webhook, such as `LOOPWRIGHT_NOTIFY_OPS`; Slack's incoming webhooks will do",
     )
 
+    plugin_settings: Mapping[str, Mapping[str, SecretStr]] = Field(
+        {},
+        validation_alias=_alias("LOOPWRIGHT_<PLUGIN>_<NAME>"),
+        description="a setting of an installed plug-in, named by its entry point, such as "
+        "`LOOPWRIGHT_HOUSE_STYLE_AVOID` of `house-style`",
+    )
+
     retry_seconds: int = Field(
         0, ge=0, le=YEAR, description="pause before a retry on the embedded engine; 0: as Inngest"
     )
@@ -207,6 +215,10 @@ class Settings(BaseSettings):
         own = self.notify_channels.get(channel.replace("-", "_"))
         return own.get_secret_value() if own is not None else self.notify_webhook
 
+    def of_plugin(self, name: str) -> dict[str, str]:
+        """Return the settings of the plug-in `name`: what follows its prefix, in lower case, with its value."""
+        return {key: value.get_secret_value() for key, value in self.plugin_settings.get(name, {}).items()}
+
     @property
     def offline_model(self) -> bool:
         return not self.openai_api_key.get_secret_value()
@@ -240,17 +252,23 @@ def load_settings(**overrides: Any) -> Settings:
         for name, value in os.environ.items()
         if name not in known and (match := _CHANNEL.fullmatch(name))
     }
+    others = {name for name in os.environ if name.startswith(PREFIX)} - known
+    others = {name.removeprefix(PREFIX) for name in others if not _CHANNEL.fullmatch(name)}
+    owners = _owners(others)
     problems = [
-        f"{name} is no setting of Loopwright; see the table in the README"
-        for name in sorted(os.environ)
-        if name.startswith(PREFIX) and name not in known and not _CHANNEL.fullmatch(name)
+        f"{PREFIX}{name} is no setting of Loopwright or of an installed plug-in; see the table in the README"
+        for name in sorted(others - owners.keys())
     ]
     problems += [
         f"{PREFIX}NOTIFY_{channel.upper()}: {channel} needs an address that begins with http:// or https://"
         for channel, address in sorted(channels.items())
         if address and not address.startswith(("http://", "https://"))
     ]
-    given = {"notify_channels": {name: url for name, url in channels.items() if url}, **overrides}
+    given = {
+        "notify_channels": {name: url for name, url in channels.items() if url},
+        "plugin_settings": _plugin_settings(owners),
+        **overrides,
+    }
     try:
         settings = Settings(**given)
     except ValidationError as error:
@@ -263,6 +281,32 @@ def load_settings(**overrides: Any) -> Settings:
     if problems:
         raise SettingsError(problems, settings)
     return settings
+
+
+def plugin_name_problems(plugins: Sequence[Plugin]) -> list[str]:
+    """Name each plug-in that is refused, since its settings could be taken for ours or for another's."""
+    return name_problems(plugins, _our_names())
+
+
+def _our_names() -> Set[str]:
+    return {variable_of(name).removeprefix(PREFIX) for name in Settings.model_fields}
+
+
+def _owners(names: Set[str]) -> Mapping[str, Plugin]:
+    """The plug-ins whose settings these are, by the name without its prefix; names of nobody are left out."""
+    if not names:
+        return {}
+    plugins = [one for one in find_plugins() if is_told_apart(one, _our_names())]
+    return {name: owner for name in names if (owner := owner_of(name, plugins)) is not None}
+
+
+def _plugin_settings(owners: Mapping[str, Plugin]) -> Mapping[str, Mapping[str, str]]:
+    found: dict[str, dict[str, str]] = {}
+    for name, plugin in owners.items():
+        # An empty one is as good as none, as with our own.
+        if value := os.environ[PREFIX + name]:
+            found.setdefault(plugin.name, {})[name.removeprefix(plugin.prefix).lower()] = value
+    return found
 
 
 def _said(message: str) -> str:

@@ -8,12 +8,13 @@ from app.clients import model_name
 from app.doctor.finding import Finding, Verdict
 from app.doctor.services import look_at_engine, look_at_search
 from app.doctor.skills import look_at_checks, look_at_jail, look_at_skill_files, look_at_watching
-from app.preflight import home_problems, model_problems
+from app.preflight import home_problems, model_problems, plugin_problems
 from app.schema import require_schema
 from app.supervision.home_state import ProcessRow, ProcessState, read_rows
 from app.supervision.probe import is_ready
 from core.errors import LoopwrightError
-from core.settings import Settings
+from core.plugins import TOOL_PLUGINS, find_plugins
+from core.settings import Settings, plugin_name_problems
 
 
 def examine_installation(settings: Settings) -> Iterator[Finding]:
@@ -22,6 +23,7 @@ def examine_installation(settings: Settings) -> Iterator[Finding]:
     yield _look_at_home(settings)
     yield _look_at_database(settings)
     yield _look_at_model(settings)
+    yield from _look_at_plugins(settings)
     yield look_at_jail()
     yield look_at_checks()
     yield look_at_watching(settings.home)
@@ -58,6 +60,15 @@ def _look_at_model(settings: Settings) -> Finding:
     if problems := model_problems(settings):
         return Finding("model", Verdict.PROBLEM, problems[0])
     return Finding("model", Verdict.OK, f"{model_name(settings)} at {settings.openai_base_url or 'its own address'}")
+
+
+def _look_at_plugins(settings: Settings) -> Iterator[Finding]:
+    """Nothing is said of what is not there."""
+    problems = plugin_name_problems(find_plugins()) or plugin_problems(settings)
+    if problems:
+        yield Finding("plug-ins", Verdict.PROBLEM, "; ".join(problems))
+    elif plugins := find_plugins(TOOL_PLUGINS):
+        yield Finding("plug-ins", Verdict.OK, f"tools come from {', '.join(str(one) for one in plugins)}")
 
 
 def _look_at_process(row: ProcessRow) -> Finding:

@@ -51,5 +51,5 @@ def build_worker(settings: Settings, own_url: str = "") -> WSGIApplication:
 
 
 def run(ask: ProcessOptions) -> None:
-    refuse_unready(ask, speaks_to_providers=True)
+    refuse_unready(ask, speaks_to_providers=True, has_tools=True)
     run_wsgi(ask, 32, lambda: build_worker(ask.settings, ask.url))

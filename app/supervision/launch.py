@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.bootstrap import Bootstrap, ensure_home
-from app.preflight import engine_problems, home_problems, make_home, setting_problems
+from app.preflight import engine_problems, home_problems, make_home, plugin_problems, setting_problems
 from app.schema import SchemaError, name_database_errors, require_schema
 from app.supervision.home_state import HomeInUseError, HomeLock
 from app.supervision.plan import EMBEDDED, HomeKeys, plan_processes, process_names
@@ -74,6 +74,7 @@ def _checked_settings(wish: LaunchOptions) -> Settings:
             error.problems + ([] if error.sound is None else _setting_problems(error.sound))
         ) from None
     _refuse_problems(_setting_problems(settings))
+    _refuse_problems(plugin_problems(settings))
     return settings
 
 

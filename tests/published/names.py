@@ -19,6 +19,7 @@ import click
 import sqlalchemy as sa
 from pydantic import BaseModel
 
+import loopwright.tools
 import skills.kit
 from app.bootstrap import ensure_home
 from app.cli.root import main as command_group
@@ -36,8 +37,8 @@ from tests.faults.points import every_point
 ROOT = Path(__file__).parents[2]
 STORED = Path(__file__).with_name("names.json")
 PRODUCT = (
-    *("app", "core", "engine", "functions", "generation", "memory", "router", "runtime", "sidecar", "skills"),
-    *("standins", "workspace"),
+    *("app", "core", "engine", "functions", "generation", "loopwright", "memory", "router", "runtime", "sidecar"),
+    *("skills", "standins", "workspace"),
 )
 _POSTGRES = sa.create_engine("postgresql+psycopg2://").dialect
 _STEP_VERBS = {"run", "wait_for_event", "sleep", "sleep_until", "invoke", "invoke_by_id", "send_event"}
@@ -64,6 +65,7 @@ def published_names() -> dict[str, Any]:
             "commands": _command(command_group, click.Context(command_group)),
             "processes": sorted(PROCESSES),
             "kit": sorted(skills.kit.__all__),
+            "loopwright.tools": sorted(loopwright.tools.__all__),
             "points": sorted(every_point()),
             **_names_in_source(),
         }

@@ -16,11 +16,12 @@ import pytest
 ROOT = Path(__file__).parents[2]
 DECIDING = ("functions", "runtime", "generation", "router", "workspace")
 ROOMS = (
-    *("app", "core", "functions", "generation", "memory", "router", "runtime", "sidecar", "skills", "standins"),
-    "workspace",
+    *("app", "core", "functions", "generation", "loopwright", "memory", "router", "runtime", "sidecar", "skills"),
+    *("standins", "workspace"),
 )
 DOZEN = 12
 FULLER = {
+    "core": "the ground that every room stands on; its files are one concept each and share no subject",
     "functions": "a file for each durable function, and the shell, registry and loop they share",
     "memory": "not divided into rooms yet",
     "standins/model": "a server of its own that only tests and offline starts run",
@@ -153,3 +154,18 @@ def test_a_folder_has_a_dozen_modules_or_a_reason() -> None:
 
     assert {one: size for one, size in full.items() if one not in FULLER} == {}, "give it rooms, or say why not"
     assert FULLER.keys() - full.keys() == set(), "no longer that full: drop it from the list"
+
+
+def test_the_door_for_plugins_holds_what_it_passes_on_and_nothing_else() -> None:
+    doors = [path for path in sorted((ROOT / "loopwright").rglob("*.py")) if path.name != "__init__.py"]
+    assert [path.name for path in doors] == ["tools.py"]
+
+    for path in doors:
+        docstring, *imports, exported = ast.parse(path.read_text()).body
+        names = {alias.name for one in imports[1:] if isinstance(one, ast.ImportFrom) for alias in one.names}
+
+        assert isinstance(docstring, ast.Expr)
+        assert {one.module for one in imports if isinstance(one, ast.ImportFrom)} == {"__future__", "core.tools"}
+        assert all(isinstance(one, ast.ImportFrom) for one in imports)
+        assert isinstance(exported, ast.Assign)
+        assert set(ast.literal_eval(exported.value)) == names == {"CallContext", "Effect", "Tool", "ToolResult"}

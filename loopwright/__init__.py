@@ -1,0 +1,1 @@
+"""What packages that extend Loopwright import: a stable door to the few names they need."""

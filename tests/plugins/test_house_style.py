@@ -1,0 +1,90 @@
+"""The example plug-in: installed, given its setting, offered to the model and called by a turn."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from app.clients import make_inngest_client
+from app.compose import AppDependencies
+from core.llm.scripted_model import ScriptedModel, says
+from core.settings import Settings, load_settings
+from runtime.turns import ledger_queries
+from tests.plugins.conftest import SOURCE
+from tests.runtime.turn_driver import drive_turn, new_task, newest_turn, post_words
+from tests.support.databases import Store
+from tests.support.product import Product
+from tests.support.template import COMMAND
+from workspace.assets import Assets
+
+PAGE = Path(__file__).parents[2] / "docs" / "extending" / "plug-in.md"
+AVOID = "LOOPWRIGHT_HOUSE_STYLE_AVOID"
+
+
+def _dependencies(settings: Settings, store: Store, model: ScriptedModel, folder: Path) -> AppDependencies:
+    return AppDependencies(
+        settings=settings,
+        clock=store.clock,
+        inngest=make_inngest_client(settings),
+        database=store.database,
+        assets=Assets(f"file://{folder / 'assets'}"),
+        model=model,
+        providers={},
+    )
+
+
+def test_a_turn_calls_the_tool_with_the_setting_of_its_plugin(
+    store: Store, house_style: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(house_style)
+    monkeypatch.setenv(AVOID, "synergy, leverage")
+    text = json.dumps({"text": "We leverage what we have."})
+    model = ScriptedModel(says("", ("check_wording", text)), says("Say `use` instead."))
+    parts = _dependencies(load_settings(), store, model, tmp_path)
+    task = new_task(store, goal="Check this text")
+    post_words(store, task.id, "We leverage what we have.")
+    turn = newest_turn(store, task.id)
+
+    assert drive_turn(parts.runtime, store, turn.id) == "completed"
+
+    with store.database.reading(store.workspace_id) as scope:
+        (call,) = ledger_queries.list_calls(scope, [turn.id])
+    assert call.tool == "check_wording"
+    assert '"avoid": ["leverage"]' in json.dumps(call.result)
+    model.assert_spent()
+
+
+def test_its_settings_are_read_and_not_shown(house_style: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(house_style)
+    monkeypatch.setenv(AVOID, "hush-hush")
+    monkeypatch.setenv("LOOPWRIGHT_HOUSE_STYLE_API_KEY", "hush-key")
+    monkeypatch.setenv("LOOPWRIGHT_HOUSE_STYLE_EMPTY", "")
+
+    settings = load_settings()
+
+    assert settings.of_plugin("house-style") == {"avoid": "hush-hush", "api_key": "hush-key"}
+    assert settings.of_plugin("another") == {}
+    assert "hush" not in repr(settings)
+
+
+@pytest.mark.long
+def test_a_product_starts_with_it_and_names_it(house_style: Path, tmp_path: Path) -> None:
+    env = {"PYTHONPATH": str(house_style), AVOID: "synergy"}
+    product = Product(tmp_path / "home", env=env, program=COMMAND).start()
+    try:
+        found = product.command("doctor")
+        logs = product.logs(1000)
+    finally:
+        product.stop()
+
+    assert re.search(r"plug-ins.*tools come from plug-in house-style \(loopwright-house-style\)", found.out), found.out
+    assert "synergy" not in logs
+
+
+def test_the_page_shows_what_is_tested() -> None:
+    blocks = dict(re.findall(r"`([\w.]+)`:\n\n```\w+\n(.*?)```", PAGE.read_text(), re.DOTALL))
+
+    assert blocks == {name: (SOURCE / name).read_text() for name in ("pyproject.toml", "loopwright_house_style.py")}
