@@ -1,4 +1,4 @@
-"""The clock port: the system's time, and a stopped time for tests."""
+"""Clocks: the port, the system's clock, and a stopped clock for tests."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Tells the time as an aware UTC datetime."""
+    """A source of the time, as an aware UTC datetime."""
 
     def now(self) -> datetime: ...
 
 
 class SystemClock:
-    """The machine's own time."""
+    """The clock of the machine."""
 
     def now(self) -> datetime:
         return datetime.now(UTC)
 
 
 class StoppedClock:
-    """Stands still until it is moved; for tests."""
+    """A clock that moves only when a test advances it."""
 
     def __init__(self, at: datetime) -> None:
         if at.tzinfo is None:
@@ -31,4 +31,5 @@ class StoppedClock:
         return self._at
 
     def advance(self, by: timedelta) -> None:
+        """Move the clock forward."""
         self._at += by

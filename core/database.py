@@ -1,4 +1,4 @@
-"""The database, reachable only through a workspace's scope."""
+"""The database: transactions, and the scope of one workspace through which its tables are reached."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from core.sql.compiled import StatementResult, run_once, run_statement
 from core.sql.connections import Connections
 from core.tables import changes, workspaces
 
-_LONG_REST = 1.0
-"""Seconds after which a connection is tried before it is used."""
+_IDLE_LIMIT_S = 1.0
+"""A connection that was idle for longer is checked before it is used."""
 _ADVANCE = (
     sa.update(workspaces)
     .where(workspaces.c.id == sa.bindparam("workspace"))
@@ -36,7 +36,7 @@ _advanced = (
     .returning(workspaces.c.id, workspaces.c.change_seq)
     .cte("advanced")
 )
-_ADVANCE_AND_ENTER = sa.insert(changes).from_select(
+_ADVANCE_AND_INSERT = sa.insert(changes).from_select(
     ["workspace_id", "seq", "kind", "id", "at"],
     sa.select(
         _advanced.c.id,
@@ -46,19 +46,19 @@ _ADVANCE_AND_ENTER = sa.insert(changes).from_select(
         sa.cast(sa.bindparam("now"), changes.c.at.type),
     ),
 )
-"""Both in one, which SQLite cannot; there a statement is no journey."""
+"""Both changes in one round trip on PostgreSQL. SQLite cannot do this, and has no round trips to save."""
 
 
 class UnscopedStatementError(TypeError):
-    """A statement on a workspace's table that was not made by its scope; a programming error."""
+    """A programming error: a statement that was not begun with the scope that runs it."""
 
 
 class Scope:
     """One transaction inside one workspace.
 
-    Statements are begun with `select`, `update` or `delete` of the scope, which carry the workspace in them, or of
-    `core.sql.statements`, which take it from the scope that runs them together with `values`; any other statement is
-    refused. What `changed` and `ring` name is written at the end of the transaction and rung after its commit.
+    A statement is begun with `select`, `update` or `delete` of the scope, which restrict it to the workspace, or of
+    `core.sql.statements`, which take the workspace from the scope that runs them. Any other statement is refused.
+    Changes noted with `changed` are written at the end of the transaction; bells of `ring` are sent after the commit.
     """
 
     def __init__(self, connection: Connection, workspace_id: str, now: datetime, ids: Ids) -> None:
@@ -70,11 +70,12 @@ class Scope:
         self._changes: dict[tuple[str, str], None] = {}
 
     def select(self, *what: sa.Table | sa.ColumnElement[Any] | sa.Label[Any]) -> sa.Select[Any]:
-        """Select from the tables named by `what`, every one of them narrowed to this workspace."""
+        """Begin a select of these tables or columns, restricted to this workspace."""
         statement = statements.narrow_select(sa.select(*what), self.workspace_id)
         return statement.execution_options(**{statements.SCOPE: self.workspace_id})
 
     def update(self, table: sa.Table) -> sa.Update:
+        """Begin an update of this workspace's rows."""
         return (
             sa.update(table)
             .where(table.c.workspace_id == self.workspace_id)
@@ -82,6 +83,7 @@ class Scope:
         )
 
     def delete(self, table: sa.Table) -> sa.Delete:
+        """Begin a delete of this workspace's rows."""
         return (
             sa.delete(table)
             .where(table.c.workspace_id == self.workspace_id)
@@ -89,40 +91,43 @@ class Scope:
         )
 
     def insert(self, table: sa.Table, **values: Any) -> None:
+        """Insert a row into this workspace."""
         row = {**values, "workspace_id": self.workspace_id}
         run_statement(self._connection, statements.insert(table, tuple(row)), row, later=True)
 
     def insert_all(self, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Insert rows that all name the same columns."""
+        """Insert rows that all have the same columns."""
         if rows:
             self._insert_each(table, [{**row, "workspace_id": self.workspace_id} for row in rows])
 
     def insert_new(self, table: sa.Table, **values: Any) -> bool:
-        """Insert unless a unique constraint says it is there already; tells whether a row was added."""
+        """Insert a row unless a unique constraint forbids it; returns whether it was inserted."""
         row = {**values, "workspace_id": self.workspace_id}
         statement = statements.insert_or_nothing(table, tuple(row), self._connection.dialect.name)
         return run_statement(self._connection, statement, row).rowcount == 1
 
     def rows(self, statement: sa.Select[Any] | sa.Update, **values: Any) -> list[Row[Any]]:
-        """The rows of a select, or what an update of `core.sql.statements` returns of those it met."""
+        """Run a select, or an update that returns columns, and return all rows."""
         return list(self._run(statement, values).all())
 
     def first(self, statement: sa.Select[Any] | sa.Update, **values: Any) -> Row[Any] | None:
+        """Run a statement and return its first row."""
         return self._run(statement, values).first()
 
     def scalar(self, statement: sa.Select[Any], **values: Any) -> Any:
+        """Run a select and return the first column of its first row."""
         return self._run(statement, values).scalar()
 
     def change(self, statement: sa.Update | sa.Delete, **values: Any) -> int:
-        """Run an update or delete; answers how many rows it met."""
+        """Run an update or delete and return the number of rows that it matched."""
         return self._run(statement, values).rowcount
 
     def changed(self, kind: str, thing_id: str) -> None:
-        """Note that a thing changed; one entry a thing and transaction, in the order first named."""
+        """Note that a thing changed, for the list of changes; each thing is listed once per transaction."""
         self._changes[(kind, thing_id)] = None
 
     def ring(self, bell: Bell) -> None:
-        """Ring after the commit. Nothing depends on its being heard: the watch rings again."""
+        """Send a bell after the commit. Nothing depends on its arrival, since the watch rings it again."""
         self.bells.append(bell)
 
     def _run(self, statement: sa.Select[Any] | sa.Update | sa.Delete, values: dict[str, Any]) -> StatementResult:
@@ -140,7 +145,7 @@ class Scope:
         if len(self._changes) == 1 and self._connection.dialect.name == "postgresql":
             ((kind, thing_id),) = self._changes
             entry = {"workspace": self.workspace_id, "changed_kind": kind, "changed_id": thing_id, "now": self.now}
-            run_statement(self._connection, _ADVANCE_AND_ENTER, entry, later=True)
+            run_statement(self._connection, _ADVANCE_AND_INSERT, entry, later=True)
             return
         count = len(self._changes)
         last = run_statement(self._connection, _ADVANCE, {"workspace": self.workspace_id, "count": count}).scalar()
@@ -151,7 +156,7 @@ class Scope:
         self._insert_each(changes, entries)
 
     def _insert_each(self, table: sa.Table, rows: list[dict[str, Any]]) -> None:
-        # For a list the statement is made up anew each time.
+        # With a list of rows SQLAlchemy builds the statement again each time, so a single row takes the short way.
         statement = statements.insert(table, tuple(rows[0]))
         if len(rows) == 1:
             run_statement(self._connection, statement, rows[0], later=True)
@@ -175,10 +180,10 @@ class Database:
         self._clock = clock or SystemClock()
         self._ids = ids or RandomIds()
         self._bells = bells or SilentBells()
-        self._writer = _engine(url, pool_size)
-        # On PostgreSQL a transaction sees one state from its beginning to its end only at this level.
+        self._writer = _create_engine(url, pool_size)
+        # On PostgreSQL, only this level shows a transaction one consistent state.
         self._reader = (
-            _engine(url, pool_size)
+            _create_engine(url, pool_size)
             if url.startswith("sqlite")
             else self._writer.execution_options(isolation_level="REPEATABLE READ")
         )
@@ -187,15 +192,17 @@ class Database:
 
     @property
     def clock(self) -> Clock:
+        """The clock that dates every transaction."""
         return self._clock
 
     @property
     def ids(self) -> Ids:
+        """The source of new ids."""
         return self._ids
 
     @contextmanager
     def transaction(self, workspace_id: str, name: str = "transaction") -> Iterator[Scope]:
-        """A write transaction; commits at the end of the block, then rings its bells. Tests crash it by its name."""
+        """Open a write transaction, committed at the end of the block; `name` is its name in crash points of tests."""
         with crash.writing(), self._for_writing.one() as connection, connection.begin():
             _begin(connection, "BEGIN IMMEDIATE")
             scope = Scope(connection, workspace_id, self._clock.now(), self._ids)
@@ -208,7 +215,7 @@ class Database:
 
     @contextmanager
     def reading(self, workspace_id: str) -> Iterator[Scope]:
-        """A read transaction: one consistent view, never waits for a writer on SQLite."""
+        """Open a read transaction with one consistent view; on SQLite it never waits for a writer."""
         with self._for_reading.one() as connection:
             transaction = connection.begin()
             try:
@@ -219,14 +226,14 @@ class Database:
 
     @contextmanager
     def unscoped(self) -> Iterator[Connection]:
-        """A write transaction outside any workspace: identity, leases and the like; a test lists the callers."""
+        """Open a write transaction outside any workspace, for identity, leases and so on; a test lists the callers."""
         with self._writer.begin() as connection:
             _begin(connection, "BEGIN IMMEDIATE")
             yield connection
 
     @contextmanager
     def reading_unscoped(self) -> Iterator[Connection]:
-        """Like `unscoped`, but only for looking: it waits for no writer on SQLite."""
+        """Open a read transaction outside any workspace; on SQLite it never waits for a writer."""
         with self._reading() as connection:
             yield connection
 
@@ -237,7 +244,7 @@ class Database:
             yield connection
 
     def workspace_ids(self) -> list[str]:
-        """Every workspace, for a pass that then opens each one's scope."""
+        """Return the ids of all workspaces, for a pass that opens the scope of each."""
         with self._reading() as connection:
             return list(connection.execute(sa.select(workspaces.c.id).order_by(workspaces.c.id)).scalars())
 
@@ -246,6 +253,7 @@ class Database:
         self._for_reading.forget()
 
     def close(self) -> None:
+        """Close all connections."""
         self._for_writing.close()
         self._for_reading.close()
         self._writer.dispose()
@@ -253,9 +261,9 @@ class Database:
 
 
 def _begin(connection: Connection, statement: str) -> None:
-    """Begin on SQLite, where the driver leaves it to us; PostgreSQL's begins by itself.
+    """Begin a transaction on SQLite, where the driver does not; PostgreSQL's driver begins by itself.
 
-    A listener to the engine's own event would cost every statement a look for listeners.
+    SQLAlchemy's `begin` event would do the same, but having a listener slows every statement.
     """
     if connection.dialect.name != "sqlite":
         return
@@ -266,28 +274,28 @@ def _begin(connection: Connection, statement: str) -> None:
         raise sa.exc.OperationalError(statement, None, error) from error
 
 
-def _ask_after_rest(engine: sa.Engine) -> None:
-    """Try a connection that has rested before it is used: the server may have closed it. A busy one costs nothing."""
+def _check_idle_connections(engine: sa.Engine) -> None:
+    """Check a connection before use when it was idle, since the server may have closed it."""
 
     @sa.event.listens_for(engine, "checkin")
-    def _rests(_connection: Any, record: Any) -> None:
-        record.info["rests_since"] = time.monotonic()
+    def _note_checkin(_connection: Any, record: Any) -> None:
+        record.info["idle_since"] = time.monotonic()
 
     @sa.event.listens_for(engine, "checkout")
-    def _works(connection: Any, record: Any, _proxy: Any) -> None:
-        rests_since = record.info.get("rests_since")
-        if rests_since is None or time.monotonic() - rests_since < _LONG_REST:
+    def _check_checkout(connection: Any, record: Any, _proxy: Any) -> None:
+        idle_since = record.info.get("idle_since")
+        if idle_since is None or time.monotonic() - idle_since < _IDLE_LIMIT_S:
             return
         try:
             connection.ping()
         except engine.dialect.loaded_dbapi.Error as error:
-            # The pool opens another one.
+            # On this error the pool opens another connection.
             raise sa.exc.DisconnectionError(f"the connection is lost: {type(error).__name__}") from None
 
 
-def _engine(url: str, pool_size: int) -> sa.Engine:
+def _create_engine(url: str, pool_size: int) -> sa.Engine:
     if not url.startswith("sqlite"):
-        # Only who uses PostgreSQL pays for its driver.
+        # Loads the PostgreSQL driver, which SQLite does not need.
         from core.sql.postgres_session import PostgresSession  # noqa: PLC0415
 
         engine = sa.create_engine(
@@ -297,13 +305,13 @@ def _engine(url: str, pool_size: int) -> sa.Engine:
             connect_args={"connection_factory": PostgresSession},
             use_native_hstore=False,
         )
-        _ask_after_rest(engine)
+        _check_idle_connections(engine)
         return engine
     engine = sa.create_engine(url, pool_size=pool_size, max_overflow=pool_size, connect_args={"timeout": 30})
 
     @sa.event.listens_for(engine, "connect")
     def _prepare(connection: Any, _record: Any) -> None:
-        # The driver's own transactions begin deferred; such a one that reads first fails at once if another commits.
+        # The driver begins transactions deferred: one that reads first fails when it writes after another commit.
         connection.isolation_level = None
         cursor = connection.cursor()
         for pragma in ("journal_mode=WAL", "synchronous=FULL", "busy_timeout=30000", "foreign_keys=ON"):

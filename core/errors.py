@@ -1,4 +1,4 @@
-"""Errors with a meaning. The functions' shell and the web translate them; nobody else does."""
+"""Errors with a meaning. Only the functions' shell and the web translate them, for the engine and for HTTP."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import ClassVar
 
 
 class LoopwrightError(Exception):
-    """A failure with a meaning; `str()` says what, which, and what to do."""
+    """Base of all errors; the message says what failed, for which thing, and what to do."""
 
     retriable: ClassVar[bool] = False
     code: ClassVar[str] = "failed"
 
     def facts(self) -> dict[str, object]:
-        """Fields that a program needs to act on the failure."""
+        """Return fields that a program needs to handle the error."""
         return {}
 
 
@@ -24,19 +24,19 @@ class NotFoundError(LoopwrightError):
 
 
 class InvalidError(LoopwrightError):
-    """The request cannot be understood or breaks a stated limit."""
+    """The request cannot be understood or exceeds a limit."""
 
     code = "invalid"
 
 
 class RefusedError(LoopwrightError):
-    """Understood, but the asker may not, or the facts do not allow it."""
+    """The request is understood, but the caller may not do this, or the present state does not allow it."""
 
     code = "refused"
 
 
 class ConflictError(LoopwrightError):
-    """Somebody was first: a newer version, an answered card, a consumed message, a reused key."""
+    """Another change came first: a newer version, an answered card, a consumed message, a reused key."""
 
     code = "conflict"
 
@@ -49,13 +49,13 @@ class ConflictError(LoopwrightError):
 
 
 class LostError(LoopwrightError):
-    """This execution no longer holds its turn or order: stop, start nothing more."""
+    """This execution no longer holds its turn or order: it must stop and start nothing more."""
 
     code = "lost"
 
 
 class BusyError(LoopwrightError):
-    """Another execution holds a living lease; try again after `wait`."""
+    """Another execution holds the lease; try again after `wait`."""
 
     retriable = True
     code = "busy"
@@ -66,19 +66,19 @@ class BusyError(LoopwrightError):
 
 
 class UnavailableError(LoopwrightError):
-    """A service did not answer as it should; nothing was started there, so it may be asked again."""
+    """A service did not answer as it should. Nothing was started there, so the request may be sent again."""
 
     retriable = True
     code = "unavailable"
 
 
 class UnclearError(LoopwrightError):
-    """A paid request was sent and its outcome is unknown: never sent again by itself."""
+    """A paid request was sent and its outcome is unknown, so it is never sent again automatically."""
 
     code = "unclear"
 
 
 class ModelError(LoopwrightError):
-    """The model answered something that cannot be used, after the one repair round."""
+    """The model's answer cannot be used, even after one repair round."""
 
     code = "model"

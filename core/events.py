@@ -1,7 +1,7 @@
-"""The events of the agent's functions, and the bells that ring them.
+"""Events of the agent's functions, and the bells that send them.
 
-Events carry ids, never authority, and only this module reads `event.data`. A bell is an event that wakes: the facts
-are in the database, so a lost bell is rung again by the watch.
+Events carry ids, never authority, and only this module reads `event.data`. A bell is an event that wakes a function;
+since the facts are in the database, the watch can ring a lost bell again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ APP_ID = "loopwright"
 
 
 class AgentEvent(BaseModel):
-    """Base of every event; the class names the event, the fields are its data."""
+    """Base of all events: the class has the name of the event, its fields are the data."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
     name: ClassVar[str]
@@ -33,67 +33,83 @@ class AgentEvent(BaseModel):
 
 
 class MessageReceived(AgentEvent):
+    """A message is stored and must be routed."""
+
     name = "message/received"
     message_id: str
 
 
 class MainRequested(AgentEvent):
+    """A turn of the main conversation must run."""
+
     name = "message/main.requested"
     turn_id: str
 
 
 class TurnRequested(AgentEvent):
+    """A turn of a task must run."""
+
     name = "turn/requested"
     turn_id: str
 
 
 class TurnFinished(AgentEvent):
+    """A turn has ended."""
+
     name = "turn/finished"
     turn_id: str
 
 
 class MessageAnswered(AgentEvent):
+    """A message has got its answer."""
+
     name = "message/answered"
     message_id: str
 
 
 class ForgetRequested(AgentEvent):
-    """A person confirmed on a card that something is forgotten."""
+    """A person confirmed on a card that something must be forgotten."""
 
     name = "memory/forget.requested"
     card_id: str
 
 
 class GenerationOrdered(AgentEvent):
+    """An order is approved and must be carried out."""
+
     name = "generation/ordered"
     order_id: str
 
 
 class GenerationNews(AgentEvent):
-    """The provider called back, or somebody cancelled: whoever waits for the order looks again."""
+    """The provider called back or a person cancelled: the function that waits for the order must look at it."""
 
     name = "generation/news.arrived"
     order_id: str
 
 
 class NoticeRequested(AgentEvent):
+    """A notice must be delivered."""
+
     name = "notice/requested"
     notice_id: str
 
 
 class SearchChanged(AgentEvent):
-    """Entries were put or removed: the index has something to follow."""
+    """Entries were put or removed, so the index must be updated."""
 
     name = "search/entries.changed"
 
 
 class WatchRequested(AgentEvent):
+    """A pass of the watch must run, over all workspaces if none is named."""
+
     name = "watch/requested"
     workspace_id: str = ""
 
 
 class SkillQuarantined(AgentEvent):
-    """A version of a skill failed too often in a row and serves no longer."""
+    """A version of a skill failed too often in a row and was taken out of service."""
 
     name = "skill/quarantined"
     skill_id: str
@@ -101,7 +117,7 @@ class SkillQuarantined(AgentEvent):
 
 
 class SkillReviewRequested(AgentEvent):
-    """Skills are to be reviewed: the one that is named, else every one that serves."""
+    """Skills must be reviewed: the named one, or else all that are in service."""
 
     name = "skill/review.requested"
     workspace_id: str = ""
@@ -109,7 +125,7 @@ class SkillReviewRequested(AgentEvent):
 
 
 class RunFailed(BaseModel):
-    """What the engine says of a run that failed for good; `inngest/function.failed` is its event, not ours."""
+    """The engine's own event `inngest/function.failed`: a run failed for good."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
     name: ClassVar[str] = "inngest/function.failed"
@@ -126,7 +142,7 @@ class RunFailed(BaseModel):
 
 
 class RunFinished(BaseModel):
-    """What the engine says of a run that came to its end, whichever it was; `at` is the moment of that."""
+    """The engine's own event `inngest/function.finished`: a run ended, at `at`."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
     name: ClassVar[str] = "inngest/function.finished"
@@ -142,28 +158,28 @@ class RunFinished(BaseModel):
     @classmethod
     def of(cls, event: inngest.Event) -> Self:
         """Read an arrived event; raises pydantic's ValidationError when a field is missing."""
-        told = event.data.get("_inngest")
-        status = told.get("status") if isinstance(told, Mapping) else None
-        said = {"status": str(status).lower(), "at": datetime.fromtimestamp(event.ts / 1000, UTC)}
-        return cls.model_validate({**event.data, **said})
+        details = event.data.get("_inngest")
+        status = details.get("status") if isinstance(details, Mapping) else None
+        end = {"status": str(status).lower(), "at": datetime.fromtimestamp(event.ts / 1000, UTC)}
+        return cls.model_validate({**event.data, **end})
 
 
 @dataclass(frozen=True)
 class Bell:
-    """An event with the id of its cause: the engine answers one id once in 24 hours."""
+    """An event with an id derived from its cause; the engine handles an id once in 24 hours."""
 
     event: AgentEvent
     id: str
 
 
 class Bells(Protocol):
-    """Sends bells. It never raises and never makes a person wait: what is lost, the watch rings again."""
+    """The port that sends bells. It never raises and never waits; the watch rings lost bells again."""
 
     def ring(self, bell: Bell) -> None: ...
 
 
 class SilentBells:
-    """Rings nothing; for commands that only read, and for tests that look at `Scope.bells`."""
+    """Sends nothing; for commands that only read, and for tests that look at `Scope.bells`."""
 
     def ring(self, bell: Bell) -> None:
         del bell

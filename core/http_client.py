@@ -1,4 +1,4 @@
-"""HTTP clients for single addresses, such as the engine's."""
+"""HTTP clients for single addresses, such as that of the engine."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
 def http_client_for(url: str, timeout_seconds: float) -> httpx.Client:
-    """A client for one address. It keeps no connection, so it may be forgotten, and shared between threads.
+    """Make a client for one address; it keeps no connections, so it needs no closing, and threads may share it.
 
-    The system's proxies and certificates count only where they can matter: reading them is slow.
+    Proxies of the environment and certificates are read only for addresses that may need them, since that is slow.
     """
     parts = urlsplit(url)
     return httpx.Client(

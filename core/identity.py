@@ -1,4 +1,4 @@
-"""Keys, the persons behind them, and what they may do. Only a key's SHA-256 is stored."""
+"""Identity: access keys, the persons behind them and their rights. Of a key only its SHA-256 is stored."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from core.errors import InvalidError, NotFoundError
 from core.tables import keys, roles
 
 HOME_WORKSPACE = "ws_local"
-"""The workspace that a home's agent folder, and so its skills, belong to."""
+"""The workspace to which the agent folder of a home, with its skills, belongs."""
 SCOPES = ("read", "write", "approve", "admin")
 SPEAKS_AS = ("person", "program")
 _VIEWER = "viewer"
@@ -25,7 +25,7 @@ _OWNER = "owner"
 
 @dataclass(frozen=True)
 class Speaker:
-    """Who stands behind a key, in which workspace, with which rights."""
+    """The person or program behind a key, with its workspace and rights."""
 
     workspace_id: str
     person_id: str
@@ -35,7 +35,7 @@ class Speaker:
     key_id: str
 
     def may(self, scope: str) -> bool:
-        """The key's scope and the person's role must both allow it: viewers only read, owners alone administer."""
+        """Whether the key's scopes and the person's role both allow it: viewers only read, only owners administer."""
         if scope not in self.scopes:
             return False
         if self.role == _VIEWER:
@@ -45,7 +45,7 @@ class Speaker:
 
 @dataclass(frozen=True)
 class Key:
-    """A key as it may be shown: never the secret itself."""
+    """A key without its secret, as it may be shown."""
 
     id: str
     person_id: str
@@ -57,23 +57,23 @@ class Key:
 
 
 def new_raw_key() -> str:
-    """A fresh secret; it is shown once and kept by nobody."""
+    """Make a new secret; it is shown once and never stored."""
     return secrets.token_urlsafe(32)
 
 
 def find_key(database: Database, raw: str) -> Speaker | None:
-    """The speaker of a secret; None when it is unknown or revoked."""
+    """Return the speaker of a secret; None when the key is unknown or revoked."""
     return _speaker(database, keys.c.hash == _hash(raw))
 
 
 def is_known_key(database: Database, raw: str) -> bool:
-    """Whether a key was ever made of this secret, be it revoked since: then no other can be made of it."""
+    """Whether a key with this secret exists or existed; a secret cannot be used again after its key is revoked."""
     with database.reading_unscoped() as connection:
         return connection.execute(sa.select(keys.c.id).where(keys.c.hash == _hash(raw))).first() is not None
 
 
 def speaker_of_key(database: Database, key_id: str) -> Speaker | None:
-    """The speaker of a key by its id, for a session that was opened with it; None once it is revoked."""
+    """Return the speaker of a key by its id, for a session that was opened with it; None once it is revoked."""
     return _speaker(database, keys.c.id == key_id)
 
 
@@ -86,7 +86,7 @@ def create_key(
     speaks_as: str,
     raw: str,
 ) -> Key:
-    """Store a key for the secret `raw` of somebody with a role in this workspace."""
+    """Store a key with the secret `raw` for a person who has a role in this workspace."""
     name = name.strip()
     unknown = sorted(set(scopes) - set(SCOPES))
     if not name:
@@ -120,7 +120,7 @@ def create_key(
 
 
 def list_keys(scope: Scope) -> list[Key]:
-    """Every key of the workspace, revoked ones included, oldest first."""
+    """Return all keys of the workspace, revoked ones too, oldest first."""
     rows = scope.rows(scope.select(keys).order_by(keys.c.created_at, keys.c.id))
     return [_key(row) for row in rows]
 

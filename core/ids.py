@@ -1,4 +1,4 @@
-"""Opaque ids that sort by the time they were made."""
+"""Opaque ids that sort by the time at which they were made."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _RANDOM_BITS = 80
 
 
 class Ids(Protocol):
-    """Makes ids; `new("task")` answers something like `task_01j9…`."""
+    """A source of new ids; `new("task")` returns one such as `task_01j9…`."""
 
     def new(self, prefix: str) -> str: ...
 
@@ -26,9 +26,9 @@ def _base32(number: int, length: int) -> str:
 
 
 class RandomIds:
-    """48 bits of milliseconds and 80 random bits, in lower-case base 32.
+    """Ids of 48 bits of milliseconds and 80 random bits, in lower-case base 32.
 
-    Of two ids that one process makes, the later one sorts after, also within a millisecond.
+    Each id of a process sorts after the ones before it, also within a millisecond.
     """
 
     def __init__(self) -> None:
@@ -38,14 +38,14 @@ class RandomIds:
     def new(self, prefix: str) -> str:
         drawn = (time.time_ns() // 1_000_000 << _RANDOM_BITS) | secrets.randbits(_RANDOM_BITS)
         with self._lock:
-            # A step of its own size keeps the next id as hard to guess as any.
+            # A random step within a millisecond keeps the next id hard to guess.
             self._last = max(drawn, self._last + 1 + secrets.randbits(_RANDOM_BITS - 16))
             number = self._last
         return f"{prefix}_{_base32(number, 26)}"
 
 
 class CountedIds:
-    """`task_1`, `task_2`, `card_3` …; for tests that read better with short ids."""
+    """Short counted ids (`task_1`, `task_2`, `card_3`), which make tests easier to read."""
 
     def __init__(self) -> None:
         self._count = 0

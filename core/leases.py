@@ -1,10 +1,9 @@
-"""Named leases: one holder at a time, across processes."""
+"""Named leases, each held by one holder at a time across processes."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 
 import sqlalchemy as sa
@@ -12,11 +11,12 @@ from sqlalchemy.engine import Connection
 
 from core.database import Database
 from core.process import crash
+from core.process.heartbeat import keep_beating
 from core.tables import leases
 
 
 def acquire_lease(database: Database, name: str, holder: str, length: timedelta) -> bool:
-    """Take or renew a lease; False while another holder's is alive."""
+    """Take or renew a lease; False while another holder has it."""
     with database.unscoped() as connection:
         taken = _acquire(connection, name, holder, database.clock.now(), length)
         crash.point("lease.taken", "before_commit")
@@ -34,7 +34,7 @@ def _acquire(connection: Connection, name: str, holder: str, now: datetime, leng
         return True
     if connection.execute(sa.select(leases.c.name).where(leases.c.name == name)).first() is not None:
         return False
-    # Two that insert at once: the name is the key, and the second one's insert fails with its transaction.
+    # If two processes insert at the same time, the second insert violates the primary key.
     try:
         with connection.begin_nested():
             connection.execute(sa.insert(leases).values(name=name, holder=holder, until=now + length))
@@ -44,7 +44,7 @@ def _acquire(connection: Connection, name: str, holder: str, now: datetime, leng
 
 
 def release_lease(database: Database, name: str, holder: str) -> None:
-    """Give a lease back, if it is still ours."""
+    """Release a lease, if this holder still has it."""
     with database.unscoped() as connection:
         connection.execute(sa.delete(leases).where(leases.c.name == name, leases.c.holder == holder))
         crash.point("lease.freed", "before_commit")
@@ -53,27 +53,19 @@ def release_lease(database: Database, name: str, holder: str) -> None:
 
 @contextmanager
 def hold_lease(database: Database, name: str, holder: str, length: timedelta) -> Iterator[bool]:
-    """Hold a lease during a block and keep it alive; gives False, with nothing held, while another holder's lives."""
+    """Hold a lease during a block and renew it meanwhile; yields False, holding nothing, while another has it."""
     if not acquire_lease(database, name, holder, length):
         yield False
         return
-    done = threading.Event()
-    keeper = threading.Thread(
-        target=_keep_alive, args=(database, name, holder, length, done), name=f"lease-{name}", daemon=True
-    )
-    keeper.start()
-    try:
-        yield True
-    finally:
-        done.set()
-        keeper.join()
-        release_lease(database, name, holder)
 
-
-def _keep_alive(database: Database, name: str, holder: str, length: timedelta, done: threading.Event) -> None:
-    while not done.wait(length.total_seconds() / 3):
-        try:
+    def renew() -> bool:
+        # When the database cannot be reached for a moment, the next beat tries again.
+        with suppress(sa.exc.SQLAlchemyError):
             acquire_lease(database, name, holder, length)
-        except sa.exc.SQLAlchemyError:
-            # A database that is away for a moment: the next beat tries again.
-            continue
+        return True
+
+    try:
+        with keep_beating(f"lease-{name}", length.total_seconds() / 3, renew):
+            yield True
+    finally:
+        release_lease(database, name, holder)

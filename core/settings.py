@@ -1,4 +1,4 @@
-"""Every setting, read once at the edge. The table in the README is generated from this model."""
+"""Settings, read once from the environment. The table in the README is generated from this model."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _CHANNEL = re.compile(PREFIX + "NOTIFY_([A-Z][A-Z0-9_]{0,31})")
 
 
 class SettingsError(ValueError):
-    """Some settings are wrong; `problems` names every one of them in a line of its own.
+    """Some settings are wrong; `problems` has a line for each of them.
 
-    `sound` is what the others say, with defaults in the place of the wrong ones: for further checks, not to be used.
+    `sound` has the other settings, with defaults instead of the wrong ones. It is for further checks only.
     """
 
     def __init__(self, problems: list[str], sound: Settings | None = None) -> None:
@@ -40,7 +40,7 @@ def _names(value: object) -> object:
 
 
 def is_web_address(value: str) -> bool:
-    """Can this be asked over HTTP?"""
+    """Whether this is an HTTP or HTTPS address."""
     try:
         parts = urlsplit(value)
         return bool(parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0)
@@ -49,7 +49,7 @@ def is_web_address(value: str) -> bool:
 
 
 def _web_address(value: str) -> str:
-    # What was given is not repeated: an address may hold a secret.
+    # The message does not repeat the value, since an address may contain a secret.
     if value and not is_web_address(value):
         raise ValueError("this needs an address that begins with http:// or https://")
     return value
@@ -76,7 +76,7 @@ def _alias(name: str) -> AliasChoices:
 
 
 class Settings(BaseSettings):
-    """Read from the environment by `load_settings`; nothing else reads it."""
+    """All settings; only `load_settings` reads them from the environment."""
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX, frozen=True, extra="ignore", populate_by_name=True, env_ignore_empty=True
@@ -211,7 +211,7 @@ class Settings(BaseSettings):
         return value
 
     def webhook_of(self, channel: str) -> str:
-        """Where notices of a channel are posted; empty where they stand on the page only."""
+        """Return where notices of a channel are posted; empty when they are shown on the page only."""
         own = self.notify_channels.get(channel.replace("-", "_"))
         return own.get_secret_value() if own is not None else self.notify_webhook
 
@@ -221,11 +221,12 @@ class Settings(BaseSettings):
 
     @property
     def offline_model(self) -> bool:
+        """Whether the offline stand-in answers instead of a model."""
         return not self.openai_api_key.get_secret_value()
 
     @property
     def sql_url(self) -> str:
-        """The database's SQLAlchemy address, with psycopg2 for PostgreSQL."""
+        """Return the SQLAlchemy address of the database, with psycopg2 for PostgreSQL."""
         if not self.database_url:
             return f"sqlite:///{self.home.resolve() / 'loopwright.sqlite'}"
         scheme, _, rest = self.database_url.partition("://")
@@ -234,18 +235,18 @@ class Settings(BaseSettings):
 
 @cache
 def _zones() -> Set[str]:
-    """Read once: they are hundreds of files."""
+    """Return all time zones, read once, since they are hundreds of files."""
     return available_timezones()
 
 
 def variable_of(name: str) -> str:
-    """The environment variable of a field."""
+    """Return the environment variable of a field."""
     alias = Settings.model_fields[name].validation_alias
     return str(alias.choices[0]) if isinstance(alias, AliasChoices) else PREFIX + name.upper()
 
 
 def load_settings(**overrides: Any) -> Settings:
-    """Read the environment; raises SettingsError with every problem at once, unknown `LOOPWRIGHT_*` names included."""
+    """Read the environment; raises SettingsError with all problems, unknown `LOOPWRIGHT_*` variables included."""
     known = {variable_of(name) for name in Settings.model_fields}
     channels = {
         match[1].lower(): value
@@ -272,10 +273,11 @@ def load_settings(**overrides: Any) -> Settings:
     try:
         settings = Settings(**given)
     except ValidationError as error:
-        wrong = {str(one["loc"][0]) if one["loc"] else "settings": _said(one["msg"]) for one in error.errors()}
-        fields = {_field_of(place): said for place, said in wrong.items()}
+        wrong = {str(one["loc"][0]) if one["loc"] else "settings": _strip_prefix(one["msg"]) for one in error.errors()}
+        fields = {_field_of(place): message for place, message in wrong.items()}
         problems += [
-            f"{variable_of(name) if name in Settings.model_fields else name}: {said}" for name, said in fields.items()
+            f"{variable_of(name) if name in Settings.model_fields else name}: {message}"
+            for name, message in fields.items()
         ]
         raise SettingsError(problems, _without(given, fields.keys() & Settings.model_fields.keys())) from None
     if problems:
@@ -309,13 +311,13 @@ def _plugin_settings(owners: Mapping[str, Plugin]) -> Mapping[str, Mapping[str, 
     return found
 
 
-def _said(message: str) -> str:
-    """A rule's own words, without what pydantic puts before them."""
+def _strip_prefix(message: str) -> str:
+    """Remove the prefix that pydantic puts before the message of a validator."""
     return message.removeprefix("Value error, ")
 
 
 def _field_of(place: str) -> str:
-    """The field that an error's place names, which may be its variable."""
+    """Return the field of an error, whose location may be the field's variable."""
     return next((name for name in Settings.model_fields if place in {name, variable_of(name)}), place)
 
 

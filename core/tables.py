@@ -1,4 +1,4 @@
-"""The core tables: workspaces, persons, roles, keys, channels, changes, replies, leases."""
+"""Core tables: workspaces, persons, roles, keys, channels, changes, replies and leases."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ metadata = sa.MetaData(naming_convention=NAMING)
 
 
 def workspace_column() -> sa.Column[str]:
-    """The column that makes a table scoped: the database layer refuses a statement on it without its workspace."""
+    """Make the column by which a table belongs to workspaces: every statement on it needs the scope of one."""
     return sa.Column("workspace_id", sa.String(64), sa.ForeignKey("workspaces.id"), nullable=False)
 
 

@@ -224,7 +224,7 @@ def test_an_address_of_the_local_link(world: SkillWorld) -> None:
 def test_where_a_cloud_tells_a_machine_its_keys(world: SkillWorld, host: str) -> None:
     world.speak_as("bad", hosts=[host])
 
-    with pytest.raises(Refused, match=r"local link|of a cloud"):
+    with pytest.raises(Refused, match=r"local link|clouds give"):
         http.get(f"http://{host}/latest/meta-data")
     assert whats(world) == ["host"]
 
