@@ -1,1 +1,1 @@
-"""The port to the language model, its OpenAI-compatible adapter, and a scripted model for tests."""
+"""Language model: the port, the OpenAI-compatible adapter, and a scripted model for tests."""

@@ -1,6 +1,6 @@
-"""Check whether a value fits a JSON schema, as far as the schema says a value's shape.
+"""JSON schema: check whether a value has the shape that a schema describes.
 
-Patterns and formats are ignored: a schema may come from a program that is not trusted, and such a pattern can keep a
+Patterns and formats are ignored, since a schema may come from an untrusted program and a hostile pattern can keep a
 process busy for ever.
 """
 
@@ -10,37 +10,37 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-_MOST_LOOKS = 20_000
+_MAX_COMPARISONS = 20_000
 
 
 def find_misfits(schema: Mapping[str, Any], value: Any) -> list[str]:
-    """Where and why the value does not fit, at most five of them; empty when it does."""
-    return list(islice(_Look(schema).misfits(schema, value, "answer"), 5))
+    """Return where and why the value does not fit, at most five places; empty when it fits."""
+    return list(islice(_Comparison(schema).find(schema, value, "answer"), 5))
 
 
-class _Look:
-    """One comparison. Schemas may refer to themselves, so that only counting ends it."""
+class _Comparison:
+    """One comparison, ended by a count, since schemas may refer to themselves."""
 
     def __init__(self, root: Mapping[str, Any]) -> None:
         self._root = root
-        self._left = _MOST_LOOKS
+        self._left = _MAX_COMPARISONS
 
-    def misfits(self, schema: Any, value: Any, at: str, depth: int = 0) -> Iterator[str]:
+    def find(self, schema: Any, value: Any, at: str, depth: int = 0) -> Iterator[str]:
         if not isinstance(schema, Mapping):
             return
         self._left -= 1
         if self._left < 0 or depth > 50:
-            yield f"{at}: the schema is too involved to be compared with"
+            yield f"{at}: the schema is too complex to be checked"
             return
         if isinstance(schema.get("$ref"), str):
-            yield from self.misfits(_referred(self._root, schema["$ref"]), value, at, depth + 1)
-        for part in _list(schema.get("allOf")):
-            yield from self.misfits(part, value, at, depth + 1)
+            yield from self.find(_resolve(self._root, schema["$ref"]), value, at, depth + 1)
+        for part in _as_list(schema.get("allOf")):
+            yield from self.find(part, value, at, depth + 1)
         for one_of in ("anyOf", "oneOf"):
-            choices = _list(schema.get(one_of))
-            if choices and all(any(True for _ in self.misfits(one, value, at, depth + 1)) for one in choices):
+            choices = _as_list(schema.get(one_of))
+            if choices and all(any(True for _ in self.find(one, value, at, depth + 1)) for one in choices):
                 yield f"{at}: fits none of its forms"
-        types = [schema["type"]] if isinstance(schema.get("type"), str) else _list(schema.get("type"))
+        types = [schema["type"]] if isinstance(schema.get("type"), str) else _as_list(schema.get("type"))
         if types and not any(_is(value, str(one)) for one in types):
             yield f"{at}: is no {' or '.join(map(str, types))}"
             return
@@ -48,31 +48,31 @@ class _Look:
             yield f"{at}: is not {schema['const']!r}"
         if isinstance(schema.get("enum"), list) and value not in schema["enum"]:
             yield f"{at}: is none of {', '.join(map(repr, schema['enum'][:10]))}"
-        yield from _sizes(schema, value, at)
+        yield from _check_sizes(schema, value, at)
         match value:
             case Mapping():
-                yield from self._members(schema, value, at, depth)
+                yield from self._check_members(schema, value, at, depth)
             case list():
                 for n, item in enumerate(value):
-                    yield from self.misfits(schema.get("items"), item, f"{at}.{n}", depth + 1)
+                    yield from self.find(schema.get("items"), item, f"{at}.{n}", depth + 1)
 
-    def _members(self, schema: Mapping[str, Any], value: Mapping[str, Any], at: str, depth: int) -> Iterator[str]:
+    def _check_members(self, schema: Mapping[str, Any], value: Mapping[str, Any], at: str, depth: int) -> Iterator[str]:
         known = schema.get("properties")
         known = known if isinstance(known, Mapping) else {}
-        for name in _list(schema.get("required")):
+        for name in _as_list(schema.get("required")):
             if name not in value:
                 yield f"{at}.{name}: is missing"
         others = schema.get("additionalProperties")
         for name, item in value.items():
             if name in known:
-                yield from self.misfits(known[name], item, f"{at}.{name}", depth + 1)
+                yield from self.find(known[name], item, f"{at}.{name}", depth + 1)
             elif others is False:
                 yield f"{at}.{name}: is not asked for"
             else:
-                yield from self.misfits(others, item, f"{at}.{name}", depth + 1)
+                yield from self.find(others, item, f"{at}.{name}", depth + 1)
 
 
-def _sizes(schema: Mapping[str, Any], value: Any, at: str) -> Iterator[str]:
+def _check_sizes(schema: Mapping[str, Any], value: Any, at: str) -> Iterator[str]:
     for lowest, highest, size in (
         ("minimum", "maximum", value if _is(value, "number") else None),
         ("minLength", "maxLength", len(value) if isinstance(value, str) else None),
@@ -108,12 +108,12 @@ def _is(value: Any, kind: str) -> bool:
             return True
 
 
-def _referred(root: Mapping[str, Any], ref: str) -> Any:
+def _resolve(root: Mapping[str, Any], ref: str) -> Any:
     place: Any = root
     for part in ref.removeprefix("#/").split("/") if ref.startswith("#/") else ():
         place = place.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(place, Mapping) else None
     return place if ref.startswith("#") else None
 
 
-def _list(value: Any) -> Sequence[Any]:
+def _as_list(value: Any) -> Sequence[Any]:
     return value if isinstance(value, list) else ()

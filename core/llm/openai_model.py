@@ -1,4 +1,4 @@
-"""The language model over any OpenAI-compatible server, through the official client."""
+"""Adapter of the language model to any OpenAI-compatible server, through the official client."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from core.llm.verdict import (
 if TYPE_CHECKING:
     import openai
 
-MOST_ANSWER_BYTES = 8 * 1024 * 1024
-_MAY_ASK_AGAIN = {408, 409, 425, 429}
-# What servers call the limit of an answer's length: the newer name first.
+MAX_ANSWER_BYTES = 8 * 1024 * 1024
+_RETRIABLE_STATUSES = {408, 409, 425, 429}
+# Servers have two names for the limit of an answer's length; the newer one comes first.
 _LIMITS = ("max_completion_tokens", "max_tokens")
 
 
 class OpenAIModel:
-    """Asks `model`, and `fallback_model` (where there is one) when the first is unavailable.
+    """Asks `model`, and when that is unavailable `fallback_model`, if there is one.
 
-    A request is sent once: the client's own retries are off, and asking again is the caller's decision.
-    `timeout_seconds` limits the whole request. An empty `base_url` means the client's own default.
+    A request is sent once: the retries of the client are off, since the caller decides whether to ask again.
+    `timeout_seconds` limits the whole request. An empty `base_url` means the default of the client.
     """
 
     def __init__(
@@ -52,17 +52,17 @@ class OpenAIModel:
         self._limit = _LIMITS[0]
 
     def get_ready(self) -> None:
-        self._connected()
+        self._connect()
 
     def decide(self, messages: Sequence[ChatMessage], tools: Sequence[ToolSpec]) -> Decision:
         return self._ask(messages, {"tools": [_tool(spec) for spec in tools]} if tools else {})
 
     def verdict(self, name: str, shape: type[Verdict], messages: Sequence[ChatMessage]) -> Verdict:
-        answer, asked = self._ask_verdict(name, shape, messages)
+        answer, question = self._ask_verdict(name, shape, messages)
         try:
             return parse_verdict(shape, _unrefused_text(name, answer))
         except UnfitAnswer as problem:
-            answer, _ = self._ask_verdict(name, shape, repair_question(asked, answer.text, problem))
+            answer, _ = self._ask_verdict(name, shape, repair_question(question, answer.text, problem))
         try:
             return parse_verdict(shape, _unrefused_text(name, answer))
         except UnfitAnswer as problem:
@@ -74,13 +74,13 @@ class OpenAIModel:
         if schema is None:
             answer = self._ask_limited(messages, {}, max_tokens)
             return Completion(_unrefused_text(name, answer), None, answer.usage, answer.model)
-        answer, asked = self._ask_object(name, schema, messages, max_tokens)
+        answer, question = self._ask_object(name, schema, messages, max_tokens)
         usage = answer.usage
         try:
             return Completion(answer.text, parse_object(schema, _unrefused_text(name, answer)), usage, answer.model)
         except UnfitAnswer as problem:
-            again = repair_question(asked, answer.text, problem)
-        answer, _ = self._ask_object(name, schema, again, max_tokens)
+            repaired = repair_question(question, answer.text, problem)
+        answer, _ = self._ask_object(name, schema, repaired, max_tokens)
         usage += answer.usage
         try:
             return Completion(answer.text, parse_object(schema, _unrefused_text(name, answer)), usage, answer.model)
@@ -96,10 +96,10 @@ class OpenAIModel:
                     messages, {"response_format": schema_format(name, schema)}, max_tokens
                 ), messages
             except _BadRequestError:
-                # Perhaps a schema that the server's dialect does not know; asked in words any server will do.
+                # The server may not know this dialect of schemas; with the schema in words, any server can answer.
                 pass
-        asked = schema_in_words(name, schema, messages)
-        return self._ask_limited(asked, {"response_format": {"type": "json_object"}}, max_tokens), asked
+        question = schema_in_words(name, schema, messages)
+        return self._ask_limited(question, {"response_format": {"type": "json_object"}}, max_tokens), question
 
     def _ask_limited(self, messages: Sequence[ChatMessage], options: Mapping[str, Any], max_tokens: int) -> Decision:
         limit = self._limit
@@ -118,12 +118,12 @@ class OpenAIModel:
             try:
                 return self._ask(messages, {"response_format": verdict_format(name, shape)}), messages
             except _BadRequestError:
-                # Perhaps a server without schemas; if it is something else, the second request says so.
+                # The server may not support schemas; if the cause is another one, the second request fails too.
                 pass
-        worded = verdict_in_words(name, shape, messages)
-        answer = self._ask(worded, {"response_format": {"type": "json_object"}})
+        question = verdict_in_words(name, shape, messages)
+        answer = self._ask(question, {"response_format": {"type": "json_object"}})
         self._knows_schemas = False
-        return answer, worded
+        return answer, question
 
     def _ask(self, messages: Sequence[ChatMessage], options: Mapping[str, Any]) -> Decision:
         *others, last = self._models
@@ -138,71 +138,71 @@ class OpenAIModel:
         return read_reply(self._post({"model": model, "messages": list(messages), **options}), model)
 
     def _post(self, request: dict[str, Any]) -> str:
-        sdk, client = _sdk(), self._connected()
-        asked, until = request["model"], time.monotonic() + self._timeout
-        # As an extra body it is sent as it is. As arguments the client would compare every message with its own types
-        # at every request, which costs more than all the rest of a step.
-        say = client.chat.completions.with_streaming_response.create
+        sdk, client = _sdk(), self._connect()
+        model, until = request["model"], time.monotonic() + self._timeout
+        # An extra body is sent as it is. Messages given as arguments are checked against the client's own types, which
+        # costs more than the rest of a step.
+        create = client.chat.completions.with_streaming_response.create
         try:
-            with say(model=asked, messages=[], extra_body=request) as response:
-                return self._read(asked, response.iter_bytes(), until)
+            with create(model=model, messages=[], extra_body=request) as response:
+                return self._read(model, response.iter_bytes(), until)
         except sdk.APITimeoutError:
-            raise UnavailableError(f"{asked} did not answer in {self._timeout:g} s") from None
+            raise UnavailableError(f"{model} did not answer in {self._timeout:g} s") from None
         except sdk.APIStatusError as error:
-            raise self._translated(asked, error) from None
+            raise self._translate_error(model, error) from None
         except sdk.APIConnectionError as error:
-            raise UnavailableError(f"{asked} could not be reached: {type(error.__cause__ or error).__name__}") from None
+            raise UnavailableError(f"{model} could not be reached: {type(error.__cause__ or error).__name__}") from None
 
-    def _read(self, asked: str, chunks: Iterator[bytes], until: float) -> str:
-        """The whole body. The client's time limit is for each read; a server that drips would hold us for ever."""
+    def _read(self, model: str, chunks: Iterator[bytes], until: float) -> str:
+        """Read the whole body within the time limit, which the client applies only to each single read."""
         body = bytearray()
         try:
             for chunk in chunks:
                 body += chunk
-                if time.monotonic() > until or len(body) > MOST_ANSWER_BYTES:
+                if time.monotonic() > until or len(body) > MAX_ANSWER_BYTES:
                     break
             else:
                 return body.decode("utf-8", "replace")
-        except Exception as error:  # noqa: BLE001 - which transport is under the client is its own affair
-            raise UnavailableError(f"{asked} broke off its answer: {type(error).__name__}") from None
-        limit = f"{MOST_ANSWER_BYTES} bytes" if len(body) > MOST_ANSWER_BYTES else f"{self._timeout:g} s"
-        raise UnavailableError(f"{asked} did not finish its answer within {limit}")
+        except Exception as error:  # noqa: BLE001 - the errors depend on the transport under the client
+            raise UnavailableError(f"{model} broke off its answer: {type(error).__name__}") from None
+        limit = f"{MAX_ANSWER_BYTES} bytes" if len(body) > MAX_ANSWER_BYTES else f"{self._timeout:g} s"
+        raise UnavailableError(f"{model} did not finish its answer within {limit}")
 
-    def _translated(self, asked: str, error: openai.APIStatusError) -> UnavailableError | ModelError:
+    def _translate_error(self, model: str, error: openai.APIStatusError) -> UnavailableError | ModelError:
         status, code = error.status_code, error.code
         if status in {401, 403}:
-            return ModelError(f"{asked}: the server refuses the key ({status}); check OPENAI_API_KEY, OPENAI_BASE_URL")
+            return ModelError(f"{model}: the server refuses the key ({status}); check OPENAI_API_KEY, OPENAI_BASE_URL")
         if code == "insufficient_quota":
-            return ModelError(f"{asked}: the account's quota is used up")
+            return ModelError(f"{model}: the account's quota is used up")
         stated = str(error.message).replace(self._api_key, "…")[:300] if self._api_key else str(error.message)[:300]
-        if status >= 500 or status in _MAY_ASK_AGAIN:
-            return UnavailableError(f"{asked} answered {status}: {stated}")
+        if status >= 500 or status in _RETRIABLE_STATUSES:
+            return UnavailableError(f"{model} answered {status}: {stated}")
         if status in {400, 422}:
-            return _BadRequestError(f"{asked} refused the request ({status}): {stated}")
-        return ModelError(f"{asked} answered {status}: {stated}")
+            return _BadRequestError(f"{model} refused the request ({status}): {stated}")
+        return ModelError(f"{model} answered {status}: {stated}")
 
-    def _connected(self) -> openai.OpenAI:
+    def _connect(self) -> openai.OpenAI:
         with self._lock:
             if self._client is None:
                 sdk = _sdk()
                 self._client = sdk.OpenAI(
-                    # The client insists on a key; a server without keys ignores it.
+                    # The client needs a key; a server without keys ignores it.
                     api_key=self._api_key or "none",
                     base_url=self._base_url or None,
                     timeout=self._timeout,
                     max_retries=0,
-                    # A proxy meant for the outside is no way to this machine.
-                    http_client=sdk.DefaultHttpxClient(trust_env=not _is_here(self._base_url)),
+                    # A proxy for outside addresses must not be used for this machine.
+                    http_client=sdk.DefaultHttpxClient(trust_env=not _is_loopback(self._base_url)),
                 )
             return self._client
 
 
 class _BadRequestError(ModelError):
-    """The server refuses the request itself."""
+    """The server refused the request as malformed."""
 
 
 def _sdk() -> Any:
-    # Half a second to import: paid at the first question, not by every process that could ask one.
+    # The import takes half a second, so it is left to the first request.
     import openai  # noqa: PLC0415
 
     return openai
@@ -221,7 +221,7 @@ def _tool(spec: ToolSpec) -> dict[str, Any]:
     }
 
 
-def _is_here(url: str) -> bool:
+def _is_loopback(url: str) -> bool:
     host = urlsplit(url).hostname or ""
     try:
         return ipaddress.ip_address(host).is_loopback

@@ -1,4 +1,4 @@
-"""The port to the language model: one decision for a turn, or one verdict that follows a schema."""
+"""The port to the language model: decisions with tools, verdicts with a fixed shape, and completions."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pydantic import BaseModel
 from core.errors import ModelError
 
 ChatMessage = Mapping[str, Any]
-"""One message in Chat Completions form: `role`, `content`, and `tool_calls` or `tool_call_id` where they belong."""
+"""A message in Chat Completions form: `role`, `content`, and `tool_calls` or `tool_call_id` if it has them."""
 
 Verdict = TypeVar("Verdict", bound=BaseModel)
 
 
 @dataclass(frozen=True)
 class ToolSpec:
-    """A tool as the model is shown it; `parameters` is a JSON schema."""
+    """The description of a tool for the model; `parameters` is a JSON schema."""
 
     name: str
     description: str
@@ -27,7 +27,7 @@ class ToolSpec:
 
 @dataclass(frozen=True)
 class ProposedCall:
-    """A call the model asks for. `arguments` is its text as it came: it may be no JSON at all."""
+    """A call that the model proposes. `arguments` is the text as it came, which may not be JSON."""
 
     id: str
     name: str
@@ -36,7 +36,7 @@ class ProposedCall:
 
 @dataclass(frozen=True)
 class TokenUsage:
-    """Tokens of one request, or of several: `tokens` is all of them; all are zero where the server does not say."""
+    """Tokens of one or several requests; `tokens` is the total. All are zero when the server does not report them."""
 
     tokens: int = 0
     cached_tokens: int = 0
@@ -54,7 +54,7 @@ class TokenUsage:
 
 @dataclass(frozen=True)
 class Decision:
-    """What the model said and which calls it proposes. `cut` tells that the answer stopped at a length limit."""
+    """The model's text and the calls that it proposes; `cut` means that the answer ended at a length limit."""
 
     text: str
     calls: tuple[ProposedCall, ...]
@@ -66,7 +66,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class Completion:
-    """An answer to one question. `value` is the object in it where a schema was asked for; `usage` counts every try."""
+    """The answer to one question; `value` is its object if a schema was given, `usage` counts all attempts."""
 
     text: str
     value: Mapping[str, Any] | None
@@ -75,7 +75,7 @@ class Completion:
 
 
 class SpentModelError(ModelError):
-    """It answered, which costs, and said nothing usable."""
+    """The model answered, which costs money, but not usably."""
 
     def __init__(self, message: str, usage: TokenUsage) -> None:
         super().__init__(message)
@@ -83,21 +83,25 @@ class SpentModelError(ModelError):
 
 
 class Model(Protocol):
-    """Raises UnavailableError when it may be asked again, ModelError when asking again is no use."""
+    """A language model. Its methods raise UnavailableError when a retry may help, ModelError when it cannot."""
 
     def get_ready(self) -> None:
-        """Load what the first question would have to wait for; asks nothing."""
+        """Load what the first request would have to wait for; sends nothing."""
         ...
 
-    def decide(self, messages: Sequence[ChatMessage], tools: Sequence[ToolSpec]) -> Decision: ...
+    def decide(self, messages: Sequence[ChatMessage], tools: Sequence[ToolSpec]) -> Decision:
+        """Return the model's text and the calls that it proposes."""
+        ...
 
-    def verdict(self, name: str, shape: type[Verdict], messages: Sequence[ChatMessage]) -> Verdict: ...
+    def verdict(self, name: str, shape: type[Verdict], messages: Sequence[ChatMessage]) -> Verdict:
+        """Return an answer of the given shape, after one repair round if it does not fit at first."""
+        ...
 
     def complete(
         self, name: str, schema: Mapping[str, Any] | None, messages: Sequence[ChatMessage], max_tokens: int
     ) -> Completion:
-        """Text, or an object that fits a JSON schema of an object; each try answers `max_tokens` at most.
+        """Return text, or an object that fits a JSON schema; each attempt has `max_tokens` at most.
 
-        Raises SpentModelError, which says what was spent, when the answers were of no use.
+        Raises SpentModelError, with the tokens that were spent, when the answers cannot be used.
         """
         ...

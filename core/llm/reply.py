@@ -1,4 +1,4 @@
-"""Read a Chat Completions answer, hostile or broken answers included."""
+"""Reply of a Chat Completions server, read so that hostile or broken ones do no harm."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ from core.llm.port import Decision, ProposedCall, TokenUsage
 from core.llm.text import clean_json, clean_text
 
 
-def read_reply(body: str, asked: str) -> Decision:
-    """The decision in an answer's body. Raises UnavailableError when it is no chat completion."""
+def read_reply(body: str, model: str) -> Decision:
+    """Read the decision from an answer's body; raises UnavailableError when it is not a chat completion."""
     try:
         reply = json.loads(body)
     except (ValueError, RecursionError):
-        raise UnavailableError(f"{asked} answered something that is no JSON; is the base address right?") from None
-    choice = _first_choice(reply, asked)
+        raise UnavailableError(f"{model} answered something that is not JSON; check OPENAI_BASE_URL") from None
+    choice = _first_choice(reply, model)
     message = choice["message"]
     refusal = clean_text(message.get("refusal"))
     finish = choice.get("finish_reason")
     return Decision(
         text=refusal or clean_text(message.get("content")),
         calls=_calls(message.get("tool_calls")),
-        model=clean_text(reply.get("model")) or asked,
+        model=clean_text(reply.get("model")) or model,
         usage=_usage(reply.get("usage")),
         cut=finish == "length",
         refused=bool(refusal) or finish == "content_filter",
     )
 
 
-def _first_choice(reply: object, asked: str) -> Mapping[str, Any]:
+def _first_choice(reply: object, model: str) -> Mapping[str, Any]:
     if not isinstance(reply, dict):
-        raise UnavailableError(f"{asked} answered JSON that is no object")
+        raise UnavailableError(f"{model} answered JSON that is no object")
     choices = reply.get("choices")
     if not isinstance(choices, list) or not choices:
-        raise UnavailableError(f"{asked} answered without a choice{_stated_error(reply)}")
+        raise UnavailableError(f"{model} answered without a choice{_stated_error(reply)}")
     first = choices[0]
     if not isinstance(first, dict) or not isinstance(first.get("message"), dict):
-        raise UnavailableError(f"{asked} answered a choice without a message")
+        raise UnavailableError(f"{model} answered a choice without a message")
     return first
 
 
@@ -50,7 +50,7 @@ def _stated_error(reply: Mapping[str, Any]) -> str:
 
 
 def _calls(proposed: object) -> tuple[ProposedCall, ...]:
-    """Calls in order, every one with an id of its own: a result must be able to name its call."""
+    """Return the calls in order, each with a unique id, by which its result will refer to it."""
     calls: list[ProposedCall] = []
     taken: set[str] = set()
     for entry in proposed if isinstance(proposed, list) else []:
@@ -66,7 +66,7 @@ def _calls(proposed: object) -> tuple[ProposedCall, ...]:
 
 
 def _arguments(arguments: object) -> str:
-    # Some servers send the object itself where the protocol wants its text.
+    # Some servers send an object where the protocol requires its JSON text.
     return clean_json(json.dumps(arguments) if isinstance(arguments, dict) else clean_text(arguments))
 
 
@@ -75,8 +75,8 @@ def _usage(usage: object) -> TokenUsage:
         return TokenUsage()
     details = usage.get("prompt_tokens_details")
     cached = details.get("cached_tokens") if isinstance(details, dict) else 0
-    asked, said = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
-    return TokenUsage(_count(usage.get("total_tokens")), _count(cached), asked, said)
+    input_tokens, output_tokens = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
+    return TokenUsage(_count(usage.get("total_tokens")), _count(cached), input_tokens, output_tokens)
 
 
 def _count(number: object) -> int:

@@ -1,4 +1,4 @@
-"""A scripted model for tests. It fails on an unexpected question and on answers left over."""
+"""A scripted model for tests; unexpected requests and unused answers are errors."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from core.llm.port import ChatMessage, Completion, Decision, ProposedCall, Token
 
 
 class UnexpectedRequestError(AssertionError):
-    """The model was asked more often than the script foresees."""
+    """There were more requests than the script has answers."""
 
 
 def says(text: str, *calls: tuple[str, str]) -> Decision:
-    """A decision of these words and calls, each `(tool, arguments as JSON text)`."""
+    """Make a decision with this text and these calls, each `(tool, arguments as JSON text)`."""
     proposed = tuple(ProposedCall(f"scripted_{n}", name, arguments) for n, (name, arguments) in enumerate(calls))
     return Decision(text=text, calls=proposed, model="scripted", usage=TokenUsage(tokens=len(text)))
 
 
 class ScriptedModel:
-    """Answers in order. An error in the script is raised instead of said; `requests` keeps what was asked."""
+    """Gives the answers of the script in order and raises its errors; `requests` has the requests."""
 
     def __init__(self, *script: Decision | LoopwrightError, verdicts: Sequence[dict[str, Any]] = ()) -> None:
         self._script = list(script)
@@ -31,17 +31,17 @@ class ScriptedModel:
         self.requests: list[tuple[Sequence[ChatMessage], Sequence[ToolSpec]]] = []
 
     def get_ready(self) -> None:
-        """It always is."""
+        """Do nothing; it is always ready."""
 
     def decide(self, messages: Sequence[ChatMessage], tools: Sequence[ToolSpec]) -> Decision:
         with self._lock:
             self.requests.append((messages, tools))
             if not self._script:
                 raise UnexpectedRequestError(f"request {len(self.requests)} was not foreseen: {messages[-1]}")
-            said = self._script.pop(0)
-        if isinstance(said, LoopwrightError):
-            raise said
-        return said
+            answer = self._script.pop(0)
+        if isinstance(answer, LoopwrightError):
+            raise answer
+        return answer
 
     def verdict(self, name: str, shape: type[Verdict], messages: Sequence[ChatMessage]) -> Verdict:
         with self._lock:
@@ -53,11 +53,11 @@ class ScriptedModel:
     def complete(
         self, name: str, schema: Mapping[str, Any] | None, messages: Sequence[ChatMessage], max_tokens: int
     ) -> Completion:
-        """The next decision's words for a question without a schema, else the next verdict."""
+        """Return the text of the next decision, or with a schema the next verdict."""
         del max_tokens
         if schema is None:
-            said = self.decide(messages, ())
-            return Completion(said.text, None, said.usage, said.model)
+            answer = self.decide(messages, ())
+            return Completion(answer.text, None, answer.usage, answer.model)
         with self._lock:
             self.requests.append((messages, ()))
             if not self._verdicts:
@@ -66,7 +66,7 @@ class ScriptedModel:
         return Completion(json.dumps(value), value, TokenUsage(), "scripted")
 
     def assert_spent(self) -> None:
-        """Fail when answers were left over."""
+        """Raise AssertionError when answers are left over."""
         left = len(self._script) + len(self._verdicts)
         if left:
             raise AssertionError(f"{left} scripted answers were never asked for")

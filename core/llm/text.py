@@ -1,7 +1,6 @@
-"""Make text and JSON from outside safe to store and to read.
+"""Text and JSON from outside, made safe to store and to read.
 
-PostgreSQL stores no NUL and no half of a character, and Python by itself reads NaN and makes an infinity of a large
-number.
+PostgreSQL stores neither NUL nor lone surrogates. Python's JSON reader accepts NaN and reads large numbers as infinite.
 """
 
 from __future__ import annotations
@@ -12,55 +11,55 @@ from typing import Any, NoReturn
 
 
 def clean_text(content: object) -> str:
-    """Text of a content field: a string or a list of parts; anything else is empty."""
+    """Return the text of a content field, which is a string or a list of parts; anything else is empty."""
     if isinstance(content, list):
         parts = [part.get("text") for part in content if isinstance(part, dict)]
         content = "".join(part for part in parts if isinstance(part, str))
-    return _fit(content) if isinstance(content, str) else ""
+    return _clean(content) if isinstance(content, str) else ""
 
 
 def clean_json(text: str) -> str:
-    """JSON text whose strings are fit too once they are read; what is no JSON comes back as it is."""
+    """Clean the strings inside JSON text; text that is not JSON is returned as it is."""
     if "\\u" not in text:
         return text
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return text
-    fit = _fit_all(value)
-    return text if fit == value else json.dumps(fit, ensure_ascii=False)
+    cleaned = _clean_values(value)
+    return text if cleaned == value else json.dumps(cleaned, ensure_ascii=False)
 
 
-def _fit(text: str) -> str:
+def _clean(text: str) -> str:
     return text.replace("\x00", "").encode("utf-8", "replace").decode("utf-8")
 
 
-def _fit_all(value: Any) -> Any:
+def _clean_values(value: Any) -> Any:
     match value:
         case str():
-            return _fit(value)
+            return _clean(value)
         case list():
-            return [_fit_all(one) for one in value]
+            return [_clean_values(one) for one in value]
         case dict():
-            return {_fit(key): _fit_all(one) for key, one in value.items()}
+            return {_clean(key): _clean_values(one) for key, one in value.items()}
         case _:
             return value
 
 
 def load_strict_json(text: str | bytes) -> Any:
-    """Raises ValueError with the reason, or RecursionError."""
-    return json.loads(text, parse_constant=_no_number, parse_float=_number, parse_int=_whole)
+    """Read JSON without NaN and infinities; raises ValueError with the reason, or RecursionError."""
+    return json.loads(text, parse_constant=_refuse_number, parse_float=_parse_float, parse_int=_parse_int)
 
 
-def _number(text: str) -> float:
+def _parse_float(text: str) -> float:
     number = float(text)
-    return number if math.isfinite(number) else _no_number(text)
+    return number if math.isfinite(number) else _refuse_number(text)
 
 
-def _whole(text: str) -> int:
-    _number(text)
+def _parse_int(text: str) -> int:
+    _parse_float(text)
     return int(text)
 
 
-def _no_number(text: str) -> NoReturn:
+def _refuse_number(text: str) -> NoReturn:
     raise ValueError(f"{text[:40]} is no number in JSON")

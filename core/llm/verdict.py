@@ -1,4 +1,4 @@
-"""Ask for a verdict with a JSON schema, and check the answer against it."""
+"""Verdicts: ask for an answer with a JSON schema, and check it against the schema."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from core.llm.text import clean_json, load_strict_json
 
 
 def verdict_format(name: str, shape: type[BaseModel]) -> dict[str, Any]:
-    """`response_format` for servers that hold answers to a schema."""
+    """Make the `response_format` of a verdict, for servers that enforce schemas."""
     return schema_format(name, shape.model_json_schema())
 
 
 def schema_format(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-    """`response_format` for a JSON schema."""
+    """Make the `response_format` of a JSON schema."""
     return {"type": "json_schema", "json_schema": {"name": name, "strict": True, "schema": _strict(schema)}}
 
 
 def verdict_in_words(name: str, shape: type[BaseModel], messages: Sequence[ChatMessage]) -> list[ChatMessage]:
-    """The same question for servers that only know `json_object`: the schema is said in the first system message."""
+    """Put the shape of a verdict into the first system message, for servers that know only `json_object`."""
     return schema_in_words(name, shape.model_json_schema(), messages)
 
 
 def schema_in_words(name: str, schema: Mapping[str, Any], messages: Sequence[ChatMessage]) -> list[ChatMessage]:
-    """The question with a JSON schema said in words."""
+    """Put a JSON schema into the first system message."""
     order = (
         f"Answer with the verdict `{name}`: one JSON object and nothing else, valid under this JSON schema:\n"
         + json.dumps(schema, ensure_ascii=False)
@@ -40,11 +40,11 @@ def schema_in_words(name: str, schema: Mapping[str, Any], messages: Sequence[Cha
 
 
 class UnfitAnswer(ValueError):
-    """An answer that does not have the shape; `str()` says where, without repeating the answer."""
+    """An answer does not have the shape; the message says where, without repeating the answer."""
 
 
 def parse_verdict(shape: type[Verdict], text: str) -> Verdict:
-    """The verdict in an answer's text. Raises UnfitAnswer."""
+    """Read a verdict from the text of an answer; raises UnfitAnswer."""
     try:
         return shape.model_validate_json(clean_json(_without_fence(text)))
     except ValidationError as error:
@@ -54,7 +54,7 @@ def parse_verdict(shape: type[Verdict], text: str) -> Verdict:
 
 
 def parse_object(schema: Mapping[str, Any], text: str) -> dict[str, Any]:
-    """The object in an answer's text. Raises UnfitAnswer."""
+    """Read an object from the text of an answer; raises UnfitAnswer."""
     try:
         value = load_strict_json(clean_json(_without_fence(text)))
     except (ValueError, RecursionError):
@@ -67,7 +67,7 @@ def parse_object(schema: Mapping[str, Any], text: str) -> dict[str, Any]:
 
 
 def repair_question(messages: Sequence[ChatMessage], text: str, problem: UnfitAnswer) -> list[ChatMessage]:
-    """The question again, with the unfit answer and what is wrong with it."""
+    """Repeat the question with the unfit answer and what is wrong with it."""
     return [
         *messages,
         {"role": "assistant", "content": text or "(nothing)"},
@@ -76,7 +76,7 @@ def repair_question(messages: Sequence[ChatMessage], text: str, problem: UnfitAn
 
 
 def _without_fence(text: str) -> str:
-    """Small models like to put their JSON between ``` lines."""
+    """Remove the ``` lines that small models put around JSON."""
     stripped = text.strip()
     if not stripped.startswith("```"):
         return stripped
@@ -84,7 +84,7 @@ def _without_fence(text: str) -> str:
 
 
 def _strict(schema: Any) -> Any:
-    """The schema in the dialect that strict servers take: every property required, nothing beside them, no defaults."""
+    """Rewrite a schema for strict servers: all properties required, no others allowed, no defaults."""
     match schema:
         case list():
             return [_strict(item) for item in schema]
@@ -99,5 +99,5 @@ def _strict(schema: Any) -> Any:
 
 
 def _is_schema(mapping: Mapping[str, Any]) -> bool:
-    """Tells a schema from a `properties` table, where `default` would be a property's name."""
+    """Whether this is a schema and not a `properties` table, in which `default` would be the name of a property."""
     return any(key in mapping for key in ("type", "$ref", "anyOf", "allOf", "enum", "const"))

@@ -1,1 +1,1 @@
-"""The orchestrator as we reach it: Inngest's public HTTP contract, the same for every engine that speaks it."""
+"""Orchestrator: a client of Inngest's public HTTP API, for any engine that implements it."""

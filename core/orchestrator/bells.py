@@ -1,4 +1,4 @@
-"""Send bells through the SDK in a thread, so that nobody waits for them."""
+"""Bells sent through the SDK by a thread, so that no request waits for them."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from core.events import Bell
 from core.process import crash
 
 log = logging.getLogger(__name__)
-_MOST_WAITING = 10_000
+_MAX_WAITING = 10_000
 
 
 class InngestBells:
-    """One thread a process sends what is rung, in order. What cannot be sent is dropped: the watch rings it again."""
+    """Sends bells in order, in one thread per process; drops those that cannot be sent, as the watch rings again."""
 
     def __init__(self, client: inngest.Inngest) -> None:
         self._client = client
-        self._waiting: queue.Queue[Bell] = queue.Queue(_MOST_WAITING)
+        self._waiting: queue.Queue[Bell] = queue.Queue(_MAX_WAITING)
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
@@ -28,10 +28,10 @@ class InngestBells:
         try:
             self._waiting.put_nowait(bell)
         except queue.Full:
-            log.warning("bell %s dropped: %d are waiting", bell.id, _MOST_WAITING)
+            log.warning("bell %s dropped: %d are waiting", bell.id, _MAX_WAITING)
             return
         with self._lock:
-            # Made by the first bell, not at construction: a process that forks must not carry a dead thread along.
+            # Started by the first bell, since a thread that was started before a fork would be missing in the child.
             if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._send_all, name="bells", daemon=True)
                 self._thread.start()
@@ -45,5 +45,5 @@ class InngestBells:
         try:
             with crash.around("event.send"):
                 self._client.send_sync(event)
-        except Exception as error:  # noqa: BLE001 - the SDK raises whatever its transport does; a bell never fails its cause
+        except Exception as error:  # noqa: BLE001 - whatever the SDK's transport raises, a bell never fails its cause
             log.warning("bell %s not sent: %s", bell.id, type(error).__name__)

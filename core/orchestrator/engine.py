@@ -1,4 +1,4 @@
-"""The attached engine: its addresses, our keys, and its answers as our errors."""
+"""The attached engine: its addresses and keys, and requests to it whose failures are our errors."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _NO_EVENT_KEY = "NO_EVENT_KEY_SET"
 
 
 def bare_key(signing_key: str) -> str:
-    """The key without its `signkey-<env>-` prefix."""
+    """Remove the `signkey-<env>-` prefix of a key."""
     return _PREFIX.sub("", signing_key)
 
 
 def bearer_of_key(signing_key: str) -> str:
-    """What proves a signing key to the engine without showing it; raises ValueError when the key is no hex.
+    """Make the `Authorization` header that proves a signing key; raises ValueError when the key is not hex.
 
-    Only the key's secret part is hashed: a prefix stays before it, and tells Inngest's cloud the environment.
+    Only the secret part is hashed. The prefix stays in front of it, from which Inngest's cloud knows the environment.
     """
     bare = bare_key(signing_key)
     prefix = signing_key.removesuffix(bare)
@@ -40,9 +40,9 @@ def bearer_of_key(signing_key: str) -> str:
 
 @dataclass(frozen=True)
 class Engine:
-    """One engine. `signing_keys` is empty for a keyless one, else the key and, where set, the fallback.
+    """An engine. `signing_keys` has the key and the fallback, if set; it is empty for an engine without keys.
 
-    `environment` names a branch environment of Inngest's cloud; empty: the one that the key belongs to.
+    `environment` is a branch environment of Inngest's cloud; empty means the environment of the key.
     """
 
     api_url: str
@@ -54,13 +54,13 @@ class Engine:
 
     @classmethod
     def at(cls, url: str, signing_key: str | None = None, event_key: str | None = None) -> Engine:
-        """An engine that answers API and events at one address."""
+        """Make an engine with the same address for API and events."""
         address = url.rstrip("/")
         return cls(address, address, (signing_key,) if signing_key else (), event_key or _NO_EVENT_KEY)
 
     @classmethod
     def of(cls, settings: Settings) -> Engine:
-        """The engine that Inngest's own variables name."""
+        """Make the engine that Inngest's own variables name."""
         dev = settings.inngest_dev.strip()
         is_dev = dev.lower() not in _FALSE
         keys = (settings.inngest_signing_key, settings.inngest_signing_key_fallback)
@@ -75,14 +75,15 @@ class Engine:
 
     @property
     def keyed(self) -> bool:
+        """Whether calls are signed."""
         return bool(self.signing_keys)
 
     def get(self, path: str, params: Mapping[str, Any] | None = None) -> Any:
-        """The JSON at `path`; raises NotFoundError, InvalidError, RefusedError or UnavailableError."""
+        """Get JSON from the API; raises NotFoundError, InvalidError, RefusedError or UnavailableError."""
         return self._call("GET", path, params=params)
 
     def post(self, path: str, body: object) -> Any:
-        """Post JSON to the API; answers and raises as `get` does."""
+        """Post JSON to the API and return its answer; raises as `get` does."""
         return self._call("POST", path, body=body)
 
     def send(self, name: str, data: Mapping[str, Any]) -> None:
@@ -90,7 +91,7 @@ class Engine:
         self.send_all([{"name": name, "data": data}])
 
     def send_all(self, events: Sequence[Mapping[str, Any]]) -> list[str]:
-        """Send events as the engine takes them, all or none, and answer their ids; raises as `get` does."""
+        """Send events, all or none, and return their ids; raises as `get` does."""
         url = f"{self.events_url}/e/{quote(self.event_key, safe='')}"
         answer = self._answer(self._once("POST", url, None, list(events), None))
         return [str(one) for one in answer.get("ids") or ()] if isinstance(answer, dict) else []
@@ -114,25 +115,26 @@ class Engine:
         try:
             return self._client.request(method, url, params=params, headers=headers, **content)
         except httpx.HTTPError as error:
-            # The address of an event ends with its key.
+            # The message names no path, since that of an event ends with the event key.
             raise UnavailableError(f"the engine at {self.api_url} does not answer ({type(error).__name__})") from None
 
     def _answer(self, response: httpx.Response) -> Any:
         status = response.status_code
         if status < 400:
             return _json(response)
-        said = _stated_error(response)
+        reason = _stated_error(response)
         match status:
             case 404 | 410:
-                raise NotFoundError(f"the engine knows nothing there: {said}")
+                raise NotFoundError(f"the engine knows nothing there: {reason}")
             case 401 | 403:
                 raise RefusedError(
-                    f"the engine at {self.api_url} refuses our key ({said}); compare INNGEST_SIGNING_KEY on both sides"
+                    f"the engine at {self.api_url} refuses our key ({reason}); "
+                    "compare INNGEST_SIGNING_KEY on both sides"
                 )
             case _ if status < 500 and status != 429:
-                raise InvalidError(said)
+                raise InvalidError(reason)
             case _:
-                raise UnavailableError(f"the engine at {self.api_url} answered {status}: {said}")
+                raise UnavailableError(f"the engine at {self.api_url} answered {status}: {reason}")
 
 
 def _json(response: httpx.Response) -> Any:

@@ -1,4 +1,4 @@
-"""The health and readiness addresses of a process that serves functions."""
+"""Health and readiness endpoints of a process that serves functions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from core.orchestrator.registration import Registration
 
 
 def add_health(app: flask.Flask, registration: Registration) -> None:
-    """`/healthz` says ok while the process answers, `/readyz` once the engine knows its apps."""
+    """Add `/healthz`, ok while the process answers, and `/readyz`, ok once the engine knows its apps."""
 
     @app.get("/healthz")
     def healthz() -> flask.Response:

@@ -1,4 +1,4 @@
-"""WSGI middleware that lets only the engine's calls through, checked more closely than the SDK does."""
+"""Middleware (WSGI) that accepts only calls of the engine, with stricter checks than those of the SDK."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 SERVE_PATH = "/api/inngest"
 CALLERS_KEY = "loopwright.callers_key"
-"""Where a call that was let through has, in its environment, the key that it was signed with."""
+"""The key in the WSGI environment under which an accepted call has its signing key."""
 MAX_BODY = 64 * 1024 * 1024
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0"})
 
 
 class EngineCallMiddleware:
-    """Lets the engine's calls through to `inner`, everything below `/api/inngest`; other paths pass unchecked.
+    """Passes calls of the engine to `inner`. Only paths below `/api/inngest` are checked.
 
-    With signing keys every call needs a signature of the last five minutes, else 401. A keyless engine cannot
-    prove itself, so there a call must be addressed to this machine and must not come from a page in a browser.
+    With signing keys, every call needs a signature of the last five minutes, else it gets 401. An engine without keys
+    cannot prove itself, so a call must be addressed to this machine and must not come from a page in a browser.
     """
 
     def __init__(self, inner: WSGIApplication, engine: Engine, clock: Clock) -> None:
@@ -47,7 +47,9 @@ class EngineCallMiddleware:
             now = self._clock.now()
             key = find_signing_key(self._engine.signing_keys, body, signature, now)
             if key is None:
-                return refuse_call(start_response, "401 Unauthorized", _why(clock_difference(signature, now)))
+                return refuse_call(
+                    start_response, "401 Unauthorized", _explain_signature(clock_difference(signature, now))
+                )
             environ[CALLERS_KEY] = key
         elif "HTTP_ORIGIN" in environ or not _is_loopback(str(environ.get("HTTP_HOST", ""))):
             return refuse_call(
@@ -57,14 +59,14 @@ class EngineCallMiddleware:
 
 
 def refuse_call(start_response: StartResponse, status: str, message: str) -> Iterable[bytes]:
-    """Answer with a plain reason."""
+    """Refuse a call with a reason."""
     body = json.dumps({"code": "refused", "message": message}).encode()
     start_response(status, [("Content-Type", "application/json"), ("Content-Length", str(len(body)))])
     return [body]
 
 
 def _body(environ: WSGIEnvironment) -> bytes | None:
-    """The whole body, put back for who reads it next; None when it is too long."""
+    """Read the whole body and put it back for the next reader; None when it is too long."""
     stream = environ["wsgi.input"]
     length = str(environ.get("CONTENT_LENGTH") or "")
     if length.isdecimal():
@@ -82,10 +84,10 @@ def _body(environ: WSGIEnvironment) -> bytes | None:
     return body
 
 
-def _why(off: timedelta | None) -> str:
-    """The engine shows this on the run, where people look first."""
+def _explain_signature(off: timedelta | None) -> str:
+    """Write the reason of a refusal, which the engine shows on the run, where people look first."""
     if off is None:
-        return "the call bears no valid signature of the engine"
+        return "the call has no valid signature of the engine"
     seconds = abs(off) // timedelta(seconds=1)
     side = "before" if off < timedelta() else "after"
     return (

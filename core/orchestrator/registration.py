@@ -1,4 +1,4 @@
-"""Keep the apps of this process registered with the engine."""
+"""Registration: keep the apps of this process registered with the engine."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ from core.orchestrator.middleware import SERVE_PATH
 from core.orchestrator.signature import SIGNATURE_HEADER, sign_body
 
 _log = logging.getLogger(__name__)
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 5.0
-_Found = Literal["listed", "registered", "troubled", "unanswered"]
+_FIRST_PAUSE, _MAX_PAUSE = 0.25, 5.0
+_Outcome = Literal["listed", "registered", "troubled", "unanswered"]
 
 
 class App(Protocol):
-    """Something the engine calls: an SDK app of ours, or a skill."""
+    """An app that the engine calls: an SDK app of ours, or a skill."""
 
     @property
     def app_id(self) -> str: ...
 
     @property
     def pending(self) -> bool:
-        """Whether it has something to tell, whatever the engine lists: at the start, and when its functions changed."""
+        """Whether it must be registered even if the engine lists it: at the start, and when its functions changed."""
         ...
 
     def register(self) -> None:
-        """Tell the engine the functions; raises UnavailableError, or InvalidError or RefusedError with its reason."""
+        """Register the functions; raises UnavailableError, or InvalidError or RefusedError with the engine's reason."""
         ...
 
 
 def engine_lists_app(engine: Engine, app_id: str) -> bool:
-    """Whether the engine knows functions of this app; raises UnavailableError."""
+    """Whether the engine lists functions of this app; raises UnavailableError."""
     try:
-        # Some engines answer from a cache for some seconds; the query makes the address a new one.
+        # Some engines answer from a cache for some seconds; the query avoids it by making the address unique.
         found = engine.get(f"/v1/apps/{quote(app_id, safe='')}/functions", {"fresh": time.monotonic_ns()})
     except NotFoundError:
         return False
@@ -53,124 +53,126 @@ def engine_lists_app(engine: Engine, app_id: str) -> bool:
 
 
 class Registration:
-    """A thread that registers each app at the start and again when the engine no longer lists it.
+    """A thread that registers each app at the start, and again when the engine no longer lists it.
 
-    The engine is asked every `pause` seconds; one that does not answer is tried again sooner. Whenever something
-    was registered, `watch/requested` is sent: rows that waited for a lost run are rung again.
+    It checks every `pause` seconds, sooner while the engine does not answer. When something was registered, it sends
+    `watch/requested`, so that the watch rings again for rows whose run the engine has lost.
     """
 
     def __init__(self, engine: Engine, apps: Callable[[], Sequence[App]], *, pause: float = 10.0) -> None:
         self._engine = engine
         self._apps = apps
         self._pause = pause
-        # The last trouble of each app, which is said once.
+        # The last problem of each app, which is logged once.
         self._problems: dict[str, str] = {}
         self._troubled = False
-        # Something was registered, and the watch has not been asked since.
-        self._news = False
+        # Something was registered since the watch was requested last.
+        self._watch_due = False
         self._wake = threading.Event()
         self._stop = False
         self.settled = threading.Event()
-        """Set once a pass has asked or told the engine about every app."""
+        """Set once a pass has found or registered every app."""
 
     def start(self) -> None:
+        """Start the thread."""
         threading.Thread(target=self._run, name="registration", daemon=True).start()
 
     def soon(self) -> None:
-        """Look now instead of at the end of the pause."""
+        """Check now instead of at the end of the pause."""
         self._wake.set()
 
     def stop(self) -> None:
+        """Make the thread end."""
         self._stop = True
         self._wake.set()
 
     def _run(self) -> None:
         retry = _FIRST_PAUSE
         while not self._stop:
-            if self._pass():
+            if self._check_apps():
                 retry, wait = _FIRST_PAUSE, self._pause
             else:
-                wait, retry = retry, min(retry * 2, _LONGEST_PAUSE)
+                wait, retry = retry, min(retry * 2, _MAX_PAUSE)
             self._wake.wait(wait)
             self._wake.clear()
 
-    def _pass(self) -> bool:
-        """One look at every app; False when it should be repeated soon."""
+    def _check_apps(self) -> bool:
+        """Check every app; False when that should be repeated soon."""
         apps: list[App] = []
-        good = self._guarded(lambda: apps.extend(self._apps()), "the list of apps")
+        good = self._try(lambda: apps.extend(self._apps()), "the list of apps")
         registered = False
         for app in apps:
             if self._stop:
                 return False
-            match self._look(app):
+            match self._check_app(app):
                 case "listed":
                     pass
                 case "registered":
-                    registered = self._news = True
+                    registered = self._watch_due = True
                 case "troubled":
                     good = False
                 case "unanswered":
-                    # It would answer for no other app either, and each would wait as long.
+                    # The other apps would wait as long for no answer.
                     good = False
                     break
-        if self._news and not self._guarded(self._announce, "engine"):
+        if self._watch_due and not self._try(self._announce, "engine"):
             return False
-        self._news = False
+        self._watch_due = False
         if good:
-            self._recovered(registered)
+            self._report_recovery(registered)
             self.settled.set()
         return good
 
-    def _look(self, app: App) -> _Found:
-        """What became of the app; `unanswered` where the engine does not say whether it lists it."""
-        found: _Found = "troubled"
+    def _check_app(self, app: App) -> _Outcome:
+        """Register the app if needed; `unanswered` means that the engine did not say whether it lists the app."""
+        outcome: _Outcome = "troubled"
 
         def listed() -> bool:
-            nonlocal found
+            nonlocal outcome
             try:
                 return engine_lists_app(self._engine, app.app_id)
             except UnavailableError:
-                found = "unanswered"
+                outcome = "unanswered"
                 raise
 
-        def look() -> None:
-            nonlocal found
+        def check() -> None:
+            nonlocal outcome
             if not app.pending and listed():
-                found = "listed"
+                outcome = "listed"
                 return
             app.register()
-            found = "registered"
+            outcome = "registered"
 
-        self._guarded(look, app.app_id)
-        return found
+        self._try(check, app.app_id)
+        return outcome
 
     def _announce(self) -> None:
         self._engine.send(WatchRequested.name, WatchRequested().model_dump())
 
-    def _guarded(self, work: Callable[[], None], name: str) -> bool:
-        """Whether it was done: one app's trouble is neither the others' nor the end of this thread."""
+    def _try(self, work: Callable[[], None], name: str) -> bool:
+        """Do the work and return whether it succeeded; a failure is logged and does not stop the thread."""
         try:
             work()
         except (InvalidError, RefusedError) as error:
-            self._say(name, f"the engine refuses {name}: {error}")
+            self._report(name, f"the engine refuses {name}: {error}")
         except UnavailableError as error:
-            self._say(name, f"{error}; trying again")
+            self._report(name, f"{error}; trying again")
         except LoopwrightError as error:
-            self._say(name, str(error))
-        except Exception as error:  # noqa: BLE001 - the boundary between apps: a database may be away for a while
-            self._say(name, f"{name}: {type(error).__name__}: {error}", trace=True)
+            self._report(name, str(error))
+        except Exception as error:  # noqa: BLE001 - the boundary between apps, such as a database that cannot be reached
+            self._report(name, f"{name}: {type(error).__name__}: {error}", trace=True)
         else:
             self._problems.pop(name, None)
             return True
         return False
 
-    def _say(self, name: str, problem: str, *, trace: bool = False) -> None:
+    def _report(self, name: str, problem: str, *, trace: bool = False) -> None:
         if problem != self._problems.get(name) and problem not in self._problems.values():
             _log.warning("registration: %s", problem, exc_info=trace)
         self._problems[name] = problem
         self._troubled = True
 
-    def _recovered(self, registered: bool) -> None:
+    def _report_recovery(self, registered: bool) -> None:
         if self._troubled or registered:
             _log.info("registration: every app is known to the engine at %s", self._engine.api_url)
         self._troubled = False
@@ -178,15 +180,15 @@ class Registration:
 
 
 class SdkApp:
-    """`register` asks the SDK at `url` to tell the engine its functions."""
+    """An app of the SDK at `url`, which is asked to register its functions with the engine."""
 
     def __init__(self, app_id: str, url: str, engine: Engine, clock: Clock) -> None:
         self._app_id = app_id
         self._url = url.rstrip("/") + SERVE_PATH
         self._engine = engine
         self._clock = clock
-        self._told = False
-        # Behind this call the SDK makes one of its own to the engine.
+        self._registered = False
+        # During this call the SDK makes a call to the engine.
         self._client = http_client_for(self._url, engine.timeout_seconds + 5)
 
     @property
@@ -195,7 +197,7 @@ class SdkApp:
 
     @property
     def pending(self) -> bool:
-        return not self._told
+        return not self._registered
 
     def register(self) -> None:
         keys = self._engine.signing_keys
@@ -207,10 +209,10 @@ class SdkApp:
             raise UnavailableError(f"our own address {self._url} does not answer ({type(error).__name__})") from None
         # The status is 200 even when the engine refused.
         if isinstance(answer, dict) and answer.get("ok") is True:
-            self._told = True
+            self._registered = True
             return
-        said = (answer.get("error") or answer.get("message")) if isinstance(answer, dict) else None
-        problem = f"{self._app_id} is not registered: {said or response.status_code}"
+        reason = (answer.get("error") or answer.get("message")) if isinstance(answer, dict) else None
+        problem = f"{self._app_id} is not registered: {reason or response.status_code}"
         if response.status_code >= 500 or (isinstance(answer, dict) and answer.get("status", 0) in {401, 403, 503}):
             raise UnavailableError(problem)
         raise InvalidError(problem)

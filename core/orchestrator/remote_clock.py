@@ -1,4 +1,4 @@
-"""The engine's clock, which tests use to move all processes together."""
+"""Remote clock: the engine's test clock, by which tests move all processes together."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from core.settings import Settings
 
 
 class RemoteClock:
-    """Asks the engine at each look; `url` is its `/test/clock`.
+    """Reads the time from the engine's `/test/clock` at `url`.
 
-    While the engine is down its clock stands where it was last seen. Raises UnavailableError before it was ever seen.
+    While the engine is down, the time is that of the last answer; before the first answer, UnavailableError is raised.
     """
 
     def __init__(self, url: str, signing_key: str = "") -> None:
         self._url = url
         self._headers = {"authorization": bearer_of_key(signing_key)} if signing_key else {}
         self._http = http_client_for(url, 10)
-        self._seen: datetime | None = None
+        self._last: datetime | None = None
 
     def now(self) -> datetime:
         try:
-            told = self._http.get(self._url, headers=self._headers).raise_for_status().json()["now"]
-            self._seen = datetime.fromisoformat(told).astimezone(UTC)
+            now = self._http.get(self._url, headers=self._headers).raise_for_status().json()["now"]
+            self._last = datetime.fromisoformat(now).astimezone(UTC)
         except (httpx.HTTPError, ValueError, KeyError) as error:
-            if self._seen is None:
+            if self._last is None:
                 raise UnavailableError(f"the test clock at {self._url} does not answer ({error})") from None
-        return self._seen
+        return self._last
 
 
 def clock_from_settings(settings: Settings) -> Clock:
-    """The machine's clock, or the engine's where `LOOPWRIGHT_CLOCK_URL` names one."""
+    """Return the clock of the machine, or that of the engine if `LOOPWRIGHT_CLOCK_URL` is set."""
     if not settings.clock_url:
         return SystemClock()
     return RemoteClock(settings.clock_url, settings.inngest_signing_key.get_secret_value())

@@ -1,4 +1,4 @@
-"""Read runs from the attached engine's public API."""
+"""History of runs, read from the public API of the attached engine."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from core.orchestrator.run_facts import TraceStep, read_steps, unwrap_error, unw
 STATUSES = ("queued", "running", "completed", "failed", "cancelled")
 _LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 _ALL_RUNS = "/v2/runs"
-_MOST = 100
+_MAX_LIMIT = 100
 _RUN_ID = re.compile(r"[0-9A-Za-z]{26}")
 _ENDED = {"completed", "failed", "cancelled"}
 
 
 @dataclass(frozen=True)
 class EngineRun:
-    """One run; `status` is one of `STATUSES`, times are RFC 3339 as the engine wrote them."""
+    """A run; `status` is one of `STATUSES`, times are RFC 3339 as the engine wrote them."""
 
     id: str
     app: str
@@ -36,7 +36,7 @@ class EngineRun:
 
 @dataclass(frozen=True)
 class RunDetail(EngineRun):
-    """A run with what came in, what came out, and its steps in the order they began."""
+    """A run with its event, its output or error, and its steps in the order in which they began."""
 
     event: Any
     output: Any
@@ -46,17 +46,17 @@ class RunDetail(EngineRun):
 
 @dataclass(frozen=True)
 class RunPage:
-    """Runs, newest first; `next` continues the list."""
+    """A page of runs, newest first; `next` is the cursor of the next page."""
 
     items: tuple[EngineRun, ...]
     next: str | None
 
 
 class RunHistory:
-    """Reads runs from the engine at `base_url`, whichever it is. Raises UnavailableError when it does not answer.
+    """Reads runs from the engine at `base_url`. Raises UnavailableError when it does not answer.
 
-    The list of some engines tells neither the end nor always the right status of a run, so each run of a page whose
-    end it does not tell is asked for by itself; one that is already forgotten keeps what the list said.
+    Some engines list runs without their end and sometimes with an outdated status. So each listed run without an end
+    is read by itself; one that the engine has already deleted is shown as it was listed.
     """
 
     def __init__(self, base_url: str, signing_key: str | None = None) -> None:
@@ -64,6 +64,7 @@ class RunHistory:
 
     @classmethod
     def of(cls, engine: Engine) -> RunHistory:
+        """Make a history of this engine's runs."""
         history = cls.__new__(cls)
         history._engine = engine
         return history
@@ -76,17 +77,17 @@ class RunHistory:
         cursor: str | None = None,
         limit: int = 50,
     ) -> dict[str, Any]:
-        """`page` as the JSON of `GET /api/v1/runs`: `{items, next}`."""
+        """Return a page as the JSON of `GET /api/v1/runs`: `{items, next}`."""
         page = self.page(function, status, since, cursor, limit)
         return {"items": [asdict(run) for run in page.items], "next": page.next}
 
     def get(self, run_id: str) -> dict[str, Any]:
-        """`run` as the JSON of `GET /api/v1/runs/{id}`."""
+        """Return a run as the JSON of `GET /api/v1/runs/{id}`."""
         run = self.run(run_id)
         return asdict(run) | {"steps": [asdict(step) for step in run.steps]}
 
     def event(self, run_id: str) -> Any:
-        """The event that began a run; None where the engine does not know it."""
+        """Return the event that started a run; None when the engine does not know it."""
         try:
             return self._first_event(self._data(f"/v1/runs/{run_id}"))
         except NotFoundError:
@@ -100,29 +101,29 @@ class RunHistory:
         cursor: str | None = None,
         limit: int = 50,
     ) -> RunPage:
-        """Runs of a function (`<fn_id>` or `<app>/<fn_id>`) with a status since a moment.
+        """Return runs, filtered by function (`<fn_id>` or `<app>/<fn_id>`), status and time.
 
-        A filtered page may hold fewer than `limit` runs, even none, while `next` still continues.
+        A filtered page may have fewer than `limit` runs, even none, although `next` leads to more.
         """
         if status is not None and status not in STATUSES:
             raise InvalidError(f"no run has the status {status!r}; it is one of {', '.join(STATUSES)}")
         app, fn_id = _function(function)
         path = f"/v2/apps/{quote(app, safe='')}/functions/{quote(fn_id, safe='')}/runs" if app and fn_id else _ALL_RUNS
-        found = self._list(path, since, cursor, max(1, min(limit, _MOST)))
-        runs = [self._hydrated(run) for run in _runs_in(found) if fn_id is None or run.function == fn_id]
+        found = self._list(path, since, cursor, max(1, min(limit, _MAX_LIMIT)))
+        runs = [self._complete_run(run) for run in _runs_in(found) if fn_id is None or run.function == fn_id]
         return RunPage(tuple(run for run in runs if status in {None, run.status}), _next(found))
 
     def run(self, run_id: str) -> RunDetail:
-        """One run; raises NotFoundError."""
+        """Return one run; raises NotFoundError."""
         if not _RUN_ID.fullmatch(run_id):
             raise NotFoundError(f"there is no run {run_id!r}")
         listed = self._summary(run_id)
         try:
             facts = self._data(f"/v1/runs/{run_id}")
         except NotFoundError:
-            # Some engines list a run a little before they tell more of it.
+            # Some engines list a run shortly before they can return it.
             facts = {}
-        run = _merged(listed, facts)
+        run = _merge_run(listed, facts)
         root = self._trace(run_id)
         raw = facts.get("output")
         failed = run.status == "failed"
@@ -135,7 +136,7 @@ class RunHistory:
         )
 
     def _list(self, path: str, since: str | None, cursor: str | None, limit: int) -> Mapping[str, Any]:
-        asked = {
+        query = {
             "from": since or _LONG_AGO.isoformat().replace("+00:00", "Z"),
             "timeField": "queuedAt",
             "order": "DESC",
@@ -143,19 +144,19 @@ class RunHistory:
             **({"cursor": cursor} if cursor else {}),
         }
         try:
-            found = self._engine.get(path, asked | _fresh())
+            found = self._engine.get(path, query | _avoid_cache())
         except NotFoundError:
             if path == _ALL_RUNS:
                 raise UnavailableError("this engine lists no runs: a self-hosted Inngest does from 1.38 on") from None
-            # An app or function that the engine never saw has no runs.
+            # The engine does not know the app or function, so there are no runs.
             return {}
         return found if isinstance(found, dict) else {}
 
-    def _hydrated(self, run: EngineRun) -> EngineRun:
+    def _complete_run(self, run: EngineRun) -> EngineRun:
         if run.status in _ENDED and run.ended_at:
             return run
         try:
-            return _merged(run, self._data(f"/v1/runs/{run.id}"))
+            return _merge_run(run, self._data(f"/v1/runs/{run.id}"))
         except NotFoundError:
             return run
 
@@ -180,14 +181,14 @@ class RunHistory:
             return None
 
     def _data(self, path: str, params: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
-        found = self._engine.get(path, {**(params or {}), **_fresh()})
+        found = self._engine.get(path, {**(params or {}), **_avoid_cache()})
         data = found.get("data") if isinstance(found, dict) else None
         if not isinstance(data, dict):
             raise NotFoundError(f"the engine has nothing at {path}")
         return data
 
 
-def _fresh() -> dict[str, str]:
+def _avoid_cache() -> dict[str, str]:
     # Some engines answer the same address from a cache for up to fifteen seconds.
     return {"fresh": str(time.monotonic_ns())}
 
@@ -225,8 +226,8 @@ def _run(item: Mapping[str, Any]) -> EngineRun:
     )
 
 
-def _merged(run: EngineRun, facts: Mapping[str, Any]) -> EngineRun:
-    """The list's names with the status and the end that the run itself tells."""
+def _merge_run(run: EngineRun, facts: Mapping[str, Any]) -> EngineRun:
+    """Join a listed run with the status and the end that the run itself has."""
     ended_at = facts.get("ended_at") or run.ended_at
     status = _status(facts.get("status")) or run.status
     if status == "running" and run.started_at is None and run.status == "queued":
@@ -241,9 +242,9 @@ def _status(value: object) -> str | None:
 
 
 def _event(root: Mapping[str, Any]) -> Any:
-    given = root.get("input")
-    if isinstance(given, dict) and set(given) == {"data"} and isinstance(given["data"], list):
-        given = given["data"]
-    if isinstance(given, list):
-        return given[0] if len(given) == 1 else given or None
-    return given or None
+    input_value = root.get("input")
+    if isinstance(input_value, dict) and set(input_value) == {"data"} and isinstance(input_value["data"], list):
+        input_value = input_value["data"]
+    if isinstance(input_value, list):
+        return input_value[0] if len(input_value) == 1 else input_value or None
+    return input_value or None

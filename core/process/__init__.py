@@ -1,1 +1,1 @@
-"""What a process does besides its work: crash points, heartbeats, log format, ending with its parent."""
+"""Process: crash points, heartbeats, the log format, and the end of a child with its parent."""

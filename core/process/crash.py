@@ -1,9 +1,9 @@
 """Crash points: named places where a test kills or freezes the process.
 
-`LOOPWRIGHT_CRASH_AT` is a comma list of `POINT`, `POINT#n` for the nth time that a process passes, and `freeze:POINT`
-for SIGSTOP instead of SIGKILL. `@` means the list in the home's file `crash/plan`, read at every point. Each entry
-strikes once a home: the file `crash/ENTRY`, with the process id in it, is made first, so that the next process
-survives. Without a plan a point is one look at an empty list.
+`LOOPWRIGHT_CRASH_AT` is a comma-separated list of `POINT`, `POINT#n` for the nth time that a process passes the point,
+and `freeze:POINT` for SIGSTOP instead of SIGKILL. `@` means the list in the home's file `crash/plan`, read at every
+point. Each entry takes effect once per home: the file `crash/ENTRY` with the process id is created first, so that the
+next process survives. Without a plan, passing a point only looks at an empty list.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ class _Entry:
     signal: signal.Signals
 
 
-def _entries(plan: str) -> list[_Entry]:
+def _parse_plan(plan: str) -> list[_Entry]:
     entries = []
     for text in filter(None, (part.strip() for part in plan.split(","))):
         found = _ENTRY.fullmatch(text)
         if found is None:
-            raise ValueError(f"{text!r} is no crash point; write POINT, POINT#2 or freeze:POINT")
-        struck = signal.SIGSTOP if found["freeze"] else signal.SIGKILL
-        entries.append(_Entry(text, found["point"], int(found["nth"] or 1), struck))
+            raise ValueError(f"{text!r} is not a crash point; write POINT, POINT#2 or freeze:POINT")
+        kind = signal.SIGSTOP if found["freeze"] else signal.SIGKILL
+        entries.append(_Entry(text, found["point"], int(found["nth"] or 1), kind))
     return entries
 
 
 class _Gate:
-    """A frozen process must not hold the database for another of its threads: it is frozen between two writes."""
+    """Lets a process freeze only while no other thread writes, so that it does not keep the database locked."""
 
     def __init__(self) -> None:
         self._moved = threading.Condition()
@@ -67,7 +67,7 @@ class _Gate:
     @contextmanager
     def closed(self) -> Iterator[None]:
         if getattr(self._mine, "writes", False):
-            # Frozen inside its own transaction: that is what was asked for.
+            # This point lies inside the thread's own transaction, so freezing there is intended.
             yield
             return
         with self._moved:
@@ -84,7 +84,7 @@ _UNARMED = nullcontext()
 
 
 class _Armed:
-    """The plan of one process, with how often it has come by each entry's point."""
+    """The plan of a process, with a count of how often it has passed the point of each entry."""
 
     def __init__(self, plan: str, folder: Path) -> None:
         self._plan = plan
@@ -93,26 +93,26 @@ class _Armed:
         self._lock = threading.Lock()
         folder.mkdir(parents=True, exist_ok=True)
 
-    def reached(self, name: str) -> None:
-        made, entries = self._now()
+    def pass_point(self, name: str) -> None:
+        version, entries = self._read_plan()
         for entry in entries:
-            if entry.point == name and self._comes_by(made, entry) and self._is_first(entry):
+            if entry.point == name and self._is_due(version, entry) and self._is_first(entry):
                 _strike(entry.signal)
 
-    def _now(self) -> tuple[int, list[_Entry]]:
-        """The entries, and when they were written: the counting begins anew with a new plan."""
+    def _read_plan(self) -> tuple[int, list[_Entry]]:
+        """Return the entries and the time of their file, since counts start again with a new plan."""
         if self._plan != FROM_FILE:
-            return 0, _entries(self._plan)
+            return 0, _parse_plan(self._plan)
         try:
             with (self._folder / "plan").open() as file:
-                return os.fstat(file.fileno()).st_mtime_ns, _entries(file.read())
+                return os.fstat(file.fileno()).st_mtime_ns, _parse_plan(file.read())
         except FileNotFoundError:
             return 0, []
 
-    def _comes_by(self, made: int, entry: _Entry) -> bool:
+    def _is_due(self, version: int, entry: _Entry) -> bool:
         with self._lock:
-            self._passes[made, entry.text] += 1
-            return self._passes[made, entry.text] == entry.nth
+            self._passes[version, entry.text] += 1
+            return self._passes[version, entry.text] == entry.nth
 
     def _is_first(self, entry: _Entry) -> bool:
         try:
@@ -126,7 +126,7 @@ class _Armed:
 def _strike(how: signal.Signals) -> None:
     if how is signal.SIGSTOP:
         with _gate.closed():
-            # Sent to this thread, it takes effect before the call returns; else the gate might open first.
+            # A signal to this thread takes effect before the call returns, and so before the gate opens.
             signal.pthread_kill(threading.get_ident(), how)
     else:
         os.kill(os.getpid(), how)
@@ -136,29 +136,29 @@ _armed: list[_Armed] = []
 
 
 def check(plan: str) -> None:
-    """Raises ValueError for what is no plan."""
-    _entries("" if plan == FROM_FILE else plan)
+    """Raise ValueError for a malformed plan."""
+    _parse_plan("" if plan == FROM_FILE else plan)
 
 
 def arm(plan: str, home: Path) -> None:
-    """Have this process strike where `plan` says; an empty plan disarms it."""
+    """Make this process crash as `plan` says; an empty plan disarms it."""
     _armed[:] = [_Armed(plan, home / "crash")] if plan else []
 
 
 def point(*name: str) -> None:
-    """A place with a name, given in parts that dots join."""
+    """Pass a crash point, named by parts that are joined with dots."""
     for armed in _armed:
-        armed.reached(".".join(name))
+        armed.pass_point(".".join(name))
 
 
 def writing() -> AbstractContextManager[None]:
-    """Around a write transaction, so that no other thread's freeze falls into it."""
+    """Enclose a write transaction, so that no other thread freezes the process during it."""
     return _gate.passed() if _armed else _UNARMED
 
 
 @contextmanager
 def around(name: str) -> Iterator[None]:
-    """The places before and after a call that leaves the house: `NAME.before`, `NAME.after`."""
+    """Enclose a call to another service in the crash points `NAME.before` and `NAME.after`."""
     point(name, "before")
     yield
     point(name, "after")

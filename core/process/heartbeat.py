@@ -1,7 +1,7 @@
-"""Call a function at intervals while a block runs, without a thread for blocks that end before the first beat.
+"""Heartbeats: call a function at intervals while a block runs.
 
-A thread costs more than a short step, so one thread a process watches when each first beat is due, and only a block
-that lives until then gets a thread for itself. A slow beat delays no other.
+Starting a thread costs more than a short step. So one thread per process waits for the first beat of each block, and
+only a block that is still running then gets a thread, in which a slow beat delays no other.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 Beat = Callable[[], bool]
-"""Gives a sign of life; False when there is no use in going on."""
+"""Sends a sign of life and returns whether to continue."""
 
 
 @contextmanager
 def keep_beating(name: str, pause: float, beat: Beat) -> Iterator[None]:
-    """Call `beat` every `pause` seconds during a block, in another thread; none is under way when the block is left."""
+    """Call `beat` every `pause` seconds during a block, in another thread; the last call ends before the block does."""
     heart = _Heart(name, pause, beat)
-    hearts = _of_this_process()
-    hearts.watch(heart)
+    watch = _find_watch()
+    watch.add(heart)
     try:
         yield
     finally:
-        hearts.forget(heart)
+        watch.remove(heart)
 
 
 class _Heart:
@@ -50,49 +50,49 @@ class _Heart:
             pass
 
 
-class _Hearts:
-    """Those whose first beat is to come, soonest first; what is over stays in the row until its turn comes."""
+class _HeartWatch:
+    """Hearts whose first beat is to come, in a queue by its time; a removed heart stays in it until then."""
 
     def __init__(self) -> None:
         self.process = os.getpid()
         self._changed = threading.Condition(threading.Lock())
-        self._row: list[tuple[float, int, _Heart]] = []
+        self._queue: list[tuple[float, int, _Heart]] = []
         self._numbers = itertools.count()
         self._thread: threading.Thread | None = None
 
-    def watch(self, heart: _Heart) -> None:
+    def add(self, heart: _Heart) -> None:
         with self._changed:
-            heapq.heappush(self._row, (heart.first, next(self._numbers), heart))
-            if self._row[0][2] is not heart:
+            heapq.heappush(self._queue, (heart.first, next(self._numbers), heart))
+            if self._queue[0][2] is not heart:
                 return
             if self._thread is None:
-                self._thread = threading.Thread(target=self._look, name="heartbeats", daemon=True)
+                self._thread = threading.Thread(target=self._start_due, name="heartbeats", daemon=True)
                 self._thread.start()
             self._changed.notify()
 
-    def forget(self, heart: _Heart) -> None:
+    def remove(self, heart: _Heart) -> None:
         with self._changed:
             heart.over = True
         if heart.thread is not None and heart.done is not None:
             heart.done.set()
             heart.thread.join()
 
-    def _look(self) -> None:
+    def _start_due(self) -> None:
         with self._changed:
             while True:
-                if not self._row:
+                if not self._queue:
                     self._changed.wait()
-                elif (wait := self._row[0][0] - time.monotonic()) > 0:
+                elif (wait := self._queue[0][0] - time.monotonic()) > 0:
                     self._changed.wait(wait)
-                elif not (heart := heapq.heappop(self._row)[2]).over:
+                elif not (heart := heapq.heappop(self._queue)[2]).over:
                     heart.start()
 
 
-_known: list[_Hearts] = []
+_watches: list[_HeartWatch] = []
 
 
-def _of_this_process() -> _Hearts:
-    """A process that was forked has none of its parent's threads, and may have a lock of theirs for ever."""
-    if not _known or _known[-1].process != os.getpid():
-        _known[:] = [_Hearts()]
-    return _known[-1]
+def _find_watch() -> _HeartWatch:
+    """Return the watch of this process; a forked process needs a new one, without its parent's threads and locks."""
+    if not _watches or _watches[-1].process != os.getpid():
+        _watches[:] = [_HeartWatch()]
+    return _watches[-1]

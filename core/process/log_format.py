@@ -1,15 +1,15 @@
-"""Format log records so that quoted text can neither begin a line nor move the cursor."""
+"""Log format in which quoted text can neither begin a line nor move the cursor."""
 
 from __future__ import annotations
 
 import logging
 from typing import Any
 
-_BESIDE = "    | "
+_MARK = "    | "
 
 
 class LogLineFormatter(logging.Formatter):
-    """One line for each record; behind a mark what there is of an exception."""
+    """Formats a record as one line, followed by marked lines of its exception."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s %(message)s")
@@ -25,10 +25,10 @@ class LogLineFormatter(logging.Formatter):
 
 
 def _mark_lines(text: str) -> str:
-    return "\n".join(_BESIDE + _escape(line) for line in text.split("\n"))
+    return "\n".join(_MARK + _escape(line) for line in text.split("\n"))
 
 
 def _escape(text: str) -> str:
     return "".join(
-        sign if sign.isprintable() or sign == "\t" else sign.encode("unicode_escape").decode() for sign in text
+        char if char.isprintable() or char == "\t" else char.encode("unicode_escape").decode() for char in text
     )

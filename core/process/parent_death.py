@@ -1,4 +1,4 @@
-"""End a process when its parent ends, however the parent dies. Linux only; elsewhere nothing happens."""
+"""Parent death: end a process when its parent ends for any reason. Linux only; elsewhere nothing happens."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 def load_prctl() -> Callable[[int, int], int] | None:
-    """Linux's prctl, or None elsewhere. Load it before a fork: between fork and exec nothing may be imported."""
+    """Load Linux's prctl, or None elsewhere; call it before a fork, since nothing may be imported after it."""
     if sys.platform != "linux":
         return None
     prctl: Callable[[int, int], int] = ctypes.CDLL(None, use_errno=True).prctl
@@ -20,10 +20,10 @@ def load_prctl() -> Callable[[int, int], int] | None:
 
 
 def die_with_parent(parent: int, prctl: Callable[[int, int], int] | None) -> None:
-    """Called in the child: have the system kill it when the thread that started it ends."""
+    """Make the system kill this process when the thread that started it ends; call it in the child."""
     if prctl is None:
         return
     prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    # The parent may have died before the line above: then nobody would tell.
+    # A parent that died before the line above causes no signal.
     if os.getppid() != parent:
         os._exit(1)

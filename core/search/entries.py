@@ -1,4 +1,4 @@
-"""Put and remove searchable entries, inside the transaction that changes the thing itself."""
+"""Searchable entries, put and removed in the same transaction as the thing that they describe."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from core.search.words import fold_text
 
 
 def put_entry(scope: Scope, room: str, entry_id: str, scope_name: str, text: str, vector: Vector) -> None:
-    """Make a text findable, or what stands under its id another one; at once, the index follows.
+    """Add an entry or replace its text. Searches find it from the commit on; the index is updated later.
 
-    `vector` is the text's own, made before the transaction. `scope_name` is what a search must name to find it.
+    `vector` is that of the text, made before the transaction. A search must name `scope_name` to find the entry.
     """
     if not (room and entry_id and scope_name and text.strip()):
         raise ValueError("an entry needs a room, an id, a scope and a text")
@@ -38,9 +38,12 @@ def put_entry(scope: Scope, room: str, entry_id: str, scope_name: str, text: str
 
 
 def remove_entry(scope: Scope, room: str, entry_id: str) -> bool:
-    """Take an entry away: its text and vector at once, its row when the index has let it go. False: there is none."""
+    """Remove an entry, or return False if there is none.
+
+    Its text and vector are deleted now, its row once the index has removed it too.
+    """
     if not collections.list_collections(scope):
-        # No index ever held anything of this workspace.
+        # Nothing of this workspace was ever indexed.
         mine = sa.and_(search_entries.c.room == room, search_entries.c.id == entry_id)
         return scope.change(scope.delete(search_entries).where(mine)) == 1
     stamp = scope.ids.new("entry")

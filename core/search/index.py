@@ -1,4 +1,4 @@
-"""The port to a vector index. It may be lost at any time: everything in it is in the database too."""
+"""Vector index: the port. An index may be lost at any time, since the database has everything that is in it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from core.errors import UnavailableError
 
 @dataclass(frozen=True)
 class Where:
-    """One room's entries in one workspace, as far as they are of one of `scopes`.
+    """The part of the entries to search: a room of a workspace, restricted to `scopes`.
 
-    A search without a scope cannot be written: an empty workspace, room or list raises ValueError.
+    None of them may be empty (ValueError), so that no search can be written without a scope.
     """
 
     workspace_id: str
@@ -33,20 +33,20 @@ class IndexAwayError(UnavailableError):
 
 
 class IndexLostError(IndexAwayError):
-    """The index answers, and has no such collection."""
+    """The index answers, but has no such collection."""
 
     code = "index_lost"
 
 
 class IndexBrokenError(IndexAwayError):
-    """The index answers, but not as it should: it may have to be built again."""
+    """The index answers wrongly and may have to be rebuilt."""
 
     code = "index_broken"
 
 
 @dataclass(frozen=True)
 class IndexItem:
-    """One entry as the index holds it: no text, only what leads to the row."""
+    """An entry as the index has it: the vector and what identifies the row, without the text."""
 
     room: str
     id: str
@@ -57,42 +57,45 @@ class IndexItem:
 
 @dataclass(frozen=True)
 class EntryKey:
+    """The key of an entry in its workspace."""
+
     room: str
     id: str
 
 
 class VectorIndex(Protocol):
-    """Collections of vectors by name, one a workspace and model. Every method raises IndexAwayError.
+    """Named collections of vectors, one per workspace and model. Every method may raise IndexAwayError.
 
-    A collection that is not there is an empty one, and `put` makes it. Limits of time are in seconds.
+    A missing collection counts as empty, and `put` creates it. Time limits are in seconds.
     """
 
     def near(self, collection: str, where: Where, vector: bytes, count: int, within: float) -> list[str]:
-        """The ids of the nearest entries inside `where`, nearest first; IndexLostError when there is no collection."""
+        """Return the ids of the nearest entries in `where`, nearest first; IndexLostError if there is no collection."""
 
     def put(self, collection: str, workspace_id: str, items: Sequence[IndexItem]) -> None:
         """Add items, or replace those of the same room and id."""
 
     def remove(self, collection: str, keys: Sequence[EntryKey]) -> None:
-        """Let entries go; one that is not there is no error."""
+        """Remove entries; missing ones are no error."""
 
-    def count(self, collection: str) -> int: ...
+    def count(self, collection: str) -> int:
+        """Count the entries of a collection."""
 
     def which_of(self, collection: str, keys: Sequence[EntryKey]) -> set[EntryKey]:
-        """Those of the keys that the collection holds."""
+        """Return those of the keys that the collection has."""
 
     def stamps(self, collection: str) -> Mapping[EntryKey, str]:
-        """Everything the collection holds, each with the stamp it was put under."""
+        """Return the stamp of every entry in the collection."""
 
     def drop(self, collection: str) -> None:
-        """Let a whole collection go."""
+        """Delete a collection."""
 
     def alive(self) -> bool:
-        """Whether it answers; never raises."""
+        """Whether the index answers; never raises."""
 
 
 class NoIndex:
-    """Where none is configured: away at every question."""
+    """The index when none is configured: every use raises IndexAwayError."""
 
     def near(self, collection: str, where: Where, vector: bytes, count: int, within: float) -> list[str]:
         raise _not_configured()

@@ -1,6 +1,6 @@
-"""Bring the index up to the entries: write pending batches, and compare what it holds with what it should.
+"""Update of the index: write pending entries in batches, and compare the index with the entries.
 
-Each batch may be written twice.
+A batch may be written twice, which does no harm.
 """
 
 from __future__ import annotations
@@ -20,12 +20,16 @@ from core.search.index import EntryKey, IndexAwayError, IndexItem, Where
 from core.search.tables import search_entries
 
 _BATCH = 100
-_EMBEDDED_AT_ONCE = 20
+_EMBED_BATCH = 20
+_MARK_BATCH = 500
+_COMPARED_EVERY = timedelta(hours=1)
+_PROBE_SECONDS = 2.0
 StillTime = Callable[[], bool]
+"""Whether there is time left for another batch."""
 
 
 def is_pending(model: str) -> sa.ColumnElement[bool]:
-    """What the index has to follow: entries that are new to it or gone, as far as `model` made their vectors."""
+    """The condition of entries that the index must still take in (with vectors of `model`) or remove."""
     return sa.and_(
         search_entries.c.indexed_at.is_(None),
         sa.or_(search_entries.c.model == model, search_entries.c.removed_at.is_not(None)),
@@ -33,26 +37,32 @@ def is_pending(model: str) -> sa.ColumnElement[bool]:
 
 
 def is_of_other_model(search: SearchDependencies) -> sa.ColumnElement[bool]:
-    """Living entries whose vectors ours cannot be compared with; one that knows spelling only replaces none."""
+    """The condition of entries with vectors of another model, to be embedded again.
+
+    The embedder by spelling replaces no vectors of a better one.
+    """
     if search.embedder.degraded:
         return sa.false()
     return sa.and_(search_entries.c.model != search.embedder.id, search_entries.c.removed_at.is_(None))
 
 
 def update_index(search: SearchDependencies, workspace_id: str, still_time: StillTime) -> bool:
-    """Embed anew, put and remove until nothing is pending; False when the time was up before."""
-    if not _embed_anew(search, workspace_id, still_time):
+    """Embed again, put and remove until nothing is pending; False when the time is up before."""
+    if not _embed_again(search, workspace_id, still_time):
         return False
-    # A collection is noted where there is an index to hold it: until then what is removed is gone with its row.
+    # Record a collection only once an index can hold it: without one, removed entries are deleted with their rows.
     if not search.index.alive():
         raise IndexAwayError("the index does not answer")
     with search.database.transaction(workspace_id, "search.collection") as scope:
         collection = collections.ensure_collection(scope, search.embedder)
-    return _put_and_remove(search, workspace_id, collection, still_time) and _let_others_go(search, workspace_id)
+    if not _put_and_remove(search, workspace_id, collection, still_time):
+        return False
+    _drop_other_collections(search, workspace_id)
+    return True
 
 
-def _embed_anew(search: SearchDependencies, workspace_id: str, still_time: StillTime) -> bool:
-    while rows := _some(search, workspace_id, is_of_other_model(search), _EMBEDDED_AT_ONCE):
+def _embed_again(search: SearchDependencies, workspace_id: str, still_time: StillTime) -> bool:
+    while rows := _read_rows(search, workspace_id, is_of_other_model(search), _EMBED_BATCH):
         if not still_time():
             return False
         vectors = search.embedder.embed([row.text for row in rows])
@@ -65,31 +75,31 @@ def _embed_anew(search: SearchDependencies, workspace_id: str, still_time: Still
 
 
 def _put_and_remove(search: SearchDependencies, workspace_id: str, collection: str, still_time: StillTime) -> bool:
-    while rows := _some(search, workspace_id, is_pending(search.embedder.id), _BATCH):
+    while rows := _read_rows(search, workspace_id, is_pending(search.embedder.id), _BATCH):
         if not still_time():
             return False
-        gone = [row for row in rows if row.removed_at is not None]
-        there = [row for row in rows if row.removed_at is None]
-        search.index.put(collection, workspace_id, [_item(row) for row in there])
-        if gone:
-            _remove(search, workspace_id, gone)
+        removed = [row for row in rows if row.removed_at is not None]
+        present = [row for row in rows if row.removed_at is None]
+        search.index.put(collection, workspace_id, [_item(row) for row in present])
+        if removed:
+            _remove(search, workspace_id, removed)
         with search.database.transaction(workspace_id, "search.followed") as scope:
-            scope.change(scope.update(search_entries).where(_unchanged(there)).values(indexed_at=scope.now))
-            scope.change(scope.delete(search_entries).where(_unchanged(gone)))
+            scope.change(scope.update(search_entries).where(_unchanged(present)).values(indexed_at=scope.now))
+            scope.change(scope.delete(search_entries).where(_unchanged(removed)))
     return True
 
 
-def _remove(search: SearchDependencies, workspace_id: str, gone: Sequence[sa.Row[Any]]) -> None:
+def _remove(search: SearchDependencies, workspace_id: str, removed: Sequence[sa.Row[Any]]) -> None:
     with search.database.reading(workspace_id) as scope:
         names = collections.list_collections(scope).values()
     for name in names:
-        search.index.remove(name, [EntryKey(row.room, row.id) for row in gone])
+        search.index.remove(name, [EntryKey(row.room, row.id) for row in removed])
 
 
-def _let_others_go(search: SearchDependencies, workspace_id: str) -> bool:
-    """Drop the collections of models that no entry is of any more."""
+def _drop_other_collections(search: SearchDependencies, workspace_id: str) -> None:
+    """Drop the collections of models that no entry uses any more."""
     if search.embedder.degraded:
-        return True
+        return
     with search.database.reading(workspace_id) as scope:
         others = {
             model: name for model, name in collections.list_collections(scope).items() if model != search.embedder.id
@@ -98,12 +108,13 @@ def _let_others_go(search: SearchDependencies, workspace_id: str) -> bool:
         search.index.drop(name)
         with search.database.transaction(workspace_id, "search.dropped") as scope:
             collections.forget_collection(scope, model)
-    return True
 
 
-def _some(search: SearchDependencies, workspace_id: str, which: sa.ColumnElement[bool], most: int) -> list[sa.Row[Any]]:
+def _read_rows(
+    search: SearchDependencies, workspace_id: str, which: sa.ColumnElement[bool], limit: int
+) -> list[sa.Row[Any]]:
     with search.database.reading(workspace_id) as scope:
-        return scope.rows(_all(scope).where(which).order_by(search_entries.c.changed_at).limit(most))
+        return scope.rows(_all(scope).where(which).order_by(search_entries.c.changed_at).limit(limit))
 
 
 def _all(scope: Scope) -> sa.Select[Any]:
@@ -111,7 +122,7 @@ def _all(scope: Scope) -> sa.Select[Any]:
 
 
 def _unchanged(rows: Sequence[sa.Row[Any]]) -> sa.ColumnElement[bool]:
-    # A stamp is new at each change, so that it names the entry as it was read.
+    # Every change gives an entry a new stamp, so a stamp identifies the entry as it was read.
     return search_entries.c.stamp.in_([row.stamp for row in rows])
 
 
@@ -119,14 +130,9 @@ def _item(row: sa.Row[Any]) -> IndexItem:
     return IndexItem(room=row.room, id=row.id, scope=row.scope, stamp=row.stamp, vector=row.vector)
 
 
-_MARKED_AT_ONCE = 500
-_COMPARED_EVERY = timedelta(hours=1)
-_PROBE_SECONDS = 2.0
-
-
 @dataclass(frozen=True)
 class IndexProbe:
-    """An entry that the index should know, to ask it for."""
+    """An entry that the index should find."""
 
     where: Where
     vector: bytes
@@ -134,7 +140,7 @@ class IndexProbe:
 
 @dataclass(frozen=True)
 class IndexState:
-    """How a workspace's index should stand, as the database knows it."""
+    """The state that a workspace's index should have, by the database."""
 
     collection: IndexCollection | None
     waiting: bool
@@ -143,13 +149,15 @@ class IndexState:
 
     @property
     def is_empty(self) -> bool:
+        """Whether nothing is indexed and nothing is pending."""
         return self.collection is None and not self.waiting
 
 
 def read_index_state(search: SearchDependencies, workspace_id: str) -> IndexState:
+    """Read the state from the database."""
     with search.database.reading(workspace_id) as scope:
         waiting = sa.or_(is_pending(search.embedder.id), is_of_other_model(search))
-        indexed = _indexed(search.embedder.id)
+        indexed = _is_indexed(search.embedder.id)
         row = scope.first(scope.select(search_entries).where(indexed).limit(1))
         return IndexState(
             collection=collections.find_collection(scope, search.embedder.id),
@@ -159,46 +167,47 @@ def read_index_state(search: SearchDependencies, workspace_id: str) -> IndexStat
         )
 
 
-def is_index_whole(search: SearchDependencies, standing: IndexState) -> bool:
-    """Whether the index seems to hold what it should; raises IndexAwayError, and IndexBrokenError when it fails."""
-    if (collection := standing.collection) is None:
-        return standing.indexed == 0
-    if search.index.count(collection.name) != standing.indexed:
+def is_index_whole(search: SearchDependencies, state: IndexState) -> bool:
+    """Whether the index seems complete; raises IndexAwayError, or IndexBrokenError when it answers wrongly."""
+    if (collection := state.collection) is None:
+        return state.indexed == 0
+    if search.index.count(collection.name) != state.indexed:
         return False
-    if (probe := standing.probe) is not None:
+    if (probe := state.probe) is not None:
         search.index.near(collection.name, probe.where, probe.vector, 1, _PROBE_SECONDS)
     now = search.database.clock.now()
     return collection.compared_at is not None and now - collection.compared_at < _COMPARED_EVERY
 
 
 def compare_index(search: SearchDependencies, workspace_id: str) -> None:
-    """Look at every entry of the index: what is too much goes, what is missing or old is pending again."""
+    """Compare all entries with the index: remove surplus ones, and mark missing or outdated ones as pending."""
     model = search.embedder.id
     with search.database.reading(workspace_id) as scope:
         collection = collections.find_collection(scope, model)
     held = {} if collection is None else search.index.stamps(collection.name)
     with search.database.reading(workspace_id) as scope:
         columns = (search_entries.c.room, search_entries.c.id, search_entries.c.stamp, search_entries.c.indexed_at)
-        living = sa.and_(search_entries.c.model == model, search_entries.c.removed_at.is_(None))
-        rows = scope.rows(scope.select(*columns).where(living))
+        present = sa.and_(search_entries.c.model == model, search_entries.c.removed_at.is_(None))
+        rows = scope.rows(scope.select(*columns).where(present))
     too_much = held.keys() - {EntryKey(row.room, row.id) for row in rows}
     missing = [
         row.stamp for row in rows if row.indexed_at is not None and held.get(EntryKey(row.room, row.id)) != row.stamp
     ]
     if collection is not None:
         search.index.remove(collection.name, sorted(too_much, key=lambda key: (key.room, key.id)))
-    for start in range(0, len(missing), _MARKED_AT_ONCE):
+    for start in range(0, len(missing), _MARK_BATCH):
         with search.database.transaction(workspace_id, "search.compared") as scope:
-            mark_pending(scope, search_entries.c.stamp.in_(missing[start : start + _MARKED_AT_ONCE]))
+            mark_pending(scope, search_entries.c.stamp.in_(missing[start : start + _MARK_BATCH]))
     with search.database.transaction(workspace_id, "search.compared") as scope:
         collections.record_comparison(scope, model, scope.now)
 
 
 def mark_pending(scope: Scope, which: sa.ColumnElement[bool]) -> None:
+    """Mark entries to be written to the index again."""
     scope.change(scope.update(search_entries).where(which).values(indexed_at=None))
 
 
-def _indexed(model: str) -> sa.ColumnElement[bool]:
+def _is_indexed(model: str) -> sa.ColumnElement[bool]:
     return sa.and_(
         search_entries.c.model == model,
         search_entries.c.removed_at.is_(None),

@@ -1,4 +1,4 @@
-"""The search tables. The entries are the truth: the index can always be built from them."""
+"""Search tables. The entries are the truth, from which the index can always be rebuilt."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ search_entries = sa.Table(
     sa.Column("id", sa.String(64), nullable=False),
     sa.Column("scope", sa.String(80), nullable=False),
     sa.Column("text", sa.Text, nullable=False),
-    # The text as words are looked for in it: one case, one way to write a letter.
+    # The text in the form in which words are searched: without case and accents.
     sa.Column("folded", sa.Text, nullable=False),
     sa.Column("model", sa.String(64), nullable=False),
     sa.Column("vector", sa.LargeBinary, nullable=False),
-    # New at every change: what the index holds under an older one is out of date.
+    # New with every change, so that an older stamp in the index is out of date.
     sa.Column("stamp", sa.String(64), nullable=False),
     sa.Column("changed_at", Utc, nullable=False),
     sa.Column("indexed_at", Utc),
@@ -35,7 +35,7 @@ sa.Index(
     postgresql_where=search_entries.c.indexed_at.is_(None),
 )
 
-# What is indexed is counted at each pass of the watch, and rows are wide.
+# The watch counts indexed entries at each pass, and their rows are wide.
 sa.Index(
     "ix_search_entries_model",
     search_entries.c.workspace_id,
