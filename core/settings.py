@@ -201,7 +201,7 @@ class Settings(BaseSettings):
     @classmethod
     def _known_zone(cls, value: str) -> str:
         if value not in _zones():
-            raise ValueError(f"{value!r} is no IANA time zone, such as Europe/Paris")
+            raise ValueError(f"{value!r} is not an IANA time zone, such as Europe/Paris")
         return value
 
     @field_validator("crash_at")
@@ -257,7 +257,7 @@ def load_settings(**overrides: Any) -> Settings:
     others = {name.removeprefix(PREFIX) for name in others if not _CHANNEL.fullmatch(name)}
     owners = _owners(others)
     problems = [
-        f"{PREFIX}{name} is no setting of Loopwright or of an installed plug-in; see the table in the README"
+        f"{PREFIX}{name} is not a setting of Loopwright or of an installed plug-in; see the table in the README"
         for name in sorted(others - owners.keys())
     ]
     problems += [

@@ -1,1 +1,1 @@
-"""An embedded server for Inngest functions, independent of the rest of the project."""
+"""An embedded server for Inngest functions; of the rest of the project it imports only `core.sql`."""

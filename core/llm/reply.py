@@ -33,7 +33,7 @@ def read_reply(body: str, model: str) -> Decision:
 
 def _first_choice(reply: object, model: str) -> Mapping[str, Any]:
     if not isinstance(reply, dict):
-        raise UnavailableError(f"{model} answered JSON that is no object")
+        raise UnavailableError(f"{model} answered JSON that is not an object")
     choices = reply.get("choices")
     if not isinstance(choices, list) or not choices:
         raise UnavailableError(f"{model} answered without a choice{_stated_error(reply)}")

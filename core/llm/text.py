@@ -62,4 +62,4 @@ def _parse_int(text: str) -> int:
 
 
 def _refuse_number(text: str) -> NoReturn:
-    raise ValueError(f"{text[:40]} is no number in JSON")
+    raise ValueError(f"{text[:40]} is not a number in JSON")
