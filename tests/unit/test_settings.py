@@ -27,8 +27,8 @@ def test_a_channel_has_its_own_webhook_or_the_common_one(monkeypatch: pytest.Mon
     ("name", "value", "said"),
     [
         ("LOOPWRIGHT_NOTIFY_OPS", "ops@example.org", "LOOPWRIGHT_NOTIFY_OPS: ops needs an address"),
-        ("LOOPWRIGHT_NOTIFY_", "http://x", "LOOPWRIGHT_NOTIFY_ is no setting"),
-        ("LOOPWRIGHT_NOTIFIES", "1", "LOOPWRIGHT_NOTIFIES is no setting"),
+        ("LOOPWRIGHT_NOTIFY_", "http://x", "LOOPWRIGHT_NOTIFY_ is not a setting"),
+        ("LOOPWRIGHT_NOTIFIES", "1", "LOOPWRIGHT_NOTIFIES is not a setting"),
         ("LOOPWRIGHT_JOBS_URL", "http://jobs.example:port", "LOOPWRIGHT_JOBS_URL: .*http://"),
         ("LOOPWRIGHT_WEB_URL", "ftp://web.example", "LOOPWRIGHT_WEB_URL: .*http://"),
         ("LOOPWRIGHT_NOTIFY_WEBHOOK", "hooks.example/secret", "LOOPWRIGHT_NOTIFY_WEBHOOK: .*http://"),
