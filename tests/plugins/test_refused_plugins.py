@@ -141,7 +141,7 @@ def test_a_setting_of_nothing_installed_is_unknown(
     add_plugin("model", TOOL)
     monkeypatch.setenv(variable, "x")
 
-    with pytest.raises(SettingsError, match=f"^{variable} is no setting of Loopwright or of an installed plug-in"):
+    with pytest.raises(SettingsError, match=f"^{variable} is not a setting of Loopwright or of an installed plug-in"):
         load_settings()
 
 
