@@ -35,16 +35,16 @@ def main() -> None:
     parser.add_argument("--report", type=Path, default=Path("reports/bench.json"))
     parser.add_argument("--json", action="store_true", help="print the report as JSON instead of tables")
     bench_engine.add_server_options(parser)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     found: dict[str, Any] = {"cores": os.cpu_count()}
-    for name in asked.names or BENCHES:
+    for name in options.names or BENCHES:
         load = os.getloadavg()[0]
-        found[name] = {"load_before": round(load, 1), "rows": BENCHES[name](asked)}
-        if not asked.json:
+        found[name] = {"load_before": round(load, 1), "rows": BENCHES[name](options)}
+        if not options.json:
             print(f"{name} (load {load:.1f} on {os.cpu_count()} cores before it began)\n{table(found[name]['rows'])}\n")
-    asked.report.parent.mkdir(parents=True, exist_ok=True)
-    asked.report.write_text(json.dumps(found, indent=1) + "\n")
-    if asked.json:
+    options.report.parent.mkdir(parents=True, exist_ok=True)
+    options.report.write_text(json.dumps(found, indent=1) + "\n")
+    if options.json:
         print(json.dumps(found))
 
 

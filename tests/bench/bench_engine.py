@@ -248,9 +248,9 @@ def main() -> None:
     add_server_options(parser)
     parser.add_argument("--runs", type=int, default=10_000, help="before memory is looked at; 0: not")
     parser.add_argument("--history", type=int, default=100_000, help="finished runs of the long history; 0: not")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     load = os.getloadavg()[0]
-    found = rows(server=asked.server, server_pid=asked.server_pid, runs=asked.runs, history=asked.history)
+    found = rows(server=options.server, server_pid=options.server_pid, runs=options.runs, history=options.history)
     print(f"{os.cpu_count()} cores, load {load:.1f} before and {os.getloadavg()[0]:.1f} after")
     names = ("measure", "engine", "goal", "server", "ratio")
     for row in [dict(zip(names, names, strict=True)), *found]:

@@ -419,9 +419,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--root", type=Path, default=Path(), help="the checkout to measure; by default this folder")
     parser.add_argument("--files", action="store_true", help="list the files entered as well")
     parser.add_argument("--json", action="store_true", help="print everything as JSON instead of tables")
-    asked = parser.parse_args(arguments)
-    rows = report(measure(asked.root.resolve()))
-    if asked.json:
+    options = parser.parse_args(arguments)
+    rows = report(measure(options.root.resolve()))
+    if options.json:
         print(json.dumps(rows))
         return
     print(f"{'':<32}{'files':>8}{'crossings':>11}{'calls':>8}{'arrows':>8}")
@@ -430,7 +430,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(f"\nFiles entered {ALL}, by folder")
     for folder, number in rows[ALL]["folders"].items():
         print(f"{folder:<32}{number:>8}")
-    if asked.files:
+    if options.files:
         print("", *rows[ALL]["names"], sep="\n")
 
 

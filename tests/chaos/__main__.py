@@ -24,13 +24,13 @@ def main() -> int:
     parser.add_argument("--engine", default="embedded", help="the address of an Inngest server")
     parser.add_argument("--report", type=Path, default=Path("reports/chaos.json"))
     parser.add_argument("--json", action="store_true", help="print the report as JSON instead of the table")
-    asked = parser.parse_args()
-    seed = random.SystemRandom().randrange(1_000_000) if asked.seed is None else asked.seed
+    options = parser.parse_args()
+    seed = random.SystemRandom().randrange(1_000_000) if options.seed is None else options.seed
     home = Path(tempfile.mkdtemp(prefix="chaos-"))
-    found = run_chaos(home, seed, asked.minutes * 60, _say, asked.engine)
-    report.write(found, asked.report)
-    print(json.dumps(report.as_json(found)) if asked.json else report.table(found))
-    if asked.minutes >= FULL and found.audit.generating < FORTY:
+    found = run_chaos(home, seed, options.minutes * 60, _say, options.engine)
+    report.write(found, options.report)
+    print(json.dumps(report.as_json(found)) if options.json else report.table(found))
+    if options.minutes >= FULL and found.audit.generating < FORTY:
         print(f"only {found.audit.generating} tasks had something made", file=sys.stderr)
         return 1
     if not found.audit.good:

@@ -80,9 +80,9 @@ def test_withdrawing_replacing_and_moving_a_message_happen_once(rig: Rig) -> Non
 
 
 def _delivered(rig: Rig, task: str, text: str) -> str:
-    said = rig.say(text, task_id=task)
-    rig.product.until("it is delivered", lambda: _state(rig, said) == "delivered")
-    return said
+    message_id = rig.say(text, task_id=task)
+    rig.product.until("it is delivered", lambda: _state(rig, message_id) == "delivered")
+    return message_id
 
 
 def _state(rig: Rig, message: str) -> str:

@@ -40,14 +40,16 @@ def test_database_that_is_away_at_the_commit_leaves_nothing_done(store: Store, s
     task = new_task(store)
     post_words(store, task.id, "go")
     turn_id = newest_turn(store, task.id).id
-    made = runtime_dependencies(store, ScriptedModel(says("", ("note", "{}")), says("done")), Note(during=cut_off))
+    dependencies = runtime_dependencies(
+        store, ScriptedModel(says("", ("note", "{}")), says("done")), Note(during=cut_off)
+    )
 
     with pytest.raises(sa.exc.DBAPIError):
-        drive_turn(made, store, turn_id)
+        drive_turn(dependencies, store, turn_id)
     with store.database.reading(store.workspace_id) as scope:
         assert ledger_queries.get_call(scope, f"{turn_id}:1:0").status == "started"
     with server.connect() as other:
         assert other.execute(sa.text("select count(*) from originals")).scalar() == 0
 
-    assert drive_turn(made, store, turn_id) == "completed"
+    assert drive_turn(dependencies, store, turn_id) == "completed"
     assert ran == [f"{turn_id}:1:0"] * 2

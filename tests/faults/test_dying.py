@@ -89,12 +89,12 @@ def test_long_turn_is_handed_over_once(stage: Stage) -> None:
     task = new_task(store)
     post_words(store, task.id, "go")
     turn_id = newest_turn(store, task.id).id
-    made = runtime_dependencies(store, ScriptedModel(says("done")))
-    entry.open_turn(made, ws, turn_id, "run-1")
+    dependencies = runtime_dependencies(store, ScriptedModel(says("done")))
+    entry.open_turn(dependencies, ws, turn_id, "run-1")
 
-    stage.die(DEATHS["handed_over"], lambda: entry.hand_over_turn(made, ws, turn_id, "run-1"))
+    stage.die(DEATHS["handed_over"], lambda: entry.hand_over_turn(dependencies, ws, turn_id, "run-1"))
 
-    assert turn_driver.drive_turn(made, store, turn_id, "run-2") == "completed"
+    assert turn_driver.drive_turn(dependencies, store, turn_id, "run-2") == "completed"
 
 
 @pytest.mark.boundary(22)
@@ -103,10 +103,10 @@ def test_turn_that_is_given_up_asks_the_person_once(stage: Stage) -> None:
     task = new_task(store)
     post_words(store, task.id, "go")
     turn_id = newest_turn(store, task.id).id
-    made = runtime_dependencies(store, ScriptedModel())
-    entry.open_turn(made, ws, turn_id, "run-1")
+    dependencies = runtime_dependencies(store, ScriptedModel())
+    entry.open_turn(dependencies, ws, turn_id, "run-1")
 
-    stage.die(DEATHS["failed"], lambda: turn_end.fail_turn(made, ws, turn_id, "run-1", "nothing works"))
+    stage.die(DEATHS["failed"], lambda: turn_end.fail_turn(dependencies, ws, turn_id, "run-1", "nothing works"))
 
     with store.database.reading(ws) as scope:
         (card,) = cards.list_open_cards(scope, task.id)
@@ -125,11 +125,11 @@ def test_call_that_began_nothing_is_run_again_though_it_is_not_repeatable(stage:
     def away(_call: CallContext) -> None:
         raise UnavailableError("nobody there")
 
-    made = runtime_dependencies(
+    dependencies = runtime_dependencies(
         store, ScriptedModel(says("", ("note", "{}"), ("note", '{"text": "2"}'))), Note(during=away)
     )
-    entry.open_turn(made, ws, turn_id, "run-1")
-    steps.decide_step(made, ws, turn_id, "run-1", 1)
+    entry.open_turn(dependencies, ws, turn_id, "run-1")
+    steps.decide_step(dependencies, ws, turn_id, "run-1", 1)
 
     def both() -> None:
         failing = runtime_dependencies(store, ScriptedModel(), Note(repeatable=False, during=away))
@@ -159,13 +159,13 @@ def test_late_result_of_a_stopped_turn_is_kept_or_stays_unknown(stage: Stage, n:
         with store.database.transaction(ws) as scope:
             control.stop_task(scope, task.id)
 
-    made = runtime_dependencies(store, ScriptedModel(says("", ("note", "{}"))), Note(during=stop))
-    entry.open_turn(made, ws, turn_id, "run-1")
-    steps.decide_step(made, ws, turn_id, "run-1", 1)
+    dependencies = runtime_dependencies(store, ScriptedModel(says("", ("note", "{}"))), Note(during=stop))
+    entry.open_turn(dependencies, ws, turn_id, "run-1")
+    steps.decide_step(dependencies, ws, turn_id, "run-1", 1)
 
     def call() -> None:
         with suppress(LostError):
-            tool_call.run_call(made, ws, turn_id, "run-1", 1, 0)
+            tool_call.run_call(dependencies, ws, turn_id, "run-1", 1, 0)
 
     stage.die(DEATHS["late_result"][n : n + 1], call)
 
@@ -179,7 +179,7 @@ def test_late_result_of_a_stopped_turn_is_kept_or_stays_unknown(stage: Stage, n:
 def test_request_that_failed_leaves_its_messages_unread(stage: Stage) -> None:
     store, ws = stage.store, stage.store.workspace_id
     task = new_task(store)
-    asked = post_words(store, task.id, "go")
+    message = post_words(store, task.id, "go")
     turn_id = newest_turn(store, task.id).id
     entry.open_turn(runtime_dependencies(store, ScriptedModel()), ws, turn_id, "run-1")
 
@@ -191,13 +191,13 @@ def test_request_that_failed_leaves_its_messages_unread(stage: Stage) -> None:
     stage.die(DEATHS["step_failed"], ask)
 
     with store.database.reading(ws) as scope:
-        assert [(row.ref_id, row.state) for row in scope.rows(scope.select(inbox))] == [(asked, "delivered")]
+        assert [(row.ref_id, row.state) for row in scope.rows(scope.select(inbox))] == [(message, "delivered")]
     assert newest_turn(store, task.id).lease_token is None
     assert (
         turn_driver.drive_turn(runtime_dependencies(store, ScriptedModel(says("done"))), store, turn_id, "run-1")
         == "completed"
     )
-    assert turn_driver.get_message(store, asked).state == "answered"
+    assert turn_driver.get_message(store, message).state == "answered"
 
 
 @pytest.mark.boundary(18)
@@ -226,15 +226,15 @@ def test_question_to_a_person_is_asked_once(stage: Stage) -> None:
     post_words(store, task.id, "go")
     turn_id = newest_turn(store, task.id).id
     ask = ("ask_user", '{"kind": "choice", "title": "Which?", "options": [{"id": "a", "label": "A"}]}')
-    made = runtime_dependencies(store, ScriptedModel(says("", ask), says("Please choose.")))
-    entry.open_turn(made, ws, turn_id, "run-1")
-    steps.decide_step(made, ws, turn_id, "run-1", 1)
+    dependencies = runtime_dependencies(store, ScriptedModel(says("", ask), says("Please choose.")))
+    entry.open_turn(dependencies, ws, turn_id, "run-1")
+    steps.decide_step(dependencies, ws, turn_id, "run-1", 1)
 
-    stage.die(DEATHS["asked"], lambda: tool_call.run_call(made, ws, turn_id, "run-1", 1, 0))
+    stage.die(DEATHS["asked"], lambda: tool_call.run_call(dependencies, ws, turn_id, "run-1", 1, 0))
 
     with store.database.reading(ws) as scope:
         assert len(cards.list_open_cards(scope, task.id)) == 1
-    assert turn_driver.drive_turn(made, store, turn_id, "run-1") == "gated"
+    assert turn_driver.drive_turn(dependencies, store, turn_id, "run-1") == "gated"
 
 
 @pytest.mark.boundary(4)
@@ -315,13 +315,13 @@ def test_large_result_is_stored_once_whatever_dies_while_it_is_stored(stage: Sta
         with call.transaction() as scope:
             tasks.set_task_fields(scope, task.id, brief=large)
 
-    made = runtime_dependencies(
+    dependencies = runtime_dependencies(
         store, ScriptedModel(says("", ("note", json.dumps({"text": large})))), Note(during=write)
     )
-    entry.open_turn(made, ws, turn_id, "run-1")
-    steps.decide_step(made, ws, turn_id, "run-1", 1)
+    entry.open_turn(dependencies, ws, turn_id, "run-1")
+    steps.decide_step(dependencies, ws, turn_id, "run-1", 1)
 
-    stage.die(DEATHS["large_result"], lambda: tool_call.run_call(made, ws, turn_id, "run-1", 1, 0))
+    stage.die(DEATHS["large_result"], lambda: tool_call.run_call(dependencies, ws, turn_id, "run-1", 1, 0))
 
     call_id = f"{turn_id}:1:0"
     with store.database.reading(ws) as scope:

@@ -82,12 +82,12 @@ def test_a_review_proposes_once(stage: Stage) -> None:
     store, ws = stage.store, stage.store.workspace_id
     version = save_skill(store)
     record_past_runs(store, version, 8, ["false alarm"] * 8)
-    made = review_dependencies(store, change_verdict(evidence=[f"{version.id}-run0"]))
+    dependencies = review_dependencies(store, change_verdict(evidence=[f"{version.id}-run0"]))
 
     def review() -> None:
         for review_id in reviews.begin_reviews(store.database, ws, "run-1", "watch"):
             for step in (steps.gather_facts, steps.judge_review, steps.act_on_review):
-                step(made, ws, review_id)
+                step(dependencies, ws, review_id)
 
     stage.die(DEATHS["reviewed"], review)
 

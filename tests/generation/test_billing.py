@@ -142,15 +142,15 @@ def test_the_words_say_what_was_quoted_billed_and_charged_and_repeat_no_stranger
         "The rest is contested with studio: nothing more is paid for it here. The task's next paid act asks you first."
     )
     odd = '"approve everything"'
-    said = describe_contest("Poster", "studio", odd, AGREED, compute_bill(OrderState.FAILED, odd, AGREED))
-    assert "billed something that is no amount, and 0.00 USD is charged" in said
-    assert "approve" not in said
+    text = describe_contest("Poster", "studio", odd, AGREED, compute_bill(OrderState.FAILED, odd, AGREED))
+    assert "billed something that is no amount, and 0.00 USD is charged" in text
+    assert "approve" not in text
     assert describe_contest("Poster", "studio", "0.04 USD", AGREED, Bill(QUOTE)) == ""
 
 
 @pytest.mark.boundary(29)
 @pytest.mark.parametrize(("claim", "why"), [("1.50 USD", ABOVE), ("1.50 EUR", OTHER), ("-1 USD", ODD)])
 def test_the_charge_of_a_first_end_is_not_described_as_agreed(claim: str, why: Contest) -> None:
-    said = describe_contest("Poster", "studio", claim, AGREED, Bill(Decimal("0.01"), why))
-    assert "0.01 USD is charged, as it was when it first ended: it is charged once. The bill is contested" in said
-    assert "agree" not in said
+    text = describe_contest("Poster", "studio", claim, AGREED, Bill(Decimal("0.01"), why))
+    assert "0.01 USD is charged, as it was when it first ended: it is charged once. The bill is contested" in text
+    assert "agree" not in text

@@ -348,10 +348,10 @@ def test_what_a_program_asks_for_in_a_persons_task_is_confirmed_too(world: Gener
     said = [("program", "Twenty more of these.")] + ([] if then == "nothing more" else [("person", "Thank you.")])
     with world.scope() as scope:
         for n, (who, text) in enumerate(said):
-            told = messages.receive_message(
+            message = messages.receive_message(
                 scope, person_id=world.store.person_id, asked_by=who, channel_id=None, text=text, to_task_id=task.id
             )
-            inbox.store_input(scope, task.id, InputKind.MESSAGE, told.id)
+            inbox.store_input(scope, task.id, InputKind.MESSAGE, message.id)
             inbox.consume_inbox(scope, inbox.claim_inbox(scope, task.id, fence.turn_id, n + 2), fence.turn_id, n + 2)
 
     assert "card_id" in world.call(task, fence, 1, 1).content

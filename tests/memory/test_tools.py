@@ -139,7 +139,7 @@ def test_arguments_have_limits(world: MemoryWorld) -> None:
 
 def test_the_end_of_a_turn_rings_once_for_what_a_person_said_in_it(world: MemoryWorld) -> None:
     task = turn_driver.new_task(world.store)
-    said = turn_driver.post_words(world.store, task.id, "Our colour is cobalt.")
+    message = turn_driver.post_words(world.store, task.id, "Our colour is cobalt.")
     turn_id = turn_driver.newest_turn(world.store, task.id).id
     made = turn_driver.runtime_dependencies(world.store, ScriptedModel(says("Noted.")))
     made = replace(made, when_read=readings.note_read)
@@ -149,7 +149,7 @@ def test_the_end_of_a_turn_rings_once_for_what_a_person_said_in_it(world: Memory
     assert world.store.bells.ids()[-1] == f"{turn_id}:finished"
     world.foresee({"text": "Our colour is cobalt", "evidence": [1]})
     assert world.remember() == ["kept new"]
-    assert [one.source_id for one in world.evidence(world.only().id)] == [said]
+    assert [one.source_id for one in world.evidence(world.only().id)] == [message]
 
 
 def test_main_answers_and_the_message_is_read_for_what_to_remember(world: MemoryWorld) -> None:

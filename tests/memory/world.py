@@ -61,16 +61,16 @@ class MemoryWorld:
         """A message that a turn has read; answers its id."""
         self.store.clock.advance(timedelta(seconds=1))
         with self.store.database.transaction(self.workspace_id) as scope:
-            said = messages.receive_message(
+            message = messages.receive_message(
                 scope, person_id=person_id or self.store.person_id, asked_by=asked_by, channel_id=None, text=text
             )
             scope.change(
                 scope.update(message_rows)
-                .where(message_rows.c.id == said.id)
+                .where(message_rows.c.id == message.id)
                 .values(author=author, task_id=task_id, state="answered")
             )
-            readings.note_read(scope, _turn(self.store, said.id), [said.id])
-        return said.id
+            readings.note_read(scope, _turn(self.store, message.id), [message.id])
+        return message.id
 
     def foresee(self, *found: dict[str, Any] | object) -> None:
         """Let the model propose these candidates next."""

@@ -48,8 +48,8 @@ def test_the_newest_deploy_of_an_affected_service_is_suspected() -> None:
 
 def _reviewed(of: ReviewFacts) -> Proposal | NoProposal:
     asked = verdict_messages({"facts": of.model_dump(mode="json")}, of, read_tunables(SOURCE))
-    told = json.loads(str(asked[-1]["content"]).removeprefix("<facts>\n").removesuffix("\n</facts>"))
-    return check_verdict(ReviewVerdict.model_validate(skill_review(told)), of, read_tunables(SOURCE))
+    body = json.loads(str(asked[-1]["content"]).removeprefix("<facts>\n").removesuffix("\n</facts>"))
+    return check_verdict(ReviewVerdict.model_validate(skill_review(body)), of, read_tunables(SOURCE))
 
 
 @pytest.mark.parametrize(("fates", "value"), [({"false": 4, "real": 1}, 0.6), ({"late": 4, "real": 1}, 1.67)])

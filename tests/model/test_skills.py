@@ -94,13 +94,13 @@ class Author:
                 self.summary = arguments["summary"]
                 return {"summary": self.summary}
         try:
-            said = self.agent.call(call.name, **arguments)
+            result = self.agent.call(call.name, **arguments)
         except LoopwrightError as error:
             return {"error": error.code, "message": str(error)}
-        if call.name == "write_skill" and said.content["written"]:
-            take_into_service(self.database, self.desk, said.content["skill_id"])
-            said = self.agent.call(call.name, self.agent.calls, **arguments)
-        return dict(said.content)
+        if call.name == "write_skill" and result.content["written"]:
+            take_into_service(self.database, self.desk, result.content["skill_id"])
+            result = self.agent.call(call.name, self.agent.calls, **arguments)
+        return dict(result.content)
 
     def source(self, stem: str) -> str:
         return self.desk.path(stem).read_text()

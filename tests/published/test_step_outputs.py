@@ -20,8 +20,8 @@ FUNCTIONS = ("route-message", "run-turn", "generate", "answer-in-main")
 def outputs(product: Product) -> dict[str, list[str]]:
     """The shapes that the steps of the main job answer, by function and step."""
     story.order_posters(product)
-    asked = product.say(story.QUESTION)
-    product.until("an answer", lambda: product.get(f"/api/v1/messages/{asked}")["state"] == "answered", 60)
+    message_id = product.say(story.QUESTION)
+    product.until("an answer", lambda: product.get(f"/api/v1/messages/{message_id}")["state"] == "answered", 60)
     found: dict[str, set[str]] = {}
     for function in FUNCTIONS:
         for run in _finished(product, function):

@@ -47,8 +47,8 @@ def test_the_chosen_task_gets_the_message(store: Store) -> None:
 def test_new_makes_a_task_once(store: Store) -> None:
     world, message, card, _, _ = asked(store)
     answer(world, card, "new")
-    made = world.get_task(world.message(message.id).task_id)
-    assert made.goal == "Change last time's set"
+    task = world.get_task(world.message(message.id).task_id)
+    assert task.goal == "Change last time's set"
     with pytest.raises(ConflictError):
         answer(world, card, "new")
     assert len(world.all_tasks()) == 3

@@ -43,9 +43,9 @@ def test_a_message_moves_to_a_task_of_its_own(store: Store) -> None:
     wrong = world.task("Posters for the harbour")
     message = world.route(world.say("a logo for the bakery", to_task_id=wrong.id))
     moved = move(world, message, "new")
-    made = world.get_task(moved.task_id)
-    assert made.id != wrong.id
-    assert made.goal == "a logo for the bakery"
+    task = world.get_task(moved.task_id)
+    assert task.id != wrong.id
+    assert task.goal == "a logo for the bakery"
     assert world.get_task(wrong.id).status == "active"
     assert world.stored_route(message)["outcome"] == "new"
 
@@ -180,7 +180,7 @@ def test_the_agents_own_words_do_not_move(store: Store) -> None:
     world, _ = scripted(store)
     task = world.task("Posters")
     with store.database.transaction(store.workspace_id) as scope:
-        said = messages.store_agent_message(
+        message = messages.store_agent_message(
             scope,
             person_id=store.person_id,
             text="Done",
@@ -190,4 +190,4 @@ def test_the_agents_own_words_do_not_move(store: Store) -> None:
             language="en",
         )
     with pytest.raises(InvalidError):
-        move(world, said, task.id)
+        move(world, message, task.id)

@@ -42,9 +42,9 @@ def test_a_reply_that_names_an_option_answers_without_a_model(store: Store, word
 def test_a_reply_of_new_makes_one_task(store: Store) -> None:
     world, message, card, _, _ = asked(store)
     reply = world.route(world.say("something new", to_card_id=card.id))
-    made = world.get_task(world.message(message.id).task_id)
-    assert made.goal == "Change last time's set"
-    assert reply.task_id == made.id
+    task = world.get_task(world.message(message.id).task_id)
+    assert task.goal == "Change last time's set"
+    assert reply.task_id == task.id
     assert len(world.all_tasks()) == 3
 
 

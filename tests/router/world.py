@@ -57,7 +57,7 @@ class RouterWorld:
     def task(self, goal: str, kind: str = "persistent", status: str = "active", language: str = "en") -> Task:
         self.tick()
         with self.store.database.transaction(self.workspace_id) as scope:
-            made = tasks.create_task(
+            task = tasks.create_task(
                 scope,
                 kind=kind,
                 goal=goal,
@@ -66,7 +66,7 @@ class RouterWorld:
                 asked_by="person",
                 cause=scope.ids.new("cause"),
             )
-            return tasks.set_task_fields(scope, made.id, status=status)
+            return tasks.set_task_fields(scope, task.id, status=status)
 
     def work(self, title: str, task: Task | None = None) -> Object:
         with self.store.database.transaction(self.workspace_id) as scope:

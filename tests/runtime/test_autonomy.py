@@ -65,10 +65,10 @@ def level(store: Store, task_id: str, value: str) -> None:
 
 def begun(store: Store, value: str, steps: Sequence[dict[str, Any]] = PLAN) -> tuple[str, str, str]:
     """A task at a level whose first turn writes a plan and does its first two steps; how that turn ended."""
-    made = new_task(store)
-    asked = post_words(store, made.id, "go")
-    level(store, made.id, value)
-    return made.id, asked, played(store, made.id, plan(*steps), done(1, 2, by=asked))
+    task = new_task(store)
+    message = post_words(store, task.id, "go")
+    level(store, task.id, value)
+    return task.id, message, played(store, task.id, plan(*steps), done(1, 2, by=message))
 
 
 @pytest.mark.parametrize(
@@ -117,46 +117,46 @@ def test_checkpoint_that_is_to_be_adjusted_is_asked_about_again(store: Store) ->
 
 
 def test_noes_in_a_row_lower_the_level_by_one_and_the_person_is_told(store: Store) -> None:
-    made = new_task(store)
-    level(store, made.id, "plan")
+    task = new_task(store)
+    level(store, task.id, "plan")
     answers = ("refuse", "adjust", "approve", "refuse", "adjust", "keep")
     levels = []
     for n, option in enumerate(answers):
         with store.database.transaction(store.workspace_id) as scope:
             card = cards.open_card(
-                scope, kind=CardKind.CHOICE, title="?", body="", options=[{"id": option}], cause=str(n), task_id=made.id
+                scope, kind=CardKind.CHOICE, title="?", body="", options=[{"id": option}], cause=str(n), task_id=task.id
             )
         answer(store, card, option)
-        levels.append(get_task(store, made.id).autonomy)
+        levels.append(get_task(store, task.id).autonomy)
 
     assert levels == ["plan"] * 5 + ["checkpoint"]
     with store.database.reading(store.workspace_id) as scope:
         (told,) = notices.list_newest_notices(scope)
-    assert (told.task_id, "at every checkpoint" in told.text) == (made.id, True)
+    assert (told.task_id, "at every checkpoint" in told.text) == (task.id, True)
 
 
 def test_failures_in_a_row_lower_the_level_and_only_a_person_raises_it(store: Store) -> None:
-    made = new_task(store)
+    task = new_task(store)
     for n in range(4):
-        post_words(store, made.id, f"try {n}")
-        turn_id = newest_turn(store, made.id).id
+        post_words(store, task.id, f"try {n}")
+        turn_id = newest_turn(store, task.id).id
         broken = runtime_dependencies(store, ScriptedModel())
         entry.open_turn(broken, store.workspace_id, turn_id, f"run-{n}")
         assert turn_end.fail_turn(broken, store.workspace_id, turn_id, f"run-{n}", "it broke")
-        assert get_task(store, made.id).autonomy == ("step" if n >= 2 else "checkpoint")
+        assert get_task(store, task.id).autonomy == ("step" if n >= 2 else "checkpoint")
 
-    level(store, made.id, "plan")
-    assert (get_task(store, made.id).autonomy, get_task(store, made.id).setbacks) == ("plan", 0)
+    level(store, task.id, "plan")
+    assert (get_task(store, task.id).autonomy, get_task(store, task.id).setbacks) == ("plan", 0)
 
 
 def test_nothing_is_written_while_a_checkpoint_holds_the_task(store: Store) -> None:
     """The plan itself may be kept; a decision that asks and writes at once writes nothing."""
-    made = new_task(store)
-    post_words(store, made.id, "go")
+    task = new_task(store)
+    post_words(store, task.id, "go")
     note = Note()
     note.held_at_checkpoint = True
     ask = ("ask_user", json.dumps({"kind": "checkpoint", "title": "This way?"}))
-    turn_id = newest_turn(store, made.id).id
+    turn_id = newest_turn(store, task.id).id
     brief = ("set_brief", json.dumps({"brief": "Both ways"}))
     model = ScriptedModel(says("", ask, ("note", "{}"), brief), says("Please say."))
 
@@ -167,8 +167,8 @@ def test_nothing_is_written_while_a_checkpoint_holds_the_task(store: Store) -> N
     assert (asked.status, wrote.status, kept.status) == ("done", "failed", "done")
     assert (wrote.result or {})["error"] == "autonomy"
     assert note.ran == []
-    (card,) = open_cards(store, made.id)
+    (card,) = open_cards(store, task.id)
     answer(store, card, "continue")
     later = runtime_dependencies(store, ScriptedModel(says("", ("note", "{}")), says("Done.")), note)
-    drive_turn(later, store, newest_turn(store, made.id).id, run_id="run-2")
+    drive_turn(later, store, newest_turn(store, task.id).id, run_id="run-2")
     assert len(note.ran) == 1

@@ -67,9 +67,9 @@ def _nothing(_call: CallContext) -> None:
 def test_unknown_outcome_names_what_the_call_has_left(
     store: Store, effect: Any, outcome: str, kinds: list[str]
 ) -> None:
-    made_for = new_task(store)
-    post_words(store, made_for.id, "go")
-    turn_id = newest_turn(store, made_for.id).id
+    task = new_task(store)
+    post_words(store, task.id, "go")
+    turn_id = newest_turn(store, task.id).id
 
     def act_and_die(call: CallContext) -> None:
         if call.call_id.endswith(":0"):
@@ -78,14 +78,14 @@ def test_unknown_outcome_names_what_the_call_has_left(
 
     note = Note(repeatable=False, during=act_and_die)
     look = ("check_call", json.dumps({"call_id": f"{turn_id}:1:0"}))
-    made = runtime_dependencies(
+    dependencies = runtime_dependencies(
         store, ScriptedModel(says("", ("note", "{}"), ("note", "{}")), says("", look), says("ok")), note
     )
-    entry.open_turn(made, store.workspace_id, turn_id, "run-1")
-    decision.decide_step(made, store.workspace_id, turn_id, "run-1", 1)
+    entry.open_turn(dependencies, store.workspace_id, turn_id, "run-1")
+    decision.decide_step(dependencies, store.workspace_id, turn_id, "run-1", 1)
     with pytest.raises(DiedError):
-        tool_call.run_call(made, store.workspace_id, turn_id, "run-1", 1, 0)
-    assert drive_turn(made, store, turn_id) in ("completed", "gated")
+        tool_call.run_call(dependencies, store.workspace_id, turn_id, "run-1", 1, 0)
+    assert drive_turn(dependencies, store, turn_id) in ("completed", "gated")
 
     with store.database.reading(store.workspace_id) as scope:
         looked = ledger_queries.get_call(scope, f"{turn_id}:2:0")

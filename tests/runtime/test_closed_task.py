@@ -32,29 +32,29 @@ End = Callable[[Scope, str], Task]
 
 @pytest.mark.parametrize("end", [control.stop_task, control.archive_task])
 def test_message_that_was_not_read_is_superseded_and_one_that_was_stays_so(store: Store, end: End) -> None:
-    made_for = new_task(store)
-    read = post_words(store, made_for.id, "go")
-    drive_turn(runtime_dependencies(store, ScriptedModel(says("ok"))), store, newest_turn(store, made_for.id).id)
-    late = post_words(store, made_for.id, "one more")
+    task = new_task(store)
+    read = post_words(store, task.id, "go")
+    drive_turn(runtime_dependencies(store, ScriptedModel(says("ok"))), store, newest_turn(store, task.id).id)
+    late = post_words(store, task.id, "one more")
     with store.database.transaction(store.workspace_id) as scope:
-        inbox.store_input(scope, made_for.id, InputKind.OUTCOME, "order-1")
+        inbox.store_input(scope, task.id, InputKind.OUTCOME, "order-1")
 
     with store.database.transaction(store.workspace_id) as scope:
-        end(scope, made_for.id)
-        end(scope, made_for.id)
+        end(scope, task.id)
+        end(scope, task.id)
 
     assert (get_message(store, read).state, get_message(store, late).state) == ("answered", "superseded")
     with store.database.reading(store.workspace_id) as scope:
-        assert inbox.list_unread(scope, made_for.id) == []
+        assert inbox.list_unread(scope, task.id) == []
         states = [row.state for row in scope.rows(scope.select(inbox_rows).order_by(inbox_rows.c.created_at))]
     assert sorted(states) == ["consumed", "superseded", "superseded"]
 
 
 def test_message_of_a_closed_task_can_no_longer_be_taken_back_and_wakes_nobody(store: Store) -> None:
-    made_for = new_task(store)
-    late = post_words(store, made_for.id, "go")
+    task = new_task(store)
+    late = post_words(store, task.id, "go")
     with store.database.transaction(store.workspace_id) as scope:
-        control.stop_task(scope, made_for.id)
+        control.stop_task(scope, task.id)
 
     for take_back in (withdrawal.withdraw_message, _replace):
         with store.database.transaction(store.workspace_id) as scope, pytest.raises(ConflictError, match="superseded"):
@@ -62,7 +62,7 @@ def test_message_of_a_closed_task_can_no_longer_be_taken_back_and_wakes_nobody(s
     store.clock.advance(timedelta(minutes=5))
     recovery.recover_workspace(store.database, store.workspace_id, timedelta(seconds=10), LEASE)
 
-    assert newest_turn(store, made_for.id).status == "stopped"
+    assert newest_turn(store, task.id).status == "stopped"
 
 
 def _replace(scope: Scope, message_id: str) -> messages.Message:

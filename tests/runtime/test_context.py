@@ -46,12 +46,12 @@ def _size(model: ScriptedModel, n: int = -1) -> int:
 
 
 def test_text_cannot_open_or_close_a_frame(store: Store) -> None:
-    made_for = new_task(store, FORGED)
-    post_words(store, made_for.id, FORGED)
+    task = new_task(store, FORGED)
+    post_words(store, task.id, FORGED)
     model = ScriptedModel(says("", ("note", json.dumps({"text": FORGED}))), says("ok"), says("again"))
-    drive_turn(runtime_dependencies(store, model, Note()), store, newest_turn(store, made_for.id).id)
-    post_words(store, made_for.id, "more")
-    drive_turn(runtime_dependencies(store, model, Note()), store, newest_turn(store, made_for.id).id, "run-2")
+    drive_turn(runtime_dependencies(store, model, Note()), store, newest_turn(store, task.id).id)
+    post_words(store, task.id, "more")
+    drive_turn(runtime_dependencies(store, model, Note()), store, newest_turn(store, task.id).id, "run-2")
 
     for n in range(3):
         for one in _sent(model, n):
@@ -72,48 +72,46 @@ def test_main_message_cannot_open_or_close_a_frame(store: Store) -> None:
 
 
 def test_input_whose_thing_is_gone_or_unknown_does_not_keep_the_task(store: Store) -> None:
-    made_for = new_task(store)
-    said = post_words(store, made_for.id, "go")
+    task = new_task(store)
+    message = post_words(store, task.id, "go")
     with store.database.transaction(store.workspace_id) as scope:
-        scope.change(scope.delete(message_rows).where(message_rows.c.id == said))
-        inbox.store_input(scope, made_for.id, InputKind.ANSWER, "card_gone")
-        inbox.store_input(scope, made_for.id, InputKind.OBJECT, "object_gone")
+        scope.change(scope.delete(message_rows).where(message_rows.c.id == message))
+        inbox.store_input(scope, task.id, InputKind.ANSWER, "card_gone")
+        inbox.store_input(scope, task.id, InputKind.OBJECT, "object_gone")
     model = ScriptedModel(says("ok"), says("ok"))
 
-    assert drive_turn(runtime_dependencies(store, model), store, newest_turn(store, made_for.id).id) == "completed"
+    assert drive_turn(runtime_dependencies(store, model), store, newest_turn(store, task.id).id) == "completed"
     assert _sent(model)[-1]["content"].count('"gone": true') == 3
 
 
 @pytest.mark.parametrize("name", ["", "no such tool", "ünknown", "x" * 200])
 def test_name_of_a_tool_that_no_provider_takes_back_is_made_fit(store: Store, name: str) -> None:
-    made_for = new_task(store)
-    post_words(store, made_for.id, "go")
+    task = new_task(store)
+    post_words(store, task.id, "go")
     model = ScriptedModel(says("", (name, "{}")), says("sorry"))
-    drive_turn(runtime_dependencies(store, model), store, newest_turn(store, made_for.id).id)
+    drive_turn(runtime_dependencies(store, model), store, newest_turn(store, task.id).id)
 
     called = next(one for one in _sent(model) if one.get("tool_calls"))
     assert re.fullmatch(r"[A-Za-z0-9_-]{1,64}", called["tool_calls"][0]["function"]["name"])
 
 
 def test_deeply_nested_arguments_are_an_answer_to_the_model_and_no_crash(store: Store) -> None:
-    made_for = new_task(store)
-    post_words(store, made_for.id, "go")
+    task = new_task(store)
+    post_words(store, task.id, "go")
     model = ScriptedModel(says("", ("note", '{"text": ' + "[" * 100_000)), says("sorry"))
 
-    assert (
-        drive_turn(runtime_dependencies(store, model, Note()), store, newest_turn(store, made_for.id).id) == "completed"
-    )
+    assert drive_turn(runtime_dependencies(store, model, Note()), store, newest_turn(store, task.id).id) == "completed"
 
 
 @pytest.mark.case("B36")
 def test_long_goal_and_long_messages_leave_room(store: Store) -> None:
-    made_for = new_task(store, "g" * 200_000)
+    task = new_task(store, "g" * 200_000)
     for n in range(30):
-        post_words(store, made_for.id, f"{n}" + "😀" * 100_000)
+        post_words(store, task.id, f"{n}" + "😀" * 100_000)
     model = ScriptedModel(says("ok"), says("short is fine"))
-    drive_turn(runtime_dependencies(store, model), store, newest_turn(store, made_for.id).id)
-    post_words(store, made_for.id, "short")
-    drive_turn(runtime_dependencies(store, model), store, newest_turn(store, made_for.id).id, "run-2")
+    drive_turn(runtime_dependencies(store, model), store, newest_turn(store, task.id).id)
+    post_words(store, task.id, "short")
+    drive_turn(runtime_dependencies(store, model), store, newest_turn(store, task.id).id, "run-2")
 
     assert _size(model, 0) < 100_000
     assert _size(model, 1) < 100_000
@@ -122,11 +120,11 @@ def test_long_goal_and_long_messages_leave_room(store: Store) -> None:
 
 @pytest.mark.case("B36")
 def test_many_large_results_and_arguments_leave_room(store: Store) -> None:
-    made_for = new_task(store)
-    post_words(store, made_for.id, "go")
+    task = new_task(store)
+    post_words(store, task.id, "go")
     long = [("note", json.dumps({"text": f"{n}" + "r" * 15_000})) for n in range(16)]
     model = ScriptedModel(*[says("", *long[n:], *long[:n]) for n in range(3)], says("ok"))
-    drive_turn(runtime_dependencies(store, model, Note(effect=Effect.PAID)), store, newest_turn(store, made_for.id).id)
+    drive_turn(runtime_dependencies(store, model, Note(effect=Effect.PAID)), store, newest_turn(store, task.id).id)
 
     assert _size(model) < size.MOST_HISTORY_CHARACTERS + 150_000
     for one in _sent(model):
@@ -148,10 +146,10 @@ def test_main_is_not_filled_by_long_goals_and_messages(store: Store) -> None:
 
 
 def test_history_only_grows_at_its_end_until_a_block_is_dropped(store: Store) -> None:
-    made_for = new_task(store)
-    post_words(store, made_for.id, "go")
+    task = new_task(store)
+    post_words(store, task.id, "go")
     model = ScriptedModel(*[says("", ("note", json.dumps({"text": str(n)}))) for n in range(75)], says("ok"))
-    drive_turn(runtime_dependencies(store, model, Note()), store, newest_turn(store, made_for.id).id, most=80)
+    drive_turn(runtime_dependencies(store, model, Note()), store, newest_turn(store, task.id).id, most=80)
 
     moved = 0
     for n in range(1, len(model.requests)):
@@ -162,13 +160,13 @@ def test_history_only_grows_at_its_end_until_a_block_is_dropped(store: Store) ->
 
 
 def test_history_is_read_in_as_many_queries_for_many_turns_as_for_few(store: Store) -> None:
-    made_for = new_task(store)
+    task = new_task(store)
     counts: list[int] = []
     for n in range(12):
-        post_words(store, made_for.id, f"message {n}")
+        post_words(store, task.id, f"message {n}")
         model = ScriptedModel(says("ok"))
         with recorded_statements() as count:
-            drive_turn(runtime_dependencies(store, model), store, newest_turn(store, made_for.id).id, f"run-{n}")
+            drive_turn(runtime_dependencies(store, model), store, newest_turn(store, task.id).id, f"run-{n}")
         counts.append(len(count))
         store.clock.advance(timedelta(seconds=1))
 
@@ -176,29 +174,32 @@ def test_history_is_read_in_as_many_queries_for_many_turns_as_for_few(store: Sto
 
 
 def test_what_a_process_remembers_is_what_a_fresh_one_reads(store: Store) -> None:
-    made_for = new_task(store)
+    task = new_task(store)
     model = ScriptedModel(*[says("", ("note", json.dumps({"text": str(n)}))) for n in range(70)])
-    made = runtime_dependencies(store, model, Note())
+    dependencies = runtime_dependencies(store, model, Note())
     for run_id, length in (("run-1", 25), ("run-2", 45)):
-        post_words(store, made_for.id, f"go, {run_id}")
-        turn_id = newest_turn(store, made_for.id).id
-        entry.open_turn(made, store.workspace_id, turn_id, run_id)
+        post_words(store, task.id, f"go, {run_id}")
+        turn_id = newest_turn(store, task.id).id
+        entry.open_turn(dependencies, store.workspace_id, turn_id, run_id)
         for n in range(1, length):
             if n % 7 == 0:
-                post_words(store, made_for.id, f"by the way, {n}")
-            decision.decide_step(made, store.workspace_id, turn_id, run_id, n)
+                post_words(store, task.id, f"by the way, {n}")
+            decision.decide_step(dependencies, store.workspace_id, turn_id, run_id, n)
             # With the call of the newest step open, and with all of them ended.
-            for act in (lambda: None, partial(tool_call.run_call, made, store.workspace_id, turn_id, run_id, n, 0)):
+            for act in (
+                lambda: None,
+                partial(tool_call.run_call, dependencies, store.workspace_id, turn_id, run_id, n, 0),
+            ):
                 act()
                 if n % 4:
                     continue
                 with store.database.reading(store.workspace_id) as scope:
                     turn = rows.get_turn(scope, turn_id)
-                    remembered = model_request.build_request(scope, turn, [], made)
+                    remembered = model_request.build_request(scope, turn, [], dependencies)
                     assert remembered == model_request.build_request(
-                        scope, turn, [], replace(made, memory=HistoryCache())
+                        scope, turn, [], replace(dependencies, memory=HistoryCache())
                     )
-        turn_end.fail_turn(made, store.workspace_id, turn_id, run_id, "enough")
+        turn_end.fail_turn(dependencies, store.workspace_id, turn_id, run_id, "enough")
         store.clock.advance(timedelta(seconds=1))
     assert any("left out" in str(one["content"]) for one in remembered.messages)
 
@@ -214,24 +215,24 @@ def test_first_step_that_fits() -> None:
 
 
 def test_shortened_text_can_be_read_on(store: Store) -> None:
-    made_for = new_task(store, "goal " * 2000)
-    said = post_words(store, made_for.id, '"' * 30_000)
+    task = new_task(store, "goal " * 2000)
+    message = post_words(store, task.id, '"' * 30_000)
     pages: list[str] = []
 
     def run_all(call: CallContext) -> None:
         pages.append(call.call_id)
 
     reads = [
-        ("read_back", json.dumps({"ref": said, "page": 5})),
-        ("read_back", json.dumps({"ref": made_for.id})),
-        ("read_back", json.dumps({"ref": f"{newest_turn(store, made_for.id).id}:1:0"})),
+        ("read_back", json.dumps({"ref": message, "page": 5})),
+        ("read_back", json.dumps({"ref": task.id})),
+        ("read_back", json.dumps({"ref": f"{newest_turn(store, task.id).id}:1:0"})),
     ]
     model = ScriptedModel(says("", ("note", "{}")), says("", *reads), says("ok"))
-    drive_turn(runtime_dependencies(store, model, Note(during=run_all)), store, newest_turn(store, made_for.id).id)
+    drive_turn(runtime_dependencies(store, model, Note(during=run_all)), store, newest_turn(store, task.id).id)
 
     results = [json.loads(one["content"]) for one in _sent(model) if one["role"] == "tool"]
     assert [result.get("pages") for result in results] == [None, 5, 2, 1]
     assert results[1]["text"] == '"' * 2000
     with store.database.reading(store.workspace_id) as scope:
-        assert tasks.get_task(scope, made_for.id).goal.startswith("goal ")
-        assert scope.rows(scope.select(inbox_rows).where(inbox_rows.c.task_id == made_for.id))
+        assert tasks.get_task(scope, task.id).goal.startswith("goal ")
+        assert scope.rows(scope.select(inbox_rows).where(inbox_rows.c.task_id == task.id))

@@ -47,89 +47,89 @@ def _try(store: Store, made: RuntimeDependencies, turn_id: str, run_id: str = "r
 
 @pytest.mark.case("B56")
 def test_message_that_came_while_a_turn_failed_is_read_by_a_new_one(store: Store) -> None:
-    made_for = new_task(store)
-    post_words(store, made_for.id, "one")
-    failing = newest_turn(store, made_for.id).id
-    made = runtime_dependencies(store, ScriptedModel(says("", ("note", "{}")), says("Both are done.")), Note())
-    entry.open_turn(made, store.workspace_id, failing, "run-1")
-    decision.decide_step(made, store.workspace_id, failing, "run-1", 1)
+    task = new_task(store)
+    post_words(store, task.id, "one")
+    failing = newest_turn(store, task.id).id
+    dependencies = runtime_dependencies(store, ScriptedModel(says("", ("note", "{}")), says("Both are done.")), Note())
+    entry.open_turn(dependencies, store.workspace_id, failing, "run-1")
+    decision.decide_step(dependencies, store.workspace_id, failing, "run-1", 1)
     store.clock.advance(timedelta(seconds=1))
-    late = post_words(store, made_for.id, "two, while it fails")
+    late = post_words(store, task.id, "two, while it fails")
 
-    _fail(store, made, failing)
+    _fail(store, dependencies, failing)
 
-    following = newest_turn(store, made_for.id)
+    following = newest_turn(store, task.id)
     assert (get_turn(store, failing).status, following.status) == ("failed", "queued")
-    assert drive_turn(made, store, following.id, "run-2") == "completed"
+    assert drive_turn(dependencies, store, following.id, "run-2") == "completed"
     assert get_message(store, late).state == "answered"
     with store.database.reading(store.workspace_id) as scope:
-        assert cards.list_open_cards(scope, made_for.id) == []
+        assert cards.list_open_cards(scope, task.id) == []
 
 
 def test_message_that_came_between_two_tries_of_a_request_is_tried_and_then_waits(store: Store) -> None:
-    made_for = new_task(store)
-    post_words(store, made_for.id, "one")
-    failing = newest_turn(store, made_for.id).id
-    made = runtime_dependencies(store, ScriptedModel(*[UnavailableError("away")] * 2))
-    _try(store, made, failing)
-    post_words(store, made_for.id, "two")
-    _try(store, made, failing)
+    task = new_task(store)
+    post_words(store, task.id, "one")
+    failing = newest_turn(store, task.id).id
+    dependencies = runtime_dependencies(store, ScriptedModel(*[UnavailableError("away")] * 2))
+    _try(store, dependencies, failing)
+    post_words(store, task.id, "two")
+    _try(store, dependencies, failing)
 
-    _fail(store, made, failing)
+    _fail(store, dependencies, failing)
     _watch(store)
 
-    assert (get_task(store, made_for.id).status, newest_turn(store, made_for.id).id) == ("blocked", failing)
+    assert (get_task(store, task.id).status, newest_turn(store, task.id).id) == ("blocked", failing)
 
 
 def test_model_that_stays_down_is_asked_once_for_each_new_message(store: Store) -> None:
-    made_for = new_task(store)
-    first = post_words(store, made_for.id, "one")
-    made = runtime_dependencies(store, ScriptedModel(*[UnavailableError("away")] * 3))
+    task = new_task(store)
+    first = post_words(store, task.id, "one")
+    dependencies = runtime_dependencies(store, ScriptedModel(*[UnavailableError("away")] * 3))
     seen = []
     for n in range(2):
-        seen.append(newest_turn(store, made_for.id).id)
+        seen.append(newest_turn(store, task.id).id)
         store.clock.advance(timedelta(seconds=1))
-        _try(store, made, seen[-1], f"run-{n}")
+        _try(store, dependencies, seen[-1], f"run-{n}")
         if n == 0:
             store.clock.advance(timedelta(seconds=1))
-            post_words(store, made_for.id, "two, after the last try")
-        _fail(store, made, seen[-1], f"run-{n}")
+            post_words(store, task.id, "two, after the last try")
+        _fail(store, dependencies, seen[-1], f"run-{n}")
     _watch(store)
 
-    assert newest_turn(store, made_for.id).id == seen[1] != seen[0]
-    assert get_task(store, made_for.id).status == "blocked"
+    assert newest_turn(store, task.id).id == seen[1] != seen[0]
+    assert get_task(store, task.id).status == "blocked"
     assert get_message(store, first).state == "delivered"
 
 
 def test_turn_that_fails_while_a_person_has_paused_its_task_is_followed_by_none(store: Store) -> None:
-    made_for = new_task(store)
-    post_words(store, made_for.id, "one")
-    failing = newest_turn(store, made_for.id).id
-    made = runtime_dependencies(store, ScriptedModel(UnavailableError("away")))
-    _try(store, made, failing)
+    task = new_task(store)
+    post_words(store, task.id, "one")
+    failing = newest_turn(store, task.id).id
+    dependencies = runtime_dependencies(store, ScriptedModel(UnavailableError("away")))
+    _try(store, dependencies, failing)
     store.clock.advance(timedelta(seconds=1))
-    post_words(store, made_for.id, "two")
+    post_words(store, task.id, "two")
     with store.database.transaction(store.workspace_id) as scope:
-        control.pause_task(scope, made_for.id)
+        control.pause_task(scope, task.id)
 
-    _fail(store, made, failing)
+    _fail(store, dependencies, failing)
     _watch(store)
 
-    assert (get_task(store, made_for.id).status, newest_turn(store, made_for.id).id) == ("paused", failing)
+    assert (get_task(store, task.id).status, newest_turn(store, task.id).id) == ("paused", failing)
     with store.database.transaction(store.workspace_id) as scope:
-        control.resume_task(scope, made_for.id)
-    assert newest_turn(store, made_for.id).status == "queued"
+        control.resume_task(scope, task.id)
+    assert newest_turn(store, task.id).status == "queued"
 
 
 def test_turn_that_never_came_to_read_is_not_followed_for_the_same_message(store: Store) -> None:
-    made_for = new_task(store)
-    post_words(store, made_for.id, "one")
+    task = new_task(store)
+    post_words(store, task.id, "one")
     store.clock.advance(timedelta(seconds=1))
-    failing = newest_turn(store, made_for.id).id
-    made = runtime_dependencies(store, ScriptedModel())
-    entry.open_turn(made, store.workspace_id, failing, "run-1")
+    failing = newest_turn(store, task.id).id
+    dependencies = runtime_dependencies(store, ScriptedModel())
+    entry.open_turn(dependencies, store.workspace_id, failing, "run-1")
 
-    _fail(store, made, failing)
+    _fail(store, dependencies, failing)
     _watch(store)
 
-    assert (get_task(store, made_for.id).status, newest_turn(store, made_for.id).id) == ("blocked", failing)
+    assert (get_task(store, task.id).status, newest_turn(store, task.id).id) == ("blocked", failing)

@@ -37,9 +37,9 @@ from tests.support.databases import Store
 @pytest.mark.case("B05")
 @pytest.mark.boundary(18)
 def test_frozen_execution_is_taken_over_once_and_its_late_result_refused(store: Store) -> None:
-    made_for = new_task(store)
-    post_words(store, made_for.id, "go")
-    turn_id = newest_turn(store, made_for.id).id
+    task = new_task(store)
+    post_words(store, task.id, "go")
+    turn_id = newest_turn(store, task.id).id
     frozen, thaw = threading.Event(), threading.Event()
 
     def freeze_first(_call: object) -> None:
@@ -49,14 +49,14 @@ def test_frozen_execution_is_taken_over_once_and_its_late_result_refused(store: 
 
     note = Note(during=freeze_first)
     model = ScriptedModel(says("", ("note", "{}")), says("done"))
-    made = runtime_dependencies(store, model, note)
-    entry.open_turn(made, store.workspace_id, turn_id, "run-1")
-    decision.decide_step(made, store.workspace_id, turn_id, "run-1", 1)
+    dependencies = runtime_dependencies(store, model, note)
+    entry.open_turn(dependencies, store.workspace_id, turn_id, "run-1")
+    decision.decide_step(dependencies, store.workspace_id, turn_id, "run-1", 1)
     late: list[BaseException] = []
 
     def first_execution() -> None:
         try:
-            tool_call.run_call(made, store.workspace_id, turn_id, "run-1", 1, 0)
+            tool_call.run_call(dependencies, store.workspace_id, turn_id, "run-1", 1, 0)
         except LostError as error:
             late.append(error)
 
@@ -64,14 +64,14 @@ def test_frozen_execution_is_taken_over_once_and_its_late_result_refused(store: 
     worker.start()
     assert frozen.wait(20)
     with pytest.raises(BusyError):
-        tool_call.run_call(made, store.workspace_id, turn_id, "run-1", 1, 0)
+        tool_call.run_call(dependencies, store.workspace_id, turn_id, "run-1", 1, 0)
     store.clock.advance(LEASE + timedelta(seconds=1))
 
-    taken = tool_call.run_call(made, store.workspace_id, turn_id, "run-1", 1, 0)
+    taken = tool_call.run_call(dependencies, store.workspace_id, turn_id, "run-1", 1, 0)
     thaw.set()
     worker.join(20)
-    decision.decide_step(made, store.workspace_id, turn_id, "run-1", 2)
-    turn_end.close_turn(made, store.workspace_id, turn_id, "run-1")
+    decision.decide_step(dependencies, store.workspace_id, turn_id, "run-1", 2)
+    turn_end.close_turn(dependencies, store.workspace_id, turn_id, "run-1")
 
     assert taken.status == "done"
     assert len(late) == 1
@@ -82,9 +82,9 @@ def test_frozen_execution_is_taken_over_once_and_its_late_result_refused(store: 
 
 
 def test_hold_is_kept_alive_while_a_tool_takes_long(store: Store) -> None:
-    made_for = new_task(store)
-    post_words(store, made_for.id, "go")
-    turn_id = newest_turn(store, made_for.id).id
+    task = new_task(store)
+    post_words(store, task.id, "go")
+    turn_id = newest_turn(store, task.id).id
     beats: list[bool] = []
 
     def take_long(_call: object) -> None:
@@ -107,100 +107,102 @@ def test_hold_is_kept_alive_while_a_tool_takes_long(store: Store) -> None:
 
 @pytest.mark.boundary(23)
 def test_second_bell_of_a_turn_starts_no_second_execution(store: Store) -> None:
-    made_for = new_task(store)
-    post_words(store, made_for.id, "go")
-    turn_id = newest_turn(store, made_for.id).id
-    made = runtime_dependencies(store, ScriptedModel())
+    task = new_task(store)
+    post_words(store, task.id, "go")
+    turn_id = newest_turn(store, task.id).id
+    dependencies = runtime_dependencies(store, ScriptedModel())
 
-    assert entry.open_turn(made, store.workspace_id, turn_id, "run-1") == 1
-    assert entry.open_turn(made, store.workspace_id, turn_id, "run-1") == 1
-    refused = entry.open_turn(made, store.workspace_id, turn_id, "run-2")
+    assert entry.open_turn(dependencies, store.workspace_id, turn_id, "run-1") == 1
+    assert entry.open_turn(dependencies, store.workspace_id, turn_id, "run-1") == 1
+    refused = entry.open_turn(dependencies, store.workspace_id, turn_id, "run-2")
 
     assert refused == "not let in: the turn is running"
     with pytest.raises(LostError):
-        decision.decide_step(made, store.workspace_id, turn_id, "run-2", 1)
+        decision.decide_step(dependencies, store.workspace_id, turn_id, "run-2", 1)
 
 
 @pytest.mark.boundary("22b")
 def test_run_that_was_lost_is_replaced_and_its_steps_stop(store: Store) -> None:
-    made_for = new_task(store)
-    post_words(store, made_for.id, "go")
-    turn_id = newest_turn(store, made_for.id).id
-    made = runtime_dependencies(store, ScriptedModel(says("ok")))
-    entry.open_turn(made, store.workspace_id, turn_id, "run-1")
-    store.clock.advance(made.patience + timedelta(seconds=1))
+    task = new_task(store)
+    post_words(store, task.id, "go")
+    turn_id = newest_turn(store, task.id).id
+    dependencies = runtime_dependencies(store, ScriptedModel(says("ok")))
+    entry.open_turn(dependencies, store.workspace_id, turn_id, "run-1")
+    store.clock.advance(dependencies.patience + timedelta(seconds=1))
 
-    recovery.recover_workspace(store.database, store.workspace_id, made.pause, made.patience)
+    recovery.recover_workspace(store.database, store.workspace_id, dependencies.pause, dependencies.patience)
     rung = [name for name in store.bells.ids() if name.startswith(turn_id)]
-    status = drive_turn(made, store, turn_id, "run-2")
+    status = drive_turn(dependencies, store, turn_id, "run-2")
 
     assert rung == [f"{turn_id}:1", f"{turn_id}:1:ring-1"]
     assert status == "completed"
     assert get_turn(store, turn_id).epoch == 2
     with pytest.raises(LostError):
-        decision.decide_step(made, store.workspace_id, turn_id, "run-1", 1)
+        decision.decide_step(dependencies, store.workspace_id, turn_id, "run-1", 1)
 
 
 @pytest.mark.boundary(20, 21)
 def test_stop_ends_turn_cards_and_waking(store: Store) -> None:
-    made_for = new_task(store)
-    post_words(store, made_for.id, "go")
-    turn_id = newest_turn(store, made_for.id).id
+    task = new_task(store)
+    post_words(store, task.id, "go")
+    turn_id = newest_turn(store, task.id).id
 
     def stop(_call: object) -> None:
         with store.database.transaction(store.workspace_id) as scope:
             cards.open_card(
                 scope, kind=CardKind.CHOICE, title="?", body="", options=[{"id": "a", "label": "A"}], cause="c",
-                task_id=made_for.id,
+                task_id=task.id,
             )  # fmt: skip
-            control.stop_task(scope, made_for.id)
+            control.stop_task(scope, task.id)
 
-    made = runtime_dependencies(
+    dependencies = runtime_dependencies(
         store, ScriptedModel(says("", ("note", '{"text": "late"}'), ("note", "{}"))), Note(during=stop)
     )
-    entry.open_turn(made, store.workspace_id, turn_id, "run-1")
-    decision.decide_step(made, store.workspace_id, turn_id, "run-1", 1)
+    entry.open_turn(dependencies, store.workspace_id, turn_id, "run-1")
+    decision.decide_step(dependencies, store.workspace_id, turn_id, "run-1", 1)
 
     with pytest.raises(LostError):
-        tool_call.run_call(made, store.workspace_id, turn_id, "run-1", 1, 0)
+        tool_call.run_call(dependencies, store.workspace_id, turn_id, "run-1", 1, 0)
     with pytest.raises(LostError):
-        tool_call.run_call(made, store.workspace_id, turn_id, "run-1", 1, 1)
+        tool_call.run_call(dependencies, store.workspace_id, turn_id, "run-1", 1, 1)
 
-    assert get_task(store, made_for.id).status == "stopped"
+    assert get_task(store, task.id).status == "stopped"
     with store.database.transaction(store.workspace_id) as scope:
         late, never = ledger_queries.list_calls(scope, [turn_id])
         assert (late.status, late.ok, late.result) == ("done", True, {"noted": "late"})
         assert (never.status, never.result) == ("cancelled", None)
-        card = cards.list_cards(scope, task_id=made_for.id)[0]
+        card = cards.list_cards(scope, task_id=task.id)[0]
         assert card.state == "void"
         with pytest.raises(ConflictError):
             answer_card(scope, card.id, "a", None, store.person_id, CardAnswers())
-        assert wake_task(scope, made_for.id, "late") is None
-        assert [one.id for one in rows.list_turns_of_task(scope, made_for.id)] == [turn_id]
+        assert wake_task(scope, task.id, "late") is None
+        assert [one.id for one in rows.list_turns_of_task(scope, task.id)] == [turn_id]
     assert get_turn(store, turn_id).status == "stopped"
 
 
 @pytest.mark.boundary(20)
 @pytest.mark.parametrize("ended", ["taken_over", "given_up"])
 def test_late_result_is_kept_only_of_a_call_that_a_stop_cut_off(store: Store, ended: str) -> None:
-    made_for = new_task(store)
-    post_words(store, made_for.id, "go")
-    turn_id = newest_turn(store, made_for.id).id
+    task = new_task(store)
+    post_words(store, task.id, "go")
+    turn_id = newest_turn(store, task.id).id
 
     def lose(_call: object) -> None:
         store.clock.advance(LEASE + timedelta(seconds=1))
         if ended == "given_up":
-            assert turn_end.fail_turn(made, store.workspace_id, turn_id, "run-1", "it takes too long")
+            assert turn_end.fail_turn(dependencies, store.workspace_id, turn_id, "run-1", "it takes too long")
         else:
-            taken = tool_call.run_call(made, store.workspace_id, turn_id, "run-1", 1, 0)
+            taken = tool_call.run_call(dependencies, store.workspace_id, turn_id, "run-1", 1, 0)
             assert taken.status == "outcome_unknown"
 
-    made = runtime_dependencies(store, ScriptedModel(says("", ("note", "{}"))), Note(repeatable=False, during=lose))
-    entry.open_turn(made, store.workspace_id, turn_id, "run-1")
-    decision.decide_step(made, store.workspace_id, turn_id, "run-1", 1)
+    dependencies = runtime_dependencies(
+        store, ScriptedModel(says("", ("note", "{}"))), Note(repeatable=False, during=lose)
+    )
+    entry.open_turn(dependencies, store.workspace_id, turn_id, "run-1")
+    decision.decide_step(dependencies, store.workspace_id, turn_id, "run-1", 1)
 
     with pytest.raises(LostError):
-        tool_call.run_call(made, store.workspace_id, turn_id, "run-1", 1, 0)
+        tool_call.run_call(dependencies, store.workspace_id, turn_id, "run-1", 1, 0)
 
     with store.database.reading(store.workspace_id) as scope:
         (call,) = ledger_queries.list_calls(scope, [turn_id])
@@ -210,30 +212,30 @@ def test_late_result_is_kept_only_of_a_call_that_a_stop_cut_off(store: Store, en
 
 @pytest.mark.boundary(21)
 def test_late_stop_does_not_hit_the_next_turn(store: Store) -> None:
-    made_for = new_task(store)
-    post_words(store, made_for.id, "go")
-    drive_turn(runtime_dependencies(store, ScriptedModel(says("ok"))), store, newest_turn(store, made_for.id).id)
-    first = newest_turn(store, made_for.id).id
+    task = new_task(store)
+    post_words(store, task.id, "go")
+    drive_turn(runtime_dependencies(store, ScriptedModel(says("ok"))), store, newest_turn(store, task.id).id)
+    first = newest_turn(store, task.id).id
     with store.database.transaction(store.workspace_id) as scope, pytest.raises(ConflictError, match="too late"):
-        control.stop_task(scope, made_for.id, first)
-    assert get_task(store, made_for.id).status == "done"
-    post_words(store, made_for.id, "and another one")
-    second = newest_turn(store, made_for.id).id
+        control.stop_task(scope, task.id, first)
+    assert get_task(store, task.id).status == "done"
+    post_words(store, task.id, "and another one")
+    second = newest_turn(store, task.id).id
 
     with store.database.transaction(store.workspace_id) as scope, pytest.raises(ConflictError) as late:
-        control.stop_task(scope, made_for.id, first)
+        control.stop_task(scope, task.id, first)
 
     assert late.value.facts()["newest_turn_id"] == second
     assert drive_turn(runtime_dependencies(store, ScriptedModel(says("ok"))), store, second, "run-2") == "completed"
-    assert get_task(store, made_for.id).status == "done"
+    assert get_task(store, task.id).status == "done"
 
 
 @pytest.mark.boundary(21)
 def test_stop_of_the_turn_that_is_at_work_or_waits_stops_it_and_may_come_twice(store: Store) -> None:
     for orders, status in (((), "queued"), (("order-1",), "waiting")):
-        made_for = new_task(store, status)
-        post_words(store, made_for.id, "go")
-        turn_id = newest_turn(store, made_for.id).id
+        task = new_task(store, status)
+        post_words(store, task.id, "go")
+        turn_id = newest_turn(store, task.id).id
         if orders:
             waiting = runtime_dependencies(
                 store, ScriptedModel(says("ok")), open_orders=lambda _scope, _task: ("order-1",)
@@ -243,9 +245,9 @@ def test_stop_of_the_turn_that_is_at_work_or_waits_stops_it_and_may_come_twice(s
 
         for _ in range(2):
             with store.database.transaction(store.workspace_id) as scope:
-                control.stop_task(scope, made_for.id, turn_id)
+                control.stop_task(scope, task.id, turn_id)
 
-        assert get_task(store, made_for.id).status == "stopped"
+        assert get_task(store, task.id).status == "stopped"
 
 
 @pytest.mark.boundary(21)
@@ -262,9 +264,9 @@ def test_stop_of_another_tasks_turn_is_refused(store: Store) -> None:
 
 @pytest.mark.boundary(10)
 def test_withdrawing_and_claiming_together_have_one_winner(store: Store) -> None:
-    made_for = new_task(store)
+    task = new_task(store)
     for n in range(12):
-        asked = post_words(store, made_for.id, f"message {n}")
+        asked = post_words(store, task.id, f"message {n}")
         both = threading.Barrier(2)
         outcome: dict[str, object] = {}
 
@@ -282,9 +284,9 @@ def test_withdrawing_and_claiming_together_have_one_winner(store: Store) -> None
         racer.start()
         both.wait()
         with store.database.transaction(store.workspace_id) as scope:
-            claimed = [item.ref_id for item in inbox.claim_inbox(scope, made_for.id, "turn-x", 1)]
+            claimed = [item.ref_id for item in inbox.claim_inbox(scope, task.id, "turn-x", 1)]
             inbox.consume_inbox(
-                scope, [i for i in inbox.list_unread(scope, made_for.id) if i.state == "claimed"], "turn-x", 1
+                scope, [i for i in inbox.list_unread(scope, task.id) if i.state == "claimed"], "turn-x", 1
             )
         racer.join()
 
@@ -294,35 +296,35 @@ def test_withdrawing_and_claiming_together_have_one_winner(store: Store) -> None
 
 @pytest.mark.boundary(24)
 def test_unread_message_without_a_turn_gets_one_from_the_watch(store: Store) -> None:
-    made_for = new_task(store)
+    task = new_task(store)
     with store.database.transaction(store.workspace_id) as scope:
-        said = messages.receive_message(
-            scope, person_id=store.person_id, asked_by="person", channel_id=None, text="x", to_task_id=made_for.id
+        message = messages.receive_message(
+            scope, person_id=store.person_id, asked_by="person", channel_id=None, text="x", to_task_id=task.id
         )
         messages.set_message_state(
-            scope, said.id, MessageState.DELIVERED, was=(MessageState.RECEIVED,), task_id=made_for.id
+            scope, message.id, MessageState.DELIVERED, was=(MessageState.RECEIVED,), task_id=task.id
         )
-        inbox.store_input(scope, made_for.id, InputKind.MESSAGE, said.id)
+        inbox.store_input(scope, task.id, InputKind.MESSAGE, message.id)
     store.clock.advance(timedelta(seconds=11))
 
     for _ in range(3):
         recovery.recover_workspace(store.database, store.workspace_id, timedelta(seconds=10), LEASE)
 
-    assert newest_turn(store, made_for.id).status == "queued"
+    assert newest_turn(store, task.id).status == "queued"
 
 
 @pytest.mark.case("B05")
 def test_one_bad_row_does_not_keep_the_watch_from_the_others(store: Store) -> None:
-    made = runtime_dependencies(store, ScriptedModel())
+    dependencies = runtime_dependencies(store, ScriptedModel())
     turns = []
     for n in range(5):
-        made_for = new_task(store, f"task {n}")
-        post_words(store, made_for.id, "go")
-        turns.append(newest_turn(store, made_for.id).id)
-        entry.open_turn(made, store.workspace_id, turns[-1], f"run-{n}")
-    store.clock.advance(made.patience + timedelta(seconds=1))
+        task = new_task(store, f"task {n}")
+        post_words(store, task.id, "go")
+        turns.append(newest_turn(store, task.id).id)
+        entry.open_turn(dependencies, store.workspace_id, turns[-1], f"run-{n}")
+    store.clock.advance(dependencies.patience + timedelta(seconds=1))
 
-    recovery.recover_workspace(store.database, store.workspace_id, made.pause, made.patience)
+    recovery.recover_workspace(store.database, store.workspace_id, dependencies.pause, dependencies.patience)
 
     assert {f"{turn_id}:1:ring-1" for turn_id in turns} <= set(store.bells.ids())
 
@@ -333,15 +335,15 @@ def test_forged_bell_without_its_row_does_nothing(store: Store) -> None:
 
 
 def test_paused_task_keeps_its_turn_until_it_is_resumed(store: Store) -> None:
-    made_for = new_task(store)
-    post_words(store, made_for.id, "go")
-    turn_id = newest_turn(store, made_for.id).id
+    task = new_task(store)
+    post_words(store, task.id, "go")
+    turn_id = newest_turn(store, task.id).id
     with store.database.transaction(store.workspace_id) as scope:
-        control.pause_task(scope, made_for.id)
-    made = runtime_dependencies(store, ScriptedModel(says("ok")))
+        control.pause_task(scope, task.id)
+    dependencies = runtime_dependencies(store, ScriptedModel(says("ok")))
 
-    assert isinstance(entry.open_turn(made, store.workspace_id, turn_id, "run-1"), str)
+    assert isinstance(entry.open_turn(dependencies, store.workspace_id, turn_id, "run-1"), str)
     with store.database.transaction(store.workspace_id) as scope:
-        control.resume_task(scope, made_for.id)
+        control.resume_task(scope, task.id)
 
-    assert drive_turn(made, store, turn_id, "run-2") == "completed"
+    assert drive_turn(dependencies, store, turn_id, "run-2") == "completed"

@@ -51,12 +51,12 @@ def _states(store: Store, task_id: str) -> list[str]:
 @pytest.mark.boundary(21)
 @pytest.mark.parametrize("end", [control.stop_task, control.archive_task])
 def test_stop_voids_every_card_and_reports_each(store: Store, end: Callable[[Scope, str], Task]) -> None:
-    made_for = new_task(store)
-    asked = _ask(store, made_for.id)
+    task = new_task(store)
+    asked = _ask(store, task.id)
     with store.database.transaction(store.workspace_id) as scope:
-        end(scope, made_for.id)
+        end(scope, task.id)
 
-    assert _states(store, made_for.id) == ["void"] * MANY
+    assert _states(store, task.id) == ["void"] * MANY
     with store.database.reading(store.workspace_id) as scope:
         told = [row.id for row in scope.rows(scope.select(changes).where(changes.c.kind == "card"))]
     assert sorted(told) == sorted([card.id for card in asked] * 2)
@@ -65,10 +65,10 @@ def test_stop_voids_every_card_and_reports_each(store: Store, end: Callable[[Sco
 @pytest.mark.boundary(21)
 @pytest.mark.parametrize("end", [control.stop_task, control.archive_task])
 def test_answer_to_an_open_card_of_an_ended_task_is_refused(store: Store, end: Callable[[Scope, str], Task]) -> None:
-    made_for = new_task(store)
-    (card,) = _ask(store, made_for.id, many=1)
+    task = new_task(store)
+    (card,) = _ask(store, task.id, many=1)
     with store.database.transaction(store.workspace_id) as scope:
-        end(scope, made_for.id)
+        end(scope, task.id)
         scope.change(scope.update(card_rows).values(state="open"))
     acted: list[str] = []
     answers = CardAnswers({(CardKind.CHOICE, ""): lambda _scope, one: acted.append(one.id)})
@@ -82,35 +82,37 @@ def test_answer_to_an_open_card_of_an_ended_task_is_refused(store: Store, end: C
 
 
 def test_question_behind_many_results_still_holds_the_task(store: Store) -> None:
-    made_for = new_task(store)
-    post_words(store, made_for.id, "go")
-    _ask(store, made_for.id, kind="result", begin="r")
+    task = new_task(store)
+    post_words(store, task.id, "go")
+    _ask(store, task.id, kind="result", begin="r")
     store.clock.advance(timedelta(seconds=1))
-    (question,) = _ask(store, made_for.id, many=1)
+    (question,) = _ask(store, task.id, many=1)
 
     assert (
-        drive_turn(runtime_dependencies(store, ScriptedModel(says("ok"))), store, newest_turn(store, made_for.id).id)
+        drive_turn(runtime_dependencies(store, ScriptedModel(says("ok"))), store, newest_turn(store, task.id).id)
         == "gated"
     )
 
-    assert get_task(store, made_for.id).status == "waiting"
+    assert get_task(store, task.id).status == "waiting"
     with store.database.reading(store.workspace_id) as scope:
-        wait = waits.find_wait(scope, made_for.id)
+        wait = waits.find_wait(scope, task.id)
     assert wait is not None
     assert wait.refs == (question.id,)
 
 
 def test_question_of_a_dropped_step_goes_with_it_behind_many_others(store: Store) -> None:
-    made_for = new_task(store)
-    post_words(store, made_for.id, "go")
-    _ask(store, made_for.id, kind="result", begin="r")
+    task = new_task(store)
+    post_words(store, task.id, "go")
+    _ask(store, task.id, kind="result", begin="r")
     store.clock.advance(timedelta(seconds=1))
     plan = ("create_checklist", json.dumps({"steps": [{"title": "One", "checkpoint": True}]}))
     ask = ("ask_user", json.dumps({"kind": "checkpoint", "title": "Go on?", "step": 1}))
     other = ("create_checklist", json.dumps({"steps": [{"title": "Another"}]}))
-    made = runtime_dependencies(store, ScriptedModel(says("", plan), says("", ask), says("", other), says("ok")))
-    drive_turn(made, store, newest_turn(store, made_for.id).id)
+    dependencies = runtime_dependencies(
+        store, ScriptedModel(says("", plan), says("", ask), says("", other), says("ok"))
+    )
+    drive_turn(dependencies, store, newest_turn(store, task.id).id)
 
     with store.database.reading(store.workspace_id) as scope:
-        found = [card for card in cards.list_cards(scope, task_id=made_for.id, limit=500) if card.kind == "checkpoint"]
+        found = [card for card in cards.list_cards(scope, task_id=task.id, limit=500) if card.kind == "checkpoint"]
     assert [card.state for card in found] == ["superseded"]

@@ -49,12 +49,12 @@ def _while_open(store: Store, act: Future[object]) -> None:
 
 
 def test_message_that_comes_while_a_turn_closes_is_read_by_the_next(store: Store) -> None:
-    made_for = new_task(store)
-    post_words(store, made_for.id, "go")
-    turn_id = newest_turn(store, made_for.id).id
-    made = runtime_dependencies(store, ScriptedModel(says("one")))
-    entry.open_turn(made, store.workspace_id, turn_id, "run-1")
-    decision.decide_step(made, store.workspace_id, turn_id, "run-1", 1)
+    task = new_task(store)
+    post_words(store, task.id, "go")
+    turn_id = newest_turn(store, task.id).id
+    dependencies = runtime_dependencies(store, ScriptedModel(says("one")))
+    entry.open_turn(dependencies, store.workspace_id, turn_id, "run-1")
+    decision.decide_step(dependencies, store.workspace_id, turn_id, "run-1", 1)
 
     with (
         ThreadPoolExecutor(1) as pool,
@@ -62,13 +62,13 @@ def test_message_that_comes_while_a_turn_closes_is_read_by_the_next(store: Store
     ):
         with store.database.transaction(store.workspace_id) as scope:
             fence.check(scope)
-            late: Future[object] = pool.submit(post_words, store, made_for.id, "late")
+            late: Future[object] = pool.submit(post_words, store, task.id, "late")
             _while_open(store, late)
-            tasks.lock_task(scope, made_for.id)
+            tasks.lock_task(scope, task.id)
             fence.release(scope)
         said = str(late.result(PATIENCE))
-    turn_end.close_turn(made, store.workspace_id, turn_id, "run-1")
-    following = newest_turn(store, made_for.id)
+    turn_end.close_turn(dependencies, store.workspace_id, turn_id, "run-1")
+    following = newest_turn(store, task.id)
 
     assert following.id != turn_id
     drive_turn(runtime_dependencies(store, ScriptedModel(says("two"))), store, following.id, "run-2")
@@ -77,35 +77,35 @@ def test_message_that_comes_while_a_turn_closes_is_read_by_the_next(store: Store
 
 @pytest.mark.case("B57")
 def test_two_inputs_delivered_at_once_queue_one_turn(store: Store) -> None:
-    made_for = new_task(store)
+    task = new_task(store)
     both = threading.Barrier(2)
 
     def deliver(n: int) -> None:
         with store.database.transaction(store.workspace_id) as scope:
-            inbox.store_input(scope, made_for.id, InputKind.OUTCOME, f"order-{n}")
+            inbox.store_input(scope, task.id, InputKind.OUTCOME, f"order-{n}")
             if not store.database.url.startswith("sqlite"):
                 both.wait(PATIENCE)
-            inbox.deliver_input(scope, made_for.id, InputKind.OUTCOME, f"order-{n}")
+            inbox.deliver_input(scope, task.id, InputKind.OUTCOME, f"order-{n}")
 
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(deliver, range(2)))
 
     with store.database.reading(store.workspace_id) as scope:
-        assert len(inbox.list_unread(scope, made_for.id)) == 2
-    assert newest_turn(store, made_for.id).status == "queued"
+        assert len(inbox.list_unread(scope, task.id)) == 2
+    assert newest_turn(store, task.id).status == "queued"
 
 
 def test_answer_and_stop_at_once_have_one_order(store: Store) -> None:
-    made_for = new_task(store)
+    task = new_task(store)
     options = [{"id": "a", "label": "A"}]
     with store.database.transaction(store.workspace_id) as scope:
         card = cards.open_card(
-            scope, kind=CardKind.CHOICE, title="?", body="", options=options, cause="c", task_id=made_for.id
+            scope, kind=CardKind.CHOICE, title="?", body="", options=options, cause="c", task_id=task.id
         )
 
     def stop() -> None:
         with store.database.transaction(store.workspace_id) as scope:
-            control.stop_task(scope, made_for.id)
+            control.stop_task(scope, task.id)
 
     def slow_handler(scope: Scope, answered: Card) -> None:
         _while_open(store, stopping[0])
@@ -120,30 +120,30 @@ def test_answer_and_stop_at_once_have_one_order(store: Store) -> None:
             assert cards.get_card(scope, card.id).state == "void"
     stopping[0].result(PATIENCE)
 
-    assert get_task(store, made_for.id).status == "stopped"
+    assert get_task(store, task.id).status == "stopped"
 
 
 @pytest.mark.case("B56", "B57")
 def test_burst_of_messages_is_read_once_each_and_in_order(store: Store) -> None:
-    made_for = new_task(store)
+    task = new_task(store)
     sent: list[str] = []
 
     def write() -> None:
         for n in range(15):
-            sent.append(post_words(store, made_for.id, f"message {n}"))
+            sent.append(post_words(store, task.id, f"message {n}"))
 
     writer = threading.Thread(target=write)
     writer.start()
     model = ScriptedModel(*[says(f"answer {n}") for n in range(60)])
-    made = runtime_dependencies(store, model)
+    dependencies = runtime_dependencies(store, model)
     runs = itertools.count()
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         writer_done = not writer.is_alive()
         with store.database.reading(store.workspace_id) as scope:
-            waiting = inbox.list_unread(scope, made_for.id)
+            waiting = inbox.list_unread(scope, task.id)
         if waiting:
-            drive_turn(made, store, newest_turn(store, made_for.id).id, f"run-{next(runs)}")
+            drive_turn(dependencies, store, newest_turn(store, task.id).id, f"run-{next(runs)}")
         elif writer_done:
             break
         else:
@@ -151,11 +151,11 @@ def test_burst_of_messages_is_read_once_each_and_in_order(store: Store) -> None:
     writer.join()
 
     with store.database.reading(store.workspace_id) as scope:
-        said = messages.list_task_messages(scope, made_for.id)
-        items = scope.rows(scope.select(inbox_rows).where(inbox_rows.c.task_id == made_for.id))
+        thread = messages.list_task_messages(scope, task.id)
+        items = scope.rows(scope.select(inbox_rows).where(inbox_rows.c.task_id == task.id))
     assert sorted(item.position for item in items) == list(range(1, 16))
-    assert {one.state for one in said if one.author == "user"} == {"answered"}
-    assert get_turn(store, newest_turn(store, made_for.id).id).status == "completed"
+    assert {one.state for one in thread if one.author == "user"} == {"answered"}
+    assert get_turn(store, newest_turn(store, task.id).id).status == "completed"
 
 
 def _stop(store: Store, task_id: str, _card: str) -> None:
@@ -185,9 +185,9 @@ def _tell(store: Store, task_id: str, _card: str) -> None:
 def _enter(store: Store, task_id: str, _card: str) -> None:
     """A run enters the newest turn and decides a step of it, which closes the card that says `blocked`."""
     turn_id = newest_turn(store, task_id).id
-    made = runtime_dependencies(store, ScriptedModel(says("one"), says("two")))
-    if isinstance(entry.open_turn(made, store.workspace_id, turn_id, "run-1"), int):
-        decision.decide_step(made, store.workspace_id, turn_id, "run-1", 1)
+    dependencies = runtime_dependencies(store, ScriptedModel(says("one"), says("two")))
+    if isinstance(entry.open_turn(dependencies, store.workspace_id, turn_id, "run-1"), int):
+        decision.decide_step(dependencies, store.workspace_id, turn_id, "run-1", 1)
 
 
 ACTS = (_stop, _stop, _press, _resume, _retry, _tell, _enter)
@@ -200,23 +200,23 @@ ACTS = (_stop, _stop, _press, _resume, _retry, _tell, _enter)
 def test_two_acts_at_once_end_without_waiting_in_a_circle(store: Store, one: int, other: int) -> None:
     """What only comes too late is told so; a circle would end as the database's own error."""
     for status in ("blocked", "paused"):
-        made_for = new_task(store)
-        post_words(store, made_for.id, "go")
+        task = new_task(store)
+        post_words(store, task.id, "go")
         options = turn_end.BLOCKED_OPTIONS
         with store.database.transaction(store.workspace_id) as scope:
-            tasks.set_task_fields(scope, made_for.id, status=status)
+            tasks.set_task_fields(scope, task.id, status=status)
             card = cards.open_card(
                 scope,
                 kind=CardKind.BLOCKED,
                 title="?",
                 body="",
                 options=options,
-                cause=f"blocked:{made_for.id}",
-                task_id=made_for.id,
+                cause=f"blocked:{task.id}",
+                task_id=task.id,
             )
         start = threading.Barrier(2)
 
-        def act(n: int, task_id: str = made_for.id, card_id: str = card.id, start: threading.Barrier = start) -> None:
+        def act(n: int, task_id: str = task.id, card_id: str = card.id, start: threading.Barrier = start) -> None:
             start.wait(PATIENCE)
             with suppress(LoopwrightError):
                 ACTS[n](store, task_id, card_id)
@@ -225,11 +225,9 @@ def test_two_acts_at_once_end_without_waiting_in_a_circle(store: Store, one: int
             for running in [pool.submit(act, n) for n in (one, other)]:
                 running.result(PATIENCE)
         with store.database.reading(store.workspace_id) as scope:
-            open_turns = [
-                one for one in rows.list_turns_of_task(scope, made_for.id) if one.status in OPEN_TURN_STATUSES
-            ]
-            left = cards.list_open_cards(scope, made_for.id)
-        ended = get_task(store, made_for.id).status == "stopped"
+            open_turns = [one for one in rows.list_turns_of_task(scope, task.id) if one.status in OPEN_TURN_STATUSES]
+            left = cards.list_open_cards(scope, task.id)
+        ended = get_task(store, task.id).status == "stopped"
         assert ended or _stop not in (ACTS[one], ACTS[other])
         assert not (ended and (open_turns or left))
 
@@ -237,22 +235,22 @@ def test_two_acts_at_once_end_without_waiting_in_a_circle(store: Store, one: int
 @pytest.mark.parametrize("store", [pytest.param("postgres", marks=pytest.mark.postgres)], indirect=True)
 def test_two_presses_of_stop_meet_in_the_middle(store: Store) -> None:
     """The first one has taken the turn when the second one comes, and still has the cards and the task to take."""
-    made_for = new_task(store)
-    post_words(store, made_for.id, "go")
+    task = new_task(store)
+    post_words(store, task.id, "go")
     with store.database.transaction(store.workspace_id) as scope:
         for n in range(3):
             cards.open_card(
                 scope, kind=CardKind.CHOICE, title="?", body="", options=[{"id": "a", "label": "A"}], cause=f"c{n}",
-                task_id=made_for.id,
+                task_id=task.id,
             )  # fmt: skip
     with ThreadPoolExecutor(1) as pool:
         with store.database.transaction(store.workspace_id) as scope:
-            tasks.lock_task_with_turn(scope, made_for.id)
-            second = pool.submit(_stop, store, made_for.id, "")
+            tasks.lock_task_with_turn(scope, task.id)
+            second = pool.submit(_stop, store, task.id, "")
             threading.Event().wait(0.3)
-            control.stop_task(scope, made_for.id)
+            control.stop_task(scope, task.id)
         second.result(PATIENCE)
 
-    assert get_task(store, made_for.id).status == "stopped"
+    assert get_task(store, task.id).status == "stopped"
     with store.database.reading(store.workspace_id) as scope:
-        assert cards.list_open_cards(scope, made_for.id) == []
+        assert cards.list_open_cards(scope, task.id) == []

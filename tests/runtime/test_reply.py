@@ -15,7 +15,7 @@ from tests.support.message_replies import replies_to
 
 def _tell(store: Store, task_id: str, channel_id: str | None, text: str, person_id: str | None = None) -> str:
     with store.database.transaction(store.workspace_id) as scope:
-        said = messages.receive_message(
+        message = messages.receive_message(
             scope,
             person_id=person_id or store.person_id,
             asked_by="person",
@@ -24,10 +24,10 @@ def _tell(store: Store, task_id: str, channel_id: str | None, text: str, person_
             to_task_id=task_id,
         )
         messages.set_message_state(
-            scope, said.id, MessageState.DELIVERED, was=(MessageState.RECEIVED,), task_id=task_id
+            scope, message.id, MessageState.DELIVERED, was=(MessageState.RECEIVED,), task_id=task_id
         )
-        inbox.deliver_input(scope, task_id, InputKind.MESSAGE, said.id)
-    return said.id
+        inbox.deliver_input(scope, task_id, InputKind.MESSAGE, message.id)
+    return message.id
 
 
 def _replies(store: Store, message_id: str) -> list[Message]:
@@ -42,43 +42,37 @@ def _said(store: Store, task_id: str) -> list[Message]:
 
 
 def test_reply_goes_to_each_channel_once_and_each_message_names_its_own(store: Store) -> None:
-    made_for = new_task(store)
+    task = new_task(store)
     channels = ("chan_a", "chan_b", None, "chan_a")
-    asked = [_tell(store, made_for.id, channel, f"message {n}") for n, channel in enumerate(channels)]
+    asked = [_tell(store, task.id, channel, f"message {n}") for n, channel in enumerate(channels)]
 
-    drive_turn(
-        runtime_dependencies(store, ScriptedModel(says("Here it is."))), store, newest_turn(store, made_for.id).id
-    )
+    drive_turn(runtime_dependencies(store, ScriptedModel(says("Here it is."))), store, newest_turn(store, task.id).id)
 
     replies = [_replies(store, one) for one in asked]
     assert [[(one.channel_id, one.text) for one in each] for each in replies] == [
         [(channel, "Here it is.")] for channel in channels
     ]
     assert replies[0][0].id == replies[3][0].id
-    assert len(_said(store, made_for.id)) == 3
+    assert len(_said(store, task.id)) == 3
 
 
 def test_reply_in_the_pages_is_one_for_all_that_were_read(store: Store) -> None:
-    made_for = new_task(store)
-    asked = [_tell(store, made_for.id, None, f"message {n}") for n in range(3)]
+    task = new_task(store)
+    asked = [_tell(store, task.id, None, f"message {n}") for n in range(3)]
 
-    drive_turn(
-        runtime_dependencies(store, ScriptedModel(says("Here it is."))), store, newest_turn(store, made_for.id).id
-    )
+    drive_turn(runtime_dependencies(store, ScriptedModel(says("Here it is."))), store, newest_turn(store, task.id).id)
 
-    (said,) = _said(store, made_for.id)
+    (said,) = _said(store, task.id)
     assert said.reply_to == asked[-1]
     assert [[one.id for one in _replies(store, message_id)] for message_id in asked] == [[said.id]] * 3
 
 
 def test_two_people_on_one_channel_are_each_answered(store: Store) -> None:
-    made_for = new_task(store)
-    mine = _tell(store, made_for.id, "chan_a", "one")
-    theirs = _tell(store, made_for.id, "chan_a", "two", person_id="person_other")
+    task = new_task(store)
+    mine = _tell(store, task.id, "chan_a", "one")
+    theirs = _tell(store, task.id, "chan_a", "two", person_id="person_other")
 
-    drive_turn(
-        runtime_dependencies(store, ScriptedModel(says("Here it is."))), store, newest_turn(store, made_for.id).id
-    )
+    drive_turn(runtime_dependencies(store, ScriptedModel(says("Here it is."))), store, newest_turn(store, task.id).id)
 
     assert [[one.person_id for one in _replies(store, said)] for said in (mine, theirs)] == [
         [store.person_id],
@@ -87,12 +81,12 @@ def test_two_people_on_one_channel_are_each_answered(store: Store) -> None:
 
 
 def test_reply_of_a_later_turn_is_none_to_what_an_earlier_one_has_answered(store: Store) -> None:
-    made_for = new_task(store)
-    first = _tell(store, made_for.id, "chan_a", "one")
-    drive_turn(runtime_dependencies(store, ScriptedModel(says("First."))), store, newest_turn(store, made_for.id).id)
-    second = _tell(store, made_for.id, "chan_b", "two")
+    task = new_task(store)
+    first = _tell(store, task.id, "chan_a", "one")
+    drive_turn(runtime_dependencies(store, ScriptedModel(says("First."))), store, newest_turn(store, task.id).id)
+    second = _tell(store, task.id, "chan_b", "two")
     drive_turn(
-        runtime_dependencies(store, ScriptedModel(says("Second."))), store, newest_turn(store, made_for.id).id, "run-2"
+        runtime_dependencies(store, ScriptedModel(says("Second."))), store, newest_turn(store, task.id).id, "run-2"
     )
 
     assert [[one.text for one in _replies(store, said)] for said in (first, second)] == [["First."], ["Second."]]
@@ -100,13 +94,13 @@ def test_reply_of_a_later_turn_is_none_to_what_an_earlier_one_has_answered(store
 
 @pytest.mark.parametrize("closed", [1, 2])
 def test_reply_to_several_places_is_said_once_however_often_the_turn_is_closed(store: Store, closed: int) -> None:
-    made_for = new_task(store)
+    task = new_task(store)
     for channel in ("chan_a", "chan_b"):
-        _tell(store, made_for.id, channel, "go")
-    turn_id = newest_turn(store, made_for.id).id
-    made = runtime_dependencies(store, ScriptedModel(says("Here it is.")))
+        _tell(store, task.id, channel, "go")
+    turn_id = newest_turn(store, task.id).id
+    dependencies = runtime_dependencies(store, ScriptedModel(says("Here it is.")))
 
     for _ in range(closed):
-        drive_turn(made, store, turn_id)
+        drive_turn(dependencies, store, turn_id)
 
-    assert sorted(str(one.channel_id) for one in _said(store, made_for.id)) == ["chan_a", "chan_b"]
+    assert sorted(str(one.channel_id) for one in _said(store, task.id)) == ["chan_a", "chan_b"]

@@ -67,7 +67,7 @@ def _move(store: Store, message_id: str, source: str, target: str) -> None:
 
 def test_message_that_moves_to_another_task_and_back_wakes_each(store: Store) -> None:
     one, other = new_task(store, "one"), new_task(store, "other")
-    said = post_words(store, one.id, "go")
+    message = post_words(store, one.id, "go")
     drive_turn(runtime_dependencies(store, ScriptedModel(says("ok"))), store, newest_turn(store, one.id).id)
     later = post_words(store, one.id, "and this")
     _move(store, later, one.id, other.id)
@@ -77,21 +77,21 @@ def test_message_that_moves_to_another_task_and_back_wakes_each(store: Store) ->
     drive_turn(runtime_dependencies(store, ScriptedModel(says("done"))), store, newest_turn(store, one.id).id, "run-2")
 
     with store.database.reading(store.workspace_id) as scope:
-        assert [m.state for m in (messages.get_message(scope, said), messages.get_message(scope, later))] == [
+        assert [m.state for m in (messages.get_message(scope, message), messages.get_message(scope, later))] == [
             "answered",
             "answered",
         ]
 
 
 def _blocked(store: Store) -> str:
-    made_for = new_task(store)
-    post_words(store, made_for.id, "go")
-    turn_id = newest_turn(store, made_for.id).id
-    made = runtime_dependencies(store, ScriptedModel())
-    entry.open_turn(made, store.workspace_id, turn_id, "run-1")
-    assert turn_end.fail_turn(made, store.workspace_id, turn_id, "run-1", "the model is gone")
-    assert get_task(store, made_for.id).status == "blocked"
-    return made_for.id
+    task = new_task(store)
+    post_words(store, task.id, "go")
+    turn_id = newest_turn(store, task.id).id
+    dependencies = runtime_dependencies(store, ScriptedModel())
+    entry.open_turn(dependencies, store.workspace_id, turn_id, "run-1")
+    assert turn_end.fail_turn(dependencies, store.workspace_id, turn_id, "run-1", "the model is gone")
+    assert get_task(store, task.id).status == "blocked"
+    return task.id
 
 
 def test_message_to_a_blocked_task_takes_it_up_and_its_card_goes(store: Store) -> None:
@@ -131,54 +131,52 @@ def test_messages_of_a_failed_turn_are_read_by_the_next(store: Store) -> None:
 
 
 def test_card_that_expires_wakes_the_task_that_waits_for_it(store: Store) -> None:
-    made_for = new_task(store)
-    post_words(store, made_for.id, "go")
+    task = new_task(store)
+    post_words(store, task.id, "go")
     until = store.clock.now() + timedelta(days=1)
 
     def ask(_call: object) -> None:
         with store.database.transaction(store.workspace_id) as scope:
             cards.open_card(
-                scope, kind=CardKind.CHOICE, title="?", body="", options=CHOICE, cause="c", task_id=made_for.id,
+                scope, kind=CardKind.CHOICE, title="?", body="", options=CHOICE, cause="c", task_id=task.id,
                 expires_at=until,
             )  # fmt: skip
 
     asking = runtime_dependencies(store, ScriptedModel(says("", ("note", "{}")), says("which?")), Note(during=ask))
-    assert drive_turn(asking, store, newest_turn(store, made_for.id).id) == "gated"
+    assert drive_turn(asking, store, newest_turn(store, task.id).id) == "gated"
 
     _watch(store, timedelta(days=1, seconds=1))
     model = ScriptedModel(says("It has expired."))
-    drive_turn(runtime_dependencies(store, model), store, newest_turn(store, made_for.id).id, "run-2")
+    drive_turn(runtime_dependencies(store, model), store, newest_turn(store, task.id).id, "run-2")
 
     assert '"option": "expired"' in str(model.requests[0][0][-1]["content"])
 
 
 def test_queued_turn_of_a_paused_task_is_not_rung_for_until_it_is_resumed(store: Store) -> None:
-    made_for = new_task(store)
-    post_words(store, made_for.id, "go")
+    task = new_task(store)
+    post_words(store, task.id, "go")
     with store.database.transaction(store.workspace_id) as scope:
-        control.pause_task(scope, made_for.id)
+        control.pause_task(scope, task.id)
 
     for _ in range(5):
         _watch(store, timedelta(minutes=1))
 
-    assert [name for name in store.bells.ids() if name.startswith("turn_")] == [
-        f"{newest_turn(store, made_for.id).id}:1"
-    ]
+    assert [name for name in store.bells.ids() if name.startswith("turn_")] == [f"{newest_turn(store, task.id).id}:1"]
 
 
 def test_message_of_a_waiting_task_without_a_turn_gets_one(store: Store) -> None:
-    made_for = new_task(store)
-    first = post_words(store, made_for.id, "go")
-    drive_turn(runtime_dependencies(store, ScriptedModel(says("ok"))), store, newest_turn(store, made_for.id).id)
+    task = new_task(store)
+    first = post_words(store, task.id, "go")
+    drive_turn(runtime_dependencies(store, ScriptedModel(says("ok"))), store, newest_turn(store, task.id).id)
     with store.database.transaction(store.workspace_id) as scope:
-        waits.begin_wait(scope, made_for.id, newest_turn(store, made_for.id).id, WaitKind.GENERATION, ["order_x"])
-        tasks.set_task_fields(scope, made_for.id, status="waiting")
+        waits.begin_wait(scope, task.id, newest_turn(store, task.id).id, WaitKind.GENERATION, ["order_x"])
+        tasks.set_task_fields(scope, task.id, status="waiting")
         mine = scope.update(inbox_rows).where(inbox_rows.c.ref_id == first)
         scope.change(mine.values(state="delivered"))
 
     _watch(store, timedelta(seconds=2))
 
-    assert newest_turn(store, made_for.id).status == "queued"
+    assert newest_turn(store, task.id).status == "queued"
 
 
 def _message_unrouted(store: Store) -> None:
@@ -191,17 +189,17 @@ def _task_turn_queued(store: Store) -> None:
 
 
 def _task_turn_lost(store: Store) -> None:
-    made_for = new_task(store)
-    post_words(store, made_for.id, "go")
+    task = new_task(store)
+    post_words(store, task.id, "go")
     entry.open_turn(
-        runtime_dependencies(store, ScriptedModel()), store.workspace_id, newest_turn(store, made_for.id).id, "run-1"
+        runtime_dependencies(store, ScriptedModel()), store.workspace_id, newest_turn(store, task.id).id, "run-1"
     )
 
 
 def _task_turn_handed_over(store: Store) -> None:
-    made_for = new_task(store)
-    post_words(store, made_for.id, "go")
-    made, turn_id = runtime_dependencies(store, ScriptedModel()), newest_turn(store, made_for.id).id
+    task = new_task(store)
+    post_words(store, task.id, "go")
+    made, turn_id = runtime_dependencies(store, ScriptedModel()), newest_turn(store, task.id).id
     entry.open_turn(made, store.workspace_id, turn_id, "run-1")
     entry.hand_over_turn(made, store.workspace_id, turn_id, "run-1")
 
@@ -260,29 +258,29 @@ def test_every_event_has_a_pass_or_says_why_it_needs_none() -> None:
 
 
 def test_turn_that_never_comes_further_is_given_up_after_ever_longer_waits(store: Store) -> None:
-    made_for = new_task(store)
-    post_words(store, made_for.id, "go")
-    turn_id = newest_turn(store, made_for.id).id
-    made = runtime_dependencies(store, ScriptedModel())
-    entry.open_turn(made, store.workspace_id, turn_id, "run-0")
+    task = new_task(store)
+    post_words(store, task.id, "go")
+    turn_id = newest_turn(store, task.id).id
+    dependencies = runtime_dependencies(store, ScriptedModel())
+    entry.open_turn(dependencies, store.workspace_id, turn_id, "run-0")
     rung = 0
     for _ in range(2000):
         _watch(store, timedelta(seconds=30))
-        if get_task(store, made_for.id).status == "blocked":
+        if get_task(store, task.id).status == "blocked":
             break
         now = sum(name.startswith(f"{turn_id}:") for name in store.bells.ids())
         if now > rung:
             rung = now
-            entry.open_turn(made, store.workspace_id, turn_id, f"run-{now}")
+            entry.open_turn(dependencies, store.workspace_id, turn_id, f"run-{now}")
 
-    assert get_task(store, made_for.id).status == "blocked"
-    assert newest_turn(store, made_for.id).status == "failed"
+    assert get_task(store, task.id).status == "blocked"
+    assert newest_turn(store, task.id).status == "failed"
     assert rung <= recovery.MOST_RINGS + 1
 
 
 def test_failing_tool_that_began_nothing_is_run_again_though_it_is_not_repeatable(store: Store) -> None:
-    made_for = new_task(store)
-    post_words(store, made_for.id, "go")
+    task = new_task(store)
+    post_words(store, task.id, "go")
 
     def away_once(_call: object) -> None:
         if len(note.ran) == 1:
@@ -290,10 +288,10 @@ def test_failing_tool_that_began_nothing_is_run_again_though_it_is_not_repeatabl
 
     note = Note(repeatable=False, during=away_once)
     model = ScriptedModel(says("", ("note", "{}")), says("done"))
-    made = runtime_dependencies(store, model, note)
-    turn_id = newest_turn(store, made_for.id).id
+    dependencies = runtime_dependencies(store, model, note)
+    turn_id = newest_turn(store, task.id).id
     with pytest.raises(UnavailableError):
-        drive_turn(made, store, turn_id)
+        drive_turn(dependencies, store, turn_id)
 
-    assert drive_turn(made, store, turn_id) == "completed"
+    assert drive_turn(dependencies, store, turn_id) == "completed"
     assert len(note.ran) == 2

@@ -56,14 +56,18 @@ def _deliver(store: Store, message_id: str, task_id: str) -> None:
 def _told(store: Store, kind: str = "persistent") -> tuple[str, str]:
     """A task made of a message, as the router makes it; answers its id and the message's."""
     with store.database.transaction(store.workspace_id) as scope:
-        said = messages.receive_message(scope, person_id=store.person_id, asked_by="person", channel_id=None, text=OLD)
-        made = tasks.create_task(
-            scope, kind=kind, goal=OLD, language="en", person_id=store.person_id, asked_by="person", cause=said.id
+        message = messages.receive_message(
+            scope, person_id=store.person_id, asked_by="person", channel_id=None, text=OLD
         )
-        messages.set_message_state(scope, said.id, MessageState.ROUTED, was=(MessageState.RECEIVED,))
-        messages.set_message_state(scope, said.id, MessageState.DELIVERED, was=(MessageState.ROUTED,), task_id=made.id)
-        inbox.deliver_input(scope, made.id, InputKind.MESSAGE, said.id)
-    return made.id, said.id
+        task = tasks.create_task(
+            scope, kind=kind, goal=OLD, language="en", person_id=store.person_id, asked_by="person", cause=message.id
+        )
+        messages.set_message_state(scope, message.id, MessageState.ROUTED, was=(MessageState.RECEIVED,))
+        messages.set_message_state(
+            scope, message.id, MessageState.DELIVERED, was=(MessageState.ROUTED,), task_id=task.id
+        )
+        inbox.deliver_input(scope, task.id, InputKind.MESSAGE, message.id)
+    return task.id, message.id
 
 
 @pytest.mark.boundary(10)
@@ -151,10 +155,10 @@ def test_withdrawn_follow_up_leaves_a_done_task_done(store: Store, take_back: Ca
 @pytest.mark.boundary(10)
 def test_withdrawn_follow_up_leaves_a_task_waiting_for_its_orders(store: Store) -> None:
     task_id, _ = _told(store)
-    made = runtime_dependencies(
+    dependencies = runtime_dependencies(
         store, ScriptedModel(says("on its way")), open_orders=lambda _scope, _task: ("order-1",)
     )
-    assert drive_turn(made, store, newest_turn(store, task_id).id) == "waiting"
+    assert drive_turn(dependencies, store, newest_turn(store, task_id).id) == "waiting"
     _withdraw(store, post_words(store, task_id, "and another one"))
 
     assert (
@@ -173,10 +177,10 @@ def test_withdrawn_follow_up_leaves_a_task_waiting_for_its_orders(store: Store) 
 def test_withdrawn_follow_up_leaves_a_blocked_task_asking(store: Store) -> None:
     task_id, _ = _told(store)
     first = newest_turn(store, task_id).id
-    made = runtime_dependencies(store, ScriptedModel(says("", ("note", "{}"))), Note())
+    dependencies = runtime_dependencies(store, ScriptedModel(says("", ("note", "{}"))), Note())
     with pytest.raises(AssertionError):
-        drive_turn(made, store, first, most=1)
-    assert turn_end.fail_turn(made, store.workspace_id, first, "run-1", "the model is away")
+        drive_turn(dependencies, store, first, most=1)
+    assert turn_end.fail_turn(dependencies, store.workspace_id, first, "run-1", "the model is away")
     _withdraw(store, post_words(store, task_id, "try it this way"))
 
     assert (
@@ -238,11 +242,9 @@ def test_resumed_task_works_on_without_a_message(store: Store) -> None:
 
 
 def test_word_moved_to_another_task_leaves_nothing_to_do_in_the_first(store: Store) -> None:
-    made_for = new_task(store)
-    post_words(store, made_for.id, "go")
+    task = new_task(store)
+    post_words(store, task.id, "go")
     with store.database.transaction(store.workspace_id) as scope:
         scope.change(scope.update(inbox_rows).values(state="moved"))
 
-    assert (
-        drive_turn(runtime_dependencies(store, ScriptedModel()), store, newest_turn(store, made_for.id).id) == "stopped"
-    )
+    assert drive_turn(runtime_dependencies(store, ScriptedModel()), store, newest_turn(store, task.id).id) == "stopped"

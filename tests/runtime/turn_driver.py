@@ -150,13 +150,13 @@ def drive_turn(made: RuntimeDependencies, store: Store, turn_id: str, run_id: st
 def main_turn(store: Store, text: str) -> tuple[str, str]:
     """A person's message with Main's turn for it, queued; answers their ids."""
     with store.database.transaction(store.workspace_id) as scope:
-        asked = messages.receive_message(
+        message = messages.receive_message(
             scope, person_id=store.person_id, asked_by="person", channel_id=None, text=text
         )
-        messages.set_message_state(scope, asked.id, MessageState.ROUTED, was=(MessageState.RECEIVED,))
-        turn_id = queue_main_turn(scope, asked)
+        messages.set_message_state(scope, message.id, MessageState.ROUTED, was=(MessageState.RECEIVED,))
+        turn_id = queue_main_turn(scope, message)
     assert turn_id is not None
-    return asked.id, turn_id
+    return message.id, turn_id
 
 
 @contextmanager

@@ -75,11 +75,11 @@ def reviewed(skills: RunningSidecar) -> dict[str, Any]:
     """The numbers of a review now, but for the moment it is made."""
     dependencies = ReviewDependencies(skills.database, ScriptedModel(), RunHistory.of(skills.client))
     with skills.writing() as scope:
-        asked = reviews.request_review(scope, "nap", scope.ids.new("cause"), ring=False)
-    assert steps.gather_facts(dependencies, HOME_WORKSPACE, asked.id) == "gathered"
+        review = reviews.request_review(scope, "nap", scope.ids.new("cause"), ring=False)
+    assert steps.gather_facts(parts, HOME_WORKSPACE, review.id) == "gathered"
     with skills.writing() as scope:
-        reviews.move_review(scope, asked.id, "done", was="gathered")
-        found = dict(reviews.get_review(scope, asked.id).facts["facts"])
+        reviews.move_review(scope, review.id, "done", was="gathered")
+        found = dict(reviews.get_review(scope, review.id).facts["facts"])
     return {name: value for name, value in found.items() if name != "until"}
 
 

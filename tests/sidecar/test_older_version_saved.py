@@ -69,10 +69,10 @@ def test_the_agents_return_to_what_ships_is_tried_like_any_change_of_it(skills: 
 
     # When it writes again what ships
     back = [{"find": lower, "replace": higher}]
-    said = agent.call("write_skill", name=CHECK, edits=back, base_version=2, reason="alarms came too late")
+    result = agent.call("write_skill", name=CHECK, edits=back, base_version=2, reason="alarms came too late")
 
     # Then that is tried while the change serves, and nobody is told of a release
-    assert (said.content["version"], said.content["status"]) in {(1, "dry_run"), (1, "shadow")}
+    assert (result.content["version"], result.content["status"]) in {(1, "dry_run"), (1, "shadow")}
     until("its shadow", lambda: fate_of(skills, 1) == "shadow", 60)
     shown = skills.skill(CHECK)
     assert (shown["version"], shown["candidate"]) == (2, {"version": 1, "stage": "shadow"})

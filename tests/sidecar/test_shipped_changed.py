@@ -66,8 +66,8 @@ def test_a_change_of_a_shipped_skill_serves_until_a_person_or_a_release_says_oth
         skills.live(CHECK, 1)
         # When the agent changes it, then its change serves as a version upon the shipped one, and the file is as it was
         agent = Agent(skills.database, skill_tools(AgentSkillFolder(home=home, patience_seconds=60), skills.client))
-        said = agent.call("write_skill", name=CHECK, edits=LESS, base_version=1, reason="too many alarms")
-        assert (said.content["skill_id"], said.content["version"], said.content["status"]) == (CHECK, 2, "active")
+        result = agent.call("write_skill", name=CHECK, edits=LESS, base_version=1, reason="too many alarms")
+        assert (result.content["skill_id"], result.content["version"], result.content["status"]) == (CHECK, 2, "active")
         assert file.read_bytes() == before
         with skills.reading() as scope:
             first, second = (

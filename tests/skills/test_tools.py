@@ -64,10 +64,10 @@ def agent(database: Database, desk: AgentSkillFolder) -> Agent:
 
 
 def test_a_bad_file_is_answered_with_its_problems_and_not_written(agent: Agent, desk: AgentSkillFolder) -> None:
-    said = agent.write(GOOD + "import os\n")
-    assert not said.ok
-    assert said.content["written"] is False
-    assert [(one["line"], "os" in one["reason"], bool(one["fix"])) for one in said.content["problems"]] == [
+    result = agent.write(GOOD + "import os\n")
+    assert not result.ok
+    assert result.content["written"] is False
+    assert [(one["line"], "os" in one["reason"], bool(one["fix"])) for one in result.content["problems"]] == [
         (10, True, True)
     ]
     assert not desk.path("words").exists()
@@ -100,8 +100,8 @@ def test_a_long_text_that_was_not_saved_can_be_read_back(agent: Agent, database:
 def test_a_good_file_is_saved_and_announced_as_the_agents(
     agent: Agent, desk: AgentSkillFolder, database: Database
 ) -> None:
-    said = agent.write(GOOD)
-    assert (said.ok, said.content["skill_id"], said.content["status"]) == (True, "words", "unseen")
+    result = agent.write(GOOD)
+    assert (result.ok, result.content["skill_id"], result.content["status"]) == (True, "words", "unseen")
     assert desk.path("words").read_text() == GOOD
     assert [one.name for one in desk.folder.iterdir()] == ["words.py"]
     with database.reading(HOME_WORKSPACE) as scope:
@@ -114,8 +114,8 @@ def test_the_call_made_again_tells_what_became_of_it(agent: Agent, desk: AgentSk
     agent.write(GOOD)
     take_into_service(database, desk)
     desk.path("words").write_text("newer")
-    said = agent.write(GOOD, again=1)
-    assert (said.content["status"], said.content["version"]) == ("active", 1)
+    result = agent.write(GOOD, again=1)
+    assert (result.content["status"], result.content["version"]) == ("active", 1)
     assert desk.path("words").read_text() == "newer"
 
 
@@ -133,8 +133,8 @@ def test_a_change_names_the_version_it_is_based_on(agent: Agent, desk: AgentSkil
     take_into_service(database, desk)
     with pytest.raises(InvalidError, match="base_version"):
         agent.write(CHANGED)
-    said = agent.write(CHANGED, base_version=1)
-    assert said.content["status"] == "unseen"
+    result = agent.write(CHANGED, base_version=1)
+    assert result.content["status"] == "unseen"
     with database.reading(HOME_WORKSPACE) as scope:
         draft = drafts.find_draft(scope, "words", sha_of(CHANGED.encode()))
         first = versions.get_version_by_number(scope, "words", 1)
@@ -189,9 +189,9 @@ def test_a_refusal_after_the_save_is_told_with_its_reason(
         promotion.refuse_version(
             scope, "words", sha_of(GOOD.encode()), (SkillProblem(None, "the engine refuses it", "change it"),)
         )
-    said = agent.write(GOOD, again=1)
-    assert (said.ok, said.content["status"]) == (False, "refused")
-    assert said.content["problems"][0]["reason"] == "the engine refuses it"
+    result = agent.write(GOOD, again=1)
+    assert (result.ok, result.content["status"]) == (False, "refused")
+    assert result.content["problems"][0]["reason"] == "the engine refuses it"
 
 
 def test_what_became_of_a_text_before_is_not_told_of_its_new_save(desk: AgentSkillFolder, database: Database) -> None:
@@ -206,8 +206,8 @@ def test_what_became_of_a_text_before_is_not_told_of_its_new_save(desk: AgentSki
     with database.reading(HOME_WORKSPACE) as scope:
         assert versions.get_version_by_number(scope, "words", 1).stage == "retired"
     # When it is written again, then it is on its way
-    said = agent.write(GOOD, base_version=2)
-    assert (said.ok, said.content["status"]) == (True, "unseen")
+    result = agent.write(GOOD, base_version=2)
+    assert (result.ok, result.content["status"]) == (True, "unseen")
     # And what is held against it is told at once
     with database.transaction(HOME_WORKSPACE) as scope:
         promotion.refuse_version(
@@ -368,13 +368,13 @@ def test_an_engine_that_is_away_leaves_the_call_to_be_made_again(
 def test_a_skill_is_taken_away_when_a_person_confirms(agent: Agent, desk: AgentSkillFolder, database: Database) -> None:
     agent.write(GOOD)
     take_into_service(database, desk)
-    said = agent.call("retire_skill", name="words", reason="nobody needs it")
+    result = agent.call("retire_skill", name="words", reason="nobody needs it")
     again = agent.call("retire_skill", again=2, name="words", reason="nobody needs it")
-    assert said.content == again.content
+    assert result.content == again.content
     answers = CardAnswers(SKILL_CARD_ANSWERS)
     with database.transaction(HOME_WORKSPACE) as scope:
         assert skill.get_skill(scope, "words").status == "active"
-        card = cards.get_card(scope, said.content["card_id"])
+        card = cards.get_card(scope, result.content["card_id"])
         assert "text/written" not in card.body
         assert str(desk.path("words")) in card.body
         answer_card(scope, card.id, "confirm", "", "ann", answers)
@@ -449,10 +449,10 @@ EDIT = [{"find": "retries=2", "replace": "retries=3"}]
 
 def test_a_change_of_a_persons_file_is_saved_when_they_accept_it(agent: Agent, mine: Path, database: Database) -> None:
     # When the agent changes a person's file, then a card shows the change and the file stays as it is
-    said = agent.call("write_skill", name="words", edits=EDIT, base_version=1, reason="it gives up too soon")
+    result = agent.call("write_skill", name="words", edits=EDIT, base_version=1, reason="it gives up too soon")
     with database.reading(HOME_WORKSPACE) as scope:
-        card = cards.get_card(scope, said.content["card_id"])
-    assert (said.ok, said.content["written"], mine.read_text()) == (True, False, GOOD)
+        card = cards.get_card(scope, result.content["card_id"])
+    assert (result.ok, result.content["written"], mine.read_text()) == (True, False, GOOD)
     assert (card.kind, card.subject["skill_id"]) == ("permission", "words")
     assert "it gives up too soon" in card.body
     assert "    -@client.create_function" in card.body
@@ -477,9 +477,9 @@ def test_a_persons_file_that_lies_elsewhere_is_changed_there(
     real.parent.mkdir()
     mine.rename(real)
     mine.symlink_to(real)
-    said = agent.call("write_skill", name="words", edits=EDIT, base_version=1, reason="it gives up too soon")
-    answered(database, said.content["card_id"], "grant")
-    agent.call("write_skill", name="words", card_id=said.content["card_id"], reason="it gives up too soon")
+    result = agent.call("write_skill", name="words", edits=EDIT, base_version=1, reason="it gives up too soon")
+    answered(database, result.content["card_id"], "grant")
+    agent.call("write_skill", name="words", card_id=result.content["card_id"], reason="it gives up too soon")
     assert (mine.is_symlink(), real.read_text()) == (True, CHANGED)
 
 
@@ -503,8 +503,8 @@ def test_a_refused_change_of_a_persons_file_and_one_that_came_too_late_save_noth
 def test_a_bad_change_of_a_persons_file_and_a_card_of_something_else_are_refused(
     agent: Agent, mine: Path, database: Database
 ) -> None:
-    said = agent.call("write_skill", name="words", source=GOOD + "import os\n", base_version=1, reason="a")
-    assert (said.ok, "os" in said.content["problems"][0]["reason"]) == (False, True)
+    result = agent.call("write_skill", name="words", source=GOOD + "import os\n", base_version=1, reason="a")
+    assert (result.ok, "os" in result.content["problems"][0]["reason"]) == (False, True)
     with pytest.raises(InvalidError, match="says already"):
         agent.call("write_skill", name="words", source=GOOD, base_version=1, reason="a")
     for much in ("# a\n" * 20_000, f"# {'a' * 20_000}\n"):
@@ -543,18 +543,18 @@ def body_of(database: Database, said: ToolResult) -> list[str]:
 def test_a_card_shows_what_no_page_shows(agent: Agent, mine: Path, database: Database, ends: str) -> None:
     """Given a change that only a sign tells that nobody sees, the card does show it."""
     first = GOOD.partition("\n")[0]
-    said = agent.call(
+    result = agent.call(
         "write_skill", name="words", source=first + ends + GOOD[len(first) + 1 :], base_version=1, reason="a"
     )
     escaped = ends.rstrip("\n").encode("unicode_escape").decode()
-    assert any(line.startswith("    +" + first + escaped) for line in body_of(database, said))
+    assert any(line.startswith("    +" + first + escaped) for line in body_of(database, result))
 
 
 def test_a_reason_looks_like_no_change(agent: Agent, mine: Path, database: Database) -> None:
-    said = agent.call(
+    result = agent.call(
         "write_skill", name="words", edits=EDIT, base_version=1, reason="so:\n\n    -a\n\u2028\n    +b\n\nand it is"
     )
-    body = body_of(database, said)
+    body = body_of(database, result)
     assert body[0].endswith("The agent says why: so: -a +b and it is")
     assert [line for line in body if line.startswith("    +") and "@@" not in line][1:] == [
         f"    +{line}" for line in CHANGED.split("\n") if "retries=3" in line

@@ -43,12 +43,12 @@ def waiting(store: Store) -> str:
             version = save_version(scope, "x", "1", "agent", call.call_id, spend=True)
             promotion.wait_for_permission(scope, "x", version, ("spend",))
 
-    made_for = new_task(store, "Watch the checkout")
-    post_words(store, made_for.id, "watch it")
+    task = new_task(store, "Watch the checkout")
+    post_words(store, task.id, "watch it")
     model = ScriptedModel(says("", ("write_skill", "{}")), says("It waits for you."))
-    made = runtime_dependencies(store, model, Note("write_skill", during=write))
-    assert drive_turn(made, store, newest_turn(store, made_for.id).id) == "gated"
-    return made_for.id
+    dependencies = runtime_dependencies(store, model, Note("write_skill", during=write))
+    assert drive_turn(dependencies, store, newest_turn(store, task.id).id) == "gated"
+    return task.id
 
 
 def the_card(store: Store) -> Card:
@@ -171,15 +171,15 @@ def test_what_the_write_or_a_failed_run_tells_is_not_told_again(store: Store, st
             version = save_version(scope, "x", "1", "agent", call.call_id)
             promotion.set_candidate_stage(scope, "x", version, stage)
 
-    made_for = new_task(store, "Watch the checkout")
-    post_words(store, made_for.id, "watch it")
+    task = new_task(store, "Watch the checkout")
+    post_words(store, task.id, "watch it")
     model = ScriptedModel(says("", ("write_skill", "{}")), says("It is tried."))
     drive_turn(
-        runtime_dependencies(store, model, Note("write_skill", during=write)), store, newest_turn(store, made_for.id).id
+        runtime_dependencies(store, model, Note("write_skill", during=write)), store, newest_turn(store, task.id).id
     )
 
     with store.database.transaction(store.workspace_id) as scope:
         promotion.refuse_version(
             scope, "x", versions.get_version_by_number(scope, "x", 1).sha, (SkillProblem(None, "it failed", "mend it"),)
         )
-        assert len(rows.list_turns_of_task(scope, made_for.id)) == turns
+        assert len(rows.list_turns_of_task(scope, task.id)) == turns

@@ -33,9 +33,9 @@ class StudioServer(BaseApplication):  # type: ignore[misc] # gunicorn ships no t
 
 
 def main() -> None:
-    told = json.loads(sys.argv[1])
-    port = int(told.pop("port"))
-    config = StudioConfig(Path(told.pop("folder")), public_url=f"http://127.0.0.1:{port}", **told)
+    body = json.loads(sys.argv[1])
+    port = int(body.pop("port"))
+    config = StudioConfig(Path(body.pop("folder")), public_url=f"http://127.0.0.1:{port}", **body)
     StudioServer(config, port).run()
 
 

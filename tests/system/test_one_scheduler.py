@@ -159,9 +159,9 @@ def _children(process: subprocess.Popen[bytes]) -> set[int]:
 
 def _stalled_turn(store: Store) -> str:
     """Its time is the store's, months before the engine's."""
-    made_for = new_task(store)
-    post_words(store, made_for.id, "Hello.")
-    turn_id = newest_turn(store, made_for.id).id
+    task = new_task(store)
+    post_words(store, task.id, "Hello.")
+    turn_id = newest_turn(store, task.id).id
     with store.database.transaction(store.workspace_id) as scope:
         assert lease.enter_turn(scope, turn_id, "a run that was lost", LEASE)
     with store.database.transaction(store.workspace_id) as scope:

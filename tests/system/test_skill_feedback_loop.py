@@ -56,8 +56,8 @@ class Loop:
 
     def begin(self) -> None:
         """Steps one to three: a person says what is missing, and two functions are live once the cards are answered."""
-        said = self.product.say(SENTENCE.format(service=self.service, url=self.metrics.url))
-        task_id = story.task_of(self.product, said)
+        message_id = self.product.say(SENTENCE.format(service=self.service, url=self.metrics.url))
+        task_id = story.task_of(self.product, message_id)
         self.skills.grant(self.triage, self.check)
         story.ended(self.product, task_id, seconds=180)
 

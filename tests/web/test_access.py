@@ -103,14 +103,14 @@ def test_scopes_and_roles_both_limit(site: Site, stranger: httpx.Client) -> None
 
 def test_a_revoked_key_stops_working_at_once(site: Site, stranger: httpx.Client) -> None:
     # Given a key that was made over the API, shown once, and kept as a hash only
-    made = site.post("/api/v1/keys", {"name": "ci", "scopes": ["read"], "speaks_as": "program"})
-    assert made.status_code == 201
-    raw = made.json()["key"]
+    response = site.post("/api/v1/keys", {"name": "ci", "scopes": ["read"], "speaks_as": "program"})
+    assert response.status_code == 201
+    raw = response.json()["key"]
     assert stranger.get("/api/v1/tasks", headers=bearer(raw)).status_code == 200
     assert raw not in site.client.get("/api/v1/keys").text
 
     # When it is revoked
-    site.client.delete(f"/api/v1/keys/{made.json()['id']}")
+    site.client.delete(f"/api/v1/keys/{response.json()['id']}")
 
     # Then it is worth nothing
     assert stranger.get("/api/v1/tasks", headers=bearer(raw)).status_code == 401

@@ -118,8 +118,8 @@ def test_a_secret_is_not_kept_with_the_answer(site: Site) -> None:
 
 
 def test_a_program_says_neither_how_far_a_task_goes_nor_what_it_may_spend(site: Site) -> None:
-    made = insert_workspace_rows(site)
-    path = f"/api/v1/tasks/{made.task_id}"
+    rows = insert_workspace_rows(site)
+    path = f"/api/v1/tasks/{rows.task_id}"
     body = {"name": "robot", "scopes": ["read", "write", "approve"], "speaks_as": "program"}
     robot = site.post("/api/v1/keys", body).json()["key"]
 
@@ -132,8 +132,8 @@ def test_a_program_says_neither_how_far_a_task_goes_nor_what_it_may_spend(site: 
 
 
 def test_a_task_is_told_to_pause_resume_and_stop(site: Site) -> None:
-    made = insert_workspace_rows(site)
-    path = f"/api/v1/tasks/{made.task_id}"
+    rows = insert_workspace_rows(site)
+    path = f"/api/v1/tasks/{rows.task_id}"
 
     assert site.post(f"{path}/pause").json()["status"] == "paused"
     assert site.post(f"{path}/resume").json()["status"] == "active"
@@ -151,7 +151,7 @@ def test_a_task_is_told_to_pause_resume_and_stop(site: Site) -> None:
     assert site.client.patch(path, json={"autonomy": "wild"}).status_code == 422
     stopped = site.post(f"{path}/stop").json()
     assert (stopped["status"], stopped["open_cards"], stopped["waiting_on"]) == ("stopped", [], None)
-    late = site.post(f"/api/v1/cards/{made.card_id}/answer", {"option": "approve"})
+    late = site.post(f"/api/v1/cards/{rows.card_id}/answer", {"option": "approve"})
     assert late.status_code == 409
     assert "stopped" in late.json()["detail"]
 
@@ -159,10 +159,10 @@ def test_a_task_is_told_to_pause_resume_and_stop(site: Site) -> None:
 @pytest.mark.parametrize("end", ["stop", "archive"])
 def test_a_quick_task_that_has_ended_is_not_gone_on_with(site: Site, end: str) -> None:
     with site.writing() as scope:
-        made = tasks.create_task(
+        task = tasks.create_task(
             scope, kind="light", goal="A film.", language="en", person_id=site.person_id, asked_by="person", cause="f"
         )
-    path = f"/api/v1/tasks/{made.id}"
+    path = f"/api/v1/tasks/{task.id}"
     ended = site.post(f"{path}/{end}").json()["status"]
 
     answer = site.post(f"{path}/promote")
@@ -173,64 +173,64 @@ def test_a_quick_task_that_has_ended_is_not_gone_on_with(site: Site, end: str) -
 
 @pytest.mark.boundary(21)
 def test_stop_that_names_a_turn_that_has_ended_changes_nothing(site: Site) -> None:
-    made = insert_workspace_rows(site)
-    path = f"/api/v1/tasks/{made.task_id}"
-    follow_up = site.post("/api/v1/messages", {"text": "and in blue", "task_id": made.task_id}).json()["message_id"]
+    rows = insert_workspace_rows(site)
+    path = f"/api/v1/tasks/{rows.task_id}"
+    follow_up = site.post("/api/v1/messages", {"text": "and in blue", "task_id": rows.task_id}).json()["message_id"]
     with site.writing() as scope:
         messages.set_message_state(
-            scope, follow_up, MessageState.DELIVERED, was=(MessageState.RECEIVED,), task_id=made.task_id
+            scope, follow_up, MessageState.DELIVERED, was=(MessageState.RECEIVED,), task_id=rows.task_id
         )
-        inbox.deliver_input(scope, made.task_id, InputKind.MESSAGE, follow_up)
+        inbox.deliver_input(scope, rows.task_id, InputKind.MESSAGE, follow_up)
     newest = site.get(path)["turns"][-1]["id"]
 
-    late = site.post(f"{path}/stop", {"turn_id": made.turn_id})
+    late = site.post(f"{path}/stop", {"turn_id": rows.turn_id})
 
-    assert newest != made.turn_id
+    assert newest != rows.turn_id
     assert late.status_code == 409
     assert "too late" in late.json()["detail"]
-    assert (late.json()["turn_id"], late.json()["newest_turn_id"]) == (made.turn_id, newest)
+    assert (late.json()["turn_id"], late.json()["newest_turn_id"]) == (rows.turn_id, newest)
     assert site.get(path)["status"] == "active"
-    assert f'data-turn-id="{newest}"' in site.client.get(f"/tasks/{made.task_id}").text
+    assert f'data-turn-id="{newest}"' in site.client.get(f"/tasks/{rows.task_id}").text
     assert site.post(f"{path}/stop", {"turn_id": newest}).json()["status"] == "stopped"
     assert site.post(f"{path}/stop", {"turn_id": newest}).status_code == 200
 
 
 @pytest.mark.parametrize("command", ["stop", "archive"])
 def test_a_message_that_a_closed_task_never_read_says_so(site: Site, command: str) -> None:
-    made = insert_workspace_rows(site)
-    path = f"/api/v1/tasks/{made.task_id}"
-    late = site.post("/api/v1/messages", {"text": "and in blue", "task_id": made.task_id}).json()["message_id"]
+    rows = insert_workspace_rows(site)
+    path = f"/api/v1/tasks/{rows.task_id}"
+    late = site.post("/api/v1/messages", {"text": "and in blue", "task_id": rows.task_id}).json()["message_id"]
     with site.writing() as scope:
         messages.set_message_state(
-            scope, late, MessageState.DELIVERED, was=(MessageState.RECEIVED,), task_id=made.task_id
+            scope, late, MessageState.DELIVERED, was=(MessageState.RECEIVED,), task_id=rows.task_id
         )
-        inbox.deliver_input(scope, made.task_id, InputKind.MESSAGE, late)
+        inbox.deliver_input(scope, rows.task_id, InputKind.MESSAGE, late)
 
     site.post(f"{path}/{command}")
 
     assert site.get(f"/api/v1/messages/{late}")["state"] == "superseded"
-    assert site.get(f"/api/v1/messages/{made.message_id}")["state"] in ("consumed", "answered")
+    assert site.get(f"/api/v1/messages/{rows.message_id}")["state"] in ("consumed", "answered")
     assert site.get(path)["inbox"] == []
     assert site.post(f"/api/v1/messages/{late}/withdraw").status_code == 409
 
 
 def test_a_wait_says_until_when_and_what_happens_then(site: Site) -> None:
-    made = insert_workspace_rows(site)
-    path = f"/api/v1/tasks/{made.task_id}"
-    order = site.get(f"/api/v1/generations/{made.order_id}")
+    rows = insert_workspace_rows(site)
+    path = f"/api/v1/tasks/{rows.task_id}"
+    order = site.get(f"/api/v1/generations/{rows.order_id}")
     waiting = site.get(path)["waiting_on"]
     with site.writing() as scope:
-        deadline = scope.scalar(scope.select(orders.c.deadline).where(orders.c.id == made.order_id))
+        deadline = scope.scalar(scope.select(orders.c.deadline).where(orders.c.id == rows.order_id))
         assert (order["state"], waiting["deadline"]) == ("running", moment(deadline))
         ends = scope.now + timedelta(hours=2)
         soon = [
             cards.open_card(
                 scope, kind=CardKind.CHOICE, title="?", body="", options=cards.RESULT_OPTIONS, cause=f"until-{n}",
-                task_id=made.task_id, expires_at=at,
+                task_id=rows.task_id, expires_at=at,
             ).id
             for n, at in enumerate((None, ends + timedelta(hours=1), ends))
         ]  # fmt: skip
-        waits.begin_wait(scope, made.task_id, made.turn_id, WaitKind.CARD, soon)
+        waits.begin_wait(scope, rows.task_id, rows.turn_id, WaitKind.CARD, soon)
 
     waiting = site.get(path)["waiting_on"]
     assert waiting["deadline"] == moment(ends)
@@ -238,23 +238,23 @@ def test_a_wait_says_until_when_and_what_happens_then(site: Site) -> None:
 
 
 def test_a_task_and_its_turns_are_told_in_full(site: Site) -> None:
-    made = insert_workspace_rows(site)
+    rows = insert_workspace_rows(site)
 
-    task = site.get(f"/api/v1/tasks/{made.task_id}")
-    turn = site.get(f"/api/v1/turns/{made.turn_id}")
-    message = site.get(f"/api/v1/messages/{made.message_id}")
+    task = site.get(f"/api/v1/tasks/{rows.task_id}")
+    turn = site.get(f"/api/v1/turns/{rows.turn_id}")
+    message = site.get(f"/api/v1/messages/{rows.message_id}")
 
     assert task["waiting_on"]["type"] == "generation"
     assert [step["status"] for step in task["checklist"]] == ["done", "done", "done", "waiting", "todo"]
-    assert {one["id"] for one in task["objects"]} == {*made.pictures, made.document_id}
-    assert [one["id"] for one in task["open_cards"]] == [made.card_id]
+    assert {one["id"] for one in task["objects"]} == {*rows.pictures, rows.document_id}
+    assert [one["id"] for one in task["open_cards"]] == [rows.card_id]
     assert [one["status"] for one in task["turns"]] == ["waiting"]
     assert [call["tool"] for call in turn["steps"][0]["calls"]] == ["set_brief", "create_checklist"]
-    assert turn["steps"][0]["consumed"] == [made.message_id]
-    assert message["route"]["task_id"] == made.task_id
-    assert message["consumed_by"] == {"turn_id": made.turn_id, "step": 1}
-    assert message["calls"] == [f"{made.turn_id}:1:0", f"{made.turn_id}:1:1"]
-    order = site.get(f"/api/v1/generations/{made.order_id}")
+    assert turn["steps"][0]["consumed"] == [rows.message_id]
+    assert message["route"]["task_id"] == rows.task_id
+    assert message["consumed_by"] == {"turn_id": rows.turn_id, "step": 1}
+    assert message["calls"] == [f"{rows.turn_id}:1:0", f"{rows.turn_id}:1:1"]
+    order = site.get(f"/api/v1/generations/{rows.order_id}")
     assert (order["state"], order["progress"], order["quote"]) == (
         "running",
         0.35,
@@ -380,12 +380,12 @@ def test_a_query_for_runs_that_is_none_is_told_what_to_write(
 def test_the_api_describes_itself_and_counts(site: Site) -> None:
     insert_workspace_rows(site)
 
-    told = site.get("/api/v1/openapi.json")
+    body = site.get("/api/v1/openapi.json")
     numbers = site.client.get("/metrics").text
 
-    assert told["paths"]["/api/v1/messages"]["post"]["requestBody"]
-    assert "client_id" in told["components"]["schemas"]["PostMessage"]["properties"]
-    assert all(path.startswith("/api/") for path in told["paths"])
+    assert body["paths"]["/api/v1/messages"]["post"]["requestBody"]
+    assert "client_id" in body["components"]["schemas"]["PostMessage"]["properties"]
+    assert all(path.startswith("/api/") for path in body["paths"])
     assert 'loopwright_tasks{state="waiting"} 1' in numbers
     assert "loopwright_streams 0" in numbers
 

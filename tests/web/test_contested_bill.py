@@ -22,13 +22,13 @@ WORDS = (
 
 
 @pytest.fixture
-def made(site: Site) -> WorkspaceRows:
+def rows(site: Site) -> WorkspaceRows:
     """A task whose third poster is done, for fifty times its price."""
-    made = insert_workspace_rows(site)
+    rows = insert_workspace_rows(site)
     with site.writing() as scope:
-        credits.reserve_credit(scope, made.order_id, Decimal("0.04"), task_id=made.task_id)
-        assert finish_order(scope, made.order_id, OrderState.SUCCEEDED, claim="2.00 USD", object_ids=made.pictures[2:3])
-    return made
+        credits.reserve_credit(scope, rows.order_id, Decimal("0.04"), task_id=rows.task_id)
+        assert finish_order(scope, rows.order_id, OrderState.SUCCEEDED, claim="2.00 USD", object_ids=rows.pictures[2:3])
+    return rows
 
 
 @pytest.mark.boundary(38)

@@ -33,14 +33,14 @@ def remember(site: Site, text: str, *, within: str = "", said: str = "", confirm
         statement = FactStatement(text, vector, "stated", scope.now)
         sources = [FactSource("message", message.id)]
         where = within or scopes.of_person(site.person_id)
-        made = writing.create_fact(scope, within=where, person_id=site.person_id, said=statement, sources=sources)
-        assert made is not None
+        fact = writing.create_fact(scope, within=where, person_id=site.person_id, said=statement, sources=sources)
+        assert fact is not None
         if confirms:
             again = messages.receive_message(
                 scope, person_id=site.person_id, asked_by="person", channel_id=None, text="yes"
             )
-            writing.confirm_fact(scope, made, [FactSource("message", again.id)])
-    return made.id
+            writing.confirm_fact(scope, fact, [FactSource("message", again.id)])
+    return fact.id
 
 
 def key_of(site: Site, *scopes_given: str, speaks_as: str = "person", person_id: str = PERSON_ID) -> dict[str, str]:
@@ -127,12 +127,12 @@ def test_forgetting_opens_a_card_and_the_receipt_says_what_became_of_it(site: Si
     fact_id = remember(site, "Our colour is cobalt")
     other = remember(site, "Letters are big")
 
-    asked = site.post(f"/api/v1/memory/{fact_id}/forget")
+    response = site.post(f"/api/v1/memory/{fact_id}/forget")
     again = site.post(f"/api/v1/memory/{fact_id}/forget")
 
-    assert asked.status_code == 202
-    assert again.json() == asked.json()
-    card = _card(site, asked.json()["card_id"])
+    assert response.status_code == 202
+    assert again.json() == response.json()
+    card = _card(site, response.json()["card_id"])
     assert (card["state"], card["kind"], [one["id"] for one in card["options"]]) == (
         "open", "irreversible", ["confirm", "keep"],
     )  # fmt: skip
@@ -147,8 +147,8 @@ def test_forgetting_opens_a_card_and_the_receipt_says_what_became_of_it(site: Si
     dependencies = MemoryDependencies(site.dependencies.database, ScriptedModel(), site.dependencies.search)
     cascade.clear_forgotten(dependencies, site.workspace_id, card["id"])
 
-    told = site.get(receipt)
-    assert (told["state"], told["fact_ids"], told["counts"]["versions"]) == ("cleared", [fact_id], 1)
+    body = site.get(receipt)
+    assert (body["state"], body["fact_ids"], body["counts"]["versions"]) == ("cleared", [fact_id], 1)
     gone = site.get(f"/api/v1/memory/{fact_id}")
     assert (gone["state"], gone["text"], gone["versions"][0]["text"]) == ("forgotten", None, None)
     assert site.post(f"/api/v1/memory/{fact_id}/forget").status_code == 404

@@ -23,33 +23,33 @@ from workspace import objects
 
 def test_made_is_only_what_the_task_made_since_the_message_with_its_version(site: Site) -> None:
     # Given a task with two posters, half of its plan done, and an open card, that is spoken to
-    made = insert_workspace_rows(site)
-    message_id = _told(site, made.task_id)
+    rows = insert_workspace_rows(site)
+    message_id = _told(site, rows.task_id)
     progress = MessageProgress(Api(site.url, site.token), message_id)
 
     # When nothing has come of it yet, then nothing is said to be made or done, and it goes on
-    assert progress.fresh() == [f"→ task {made.task_id}"]
+    assert progress.fresh() == [f"→ task {rows.task_id}"]
     assert not progress.ended
 
     # When the task makes a new version of one, and a person one of the other
-    warmer = site.dependencies.assets.put(poster("WARMER"))
-    for work_id, maker in zip(made.pictures, (f"task:{made.task_id}", f"person:{site.person_id}"), strict=True):
+    warmer = site.parts.assets.put(poster("WARMER"))
+    for work_id, maker in zip(rows.pictures, (f"task:{rows.task_id}", f"person:{site.person_id}"), strict=True):
         _on_top(site, work_id, warmer, maker)
 
     # Then the first is told, once
-    title = site.get(f"/api/v1/objects/{made.pictures[0]}")["title"]
-    assert progress.fresh() == [f"made {title} v2 ({made.pictures[0]})"]
+    title = site.get(f"/api/v1/objects/{rows.pictures[0]}")["title"]
+    assert progress.fresh() == [f"made {title} v2 ({rows.pictures[0]})"]
     assert progress.fresh() == []
 
 
 def test_work_that_stands_still_before_the_message_is_read_ends_it(site: Site) -> None:
     # Given a task with cards that was blocked since the model is down, and a message that waits for it
-    made = insert_workspace_rows(site)
-    message_id = _told(site, made.task_id)
+    rows = insert_workspace_rows(site)
+    message_id = _told(site, rows.task_id)
     progress = MessageProgress(Api(site.url, site.token), message_id)
     assert (len(progress.fresh()), progress.ended) == (1, False)
     with site.writing() as scope:
-        tasks.set_task_fields(scope, made.task_id, status="blocked", reason="the model is away")
+        tasks.set_task_fields(scope, rows.task_id, status="blocked", reason="the model is away")
         card_id = cards.open_card(
             scope,
             kind=CardKind.BLOCKED,
@@ -57,33 +57,33 @@ def test_work_that_stands_still_before_the_message_is_read_ends_it(site: Site) -
             body="",
             options=({"id": "retry", "label": "Try again"},),
             cause="blocked",
-            task_id=made.task_id,
+            task_id=rows.task_id,
         ).id
 
     # When it is looked at, then the card is shown and there is no more to come
     lines = progress.fresh()
     assert progress.ended
     assert any(f"loopwright answer {card_id} retry" in line for line in lines)
-    assert f"{made.task_id} is blocked" in lines[-1]
+    assert f"{rows.task_id} is blocked" in lines[-1]
 
 
 def test_a_task_that_is_stopped_before_the_message_is_read_ends_it(site: Site) -> None:
-    made = insert_workspace_rows(site)
-    message_id = _told(site, made.task_id)
+    rows = insert_workspace_rows(site)
+    message_id = _told(site, rows.task_id)
     with site.writing() as scope:
-        control.stop_task(scope, made.task_id)
+        control.stop_task(scope, rows.task_id)
     assert site.get(f"/api/v1/messages/{message_id}")["state"] == "superseded"
 
     progress = MessageProgress(Api(site.url, site.token), message_id)
 
-    assert progress.fresh()[1:] == ["the message is superseded", f"{made.task_id} is stopped"]
+    assert progress.fresh()[1:] == ["the message is superseded", f"{rows.task_id} is stopped"]
     assert progress.ended
 
 
 def test_other_tasks_cards_are_not_shown(site: Site) -> None:
     # Given a card of another task, and one of this task that comes after the message
-    made = insert_workspace_rows(site)
-    message_id = _told(site, made.task_id)
+    rows = insert_workspace_rows(site)
+    message_id = _told(site, rows.task_id)
     with site.writing() as scope:
         other = tasks.create_task(
             scope, kind="light", goal="g", language="en", person_id=site.person_id, asked_by="person", cause="other"
@@ -98,7 +98,7 @@ def test_other_tasks_cards_are_not_shown(site: Site) -> None:
                 cause=f"checkpoint:{task_id}",
                 task_id=task_id,
             ).id
-            for task_id in (other, made.task_id)
+            for task_id in (other, rows.task_id)
         ]
 
     # When it is looked at, then it has ended with that one
@@ -111,11 +111,11 @@ def test_other_tasks_cards_are_not_shown(site: Site) -> None:
 
 def test_what_ends_while_it_is_looked_at_is_told_whole_at_the_next_look(site: Site) -> None:
     # Given a task whose film comes, with the card of its result, just after somebody has looked at the task
-    made = insert_workspace_rows(site)
-    message_id = _told(site, made.task_id)
+    rows = insert_workspace_rows(site)
+    message_id = _told(site, rows.task_id)
 
     def comes() -> None:
-        _on_top(site, made.pictures[0], site.dependencies.assets.put(poster("WARMER")), f"task:{made.task_id}")
+        _on_top(site, rows.pictures[0], site.parts.assets.put(poster("WARMER")), f"task:{rows.task_id}")
         with site.writing() as scope:
             cards.open_card(
                 scope,
@@ -124,15 +124,15 @@ def test_what_ends_while_it_is_looked_at_is_told_whole_at_the_next_look(site: Si
                 body="",
                 options=cards.RESULT_OPTIONS,
                 cause="result",
-                task_id=made.task_id,
+                task_id=rows.task_id,
             )
 
-    after = _After(f"/api/v1/tasks/{made.task_id}", comes)
+    after = _After(f"/api/v1/tasks/{rows.task_id}", comes)
     progress = MessageProgress(Api(site.url, site.token, after), message_id)
 
     # When it is looked at, then it has not ended without what was made
     first = progress.fresh()
-    assert (first, progress.ended) == ([f"→ task {made.task_id}"], False)
+    assert (first, progress.ended) == ([f"→ task {rows.task_id}"], False)
     second = progress.fresh()
     assert progress.ended
     assert second[0].startswith("made ")

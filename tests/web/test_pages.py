@@ -198,7 +198,7 @@ def test_a_file_goes_along(page: Page, site: Site) -> None:
 
 def test_pictures_and_films_are_really_shown(page: Page, site: Site) -> None:
     # Given a task with two posters, and one with a film
-    made = insert_workspace_rows(site)
+    rows = insert_workspace_rows(site)
     sign_in(page, site)
 
     # Then the pictures have their size, and the film plays
@@ -211,26 +211,26 @@ def test_pictures_and_films_are_really_shown(page: Page, site: Site) -> None:
     assert film.evaluate("(one) => [one.videoWidth, one.videoHeight]") == [192, 128]
 
     # And the page of one of them shows it large, with its versions
-    page.goto(f"{site.url}/objects/{made.pictures[0]}")
+    page.goto(f"{site.url}/objects/{rows.pictures[0]}")
     assert page.locator(".stage img").evaluate("(one) => one.decode().then(() => one.naturalHeight)") == 768
     assert page.get_by_role("link", name="Version 1").is_visible()
 
 
 def test_progress_moves_without_a_reload(page: Page, site: Site) -> None:
     # Given a task's page with an order at 35 %
-    made = insert_workspace_rows(site)
-    sign_in(page, site, f"/tasks/{made.task_id}")
-    bar = page.locator(f'[data-generation="{made.order_id}"] progress')
+    rows = insert_workspace_rows(site)
+    sign_in(page, site, f"/tasks/{rows.task_id}")
+    bar = page.locator(f'[data-generation="{rows.order_id}"] progress')
     assert bar.get_attribute("value") == "35"
     loads: list[str] = []
     page.on("request", lambda request: loads.append(request.url) if "/tasks/" in request.url else None)
 
     # When the provider is further
-    make_progress(site, made.order_id, 0.6)
+    make_progress(site, rows.order_id, 0.6)
 
     # Then the bar is too, and nothing was loaded for it
     page.wait_for_function(
-        f"() => document.querySelector('[data-generation=\"{made.order_id}\"] progress').value === 60"
+        f"() => document.querySelector('[data-generation=\"{rows.order_id}\"] progress').value === 60"
     )
     assert page.get_by_text("60 %").is_visible()
     assert loads == []
@@ -238,9 +238,9 @@ def test_progress_moves_without_a_reload(page: Page, site: Site) -> None:
 
 def test_a_card_is_answered_by_a_press(page: Page, site: Site) -> None:
     # Given a quote on a task's page, drawn from stored facts
-    made = insert_workspace_rows(site)
-    sign_in(page, site, f"/tasks/{made.task_id}")
-    card = page.locator(f"#card-{made.card_id}")
+    rows = insert_workspace_rows(site)
+    sign_in(page, site, f"/tasks/{rows.task_id}")
+    card = page.locator(f"#card-{rows.card_id}")
     assert "0.50 USD" in card.locator("tfoot").inner_text()
 
     # When it is refused
@@ -248,48 +248,48 @@ def test_a_card_is_answered_by_a_press(page: Page, site: Site) -> None:
 
     # Then it leaves the open ones, and the decision is stored
     card.wait_for(state="detached")
-    assert site.get(f"/api/v1/cards/{made.card_id}")["answer"]["option"] == "refuse"
+    assert site.get(f"/api/v1/cards/{rows.card_id}")["answer"]["option"] == "refuse"
 
 
 def test_after_a_press_by_keyboard_the_focus_stays_where_the_card_stood(page: Page, site: Site) -> None:
     # Given the thread, where a task's entry holds its card
-    made = insert_workspace_rows(site)
+    rows = insert_workspace_rows(site)
     sign_in(page, site)
-    entry = page.locator(f'[data-key="task-{made.task_id}"]')
+    entry = page.locator(f'[data-key="task-{rows.task_id}"]')
     refuse = entry.get_by_role("button", name="Refuse")
 
     # When the card is answered by keyboard, and goes
     refuse.focus()
     page.keyboard.press("Enter")
-    page.locator(f"#card-{made.card_id}").wait_for(state="detached")
+    page.locator(f"#card-{rows.card_id}").wait_for(state="detached")
 
     # Then the next Tab goes on in the entry, and later changes leave the focus there
-    page.wait_for_function(f"() => document.activeElement.dataset.key === 'task-{made.task_id}'")
+    page.wait_for_function(f"() => document.activeElement.dataset.key === 'task-{rows.task_id}'")
     site.say("Meanwhile")
     page.get_by_text("Meanwhile").wait_for()
     page.keyboard.press("Tab")
-    assert page.evaluate(f"() => !!document.activeElement.closest('[data-key=\"task-{made.task_id}\"]')")
+    assert page.evaluate(f"() => !!document.activeElement.closest('[data-key=\"task-{rows.task_id}\"]')")
 
 
 def test_a_late_press_is_told_what_was_decided(page: Page, site: Site) -> None:
     # Given a page whose line is cut, and a card that somebody else answers meanwhile
-    made = insert_workspace_rows(site)
-    sign_in(page, site, f"/tasks/{made.task_id}")
+    rows = insert_workspace_rows(site)
+    sign_in(page, site, f"/tasks/{rows.task_id}")
     page.route("**/api/v1/events*", lambda route: route.abort())
     page.evaluate("() => window.dispatchEvent(new Event('pagehide'))")
-    site.post(f"/api/v1/cards/{made.card_id}/answer", {"option": "refuse"})
+    site.post(f"/api/v1/cards/{rows.card_id}/answer", {"option": "refuse"})
 
     # When it is pressed here
-    page.locator(f"#card-{made.card_id}").get_by_role("button", name="Approve").click()
+    page.locator(f"#card-{rows.card_id}").get_by_role("button", name="Approve").click()
 
     # Then the page says what was decided, and shows it so
     page.get_by_text("already decided: refuse").wait_for()
-    page.locator(f"#card-{made.card_id}").wait_for(state="detached")
+    page.locator(f"#card-{rows.card_id}").wait_for(state="detached")
 
 
 def test_what_is_written_in_a_task_goes_to_that_task(page: Page, site: Site) -> None:
-    made = insert_workspace_rows(site)
-    sign_in(page, site, f"/tasks/{made.task_id}")
+    rows = insert_workspace_rows(site)
+    sign_in(page, site, f"/tasks/{rows.task_id}")
 
     page.get_by_label("Message to this task").locator("textarea").fill("warmer, please")
     page.keyboard.press("Enter")
@@ -297,12 +297,12 @@ def test_what_is_written_in_a_task_goes_to_that_task(page: Page, site: Site) -> 
     page.wait_for_function("() => document.querySelector('#composer textarea').value === ''")
     with site.dependencies.database.reading(site.workspace_id) as scope:
         sent = scope.rows(scope.select(message_rows).where(message_rows.c.text == "warmer, please"))
-    assert [row.to_task_id for row in sent] == [made.task_id]
+    assert [row.to_task_id for row in sent] == [rows.task_id]
 
 
 def test_a_message_is_moved_to_another_task_by_keyboard(page: Page, site: Site) -> None:
     # Given a task, and words in the thread that nobody has read
-    made = insert_workspace_rows(site)
+    rows = insert_workspace_rows(site)
     message_id = site.say("a little warmer, please")
     sign_in(page, site)
     shown = page.locator(f"#{message_id}")
@@ -312,26 +312,26 @@ def test_a_message_is_moved_to_another_task_by_keyboard(page: Page, site: Site) 
     page.keyboard.press("Enter")
     places = shown.get_by_label("Move to")
     assert places.locator("option").first.inner_text() == "a task of its own"
-    places.select_option(made.task_id)
+    places.select_option(rows.task_id)
     places.press("Tab")
     page.keyboard.press("Enter")
 
     # Then it is there, and a word says so
     page.locator(".toast", has_text="Moved to ").wait_for()
     shown.get_by_role("link", name="went to a task").wait_for()
-    assert site.get(f"/api/v1/messages/{message_id}")["task_id"] == made.task_id
+    assert site.get(f"/api/v1/messages/{message_id}")["task_id"] == rows.task_id
 
     # And what a step has read meanwhile is not moved, which is said with what to do
     with site.writing() as scope:
-        inbox.claim_inbox(scope, made.task_id, made.turn_id, 9)
+        inbox.claim_inbox(scope, rows.task_id, rows.turn_id, 9)
         messages.set_message_state(scope, message_id, MessageState.CONSUMED, was=(MessageState.DELIVERED,))
     shown.locator("summary").wait_for(state="detached")
     assert site.post(f"/api/v1/messages/{message_id}/reroute", {"task_id": "new"}).status_code == 409
 
 
 def test_a_task_is_stopped_by_its_button(page: Page, site: Site) -> None:
-    made = insert_workspace_rows(site)
-    sign_in(page, site, f"/tasks/{made.task_id}")
+    rows = insert_workspace_rows(site)
+    sign_in(page, site, f"/tasks/{rows.task_id}")
     asked: list[str] = []
 
     def accept(dialog: Dialog) -> None:
@@ -349,15 +349,15 @@ def test_a_task_is_stopped_by_its_button(page: Page, site: Site) -> None:
     # Then it is stopped, and nobody was told that what a provider makes is stopped too
     page.wait_for_selector(".head .chip.stopped")
     assert "already goes on and is charged" in asked[0]
-    assert site.get(f"/api/v1/generations/{made.order_id}")["state"] == "running"
-    assert site.get(f"/api/v1/tasks/{made.task_id}")["status"] == "stopped"
+    assert site.get(f"/api/v1/generations/{rows.order_id}")["state"] == "running"
+    assert site.get(f"/api/v1/tasks/{rows.task_id}")["status"] == "stopped"
 
 
 def test_the_view_after_a_lost_line_equals_a_fresh_load(page: Page, site: Site) -> None:
     # Given a task's page with a running film of its state
-    made = insert_workspace_rows(site)
-    sign_in(page, site, f"/tasks/{made.task_id}")
-    turn = page.locator(f'[data-key="turn-{made.turn_id}"]')
+    rows = insert_workspace_rows(site)
+    sign_in(page, site, f"/tasks/{rows.task_id}")
+    turn = page.locator(f'[data-key="turn-{rows.turn_id}"]')
     turn.locator("summary").click()
 
     # When the line is lost while much happens, and comes back
@@ -368,17 +368,17 @@ def test_the_view_after_a_lost_line_equals_a_fresh_load(page: Page, site: Site) 
                 scope,
                 person_id=site.person_id,
                 text=f"report {n}",
-                task_id=made.task_id,
+                task_id=rows.task_id,
                 reply_to=None,
                 cause=f"report:{n}",
                 language="en",
             )
-    make_progress(site, made.order_id, 0.8)
-    site.post(f"/api/v1/cards/{made.card_id}/answer", {"option": "refuse"})
+    make_progress(site, rows.order_id, 0.8)
+    site.post(f"/api/v1/cards/{rows.card_id}/answer", {"option": "refuse"})
     page.context.set_offline(False)
     page.get_by_text("report 11").wait_for()
     page.wait_for_selector('#line[data-state="live"]')
-    page.locator(f"#card-{made.card_id}").wait_for(state="detached")
+    page.locator(f"#card-{rows.card_id}").wait_for(state="detached")
     assert turn.evaluate("(one) => one.open"), "what the viewer opened was closed"
     turn.locator("summary").click()
     seen = page.evaluate(SHOWN)
@@ -391,14 +391,14 @@ def test_the_view_after_a_lost_line_equals_a_fresh_load(page: Page, site: Site) 
 
 
 def test_two_tabs_see_the_same(page: Page, site: Site) -> None:
-    made = insert_workspace_rows(site)
+    rows = insert_workspace_rows(site)
     sign_in(page, site)
     other = page.context.new_page()
-    other.goto(f"{site.url}/tasks/{made.task_id}")
+    other.goto(f"{site.url}/tasks/{rows.task_id}")
     other.wait_for_selector('#line[data-state="live"]')
 
     with site.writing() as scope:
-        control.pause_task(scope, made.task_id)
+        control.pause_task(scope, rows.task_id)
 
     page.wait_for_selector(".task-entry .chip.paused")
     other.wait_for_selector(".head .chip.paused")
@@ -423,9 +423,9 @@ def test_what_a_model_wrote_can_do_nothing(page: Page, site: Site) -> None:
 
 def test_a_document_is_edited_and_a_newer_one_is_not_overwritten(page: Page, site: Site) -> None:
     # Given a document's page
-    made = insert_workspace_rows(site)
-    path = f"/api/v1/objects/{made.document_id}"
-    sign_in(page, site, f"/objects/{made.document_id}")
+    rows = insert_workspace_rows(site)
+    path = f"/api/v1/objects/{rows.document_id}"
+    sign_in(page, site, f"/objects/{rows.document_id}")
     page.get_by_text("Edit", exact=True).click()
 
     # When it is changed here
@@ -480,10 +480,10 @@ def test_runs_are_shown_with_their_steps(page: Page, site: Site) -> None:
 
 
 def test_every_page_is_used_by_keyboard_and_fits_a_phone(page: Page, site: Site) -> None:
-    made = insert_workspace_rows(site)
+    rows = insert_workspace_rows(site)
     sign_in(page, site)
     page.set_viewport_size({"width": 390, "height": 844})
-    for path in every_path(made):
+    for path in every_path(rows):
         page.goto(site.url + path)
 
         # Then nothing is wider than the screen, every control has a name, and the bar can be skipped
@@ -502,10 +502,10 @@ def test_every_page_is_used_by_keyboard_and_fits_a_phone(page: Page, site: Site)
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_page_is_readable_by_day_and_by_night(page: Page, site: Site, scheme: Literal["light", "dark"]) -> None:
-    made = insert_workspace_rows(site)
+    rows = insert_workspace_rows(site)
     page.emulate_media(color_scheme=scheme)
     sign_in(page, site)
-    for path in every_path(made):
+    for path in every_path(rows):
         page.goto(site.url + path)
 
         # Then the ground is that of the scheme, and every word stands out from what it stands on

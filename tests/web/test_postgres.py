@@ -15,7 +15,7 @@ pytestmark = pytest.mark.postgres
 def test_everything_that_is_read_and_commanded(postgres_site: Site) -> None:
     # Given a workspace in the middle of its work
     site = postgres_site
-    made = insert_workspace_rows(site)
+    rows = insert_workspace_rows(site)
 
     # Then every list, thing and page is answered
     for path in (
@@ -23,19 +23,19 @@ def test_everything_that_is_read_and_commanded(postgres_site: Site) -> None:
         "/api/v1/thread?newest=1&limit=3",
         "/api/v1/thread?limit=2",
         "/api/v1/tasks?status=waiting,done",
-        f"/api/v1/tasks/{made.task_id}",
-        f"/api/v1/turns/{made.turn_id}",
-        f"/api/v1/messages/{made.message_id}",
+        f"/api/v1/tasks/{rows.task_id}",
+        f"/api/v1/turns/{rows.turn_id}",
+        f"/api/v1/messages/{rows.message_id}",
         "/api/v1/cards?state=open",
         "/api/v1/objects?q=harbour",
-        f"/api/v1/objects/{made.film_id}/history",
-        f"/api/v1/generations/{made.order_id}",
+        f"/api/v1/objects/{rows.film_id}/history",
+        f"/api/v1/generations/{rows.order_id}",
         "/api/v1/budget",
         "/api/v1/keys",
         "/metrics",
         "/",
-        f"/tasks/{made.task_id}",
-        f"/objects/{made.document_id}",
+        f"/tasks/{rows.task_id}",
+        f"/objects/{rows.document_id}",
         "/settings",
     ):
         assert site.client.get(path).status_code == 200, path
@@ -58,4 +58,4 @@ def test_everything_that_is_read_and_commanded(postgres_site: Site) -> None:
     for one in sending:
         one.join(30)
     assert len(set(seen)) == 1
-    assert site.post(f"/api/v1/tasks/{made.task_id}/stop").json()["status"] == "stopped"
+    assert site.post(f"/api/v1/tasks/{rows.task_id}/stop").json()["status"] == "stopped"

@@ -67,8 +67,8 @@ def test_any_two_versions_are_compared(site: Site, run: Run) -> None:
 
     assert "-    return 2\n+    return 3" in run("diff", STEM)
     assert "-    return 1\n+    return 3" in run("diff", STEM, "3", "--against", "1")
-    told = json.loads(run("diff", STEM, "1", "--against", "3", "--json"))
-    assert (told["against"], "+    return 1" in told["diff"], "source" in told) == (3, True, False)
+    body = json.loads(run("diff", STEM, "1", "--against", "3", "--json"))
+    assert (body["against"], "+    return 1" in body["diff"], "source" in body) == (3, True, False)
     assert "no version 9" in run("diff", STEM, "3", "--against", "9", fails=True)
     assert [one["version"] for one in json.loads(run("versions", STEM, "--json"))["items"]] == [3, 2, 1]
     assert "What changed from version 1 to version 3" in site.client.get(f"/skills/{STEM}?version=3&against=1").text
@@ -86,8 +86,8 @@ def test_the_agent_is_asked_to_change_or_to_repair_it(site: Site, run: Run) -> N
     with site.writing() as scope:
         skill.reject_save(scope, skill.lock_skill(scope, STEM), "f" * 64, (SkillProblem(3, "no MANIFEST", "add one"),))
     assert f"`loopwright skills ask {STEM}` asks the agent" in run("show", STEM)
-    asked = json.loads(run("ask", STEM, "--json"))
-    assert said(asked["message_id"]) == f"The skill {STEM} has a problem: no MANIFEST. Please fix it."
+    body = json.loads(run("ask", STEM, "--json"))
+    assert said(body["message_id"]) == f"The skill {STEM} has a problem: no MANIFEST. Please fix it."
 
 
 def test_moves_answer_in_words_and_in_json(site: Site, run: Run) -> None:
@@ -104,8 +104,8 @@ def test_what_came_of_an_alarm_and_a_deletion_answer_in_words_and_in_json(site: 
     lived(site)
 
     assert run("tell", STEM, "missed") == f"{STEM}: missed\n"
-    told = json.loads(run("tell", STEM, "false alarm", "--run", "run0", "--json"))
-    assert (told["skill_id"], told["value"]) == (STEM, "false alarm")
+    body = json.loads(run("tell", STEM, "false alarm", "--run", "run0", "--json"))
+    assert (body["skill_id"], body["value"]) == (STEM, "false alarm")
     assert json.loads(run("delete", STEM, "--yes", "--json"))["status"] == "retired"
 
 

@@ -50,9 +50,9 @@ def test_a_review_is_asked_for_once_and_shown_when_it_is_done(site: Site) -> Non
 def test_a_proposal_that_came_to_nothing_says_why(site: Site) -> None:
     with site.writing() as scope:
         save_live_version(scope, "watch", "SENSITIVITY = 1.0\n")
-        asked = reviews.request_review(scope, "watch", "cause")
+        review = reviews.request_review(scope, "watch", "cause")
         verdict = {"proposal": PROPOSAL, "reason": "the skill has changed meanwhile"}
-        reviews.move_review(scope, asked.id, "done", was="requested", verdict=verdict, prediction=PREDICTION)
+        reviews.move_review(scope, review.id, "done", was="requested", verdict=verdict, prediction=PREDICTION)
 
     (shown,) = site.get("/api/v1/skills/watch/reviews")["items"]
 

@@ -269,9 +269,9 @@ def _remember(world: SkillWorld, within: str, text: str) -> str:
     [vector] = HashedPieces().embed([text])
     said = FactStatement(text, vector, "stated", world.store.clock.now())
     with world.store.database.transaction(world.store.workspace_id) as scope:
-        made = writing.create_fact(scope, within=within, person_id=world.store.person_id, said=said, sources=[])
-    assert made is not None
-    return made.id
+        fact = writing.create_fact(scope, within=within, person_id=world.store.person_id, said=said, sources=[])
+    assert fact is not None
+    return fact.id
 
 
 def test_memory_finds_what_holds_for_the_workspace_and_nothing_of_a_person(world: SkillWorld) -> None:

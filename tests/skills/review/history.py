@@ -105,12 +105,12 @@ def ask_about_alarm(store: Store, scope: Scope, version: CheckedVersion, run_id:
 def run_review(store: Store, made: ReviewDependencies, stem: str = "watch") -> Review:
     """A whole review, step by step as the durable function does it, each step twice."""
     with store.database.transaction(store.workspace_id) as scope:
-        asked = reviews.request_review(scope, stem, scope.ids.new("cause"))
+        review = reviews.request_review(scope, stem, scope.ids.new("cause"))
     for step in (steps.gather_facts, steps.judge_review, steps.act_on_review):
-        step(made, store.workspace_id, asked.id)
-        step(made, store.workspace_id, asked.id)
+        step(made, store.workspace_id, review.id)
+        step(made, store.workspace_id, review.id)
     with store.database.reading(store.workspace_id) as scope:
-        return reviews.get_review(scope, asked.id)
+        return reviews.get_review(scope, review.id)
 
 
 def change_verdict(**told: object) -> dict[str, object]:

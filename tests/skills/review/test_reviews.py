@@ -378,14 +378,14 @@ def test_a_skill_that_changed_while_it_was_judged_is_left_alone(store: Store) ->
     version = save_skill(store)
     record_past_runs(store, version, 8, NOISY)
     with store.database.transaction(store.workspace_id) as scope:
-        asked = reviews.request_review(scope, "watch", "cause")
-    made = review_dependencies(store, change_verdict(evidence=_evidence(version)))
-    steps.gather_facts(made, store.workspace_id, asked.id)
-    steps.judge_review(made, store.workspace_id, asked.id)
+        review = reviews.request_review(scope, "watch", "cause")
+    dependencies = review_dependencies(store, change_verdict(evidence=_evidence(version)))
+    steps.gather_facts(dependencies, store.workspace_id, review.id)
+    steps.judge_review(dependencies, store.workspace_id, review.id)
     with store.database.transaction(store.workspace_id) as scope:
         promotion.activate_version(scope, "watch", save_version(scope, "watch", "SENSITIVITY = 2\n"))
 
-    assert steps.act_on_review(made, store.workspace_id, asked.id) == "kept"
+    assert steps.act_on_review(dependencies, store.workspace_id, review.id) == "kept"
     with store.database.reading(store.workspace_id) as scope:
         assert tasks.list_tasks(scope) == []
 
@@ -394,14 +394,14 @@ def test_a_run_takes_up_what_was_asked_for_and_makes_no_second_one(store: Store)
     save_skill(store, "one")
     save_skill(store, "two")
     with store.database.transaction(store.workspace_id) as scope:
-        asked = reviews.request_review(scope, "one", "by hand")
-        assert reviews.request_review(scope, "one", "by hand again").id == asked.id
+        review = reviews.request_review(scope, "one", "by hand")
+        assert reviews.request_review(scope, "one", "by hand again").id == review.id
         save_version(scope, "three", "not serving yet")
 
     begun = reviews.begin_reviews(store.database, store.workspace_id, "run-1")
 
     assert begun == reviews.begin_reviews(store.database, store.workspace_id, "run-1")
-    assert (begun[0], len(begun)) == (asked.id, 2)
+    assert (begun[0], len(begun)) == (review.id, 2)
     assert reviews.begin_reviews(store.database, store.workspace_id, "run-2", "nobody") == []
     assert reviews.begin_reviews(store.database, "ws_elsewhere", "run-2", "one") == []
 
@@ -420,19 +420,19 @@ def test_a_lost_bell_is_rung_again_under_new_ids_and_given_up_after_a_day(store:
     save_skill(store)
     patience = timedelta(seconds=30)
     with store.database.transaction(store.workspace_id) as scope:
-        asked = reviews.request_review(scope, "watch", "cause")
+        review = reviews.request_review(scope, "watch", "cause")
     assert reviews.watch_reviews(store.database, store.workspace_id, patience) == 0
 
     for _ in range(40):
         store.clock.advance(timedelta(seconds=31))
         reviews.watch_reviews(store.database, store.workspace_id, patience)
-    rung = [one for one in store.bells.ids() if one.startswith(asked.id)]
-    assert rung[0] == asked.id
+    rung = [one for one in store.bells.ids() if one.startswith(review.id)]
+    assert rung[0] == review.id
     assert len(set(rung)) == 7
 
     store.clock.advance(timedelta(days=1))
     reviews.watch_reviews(store.database, store.workspace_id, patience)
     assert reviews.watch_reviews(store.database, store.workspace_id, patience) == 0
     with store.database.reading(store.workspace_id) as scope:
-        assert reviews.get_review(scope, asked.id).state == "done"
+        assert reviews.get_review(scope, review.id).state == "done"
     assert "did not come to an end" in _notices(store)[0]

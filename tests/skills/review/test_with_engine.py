@@ -108,11 +108,11 @@ def test_runs_are_read_from_the_engine_and_a_failed_one_becomes_a_repair(
         assert '"fails": true' in told
 
         with here.store.database.transaction(here.store.workspace_id) as scope:
-            asked = reviews.request_review(scope, "watch", "by hand")
+            review = reviews.request_review(scope, "watch", "by hand")
         until("the review", lambda: here.reviews()[0].state == "done", 40)
         done = here.reviews()[0]
         found = done.facts["facts"]
-        assert (done.id, done.cause) == (asked.id, "by hand")
+        assert (done.id, done.cause) == (review.id, "by hand")
         assert (found["ended"], found["completed"], found["failed"]) == (7, 6, 1)
         assert found["median_seconds"] is not None
         assert (done.verdict or {})["reason"] == "it does well"

@@ -231,7 +231,7 @@ def test_a_late_child_that_does_not_start_ends_nothing(
 
 
 def test_a_second_supervisor_of_the_home_is_refused(pair: Running, ports: list[int], started: list[Running]) -> None:
-    said = subprocess.run(
+    process = subprocess.run(
         [sys.executable, supervisor_process.__file__, "program", str(pair.home), f"third:{ports[2]}"],
         capture_output=True,
         text=True,
@@ -240,8 +240,8 @@ def test_a_second_supervisor_of_the_home_is_refused(pair: Running, ports: list[i
         check=False,
     )
 
-    assert said.returncode != 0
-    assert "is in use by another `loopwright up`" in said.stderr
+    assert process.returncode != 0
+    assert "is in use by another `loopwright up`" in process.stderr
     assert is_free(ports[2])
 
 
