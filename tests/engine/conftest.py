@@ -38,7 +38,7 @@ def engine(request: pytest.FixtureRequest) -> EngineProcess:
 
 
 @pytest.fixture
-def lone_engine(tmp_path: Path) -> Iterator[EngineProcess]:
+def unshared_engine(tmp_path: Path) -> Iterator[EngineProcess]:
     """A fresh engine on SQLite that this test may kill and start again."""
     process = EngineProcess(f"sqlite:///{tmp_path / 'engine.db'}").start()
     yield process

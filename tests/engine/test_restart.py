@@ -204,7 +204,7 @@ def test_schedules_go_on_after_a_kill_and_a_missed_tick_runs_once(tmp_path: Path
         engine.close()
 
 
-def test_a_second_engine_cannot_take_a_file_in_use(lone_engine: EngineProcess, tmp_path: Path) -> None:
+def test_a_second_engine_cannot_take_a_file_in_use(unshared_engine: EngineProcess, tmp_path: Path) -> None:
     # Given an engine on a file, when another one wants it, then it ends with one clear line
     second = EngineProcess(f"sqlite:///{tmp_path / 'engine.db'}")
     status, told = second.refused()
@@ -245,17 +245,17 @@ def test_a_database_of_before_a_table_and_an_index_gets_them(tmp_path: Path) -> 
         assert connection.execute(found).fetchone() == (2,)
 
 
-def test_a_taken_port_is_one_clear_line(lone_engine: EngineProcess, tmp_path: Path) -> None:
+def test_a_taken_port_is_one_clear_line(unshared_engine: EngineProcess, tmp_path: Path) -> None:
     second = EngineProcess(f"sqlite:///{tmp_path / 'other.db'}")
-    second.use_port(lone_engine.port)
+    second.use_port(unshared_engine.port)
     status, told = second.refused()
     assert status == 1
-    assert told == f"engine: cannot listen on 127.0.0.1 port {lone_engine.port}: Address already in use\n"
+    assert told == f"engine: cannot listen on 127.0.0.1 port {unshared_engine.port}: Address already in use\n"
 
 
-def test_an_engine_that_is_told_to_stop_ends_cleanly(lone_engine: EngineProcess, serve: ServeApp) -> None:
+def test_an_engine_that_is_told_to_stop_ends_cleanly(unshared_engine: EngineProcess, serve: ServeApp) -> None:
     # Given a run in a step, when the engine is told to stop, it ends with status 0, and the next one repeats the step
-    client = make_client(lone_engine)
+    client = make_client(unshared_engine)
     started, go_on = threading.Event(), threading.Event()
 
     @client.create_function(fn_id="fn", trigger=inngest.TriggerEvent(event=f"{client.app_id}/go"))
@@ -267,17 +267,17 @@ def test_an_engine_that_is_told_to_stop_ends_cleanly(lone_engine: EngineProcess,
 
         return ctx.step.run("long", long)
 
-    serve(lone_engine, client, [fn])
-    event_id = send(lone_engine, client)
+    serve(unshared_engine, client, [fn])
+    event_id = send(unshared_engine, client)
     eventually(started.is_set)
-    assert lone_engine.stop() == 0
+    assert unshared_engine.stop() == 0
     go_on.set()
-    lone_engine.start()
-    assert lone_engine.ended_run(event_id)["output"] == "done"
+    unshared_engine.start()
+    assert unshared_engine.ended_run(event_id)["output"] == "done"
 
 
 @pytest.mark.kill
-def test_an_engine_stopped_at_any_moment_of_its_start_ends_cleanly(lone_engine: EngineProcess) -> None:
+def test_an_engine_stopped_at_any_moment_of_its_start_ends_cleanly(unshared_engine: EngineProcess) -> None:
     for _ in range(3):
-        assert lone_engine.stop() == 0
-        lone_engine.start()
+        assert unshared_engine.stop() == 0
+        unshared_engine.start()

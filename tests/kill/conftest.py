@@ -10,7 +10,7 @@ from tests.support.product import LOADED_FIRST, Product
 
 
 @pytest.fixture(scope="module")
-def mortal(products: Callable[..., Product]) -> Product:
+def product_to_kill(products: Callable[..., Product]) -> Product:
     """What was killed at one hop must not have left anything behind for the next."""
     allowance = {"LOOPWRIGHT_FREE_PER_OPERATION": "0.08"}
     return products(program=LOADED_FIRST, LOOPWRIGHT_MEMORY_QUIET_SECONDS="1", **allowance)

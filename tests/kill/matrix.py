@@ -82,9 +82,9 @@ def killed_at_every_hop(victim: str) -> Callable[..., None]:
 
     @pytest.mark.kill
     @pytest.mark.parametrize("hop", HOPS)
-    def test(mortal: Product, hop: str, record_property: Callable[[str, object], None]) -> None:
-        with closing(MatrixRows(mortal.home)) as rows:
-            repeated = _story_ends_right(mortal, rows, victim, hop)
+    def test(product_to_kill: Product, hop: str, record_property: Callable[[str, object], None]) -> None:
+        with closing(MatrixRows(product_to_kill.home)) as rows:
+            repeated = _story_ends_right(product_to_kill, rows, victim, hop)
         record_property(OBSERVATION, f"{victim} killed when {hop}: {', '.join(repeated) or 'no model call'} repeated")
 
     return test
@@ -94,31 +94,33 @@ def killed_around_a_card_and_a_memory(victim: str) -> Callable[[Product], None]:
     """The test of one victim for the hops that the posters do not take."""
 
     @pytest.mark.kill
-    def test(mortal: Product) -> None:
-        with closing(MatrixRows(mortal.home)) as rows:
-            _card_is_asked_and_answered_once(mortal, rows, victim)
-            _word_is_remembered_once(mortal, rows, victim)
+    def test(product_to_kill: Product) -> None:
+        with closing(MatrixRows(product_to_kill.home)) as rows:
+            _card_is_asked_and_answered_once(product_to_kill, rows, victim)
+            _word_is_remembered_once(product_to_kill, rows, victim)
 
     return test
 
 
-def _story_ends_right(mortal: Product, rows: MatrixRows, victim: str, hop: str) -> list[str]:
+def _story_ends_right(product_to_kill: Product, rows: MatrixRows, victim: str, hop: str) -> list[str]:
     """Order three posters, kill `victim` once `hop` is behind us, and hold what came of it against bill and log.
 
     Answers the model calls that were repeated.
     """
     town = next(TOWNS)
-    _is_there(mortal, victim)
-    message = _say(mortal, f"Make me a set of three retro posters for the {town} Festival, navy and cream.", town)
+    _is_there(product_to_kill, victim)
+    message = _say(
+        product_to_kill, f"Make me a set of three retro posters for the {town} Festival, navy and cream.", town
+    )
     task = rows.reach(hop, message)
-    mortal.kill(victim, wait=False)
+    product_to_kill.kill(victim, wait=False)
     routed, stored = bool(rows.task(message)), rows.stored(task) if task else 0
 
-    task = story.task_of(mortal, message, 90)
-    story.ended(mortal, task, seconds=90)
+    task = story.task_of(product_to_kill, message, 90)
+    story.ended(product_to_kill, task, seconds=90)
 
-    _assert_three_posters(mortal, rows, task)
-    verdicts, decisions = _asked(mortal, town, task)
+    _assert_three_posters(product_to_kill, rows, task)
+    verdicts, decisions = _asked(product_to_kill, town, task)
     may_repeat = victim in ("worker", "model")
     judged_again = len(verdicts) - len(set(verdicts))
     assert judged_again <= (may_repeat and not routed)
@@ -129,35 +131,35 @@ def _story_ends_right(mortal: Product, rows: MatrixRows, victim: str, hop: str) 
     return ["the verdict of the router"] * judged_again + [f"decision {n}" for n in decided_again]
 
 
-def _card_is_asked_and_answered_once(mortal: Product, rows: MatrixRows, victim: str) -> None:
+def _card_is_asked_and_answered_once(product_to_kill: Product, rows: MatrixRows, victim: str) -> None:
     """A sound above the allowance: killed when its quote is on a card, and again when the card is answered."""
     town = next(TOWNS)
-    _is_there(mortal, victim)
-    message = _say(mortal, f"Make a ten-second sound of the lighthouse of {town} at night.", town)
-    task = story.task_of(mortal, message, 90)
+    _is_there(product_to_kill, victim)
+    message = _say(product_to_kill, f"Make a ten-second sound of the lighthouse of {town} at night.", town)
+    task = story.task_of(product_to_kill, message, 90)
     card = str(until("the card", lambda: rows.ask(ASKED, task=task), 60, every=0.005, most_between=0.005)[0][0])
-    mortal.kill(victim, wait=False)
-    approved = until("the answer is taken in", lambda: _pressed(mortal, card, town), 60)
+    product_to_kill.kill(victim, wait=False)
+    approved = until("the answer is taken in", lambda: _pressed(product_to_kill, card, town), 60)
     assert approved == 200
     until("the answer is stored", lambda: rows.ask(APPROVED, task=task), 60, every=0.005, most_between=0.005)
-    mortal.kill(victim, wait=False)
+    product_to_kill.kill(victim, wait=False)
 
-    story.ended(mortal, task, seconds=90)
+    story.ended(product_to_kill, task, seconds=90)
 
-    _assert_paid_once(mortal, rows, task, works=1)
+    _assert_paid_once(product_to_kill, rows, task, works=1)
     assert rows.ask("select count(*) from cards where task_id = :task and kind = 'quote'", task=task) == [(1,)]
 
 
-def _word_is_remembered_once(mortal: Product, rows: MatrixRows, victim: str) -> None:
+def _word_is_remembered_once(product_to_kill: Product, rows: MatrixRows, victim: str) -> None:
     town = next(TOWNS)
-    _say(mortal, f"Remember that our colour is {town}.", f"memory-{town}")
+    _say(product_to_kill, f"Remember that our colour is {town}.", f"memory-{town}")
     until("the memory has read it", lambda: rows.ask(REMEMBERED, town=town), 60, every=0.005, most_between=0.005)
-    mortal.kill(victim, wait=False)
+    product_to_kill.kill(victim, wait=False)
 
     def kept() -> bool:
-        return [(fact["version"], town in fact["text"]) for fact in _facts(mortal, town)] == [(1, True)]
+        return [(fact["version"], town in fact["text"]) for fact in _facts(product_to_kill, town)] == [(1, True)]
 
-    mortal.until("the fact", kept, 60)
+    product_to_kill.until("the fact", kept, 60)
 
 
 def _is_there(product: Product, victim: str) -> None:

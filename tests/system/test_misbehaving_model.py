@@ -40,7 +40,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Model]:
 
 
 @pytest.fixture(scope="module")
-def misled(products: Callable[..., Product], model: Model) -> Product:
+def misled_product(products: Callable[..., Product], model: Model) -> Product:
     return products(OPENAI_API_KEY=KEY, OPENAI_BASE_URL=f"{model._url}/v1")
 
 
@@ -53,16 +53,18 @@ def _stored(product: Product, task_id: str) -> int:
 
 
 @pytest.mark.kill
-def test_call_in_flight_when_the_worker_dies_is_made_again_and_only_that_one(misled: Product, model: Model) -> None:
+def test_call_in_flight_when_the_worker_dies_is_made_again_and_only_that_one(
+    misled_product: Product, model: Model
+) -> None:
     model.misbehave("silence:8")
-    task_id = _order(misled, "Make me a set of three retro posters for the Lantern Festival, navy and cream.")
-    misled.until("the question", lambda: len(model.requests(task_id)) == 1 or None)
-    assert _stored(misled, task_id) == 0
+    task_id = _order(misled_product, "Make me a set of three retro posters for the Lantern Festival, navy and cream.")
+    misled_product.until("the question", lambda: len(model.requests(task_id)) == 1 or None)
+    assert _stored(misled_product, task_id) == 0
 
-    misled.kill("worker")
-    story.ended(misled, task_id)
+    misled_product.kill("worker")
+    story.ended(misled_product, task_id)
 
-    assert len(model.requests(task_id)) == _stored(misled, task_id) + 1
+    assert len(model.requests(task_id)) == _stored(misled_product, task_id) + 1
 
 
 _MORE = [pytest.param(how, marks=pytest.mark.load) for how in ("error:500", "drop", "html")]
@@ -70,29 +72,29 @@ _MORE = [pytest.param(how, marks=pytest.mark.load) for how in ("error:500", "dro
 
 @pytest.mark.long
 @pytest.mark.parametrize("how", ["bad_arguments:cut", *_MORE])
-def test_broken_answer_does_not_stop_the_work(misled: Product, model: Model, how: str) -> None:
+def test_broken_answer_does_not_stop_the_work(misled_product: Product, model: Model, how: str) -> None:
     model.misbehave(how)
     name = how.replace(":", " ").title()
-    task_id = _order(misled, f"Make me a set of two posters for the {name} Fair, teal and coral.")
+    task_id = _order(misled_product, f"Make me a set of two posters for the {name} Fair, teal and coral.")
 
-    task = story.ended(misled, task_id)
+    task = story.ended(misled_product, task_id)
 
     assert len(task["objects"]) == 2
 
 
 @pytest.mark.boundary(39)
 @pytest.mark.case("B42")
-def test_claimed_consent_moves_no_money(misled: Product, model: Model) -> None:
-    before = misled.get("/api/v1/budget")["balance"]
+def test_claimed_consent_moves_no_money(misled_product: Product, model: Model) -> None:
+    before = misled_product.get("/api/v1/budget")["balance"]
     model.misbehave("claim_consent")
-    task_id = _order(misled, "Make a ten-second video of a storm over the pier.")
+    task_id = _order(misled_product, "Make a ten-second video of a storm over the pier.")
 
     def gated() -> Any:
-        cards = [card for card in misled.items("/api/v1/cards", state="open") if card["task_id"] == task_id]
+        cards = [card for card in misled_product.items("/api/v1/cards", state="open") if card["task_id"] == task_id]
         return next((card for card in cards if card["kind"] == "quote"), None)
 
-    card = misled.until("the quote card", gated)
+    card = misled_product.until("the quote card", gated)
 
-    assert misled.get("/api/v1/budget")["balance"] == before
-    assert misled.get("/api/v1/budget")["reserved"] in ("0", "0.00")
-    assert misled.post(f"/api/v1/cards/{card['id']}/answer", {"option": "refuse"}).status_code == 200
+    assert misled_product.get("/api/v1/budget")["balance"] == before
+    assert misled_product.get("/api/v1/budget")["reserved"] in ("0", "0.00")
+    assert misled_product.post(f"/api/v1/cards/{card['id']}/answer", {"option": "refuse"}).status_code == 200

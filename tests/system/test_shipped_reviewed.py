@@ -144,7 +144,9 @@ class ReviewedProduct:
 
 
 @pytest.fixture
-def house(products: Callable[..., Product], tmp_path_factory: pytest.TempPathFactory) -> Iterator[ReviewedProduct]:
+def reviewed_product(
+    products: Callable[..., Product], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ReviewedProduct]:
     with ExitStack() as stack:
         if (metrics := _metrics_of_the_release(stack)) is None:
             pytest.skip(f"somebody has port {PORT}, where the shipped skills look for Prometheus")
@@ -163,106 +165,110 @@ def house(products: Callable[..., Product], tmp_path_factory: pytest.TempPathFac
         yield ReviewedProduct(SkilledProduct(product), metrics, incidents, ops, thoughts)
 
 
-def test_a_review_of_a_shipped_skill_ends_with_the_agents_change_in_service(house: ReviewedProduct) -> None:
+def test_a_review_of_a_shipped_skill_ends_with_the_agents_change_in_service(reviewed_product: ReviewedProduct) -> None:
     shipped = {
         stem: hashlib.sha256((SHIPPED_FOLDER / f"{stem}.py").read_bytes()).hexdigest() for stem in (CHECK, TRIAGE)
     }
 
     # Given the two shipped skills, turned on by a person who calls most of the alarms false
-    house.command("enable", TRIAGE)
-    house.command("enable", CHECK)
-    house.skills.grant(TRIAGE, CHECK)
+    reviewed_product.command("enable", TRIAGE)
+    reviewed_product.command("enable", CHECK)
+    reviewed_product.skills.grant(TRIAGE, CHECK)
     for verdict in ("false alarm", "false alarm", "real", "false alarm", "false alarm"):
-        house.alarm(SLOW, verdict)
-    assert house.look(WELL)["status"] == "normal"
+        reviewed_product.alarm(SLOW, verdict)
+    assert reviewed_product.look(WELL)["status"] == "normal"
 
     # When it is reviewed
-    first = house.reviewed()
+    first = reviewed_product.reviewed()
 
     # Then a change of its one number follows from the facts, with a prediction, and people hear of both
     assert first["proposal"], first
     (change,) = first["proposal"]["changes"]
     assert (change["constant"], change["from"]) == ("SENSITIVITY", 1.0)
     assert change["to"] == pytest.approx(0.6, abs=0.06)
-    said = house.told(f"Review of {CHECK}: 4 of")
+    said = reviewed_product.told(f"Review of {CHECK}: 4 of")
     assert "Proposed: SENSITIVITY from 1 to" in said
     assert f"Expected: {first['expects']}." in said
     assert first["expects"] == "false alarm rate from 80% to 40%"
-    assert f"expected: {first['expects']}" in house.command("reviews", CHECK)
+    assert f"expected: {first['expects']}" in reviewed_product.command("reviews", CHECK)
 
     # And the agent drafts it as a version upon the shipped one, which is tried on what was recorded of that
-    alarms, asked = len(house.incidents.texts), len(house.asked())
-    draft = house.at("shadow")
-    story.ended(house.product, first["task_id"])
-    assert (draft["author"], house.version(1)["author"], house.version(1)["stage"]) == ("agent", "shipped", "active")
+    alarms, asked = len(reviewed_product.incidents.texts), len(reviewed_product.asked())
+    draft = reviewed_product.at("shadow")
+    story.ended(reviewed_product.product, first["task_id"])
+    assert (draft["author"], reviewed_product.version(1)["author"], reviewed_product.version(1)["stage"]) == (
+        "agent",
+        "shipped",
+        "active",
+    )
     assert "Expected:" in draft["reason"]
     (dry_run, shadow) = draft["trials"]
     assert (dry_run["how"], dry_run["against"], dry_run["runs"], dry_run["failed"]) == ("dry_run", 1, 5, None)
     assert dry_run["words"].endswith("of version 1, effects faked: 5 went well")
     otherwise = "it asks in other words, and was answered as recorded: the model for `health_assessment`"
     assert any(one.endswith(otherwise) for one in dry_run["differences"]), str(dry_run)
-    assert (len(house.incidents.texts), len(house.asked())) == (alarms, asked)
+    assert (len(reviewed_product.incidents.texts), len(reviewed_product.asked())) == (alarms, asked)
 
     # While the version that ships serves, and people see how far the other one is, why, and compared with what
-    skill = house.skills.skill(CHECK)
+    skill = reviewed_product.skills.skill(CHECK)
     assert (skill["status"], skill["version"], skill["candidate"]) == ("active", 1, {"version": 2, "stage": "shadow"})
     assert (shadow["how"], shadow["against"], shadow["runs"], shadow["of"]) == ("shadow", 1, 0, 1)
-    shown = house.command("show", CHECK)
+    shown = reviewed_product.command("show", CHECK)
     for words in (dry_run["words"], "shadow beside version 1, effects faked: it waits for the next run that ends"):
         assert words in shown
-        assert words in house.page()
-    assert "+SENSITIVITY = 0." in house.command("diff", CHECK, "2")
+        assert words in reviewed_product.page()
+    assert "+SENSITIVITY = 0." in reviewed_product.command("diff", CHECK, "2")
 
     # When a run is in flight that began on the shipped version: its triage takes its time
-    house.thoughts.held = threading.Event()
-    running = house.start(WORSE)
-    house.product.until("the run in flight", lambda: house.kept(running).get("version") == 1)
-    house.product.until("its triage", lambda: _is_open(house, f"skill-{TRIAGE}/incident-triage"))
+    reviewed_product.thoughts.held = threading.Event()
+    running = reviewed_product.start(WORSE)
+    reviewed_product.product.until("the run in flight", lambda: reviewed_product.kept(running).get("version") == 1)
+    reviewed_product.product.until("its triage", lambda: _is_open(reviewed_product, f"skill-{TRIAGE}/incident-triage"))
 
     # Then the next run of the shipped version is the shadow's, with no effects of its own
-    beside = house.start(WELL)
-    assert house.ended_on(beside) == (1, "live")
-    candidate = house.at("canary")
+    beside = reviewed_product.start(WELL)
+    assert reviewed_product.ended_on(beside) == (1, "live")
+    candidate = reviewed_product.at("canary")
     assert [one["how"] for one in candidate["trials"]] == ["dry_run", "shadow", "canary"]
     assert candidate["trials"][1]["words"] == "shadow beside version 1, effects faked: 1 went well"
-    assert house.skills.skill(CHECK)["version"] == 1
+    assert reviewed_product.skills.skill(CHECK)["version"] == 1
 
     # And its first runs are its own
-    assert house.ended_on(house.start(WELL)) == (2, "canary")
-    assert "first runs of its own: 1 of 2 went well" in house.command("show", CHECK)
-    assert house.skills.skill(CHECK)["version"] == 1
-    assert house.ended_on(house.start(WELL)) == (2, "canary")
+    assert reviewed_product.ended_on(reviewed_product.start(WELL)) == (2, "canary")
+    assert "first runs of its own: 1 of 2 went well" in reviewed_product.command("show", CHECK)
+    assert reviewed_product.skills.skill(CHECK)["version"] == 1
+    assert reviewed_product.ended_on(reviewed_product.start(WELL)) == (2, "canary")
 
     # Then it serves, while what began before goes on as it began
-    house.skills.live(CHECK, 2)
-    assert house.version(1)["stage"] == "superseded"
-    assert house.ended_on(house.start(WELL)) == (2, "live")
-    assert house.kept(running)["status"] == "running"
-    house.thoughts.held.set()
-    assert house.ended_on(running) == (1, "live")
-    assert house.skills.run(running)["output"]["triage"]["services"] == ["checkout"]
+    reviewed_product.skills.live(CHECK, 2)
+    assert reviewed_product.version(1)["stage"] == "superseded"
+    assert reviewed_product.ended_on(reviewed_product.start(WELL)) == (2, "live")
+    assert reviewed_product.kept(running)["status"] == "running"
+    reviewed_product.thoughts.held.set()
+    assert reviewed_product.ended_on(running) == (1, "live")
+    assert reviewed_product.skills.run(running)["output"]["triage"]["services"] == ["checkout"]
 
     # What alarmed before is no alarm any more, and the files are as they ship
-    assert house.look(SLOW)["status"] == "normal"
+    assert reviewed_product.look(SLOW)["status"] == "normal"
     for stem, sha in shipped.items():
         assert hashlib.sha256((SHIPPED_FOLDER / f"{stem}.py").read_bytes()).hexdigest() == sha
 
     # When people call what it alarms of now real, then the next review holds the prediction against that and says so
-    for card in house.asked():
-        house.answered.add(card["id"])
-        house.skills.answer(card, "real")
+    for card in reviewed_product.asked():
+        reviewed_product.answered.add(card["id"])
+        reviewed_product.skills.answer(card, "real")
     for n in range(3):
-        house.alarm(WORSE + n / 10, "real")
-    second = house.reviewed()
+        reviewed_product.alarm(WORSE + n / 10, "real")
+    second = reviewed_product.reviewed()
     assert (second["proposal"], second["before"]["review_id"], second["before"]["outcome"]) == (
         None,
         first["id"],
         "kept",
     )
     words = "false alarm rate was 80% and should become 40%; it is 0% since: as predicted."
-    assert house.told(f"Review of {CHECK}: After the last change").endswith(words)
-    assert f"after the last change: {words}" in house.command("reviews", CHECK)
-    assert words in house.page()
+    assert reviewed_product.told(f"Review of {CHECK}: After the last change").endswith(words)
+    assert f"after the last change: {words}" in reviewed_product.command("reviews", CHECK)
+    assert words in reviewed_product.page()
 
 
 def _metrics_of_the_release(stack: ExitStack) -> Metrics | None:
@@ -279,6 +285,6 @@ def _metrics_of_the_release(stack: ExitStack) -> Metrics | None:
         time.sleep(1)
 
 
-def _is_open(house: ReviewedProduct, function: str) -> bool:
+def _is_open(reviewed_product: ReviewedProduct, function: str) -> bool:
     """Whether a run of this function is under way."""
-    return any(run["status"] == "running" for run in house.product.items("/api/v1/runs", function=function))
+    return any(run["status"] == "running" for run in reviewed_product.product.items("/api/v1/runs", function=function))

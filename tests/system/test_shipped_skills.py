@@ -49,7 +49,9 @@ class ShippedProduct:
 
 
 @pytest.fixture(scope="module")
-def house(products: Callable[..., Product], tmp_path_factory: pytest.TempPathFactory) -> Iterator[ShippedProduct]:
+def shipped_product(
+    products: Callable[..., Product], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ShippedProduct]:
     with ExitStack() as stack:
         metrics = stack.enter_context(prometheus())
         incidents, ops = stack.enter_context(receiver()), stack.enter_context(receiver())
@@ -77,56 +79,60 @@ def house(products: Callable[..., Product], tmp_path_factory: pytest.TempPathFac
 
 
 @pytest.fixture(autouse=True)
-def well(house: ShippedProduct) -> None:
+def well(shipped_product: ShippedProduct) -> None:
     """Each test begins with services that are well."""
-    house.metrics.services.clear()
-    house.metrics.set("checkout")
-    house.metrics.set("cart")
-    house.metrics.deploys.clear()
-    house.metrics.down, house.metrics.held = False, None
+    shipped_product.metrics.services.clear()
+    shipped_product.metrics.set("checkout")
+    shipped_product.metrics.set("cart")
+    shipped_product.metrics.deploys.clear()
+    shipped_product.metrics.down, shipped_product.metrics.held = False, None
 
 
-def test_the_shipped_file_itself_is_off_and_asks_before_it_serves(house: ShippedProduct) -> None:
-    found = house.product.until("its card", lambda: house.skills.skill("infra_health_check")["status"] == "waiting")
-    (card,) = [one for one in house.skills.cards("permission") if "infra_health_check" in one["title"]]
+def test_the_shipped_file_itself_is_off_and_asks_before_it_serves(shipped_product: ShippedProduct) -> None:
+    found = shipped_product.product.until(
+        "its card", lambda: shipped_product.skills.skill("infra_health_check")["status"] == "waiting"
+    )
+    (card,) = [one for one in shipped_product.skills.cards("permission") if "infra_health_check" in one["title"]]
 
     assert found
     assert "reach 127.0.0.1:9090" in card["body"]
-    assert house.skills.skill("incident_triage")["status"] == "disabled"
+    assert shipped_product.skills.skill("incident_triage")["status"] == "disabled"
 
 
-def test_while_all_is_well_nobody_is_told(house: ShippedProduct) -> None:
-    told = len(house.incidents.texts)
+def test_while_all_is_well_nobody_is_told(shipped_product: ShippedProduct) -> None:
+    told = len(shipped_product.incidents.texts)
 
-    said = house.check()
+    said = shipped_product.check()
 
     assert (said["status"], said["by"]) == ("normal", "model")
-    assert len(house.incidents.texts) == told
+    assert len(shipped_product.incidents.texts) == told
 
 
-def test_an_incident_is_triaged_posted_once_and_people_are_asked(house: ShippedProduct) -> None:
-    house.metrics.set("checkout", latency_p95_seconds=2.0)
-    house.metrics.deploys = [("checkout", "v42", 12), ("checkout", "v41", 110), ("cart", "v7", 1)]
+def test_an_incident_is_triaged_posted_once_and_people_are_asked(shipped_product: ShippedProduct) -> None:
+    shipped_product.metrics.set("checkout", latency_p95_seconds=2.0)
+    shipped_product.metrics.deploys = [("checkout", "v42", 12), ("checkout", "v41", 110), ("cart", "v7", 1)]
 
-    said = house.check()
+    said = shipped_product.check()
 
     assert (said["status"], said["services"], said["measured"]) == ("degraded", ["checkout"], 2.5)
-    text = house.product.until("the summary", lambda: next((t for t in house.incidents.texts if "v42" in t), ""))
+    text = shipped_product.product.until(
+        "the summary", lambda: next((t for t in shipped_product.incidents.texts if "v42" in t), "")
+    )
     assert text.startswith(f"[skill {TRIAGE}] Incident (degraded, medium): checkout\n")
     assert "Likely cause: checkout v42 was deployed 12 minutes ago" in text
     assert "• Roll back checkout v42" in text
-    (card,) = [one for one in house.skills.cards("choice") if "v42" in one["body"]]
+    (card,) = [one for one in shipped_product.skills.cards("choice") if "v42" in one["body"]]
     assert [option["id"] for option in card["options"]] == ["real", "real but too late", "false alarm"]
-    assert house.incidents.texts.count(text) == 1
+    assert shipped_product.incidents.texts.count(text) == 1
 
 
-def test_when_the_model_fails_rules_classify_and_correlate(house: ShippedProduct) -> None:
-    house.metrics.set("cart", error_rate=0.3)
-    house.metrics.deploys = [("cart", "v9", 4)]
-    house.model_fails("health_assessment", 1)
-    house.model_fails("incident_correlation", 1)
+def test_when_the_model_fails_rules_classify_and_correlate(shipped_product: ShippedProduct) -> None:
+    shipped_product.metrics.set("cart", error_rate=0.3)
+    shipped_product.metrics.deploys = [("cart", "v9", 4)]
+    shipped_product.model_fails("health_assessment", 1)
+    shipped_product.model_fails("incident_correlation", 1)
 
-    said = house.check()
+    said = shipped_product.check()
 
     assert (said["status"], said["services"], said["by"]) == ("critical", ["cart"], "rules")
     triage = said["triage"]
@@ -135,83 +141,87 @@ def test_when_the_model_fails_rules_classify_and_correlate(house: ShippedProduct
     assert "cart v9 was deployed 4 minutes ago" in triage["cause"]
 
 
-def test_while_the_metrics_are_down_it_waits_and_asks_again(house: ShippedProduct) -> None:
-    house.metrics.down = True
-    run_id = house.skills.start(CHECK, "infra-health-check")
+def test_while_the_metrics_are_down_it_waits_and_asks_again(shipped_product: ShippedProduct) -> None:
+    shipped_product.metrics.down = True
+    run_id = shipped_product.skills.start(CHECK, "infra-health-check")
 
     def waits() -> bool:
-        return "wait-for-metrics" in [step["name"] for step in house.product.get(f"/api/v1/runs/{run_id}")["steps"]]
+        return "wait-for-metrics" in [
+            step["name"] for step in shipped_product.product.get(f"/api/v1/runs/{run_id}")["steps"]
+        ]
 
-    house.product.until("the wait", waits, MOST_SECONDS)
-    house.metrics.down = False
+    shipped_product.product.until("the wait", waits, MOST_SECONDS)
+    shipped_product.metrics.down = False
 
-    assert house.skills.run(run_id)["output"]["status"] == "normal"
+    assert shipped_product.skills.run(run_id)["output"]["status"] == "normal"
 
 
-def test_a_check_that_finds_no_metrics_at_all_gives_up_and_tells_ops(house: ShippedProduct) -> None:
-    house.metrics.down = True
+def test_a_check_that_finds_no_metrics_at_all_gives_up_and_tells_ops(shipped_product: ShippedProduct) -> None:
+    shipped_product.metrics.down = True
 
-    run = house.skills.run(house.skills.start(CHECK, "infra-health-check"), MOST_SECONDS)
+    run = shipped_product.skills.run(shipped_product.skills.start(CHECK, "infra-health-check"), MOST_SECONDS)
 
     assert run["status"] == "failed"
     assert [step["name"] for step in run["steps"]].count("wait-for-metrics") == 3
     head = "The health check could not look at the services: Prometheus answered 503"
-    house.product.until("the handler's words", lambda: any(head in text for text in house.ops.texts), 60)
+    shipped_product.product.until(
+        "the handler's words", lambda: any(head in text for text in shipped_product.ops.texts), 60
+    )
 
 
-def test_one_triage_a_service_at_a_time_by_a_row_whatever_the_engines_key_says(house: ShippedProduct) -> None:
-    house.metrics.set("checkout", latency_p95_seconds=2.0)
-    house.metrics.held = threading.Event()
-    before = len(house.incidents.texts)
+def test_one_triage_a_service_at_a_time_by_a_row_whatever_the_engines_key_says(shipped_product: ShippedProduct) -> None:
+    shipped_product.metrics.set("checkout", latency_p95_seconds=2.0)
+    shipped_product.metrics.held = threading.Event()
+    before = len(shipped_product.incidents.texts)
     runs = f"skill-{TRIAGE}/incident-triage"
-    known = {run["id"] for run in house.skills.runs(runs)}
+    known = {run["id"] for run in shipped_product.skills.runs(runs)}
     data = {"services": ["checkout"], "status": "degraded", "reasoning": "slow"}
-    house.skills.engine.send("infra/incident.triage", {**data, "service": "one key"})
+    shipped_product.skills.engine.send("infra/incident.triage", {**data, "service": "one key"})
 
     def claimed() -> bool:
-        new = [run for run in house.skills.runs(runs) if run["id"] not in known]
+        new = [run for run in shipped_product.skills.runs(runs) if run["id"] not in known]
         return any(step["name"] == "claim-services" and step["output"] for run in new for step in run["steps"])
 
-    house.product.until("the first one's claim", claimed)
-    house.skills.engine.send("infra/incident.triage", {**data, "service": "another key"})
+    shipped_product.product.until("the first one's claim", claimed)
+    shipped_product.skills.engine.send("infra/incident.triage", {**data, "service": "another key"})
 
     def skipped() -> bool:
-        new = [run for run in house.skills.runs(runs) if run["id"] not in known]
+        new = [run for run in shipped_product.skills.runs(runs) if run["id"] not in known]
         return any("skipped" in (run["output"] or {}) for run in new)
 
-    house.product.until("the second one to stand back", skipped)
-    assert len(house.incidents.texts) == before
-    house.metrics.held.set()
-    house.product.until("the first one's summary", lambda: len(house.incidents.texts) == before + 1)
+    shipped_product.product.until("the second one to stand back", skipped)
+    assert len(shipped_product.incidents.texts) == before
+    shipped_product.metrics.held.set()
+    shipped_product.product.until("the first one's summary", lambda: len(shipped_product.incidents.texts) == before + 1)
 
     def ended() -> bool:
-        new = [run for run in house.skills.runs(runs) if run["id"] not in known]
+        new = [run for run in shipped_product.skills.runs(runs) if run["id"] not in known]
         return all(run["status"] == "completed" for run in new)
 
     # What was given back is free again; it is given back after the summary.
-    house.product.until("the end of both", ended)
-    house.skills.engine.send("infra/incident.triage", {**data, "service": "a third"})
-    house.product.until("the next one's summary", lambda: len(house.incidents.texts) == before + 2)
+    shipped_product.product.until("the end of both", ended)
+    shipped_product.skills.engine.send("infra/incident.triage", {**data, "service": "a third"})
+    shipped_product.product.until("the next one's summary", lambda: len(shipped_product.incidents.texts) == before + 2)
 
 
-def test_a_triage_that_fails_tells_ops_and_its_event_is_kept(house: ShippedProduct) -> None:
-    house.metrics.down = True
+def test_a_triage_that_fails_tells_ops_and_its_event_is_kept(shipped_product: ShippedProduct) -> None:
+    shipped_product.metrics.down = True
     data = {"services": ["checkout"], "service": "checkout", "status": "critical", "reasoning": "down"}
-    known = {run["id"] for run in house.skills.runs(f"skill-{TRIAGE}/incident-triage")}
-    house.skills.engine.send("infra/incident.triage", data)
+    known = {run["id"] for run in shipped_product.skills.runs(f"skill-{TRIAGE}/incident-triage")}
+    shipped_product.skills.engine.send("infra/incident.triage", data)
 
-    told = house.product.until(
+    told = shipped_product.product.until(
         "the handler's words",
-        lambda: next((t for t in house.ops.texts if "Incident triage failed" in t), ""),
+        lambda: next((t for t in shipped_product.ops.texts if "Incident triage failed" in t), ""),
         MOST_SECONDS,
     )
-    ours = house.product.until(
+    ours = shipped_product.product.until(
         "the product's own words",
-        lambda: next((t for t in house.ops.texts if t.startswith(f"skill-{TRIAGE}-")), ""),
+        lambda: next((t for t in shipped_product.ops.texts if t.startswith(f"skill-{TRIAGE}-")), ""),
         60,
     )
 
-    (run,) = [one for one in house.skills.runs(f"skill-{TRIAGE}/incident-triage") if one["id"] not in known]
+    (run,) = [one for one in shipped_product.skills.runs(f"skill-{TRIAGE}/incident-triage") if one["id"] not in known]
     assert f"kept with run {run['id']}" in told
     assert "Services: checkout" in told
     assert run["event"]["data"]["services"] == ["checkout"]
